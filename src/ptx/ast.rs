@@ -1,0 +1,400 @@
+//! The syntax tree of a PTX module: what the grammar found, with the place of everything.
+//!
+//! Names borrow from the source text. The tree is for analysis only: the program is never printed
+//! from it (edits go into the original text), so comments and blanks are not kept. An instruction
+//! that the analysis knows nothing of has the same shape as any other: an opcode and operands.
+
+use smallvec::SmallVec;
+
+use super::types::{ScalarType, StateSpace};
+use crate::source::Span;
+
+/// A whole translation unit (PTX ISA, "PTX Module Directives").
+#[derive(Debug, Default)]
+pub struct Module<'s> {
+    /// `.version major.minor`.
+    pub version: Option<(u32, u32)>,
+    /// The words of `.target`: `sm_80`, `debug`, `map_f64_to_f32`, ...
+    pub target: SmallVec<[&'s str; 2]>,
+    /// `.address_size`, 32 or 64 bits; 32 where the module does not say.
+    pub address_size: Option<u32>,
+    /// Everything else, in source order.
+    pub items: Vec<Item<'s>>,
+}
+
+impl<'s> Module<'s> {
+    /// The functions and kernels, declarations included.
+    pub fn functions(&self) -> impl Iterator<Item = &Function<'s>> {
+        self.items.iter().filter_map(|item| match item {
+            Item::Function(function) => Some(function),
+            _ => None,
+        })
+    }
+}
+
+/// What stands at module level.
+#[derive(Debug)]
+pub enum Item<'s> {
+    /// `.entry` or `.func`, with or without a body.
+    Function(Function<'s>),
+    /// A variable in `.global`, `.const`, `.shared` or `.tex`, or an `.extern` one.
+    Variable(Variable<'s>),
+    /// Any other directive.
+    Directive(Directive<'s>),
+}
+
+/// `.entry` (a kernel) or `.func` (a device function).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FunctionKind {
+    /// Launched from the host.
+    Entry,
+    /// Called from the device.
+    Func,
+}
+
+/// A kernel or a device function.
+#[derive(Debug)]
+pub struct Function<'s> {
+    /// Kernel or device function.
+    pub kind: FunctionKind,
+    /// Its name.
+    pub name: Name<'s>,
+    /// From the first linkage directive to the closing brace or semicolon.
+    pub span: Span,
+    /// `.visible`, `.extern`, `.weak`, `.common` and `.attribute` texts.
+    pub linkage: SmallVec<[&'s str; 1]>,
+    /// Return parameters of a `.func`.
+    pub returns: Vec<Variable<'s>>,
+    /// Parameters.
+    pub params: Vec<Variable<'s>>,
+    /// `.maxntid`, `.reqntid`, `.minnctapersm`, `.pragma`, `.noreturn`, ...
+    pub directives: Vec<Directive<'s>>,
+    /// The body.
+    pub body: Body<'s>,
+}
+
+impl<'s> Function<'s> {
+    /// The operands of a performance directive such as `.reqntid`, if the function has it.
+    pub fn directive(&self, name: &str) -> Option<&[u64]> {
+        self.directives.iter().find_map(|directive| match directive {
+            Directive::Performance { name: n, values, .. } if *n == name => Some(&values[..]),
+            _ => None,
+        })
+    }
+
+    /// The statements, where the body was parsed in full.
+    pub fn statements(&self) -> Option<&[Statement<'s>]> {
+        match &self.body {
+            Body::Parsed { statements, .. } => Some(statements),
+            _ => None,
+        }
+    }
+}
+
+/// A function's body.
+#[derive(Debug)]
+pub enum Body<'s> {
+    /// A declaration: `;` instead of a body.
+    Absent,
+    /// Only delimited by the lexical scan, since nothing in it can be rewritten.
+    Unparsed {
+        /// From brace to brace, both included.
+        span: Span,
+        /// How many statements the scan took for loads from global or generic memory.
+        global_loads: usize,
+    },
+    /// Parsed in full.
+    Parsed {
+        /// From brace to brace, both included.
+        span: Span,
+        /// What stands between them.
+        statements: Vec<Statement<'s>>,
+    },
+}
+
+/// What stands in a body.
+#[derive(Debug)]
+pub enum Statement<'s> {
+    /// `name:`
+    Label(Name<'s>),
+    /// An instruction with its semicolon.
+    Instruction(Instruction<'s>),
+    /// `.reg`, `.local`, `.shared`, `.param`, ... declarations.
+    Variable(Variable<'s>),
+    /// `{ ... }`: a scope of its own for names.
+    Block {
+        /// From brace to brace, both included.
+        span: Span,
+        /// What stands between them.
+        statements: Vec<Statement<'s>>,
+    },
+    /// `.loc`, `.pragma`, `.branchtargets`, `.callprototype`, ...
+    Directive(Directive<'s>),
+}
+
+/// A name and its place. Names of special registers keep their component: `%tid.x`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Name<'s> {
+    /// The name as written.
+    pub text: &'s str,
+    /// Where.
+    pub span: Span,
+}
+
+/// One instruction (PTX ISA, "Instruction Statements").
+#[derive(Debug)]
+pub struct Instruction<'s> {
+    /// From the guard predicate or opcode to the semicolon, included.
+    pub span: Span,
+    /// `@%p` or `@!%p`.
+    pub guard: Option<Guard<'s>>,
+    /// The opcode with all its modifiers as written: `ld.global.nc.f32`.
+    pub opcode: Name<'s>,
+    /// The operands in order, destinations first.
+    pub operands: SmallVec<[Operand<'s>; 4]>,
+}
+
+impl<'s> Instruction<'s> {
+    /// The opcode without modifiers: `ld`.
+    pub fn mnemonic(&self) -> &'s str {
+        self.opcode.text.split('.').next().unwrap_or("")
+    }
+
+    /// The modifiers in order, without their dots: `global`, `nc`, `f32`.
+    pub fn modifiers(&self) -> std::iter::Skip<std::str::Split<'s, char>> {
+        self.opcode.text.split('.').skip(1)
+    }
+
+    /// Whether a modifier (without its dot) is present.
+    pub fn has(&self, modifier: &str) -> bool {
+        self.modifiers().any(|m| m == modifier)
+    }
+
+    /// The types among the modifiers, in order.
+    pub fn types(&self) -> SmallVec<[ScalarType; 3]> {
+        self.modifiers().filter_map(ScalarType::from_modifier).collect()
+    }
+
+    /// The state space among the modifiers; generic where none is named.
+    pub fn space(&self) -> StateSpace {
+        self.modifiers().find_map(StateSpace::from_modifier).unwrap_or(StateSpace::Generic)
+    }
+}
+
+/// A guard predicate (PTX ISA, "Predicated Execution").
+#[derive(Clone, Copy, Debug)]
+pub struct Guard<'s> {
+    /// The predicate register.
+    pub register: Name<'s>,
+    /// Whether it was written with `!`.
+    pub negated: bool,
+}
+
+/// An operand.
+#[derive(Clone, Debug)]
+pub enum Operand<'s> {
+    /// A register, special register, variable, function or label.
+    Name(Name<'s>),
+    /// `!%p`.
+    Not(Name<'s>),
+    /// A literal or constant expression.
+    Immediate(Immediate),
+    /// `_`: the result is not wanted.
+    Sink(Span),
+    /// `a|b`: two destinations.
+    Pair(Box<[Operand<'s>; 2]>),
+    /// `{a, b, c, d}`.
+    Vector(Vec<Operand<'s>>, Span),
+    /// `(a, b)`: the parameters or results of a call.
+    List(Vec<Operand<'s>>, Span),
+    /// `variable+8`, or an element of an array variable, `variable[2]` (as a byte or element count
+    /// exactly as written).
+    Offset {
+        /// The variable.
+        name: Name<'s>,
+        /// What is added.
+        offset: i64,
+    },
+    /// `[...]`.
+    Address(Address<'s>),
+}
+
+/// A memory operand.
+#[derive(Clone, Debug)]
+pub struct Address<'s> {
+    /// From bracket to bracket, both included.
+    pub span: Span,
+    /// What the address starts from.
+    pub base: AddressBase<'s>,
+    /// Signed bytes added to it.
+    pub offset: i64,
+    /// Further operands of `[tensor, {x, y}]` and of texture addresses; empty otherwise.
+    pub rest: Vec<Operand<'s>>,
+}
+
+/// What an address starts from.
+#[derive(Clone, Copy, Debug)]
+pub enum AddressBase<'s> {
+    /// A register or a variable.
+    Name(Name<'s>),
+    /// An absolute address; it stands in [`Address::offset`].
+    Absolute,
+}
+
+/// A constant operand, evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Immediate {
+    /// Where it stands.
+    pub span: Span,
+    /// What it is.
+    pub value: Value,
+}
+
+/// The value of a constant (PTX ISA, "Constants"): integers are 64 bits wide, floating-point
+/// literals are doubles unless written as `0f`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A signed 64-bit integer constant.
+    Signed(i64),
+    /// An unsigned 64-bit integer constant.
+    Unsigned(u64),
+    /// `0fXXXXXXXX`: the bits of a single-precision number.
+    F32(u32),
+    /// `0dXXXXXXXXXXXXXXXX` or a decimal literal: the bits of a double.
+    F64(u64),
+}
+
+/// A declaration of one or more names of one type (PTX ISA, "Variables").
+#[derive(Debug)]
+pub struct Variable<'s> {
+    /// From the first directive to the semicolon (parameters: without comma).
+    pub span: Span,
+    /// `.visible`, `.extern`, `.weak`, `.common` and `.attribute` texts.
+    pub linkage: SmallVec<[&'s str; 1]>,
+    /// The state space.
+    pub space: StateSpace,
+    /// The sub-space or bank, as written behind the space (`.const[2]`), if any.
+    pub bank: Option<u64>,
+    /// `.align`, in bytes.
+    pub align: Option<u64>,
+    /// `.v2`, `.v4`, `.v8`: number of elements; 1 for a scalar.
+    pub vector: u8,
+    /// The type, `None` for the opaque ones (`.texref`, `.samplerref`, `.surfref`).
+    pub ty: Option<ScalarType>,
+    /// `.ptr` with what follows it, on kernel parameters.
+    pub pointer: Option<PointerAttribute>,
+    /// The names declared.
+    pub names: SmallVec<[Declarator<'s>; 1]>,
+}
+
+/// `.ptr .global .align 16` on a kernel parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointerAttribute {
+    /// The space pointed into; generic where not said.
+    pub space: StateSpace,
+    /// Alignment of what is pointed to, in bytes, where said.
+    pub align: Option<u64>,
+}
+
+/// One declared name.
+#[derive(Debug)]
+pub struct Declarator<'s> {
+    /// The name, without the `<100>` of a parameterised one.
+    pub name: Name<'s>,
+    /// `%r<100>` declares `%r0` to `%r99`.
+    pub count: Option<u32>,
+    /// Array dimensions from the left; `None` is `[]`.
+    pub dimensions: SmallVec<[Option<u64>; 1]>,
+    /// The initial value.
+    pub initializer: Option<Initializer<'s>>,
+}
+
+/// An initial value.
+#[derive(Clone, Debug)]
+pub enum Initializer<'s> {
+    /// A constant.
+    Value(Immediate),
+    /// `{ ... }`.
+    List(Vec<Initializer<'s>>),
+    /// The address of a variable or function.
+    Symbol {
+        /// Which.
+        name: Name<'s>,
+        /// Bytes added.
+        offset: i64,
+        /// Written as `generic(name)`.
+        generic: bool,
+        /// Written as `mask(name)`: which bits of the address are taken (e.g. `0xff00`).
+        mask: Option<u64>,
+    },
+}
+
+/// A directive that declares nothing that holds a value.
+#[derive(Debug)]
+pub enum Directive<'s> {
+    /// `.loc file line column[, function_name label, inlined_at file line column]`.
+    Loc(Location),
+    /// `.file index "name"`.
+    File {
+        /// The index that `.loc` refers to.
+        index: u32,
+        /// The name without quotes.
+        name: &'s str,
+    },
+    /// A directive with a list of numbers: `.maxntid 512, 1, 1`; the name is without its dot.
+    Performance {
+        /// The name without its dot.
+        name: &'s str,
+        /// Its numbers.
+        values: SmallVec<[u64; 3]>,
+        /// All of it.
+        span: Span,
+    },
+    /// `label: .branchtargets a, b;`, `label: .calltargets f, g;`.
+    Targets {
+        /// The label in front.
+        label: Name<'s>,
+        /// `branchtargets` or `calltargets`.
+        name: &'s str,
+        /// The labels or functions.
+        targets: Vec<Name<'s>>,
+        /// All of it.
+        span: Span,
+    },
+    /// `label: .callprototype (...) _ (...) ...;`.
+    Prototype {
+        /// The label in front.
+        label: Name<'s>,
+        /// Return parameters.
+        returns: Vec<Variable<'s>>,
+        /// Parameters.
+        params: Vec<Variable<'s>>,
+        /// All of it.
+        span: Span,
+    },
+    /// `.pragma "text", "text";`.
+    Pragma {
+        /// The strings without quotes.
+        strings: SmallVec<[&'s str; 1]>,
+        /// All of it.
+        span: Span,
+    },
+    /// Everything else: `.section`, `@@dwarf`, `.alias`, `.explicitcluster`, ...
+    Other {
+        /// The first word without its dot.
+        name: &'s str,
+        /// All of it.
+        span: Span,
+    },
+}
+
+/// A source location (PTX ISA, "Debugging Directives: .loc").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Index of a `.file`.
+    pub file: u32,
+    /// 1-based line.
+    pub line: u32,
+    /// 1-based column, or 0.
+    pub column: u32,
+}

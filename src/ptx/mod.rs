@@ -1,0 +1,28 @@
+//! PTX text in, syntax tree out. This stage knows no GPU and no solver.
+
+pub mod ast;
+pub mod types;
+
+pub use ast::*;
+pub use types::{ScalarType, StateSpace};
+
+use crate::source::{Diagnostic, SourceFile};
+
+/// How much of a module to parse.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Depth {
+    /// Every body.
+    All,
+    /// Only bodies that the lexical scan saw at least two global (or generic) loads in: nothing
+    /// else can be rewritten.
+    Rewritable,
+}
+
+/// Parses a module.
+///
+/// # Errors
+/// The first syntax error, with its place.
+pub fn parse(source: &SourceFile, depth: Depth) -> Result<Module<'_>, Diagnostic> {
+    let _ = (source, depth);
+    Ok(Module::default())
+}
