@@ -2,5 +2,7 @@
 
 #![warn(missing_docs)]
 
+pub mod pipeline;
 pub mod ptx;
+pub mod report;
 pub mod source;

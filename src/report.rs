@@ -1,0 +1,68 @@
+//! What was decided about every global load: the data behind `candidates --format json`.
+//!
+//! The field names are a contract with programs that read them; fields may be added, not renamed.
+
+use serde::{Deserialize, Serialize};
+
+/// The decisions for one file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The input as the user named it.
+    pub file: String,
+    /// One entry for each kernel or device function with a body, in source order.
+    pub kernels: Vec<KernelReport>,
+}
+
+/// The decisions for one kernel or device function.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelReport {
+    /// Its name.
+    pub name: String,
+    /// Loads from global memory (generic ones included), each element of a vector load counted
+    /// as part of its one load.
+    pub global_loads: usize,
+    /// Covered loads: those replaced by a shuffle or a `mov`.
+    pub shuffles: usize,
+    /// Mean |delta| over the covered loads; `None` without any.
+    pub average_delta: Option<f64>,
+    /// Why the kernel as a whole was passed through, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+    /// Every global load in source order.
+    pub loads: Vec<LoadReport>,
+}
+
+/// What became of one load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// Replaced by a shuffle (or a `mov` where delta is 0).
+    Shuffle,
+    /// Left as it is.
+    Keep,
+}
+
+/// One load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadReport {
+    /// 1-based line of the input.
+    pub line: u32,
+    /// The destination operand as written.
+    pub register: String,
+    /// Bytes read by each lane.
+    pub bytes: u32,
+    /// What was decided.
+    pub decision: Decision,
+    /// Line of the source load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_line: Option<u32>,
+    /// `A(tid.x + delta) = B(tid.x)`, A the source's address, B this load's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta: Option<i32>,
+    /// What is checked at run time before the shuffled value is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guards: Option<Vec<String>>,
+    /// The rule that refused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
