@@ -2,6 +2,8 @@
 
 #![warn(missing_docs)]
 
+pub mod cfg;
+pub mod expr;
 pub mod pipeline;
 pub mod ptx;
 pub mod report;

@@ -1,0 +1,244 @@
+//! Basic blocks and the edges between them.
+
+use smallvec::SmallVec;
+
+use super::dominators::DominatorTree;
+use super::loops::LoopForest;
+use super::opcode::{Opcode, ends_block};
+use super::resolve::{Flat, Inst, Register, RegisterId, flatten};
+use crate::ptx::Function;
+use crate::source::{Diagnostic, SourceFile};
+
+/// A basic block. Blocks are numbered in reverse postorder from the entry, which is block 0, so
+/// along every edge that is no retreating edge the number rises. Unreachable code has no block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct BlockId(pub u32);
+
+impl BlockId {
+    /// For indexing.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// When an edge is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EdgeCondition {
+    /// Always.
+    Always,
+    /// If this predicate register, read at the end of the block, is true (or false).
+    Predicate(RegisterId, bool),
+    /// By the index of a `brx.idx`.
+    Index,
+}
+
+/// A way from one block to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// Where it starts.
+    pub from: BlockId,
+    /// Where it leads.
+    pub to: BlockId,
+    /// When it is taken.
+    pub condition: EdgeCondition,
+}
+
+/// A maximal run of instructions that is entered at its first and left behind its last.
+#[derive(Debug, Default)]
+pub struct Block {
+    /// Index of the first instruction.
+    pub first: u32,
+    /// One past the index of the last.
+    pub end: u32,
+    /// Ways out. A block that leaves the function has none, or one for the lanes that stay.
+    pub successors: SmallVec<[Edge; 2]>,
+    /// Ways in.
+    pub predecessors: SmallVec<[Edge; 2]>,
+    /// Whether lanes may leave the function at the block's end.
+    pub leaves: bool,
+}
+
+impl Block {
+    /// The indices of the block's instructions.
+    pub fn instructions(&self) -> std::ops::Range<usize> {
+        self.first as usize..self.end as usize
+    }
+}
+
+/// The control flow of one function.
+#[derive(Debug)]
+pub struct Flow<'s> {
+    /// All registers.
+    pub registers: Vec<Register<'s>>,
+    /// All instructions in source order.
+    pub insts: Vec<Inst<'s>>,
+    /// The reachable blocks in reverse postorder.
+    pub blocks: Vec<Block>,
+    /// Who dominates whom.
+    pub dominators: DominatorTree,
+    /// The loops.
+    pub loops: LoopForest,
+}
+
+/// Builds the control-flow graph of a body.
+///
+/// # Errors
+/// A register that is not declared, a label that does not exist.
+pub fn build<'s>(
+    source: &'s SourceFile,
+    function: &'s Function<'s>,
+) -> Result<Flow<'s>, Diagnostic> {
+    let Flat { registers, insts } = flatten(source, function)?;
+    let blocks = blocks(&insts);
+    let dominators = DominatorTree::new(&blocks);
+    let loops = LoopForest::new(&blocks, &dominators);
+    Ok(Flow { registers, insts, blocks, dominators, loops })
+}
+
+impl Flow<'_> {
+    /// All block ids in reverse postorder.
+    pub fn block_ids(&self) -> impl DoubleEndedIterator<Item = BlockId> + use<> {
+        (0..self.blocks.len() as u32).map(BlockId)
+    }
+
+    /// A block by its id.
+    pub fn block(&self, id: BlockId) -> &Block {
+        &self.blocks[id.index()]
+    }
+}
+
+/// One draft block before numbering: instruction range and `(target instruction, condition)`.
+struct Draft {
+    first: usize,
+    end: usize,
+    successors: SmallVec<[(usize, EdgeCondition); 2]>,
+    leaves: bool,
+}
+
+fn blocks(insts: &[Inst<'_>]) -> Vec<Block> {
+    let drafts = drafts(insts);
+    let order = reverse_postorder(&drafts);
+    let mut number = vec![None; drafts.len()];
+    for (new, &old) in order.iter().enumerate() {
+        number[old] = Some(BlockId(new as u32));
+    }
+    let mut blocks: Vec<Block> = Vec::with_capacity(order.len());
+    for &old in &order {
+        let draft = &drafts[old];
+        let from = BlockId(blocks.len() as u32);
+        let successors = draft
+            .successors
+            .iter()
+            .filter_map(|&(to, condition)| Some(Edge { from, to: number[to]?, condition }))
+            .collect();
+        blocks.push(Block {
+            first: draft.first as u32,
+            end: draft.end as u32,
+            successors,
+            predecessors: SmallVec::new(),
+            leaves: draft.leaves,
+        });
+    }
+    for from in 0..blocks.len() {
+        for edge in blocks[from].successors.clone() {
+            blocks[edge.to.index()].predecessors.push(edge);
+        }
+    }
+    blocks
+}
+
+fn drafts(insts: &[Inst<'_>]) -> Vec<Draft> {
+    let mut leader = vec![false; insts.len() + 1];
+    leader[0] = true;
+    for (at, inst) in insts.iter().enumerate() {
+        inst.targets.iter().for_each(|&target| leader[target as usize] = true);
+        if ends_block(inst.ast) {
+            leader[at + 1] = true;
+        }
+    }
+    // The block behind the last instruction: where control falls off the end, or a label stands.
+    leader[insts.len()] = true;
+    let starts: Vec<usize> = (0..=insts.len()).filter(|&at| leader[at]).collect();
+    let mut draft_of = vec![0; insts.len() + 1];
+    starts.iter().enumerate().for_each(|(draft, &at)| draft_of[at] = draft);
+    starts
+        .iter()
+        .enumerate()
+        .map(|(index, &first)| {
+            let end = starts.get(index + 1).copied().unwrap_or(insts.len());
+            let (successors, leaves) = ways_out(insts, end, first == end, &draft_of);
+            Draft { first, end, successors, leaves }
+        })
+        .collect()
+}
+
+fn ways_out(
+    insts: &[Inst<'_>],
+    end: usize,
+    empty: bool,
+    draft_of: &[usize],
+) -> (SmallVec<[(usize, EdgeCondition); 2]>, bool) {
+    let mut out: SmallVec<[(usize, EdgeCondition); 2]> = SmallVec::new();
+    if empty {
+        return (out, true);
+    }
+    let last = &insts[end - 1];
+    let when = |taken: bool| match last.guard {
+        None => EdgeCondition::Always,
+        Some((register, negated)) => EdgeCondition::Predicate(register, taken != negated),
+    };
+    let next = (draft_of[end], when(false));
+    let opcode = Opcode::of(last.ast);
+    match opcode {
+        Opcode::Sequential | Opcode::Call => out.push((draft_of[end], EdgeCondition::Always)),
+        Opcode::Branch => {
+            let target = draft_of[last.targets[0] as usize];
+            out.push((target, when(true)));
+            if last.guard.is_some() {
+                // Both ways to one place is no branch at all.
+                if target == next.0 {
+                    out[0].1 = EdgeCondition::Always;
+                } else {
+                    out.push(next);
+                }
+            }
+        }
+        Opcode::IndexedBranch => {
+            let mut targets: Vec<usize> =
+                last.targets.iter().map(|&target| draft_of[target as usize]).collect();
+            if last.guard.is_some() {
+                targets.push(next.0);
+            }
+            targets.sort_unstable();
+            targets.dedup();
+            out.extend(targets.into_iter().map(|target| (target, EdgeCondition::Index)));
+        }
+        Opcode::Leave if last.guard.is_some() => out.push(next),
+        Opcode::Leave => {}
+    }
+    (out, opcode == Opcode::Leave)
+}
+
+fn reverse_postorder(drafts: &[Draft]) -> Vec<usize> {
+    let mut seen = vec![false; drafts.len()];
+    let mut order = Vec::with_capacity(drafts.len());
+    let mut stack = vec![(0, 0)];
+    seen[0] = true;
+    while let Some((block, next)) = stack.last_mut() {
+        // The last successor first: then the first one comes early in the reversed order and the
+        // blocks stay close to source order.
+        let successors = &drafts[*block].successors;
+        if *next < successors.len() {
+            let (to, _) = successors[successors.len() - 1 - *next];
+            *next += 1;
+            if !std::mem::replace(&mut seen[to], true) {
+                stack.push((to, 0));
+            }
+        } else {
+            order.push(*block);
+            stack.pop();
+        }
+    }
+    order.reverse();
+    order
+}

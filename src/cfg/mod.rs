@@ -1,0 +1,20 @@
+//! Control flow: a body flattened to instructions with resolved names, its basic blocks,
+//! dominators and loops.
+//!
+//! In: a parsed function. Out: a [`Flow`]. Every way control can take is an edge; what cannot be
+//! followed (a label that does not exist, a register that was not declared) is an error with a
+//! place, so that no later stage works on a graph that misses a path.
+
+mod dominators;
+mod dot;
+mod graph;
+mod loops;
+mod opcode;
+mod resolve;
+
+pub use dominators::DominatorTree;
+pub use dot::dot;
+pub use graph::{Block, BlockId, Edge, EdgeCondition, Flow, build};
+pub use loops::{Loop, LoopForest, LoopId};
+pub use opcode::{Opcode, ends_block};
+pub use resolve::{Arg, Base, Inst, Register, RegisterId};

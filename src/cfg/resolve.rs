@@ -1,0 +1,420 @@
+//! Flattens nested scopes and resolves names to registers.
+//!
+//! Braced scopes declare registers of their own, so the same name inside and outside is two
+//! registers (PTX ISA, "Grouping Instructions"). Registers of a vector (`.reg .v4 .f32 %v`) become
+//! one register per element.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::ptx::{
+    Address, AddressBase, Directive, Function, Instruction, Name, Operand, ScalarType, StateSpace,
+    Statement, Value, Variable,
+};
+use crate::source::{Diagnostic, SourceFile, Span};
+
+/// A register of one function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct RegisterId(pub u32);
+
+/// What is known of a register.
+#[derive(Clone, Debug)]
+pub struct Register<'s> {
+    /// The name as declared or first used.
+    pub name: &'s str,
+    /// The declared type.
+    pub ty: ScalarType,
+}
+
+/// An operand with its names resolved.
+#[derive(Clone, Debug)]
+pub enum Arg<'s> {
+    /// A register.
+    Register(RegisterId),
+    /// `!%p`
+    Not(RegisterId),
+    /// A special register, with its component.
+    Special(&'s str),
+    /// A constant.
+    Constant(Value),
+    /// The address of a variable or function, plus bytes; `local` if declared in this body.
+    Symbol {
+        /// The variable's name.
+        name: &'s str,
+        /// Bytes added.
+        offset: i64,
+        /// Declared inside the body (a call's parameter, a `.local` or `.shared` array).
+        local: bool,
+    },
+    /// `{a, b}` or `(a, b)`.
+    Vector(Vec<Arg<'s>>),
+    /// `a|b`
+    Pair(Box<[Arg<'s>; 2]>),
+    /// `_`
+    Sink,
+    /// `[base + offset]`, with further operands of tensor and texture addresses.
+    Memory {
+        /// What the address starts from.
+        base: Base<'s>,
+        /// Signed bytes added.
+        offset: i64,
+        /// Further operands.
+        rest: Vec<Arg<'s>>,
+    },
+}
+
+/// What an address starts from.
+#[derive(Clone, Copy, Debug)]
+pub enum Base<'s> {
+    /// A register.
+    Register(RegisterId),
+    /// A variable.
+    Symbol {
+        /// The variable's name.
+        name: &'s str,
+        /// Declared inside the body.
+        local: bool,
+    },
+    /// Nothing: the offset is the address.
+    Absolute,
+}
+
+/// An instruction in the flattened body.
+#[derive(Debug)]
+pub struct Inst<'s> {
+    /// The instruction as parsed.
+    pub ast: &'s Instruction<'s>,
+    /// Its guard predicate, and whether that is negated.
+    pub guard: Option<(RegisterId, bool)>,
+    /// Its operands.
+    pub args: SmallVec<[Arg<'s>; 4]>,
+    /// The labels it may jump to, as indices of instructions.
+    pub targets: Vec<u32>,
+}
+
+/// A flattened body.
+#[derive(Debug, Default)]
+pub struct Flat<'s> {
+    pub registers: Vec<Register<'s>>,
+    pub insts: Vec<Inst<'s>>,
+}
+
+#[derive(Default)]
+struct Scope<'s> {
+    parent: Option<usize>,
+    names: FxHashMap<&'s str, Meaning>,
+    /// `%r<100>`: prefix to (count, type, elements).
+    families: FxHashMap<&'s str, (u32, ScalarType, u8)>,
+    labels: FxHashMap<&'s str, u32>,
+    target_lists: FxHashMap<&'s str, Vec<&'s str>>,
+}
+
+#[derive(Clone, Copy)]
+enum Meaning {
+    /// First register and number of vector elements.
+    Registers(RegisterId, u8),
+    Variable,
+}
+
+struct Resolver<'s> {
+    source: &'s SourceFile,
+    flat: Flat<'s>,
+    scopes: Vec<Scope<'s>>,
+    /// The scope in force at each instruction that names labels.
+    jumps: Vec<(u32, usize, Name<'s>)>,
+}
+
+/// Flattens a body.
+///
+/// # Errors
+/// A register that is not declared, a label that does not exist.
+pub fn flatten<'s>(
+    source: &'s SourceFile,
+    function: &'s Function<'s>,
+) -> Result<Flat<'s>, Diagnostic> {
+    let mut resolver =
+        Resolver { source, flat: Flat::default(), scopes: Vec::new(), jumps: Vec::new() };
+    // Parameters of old device functions may be registers.
+    resolver.scopes.push(Scope::default());
+    for variable in function.returns.iter().chain(&function.params) {
+        if variable.space == StateSpace::Reg {
+            resolver.declare(0, variable);
+        }
+    }
+    resolver.scope(function.statements().unwrap_or_default(), Some(0))?;
+    resolver.link()?;
+    Ok(resolver.flat)
+}
+
+impl<'s> Resolver<'s> {
+    fn scope(
+        &mut self,
+        statements: &'s [Statement<'s>],
+        parent: Option<usize>,
+    ) -> Result<(), Diagnostic> {
+        let scope = self.scopes.len();
+        self.scopes.push(Scope { parent, ..Scope::default() });
+        for statement in statements {
+            match statement {
+                Statement::Label(name) => {
+                    let at = self.flat.insts.len() as u32;
+                    self.scopes[scope].labels.insert(name.text, at);
+                }
+                Statement::Variable(variable) => self.declare(scope, variable),
+                Statement::Block { statements, .. } => self.scope(statements, Some(scope))?,
+                Statement::Instruction(instruction) => self.instruction(scope, instruction)?,
+                Statement::Directive(Directive::Targets { label, targets, .. }) => {
+                    let names = targets.iter().map(|t| t.text).collect();
+                    self.scopes[scope].target_lists.insert(label.text, names);
+                }
+                Statement::Directive(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn declare(&mut self, scope: usize, variable: &'s Variable<'s>) {
+        for declared in &variable.names {
+            let name = declared.name.text;
+            match (variable.space, variable.ty, declared.count) {
+                (StateSpace::Reg, Some(ty), Some(count)) => {
+                    self.scopes[scope].families.insert(name, (count, ty, variable.vector));
+                }
+                (StateSpace::Reg, Some(ty), None) => {
+                    self.allocate(scope, name, ty, variable.vector);
+                }
+                _ => {
+                    self.scopes[scope].names.insert(name, Meaning::Variable);
+                }
+            }
+        }
+    }
+
+    fn allocate(&mut self, scope: usize, name: &'s str, ty: ScalarType, elements: u8) -> Meaning {
+        let first = RegisterId(self.flat.registers.len() as u32);
+        for _ in 0..elements.max(1) {
+            self.flat.registers.push(Register { name, ty });
+        }
+        let meaning = Meaning::Registers(first, elements.max(1));
+        self.scopes[scope].names.insert(name, meaning);
+        meaning
+    }
+
+    fn lookup(&mut self, scope: usize, name: &'s str) -> Option<Meaning> {
+        let mut next = Some(scope);
+        while let Some(at) = next {
+            if let Some(&meaning) = self.scopes[at].names.get(name) {
+                return Some(meaning);
+            }
+            if let Some((ty, elements)) = self.family_member(at, name) {
+                return Some(self.allocate(at, name, ty, elements));
+            }
+            next = self.scopes[at].parent;
+        }
+        None
+    }
+
+    fn family_member(&self, scope: usize, name: &str) -> Option<(ScalarType, u8)> {
+        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        // A prefix may itself end in digits (`%r1<8>` declares `%r10` to `%r17`).
+        (prefix.len()..name.len()).find_map(|split| {
+            let &(count, ty, elements) = self.scopes[scope].families.get(&name[..split])?;
+            let digits = &name[split..];
+            let canonical = digits == "0" || !digits.starts_with('0');
+            let index: u32 = digits.parse().ok()?;
+            (canonical && index < count).then_some((ty, elements))
+        })
+    }
+
+    fn instruction(
+        &mut self,
+        scope: usize,
+        instruction: &'s Instruction<'s>,
+    ) -> Result<(), Diagnostic> {
+        let at = self.flat.insts.len() as u32;
+        let guard = match instruction.guard {
+            None => None,
+            Some(guard) => Some((self.register(scope, guard.register)?, guard.negated)),
+        };
+        let jumps = matches!(instruction.mnemonic(), "bra" | "brx");
+        let mut args = SmallVec::new();
+        for (index, operand) in instruction.operands.iter().enumerate() {
+            if let (true, Operand::Name(name)) = (jumps, operand)
+                && index + 1 == instruction.operands.len()
+            {
+                self.jumps.push((at, scope, *name));
+                continue;
+            }
+            args.push(self.operand(scope, operand)?);
+        }
+        self.flat.insts.push(Inst { ast: instruction, guard, args, targets: Vec::new() });
+        Ok(())
+    }
+
+    fn register(&mut self, scope: usize, name: Name<'s>) -> Result<RegisterId, Diagnostic> {
+        match self.lookup(scope, name.text) {
+            Some(Meaning::Registers(register, 1)) => Ok(register),
+            _ => Err(self.undeclared(name)),
+        }
+    }
+
+    fn undeclared(&self, name: Name<'s>) -> Diagnostic {
+        self.source
+            .diagnostic(name.span, format!("`{}` is not declared as a register here", name.text))
+            .with_hint("declare it with `.reg` in this scope or one around it")
+    }
+
+    fn name(&mut self, scope: usize, name: Name<'s>) -> Result<Arg<'s>, Diagnostic> {
+        let symbol = |local| Arg::Symbol { name: name.text, offset: 0, local };
+        match self.lookup(scope, name.text) {
+            Some(Meaning::Registers(register, 1)) => return Ok(Arg::Register(register)),
+            Some(Meaning::Registers(first, elements)) => {
+                let all = (0..u32::from(elements)).map(|i| Arg::Register(RegisterId(first.0 + i)));
+                return Ok(Arg::Vector(all.collect()));
+            }
+            Some(Meaning::Variable) => return Ok(symbol(true)),
+            None => {}
+        }
+        if let Some((base, component)) = name.text.rsplit_once('.')
+            && let Some(Meaning::Registers(first, elements)) = self.lookup(scope, base)
+        {
+            let index = "xyzw".find(component).or_else(|| "rgba".find(component));
+            return match index {
+                Some(i) if i < usize::from(elements) && component.len() == 1 => {
+                    Ok(Arg::Register(RegisterId(first.0 + i as u32)))
+                }
+                _ => Err(self.undeclared(name)),
+            };
+        }
+        if is_special(name.text) {
+            return Ok(Arg::Special(name.text));
+        }
+        if name.text.starts_with('%') {
+            return Err(self.undeclared(name));
+        }
+        Ok(symbol(false))
+    }
+
+    fn operand(&mut self, scope: usize, operand: &'s Operand<'s>) -> Result<Arg<'s>, Diagnostic> {
+        Ok(match operand {
+            Operand::Name(name) => self.name(scope, *name)?,
+            Operand::Not(name) => Arg::Not(self.register(scope, *name)?),
+            Operand::Immediate(immediate) => Arg::Constant(immediate.value),
+            Operand::Sink(_) => Arg::Sink,
+            Operand::Pair(pair) => {
+                let [a, b] = &**pair;
+                Arg::Pair(Box::new([self.operand(scope, a)?, self.operand(scope, b)?]))
+            }
+            Operand::Vector(elements, _) | Operand::List(elements, _) => {
+                Arg::Vector(self.operands(scope, elements)?)
+            }
+            Operand::Offset { name, offset } => match self.name(scope, *name)? {
+                Arg::Symbol { name, local, .. } => Arg::Symbol { name, offset: *offset, local },
+                _ => return Err(self.undeclared(*name).with_hint("only a variable has an offset")),
+            },
+            Operand::Address(address) => self.address(scope, address)?,
+        })
+    }
+
+    fn operands(
+        &mut self,
+        scope: usize,
+        operands: &'s [Operand<'s>],
+    ) -> Result<Vec<Arg<'s>>, Diagnostic> {
+        operands.iter().map(|operand| self.operand(scope, operand)).collect()
+    }
+
+    fn address(&mut self, scope: usize, address: &'s Address<'s>) -> Result<Arg<'s>, Diagnostic> {
+        let base = match address.base {
+            AddressBase::Absolute => Base::Absolute,
+            AddressBase::Name(name) => match self.name(scope, name)? {
+                Arg::Register(register) => Base::Register(register),
+                Arg::Symbol { name, local, .. } => Base::Symbol { name, local },
+                _ => return Err(self.undeclared(name)),
+            },
+        };
+        let rest = self.operands(scope, &address.rest)?;
+        Ok(Arg::Memory { base, offset: address.offset, rest })
+    }
+
+    /// Gives each jump the indices of its labels.
+    fn link(&mut self) -> Result<(), Diagnostic> {
+        for (at, scope, name) in std::mem::take(&mut self.jumps) {
+            let labels = match self.find(scope, |s| s.target_lists.get(name.text).cloned()) {
+                Some(list) => list,
+                None => vec![name.text],
+            };
+            for label in labels {
+                let Some(target) = self.find(scope, |s| s.labels.get(label).copied()) else {
+                    return Err(missing_label(self.source, name.span, label));
+                };
+                self.flat.insts[at as usize].targets.push(target);
+            }
+        }
+        Ok(())
+    }
+
+    fn find<T>(&self, scope: usize, what: impl Fn(&Scope<'s>) -> Option<T>) -> Option<T> {
+        let mut next = Some(scope);
+        while let Some(at) = next {
+            if let Some(found) = what(&self.scopes[at]) {
+                return Some(found);
+            }
+            next = self.scopes[at].parent;
+        }
+        None
+    }
+}
+
+fn missing_label(source: &SourceFile, span: Span, label: &str) -> Diagnostic {
+    source
+        .diagnostic(span, format!("there is no label `{label}` in this scope"))
+        .with_hint("a branch reaches labels of its own scope and of those around it")
+}
+
+/// Special registers (PTX ISA, "Special Registers") have reserved names.
+fn is_special(name: &str) -> bool {
+    const SPECIAL: &[&str] = &[
+        "tid",
+        "ntid",
+        "laneid",
+        "warpid",
+        "nwarpid",
+        "ctaid",
+        "nctaid",
+        "smid",
+        "nsmid",
+        "gridid",
+        "is_explicit_cluster",
+        "clusterid",
+        "nclusterid",
+        "cluster_ctaid",
+        "cluster_nctaid",
+        "cluster_ctarank",
+        "cluster_nctarank",
+        "lanemask_eq",
+        "lanemask_le",
+        "lanemask_lt",
+        "lanemask_ge",
+        "lanemask_gt",
+        "clock",
+        "clock_hi",
+        "clock64",
+        "globaltimer",
+        "globaltimer_lo",
+        "globaltimer_hi",
+        "total_smem_size",
+        "aggr_smem_size",
+        "dynamic_smem_size",
+        "reserved_smem_offset_begin",
+        "reserved_smem_offset_end",
+        "reserved_smem_offset_cap",
+        "current_graph_exec",
+    ];
+    let Some(name) = name.strip_prefix('%') else { return name == "WARP_SZ" };
+    let base = name.split('.').next().unwrap_or(name);
+    let stem = base.trim_end_matches(|c: char| c.is_ascii_digit());
+    SPECIAL.contains(&base)
+        || matches!(stem, "pm" | "envreg" | "reserved_smem_offset_" | "pm_")
+        || base.starts_with("pm") && base.ends_with("_64")
+}

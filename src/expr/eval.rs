@@ -1,0 +1,131 @@
+//! The value of a term for given values of its symbols: the meaning of every operation, in plain
+//! arithmetic.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use super::arena::{Arena, BinaryOp, Node, SymbolId, TermId, UnaryOp};
+use super::bits::{mask, sign_extend, to_signed};
+
+/// The value of a one-operand operation on a `width`-bit value.
+pub fn evaluate_unary(op: UnaryOp, a: u64, width: u8) -> u64 {
+    let result = match op {
+        UnaryOp::Not => !a,
+        UnaryOp::PopulationCount => u64::from(a.count_ones()),
+        UnaryOp::LeadingZeros => u64::from(a.leading_zeros()) - (64 - u64::from(width)),
+        UnaryOp::Reverse => a.reverse_bits() >> (64 - u32::from(width)),
+    };
+    result & mask(width)
+}
+
+/// The value of a two-operand operation on `width`-bit values.
+pub fn evaluate_binary(op: BinaryOp, a: u64, b: u64, width: u8) -> u64 {
+    let (sa, sb) = (to_signed(a, width), to_signed(b, width));
+    let within = b < u64::from(width);
+    let result = match op {
+        BinaryOp::And => a & b,
+        BinaryOp::Or => a | b,
+        BinaryOp::Xor => a ^ b,
+        BinaryOp::ShiftLeft => {
+            if within {
+                a << b
+            } else {
+                0
+            }
+        }
+        BinaryOp::ShiftRight => {
+            if within {
+                a >> b
+            } else {
+                0
+            }
+        }
+        BinaryOp::ArithmeticShiftRight => (sa >> b.min(u64::from(width) - 1)) as u64,
+        BinaryOp::UnsignedDivide => a.checked_div(b).unwrap_or(u64::MAX),
+        BinaryOp::UnsignedRemainder => a.checked_rem(b).unwrap_or(a),
+        BinaryOp::SignedDivide if b == 0 => {
+            if sa < 0 {
+                1
+            } else {
+                u64::MAX
+            }
+        }
+        BinaryOp::SignedDivide => sa.wrapping_div(sb) as u64,
+        BinaryOp::SignedRemainder if b == 0 => a,
+        BinaryOp::SignedRemainder => sa.wrapping_rem(sb) as u64,
+        BinaryOp::UnsignedMultiplyHigh => ((u128::from(a) * u128::from(b)) >> width) as u64,
+        BinaryOp::SignedMultiplyHigh => ((i128::from(sa) * i128::from(sb)) >> width) as u64,
+    };
+    result & mask(width)
+}
+
+/// Evaluates terms under one assignment of the symbols. Uninterpreted functions get results by
+/// hashing: deterministic, and equal for equal arguments.
+pub struct Evaluator<'a, F: FnMut(SymbolId, u8) -> u64> {
+    arena: &'a Arena,
+    assign: F,
+    known: FxHashMap<TermId, u64>,
+}
+
+impl<'a, F: FnMut(SymbolId, u8) -> u64> Evaluator<'a, F> {
+    /// `assign` gives a symbol of some width its value.
+    pub fn new(arena: &'a Arena, assign: F) -> Self {
+        Evaluator { arena, assign, known: FxHashMap::default() }
+    }
+
+    /// The value of a term.
+    pub fn value(&mut self, term: TermId) -> u64 {
+        let mut stack = vec![term];
+        while let Some(&next) = stack.last() {
+            if self.known.contains_key(&next) {
+                stack.pop();
+                continue;
+            }
+            let depth = stack.len();
+            let operands = self.arena.operands(next);
+            stack.extend(operands.into_iter().filter(|t| !self.known.contains_key(t)));
+            if stack.len() == depth {
+                let value = self.step(next);
+                self.known.insert(next, value);
+                stack.pop();
+            }
+        }
+        self.known[&term]
+    }
+
+    fn step(&mut self, term: TermId) -> u64 {
+        let arena = self.arena;
+        let width = arena.width(term);
+        let of = |t: &TermId| self.known[t];
+        let value = match arena.node(term) {
+            Node::Constant(value) => *value,
+            Node::Symbol(symbol) => (self.assign)(*symbol, width),
+            Node::Sum { constant, addends } => addends
+                .iter()
+                .fold(*constant, |sum, (t, c)| sum.wrapping_add(of(t).wrapping_mul(*c))),
+            Node::Product(factors) => factors.iter().fold(1, |p: u64, t| p.wrapping_mul(of(t))),
+            Node::Unary(op, a) => evaluate_unary(*op, of(a), width),
+            Node::Binary(op, a, b) => evaluate_binary(*op, of(a), of(b), width),
+            Node::Compare(op, a, b) => u64::from(op.holds(of(a), of(b), arena.width(*a))),
+            Node::IfThenElse(c, a, b) => {
+                if of(c) != 0 {
+                    of(a)
+                } else {
+                    of(b)
+                }
+            }
+            Node::ZeroExtend(a) => of(a),
+            Node::SignExtend(a) => sign_extend(of(a), arena.width(*a)),
+            Node::Extract(a, low) => of(a) >> low,
+            Node::Concatenate(a, b) => of(a) << arena.width(*b) | of(b),
+            Node::Apply(function, arguments) => {
+                let mut hasher = FxHasher::default();
+                function.hash(&mut hasher);
+                arguments.iter().for_each(|t| of(t).hash(&mut hasher));
+                hasher.finish().rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7
+            }
+        };
+        value & mask(width)
+    }
+}

@@ -1,0 +1,168 @@
+//! Constructors that change widths: extension, extraction, concatenation.
+
+use smallvec::SmallVec;
+
+use super::arena::{Arena, Node, TermId};
+use super::bits::{mask, sign_extend};
+use super::range::{Range, Reading};
+
+impl Arena {
+    /// `a` with zeros in front, `width` bits in all; `a` itself where it is that wide already.
+    pub fn zero_extend(&mut self, a: TermId, width: u8) -> TermId {
+        let from = self.width(a);
+        debug_assert!(width >= from);
+        if width == from {
+            return a;
+        }
+        match *self.node(a) {
+            Node::Constant(value) => self.constant(value, width),
+            Node::ZeroExtend(inner) => self.zero_extend(inner, width),
+            _ => match self.extended_sum(a, width, Reading::Unsigned) {
+                Some(sum) => sum,
+                None => self.intern(Node::ZeroExtend(a), width),
+            },
+        }
+    }
+
+    /// `a` with copies of its sign bit in front, `width` bits in all.
+    pub fn sign_extend(&mut self, a: TermId, width: u8) -> TermId {
+        let from = self.width(a);
+        debug_assert!(width >= from);
+        if width == from {
+            return a;
+        }
+        match *self.node(a) {
+            Node::Constant(value) => self.constant(sign_extend(value, from), width),
+            Node::SignExtend(inner) => self.sign_extend(inner, width),
+            _ if self.range(a).smin >= 0 => self.zero_extend(a, width),
+            _ => match self.extended_sum(a, width, Reading::Signed) {
+                Some(sum) => sum,
+                None => self.intern(Node::SignExtend(a), width),
+            },
+        }
+    }
+
+    /// The extension of a sum is the sum of the extensions where the sum cannot wrap around.
+    fn extended_sum(&mut self, a: TermId, width: u8, reading: Reading) -> Option<TermId> {
+        let from = self.width(a);
+        let Node::Sum { constant, addends } = self.node(a) else { return None };
+        let (low, high) = self.exact_sum(from, *constant, addends, reading)?;
+        let full = Range::full(from);
+        let fits = match reading {
+            Reading::Unsigned => low >= 0 && high <= i128::from(full.umax),
+            Reading::Signed => low >= i128::from(full.smin) && high <= i128::from(full.smax),
+        };
+        if !fits || from == 1 {
+            return None;
+        }
+        let (constant, addends) = self.linear_parts(a);
+        let mut total = sign_extend(constant, from);
+        let mut wide: SmallVec<[(TermId, u64); 8]> = SmallVec::new();
+        for (term, coefficient) in addends {
+            let term = match reading {
+                Reading::Unsigned => self.zero_extend(term, width),
+                Reading::Signed => self.sign_extend(term, width),
+            };
+            let factor = sign_extend(coefficient, from);
+            let (inner_constant, inner) = self.linear_parts(term);
+            total = total.wrapping_add(inner_constant.wrapping_mul(factor));
+            wide.extend(inner.into_iter().map(|(t, c)| (t, c.wrapping_mul(factor))));
+        }
+        Some(self.sum(width, total, wide))
+    }
+
+    /// The bits of `a` from `low` on, `width` of them.
+    pub fn extract(&mut self, a: TermId, low: u8, width: u8) -> TermId {
+        let from = self.width(a);
+        debug_assert!(low + width <= from);
+        if width == from {
+            return a;
+        }
+        match *self.node(a) {
+            Node::Constant(value) => self.constant(value >> low, width),
+            Node::Extract(inner, offset) => self.extract(inner, offset + low, width),
+            Node::ZeroExtend(inner) | Node::SignExtend(inner)
+                if low + width <= self.width(inner) =>
+            {
+                self.extract(inner, low, width)
+            }
+            Node::ZeroExtend(inner) if low >= self.width(inner) => self.constant(0, width),
+            Node::ZeroExtend(inner) if low == 0 => self.zero_extend(inner, width),
+            Node::SignExtend(inner) if low == 0 => self.sign_extend(inner, width),
+            Node::ZeroExtend(inner) => {
+                let rest = self.width(inner) - low;
+                let high = self.extract(inner, low, rest);
+                self.zero_extend(high, width)
+            }
+            Node::Concatenate(high, bottom) => {
+                let split = self.width(bottom);
+                if low >= split {
+                    self.extract(high, low - split, width)
+                } else if low + width <= split {
+                    self.extract(bottom, low, width)
+                } else {
+                    let lower = self.extract(bottom, low, split - low);
+                    let upper = self.extract(high, 0, low + width - split);
+                    self.concatenate(upper, lower)
+                }
+            }
+            Node::IfThenElse(c, x, y)
+                if self.constant_value(x).is_some() || self.constant_value(y).is_some() =>
+            {
+                let (x, y) = (self.extract(x, low, width), self.extract(y, low, width));
+                self.if_then_else(c, x, y)
+            }
+            // Truncation is a ring homomorphism: it distributes over sums and products.
+            Node::Sum { .. } if low == 0 && width > 1 => {
+                let (constant, addends) = self.linear_parts(a);
+                let mut result = self.constant(constant, width);
+                for (term, coefficient) in addends {
+                    let narrow = self.extract(term, 0, width);
+                    let scaled = self.scale(narrow, coefficient & mask(width));
+                    result = self.add(result, scaled);
+                }
+                result
+            }
+            Node::Product(ref factors) if low == 0 && width > 1 => {
+                let factors = factors.clone();
+                let first = self.extract(factors[0], 0, width);
+                factors[1..].iter().fold(first, |product, &factor| {
+                    let factor = self.extract(factor, 0, width);
+                    self.mul(product, factor)
+                })
+            }
+            _ if self.range(a).zeros >> low & mask(width) == mask(width) => self.constant(0, width),
+            _ => self.intern(Node::Extract(a, low), width),
+        }
+    }
+
+    /// `a` truncated or zero-extended to `width` bits.
+    pub fn resize(&mut self, a: TermId, width: u8) -> TermId {
+        if width <= self.width(a) { self.extract(a, 0, width) } else { self.zero_extend(a, width) }
+    }
+
+    /// `high` above `low`; at most 64 bits in all.
+    pub fn concatenate(&mut self, high: TermId, low: TermId) -> TermId {
+        let (high_width, low_width) = (self.width(high), self.width(low));
+        let width = high_width + low_width;
+        debug_assert!(width <= 64);
+        match (self.node(high).clone(), self.node(low).clone()) {
+            (Node::Constant(0), _) => self.zero_extend(low, width),
+            (Node::Constant(h), Node::Constant(l)) => self.constant(h << low_width | l, width),
+            (Node::Extract(a, from_a), Node::Extract(b, from_b))
+                if a == b && from_a == from_b + low_width =>
+            {
+                self.extract(a, from_b, width)
+            }
+            // The low part of a term is often simplified so far that it is no extraction any more.
+            (Node::Extract(a, from), _)
+                if from == low_width
+                    && self.width(a) == width
+                    && self.extract(a, 0, low_width) == low =>
+            {
+                a
+            }
+            _ => self.intern(Node::Concatenate(high, low), width),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Our own bit-vector terms: hash-consed, simplified as they are built, with sums in a linear
+//! normal form.
+//!
+//! A term is a [`TermId`] in an [`Arena`]; equal terms have equal ids, so a proof by normal form is
+//! one comparison of integers. Widths are 1 to 64 bits (a predicate is 1 bit wide); all arithmetic
+//! is modulo 2^width, as in PTX. Lane dependence is a property of the [`SymbolId`]s a term is made
+//! of and is kept by whoever makes them (`emulate`).
+//!
+//! **Architecture invariant:** nothing here knows PTX, control flow or the solver.
+
+mod arena;
+mod bits;
+mod build;
+mod compare;
+mod eval;
+mod extend;
+mod linear;
+mod range;
+mod rewrite;
+
+pub use arena::{Arena, BinaryOp, Comparison, FunctionId, Node, SymbolId, TermId, UnaryOp};
+pub use bits::{mask, sign_extend, to_signed};
+pub use eval::{Evaluator, evaluate_binary, evaluate_unary};
+pub use range::Range;
+pub use rewrite::Substitution;

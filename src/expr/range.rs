@@ -1,0 +1,214 @@
+//! Bounds of terms: unsigned and signed intervals and bits known to be zero, computed once when a
+//! term is made.
+
+use super::arena::{Arena, BinaryOp, Node, TermId, UnaryOp};
+use super::bits::{mask, to_signed};
+
+/// Bounds of a term that hold whatever the symbols are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Range {
+    /// Smallest value read as unsigned.
+    pub umin: u64,
+    /// Largest value read as unsigned.
+    pub umax: u64,
+    /// Smallest value read as signed.
+    pub smin: i64,
+    /// Largest value read as signed.
+    pub smax: i64,
+    /// Bits that are zero in every value.
+    pub zeros: u64,
+}
+
+impl Range {
+    /// All values of a width.
+    pub fn full(width: u8) -> Range {
+        let smax = (mask(width) >> 1) as i64;
+        Range { umin: 0, umax: mask(width), smin: -smax - 1, smax, zeros: !mask(width) }
+    }
+
+    /// The unsigned interval `umin..=umax` of a width.
+    pub fn unsigned(umin: u64, umax: u64, width: u8) -> Range {
+        Range { umin, umax, ..Range::full(width) }.close(width)
+    }
+
+    /// The signed interval `smin..=smax` of a width.
+    pub fn signed(smin: i64, smax: i64, width: u8) -> Range {
+        Range { smin, smax, ..Range::full(width) }.close(width)
+    }
+
+    /// Carries what each view knows over to the others.
+    fn close(mut self, width: u8) -> Range {
+        let half = mask(width) >> 1;
+        self.umax = self.umax.min(!self.zeros);
+        if self.smin >= 0 {
+            self.umin = self.umin.max(self.smin as u64);
+            self.umax = self.umax.min(self.smax as u64);
+        }
+        if self.smax < 0 {
+            self.umin = self.umin.max(self.smin as u64 & mask(width));
+            self.umax = self.umax.min(self.smax as u64 & mask(width));
+        }
+        if self.umax <= half {
+            self.smin = self.smin.max(self.umin as i64);
+            self.smax = self.smax.min(self.umax as i64);
+        }
+        if self.umin > half {
+            self.smin = self.smin.max(to_signed(self.umin, width));
+            self.smax = self.smax.min(to_signed(self.umax, width));
+        }
+        self.zeros |= match self.umax {
+            0 => u64::MAX,
+            top => !(u64::MAX >> top.leading_zeros()),
+        };
+        self
+    }
+
+    fn join(self, other: Range) -> Range {
+        Range {
+            umin: self.umin.min(other.umin),
+            umax: self.umax.max(other.umax),
+            smin: self.smin.min(other.smin),
+            smax: self.smax.max(other.smax),
+            zeros: self.zeros & other.zeros,
+        }
+    }
+}
+
+/// How the bits of a term are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reading {
+    Unsigned,
+    Signed,
+}
+
+impl Arena {
+    /// The exact interval of `constant + sum of coefficient * term` over the integers, when terms
+    /// are read as given and constant and coefficients as signed.
+    pub(super) fn exact_sum(
+        &self,
+        width: u8,
+        constant: u64,
+        addends: &[(TermId, u64)],
+        reading: Reading,
+    ) -> Option<(i128, i128)> {
+        let mut low = i128::from(to_signed(constant, width));
+        let mut high = low;
+        for &(term, coefficient) in addends {
+            let coefficient = i128::from(to_signed(coefficient, width));
+            let range = self.range(term);
+            let (a, b) = match reading {
+                Reading::Unsigned => (i128::from(range.umin), i128::from(range.umax)),
+                Reading::Signed => (i128::from(range.smin), i128::from(range.smax)),
+            };
+            let (a, b) = (coefficient.checked_mul(a)?, coefficient.checked_mul(b)?);
+            low = low.checked_add(a.min(b))?;
+            high = high.checked_add(a.max(b))?;
+        }
+        Some((low, high))
+    }
+
+    pub(super) fn compute_range(&self, index: usize) -> Range {
+        let (node, width) = self.entry(index);
+        let full = Range::full(width);
+        match node {
+            Node::Constant(value) => {
+                let signed = to_signed(*value, width);
+                Range { umin: *value, umax: *value, smin: signed, smax: signed, zeros: !value }
+            }
+            Node::Symbol(_) | Node::Apply(..) | Node::Compare(..) => full,
+            Node::Sum { constant, addends } => self.sum_range(width, *constant, addends),
+            Node::Product(factors) => {
+                let product = factors.iter().try_fold(1u128, |product, &factor| {
+                    product.checked_mul(u128::from(self.range(factor).umax))
+                });
+                match product {
+                    Some(top) if top <= u128::from(mask(width)) => {
+                        Range::unsigned(0, top as u64, width)
+                    }
+                    _ => full,
+                }
+            }
+            Node::Unary(UnaryOp::PopulationCount | UnaryOp::LeadingZeros, a) => {
+                Range::unsigned(0, u64::from(self.width(*a)), width)
+            }
+            Node::Unary(..) => full,
+            Node::Binary(op, a, b) => self.binary_range(*op, *a, *b, width),
+            Node::IfThenElse(_, a, b) => self.range(*a).join(self.range(*b)),
+            Node::ZeroExtend(a) => {
+                let Range { umin, umax, zeros, .. } = self.range(*a);
+                Range { umin, umax, zeros, ..full }.close(width)
+            }
+            Node::SignExtend(a) => {
+                let Range { smin, smax, .. } = self.range(*a);
+                Range { smin, smax, ..full }.close(width)
+            }
+            Node::Extract(a, low) => {
+                let zeros = (self.range(*a).zeros >> low) | !mask(width);
+                Range { zeros, ..full }.close(width)
+            }
+            Node::Concatenate(a, b) => {
+                let (high, low) = (self.range(*a), self.range(*b));
+                let by = self.width(*b);
+                let zeros = (high.zeros << by) | (low.zeros & mask(by));
+                Range { zeros, ..full }.close(width)
+            }
+        }
+    }
+
+    fn sum_range(&self, width: u8, constant: u64, addends: &[(TermId, u64)]) -> Range {
+        let full = Range::full(width);
+        let mut range = full;
+        if let Some((low, high)) = self.exact_sum(width, constant, addends, Reading::Signed)
+            && low >= i128::from(full.smin)
+            && high <= i128::from(full.smax)
+        {
+            (range.smin, range.smax) = (low as i64, high as i64);
+        }
+        if let Some((low, high)) = self.exact_sum(width, constant, addends, Reading::Unsigned)
+            && low >= 0
+            && high <= i128::from(full.umax)
+        {
+            (range.umin, range.umax) = (low as u64, high as u64);
+        }
+        // Low bits that are zero in every summand are zero in the sum.
+        let low_zeros = addends
+            .iter()
+            .map(|&(term, coefficient)| {
+                self.range(term).zeros.trailing_ones() + coefficient.trailing_zeros()
+            })
+            .min()
+            .unwrap_or(64)
+            .min(constant.trailing_zeros())
+            .min(u32::from(width));
+        if low_zeros > 0 {
+            range.zeros |= mask(low_zeros as u8);
+        }
+        range.close(width)
+    }
+
+    fn binary_range(&self, op: BinaryOp, a: TermId, b: TermId, width: u8) -> Range {
+        let (a, b) = (self.range(a), self.range(b));
+        let full = Range::full(width);
+        match op {
+            BinaryOp::And => {
+                let zeros = a.zeros | b.zeros;
+                Range { umax: a.umax.min(b.umax), zeros, ..full }.close(width)
+            }
+            BinaryOp::Or | BinaryOp::Xor => Range { zeros: a.zeros & b.zeros, ..full }.close(width),
+            BinaryOp::UnsignedDivide if b.umin > 0 => {
+                Range::unsigned(a.umin / b.umax, a.umax / b.umin, width)
+            }
+            BinaryOp::UnsignedRemainder if b.umin > 0 => {
+                Range::unsigned(0, a.umax.min(b.umax - 1), width)
+            }
+            BinaryOp::ShiftRight => Range::unsigned(0, a.umax, width),
+            BinaryOp::SignedDivide if a.smin >= 0 && b.smin > 0 => {
+                Range::signed(0, a.smax / b.smin, width)
+            }
+            BinaryOp::SignedRemainder if a.smin >= 0 && b.smin > 0 => {
+                Range::signed(0, a.smax.min(b.smax - 1), width)
+            }
+            _ => full,
+        }
+    }
+}
