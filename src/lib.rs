@@ -3,6 +3,7 @@
 #![warn(missing_docs)]
 
 pub mod cfg;
+pub mod emulate;
 pub mod expr;
 pub mod pipeline;
 pub mod ptx;

@@ -9,6 +9,13 @@ use super::range::Range;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct TermId(pub(super) u32);
 
+impl TermId {
+    /// For indexing: ids are dense and operands come before the terms that use them.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A free symbol. What it stands for is known to whoever made it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct SymbolId(pub u32);
@@ -130,6 +137,11 @@ impl Arena {
     /// How many terms exist. Ids are given in order, operands before the terms that use them.
     pub fn len(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// All terms, operands before the terms that use them.
+    pub fn terms(&self) -> impl Iterator<Item = TermId> + use<> {
+        (0..self.nodes.len() as u32).map(TermId)
     }
 
     /// Whether no term exists.

@@ -1,0 +1,127 @@
+//! Comparison and selection (PTX ISA, "Comparison and Selection Instructions").
+
+use super::machine::Machine;
+use crate::cfg::{Arg, Inst};
+use crate::expr::{Comparison, TermId};
+use crate::ptx::ScalarType;
+
+/// The modifiers that name a comparison.
+const COMPARISONS: &[&str] = &[
+    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
+    "geu", "num", "nan",
+];
+
+impl<'s> Machine<'_, 's> {
+    /// `setp.cmp[.bool].type p[|q], a, b[, c]`: `p = cmp bool c`, `q = !cmp bool c`. True if it
+    /// was emulated.
+    pub(super) fn setp(&mut self, inst: &Inst<'s>, guard: Option<TermId>) -> bool {
+        let Some(ty) = inst.ast.types().last().copied() else { return false };
+        if ty.bits() > 64 || matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2) {
+            return false;
+        }
+        let Some(condition) = self.comparison(inst, ty) else { return false };
+        let third = match inst.args.get(3) {
+            Some(arg) => match self.predicate(arg) {
+                Some(term) => Some(term),
+                None => return false,
+            },
+            None => None,
+        };
+        let negated = self.arena.not(condition);
+        let (p, q) = (self.combine(inst, condition, third), self.combine(inst, negated, third));
+        match &inst.args[0] {
+            Arg::Pair(pair) => {
+                self.set(&pair[0], p, ScalarType::Pred, guard);
+                self.set(&pair[1], q, ScalarType::Pred, guard);
+            }
+            single => self.set(single, p, ScalarType::Pred, guard),
+        }
+        true
+    }
+
+    fn combine(&mut self, inst: &Inst<'s>, condition: TermId, third: Option<TermId>) -> TermId {
+        let Some(third) = third else { return condition };
+        match () {
+            () if inst.ast.has("and") => self.arena.and(condition, third),
+            () if inst.ast.has("or") => self.arena.or(condition, third),
+            () => self.arena.xor(condition, third),
+        }
+    }
+
+    /// The comparison of the first two sources.
+    fn comparison(&mut self, inst: &Inst<'s>, ty: ScalarType) -> Option<TermId> {
+        let name = inst.ast.modifiers().find(|m| COMPARISONS.contains(m))?;
+        let w = super::machine::width_of(ty);
+        let (a, b) = (self.source(inst, 0, w)?, self.source(inst, 1, w)?);
+        if ty.is_float() {
+            let ftz = if inst.ast.has("ftz") { ".ftz" } else { "" };
+            let function = self.symbols.function(&format!("compare.{name}{ftz}{ty}"));
+            return Some(self.arena.apply(function, &[a, b], 1));
+        }
+        let signed = ty.is_signed();
+        let less = if signed { Comparison::SignedLess } else { Comparison::UnsignedLess };
+        let less_equal =
+            if signed { Comparison::SignedLessEqual } else { Comparison::UnsignedLessEqual };
+        Some(match name {
+            "eq" => self.arena.equal(a, b),
+            "ne" => {
+                let equal = self.arena.equal(a, b);
+                self.arena.not(equal)
+            }
+            "lt" => self.arena.compare(less, a, b),
+            "le" => self.arena.compare(less_equal, a, b),
+            "gt" => self.arena.compare(less, b, a),
+            "ge" => self.arena.compare(less_equal, b, a),
+            "lo" => self.arena.compare(Comparison::UnsignedLess, a, b),
+            "ls" => self.arena.compare(Comparison::UnsignedLessEqual, a, b),
+            "hi" => self.arena.compare(Comparison::UnsignedLess, b, a),
+            "hs" => self.arena.compare(Comparison::UnsignedLessEqual, b, a),
+            _ => return None,
+        })
+    }
+
+    /// `selp`, `slct`, `set`.
+    pub(super) fn selection(&mut self, inst: &Inst<'s>) -> Option<TermId> {
+        let types = inst.ast.types();
+        match inst.ast.mnemonic() {
+            "selp" => {
+                let w = types.last()?.bits().min(64) as u8;
+                let (a, b) = (self.source(inst, 0, w)?, self.source(inst, 1, w)?);
+                let condition = self.predicate(inst.args.get(3)?)?;
+                Some(self.arena.if_then_else(condition, a, b))
+            }
+            "slct" => {
+                let [result, tested] = types[..] else { return None };
+                if tested.is_float() {
+                    return None;
+                }
+                let w = result.bits() as u8;
+                let (a, b) = (self.source(inst, 0, w)?, self.source(inst, 1, w)?);
+                let c = self.source(inst, 2, 32)?;
+                let zero = self.arena.constant(0, 32);
+                let negative = self.arena.compare(Comparison::SignedLess, c, zero);
+                Some(self.arena.if_then_else(negative, b, a))
+            }
+            _ => {
+                let [result, compared] = types[..] else { return None };
+                if matches!(compared, ScalarType::F16x2 | ScalarType::Bf16x2) {
+                    return None;
+                }
+                let condition = self.comparison(inst, compared)?;
+                let third = match inst.args.get(3) {
+                    Some(arg) => Some(self.predicate(arg)?),
+                    None => None,
+                };
+                let condition = self.combine(inst, condition, third);
+                let w = result.bits() as u8;
+                let truth = match result {
+                    ScalarType::F32 => u64::from(1f32.to_bits()),
+                    _ if result.is_float() => return None,
+                    _ => u64::MAX,
+                };
+                let (yes, no) = (self.arena.constant(truth, w), self.arena.constant(0, w));
+                Some(self.arena.if_then_else(condition, yes, no))
+            }
+        }
+    }
+}

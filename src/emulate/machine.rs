@@ -1,0 +1,319 @@
+//! Visits the blocks: joins states, emulates instructions, records accesses and conditions.
+
+use smallvec::SmallVec;
+
+use super::effects::{Effect, definitions, effect};
+use super::loops::{LoopEffects, LoopValue};
+use super::state::{Definition, Exit, Slot, Writes};
+use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
+use super::trace::{Access, KernelTrace, Widened};
+use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, Inst, LoopId, RegisterId};
+use crate::expr::{Arena, Range, SymbolId, TermId};
+use crate::ptx::{Function, FunctionKind, ScalarType};
+
+/// Bounds on the work for one kernel, by count, so that giving up is reproducible.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Instructions of a body.
+    pub instructions: usize,
+    /// Terms in the arena.
+    pub terms: usize,
+    /// Values merged: mutable registers times blocks.
+    pub merges: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { instructions: 100_000, terms: 4_000_000, merges: 20_000_000 }
+    }
+}
+
+/// A kernel that exceeds its [`Limits`]: which, and by what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooLarge(pub String);
+
+/// Emulates a function.
+///
+/// # Errors
+/// The kernel is larger than the limits allow.
+pub fn run<'s>(
+    function: &Function<'s>,
+    flow: &Flow<'s>,
+    limits: &Limits,
+) -> Result<KernelTrace, TooLarge> {
+    if flow.insts.len() > limits.instructions {
+        return Err(TooLarge(format!(
+            "{} instructions, the limit is {}",
+            flow.insts.len(),
+            limits.instructions
+        )));
+    }
+    let writes = Writes::new(flow);
+    let merges = writes.mutable.len() * flow.blocks.len();
+    if merges > limits.merges {
+        return Err(TooLarge(format!("{merges} values to merge, the limit is {}", limits.merges)));
+    }
+    let mut machine = Machine::new(function, flow, writes);
+    for block in flow.block_ids() {
+        machine.visit(block);
+        if machine.arena.len() > limits.terms {
+            return Err(TooLarge(format!("more than {} terms", limits.terms)));
+        }
+    }
+    Ok(machine.finish())
+}
+
+pub(super) struct Machine<'a, 's> {
+    pub function: &'a Function<'s>,
+    pub flow: &'a Flow<'s>,
+    pub arena: Arena,
+    pub symbols: Symbols,
+    pub writes: Writes,
+    single: Vec<Option<Definition>>,
+    pub state: Vec<TermId>,
+    pub memory: TermId,
+    pub exits: Vec<Option<Exit>>,
+    pub block: BlockId,
+    pub carry: Option<TermId>,
+    pub loop_effects: Vec<LoopEffects>,
+    pub loop_values: Vec<LoopValue>,
+    /// Joins whose feeds are completed once the conditions around them are known.
+    pub joins: Vec<(SymbolId, BlockId)>,
+    pub accesses: Vec<Access>,
+    pub assumptions: Vec<Option<TermId>>,
+    pub branches: Vec<Option<TermId>>,
+    pub reachable: Vec<bool>,
+    pub widened: Vec<Widened>,
+    pub approximations: Vec<(u32, String)>,
+    /// Index of the instruction being emulated.
+    pub at: u32,
+}
+
+impl<'a, 's> Machine<'a, 's> {
+    fn new(function: &'a Function<'s>, flow: &'a Flow<'s>, writes: Writes) -> Self {
+        let mut machine = Machine {
+            function,
+            flow,
+            arena: Arena::new(),
+            symbols: Symbols::default(),
+            single: vec![None; flow.registers.len()],
+            state: Vec::new(),
+            memory: Arena::new().constant(0, 1),
+            exits: flow.blocks.iter().map(|_| None).collect(),
+            block: BlockId(0),
+            carry: None,
+            loop_effects: LoopEffects::all(flow, &writes),
+            loop_values: Vec::new(),
+            joins: Vec::new(),
+            accesses: Vec::new(),
+            assumptions: vec![None; flow.blocks.len()],
+            branches: vec![None; flow.blocks.len()],
+            reachable: vec![false; flow.blocks.len()],
+            widened: Vec::new(),
+            approximations: Vec::new(),
+            at: 0,
+            writes,
+        };
+        machine.memory = machine.fresh_memory(LaneDependence::Uniform);
+        machine
+    }
+
+    /// The loop that gives values made now a new meaning in each iteration.
+    pub fn here(&self) -> Option<LoopId> {
+        self.flow.loops.innermost(self.block)
+    }
+
+    pub fn register_width(&self, register: RegisterId) -> u8 {
+        width_of(self.flow.registers[register.0 as usize].ty)
+    }
+
+    /// A symbol that stands for something unknown, another value in every lane.
+    pub fn unknown(&mut self, width: u8) -> TermId {
+        let number = self.symbols.next_fresh();
+        self.make(SymbolKind::Unknown(number), width, LaneDependence::Varying)
+    }
+
+    pub fn make(&mut self, kind: SymbolKind, width: u8, dependence: LaneDependence) -> TermId {
+        let created_in = self.here();
+        let info = SymbolInfo { kind, width, dependence, created_in };
+        self.symbols.term(&mut self.arena, info, Range::full(width))
+    }
+
+    /// All memory after something may have written it.
+    pub fn fresh_memory(&mut self, dependence: LaneDependence) -> TermId {
+        let number = self.symbols.next_fresh();
+        self.make(SymbolKind::Memory(number), 32, dependence)
+    }
+
+    /// A register's value here.
+    pub fn read(&mut self, register: RegisterId) -> TermId {
+        match self.writes.slots[register.0 as usize] {
+            Slot::Mutable(index) => self.state[index as usize],
+            Slot::Single => match self.single[register.0 as usize] {
+                Some(Definition { term, block })
+                    if self.flow.dominators.dominates(block, self.block) =>
+                {
+                    term
+                }
+                // Not written on some way here, or only in an earlier iteration.
+                _ => self.unknown(self.register_width(register)),
+            },
+        }
+    }
+
+    /// Gives a register a value, under the instruction's guard predicate.
+    pub fn write(&mut self, register: RegisterId, term: TermId, guard: Option<TermId>) {
+        debug_assert_eq!(self.arena.width(term), self.register_width(register));
+        match self.writes.slots[register.0 as usize] {
+            Slot::Single => {
+                let block = self.block;
+                self.single[register.0 as usize] = Some(Definition { term, block });
+            }
+            Slot::Mutable(index) => {
+                let old = self.state[index as usize];
+                self.state[index as usize] = match guard {
+                    None => term,
+                    Some(guard) => self.arena.if_then_else(guard, term, old),
+                };
+            }
+        }
+    }
+
+    fn visit(&mut self, block: BlockId) {
+        self.block = block;
+        self.carry = None;
+        let incoming: SmallVec<[Edge; 4]> = self
+            .flow
+            .block(block)
+            .predecessors
+            .iter()
+            .copied()
+            .filter(|edge| edge.from < block && self.edge_is_alive(edge))
+            .collect();
+        if block.0 == 0 {
+            let registers = self.writes.mutable.clone();
+            self.state = registers.iter().map(|&r| self.unknown(self.register_width(r))).collect();
+        } else if incoming.is_empty() {
+            return;
+        } else {
+            self.join(&incoming);
+        }
+        self.reachable[block.index()] = true;
+        if self.flow.loops.is_irreducible_entry(block) {
+            self.forget_everything();
+        } else if let Some(id) = self.flow.loops.headed_by(block) {
+            self.enter_loop(id);
+        }
+        self.assume(block, &incoming);
+        for at in self.flow.block(block).instructions() {
+            self.at = at as u32;
+            let inst = &self.flow.insts[at];
+            self.execute(inst);
+        }
+        self.branch(block);
+        let exit = Exit { mutable: self.state.clone().into(), memory: self.memory };
+        self.exits[block.index()] = Some(exit);
+    }
+
+    fn edge_is_alive(&self, edge: &Edge) -> bool {
+        if !self.reachable[edge.from.index()] {
+            return false;
+        }
+        let condition = self.branches[edge.from.index()];
+        match (edge.condition, condition.and_then(|c| self.arena.constant_value(c))) {
+            (EdgeCondition::Predicate(_, taken), Some(value)) => taken == (value != 0),
+            _ => true,
+        }
+    }
+
+    /// Several entries that do not dominate the cycle: nothing carried in a register is known.
+    fn forget_everything(&mut self) {
+        let registers = self.writes.mutable.clone();
+        self.state = registers.iter().map(|&r| self.unknown(self.register_width(r))).collect();
+        self.memory = self.fresh_memory(LaneDependence::Varying);
+        self.approximations.push((
+            self.flow.block(self.block).first,
+            "cycle with several entries: all registers that change are unknown".to_owned(),
+        ));
+    }
+
+    /// A block with one way in is reached only under that way's condition.
+    fn assume(&mut self, block: BlockId, incoming: &[Edge]) {
+        let all = &self.flow.block(block).predecessors;
+        if let ([edge], [_]) = (incoming, &all[..])
+            && let EdgeCondition::Predicate(_, taken) = edge.condition
+            && let Some(condition) = self.branches[edge.from.index()]
+        {
+            let holds = if taken { condition } else { self.arena.not(condition) };
+            self.assumptions[block.index()] = Some(holds);
+        }
+    }
+
+    /// Reads the predicate that the block branches on, at its end.
+    fn branch(&mut self, block: BlockId) {
+        let register =
+            self.flow.block(block).successors.iter().find_map(|edge| match edge.condition {
+                EdgeCondition::Predicate(register, _) => Some(register),
+                _ => None,
+            });
+        self.branches[block.index()] = match register {
+            Some(register) => Some(self.read(register)),
+            // An indexed branch goes its own way in every lane, as far as is known.
+            None if self.flow.block(block).successors.len() > 1 => Some(self.unknown(1)),
+            None => None,
+        };
+    }
+
+    fn execute(&mut self, inst: &'a Inst<'s>) {
+        let guard = inst.guard.map(|(register, negated)| {
+            let value = self.read(register);
+            if negated { self.arena.not(value) } else { value }
+        });
+        if guard.and_then(|g| self.arena.constant_value(g)) == Some(0) {
+            return;
+        }
+        let guard = guard.filter(|&g| self.arena.constant_value(g).is_none());
+        match effect(inst) {
+            Effect::Pure => self.compute(inst, guard),
+            Effect::Load | Effect::Store | Effect::Atomic => self.access(inst, guard),
+            Effect::Control => {}
+            Effect::Observe => self.havoc(inst, guard),
+            effect @ (Effect::Barrier | Effect::Call | Effect::Opaque) => {
+                self.havoc(inst, guard);
+                self.record(inst, effect, guard);
+                self.memory = self.fresh_memory(LaneDependence::Uniform);
+                if effect == Effect::Opaque {
+                    let what = format!("`{}` is not modelled", inst.ast.opcode.text);
+                    self.approximations.push((self.at, what));
+                }
+            }
+        }
+    }
+
+    /// Gives every register that an instruction may write an unknown value.
+    pub fn havoc(&mut self, inst: &Inst<'_>, guard: Option<TermId>) {
+        for register in definitions(inst) {
+            let unknown = self.unknown(self.register_width(register));
+            self.write(register, unknown, guard);
+        }
+    }
+
+    fn finish(mut self) -> KernelTrace {
+        let resolved = self.resolve_loops();
+        self.complete_joins();
+        self.resolve_everything(resolved)
+    }
+
+    /// Parameters of kernels are the same for all threads; those of device functions are not.
+    pub fn parameter_dependence(&self) -> LaneDependence {
+        match self.function.kind {
+            FunctionKind::Entry => LaneDependence::Uniform,
+            FunctionKind::Func => LaneDependence::Varying,
+        }
+    }
+}
+
+/// The width in which a register's value is kept: 128-bit registers are opaque and kept as 64.
+pub(super) fn width_of(ty: ScalarType) -> u8 {
+    ty.bits().min(64) as u8
+}

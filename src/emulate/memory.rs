@@ -1,0 +1,160 @@
+//! Loads, stores, atomics: their addresses, what they read, what they leave behind.
+
+use smallvec::SmallVec;
+
+use super::effects::{Effect, effect};
+use super::machine::Machine;
+use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
+use super::trace::Access;
+use crate::cfg::{Arg, Base, Inst, RegisterId};
+use crate::expr::{Range, TermId};
+use crate::ptx::{ScalarType, StateSpace};
+
+/// What makes an access more than weak (PTX ISA, "Memory Consistency Model"); such accesses are
+/// never merged, moved or replaced.
+const STRONG: &[&str] = &["volatile", "relaxed", "acquire", "release", "mmio"];
+
+impl<'s> Machine<'_, 's> {
+    pub(super) fn access(&mut self, inst: &Inst<'s>, guard: Option<TermId>) {
+        let effect = effect(inst);
+        let index = self.record(inst, effect, guard);
+        match effect {
+            Effect::Load => self.load(inst, index, guard),
+            Effect::Atomic => {
+                self.havoc(inst, guard);
+                self.memory = self.fresh_memory(LaneDependence::Uniform);
+            }
+            _ => {}
+        }
+        let access = &self.accesses[index];
+        let writes = effect != Effect::Load
+            && !matches!(access.space, StateSpace::Param | StateSpace::Local);
+        // A strong load may synchronise with other threads.
+        if writes || access.strong.is_some() {
+            self.memory = self.fresh_memory(LaneDependence::Uniform);
+        }
+    }
+
+    /// Adds an instruction to the trace; gives its index there.
+    pub(super) fn record(
+        &mut self,
+        inst: &Inst<'s>,
+        effect: Effect,
+        guard: Option<TermId>,
+    ) -> usize {
+        let ast = inst.ast;
+        let elements = ast.modifiers().find_map(|m| match m {
+            "v2" => Some(2),
+            "v4" => Some(4),
+            "v8" => Some(8),
+            _ => None,
+        });
+        let address = inst.args.iter().find_map(|arg| match arg {
+            Arg::Memory { base, offset, rest } if rest.is_empty() => Some((*base, *offset)),
+            _ => None,
+        });
+        let accesses_memory = matches!(effect, Effect::Load | Effect::Store | Effect::Atomic);
+        let address = match address {
+            Some((base, offset)) if accesses_memory => self.address(base, offset),
+            _ => None,
+        };
+        let registers = match effect {
+            Effect::Load => inst.args.first().map(destinations).unwrap_or_default(),
+            _ => SmallVec::new(),
+        };
+        let access = Access {
+            inst: self.at,
+            block: self.block,
+            effect,
+            space: ast.space(),
+            address,
+            ty: ast.types().last().copied(),
+            elements: elements.unwrap_or(1),
+            guard,
+            read_only: ast.mnemonic() == "ldu" || ast.has("nc"),
+            strong: STRONG.iter().copied().find(|strong| ast.has(strong)),
+            registers,
+        };
+        self.accesses.push(access);
+        self.accesses.len() - 1
+    }
+
+    /// The address of a memory operand, as wide as the register it comes from.
+    fn address(&mut self, base: Base<'s>, offset: i64) -> Option<TermId> {
+        let start = match base {
+            Base::Register(register) => self.read(register),
+            Base::Symbol { name, .. } => self.address_of(name, 64),
+            Base::Absolute => self.arena.constant(0, 64),
+        };
+        let usable = self.arena.width(start) >= 32;
+        usable.then(|| self.arena.add_constant(start, offset as u64))
+    }
+
+    fn load(&mut self, inst: &Inst<'s>, index: usize, guard: Option<TermId>) {
+        let access = self.accesses[index].clone();
+        let Some(ty) = access.ty else {
+            self.havoc(inst, guard);
+            return;
+        };
+        for (element, register) in access.registers.iter().enumerate() {
+            let Some(register) = *register else { continue };
+            let offset = (element as u64) * u64::from(ty.bits() / 8);
+            let width = ty.bits().min(64) as u8;
+            let value = match self.parameter(inst, offset, width) {
+                Some(value) => value,
+                None => self.loaded(&access, offset, ty, width),
+            };
+            self.set(&Arg::Register(register), value, ty, guard);
+        }
+    }
+
+    /// `ld.param` of a kernel parameter or of a call's result.
+    fn parameter(&mut self, inst: &Inst<'s>, element: u64, width: u8) -> Option<TermId> {
+        if inst.ast.space() != StateSpace::Param {
+            return None;
+        }
+        let Some(&Arg::Memory { base: Base::Symbol { name, local }, offset, .. }) =
+            inst.args.get(1)
+        else {
+            return Some(self.unknown(width));
+        };
+        if local {
+            return Some(self.unknown(width));
+        }
+        let offset = offset + element as i64;
+        let kind = SymbolKind::Parameter { name: name.to_owned(), offset, bits: width };
+        let dependence = self.parameter_dependence();
+        let info = SymbolInfo { kind, width, dependence, created_in: None };
+        Some(self.symbols.term(&mut self.arena, info, Range::full(width)))
+    }
+
+    /// What a load reads: a function of the state of memory and the address, so that lanes which
+    /// read the same bytes at the same time get the same value.
+    fn loaded(&mut self, access: &Access, offset: u64, ty: ScalarType, width: u8) -> TermId {
+        let shared_by_lanes =
+            matches!(access.space, StateSpace::Global | StateSpace::Shared | StateSpace::Const);
+        let (Some(address), true, None) = (access.address, shared_by_lanes, access.strong) else {
+            return self.unknown(width);
+        };
+        let constant = access.space == StateSpace::Const || access.read_only;
+        let version = if constant { self.arena.constant(0, 32) } else { self.memory };
+        let address = self.arena.add_constant(address, offset);
+        let name = format!("load.{:?}.{}", access.space, ty.bits());
+        let function = self.symbols.function(&name);
+        self.arena.apply(function, &[version, address], width)
+    }
+}
+
+fn destinations(arg: &Arg<'_>) -> SmallVec<[Option<RegisterId>; 4]> {
+    match arg {
+        Arg::Register(register) => SmallVec::from_slice(&[Some(*register)]),
+        Arg::Vector(elements) => elements
+            .iter()
+            .map(|element| match element {
+                Arg::Register(register) => Some(*register),
+                _ => None,
+            })
+            .collect(),
+        _ => SmallVec::new(),
+    }
+}

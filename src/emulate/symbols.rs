@@ -1,0 +1,145 @@
+//! The free symbols of one kernel: what each stands for and how it depends on the lane.
+
+use rustc_hash::FxHashMap;
+
+use crate::cfg::{LoopId, RegisterId};
+use crate::expr::{Arena, FunctionId, Range, SymbolId, TermId};
+
+/// One of the three dimensions of a grid or block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Dimension {
+    /// `.x`
+    X,
+    /// `.y`
+    Y,
+    /// `.z`
+    Z,
+}
+
+/// What a symbol stands for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum SymbolKind {
+    /// `%tid`: the thread's index in its block.
+    Tid(Dimension),
+    /// `%laneid`
+    LaneId,
+    /// A special register that has one value for all lanes of a warp, named as in PTX.
+    WarpUniform(String),
+    /// A kernel parameter (or a part of one) at a byte offset.
+    Parameter {
+        /// The parameter's name.
+        name: String,
+        /// Bytes from its start.
+        offset: i64,
+        /// Width of the part in bits.
+        bits: u8,
+    },
+    /// The address of a variable or function.
+    Address(String),
+    /// How many times the latch of a loop has been taken.
+    Iteration(LoopId),
+    /// The contents of all memory at some point of the program.
+    Memory(u32),
+    /// A register at the header of a loop that changes it.
+    LoopValue(RegisterId, u32),
+    /// A register where several flows meet.
+    JoinValue(RegisterId, u32),
+    /// The result of something that is not modelled, or a register that was never written.
+    Unknown(u32),
+    /// Another symbol's value as it is `n` lanes further.
+    Shifted(SymbolId, i32),
+}
+
+/// How a symbol's value differs between the lanes of a warp whose lanes are consecutive in
+/// `tid.x`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LaneDependence {
+    /// One value for the warp.
+    Uniform,
+    /// `%tid.x`, `%laneid`: one more in the next lane.
+    Consecutive,
+    /// Nothing is known.
+    Varying,
+    /// Uniform if all these terms are.
+    Fed(Vec<TermId>),
+}
+
+/// What is known of a symbol.
+#[derive(Clone, Debug)]
+pub struct SymbolInfo {
+    /// What it stands for.
+    pub kind: SymbolKind,
+    /// Width in bits.
+    pub width: u8,
+    /// How it depends on the lane.
+    pub dependence: LaneDependence,
+    /// The innermost loop whose iterations give it new values.
+    pub created_in: Option<LoopId>,
+}
+
+/// All symbols and uninterpreted functions of one kernel.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    infos: Vec<SymbolInfo>,
+    by_kind: FxHashMap<SymbolKind, SymbolId>,
+    functions: Vec<String>,
+    by_name: FxHashMap<String, FunctionId>,
+    fresh: u32,
+}
+
+impl Symbols {
+    /// A symbol's description.
+    pub fn info(&self, symbol: SymbolId) -> &SymbolInfo {
+        &self.infos[symbol.0 as usize]
+    }
+
+    /// All symbols with their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (SymbolId, &SymbolInfo)> {
+        self.infos.iter().enumerate().map(|(id, info)| (SymbolId(id as u32), info))
+    }
+
+    /// Completes a symbol's dependence, once everything that feeds it is known.
+    pub fn set_dependence(&mut self, symbol: SymbolId, dependence: LaneDependence) {
+        self.infos[symbol.0 as usize].dependence = dependence;
+    }
+
+    /// The symbol of a kind, made on first use.
+    pub fn get(&mut self, info: SymbolInfo) -> SymbolId {
+        let next = SymbolId(self.infos.len() as u32);
+        let id = *self.by_kind.entry(info.kind.clone()).or_insert(next);
+        if id == next {
+            self.infos.push(info);
+        }
+        id
+    }
+
+    /// The term of a symbol of a kind, made on first use.
+    pub fn term(&mut self, arena: &mut Arena, info: SymbolInfo, range: Range) -> TermId {
+        let width = info.width;
+        let known = self.by_kind.contains_key(&info.kind);
+        let id = self.get(info);
+        if known { arena.symbol(id, width) } else { arena.symbol_within(id, width, range) }
+    }
+
+    /// A number that no symbol has had yet.
+    pub fn next_fresh(&mut self) -> u32 {
+        self.fresh += 1;
+        self.fresh
+    }
+
+    /// The uninterpreted function of a name.
+    pub fn function(&mut self, name: &str) -> FunctionId {
+        if let Some(&id) = self.by_name.get(name) {
+            return id;
+        }
+        let id = FunctionId(self.functions.len() as u32);
+        self.functions.push(name.to_owned());
+        self.by_name.insert(name.to_owned(), id);
+        id
+    }
+
+    /// The name of an uninterpreted function.
+    pub fn function_name(&self, function: FunctionId) -> &str {
+        &self.functions[function.0 as usize]
+    }
+}

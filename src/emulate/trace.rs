@@ -1,0 +1,115 @@
+//! The result of an emulation: every memory access with its address term, the conditions under
+//! which each block runs, and what the symbols mean.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::effects::Effect;
+use super::symbols::Symbols;
+use crate::cfg::{BlockId, LoopId, RegisterId};
+use crate::expr::{Arena, SymbolId, TermId};
+use crate::ptx::{ScalarType, StateSpace};
+
+/// Something that reads, writes or orders memory.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// Index of the instruction in the flattened body.
+    pub inst: u32,
+    /// The block it stands in.
+    pub block: BlockId,
+    /// What it does.
+    pub effect: Effect,
+    /// The state space it names.
+    pub space: StateSpace,
+    /// The address of its first byte, with loop values resolved; `None` where it has none or it is
+    /// not known.
+    pub address: Option<TermId>,
+    /// Type of one element.
+    pub ty: Option<ScalarType>,
+    /// Number of elements.
+    pub elements: u8,
+    /// The predicate under which it runs, if it is guarded.
+    pub guard: Option<TermId>,
+    /// `ld.global.nc`, `ldu`: from memory that the kernel only reads.
+    pub read_only: bool,
+    /// The qualifier that makes it more than a weak access (`volatile`, `relaxed`, ...).
+    pub strong: Option<&'static str>,
+    /// The registers written, element by element; `None` is a sink.
+    pub registers: SmallVec<[Option<RegisterId>; 4]>,
+}
+
+impl Access {
+    /// Bytes of all elements together.
+    pub fn bytes(&self) -> u32 {
+        self.ty.map_or(0, |ty| ty.bits() / 8) * u32::from(self.elements)
+    }
+
+    /// Whether it is a load that reads (or may read) global memory.
+    pub fn is_global_load(&self) -> bool {
+        self.effect == Effect::Load
+            && matches!(self.space, StateSpace::Global | StateSpace::Generic)
+    }
+}
+
+/// A register that was extended to 64 bits on the way to an address: where a no-wrap check can
+/// find the value.
+#[derive(Clone, Copy, Debug)]
+pub struct Widened {
+    /// The register.
+    pub register: RegisterId,
+    /// Its value, with loop values resolved.
+    pub value: TermId,
+    /// The block in which it was extended.
+    pub block: BlockId,
+    /// The instruction that extended it.
+    pub inst: u32,
+}
+
+/// The symbolic memory trace of one kernel or device function.
+#[derive(Debug)]
+pub struct KernelTrace {
+    /// All terms.
+    pub arena: Arena,
+    /// What the symbols in them mean.
+    pub symbols: Symbols,
+    /// Accesses in the order of blocks.
+    pub accesses: Vec<Access>,
+    /// For each block, what is known to hold there beyond what holds in its immediate dominator.
+    pub assumptions: Vec<Option<TermId>>,
+    /// The condition by which each block branches, read at its end.
+    pub branches: Vec<Option<TermId>>,
+    /// Which blocks can be reached.
+    pub reachable: Vec<bool>,
+    /// Registers that were widened.
+    pub widened: Vec<Widened>,
+    /// How often each register is written in the text.
+    pub definitions: Vec<u32>,
+    /// The loop values that turned out to be induction variables.
+    pub induction: FxHashMap<SymbolId, TermId>,
+    /// Which symbols have one value for the whole warp, as long as its lanes are in the same
+    /// iteration of every loop.
+    pub uniform: Vec<bool>,
+    /// Which loops all lanes of a warp leave in the same iteration.
+    pub uniform_exit: Vec<bool>,
+    /// What was approximated, for people: `(instruction, what)`.
+    pub approximations: Vec<(u32, String)>,
+}
+
+impl KernelTrace {
+    /// Whether a symbol has one value for all lanes of a warp that have met in a block within the
+    /// given loop.
+    pub fn is_uniform_at(
+        &self,
+        loops: &crate::cfg::LoopForest,
+        symbol: SymbolId,
+        place: Option<LoopId>,
+    ) -> bool {
+        let created_in = self.symbols.info(symbol).created_in;
+        // A value from a loop that was left belongs to the lane's own last iteration.
+        self.uniform.get(symbol.0 as usize).copied().unwrap_or(false)
+            && loops
+                .around(created_in)
+                .take_while(|&around| !loops.nested(place, around))
+                .all(|left| self.uniform_exit[left.0 as usize])
+    }
+}
