@@ -120,7 +120,7 @@ pub enum Statement<'s> {
     /// An instruction with its semicolon.
     Instruction(Instruction<'s>),
     /// `.reg`, `.local`, `.shared`, `.param`, ... declarations.
-    Variable(Variable<'s>),
+    Variable(Box<Variable<'s>>),
     /// `{ ... }`: a scope of its own for names.
     Block {
         /// From brace to brace, both included.
@@ -157,12 +157,12 @@ pub struct Instruction<'s> {
 impl<'s> Instruction<'s> {
     /// The opcode without modifiers: `ld`.
     pub fn mnemonic(&self) -> &'s str {
-        self.opcode.text.split('.').next().unwrap_or("")
+        Words(self.opcode.text).next().unwrap_or("")
     }
 
     /// The modifiers in order, without their dots: `global`, `nc`, `f32`.
-    pub fn modifiers(&self) -> std::iter::Skip<std::str::Split<'s, char>> {
-        self.opcode.text.split('.').skip(1)
+    pub fn modifiers(&self) -> std::iter::Skip<Words<'s>> {
+        Words(self.opcode.text).skip(1)
     }
 
     /// Whether a modifier (without its dot) is present.
@@ -178,6 +178,33 @@ impl<'s> Instruction<'s> {
     /// The state space among the modifiers; generic where none is named.
     pub fn space(&self) -> StateSpace {
         self.modifiers().find_map(StateSpace::from_modifier).unwrap_or(StateSpace::Generic)
+    }
+}
+
+/// The words of an opcode, without the dots, blanks and comments between them.
+#[derive(Clone, Debug)]
+pub struct Words<'s>(&'s str);
+
+impl<'s> Iterator for Words<'s> {
+    type Item = &'s str;
+
+    fn next(&mut self) -> Option<&'s str> {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | ':');
+        loop {
+            let text = self.0.trim_start_matches(|c: char| !is_word(c) && c != '/');
+            if text.is_empty() {
+                return None;
+            }
+            if text.starts_with('/') {
+                let end = if text.starts_with("//") { "\n" } else { "*/" };
+                let inside = text.get(2..).unwrap_or("");
+                self.0 = inside.split_once(end).map_or("", |(_, rest)| rest);
+                continue;
+            }
+            let (word, rest) = text.split_at(text.find(|c| !is_word(c)).unwrap_or(text.len()));
+            self.0 = rest;
+            return Some(word);
+        }
     }
 }
 
@@ -197,6 +224,8 @@ pub enum Operand<'s> {
     Name(Name<'s>),
     /// `!%p`.
     Not(Name<'s>),
+    /// `-%r1`, which only video instructions take.
+    Negated(Name<'s>),
     /// A literal or constant expression.
     Immediate(Immediate),
     /// `_`: the result is not wanted.
@@ -216,7 +245,7 @@ pub enum Operand<'s> {
         offset: i64,
     },
     /// `[...]`.
-    Address(Address<'s>),
+    Address(Box<Address<'s>>),
 }
 
 /// A memory operand.
@@ -262,6 +291,17 @@ pub enum Value {
     F32(u32),
     /// `0dXXXXXXXXXXXXXXXX` or a decimal literal: the bits of a double.
     F64(u64),
+}
+
+impl Value {
+    /// The 64 bits of an integer constant; `None` for floating-point ones.
+    pub fn as_integer(self) -> Option<i64> {
+        match self {
+            Value::Signed(value) => Some(value),
+            Value::Unsigned(value) => Some(value as i64),
+            Value::F32(_) | Value::F64(_) => None,
+        }
+    }
 }
 
 /// A declaration of one or more names of one type (PTX ISA, "Variables").
@@ -327,6 +367,13 @@ pub enum Initializer<'s> {
         /// Written as `mask(name)`: which bits of the address are taken (e.g. `0xff00`).
         mask: Option<u64>,
     },
+    /// A field of a sampler, texture or surface: `filter_mode = nearest`.
+    Property {
+        /// The field.
+        name: Name<'s>,
+        /// Its value as written, a word or a number.
+        value: &'s str,
+    },
 }
 
 /// A directive that declares nothing that holds a value.
@@ -340,6 +387,8 @@ pub enum Directive<'s> {
         index: u32,
         /// The name without quotes.
         name: &'s str,
+        /// All of it.
+        span: Span,
     },
     /// A directive with a list of numbers: `.maxntid 512, 1, 1`; the name is without its dot.
     Performance {
@@ -397,4 +446,6 @@ pub struct Location {
     pub line: u32,
     /// 1-based column, or 0.
     pub column: u32,
+    /// All of the directive.
+    pub span: Span,
 }

@@ -1,6 +1,12 @@
 //! PTX text in, syntax tree out. This stage knows no GPU and no solver.
 
 pub mod ast;
+mod build;
+mod expected;
+mod fault;
+mod grammar;
+mod parse;
+mod scan;
 pub mod types;
 
 pub use ast::*;
@@ -23,6 +29,5 @@ pub enum Depth {
 /// # Errors
 /// The first syntax error, with its place.
 pub fn parse(source: &SourceFile, depth: Depth) -> Result<Module<'_>, Diagnostic> {
-    let _ = (source, depth);
-    Ok(Module::default())
+    parse::module(source.text(), depth).map_err(|fault| fault.diagnose(source))
 }

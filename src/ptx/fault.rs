@@ -1,0 +1,37 @@
+//! A syntax error before it is dressed up for people: what the stages of the parser hand to each
+//! other. It knows its place in bytes only, so that functions can be parsed side by side.
+
+use crate::source::{Diagnostic, SourceFile, Span};
+
+/// Something wrong at a place of the input.
+#[derive(Clone, Debug)]
+pub(super) struct Fault {
+    /// Where.
+    pub span: Span,
+    /// What is wrong.
+    pub message: String,
+    /// What to do, where there is advice.
+    pub hint: Option<String>,
+}
+
+impl Fault {
+    /// A fault without advice.
+    pub fn new(span: Span, message: impl Into<String>) -> Fault {
+        Fault { span, message: message.into(), hint: None }
+    }
+
+    /// The same fault with advice.
+    pub fn hint(mut self, hint: impl Into<String>) -> Fault {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The message as the user sees it.
+    pub fn diagnose(self, source: &SourceFile) -> Diagnostic {
+        let diagnostic = source.diagnostic(self.span, self.message);
+        match self.hint {
+            Some(hint) => diagnostic.with_hint(hint),
+            None => diagnostic,
+        }
+    }
+}

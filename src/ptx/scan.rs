@@ -1,0 +1,332 @@
+//! The lexical scan: cuts a module into its pieces before anything is parsed, so that the cost of
+//! parsing follows what can be rewritten and so that no piece is large.
+//!
+//! In goes the text; out come, in order, pieces that end with a semicolon at module level, and
+//! pieces that end with a body in braces. The scan knows comments, strings, brackets and
+//! semicolons, and how a load from global memory begins. It promises that every byte of the text
+//! lies in a piece, that braces match in what it hands out, and that brackets are nested at most
+//! [`MAX_NESTING`] deep. It judges nothing else.
+
+use super::fault::Fault;
+use crate::source::Span;
+
+/// How deep brackets of any kind, and choices (`? :`) of one statement, may be nested. Compilers
+/// stay far below ten; later stages walk nested scopes recursively and rely on the limit.
+pub(super) const MAX_NESTING: usize = 100;
+
+/// About how many bytes of a body are parsed at once.
+const CHUNK: usize = 16 * 1024;
+
+/// What the scan cuts out of a module.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// Up to the semicolon, included, or up to the body.
+    pub head: Span,
+    /// The body in braces, if there is one.
+    pub body: Option<ScannedBody>,
+}
+
+/// A body in braces.
+#[derive(Debug)]
+pub(super) struct ScannedBody {
+    /// From brace to brace, both included.
+    pub span: Span,
+    /// How many statements look like loads from global or generic memory.
+    pub global_loads: usize,
+    /// How many semicolons there are.
+    pub semicolons: usize,
+    /// Where the inside may be cut between two statements, in ascending order.
+    cuts: Vec<u32>,
+}
+
+impl ScannedBody {
+    /// The inside of the braces in runs of whole statements.
+    pub fn chunks(&self) -> impl Iterator<Item = Span> + '_ {
+        let end = self.span.end - 1;
+        (0..=self.cuts.len()).map(move |index| Span {
+            start: if index == 0 { self.span.start + 1 } else { self.cuts[index - 1] },
+            end: self.cuts.get(index).copied().unwrap_or(end),
+        })
+    }
+}
+
+/// What a byte means to the scan; most mean nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Dull,
+    Quote,
+    Slash,
+    Hash,
+    Open,
+    Close,
+    OpenBrace,
+    CloseBrace,
+    Semicolon,
+    Question,
+    Equals,
+    Dot,
+    LetterL,
+}
+
+const fn classes(body: bool) -> [Class; 256] {
+    let mut table = [Class::Dull; 256];
+    table[b'"' as usize] = Class::Quote;
+    table[b'/' as usize] = Class::Slash;
+    table[b'#' as usize] = Class::Hash;
+    table[b'(' as usize] = Class::Open;
+    table[b'[' as usize] = Class::Open;
+    table[b')' as usize] = Class::Close;
+    table[b']' as usize] = Class::Close;
+    table[b'{' as usize] = Class::OpenBrace;
+    table[b'}' as usize] = Class::CloseBrace;
+    table[b';' as usize] = Class::Semicolon;
+    table[b'?' as usize] = Class::Question;
+    if body {
+        table[b'l' as usize] = Class::LetterL;
+    } else {
+        table[b'=' as usize] = Class::Equals;
+        table[b'.' as usize] = Class::Dot;
+    }
+    table
+}
+
+static HEAD_CLASSES: [Class; 256] = classes(false);
+static BODY_CLASSES: [Class; 256] = classes(true);
+
+/// Cuts a text into pieces.
+///
+/// # Errors
+/// Comments, strings and braces that are never closed, braces that close nothing, and nesting
+/// beyond [`MAX_NESTING`].
+pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, Fault> {
+    let mut scanner = Scanner { text, bytes: text.as_bytes(), at: 0, open: Vec::new(), choices: 0 };
+    let mut pieces = Vec::new();
+    while let Some(piece) = scanner.piece()? {
+        pieces.push(piece);
+    }
+    Ok(pieces)
+}
+
+struct Scanner<'s> {
+    text: &'s str,
+    bytes: &'s [u8],
+    at: usize,
+    /// Where the brackets stand that are open.
+    open: Vec<u32>,
+    /// How many `?` this statement has.
+    choices: usize,
+}
+
+impl Scanner<'_> {
+    /// The next piece; `None` at the end of the text.
+    fn piece(&mut self) -> Result<Option<Piece>, Fault> {
+        let start = self.at;
+        if start == self.bytes.len() {
+            return Ok(None);
+        }
+        let mut initialised = false;
+        let mut function = false;
+        let mut string_end = None;
+        self.open.clear();
+        while let Some(class) = self.advance(&HEAD_CLASSES)? {
+            match class {
+                Class::Equals => initialised = true,
+                Class::Dot => function |= self.at_word(".func") || self.at_word(".entry"),
+                Class::Quote => string_end = Some(self.at + 1),
+                Class::OpenBrace if !initialised => {
+                    let head = Span::new(start, self.at);
+                    self.open.clear();
+                    return Ok(Some(Piece { head, body: Some(self.body()?) }));
+                }
+                Class::OpenBrace | Class::Open => self.enter()?,
+                Class::CloseBrace if self.open.is_empty() => {
+                    return Err(Fault::new(
+                        Span::new(self.at, self.at + 1),
+                        "this `}` closes nothing",
+                    )
+                    .hint("remove it, or look for a `}` too many in the function before it"));
+                }
+                Class::CloseBrace | Class::Close => _ = self.open.pop(),
+                Class::Semicolon => {
+                    self.choices = 0;
+                    // A pragma between a function's parameters and its body ends nothing.
+                    let pragma = string_end
+                        .is_some_and(|end| self.text[end..self.at].trim_ascii().is_empty());
+                    if !(function && pragma) {
+                        self.at += 1;
+                        return Ok(Some(Piece { head: Span::new(start, self.at), body: None }));
+                    }
+                }
+                _ => {}
+            }
+            self.at += 1;
+        }
+        Ok(Some(Piece { head: Span::new(start, self.bytes.len()), body: None }))
+    }
+
+    /// Goes from the opening brace of a body behind its closing one.
+    fn body(&mut self) -> Result<ScannedBody, Fault> {
+        let start = self.at;
+        let (mut cuts, mut global_loads, mut semicolons) = (Vec::new(), 0, 0);
+        // Braces alone decide where the body ends; a bracket forgotten in a statement is left to
+        // the grammar, which can say what is missing.
+        let mut braces = 0;
+        let mut last_cut = start;
+        while let Some(class) = self.advance(&BODY_CLASSES)? {
+            match class {
+                Class::OpenBrace => {
+                    braces += 1;
+                    self.enter()?;
+                }
+                Class::CloseBrace => {
+                    braces -= 1;
+                    self.open.truncate(braces);
+                    if braces == 0 {
+                        self.at += 1;
+                        let span = Span::new(start, self.at);
+                        return Ok(ScannedBody { span, global_loads, semicolons, cuts });
+                    }
+                }
+                Class::Open => self.enter()?,
+                Class::Close if self.open.len() > braces => _ = self.open.pop(),
+                Class::Semicolon => {
+                    self.open.truncate(braces);
+                    self.choices = 0;
+                    semicolons += 1;
+                    if self.at - last_cut >= CHUNK {
+                        last_cut = self.at + 1;
+                        cuts.push(last_cut as u32);
+                    }
+                }
+                Class::LetterL => global_loads += usize::from(self.at_global_load()),
+                _ => {}
+            }
+            self.at += 1;
+        }
+        Err(Fault::new(Span::new(start, start + 1), "the body that begins here is never closed")
+            .hint("look for a missing `}`"))
+    }
+
+    /// Moves to the next byte that means something, past comments, and leaves `at` on it; on the
+    /// last byte of a string for a string.
+    fn advance(&mut self, classes: &[Class; 256]) -> Result<Option<Class>, Fault> {
+        loop {
+            let rest = &self.bytes[self.at..];
+            let Some(skip) = rest.iter().position(|&byte| classes[byte as usize] != Class::Dull)
+            else {
+                self.at = self.bytes.len();
+                return Ok(None);
+            };
+            self.at += skip;
+            let class = classes[self.bytes[self.at] as usize];
+            match class {
+                Class::Slash => self.comment()?,
+                Class::Hash => self.skip_line(),
+                Class::Quote => {
+                    self.string()?;
+                    return Ok(Some(class));
+                }
+                Class::Question => {
+                    self.choices += 1;
+                    if self.choices > MAX_NESTING {
+                        return Err(self.too_deep());
+                    }
+                    self.at += 1;
+                }
+                _ => return Ok(Some(class)),
+            }
+        }
+    }
+
+    fn enter(&mut self) -> Result<(), Fault> {
+        if self.open.len() == MAX_NESTING {
+            return Err(self.too_deep());
+        }
+        self.open.push(self.at as u32);
+        Ok(())
+    }
+
+    fn too_deep(&self) -> Fault {
+        let message = format!("nested more than {MAX_NESTING} deep");
+        Fault::new(Span::new(self.at, self.at + 1), message).hint("no compiler nests so deep")
+    }
+
+    fn skip_line(&mut self) {
+        let rest = &self.bytes[self.at..];
+        self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+    }
+
+    /// Goes behind a comment; past the slash where it is none.
+    fn comment(&mut self) -> Result<(), Fault> {
+        match self.bytes.get(self.at + 1) {
+            Some(b'/') => self.skip_line(),
+            Some(b'*') => match memchr::memmem::find(&self.bytes[self.at + 2..], b"*/") {
+                Some(length) => self.at += length + 4,
+                None => {
+                    let span = Span::new(self.at, self.at + 2);
+                    return Err(Fault::new(span, "this comment is never closed")
+                        .hint("look for a missing `*/`"));
+                }
+            },
+            _ => self.at += 1,
+        }
+        Ok(())
+    }
+
+    /// Goes to the closing quote of a string.
+    fn string(&mut self) -> Result<(), Fault> {
+        let start = self.at;
+        let mut at = start + 1;
+        while let Some(found) = memchr::memchr3(b'"', b'\\', b'\n', &self.bytes[at..]) {
+            at += found;
+            match self.bytes[at] {
+                b'"' => {
+                    self.at = at;
+                    return Ok(());
+                }
+                b'\\' if self.bytes.get(at + 1).is_some_and(|&next| next != b'\n') => at += 2,
+                b'\\' => at += 1,
+                _ => break,
+            }
+        }
+        Err(Fault::new(Span::new(start, start + 1), "this string is never closed")
+            .hint("a string ends with `\"` on the line it began on"))
+    }
+
+    fn at_word(&self, word: &str) -> bool {
+        let rest = &self.bytes[self.at..];
+        rest.starts_with(word.as_bytes()) && !rest.get(word.len()).is_some_and(|&b| is_word(b))
+    }
+
+    /// Whether a load from global or generic memory begins here, where an `l` stands.
+    fn at_global_load(&self) -> bool {
+        let before = self.bytes[self.at - 1];
+        if is_word(before) || matches!(before, b'.' | b'%') {
+            return false;
+        }
+        let rest = &self.bytes[self.at..];
+        let Some(rest) = rest.strip_prefix(b"ldu").or(rest.strip_prefix(b"ld")) else {
+            return false;
+        };
+        // Where no modifier names a state space, the address is generic.
+        let end = rest.iter().position(|&b| !(is_word(b) || is_gap(b))).unwrap_or(rest.len());
+        let opcode = &rest[..end];
+        opcode.iter().find(|&&b| !is_blank(b)) == Some(&b'.')
+            && !opcode.split(|&b| b == b'.').any(|word| {
+                let space = word.split(|&b| b == b':' || is_blank(b)).next().unwrap_or(word);
+                matches!(space, b"local" | b"shared" | b"const" | b"param")
+            })
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+fn is_gap(byte: u8) -> bool {
+    is_blank(byte) || matches!(byte, b'.' | b':')
+}
