@@ -8,4 +8,6 @@ pub mod expr;
 pub mod pipeline;
 pub mod ptx;
 pub mod report;
+pub mod shuffle;
+pub mod solver;
 pub mod source;

@@ -33,6 +33,9 @@ pub enum Arg<'s> {
     Register(RegisterId),
     /// `!%p`
     Not(RegisterId),
+    /// A part of a register or its negative (`%r1.b0`, `-%r1`), as video instructions take it;
+    /// never just the register's value.
+    Modified(RegisterId),
     /// A special register, with its component.
     Special(&'s str),
     /// A constant.
@@ -278,6 +281,9 @@ impl<'s> Resolver<'s> {
         if let Some((base, component)) = name.text.rsplit_once('.')
             && let Some(Meaning::Registers(first, elements)) = self.lookup(scope, base)
         {
+            if elements == 1 && matches!(component, "b0" | "b1" | "b2" | "b3" | "h0" | "h1") {
+                return Ok(Arg::Modified(first));
+            }
             let index = "xyzw".find(component).or_else(|| "rgba".find(component));
             return match index {
                 Some(i) if i < usize::from(elements) && component.len() == 1 => {
@@ -299,6 +305,10 @@ impl<'s> Resolver<'s> {
         Ok(match operand {
             Operand::Name(name) => self.name(scope, *name)?,
             Operand::Not(name) => Arg::Not(self.register(scope, *name)?),
+            Operand::Negated(name) => match self.name(scope, *name)? {
+                Arg::Register(register) | Arg::Modified(register) => Arg::Modified(register),
+                _ => return Err(self.undeclared(*name)),
+            },
             Operand::Immediate(immediate) => Arg::Constant(immediate.value),
             Operand::Sink(_) => Arg::Sink,
             Operand::Pair(pair) => {

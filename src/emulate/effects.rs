@@ -191,7 +191,9 @@ pub fn definitions(inst: &Inst<'_>) -> SmallVec<[RegisterId; 2]> {
 /// The registers that an operand names as values, those inside an address excepted.
 fn registers(arg: &Arg<'_>, found: &mut SmallVec<[RegisterId; 2]>) {
     match arg {
-        Arg::Register(register) | Arg::Not(register) => found.push(*register),
+        Arg::Register(register) | Arg::Not(register) | Arg::Modified(register) => {
+            found.push(*register);
+        }
         Arg::Vector(elements) => elements.iter().for_each(|element| registers(element, found)),
         Arg::Pair(pair) => pair.iter().for_each(|element| registers(element, found)),
         Arg::Memory { rest, .. } => rest.iter().for_each(|element| registers(element, found)),

@@ -36,7 +36,7 @@ impl<'s> Machine<'_, 's> {
                 [single] => return self.natural(single, width),
                 _ => return None,
             },
-            Arg::Pair(_) | Arg::Sink | Arg::Memory { .. } => return None,
+            Arg::Modified(_) | Arg::Pair(_) | Arg::Sink | Arg::Memory { .. } => return None,
         })
     }
 

@@ -1,0 +1,188 @@
+//! Whether what a source load read still stands when the destination load is reached.
+//!
+//! A load is available where it was executed on every path by every lane and nothing since may
+//! have changed its bytes for the destination lane or published other threads' changes. That is a
+//! must-dataflow over the graph; for one pair of loads it says: the source dominates the
+//! destination, and no killer lies on any path from the source to the destination that does not
+//! pass the source again. Back edges are paths like any other.
+
+use rustc_hash::FxHashMap;
+
+use super::eligible::Load;
+use super::refusal::Refusal;
+use crate::cfg::{BlockId, Flow};
+use crate::emulate::{Access, Effect, KernelTrace};
+use crate::expr::Arena;
+use crate::ptx::StateSpace;
+use crate::source::SourceFile;
+
+/// Answers availability questions about one function.
+pub(super) struct Availability<'a, 's> {
+    source: &'a SourceFile,
+    flow: &'a Flow<'s>,
+    /// For each block the accesses that may kill something, in order.
+    killers: Vec<Vec<usize>>,
+    /// Blocks on paths between two blocks, by (source, destination).
+    between: FxHashMap<(BlockId, BlockId), Vec<BlockId>>,
+}
+
+impl<'a, 's> Availability<'a, 's> {
+    pub fn new(source: &'a SourceFile, flow: &'a Flow<'s>, trace: &KernelTrace) -> Self {
+        let mut killers = vec![Vec::new(); flow.blocks.len()];
+        for (index, access) in trace.accesses.iter().enumerate() {
+            if may_kill(access) {
+                killers[access.block.index()].push(index);
+            }
+        }
+        Availability { source, flow, killers, between: FxHashMap::default() }
+    }
+
+    /// Whether `from` is available at `to`.
+    pub fn check(
+        &mut self,
+        trace: &mut KernelTrace,
+        from: &Load,
+        to: &Load,
+    ) -> Result<(), Refusal> {
+        let (a, b) = (&trace.accesses[from.access], &trace.accesses[to.access]);
+        let (block_a, block_b) = (a.block, b.block);
+        let ordered = match block_a == block_b {
+            true => from.inst < to.inst,
+            false => self.flow.dominators.dominates(block_a, block_b),
+        };
+        if !ordered {
+            return Err(Refusal::NotOnEveryPath(self.line(from.inst)));
+        }
+        // Read-only for the whole kernel: nothing can change it.
+        if a.read_only || b.read_only {
+            return Ok(());
+        }
+        if block_a == block_b {
+            return self.scan(trace, from, to, block_a, from.inst + 1, to.inst);
+        }
+        self.scan(trace, from, to, block_a, from.inst + 1, u32::MAX)?;
+        let mut whole_destination = false;
+        for block in self.blocks_between(block_a, block_b) {
+            whole_destination |= block == block_b;
+            self.scan(trace, from, to, block, 0, u32::MAX)?;
+        }
+        match whole_destination {
+            true => Ok(()),
+            false => self.scan(trace, from, to, block_b, 0, to.inst),
+        }
+    }
+
+    /// The blocks on paths from the end of `a` to the start of `b` that do not pass `a`; `b` itself
+    /// where a path comes round to it. `a` dominates `b`, so walking back always ends at `a`.
+    fn blocks_between(&mut self, a: BlockId, b: BlockId) -> Vec<BlockId> {
+        let flow = self.flow;
+        self.between
+            .entry((a, b))
+            .or_insert_with(|| {
+                let mut seen = vec![false; flow.blocks.len()];
+                let mut found = Vec::new();
+                let mut work = vec![b];
+                while let Some(block) = work.pop() {
+                    for edge in &flow.block(block).predecessors {
+                        if edge.from != a && !std::mem::replace(&mut seen[edge.from.index()], true)
+                        {
+                            found.push(edge.from);
+                            work.push(edge.from);
+                        }
+                    }
+                }
+                found.sort_unstable();
+                found
+            })
+            .clone()
+    }
+
+    /// Looks for a killer among the instructions `start..end` of a block.
+    fn scan(
+        &self,
+        trace: &mut KernelTrace,
+        from: &Load,
+        to: &Load,
+        block: BlockId,
+        start: u32,
+        end: u32,
+    ) -> Result<(), Refusal> {
+        for &index in &self.killers[block.index()] {
+            let inst = trace.accesses[index].inst;
+            if inst < start || inst >= end || inst == from.inst || inst == to.inst {
+                continue;
+            }
+            if let Some(what) = self.kills(trace, index, from, to) {
+                return Err(Refusal::Between(what, self.line(inst)));
+            }
+        }
+        Ok(())
+    }
+
+    /// What an access between the two does to the pair; `None` if it is harmless.
+    fn kills(
+        &self,
+        trace: &mut KernelTrace,
+        killer: usize,
+        from: &Load,
+        to: &Load,
+    ) -> Option<String> {
+        let access = &trace.accesses[killer];
+        let opcode = self.flow.insts[access.inst as usize].ast.opcode.text;
+        match access.effect {
+            Effect::Barrier => return Some(format!("barrier between (`{opcode}`)")),
+            Effect::Atomic => return Some(format!("atomic between (`{opcode}`)")),
+            Effect::Call => return Some("call between".to_owned()),
+            Effect::Load => return Some(format!("synchronising load between (`{opcode}`)")),
+            Effect::Store if access.strong.is_some() => {
+                return Some(format!("synchronising store between (`{opcode}`)"));
+            }
+            Effect::Store => {}
+            _ => return Some(format!("opaque instruction between (`{opcode}`)")),
+        }
+        // The store's address must mean the same iteration of every loop as the loads' do.
+        let loops = &self.flow.loops;
+        let home = loops.innermost(trace.accesses[from.access].block);
+        let same_iteration =
+            loops.around(loops.innermost(access.block)).all(|around| loops.nested(home, around));
+        let disjoint = same_iteration
+            && access.address.is_some_and(|address| {
+                let size = i64::from(access.bytes());
+                apart(&mut trace.arena, address, size, to)
+            });
+        (!disjoint).then(|| "may-alias store between".to_owned())
+    }
+
+    pub fn line(&self, inst: u32) -> u32 {
+        self.source.line(self.flow.insts[inst as usize].ast.span.start)
+    }
+}
+
+fn may_kill(access: &Access) -> bool {
+    match access.effect {
+        Effect::Store => {
+            let own_space =
+                matches!(access.space, StateSpace::Local | StateSpace::Param | StateSpace::Shared);
+            !own_space || access.strong.is_some()
+        }
+        Effect::Load => access.strong.is_some(),
+        Effect::Atomic | Effect::Barrier | Effect::Call | Effect::Opaque => true,
+        Effect::Pure | Effect::Observe | Effect::Control => false,
+    }
+}
+
+/// Whether a store of `size` bytes and the load touch no common byte in any lane.
+fn apart(arena: &mut Arena, store: crate::expr::TermId, size: i64, load: &Load) -> bool {
+    const LOADED: i64 = 4;
+    if size == 0 || arena.width(store) != arena.width(load.address) {
+        return false;
+    }
+    match arena.constant_difference(store, load.address) {
+        // From the store's first byte to the load's: either the store ends before, or it starts
+        // behind. Distances this small cannot wrap around.
+        Some(distance) => {
+            (LOADED..1 << 40).contains(&distance) || (-(1 << 40)..=-size).contains(&distance)
+        }
+        None => false,
+    }
+}

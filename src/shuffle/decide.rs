@@ -1,0 +1,308 @@
+//! The paper's selection rule: loads in program order; a load with a valid earlier partner is
+//! covered; a covered load is never a source; it takes the uncovered partner at the smallest
+//! distance (CC '23, section 5).
+
+use rustc_hash::FxHashMap;
+
+use super::availability::Availability;
+use super::distance::{Outline, outline};
+use super::eligible::{Load, eligible};
+use super::prove::Prover;
+use super::refusal::Refusal;
+use super::sampling::{Fingerprint, distances, fingerprint};
+use super::shift::Shifter;
+use crate::cfg::{Flow, RegisterId};
+use crate::emulate::{Effect, KernelTrace};
+use crate::ptx::{Function, StateSpace};
+use crate::solver::Solver;
+use crate::source::SourceFile;
+
+use super::prove::NoWrap;
+
+/// How sources are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Selection {
+    /// The paper's rule.
+    #[default]
+    Paper,
+}
+
+/// What the user may choose about decisions.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Largest |delta|, 0 to 31.
+    pub max_delta: u32,
+    /// How sources are chosen.
+    pub selection: Selection,
+    /// Take it for granted that 32-bit indices do not wrap around, as the original did.
+    pub assume_no_wrap: bool,
+    /// Only replace loads of read-only memory, and loads in kernels that write no global memory.
+    pub strict: bool,
+    /// Resource limit of one solver query, in z3's units.
+    pub solver_limit: u32,
+    /// A folder for the solver's queries.
+    pub dump_queries: Option<std::path::PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            max_delta: 31,
+            selection: Selection::Paper,
+            assume_no_wrap: false,
+            strict: false,
+            solver_limit: 200_000,
+            dump_queries: None,
+        }
+    }
+}
+
+/// What holds at run time before a shuffled value is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guards {
+    /// The warp's lanes must be consecutive in `tid.x`.
+    pub linear_lanes: bool,
+    /// All 32 lanes must have met.
+    pub whole_warp: bool,
+    /// These indices must not wrap around.
+    pub no_wrap: Vec<NoWrap>,
+}
+
+/// A load that another one covers.
+#[derive(Clone, Debug)]
+pub struct Covered {
+    /// Index of the source load's instruction.
+    pub source: u32,
+    /// The register the source load writes.
+    pub source_register: RegisterId,
+    /// `A(tid.x + delta) = B(tid.x)`.
+    pub delta: i32,
+    /// What is checked at run time.
+    pub guards: Guards,
+}
+
+/// What was decided about a load.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Replaced.
+    Covered(Covered),
+    /// Kept.
+    Kept(Refusal),
+}
+
+/// The decision about one global load.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// Index of the instruction.
+    pub inst: u32,
+    /// Bytes loaded by each lane.
+    pub bytes: u32,
+    /// What was decided.
+    pub verdict: Verdict,
+}
+
+/// Decides about every global load of a function, in program order.
+pub fn decide(
+    source: &SourceFile,
+    function: &Function<'_>,
+    flow: &Flow<'_>,
+    trace: &mut KernelTrace,
+    options: &Options,
+) -> Vec<Finding> {
+    let mut decider = Decider {
+        availability: Availability::new(source, flow, trace),
+        prover: Prover {
+            flow,
+            shifter: Shifter::default(),
+            solver: Solver::new(options.solver_limit, options.dump_queries.clone()),
+            assume_no_wrap: options.assume_no_wrap,
+        },
+        options,
+        linear: statically_linear(function),
+        writes_global: writes_global(trace),
+        sources: Vec::new(),
+        groups: FxHashMap::default(),
+    };
+    let mut loads: Vec<usize> =
+        (0..trace.accesses.len()).filter(|&i| trace.accesses[i].is_global_load()).collect();
+    loads.sort_by_key(|&index| trace.accesses[index].inst);
+    let mut findings: Vec<Finding> = loads
+        .into_iter()
+        .map(|index| {
+            let (inst, bytes) = (trace.accesses[index].inst, trace.accesses[index].bytes());
+            Finding { inst, bytes, verdict: decider.load(trace, index) }
+        })
+        .collect();
+    add_unreachable(flow, &mut findings);
+    findings
+}
+
+/// Loads in code that no way leads to have no trace.
+fn add_unreachable(flow: &Flow<'_>, findings: &mut Vec<Finding>) {
+    let seen: std::collections::BTreeSet<u32> = findings.iter().map(|f| f.inst).collect();
+    for (at, inst) in flow.insts.iter().enumerate() {
+        let space = inst.ast.space();
+        let global = matches!(space, StateSpace::Global | StateSpace::Generic);
+        if crate::emulate::effect(inst) == Effect::Load && global && !seen.contains(&(at as u32)) {
+            let bytes = inst.ast.types().last().map_or(0, |ty| ty.bits() / 8);
+            let verdict = Verdict::Kept(Refusal::Unreachable);
+            findings.push(Finding { inst: at as u32, bytes, verdict });
+        }
+    }
+    findings.sort_by_key(|finding| finding.inst);
+}
+
+/// An uncovered load that may be a source.
+struct Source {
+    load: Load,
+    outline: Outline,
+    /// Bytes from lane to lane, if the outline shows it.
+    stride: Option<i64>,
+    fingerprint: Option<Fingerprint>,
+}
+
+struct Decider<'a, 's> {
+    availability: Availability<'a, 's>,
+    prover: Prover<'a, 's>,
+    options: &'a Options,
+    linear: bool,
+    writes_global: bool,
+    sources: Vec<Source>,
+    /// Sources by outline.
+    groups: FxHashMap<crate::expr::TermId, Vec<usize>>,
+}
+
+impl Decider<'_, '_> {
+    fn load(&mut self, trace: &mut KernelTrace, index: usize) -> Verdict {
+        let load = match eligible(self.prover.flow, trace, index) {
+            Ok(load) => load,
+            Err(refusal) => return Verdict::Kept(refusal),
+        };
+        if self.options.strict && self.writes_global && !trace.accesses[index].read_only {
+            return Verdict::Kept(Refusal::Strict);
+        }
+        let outline = outline(&mut trace.arena, load.address);
+        match self.partner(trace, &load, outline) {
+            Ok(covered) => Verdict::Covered(covered),
+            Err(refusal) => {
+                self.add_source(trace, load, outline);
+                Verdict::Kept(refusal)
+            }
+        }
+    }
+
+    fn add_source(&mut self, trace: &mut KernelTrace, load: Load, at: Outline) {
+        let place = self.place(trace, &load);
+        let loops = &self.prover.flow.loops;
+        let next = self.prover.shifter.shift(trace, loops, load.address, 1, place);
+        let next = outline(&mut trace.arena, next);
+        let stride = (next.key == at.key).then(|| next.constant.wrapping_sub(at.constant));
+        self.groups.entry(at.key).or_default().push(self.sources.len());
+        self.sources.push(Source { load, outline: at, stride, fingerprint: None });
+    }
+
+    fn place(&self, trace: &KernelTrace, load: &Load) -> Option<crate::cfg::LoopId> {
+        self.prover.flow.loops.innermost(trace.accesses[load.access].block)
+    }
+
+    /// The nearest valid partner, or the reason why the nearest candidate is none.
+    fn partner(
+        &mut self,
+        trace: &mut KernelTrace,
+        load: &Load,
+        at: Outline,
+    ) -> Result<Covered, Refusal> {
+        let mut candidates = self.by_outline(at);
+        if candidates.is_empty() {
+            candidates = self.by_sampling(trace, load);
+        }
+        candidates.sort_by_key(|&(index, delta)| (delta.unsigned_abs(), index));
+        let mut refusal = None;
+        for (index, delta) in candidates {
+            match self.accept(trace, index, load, delta) {
+                Ok(covered) => return Ok(covered),
+                Err(reason) => refusal = refusal.or(Some(reason)),
+            }
+        }
+        Err(refusal.unwrap_or(Refusal::NoPartner))
+    }
+
+    /// Sources of the same outline at a whole number of lanes.
+    fn by_outline(&self, at: Outline) -> Vec<(usize, i32)> {
+        let Some(group) = self.groups.get(&at.key) else { return Vec::new() };
+        group
+            .iter()
+            .filter_map(|&index| {
+                let source = &self.sources[index];
+                let bytes = at.constant.wrapping_sub(source.outline.constant);
+                let delta = match source.stride {
+                    _ if bytes == 0 => 0,
+                    Some(stride) if stride != 0 && bytes % stride == 0 => bytes / stride,
+                    _ => return None,
+                };
+                (-31..=31).contains(&delta).then_some((index, delta as i32))
+            })
+            .collect()
+    }
+
+    /// Sources whose addresses agree at some distance when evaluated. Only tried while it is cheap.
+    fn by_sampling(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<(usize, i32)> {
+        const MAX_SOURCES: usize = 64;
+        if self.sources.len() > MAX_SOURCES {
+            return Vec::new();
+        }
+        let place = self.place(trace, load);
+        let loops = &self.prover.flow.loops;
+        let own = fingerprint(trace, loops, &mut self.prover.shifter, load.address, place);
+        let mut found = Vec::new();
+        for (index, source) in self.sources.iter_mut().enumerate() {
+            let other = source.fingerprint.get_or_insert_with(|| {
+                fingerprint(trace, loops, &mut self.prover.shifter, source.load.address, place)
+            });
+            found.extend(distances(other, &own).first().map(|&delta| (index, delta)));
+        }
+        found
+    }
+
+    fn accept(
+        &mut self,
+        trace: &mut KernelTrace,
+        index: usize,
+        load: &Load,
+        delta: i32,
+    ) -> Result<Covered, Refusal> {
+        let source = self.sources[index].load;
+        if delta.unsigned_abs() > self.options.max_delta {
+            return Err(Refusal::TooFar(delta));
+        }
+        self.availability.check(trace, &source, load)?;
+        let proof = self.prover.prove(trace, &source, load, delta)?;
+        let mut no_wrap = proof.checks.to_vec();
+        no_wrap.sort_unstable();
+        no_wrap.dedup();
+        let moves = delta != 0;
+        let guards = Guards { linear_lanes: moves && !self.linear, whole_warp: moves, no_wrap };
+        let (source, source_register) = (source.inst, source.register);
+        Ok(Covered { source, source_register, delta, guards })
+    }
+}
+
+/// Whether `.reqntid` makes the lanes of every warp consecutive in `tid.x`. (`.maxntid` bounds only
+/// the number of threads, not the shape: PTX ISA, ".maxntid".)
+fn statically_linear(function: &Function<'_>) -> bool {
+    let Some(block) = function.directive("reqntid") else { return false };
+    let size = |axis: usize| block.get(axis).copied().unwrap_or(1);
+    size(0) % 32 == 0 || size(1) * size(2) == 1
+}
+
+/// Whether a function may write global memory.
+fn writes_global(trace: &KernelTrace) -> bool {
+    trace.accesses.iter().any(|access| match access.effect {
+        Effect::Store => {
+            !matches!(access.space, StateSpace::Local | StateSpace::Param | StateSpace::Shared)
+        }
+        Effect::Atomic => access.space != StateSpace::Shared,
+        Effect::Call | Effect::Opaque => true,
+        _ => false,
+    })
+}

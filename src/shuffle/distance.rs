@@ -1,0 +1,120 @@
+//! Candidate distances: addresses up to 32-bit wrap-around.
+//!
+//! `base + 4*sext(i + 1)` and `base + 4*sext(i) + 4` are the same address unless `i + 1` wraps
+//! around. Taking constants out of extended sums gives an *outline* by which loads are grouped; a
+//! distance found from outlines is only a guess and is proved afterwards.
+
+use smallvec::SmallVec;
+
+use crate::expr::{Arena, Node, TermId, to_signed};
+
+/// An address without constants, and the constant that it would have without wrap-around.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Outline {
+    /// The address with all constants taken out.
+    pub key: TermId,
+    /// The sum of what was taken out, in bytes.
+    pub constant: i64,
+}
+
+/// Takes the constants out of an address.
+pub(super) fn outline(arena: &mut Arena, address: TermId) -> Outline {
+    let width = arena.width(address);
+    let (constant, addends) = arena.linear_parts(address);
+    let mut total = constant;
+    let mut key = arena.constant(0, width);
+    for (term, coefficient) in addends {
+        let (bare, constant) = strip(arena, term);
+        total = total.wrapping_add(coefficient.wrapping_mul(constant as u64));
+        let scaled = arena.scale(bare, coefficient);
+        key = arena.add(key, scaled);
+    }
+    // Rebuilding an extension may bring a constant forth.
+    let left = arena.constant_part(key);
+    let key = arena.add_constant(key, left.wrapping_neg());
+    Outline { key, constant: to_signed(total.wrapping_add(left), width) }
+}
+
+/// An extended sum without its constant, and the constant.
+fn strip(arena: &mut Arena, term: TermId) -> (TermId, i64) {
+    let width = arena.width(term);
+    let Some((extension, inner)) = Extension::of(arena, term) else { return (term, 0) };
+    let constant = to_signed(arena.constant_part(inner), arena.width(inner));
+    if constant == 0 {
+        return (term, 0);
+    }
+    let bare = arena.add_constant(inner, (constant as u64).wrapping_neg());
+    let bare = match extension {
+        Extension::Sign => arena.sign_extend(bare, width),
+        Extension::Zero => arena.zero_extend(bare, width),
+    };
+    (bare, constant)
+}
+
+/// How a narrower value was extended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Extension {
+    /// By copies of its sign bit: wraps at half the range.
+    Sign,
+    /// By zeros: wraps at the end of the range.
+    Zero,
+}
+
+impl Extension {
+    /// The extension at the top of a term, and what is extended.
+    pub(super) fn of(arena: &Arena, term: TermId) -> Option<(Extension, TermId)> {
+        match *arena.node(term) {
+            Node::SignExtend(inner) => Some((Extension::Sign, inner)),
+            Node::ZeroExtend(inner) => Some((Extension::Zero, inner)),
+            _ => None,
+        }
+    }
+}
+
+/// `b + low ..= b + high` must not wrap around, for the given reading of the sum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Obligation {
+    pub extension: Extension,
+    /// The sum without constant.
+    pub base: TermId,
+    pub low: i64,
+    pub high: i64,
+}
+
+/// The conditions under which two addresses are equal; `None` if they are not equal even without
+/// wrap-around. An empty list is a proof.
+pub(super) fn equal_without_wrap(
+    arena: &mut Arena,
+    a: TermId,
+    b: TermId,
+) -> Option<SmallVec<[Obligation; 2]>> {
+    let width = arena.width(a);
+    if width != arena.width(b) {
+        return None;
+    }
+    let difference = arena.sub(a, b);
+    let (constant, addends) = arena.linear_parts(difference);
+    let mut total = constant;
+    let mut groups: SmallVec<[(Obligation, u64); 2]> = SmallVec::new();
+    for (term, coefficient) in addends {
+        let (extension, inner) = Extension::of(arena, term)?;
+        let offset = to_signed(arena.constant_part(inner), arena.width(inner));
+        let base = arena.add_constant(inner, (offset as u64).wrapping_neg());
+        total = total.wrapping_add(coefficient.wrapping_mul(offset as u64));
+        let known = groups.iter_mut().find(|(g, _)| g.base == base && g.extension == extension);
+        match known {
+            Some((group, sum)) => {
+                group.low = group.low.min(offset);
+                group.high = group.high.max(offset);
+                *sum = sum.wrapping_add(coefficient);
+            }
+            None => {
+                let group = Obligation { extension, base, low: offset, high: offset };
+                groups.push((group, coefficient));
+            }
+        }
+    }
+    let balanced = groups.iter().all(|(_, sum)| sum & crate::expr::mask(width) == 0);
+    let zero = total & crate::expr::mask(width) == 0;
+    (balanced && zero).then(|| groups.into_iter().map(|(group, _)| group).collect())
+}

@@ -1,0 +1,201 @@
+//! Proves that a source lane's address is the destination lane's, and collects what has to be
+//! checked at run time.
+//!
+//! Lanes are compared upwards: for a source `n` lanes up its terms are shifted, for a source `n`
+//! lanes down the destination's are. So the lower lane's `tid.x` is the symbol itself and the upper
+//! lane's is larger without wrapping around, which the corner-case check guarantees.
+
+use smallvec::SmallVec;
+
+use super::distance::{Extension, Obligation, equal_without_wrap};
+use super::eligible::Load;
+use super::facts::Facts;
+use super::refusal::Refusal;
+use super::shift::Shifter;
+use crate::cfg::{BlockId, Flow, LoopId};
+use crate::emulate::{KernelTrace, definitions};
+use crate::expr::TermId;
+use crate::solver::{Answer, Solver};
+
+/// A check that an index does not wrap around at 32 bits between the lanes: `register` must not be
+/// one of `count` values that end `last` above the place where the reading wraps.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct NoWrap {
+    /// The register that holds the index, in the destination's lane.
+    pub register: crate::cfg::RegisterId,
+    /// The instruction that widened it; the register's value is the one it had there.
+    pub widened: u32,
+    /// Whether it wraps at 2^31 (sign-extended) or at 2^32 (zero-extended).
+    pub extension: WrapKind,
+    /// First forbidden value, relative to the place where it wraps.
+    pub first: i64,
+    /// Last forbidden value, relative to the place where it wraps.
+    pub last: i64,
+}
+
+/// Where a 32-bit index wraps around.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum WrapKind {
+    /// From 2^31 - 1 to -2^31.
+    Signed,
+    /// From 2^32 - 1 to 0.
+    Unsigned,
+}
+
+/// What a proof was made of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Proof {
+    /// Checks at run time.
+    pub checks: SmallVec<[NoWrap; 2]>,
+}
+
+/// Proves distances between the loads of one function.
+pub(super) struct Prover<'a, 's> {
+    pub flow: &'a Flow<'s>,
+    pub shifter: Shifter,
+    pub solver: Solver,
+    pub assume_no_wrap: bool,
+}
+
+impl Prover<'_, '_> {
+    /// Proves `A(L + n) = B(L)` for every lane `L` of a whole warp that has reached the
+    /// destination, `L + n` being a lane of it.
+    pub fn prove(
+        &mut self,
+        trace: &mut KernelTrace,
+        from: &Load,
+        to: &Load,
+        n: i32,
+    ) -> Result<Proof, Refusal> {
+        let block = trace.accesses[to.access].block;
+        let place = self.flow.loops.innermost(block);
+        let (up, down) = (n.max(0), (-n).max(0));
+        let loops = &self.flow.loops;
+        let a = self.shifter.shift(trace, loops, from.address, up, place);
+        let b = self.shifter.shift(trace, loops, to.address, down, place);
+        if a == b {
+            return Ok(Proof::default());
+        }
+        let Some(obligations) = equal_without_wrap(&mut trace.arena, a, b) else {
+            return self.ask(trace, a, b, block, n);
+        };
+        let mut proof = Proof::default();
+        if self.assume_no_wrap {
+            return Ok(proof);
+        }
+        let facts = self.facts(trace, block, n.abs(), place);
+        for obligation in &obligations {
+            if facts.imply(&mut trace.arena, obligation) {
+                continue;
+            }
+            match self.check(trace, obligation, to, block, down, place) {
+                Some(check) => proof.checks.push(check),
+                None => {
+                    let answer = self.solver.prove_equal(trace, a, b, &facts.predicates);
+                    return match answer {
+                        Answer::Proved => Ok(Proof::default()),
+                        Answer::Refuted => Err(Refusal::MayWrap),
+                        Answer::Unknown => Err(Refusal::SolverUnknown),
+                    };
+                }
+            }
+        }
+        Ok(proof)
+    }
+
+    /// Whatever the normal forms do not show is the solver's.
+    fn ask(
+        &mut self,
+        trace: &mut KernelTrace,
+        a: TermId,
+        b: TermId,
+        block: BlockId,
+        n: i32,
+    ) -> Result<Proof, Refusal> {
+        let place = self.flow.loops.innermost(block);
+        let facts = self.facts(trace, block, n.abs(), place);
+        match self.solver.prove_equal(trace, a, b, &facts.predicates) {
+            Answer::Proved => Ok(Proof::default()),
+            Answer::Refuted => Err(Refusal::SolverRefuted),
+            Answer::Unknown => Err(Refusal::SolverUnknown),
+        }
+    }
+
+    /// The path condition of a block in both lanes: the whole warp has reached it.
+    fn facts(
+        &mut self,
+        trace: &mut KernelTrace,
+        block: BlockId,
+        n: i32,
+        place: Option<LoopId>,
+    ) -> Facts {
+        let mut facts = Facts::default();
+        let mut next = Some(block);
+        while let Some(at) = next {
+            if let Some(predicate) = trace.assumptions[at.index()] {
+                facts.add(&trace.arena, predicate);
+                let shifted = self.shifter.shift(trace, &self.flow.loops, predicate, n, place);
+                if shifted != predicate {
+                    facts.add(&trace.arena, shifted);
+                }
+            }
+            next = self.flow.dominators.immediate(at);
+        }
+        facts
+    }
+
+    /// A register from which the obligation can be checked in the destination's lane.
+    fn check(
+        &mut self,
+        trace: &mut KernelTrace,
+        obligation: &Obligation,
+        to: &Load,
+        block: BlockId,
+        down: i32,
+        place: Option<LoopId>,
+    ) -> Option<NoWrap> {
+        let width = trace.arena.width(obligation.base);
+        if width != 32 {
+            return None;
+        }
+        for index in 0..trace.widened.len() {
+            let widened = trace.widened[index];
+            if !self.still_holds(trace, index, to.inst, block) {
+                continue;
+            }
+            let value = self.shifter.shift(trace, &self.flow.loops, widened.value, down, place);
+            let Some(offset) = trace.arena.constant_difference(value, obligation.base) else {
+                continue;
+            };
+            // `base + low` must lie `high - low` or more below the wrap: the forbidden values of
+            // `base + low` are -(high - low) ..= -1 from there, those of the register are moved by
+            // what it is above `base + low`.
+            let moved = offset - obligation.low;
+            return Some(NoWrap {
+                register: widened.register,
+                widened: widened.inst,
+                extension: match obligation.extension {
+                    Extension::Sign => WrapKind::Signed,
+                    Extension::Zero => WrapKind::Unsigned,
+                },
+                first: moved - (obligation.high - obligation.low),
+                last: moved - 1,
+            });
+        }
+        None
+    }
+
+    /// Whether the register still holds, at the load, what was widened.
+    fn still_holds(&self, trace: &KernelTrace, index: usize, at: u32, block: BlockId) -> bool {
+        let widened = &trace.widened[index];
+        if widened.block == block {
+            let between = widened.inst + 1..at;
+            return widened.inst < at
+                && !self.flow.insts[between.start as usize..between.end as usize]
+                    .iter()
+                    .any(|inst| definitions(inst).contains(&widened.register));
+        }
+        trace.definitions[widened.register.0 as usize] == 1
+            && self.flow.dominators.dominates(widened.block, block)
+    }
+}

@@ -1,0 +1,74 @@
+//! Why a load is kept: the rule that refused it, and the place that made it apply.
+
+use std::fmt;
+
+/// The reason why a load stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// No earlier load reads, in some lane at a constant distance, what this one reads.
+    NoPartner,
+    /// The load is volatile, relaxed, acquire or mmio.
+    Strong(&'static str),
+    /// The load runs under a guard predicate.
+    Guarded,
+    /// Only 32-bit scalar loads are replaced.
+    Width(u32, u8),
+    /// The load has no state space, and its address is not known to be global.
+    Generic,
+    /// `ldu` and other forms that are not rewritten.
+    Form(String),
+    /// The destination register is wider or narrower than what is loaded.
+    Register,
+    /// The address is not known.
+    Address,
+    /// No way leads to the load.
+    Unreachable,
+    /// The source load is not executed on every path to this one.
+    NotOnEveryPath(u32),
+    /// Something between source and this load may change the bytes or orders other threads'
+    /// changes before it: what, and on which line.
+    Between(String, u32),
+    /// The index may wrap around at 32 bits between the lanes, and no register holds it for a
+    /// check at run time.
+    MayWrap,
+    /// The solver did not finish within its resource limit.
+    SolverUnknown,
+    /// The solver found lanes whose addresses differ.
+    SolverRefuted,
+    /// `--strict`: the load is not `.nc` and the kernel writes global memory.
+    Strict,
+    /// The distance is larger than `--max-delta` allows.
+    TooFar(i32),
+    /// Left out by `--first-shuffle` and `--last-shuffle`.
+    NotSelected,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::NoPartner => write!(f, "no earlier load at a constant lane distance"),
+            Refusal::Strong(what) => write!(f, "{what} loads are never replaced"),
+            Refusal::Guarded => write!(f, "runs under a guard predicate"),
+            Refusal::Width(bits, elements) => {
+                write!(f, "width: {elements} x {bits} bits, only scalar 32-bit loads are replaced")
+            }
+            Refusal::Generic => write!(f, "generic address, not known to be global"),
+            Refusal::Form(form) => write!(f, "`{form}` is not replaced"),
+            Refusal::Register => write!(f, "width: the destination register is not 32 bits wide"),
+            Refusal::Address => write!(f, "the address is not known"),
+            Refusal::Unreachable => write!(f, "cannot be reached"),
+            Refusal::NotOnEveryPath(line) => {
+                write!(f, "source load at line {line} is not available on every path")
+            }
+            Refusal::Between(what, line) => write!(f, "{what} at line {line}"),
+            Refusal::MayWrap => write!(f, "no-wrap: the 32-bit index may wrap around"),
+            Refusal::SolverUnknown => write!(f, "solver: unknown"),
+            Refusal::SolverRefuted => write!(f, "solver: the addresses can differ"),
+            Refusal::Strict => {
+                write!(f, "strict: not a read-only load and the kernel writes global memory")
+            }
+            Refusal::TooFar(delta) => write!(f, "delta {delta} exceeds --max-delta"),
+            Refusal::NotSelected => write!(f, "left out by --first-shuffle/--last-shuffle"),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Guesses distances by evaluating addresses, where their forms do not show one.
+//!
+//! A fingerprint of an address is its value in 63 neighbouring lanes under a few fixed assignments
+//! of the other symbols. Distances at which two fingerprints agree are worth a proof.
+
+use rustc_hash::FxHashMap;
+
+use super::shift::Shifter;
+use crate::cfg::{LoopForest, LoopId};
+use crate::emulate::{KernelTrace, LaneDependence};
+use crate::expr::{Evaluator, SymbolId, TermId};
+
+/// Assignments tried.
+const ROUNDS: u64 = 3;
+/// The lower lane's `tid.x` and `laneid` in a fingerprint.
+const START: u64 = 64;
+/// Lane distances that exist within a warp.
+const REACH: i32 = 31;
+
+/// The values of an address in lanes 0 to 31 further up.
+pub(super) type Fingerprint = Vec<Vec<u64>>;
+
+/// Computes the fingerprint of an address.
+pub(super) fn fingerprint(
+    trace: &mut KernelTrace,
+    loops: &LoopForest,
+    shifter: &mut Shifter,
+    address: TermId,
+    place: Option<LoopId>,
+) -> Fingerprint {
+    let shifted: Vec<TermId> =
+        (0..=REACH).map(|n| shifter.shift(trace, loops, address, n, place)).collect();
+    (0..ROUNDS)
+        .map(|round| {
+            let mut known: FxHashMap<SymbolId, u64> = FxHashMap::default();
+            let symbols = &trace.symbols;
+            let mut evaluator = Evaluator::new(&trace.arena, |symbol, width| {
+                *known.entry(symbol).or_insert_with(|| {
+                    if symbols.info(symbol).dependence == LaneDependence::Consecutive {
+                        return START;
+                    }
+                    sample(round, symbol, width)
+                })
+            });
+            shifted.iter().map(|&term| evaluator.value(term)).collect()
+        })
+        .collect()
+}
+
+/// Small numbers in most rounds, since real sizes and indices are small; any in the last.
+fn sample(round: u64, symbol: SymbolId, width: u8) -> u64 {
+    let mixed = (u64::from(symbol.0) + 1)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .wrapping_add(round.wrapping_mul(0xd1b5_4a32_d192_ed03));
+    let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = mixed ^ mixed >> 32;
+    let bits = if round + 1 < ROUNDS { width.min(20) } else { width };
+    (mixed & crate::expr::mask(bits)) | 1
+}
+
+/// The distances `n` at which `A(L + n) = B(L)` in every round, smallest |n| first.
+pub(super) fn distances(a: &Fingerprint, b: &Fingerprint) -> Vec<i32> {
+    let mut found: Vec<i32> = (-REACH..=REACH)
+        .filter(|&n| {
+            let (up, down) = (n.max(0) as usize, (-n).max(0) as usize);
+            a.iter().zip(b).all(|(a, b)| a[up] == b[down])
+        })
+        .collect();
+    found.sort_by_key(|n| (n.abs(), *n));
+    found
+}

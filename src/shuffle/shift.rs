@@ -1,0 +1,57 @@
+//! The same term in another lane of the warp.
+
+use rustc_hash::FxHashMap;
+
+use crate::cfg::{LoopForest, LoopId};
+use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
+use crate::expr::{Range, Substitution, TermId};
+
+/// Moves terms `n > 0` lanes up, remembering what it has moved.
+///
+/// In lane `L + n` of a warp whose lanes are consecutive in `tid.x`, `tid.x` and `laneid` are
+/// larger by `n`, uniform symbols are the same, and every other symbol is another one.
+#[derive(Default)]
+pub(super) struct Shifter {
+    done: FxHashMap<(i32, Option<LoopId>), Substitution>,
+}
+
+impl Shifter {
+    /// `term` as lane `L + n` sees it, where both lanes have met within the loop `place`.
+    pub fn shift(
+        &mut self,
+        trace: &mut KernelTrace,
+        loops: &LoopForest,
+        term: TermId,
+        n: i32,
+        place: Option<LoopId>,
+    ) -> TermId {
+        debug_assert!(n >= 0);
+        if n == 0 {
+            return term;
+        }
+        let KernelTrace { arena, symbols, uniform, uniform_exit, .. } = trace;
+        let substitution = self.done.entry((n, place)).or_default();
+        substitution.apply(arena, term, &mut |arena, symbol, term| {
+            let info = symbols.info(symbol);
+            if info.dependence == LaneDependence::Consecutive {
+                return arena.add_constant(term, n as u64);
+            }
+            let stays = uniform.get(symbol.0 as usize).copied().unwrap_or(false)
+                && loops
+                    .around(info.created_in)
+                    .take_while(|&around| !loops.nested(place, around))
+                    .all(|left| uniform_exit[left.0 as usize]);
+            if stays {
+                return term;
+            }
+            let shifted = SymbolInfo {
+                kind: SymbolKind::Shifted(symbol, n),
+                width: info.width,
+                dependence: LaneDependence::Varying,
+                created_in: info.created_in,
+            };
+            let range: Range = arena.range(term);
+            symbols.term(arena, shifted, range)
+        })
+    }
+}

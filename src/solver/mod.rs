@@ -1,0 +1,93 @@
+//! The one module that knows z3: translates terms, asks, and gives three-valued answers.
+//!
+//! Queries run under z3's resource limit, never under a clock, so that an unknown is the same
+//! unknown on every machine. The solver is started on the first query only: most kernels need none,
+//! and starting it costs more than everything else.
+//!
+//! **Architecture invariant:** nobody else names the z3 crate, and an unknown never becomes a yes.
+
+mod smtlib;
+mod translate;
+
+use std::path::PathBuf;
+
+use z3::{Params, SatResult};
+
+use crate::emulate::KernelTrace;
+use crate::expr::TermId;
+use translate::Translator;
+
+/// What the solver says of a claim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// It holds whenever the assumptions do, and they can.
+    Proved,
+    /// There is a counterexample, or the assumptions contradict each other.
+    Refuted,
+    /// The resource limit was reached.
+    Unknown,
+}
+
+/// At most so many queries for one kernel; the rest is unknown.
+const MAX_QUERIES: u32 = 256;
+
+/// Asks z3.
+#[derive(Debug)]
+pub struct Solver {
+    limit: u32,
+    dump: Option<PathBuf>,
+    queries: u32,
+}
+
+impl Solver {
+    /// `limit` is z3's resource limit for one query; with `dump` each query is written to that
+    /// folder.
+    pub fn new(limit: u32, dump: Option<PathBuf>) -> Solver {
+        Solver { limit, dump, queries: 0 }
+    }
+
+    /// Whether `a = b` for all values of the symbols that satisfy the assumptions.
+    pub fn prove_equal(
+        &mut self,
+        trace: &KernelTrace,
+        a: TermId,
+        b: TermId,
+        assumptions: &[TermId],
+    ) -> Answer {
+        if self.queries >= MAX_QUERIES {
+            return Answer::Unknown;
+        }
+        self.queries += 1;
+        let mut translator = Translator::new(&trace.arena, &trace.symbols);
+        let mut premises: Vec<_> =
+            assumptions.iter().map(|&assumption| translator.boolean(assumption)).collect();
+        let differ = translator.differ(a, b);
+        premises.extend(translator.bounds());
+        let possible = premises.clone();
+        premises.push(differ);
+        match self.check(&premises, "equal") {
+            SatResult::Unsat => {}
+            SatResult::Sat => return Answer::Refuted,
+            SatResult::Unknown => return Answer::Unknown,
+        }
+        // A proof from assumptions that cannot hold would prove anything.
+        match self.check(&possible, "satisfiable") {
+            SatResult::Sat => Answer::Proved,
+            SatResult::Unsat => Answer::Refuted,
+            SatResult::Unknown => Answer::Unknown,
+        }
+    }
+
+    fn check(&mut self, formulas: &[z3::ast::Bool], purpose: &str) -> SatResult {
+        let solver = z3::Solver::new();
+        let mut params = Params::new();
+        params.set_u32("rlimit", self.limit);
+        solver.set_params(&params);
+        formulas.iter().for_each(|formula| solver.assert(formula));
+        let result = solver.check();
+        if let Some(folder) = &self.dump {
+            smtlib::dump(folder, self.queries, purpose, &solver, result);
+        }
+        result
+    }
+}

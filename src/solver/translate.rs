@@ -1,0 +1,174 @@
+//! Terms as z3's bit-vector expressions.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use z3::ast::{Ast, BV, Bool, Dynamic};
+use z3::{FuncDecl, Sort};
+
+use crate::emulate::Symbols;
+use crate::expr::{Arena, BinaryOp, Comparison, Node, Range, TermId, UnaryOp};
+
+/// Translates terms of one arena; shared parts once.
+pub(super) struct Translator<'a> {
+    arena: &'a Arena,
+    symbols: &'a Symbols,
+    done: FxHashMap<TermId, BV>,
+    bounded: FxHashSet<TermId>,
+    pending: Vec<Bool>,
+}
+
+impl<'a> Translator<'a> {
+    pub fn new(arena: &'a Arena, symbols: &'a Symbols) -> Self {
+        Translator {
+            arena,
+            symbols,
+            done: FxHashMap::default(),
+            bounded: FxHashSet::default(),
+            pending: Vec::new(),
+        }
+    }
+
+    /// A 1-bit term as a formula.
+    pub fn boolean(&mut self, term: TermId) -> Bool {
+        let bits = self.bits(term);
+        bits.eq(BV::from_u64(1, 1))
+    }
+
+    /// `a != b`
+    pub fn differ(&mut self, a: TermId, b: TermId) -> Bool {
+        let (a, b) = (self.bits(a), self.bits(b));
+        a.eq(&b).not()
+    }
+
+    /// The bounds of the hardware for the symbols translated since the last call.
+    pub fn bounds(&mut self) -> Vec<Bool> {
+        std::mem::take(&mut self.pending)
+    }
+
+    fn bits(&mut self, term: TermId) -> BV {
+        let mut stack = vec![term];
+        while let Some(&next) = stack.last() {
+            if self.done.contains_key(&next) {
+                stack.pop();
+                continue;
+            }
+            let depth = stack.len();
+            let operands = self.arena.operands(next);
+            stack.extend(operands.into_iter().filter(|t| !self.done.contains_key(t)));
+            if stack.len() == depth {
+                let built = self.step(next);
+                self.done.insert(next, built);
+                stack.pop();
+            }
+        }
+        self.done[&term].clone()
+    }
+
+    fn step(&mut self, term: TermId) -> BV {
+        let arena = self.arena;
+        let width = u32::from(arena.width(term));
+        let constant = |value: u64| BV::from_u64(value, width);
+        let of = |t: &TermId| self.done[t].clone();
+        match arena.node(term) {
+            Node::Constant(value) => constant(*value),
+            Node::Symbol(symbol) => {
+                let name = format!("{:?}", self.symbols.info(*symbol).kind);
+                let bits = BV::new_const(name, width);
+                self.bound(term, &bits);
+                bits
+            }
+            Node::Sum { constant: start, addends } => addends
+                .iter()
+                .fold(constant(*start), |sum, (t, c)| sum.bvadd(of(t).bvmul(constant(*c)))),
+            Node::Product(factors) => {
+                factors[1..].iter().fold(of(&factors[0]), |product, t| product.bvmul(of(t)))
+            }
+            Node::Unary(op, a) => unary(*op, &of(a)),
+            Node::Binary(op, a, b) => binary(*op, &of(a), &of(b)),
+            Node::Compare(op, a, b) => {
+                let (a, b) = (of(a), of(b));
+                let holds = match op {
+                    Comparison::Equal => a.eq(&b),
+                    Comparison::UnsignedLess => a.bvult(&b),
+                    Comparison::UnsignedLessEqual => a.bvule(&b),
+                    Comparison::SignedLess => a.bvslt(&b),
+                    Comparison::SignedLessEqual => a.bvsle(&b),
+                };
+                holds.ite(&BV::from_u64(1, 1), &BV::from_u64(0, 1))
+            }
+            Node::IfThenElse(c, a, b) => of(c).eq(BV::from_u64(1, 1)).ite(&of(a), &of(b)),
+            Node::ZeroExtend(a) => of(a).zero_ext(width - u32::from(arena.width(*a))),
+            Node::SignExtend(a) => of(a).sign_ext(width - u32::from(arena.width(*a))),
+            Node::Extract(a, low) => of(a).extract(u32::from(*low) + width - 1, u32::from(*low)),
+            Node::Concatenate(a, b) => of(a).concat(of(b)),
+            Node::Apply(function, arguments) => {
+                let arguments: Vec<BV> = arguments.iter().map(of).collect();
+                let sorts: Vec<Sort> =
+                    arguments.iter().map(|a| Sort::bitvector(a.get_size())).collect();
+                let name = self.symbols.function_name(*function);
+                // One name may be used with operands of several widths: each is its own function.
+                let widths: Vec<String> =
+                    arguments.iter().map(|a| a.get_size().to_string()).collect();
+                let name = format!("{name}:{}:{width}", widths.join(","));
+                let sorts: Vec<&Sort> = sorts.iter().collect();
+                let declared = FuncDecl::new(name, &sorts, &Sort::bitvector(width));
+                let arguments: Vec<&dyn Ast> = arguments.iter().map(|a| a as &dyn Ast).collect();
+                let applied: Dynamic = declared.apply(&arguments);
+                applied.as_bv().unwrap_or_else(|| unreachable!("a function into bit-vectors"))
+            }
+        }
+    }
+
+    fn bound(&mut self, term: TermId, bits: &BV) {
+        let range = self.arena.range(term);
+        let width = self.arena.width(term);
+        if range != Range::full(width) && self.bounded.insert(term) {
+            let size = u32::from(width);
+            self.pending.push(bits.bvuge(BV::from_u64(range.umin, size)));
+            self.pending.push(bits.bvule(BV::from_u64(range.umax, size)));
+        }
+    }
+}
+
+fn unary(op: UnaryOp, a: &BV) -> BV {
+    let width = a.get_size();
+    let bit = |index: u32| a.extract(index, index);
+    match op {
+        UnaryOp::Not => a.bvnot(),
+        UnaryOp::PopulationCount => (0..width)
+            .map(|index| if width == 1 { bit(index) } else { bit(index).zero_ext(width - 1) })
+            .reduce(|sum, b| sum.bvadd(&b))
+            .unwrap_or_else(|| a.clone()),
+        UnaryOp::LeadingZeros => {
+            // From the lowest bit up, so that the highest one that is set has the last word.
+            (0..width).fold(BV::from_u64(u64::from(width), width), |count, index| {
+                let here = BV::from_u64(u64::from(width - 1 - index), width);
+                bit(index).eq(BV::from_u64(1, 1)).ite(&here, &count)
+            })
+        }
+        UnaryOp::Reverse => (1..width).fold(bit(0), |reversed, index| reversed.concat(bit(index))),
+    }
+}
+
+fn binary(op: BinaryOp, a: &BV, b: &BV) -> BV {
+    let width = a.get_size();
+    match op {
+        BinaryOp::And => a.bvand(b),
+        BinaryOp::Or => a.bvor(b),
+        BinaryOp::Xor => a.bvxor(b),
+        BinaryOp::ShiftLeft => a.bvshl(b),
+        BinaryOp::ShiftRight => a.bvlshr(b),
+        BinaryOp::ArithmeticShiftRight => a.bvashr(b),
+        BinaryOp::UnsignedDivide => a.bvudiv(b),
+        BinaryOp::UnsignedRemainder => a.bvurem(b),
+        BinaryOp::SignedDivide => a.bvsdiv(b),
+        BinaryOp::SignedRemainder => a.bvsrem(b),
+        BinaryOp::UnsignedMultiplyHigh => {
+            let product = a.zero_ext(width).bvmul(b.zero_ext(width));
+            product.extract(2 * width - 1, width)
+        }
+        BinaryOp::SignedMultiplyHigh => {
+            let product = a.sign_ext(width).bvmul(b.sign_ext(width));
+            product.extract(2 * width - 1, width)
+        }
+    }
+}
