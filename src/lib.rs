@@ -8,6 +8,7 @@ pub mod expr;
 pub mod pipeline;
 pub mod ptx;
 pub mod report;
+pub mod rewrite;
 pub mod shuffle;
 pub mod solver;
 pub mod source;

@@ -1,12 +1,38 @@
 //! One file's way through the program, as one function; every subcommand is this line stopped
 //! earlier or joined later.
 
-use crate::report::Report;
+use std::panic::AssertUnwindSafe;
+
+use rayon::prelude::*;
+
+use crate::cfg::{self, Flow};
+use crate::emulate::{self, KernelTrace, Limits};
+use crate::ptx::{self, Body, Depth, Function, Module};
+use crate::report::{Decision, KernelReport, LoadReport, Report};
+use crate::rewrite::{self, Edit, Edits, Mode, Names, StrategyName};
+use crate::shuffle::{self, Finding, Refusal, Verdict};
 use crate::source::{Diagnostic, SourceFile};
+
+pub use crate::rewrite::LineMap;
 
 /// What the user may choose about a rewrite.
 #[derive(Clone, Debug, Default)]
-pub struct Options {}
+pub struct Options {
+    /// Which version of the code is wanted.
+    pub mode: Mode,
+    /// Which code stands for a decision.
+    pub strategy: StrategyName,
+    /// How decisions are made.
+    pub shuffle: shuffle::Options,
+    /// Bounds on the work.
+    pub limits: Limits,
+    /// Only this kernel.
+    pub kernel: Option<String>,
+    /// Number of the first accepted candidate to replace, from 1 in source order.
+    pub first_shuffle: Option<usize>,
+    /// Number of the last accepted candidate to replace.
+    pub last_shuffle: Option<usize>,
+}
 
 /// A finished rewrite.
 #[derive(Debug)]
@@ -19,35 +45,242 @@ pub struct Rewritten {
     pub lines: LineMap,
 }
 
-/// Maps 1-based lines of a rewritten text to 1-based lines of its original.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LineMap {
-    /// `(rewritten, original)` pairs in ascending order: where a run of lines starts whose numbers
-    /// rise in step. Empty: the identity.
-    runs: Vec<(u32, u32)>,
+/// One function on its way: everything that was found out about it.
+struct Analysis<'m, 's> {
+    function: &'m Function<'s>,
+    result: Result<Decided<'m, 's>, String>,
 }
 
-impl LineMap {
-    /// The original's line for a line of the rewritten text; inserted lines map to the line of the
-    /// statement they were inserted for.
-    pub fn original(&self, line: u32) -> u32 {
-        match self.runs.partition_point(|&(rewritten, _)| rewritten <= line) {
-            0 => line,
-            n => {
-                let (rewritten, original) = self.runs[n - 1];
-                original + (line - rewritten)
-            }
-        }
-    }
+struct Decided<'m, 's> {
+    flow: Flow<'m, 's>,
+    trace: KernelTrace,
+    findings: Vec<Finding>,
 }
 
 /// Rewrites one module.
 ///
 /// # Errors
-/// A syntax error. Whatever else goes wrong inside a kernel leaves that kernel as it was and says
-/// so in the report.
+/// A syntax error. Whatever else goes wrong inside a function leaves that function as it was and
+/// says so in the report.
 pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diagnostic> {
-    let _ = options;
-    let report = Report { file: source.name().to_owned(), kernels: Vec::new() };
-    Ok(Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() })
+    let module = ptx::parse(source, Depth::Rewritable)?;
+    let unsupported = unsupported(&module);
+    let mut analyses: Vec<Analysis<'_, '_>> = module
+        .functions()
+        .filter(|function| wanted(function, options))
+        .collect::<Vec<_>>()
+        .par_iter()
+        .map(|&function| Analysis {
+            function,
+            result: match &unsupported {
+                Some(reason) => Err(reason.clone()),
+                None => analyse(source, function, options),
+            },
+        })
+        .collect();
+    select(&mut analyses, options);
+    let report = Report {
+        file: source.name().to_owned(),
+        kernels: analyses.iter().map(|analysis| kernel_report(source, analysis)).collect(),
+    };
+    let unchanged =
+        |report| Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() };
+    let Some(strategy) = rewrite::strategy(options.mode, options.strategy) else {
+        return Ok(unchanged(report));
+    };
+    let names = Names::for_text(source.text());
+    let mut edits: Vec<Edit> = Vec::new();
+    for analysis in &analyses {
+        let (Ok(decided), Body::Parsed { span, .. }) = (&analysis.result, &analysis.function.body)
+        else {
+            continue;
+        };
+        let body = span.start as usize + 1;
+        let plan = rewrite::plan(&decided.flow, &decided.trace, &decided.findings, body, &names);
+        if !plan.replacements.is_empty() {
+            edits.extend(strategy.edits(&plan, &names));
+        }
+    }
+    match Edits::new(edits) {
+        Ok(edits) if edits.is_empty() => Ok(unchanged(report)),
+        Ok(edits) => {
+            let (text, lines) = edits.apply(source.text());
+            Ok(Rewritten { text, report, lines })
+        }
+        Err(overlap) => {
+            log::error!("{}: {overlap}; the file is left as it is", source.name());
+            Ok(unchanged(report))
+        }
+    }
+}
+
+/// Parses a module and emulates the functions wanted, each with its control flow.
+///
+/// # Errors
+/// A syntax error.
+pub fn for_each_trace(
+    source: &SourceFile,
+    options: &Options,
+    visit: &mut dyn FnMut(&Function<'_>, Result<(&Flow<'_, '_>, &KernelTrace), String>),
+) -> Result<(), Diagnostic> {
+    let module = ptx::parse(source, Depth::All)?;
+    for function in module.functions().filter(|function| wanted(function, options)) {
+        if function.statements().is_none() {
+            continue;
+        }
+        match emulated(source, function, &options.limits) {
+            Ok((flow, trace)) => visit(function, Ok((&flow, &trace))),
+            Err(reason) => visit(function, Err(reason)),
+        }
+    }
+    Ok(())
+}
+
+fn wanted(function: &Function<'_>, options: &Options) -> bool {
+    !matches!(function.body, Body::Absent)
+        && options.kernel.as_deref().is_none_or(|name| function.name.text == name)
+}
+
+/// What the module's version and target must allow for the instructions we emit (PTX ISA, "shfl.sync",
+/// "activemask"): ISA 6.2 and sm_30.
+fn unsupported(module: &Module<'_>) -> Option<String> {
+    if module.version.is_none_or(|version| version < (6, 2)) {
+        let (major, minor) = module.version.unwrap_or_default();
+        return Some(format!("PTX ISA {major}.{minor}: `activemask` needs 6.2"));
+    }
+    let architecture = module.target.iter().find_map(|word| {
+        let digits: String = word
+            .strip_prefix("sm_")
+            .or_else(|| word.strip_prefix("compute_"))?
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect();
+        digits.parse::<u32>().ok()
+    });
+    match architecture {
+        Some(number) if number >= 30 => None,
+        _ => Some("the target has no `shfl.sync`, which needs sm_30".to_owned()),
+    }
+}
+
+fn emulated<'m, 's>(
+    source: &'m SourceFile,
+    function: &'m Function<'s>,
+    limits: &Limits,
+) -> Result<(Flow<'m, 's>, KernelTrace), String> {
+    let flow = cfg::build(source, function).map_err(|error| error.to_string())?;
+    let trace = emulate::run(function, &flow, limits).map_err(|large| large.0)?;
+    Ok((flow, trace))
+}
+
+fn analyse<'m, 's>(
+    source: &'m SourceFile,
+    function: &'m Function<'s>,
+    options: &Options,
+) -> Result<Decided<'m, 's>, String> {
+    if let Body::Unparsed { global_loads, .. } = function.body {
+        return Err(format!("{global_loads} global loads: nothing to exchange"));
+    }
+    // A panic in here is a bug of ours; the function is left as it is and the build goes on.
+    let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        let (flow, mut trace) = emulated(source, function, &options.limits)?;
+        let findings = shuffle::decide(source, function, &flow, &mut trace, &options.shuffle);
+        Ok(Decided { flow, trace, findings })
+    }));
+    attempt.unwrap_or_else(|_| Err("internal error: the analysis panicked".to_owned()))
+}
+
+/// Numbers the accepted candidates in source order and drops those outside the chosen range.
+fn select(analyses: &mut [Analysis<'_, '_>], options: &Options) {
+    let first = options.first_shuffle.unwrap_or(1);
+    let last = options.last_shuffle.unwrap_or(usize::MAX);
+    let mut number = 0;
+    for analysis in analyses {
+        let Ok(decided) = &mut analysis.result else { continue };
+        for finding in &mut decided.findings {
+            if matches!(finding.verdict, Verdict::Covered(_)) {
+                number += 1;
+                if number < first || number > last {
+                    finding.verdict = Verdict::Kept(Refusal::NotSelected);
+                }
+            }
+        }
+    }
+}
+
+fn kernel_report(source: &SourceFile, analysis: &Analysis<'_, '_>) -> KernelReport {
+    let name = analysis.function.name.text.to_owned();
+    let decided = match &analysis.result {
+        Ok(decided) => decided,
+        Err(reason) => {
+            let global_loads = match analysis.function.body {
+                Body::Unparsed { global_loads, .. } => global_loads,
+                _ => 0,
+            };
+            let skipped = Some(reason.clone());
+            return KernelReport { name, global_loads, skipped, ..KernelReport::default() };
+        }
+    };
+    let loads: Vec<LoadReport> =
+        decided.findings.iter().map(|finding| load_report(source, decided, finding)).collect();
+    let deltas: Vec<u32> = loads.iter().filter_map(|l| l.delta.map(i32::unsigned_abs)).collect();
+    let average_delta =
+        (!deltas.is_empty()).then(|| f64::from(deltas.iter().sum::<u32>()) / deltas.len() as f64);
+    KernelReport {
+        name,
+        global_loads: loads.len(),
+        shuffles: deltas.len(),
+        average_delta,
+        skipped: None,
+        loads,
+    }
+}
+
+fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding) -> LoadReport {
+    let flow = &decided.flow;
+    let ast = flow.insts[finding.inst as usize].ast;
+    let line = |inst: u32| source.line(flow.insts[inst as usize].ast.span.start);
+    let mut report = LoadReport {
+        line: line(finding.inst),
+        register: operand_text(source, ast),
+        bytes: finding.bytes,
+        decision: Decision::Keep,
+        source_line: None,
+        delta: None,
+        guards: None,
+        reason: None,
+    };
+    match &finding.verdict {
+        Verdict::Kept(refusal) => report.reason = Some(refusal.to_string()),
+        Verdict::Covered(covered) => {
+            let guards = &covered.guards;
+            let mut names: Vec<String> = Vec::new();
+            if guards.linear_lanes {
+                names.push("linear-lanes".to_owned());
+            }
+            if guards.whole_warp {
+                names.push("whole-warp".to_owned());
+            }
+            for check in &guards.no_wrap {
+                let register = flow.registers[check.register.0 as usize].name;
+                names.push(format!("no-wrap {register}"));
+            }
+            report.decision = Decision::Shuffle;
+            report.source_line = Some(line(covered.source));
+            report.delta = Some(covered.delta);
+            report.guards = Some(names);
+        }
+    }
+    report
+}
+
+/// The destination operand as written.
+fn operand_text(source: &SourceFile, instruction: &ptx::Instruction<'_>) -> String {
+    use ptx::Operand;
+    match instruction.operands.first() {
+        Some(Operand::Name(name)) => name.text.to_owned(),
+        Some(Operand::Vector(_, span)) => source.slice(*span).to_owned(),
+        Some(Operand::Sink(span)) => source.slice(*span).to_owned(),
+        _ => String::new(),
+    }
 }

@@ -9,7 +9,7 @@ use crate::source::SourceFile;
 pub fn dot(
     source: &SourceFile,
     name: &str,
-    flow: &Flow<'_>,
+    flow: &Flow<'_, '_>,
     label: &dyn Fn(usize) -> Vec<String>,
 ) -> String {
     let mut out = format!("digraph {} {{\n", quote(name));

@@ -67,11 +67,11 @@ impl Block {
 
 /// The control flow of one function.
 #[derive(Debug)]
-pub struct Flow<'s> {
+pub struct Flow<'m, 's> {
     /// All registers.
     pub registers: Vec<Register<'s>>,
     /// All instructions in source order.
-    pub insts: Vec<Inst<'s>>,
+    pub insts: Vec<Inst<'m, 's>>,
     /// The reachable blocks in reverse postorder.
     pub blocks: Vec<Block>,
     /// Who dominates whom.
@@ -84,10 +84,10 @@ pub struct Flow<'s> {
 ///
 /// # Errors
 /// A register that is not declared, a label that does not exist.
-pub fn build<'s>(
-    source: &'s SourceFile,
-    function: &'s Function<'s>,
-) -> Result<Flow<'s>, Diagnostic> {
+pub fn build<'m, 's>(
+    source: &'m SourceFile,
+    function: &'m Function<'s>,
+) -> Result<Flow<'m, 's>, Diagnostic> {
     let Flat { registers, insts } = flatten(source, function)?;
     let blocks = blocks(&insts);
     let dominators = DominatorTree::new(&blocks);
@@ -95,7 +95,7 @@ pub fn build<'s>(
     Ok(Flow { registers, insts, blocks, dominators, loops })
 }
 
-impl Flow<'_> {
+impl Flow<'_, '_> {
     /// All block ids in reverse postorder.
     pub fn block_ids(&self) -> impl DoubleEndedIterator<Item = BlockId> + use<> {
         (0..self.blocks.len() as u32).map(BlockId)
@@ -115,7 +115,7 @@ struct Draft {
     leaves: bool,
 }
 
-fn blocks(insts: &[Inst<'_>]) -> Vec<Block> {
+fn blocks(insts: &[Inst<'_, '_>]) -> Vec<Block> {
     let drafts = drafts(insts);
     let order = reverse_postorder(&drafts);
     let mut number = vec![None; drafts.len()];
@@ -147,7 +147,7 @@ fn blocks(insts: &[Inst<'_>]) -> Vec<Block> {
     blocks
 }
 
-fn drafts(insts: &[Inst<'_>]) -> Vec<Draft> {
+fn drafts(insts: &[Inst<'_, '_>]) -> Vec<Draft> {
     let mut leader = vec![false; insts.len() + 1];
     leader[0] = true;
     for (at, inst) in insts.iter().enumerate() {
@@ -173,7 +173,7 @@ fn drafts(insts: &[Inst<'_>]) -> Vec<Draft> {
 }
 
 fn ways_out(
-    insts: &[Inst<'_>],
+    insts: &[Inst<'_, '_>],
     end: usize,
     empty: bool,
     draft_of: &[usize],

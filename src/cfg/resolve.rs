@@ -84,9 +84,9 @@ pub enum Base<'s> {
 
 /// An instruction in the flattened body.
 #[derive(Debug)]
-pub struct Inst<'s> {
+pub struct Inst<'m, 's> {
     /// The instruction as parsed.
-    pub ast: &'s Instruction<'s>,
+    pub ast: &'m Instruction<'s>,
     /// Its guard predicate, and whether that is negated.
     pub guard: Option<(RegisterId, bool)>,
     /// Its operands.
@@ -97,9 +97,9 @@ pub struct Inst<'s> {
 
 /// A flattened body.
 #[derive(Debug, Default)]
-pub struct Flat<'s> {
+pub struct Flat<'m, 's> {
     pub registers: Vec<Register<'s>>,
-    pub insts: Vec<Inst<'s>>,
+    pub insts: Vec<Inst<'m, 's>>,
 }
 
 #[derive(Default)]
@@ -119,9 +119,9 @@ enum Meaning {
     Variable,
 }
 
-struct Resolver<'s> {
-    source: &'s SourceFile,
-    flat: Flat<'s>,
+struct Resolver<'m, 's> {
+    source: &'m SourceFile,
+    flat: Flat<'m, 's>,
     scopes: Vec<Scope<'s>>,
     /// The scope in force at each instruction that names labels.
     jumps: Vec<(u32, usize, Name<'s>)>,
@@ -131,10 +131,10 @@ struct Resolver<'s> {
 ///
 /// # Errors
 /// A register that is not declared, a label that does not exist.
-pub fn flatten<'s>(
-    source: &'s SourceFile,
-    function: &'s Function<'s>,
-) -> Result<Flat<'s>, Diagnostic> {
+pub fn flatten<'m, 's>(
+    source: &'m SourceFile,
+    function: &'m Function<'s>,
+) -> Result<Flat<'m, 's>, Diagnostic> {
     let mut resolver =
         Resolver { source, flat: Flat::default(), scopes: Vec::new(), jumps: Vec::new() };
     // Parameters of old device functions may be registers.
@@ -149,10 +149,10 @@ pub fn flatten<'s>(
     Ok(resolver.flat)
 }
 
-impl<'s> Resolver<'s> {
+impl<'m, 's> Resolver<'m, 's> {
     fn scope(
         &mut self,
-        statements: &'s [Statement<'s>],
+        statements: &'m [Statement<'s>],
         parent: Option<usize>,
     ) -> Result<(), Diagnostic> {
         let scope = self.scopes.len();
@@ -176,7 +176,7 @@ impl<'s> Resolver<'s> {
         Ok(())
     }
 
-    fn declare(&mut self, scope: usize, variable: &'s Variable<'s>) {
+    fn declare(&mut self, scope: usize, variable: &'m Variable<'s>) {
         for declared in &variable.names {
             let name = declared.name.text;
             match (variable.space, variable.ty, declared.count) {
@@ -232,7 +232,7 @@ impl<'s> Resolver<'s> {
     fn instruction(
         &mut self,
         scope: usize,
-        instruction: &'s Instruction<'s>,
+        instruction: &'m Instruction<'s>,
     ) -> Result<(), Diagnostic> {
         let at = self.flat.insts.len() as u32;
         let guard = match instruction.guard {
@@ -301,7 +301,7 @@ impl<'s> Resolver<'s> {
         Ok(symbol(false))
     }
 
-    fn operand(&mut self, scope: usize, operand: &'s Operand<'s>) -> Result<Arg<'s>, Diagnostic> {
+    fn operand(&mut self, scope: usize, operand: &'m Operand<'s>) -> Result<Arg<'s>, Diagnostic> {
         Ok(match operand {
             Operand::Name(name) => self.name(scope, *name)?,
             Operand::Not(name) => Arg::Not(self.register(scope, *name)?),
@@ -329,12 +329,12 @@ impl<'s> Resolver<'s> {
     fn operands(
         &mut self,
         scope: usize,
-        operands: &'s [Operand<'s>],
+        operands: &'m [Operand<'s>],
     ) -> Result<Vec<Arg<'s>>, Diagnostic> {
         operands.iter().map(|operand| self.operand(scope, operand)).collect()
     }
 
-    fn address(&mut self, scope: usize, address: &'s Address<'s>) -> Result<Arg<'s>, Diagnostic> {
+    fn address(&mut self, scope: usize, address: &'m Address<'s>) -> Result<Arg<'s>, Diagnostic> {
         let base = match address.base {
             AddressBase::Absolute => Base::Absolute,
             AddressBase::Name(name) => match self.name(scope, name)? {

@@ -6,9 +6,9 @@ use crate::cfg::{Arg, Inst};
 use crate::expr::{BinaryOp, Comparison, TermId, UnaryOp, mask};
 use crate::ptx::ScalarType;
 
-impl<'s> Machine<'_, 's> {
+impl<'s> Machine<'_, '_, 's> {
     /// Emulates an instruction without side effects.
-    pub(super) fn compute(&mut self, inst: &Inst<'s>, guard: Option<TermId>) {
+    pub(super) fn compute(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
         let handled = match inst.ast.mnemonic() {
             "mov" => self.mov(inst, guard),
             "setp" => self.setp(inst, guard),
@@ -46,7 +46,7 @@ impl<'s> Machine<'_, 's> {
     }
 
     /// The exact meaning of an instruction with one result, if it has one here.
-    fn evaluate(&mut self, inst: &Inst<'s>) -> Option<TermId> {
+    fn evaluate(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
         let ty = inst.ast.types().last().copied()?;
         match inst.ast.mnemonic() {
             "cvt" => return self.cvt(inst),
@@ -67,11 +67,11 @@ impl<'s> Machine<'_, 's> {
     }
 
     /// Source operand `index` (0 is the first behind the destination).
-    pub(super) fn source(&mut self, inst: &Inst<'s>, index: usize, width: u8) -> Option<TermId> {
+    pub(super) fn source(&mut self, inst: &Inst<'_, 's>, index: usize, width: u8) -> Option<TermId> {
         self.value(inst.args.get(index + 1)?, width)
     }
 
-    fn arithmetic(&mut self, inst: &Inst<'s>, ty: ScalarType) -> Option<TermId> {
+    fn arithmetic(&mut self, inst: &Inst<'_, 's>, ty: ScalarType) -> Option<TermId> {
         let w = ty.bits() as u8;
         let signed = ty.is_signed();
         let name = inst.ast.mnemonic();
@@ -146,7 +146,7 @@ impl<'s> Machine<'_, 's> {
 
     fn add_or_subtract(
         &mut self,
-        inst: &Inst<'s>,
+        inst: &Inst<'_, 's>,
         a: TermId,
         b: TermId,
         ty: ScalarType,
@@ -212,7 +212,7 @@ impl<'s> Machine<'_, 's> {
         self.arena.if_then_else(below, low, capped)
     }
 
-    fn multiply(&mut self, inst: &Inst<'s>, ty: ScalarType) -> Option<TermId> {
+    fn multiply(&mut self, inst: &Inst<'_, 's>, ty: ScalarType) -> Option<TermId> {
         let w = ty.bits() as u8;
         let name = inst.ast.mnemonic();
         if inst.ast.has("sat") || name == "madc" || inst.ast.has("cc") {
@@ -260,7 +260,7 @@ impl<'s> Machine<'_, 's> {
     }
 
     /// `dp4a`, `dp2a`: four (two) products of bytes (halves and bytes) added up.
-    fn dot_product(&mut self, inst: &Inst<'s>) -> Option<TermId> {
+    fn dot_product(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
         let types = inst.ast.types();
         let [a_type, b_type] = types[..] else { return None };
         let (a, b) = (self.source(inst, 0, 32)?, self.source(inst, 1, 32)?);
@@ -289,7 +289,7 @@ impl<'s> Machine<'_, 's> {
 }
 
 /// The type of an instruction's result.
-pub(super) fn result_type(inst: &Inst<'_>) -> ScalarType {
+pub(super) fn result_type(inst: &Inst<'_, '_>) -> ScalarType {
     let types = inst.ast.types();
     let first = types.first().copied().unwrap_or(ScalarType::B32);
     let last = types.last().copied().unwrap_or(first);

@@ -6,9 +6,9 @@ use crate::cfg::Inst;
 use crate::expr::{BinaryOp, Comparison, TermId, UnaryOp};
 use crate::ptx::ScalarType;
 
-impl<'s> Machine<'_, 's> {
+impl<'s> Machine<'_, '_, 's> {
     /// The exact meaning of a bit manipulation.
-    pub(super) fn bits(&mut self, inst: &Inst<'s>, ty: ScalarType) -> Option<TermId> {
+    pub(super) fn bits(&mut self, inst: &Inst<'_, 's>, ty: ScalarType) -> Option<TermId> {
         let w = ty.bits() as u8;
         if ty.bits() > 64 {
             return None;
@@ -55,7 +55,7 @@ impl<'s> Machine<'_, 's> {
     }
 
     /// Shift amounts are 32-bit values; from the width on everything is shifted out ("shl", "shr").
-    fn shift(&mut self, inst: &Inst<'s>, a: TermId, ty: ScalarType) -> Option<TermId> {
+    fn shift(&mut self, inst: &Inst<'_, 's>, a: TermId, ty: ScalarType) -> Option<TermId> {
         let w = ty.bits() as u8;
         let amount = self.source(inst, 1, 32)?;
         // In at least 32 bits no amount is cut off; a 16-bit operand is extended by its sign.
@@ -76,7 +76,7 @@ impl<'s> Machine<'_, 's> {
     }
 
     /// `shf.{l,r}.{clamp,wrap}.b32`: 32 bits out of a shifted 64-bit value.
-    fn funnel_shift(&mut self, inst: &Inst<'s>) -> Option<TermId> {
+    fn funnel_shift(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
         let (low, high) = (self.source(inst, 0, 32)?, self.source(inst, 1, 32)?);
         let amount = self.source(inst, 2, 32)?;
         let amount = if inst.ast.has("wrap") {
@@ -96,7 +96,7 @@ impl<'s> Machine<'_, 's> {
 
     /// Any logical function of three operands by its truth table: bit `4a + 2b + c` of the table is
     /// the function's value.
-    fn lop3(&mut self, inst: &Inst<'s>) -> Option<TermId> {
+    fn lop3(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
         // With a predicate destination there is another operand in front.
         if inst.args.len() != 5 {
             return None;
@@ -131,7 +131,7 @@ impl<'s> Machine<'_, 's> {
 
     /// `bfe`: a field of up to `w` bits, extended by its sign bit or zeros. Exact for constant
     /// position and length; bits beyond the operand are copies of the sign (or zero).
-    fn bfe(&mut self, inst: &Inst<'s>, a: TermId, ty: ScalarType) -> Option<TermId> {
+    fn bfe(&mut self, inst: &Inst<'_, 's>, a: TermId, ty: ScalarType) -> Option<TermId> {
         let w = ty.bits() as u8;
         let (position, length) = (self.source(inst, 1, 32)?, self.source(inst, 2, 32)?);
         let position = (self.arena.constant_value(position)? & 255).min(u64::from(w)) as u8;
@@ -159,7 +159,7 @@ impl<'s> Machine<'_, 's> {
     }
 
     /// `bfi f, a, b, c, d`: the low `d` bits of `a` put into `b` from bit `c` on.
-    fn bfi(&mut self, inst: &Inst<'s>, w: u8) -> Option<TermId> {
+    fn bfi(&mut self, inst: &Inst<'_, 's>, w: u8) -> Option<TermId> {
         let (a, b) = (self.source(inst, 0, w)?, self.source(inst, 1, w)?);
         let (position, length) = (self.source(inst, 2, 32)?, self.source(inst, 3, 32)?);
         let position = self.arena.constant_value(position)? & 255;
@@ -176,7 +176,7 @@ impl<'s> Machine<'_, 's> {
     }
 
     /// `bmsk.{clamp,wrap} d, a, b`: `b` one bits from bit `a` on.
-    fn bmsk(&mut self, inst: &Inst<'s>) -> Option<TermId> {
+    fn bmsk(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
         let (a, b) = (self.source(inst, 0, 32)?, self.source(inst, 1, 32)?);
         let (a, b) = if inst.ast.has("wrap") {
             (self.arena.and_constant(a, 31), self.arena.and_constant(b, 31))
@@ -201,7 +201,7 @@ impl<'s> Machine<'_, 's> {
     }
 
     /// `szext.{clamp,wrap}.{u32,s32} d, a, b`: the low `b` bits of `a`, extended.
-    fn szext(&mut self, inst: &Inst<'s>, a: TermId, ty: ScalarType) -> Option<TermId> {
+    fn szext(&mut self, inst: &Inst<'_, 's>, a: TermId, ty: ScalarType) -> Option<TermId> {
         let length = self.source(inst, 1, 32)?;
         let length = self.arena.constant_value(length)?;
         let length = if inst.ast.has("wrap") { length & 31 } else { length.min(32) } as u8;
@@ -218,7 +218,7 @@ impl<'s> Machine<'_, 's> {
 
     /// `bfind`: the position of the highest bit that differs from the sign (signed) or is one
     /// (unsigned), counted from the bottom or, with `.shiftamt`, from the top; all ones if none.
-    fn bfind(&mut self, inst: &Inst<'s>, a: TermId, ty: ScalarType) -> TermId {
+    fn bfind(&mut self, inst: &Inst<'_, 's>, a: TermId, ty: ScalarType) -> TermId {
         let w = self.arena.width(a);
         let a = if ty.is_signed() {
             let zero = self.arena.constant(0, w);

@@ -11,10 +11,10 @@ const COMPARISONS: &[&str] = &[
     "geu", "num", "nan",
 ];
 
-impl<'s> Machine<'_, 's> {
+impl<'s> Machine<'_, '_, 's> {
     /// `setp.cmp[.bool].type p[|q], a, b[, c]`: `p = cmp bool c`, `q = !cmp bool c`. True if it
     /// was emulated.
-    pub(super) fn setp(&mut self, inst: &Inst<'s>, guard: Option<TermId>) -> bool {
+    pub(super) fn setp(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
         let Some(ty) = inst.ast.types().last().copied() else { return false };
         if ty.bits() > 64 || matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2) {
             return false;
@@ -39,7 +39,7 @@ impl<'s> Machine<'_, 's> {
         true
     }
 
-    fn combine(&mut self, inst: &Inst<'s>, condition: TermId, third: Option<TermId>) -> TermId {
+    fn combine(&mut self, inst: &Inst<'_, 's>, condition: TermId, third: Option<TermId>) -> TermId {
         let Some(third) = third else { return condition };
         match () {
             () if inst.ast.has("and") => self.arena.and(condition, third),
@@ -49,7 +49,7 @@ impl<'s> Machine<'_, 's> {
     }
 
     /// The comparison of the first two sources.
-    fn comparison(&mut self, inst: &Inst<'s>, ty: ScalarType) -> Option<TermId> {
+    fn comparison(&mut self, inst: &Inst<'_, 's>, ty: ScalarType) -> Option<TermId> {
         let name = inst.ast.modifiers().find(|m| COMPARISONS.contains(m))?;
         let w = super::machine::width_of(ty);
         let (a, b) = (self.source(inst, 0, w)?, self.source(inst, 1, w)?);
@@ -81,7 +81,7 @@ impl<'s> Machine<'_, 's> {
     }
 
     /// `selp`, `slct`, `set`.
-    pub(super) fn selection(&mut self, inst: &Inst<'s>) -> Option<TermId> {
+    pub(super) fn selection(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
         let types = inst.ast.types();
         match inst.ast.mnemonic() {
             "selp" => {

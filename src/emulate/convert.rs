@@ -6,9 +6,9 @@ use crate::cfg::{Arg, Inst};
 use crate::expr::TermId;
 use crate::ptx::{ScalarType, StateSpace};
 
-impl<'s> Machine<'_, 's> {
+impl<'s> Machine<'_, '_, 's> {
     /// `mov`, with packing and unpacking of vectors. True if it was emulated.
-    pub(super) fn mov(&mut self, inst: &Inst<'s>, guard: Option<TermId>) -> bool {
+    pub(super) fn mov(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
         let Some(ty) = inst.ast.types().last().copied() else { return false };
         let [destination, source] = &inst.args[..] else { return false };
         let bits = ty.bits();
@@ -47,7 +47,7 @@ impl<'s> Machine<'_, 's> {
 
     /// `cvt` between integers: the source is read by its type, saturated if asked, and cut or
     /// extended by its own sign.
-    pub(super) fn cvt(&mut self, inst: &Inst<'s>) -> Option<TermId> {
+    pub(super) fn cvt(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
         let types = inst.ast.types();
         let [to, from] = types[..] else { return None };
         if to.is_float() || from.is_float() || inst.args.len() != 2 {
@@ -88,7 +88,7 @@ impl<'s> Machine<'_, 's> {
     }
 
     /// Remembers which register a 64-bit value was widened from.
-    pub(super) fn note_widened(&mut self, inst: &Inst<'s>, index: usize) {
+    pub(super) fn note_widened(&mut self, inst: &Inst<'_, 's>, index: usize) {
         if let Some(&Arg::Register(register)) = inst.args.get(index + 1)
             && self.register_width(register) == 32
         {
@@ -103,7 +103,7 @@ impl<'s> Machine<'_, 's> {
     /// `cvta`: the generic address of a global one is the same number, since a generic address
     /// "maps to global memory unless it falls within the window" of another space ("Generic
     /// Addressing"). Other windows start somewhere.
-    pub(super) fn cvta(&mut self, inst: &Inst<'s>) -> Option<TermId> {
+    pub(super) fn cvta(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
         let width = width_of(*inst.ast.types().last()?);
         match inst.ast.space() {
             StateSpace::Global => self.source(inst, 0, width),
@@ -113,7 +113,7 @@ impl<'s> Machine<'_, 's> {
 
     /// `prmt` with a constant selector: four bytes chosen from eight, each possibly replaced by
     /// copies of its sign.
-    pub(super) fn prmt(&mut self, inst: &Inst<'s>) -> Option<TermId> {
+    pub(super) fn prmt(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
         const MODES: &[&str] = &["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"];
         if inst.ast.modifiers().any(|m| MODES.contains(&m)) {
             return None;

@@ -144,7 +144,7 @@ const BARRIERS: &[&str] = &["bar", "barrier", "fence", "griddepcontrol", "mbarri
 const CONTROL: &[&str] = &["bra", "brx", "exit", "ret", "trap", "brkpt"];
 
 /// Classifies an instruction.
-pub fn effect(inst: &Inst<'_>) -> Effect {
+pub fn effect(inst: &Inst<'_, '_>) -> Effect {
     let ast = inst.ast;
     match ast.mnemonic() {
         "ld" | "ldu" => Effect::Load,
@@ -164,7 +164,7 @@ pub fn effect(inst: &Inst<'_>) -> Effect {
 }
 
 /// The registers that an instruction may write.
-pub fn definitions(inst: &Inst<'_>) -> SmallVec<[RegisterId; 2]> {
+pub fn definitions(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 2]> {
     let mut written = SmallVec::new();
     let first = inst.args.first();
     match effect(inst) {

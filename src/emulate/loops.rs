@@ -21,7 +21,7 @@ pub(super) struct LoopEffects {
 
 impl LoopEffects {
     /// The effects of all loops of a function.
-    pub fn all(flow: &Flow<'_>, writes: &Writes) -> Vec<LoopEffects> {
+    pub fn all(flow: &Flow<'_, '_>, writes: &Writes) -> Vec<LoopEffects> {
         let mut all = vec![LoopEffects::default(); flow.loops.loops.len()];
         for id in flow.block_ids() {
             let Some(innermost) = flow.loops.innermost(id) else { continue };
@@ -66,7 +66,7 @@ pub(super) struct LoopValue {
     pub initial: TermId,
 }
 
-impl Machine<'_, '_> {
+impl Machine<'_, '_, '_> {
     /// Merges the states at the ends of the blocks that lead here.
     pub(super) fn join(&mut self, incoming: &[Edge]) {
         let first = incoming[0].from;
@@ -303,7 +303,7 @@ impl Machine<'_, '_> {
 
 /// The conditions that decide by which way a join is reached: those of all blocks between it and
 /// its immediate dominator.
-fn control_of(flow: &Flow<'_>, branches: &[Option<TermId>], join: BlockId) -> Vec<TermId> {
+fn control_of(flow: &Flow<'_, '_>, branches: &[Option<TermId>], join: BlockId) -> Vec<TermId> {
     let fork = flow.dominators.immediate(join);
     let mut seen: FxHashSet<BlockId> = fork.into_iter().chain([join]).collect();
     let mut work: Vec<BlockId> =

@@ -38,7 +38,7 @@ pub struct TooLarge(pub String);
 /// The kernel is larger than the limits allow.
 pub fn run<'s>(
     function: &Function<'s>,
-    flow: &Flow<'s>,
+    flow: &Flow<'_, 's>,
     limits: &Limits,
 ) -> Result<KernelTrace, TooLarge> {
     if flow.insts.len() > limits.instructions {
@@ -63,9 +63,9 @@ pub fn run<'s>(
     Ok(machine.finish())
 }
 
-pub(super) struct Machine<'a, 's> {
+pub(super) struct Machine<'a, 'm, 's> {
     pub function: &'a Function<'s>,
-    pub flow: &'a Flow<'s>,
+    pub flow: &'a Flow<'m, 's>,
     pub arena: Arena,
     pub symbols: Symbols,
     pub writes: Writes,
@@ -89,8 +89,8 @@ pub(super) struct Machine<'a, 's> {
     pub at: u32,
 }
 
-impl<'a, 's> Machine<'a, 's> {
-    fn new(function: &'a Function<'s>, flow: &'a Flow<'s>, writes: Writes) -> Self {
+impl<'a, 'm, 's> Machine<'a, 'm, 's> {
+    fn new(function: &'a Function<'s>, flow: &'a Flow<'m, 's>, writes: Writes) -> Self {
         let mut machine = Machine {
             function,
             flow,
@@ -264,7 +264,7 @@ impl<'a, 's> Machine<'a, 's> {
         };
     }
 
-    fn execute(&mut self, inst: &'a Inst<'s>) {
+    fn execute(&mut self, inst: &'a Inst<'m, 's>) {
         let guard = inst.guard.map(|(register, negated)| {
             let value = self.read(register);
             if negated { self.arena.not(value) } else { value }
@@ -291,7 +291,7 @@ impl<'a, 's> Machine<'a, 's> {
     }
 
     /// Gives every register that an instruction may write an unknown value.
-    pub fn havoc(&mut self, inst: &Inst<'_>, guard: Option<TermId>) {
+    pub fn havoc(&mut self, inst: &Inst<'_, '_>, guard: Option<TermId>) {
         for register in definitions(inst) {
             let unknown = self.unknown(self.register_width(register));
             self.write(register, unknown, guard);

@@ -14,8 +14,8 @@ use crate::ptx::{ScalarType, StateSpace};
 /// never merged, moved or replaced.
 const STRONG: &[&str] = &["volatile", "relaxed", "acquire", "release", "mmio"];
 
-impl<'s> Machine<'_, 's> {
-    pub(super) fn access(&mut self, inst: &Inst<'s>, guard: Option<TermId>) {
+impl<'s> Machine<'_, '_, 's> {
+    pub(super) fn access(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
         let effect = effect(inst);
         let index = self.record(inst, effect, guard);
         match effect {
@@ -38,7 +38,7 @@ impl<'s> Machine<'_, 's> {
     /// Adds an instruction to the trace; gives its index there.
     pub(super) fn record(
         &mut self,
-        inst: &Inst<'s>,
+        inst: &Inst<'_, 's>,
         effect: Effect,
         guard: Option<TermId>,
     ) -> usize {
@@ -90,7 +90,7 @@ impl<'s> Machine<'_, 's> {
         usable.then(|| self.arena.add_constant(start, offset as u64))
     }
 
-    fn load(&mut self, inst: &Inst<'s>, index: usize, guard: Option<TermId>) {
+    fn load(&mut self, inst: &Inst<'_, 's>, index: usize, guard: Option<TermId>) {
         let access = self.accesses[index].clone();
         let Some(ty) = access.ty else {
             self.havoc(inst, guard);
@@ -109,7 +109,7 @@ impl<'s> Machine<'_, 's> {
     }
 
     /// `ld.param` of a kernel parameter or of a call's result.
-    fn parameter(&mut self, inst: &Inst<'s>, element: u64, width: u8) -> Option<TermId> {
+    fn parameter(&mut self, inst: &Inst<'_, 's>, element: u64, width: u8) -> Option<TermId> {
         if inst.ast.space() != StateSpace::Param {
             return None;
         }

@@ -6,7 +6,7 @@ use crate::cfg::{Arg, Inst};
 use crate::expr::{Range, TermId};
 use crate::ptx::{ScalarType, Value};
 
-impl<'s> Machine<'_, 's> {
+impl<'s> Machine<'_, '_, 's> {
     /// The value of an operand as `width` bits. A wider register gives its low bits, as the manual
     /// says of operands wider than the instruction type ("Operand Size Exceeding Instruction-Type
     /// Size"); `None` for a narrower one or what is no value.
@@ -87,7 +87,7 @@ impl<'s> Machine<'_, 's> {
     }
 
     /// An uninterpreted function of all source operands: equal operands give equal results.
-    pub(super) fn uninterpreted(&mut self, inst: &Inst<'s>, width: u8) -> Option<TermId> {
+    pub(super) fn uninterpreted(&mut self, inst: &Inst<'_, 's>, width: u8) -> Option<TermId> {
         let mut arguments = smallvec::SmallVec::<[TermId; 4]>::new();
         for arg in inst.args.get(1..)? {
             match arg {

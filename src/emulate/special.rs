@@ -9,7 +9,7 @@ use crate::expr::{Range, TermId};
 const MAX_BLOCK: [u64; 3] = [1024, 1024, 64];
 const MAX_GRID: [u64; 3] = [(1 << 31) - 1, 65535, 65535];
 
-impl Machine<'_, '_> {
+impl Machine<'_, '_, '_> {
     /// The value of a special register, 32 bits wide (64 where the register is).
     pub(super) fn special(&mut self, name: &str) -> TermId {
         let (base, component) = name.rsplit_once('.').unwrap_or((name, ""));

@@ -27,7 +27,7 @@ pub(super) struct Writes {
 }
 
 impl Writes {
-    pub fn new(flow: &Flow<'_>) -> Writes {
+    pub fn new(flow: &Flow<'_, '_>) -> Writes {
         let mut counts = vec![0u32; flow.registers.len()];
         let mut guarded = vec![false; flow.registers.len()];
         for inst in &flow.insts {

@@ -9,7 +9,7 @@ use crate::expr::{Arena, Node, TermId};
 pub(super) fn solve(
     arena: &Arena,
     symbols: &Symbols,
-    flow: &Flow<'_>,
+    flow: &Flow<'_, '_>,
     branches: &[Option<TermId>],
 ) -> (Vec<bool>, Vec<bool>) {
     let mut uniform: Vec<bool> = symbols
@@ -61,7 +61,7 @@ struct UniformTerms {
 }
 
 impl UniformTerms {
-    fn at(&self, term: TermId, place: Option<LoopId>, flow: &Flow<'_>, exits: &[bool]) -> bool {
+    fn at(&self, term: TermId, place: Option<LoopId>, flow: &Flow<'_, '_>, exits: &[bool]) -> bool {
         let index = term.index();
         self.inside[index]
             && self.left[index]
@@ -73,7 +73,7 @@ impl UniformTerms {
 fn uniform_terms(
     arena: &Arena,
     symbols: &Symbols,
-    flow: &Flow<'_>,
+    flow: &Flow<'_, '_>,
     uniform: &[bool],
     exits: &[bool],
 ) -> UniformTerms {

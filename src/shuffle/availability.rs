@@ -17,17 +17,17 @@ use crate::ptx::StateSpace;
 use crate::source::SourceFile;
 
 /// Answers availability questions about one function.
-pub(super) struct Availability<'a, 's> {
+pub(super) struct Availability<'a, 'm, 's> {
     source: &'a SourceFile,
-    flow: &'a Flow<'s>,
+    flow: &'a Flow<'m, 's>,
     /// For each block the accesses that may kill something, in order.
     killers: Vec<Vec<usize>>,
     /// Blocks on paths between two blocks, by (source, destination).
     between: FxHashMap<(BlockId, BlockId), Vec<BlockId>>,
 }
 
-impl<'a, 's> Availability<'a, 's> {
-    pub fn new(source: &'a SourceFile, flow: &'a Flow<'s>, trace: &KernelTrace) -> Self {
+impl<'a, 'm, 's> Availability<'a, 'm, 's> {
+    pub fn new(source: &'a SourceFile, flow: &'a Flow<'m, 's>, trace: &KernelTrace) -> Self {
         let mut killers = vec![Vec::new(); flow.blocks.len()];
         for (index, access) in trace.accesses.iter().enumerate() {
             if may_kill(access) {

@@ -105,7 +105,7 @@ pub struct Finding {
 pub fn decide(
     source: &SourceFile,
     function: &Function<'_>,
-    flow: &Flow<'_>,
+    flow: &Flow<'_, '_>,
     trace: &mut KernelTrace,
     options: &Options,
 ) -> Vec<Finding> {
@@ -138,7 +138,7 @@ pub fn decide(
 }
 
 /// Loads in code that no way leads to have no trace.
-fn add_unreachable(flow: &Flow<'_>, findings: &mut Vec<Finding>) {
+fn add_unreachable(flow: &Flow<'_, '_>, findings: &mut Vec<Finding>) {
     let seen: std::collections::BTreeSet<u32> = findings.iter().map(|f| f.inst).collect();
     for (at, inst) in flow.insts.iter().enumerate() {
         let space = inst.ast.space();
@@ -161,9 +161,9 @@ struct Source {
     fingerprint: Option<Fingerprint>,
 }
 
-struct Decider<'a, 's> {
-    availability: Availability<'a, 's>,
-    prover: Prover<'a, 's>,
+struct Decider<'a, 'm, 's> {
+    availability: Availability<'a, 'm, 's>,
+    prover: Prover<'a, 'm, 's>,
     options: &'a Options,
     linear: bool,
     writes_global: bool,
@@ -172,7 +172,7 @@ struct Decider<'a, 's> {
     groups: FxHashMap<crate::expr::TermId, Vec<usize>>,
 }
 
-impl Decider<'_, '_> {
+impl Decider<'_, '_, '_> {
     fn load(&mut self, trace: &mut KernelTrace, index: usize) -> Verdict {
         let load = match eligible(self.prover.flow, trace, index) {
             Ok(load) => load,

@@ -21,7 +21,7 @@ pub(super) struct Load {
 
 /// Checks a global load by itself.
 pub(super) fn eligible(
-    flow: &Flow<'_>,
+    flow: &Flow<'_, '_>,
     trace: &KernelTrace,
     index: usize,
 ) -> Result<Load, Refusal> {

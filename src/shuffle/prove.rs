@@ -50,14 +50,14 @@ pub(super) struct Proof {
 }
 
 /// Proves distances between the loads of one function.
-pub(super) struct Prover<'a, 's> {
-    pub flow: &'a Flow<'s>,
+pub(super) struct Prover<'a, 'm, 's> {
+    pub flow: &'a Flow<'m, 's>,
     pub shifter: Shifter,
     pub solver: Solver,
     pub assume_no_wrap: bool,
 }
 
-impl Prover<'_, '_> {
+impl Prover<'_, '_, '_> {
     /// Proves `A(L + n) = B(L)` for every lane `L` of a whole warp that has reached the
     /// destination, `L + n` being a lane of it.
     pub fn prove(

@@ -1,0 +1,15 @@
+//! Turns decisions into edits of the original text.
+//!
+//! In: the text and what `shuffle` decided. Out: a new text and a map of its lines. The program is
+//! never printed anew: what no edit touches keeps every byte. A [`Strategy`] decides what code
+//! stands for a decision; all of them work on the same plan.
+
+mod edit;
+mod measure;
+mod names;
+mod paper;
+mod plan;
+
+pub use edit::{Edit, Edits, LineMap, Overlap};
+pub use names::Names;
+pub use plan::{KernelPlan, Mode, Replacement, Strategy, StrategyName, plan, strategy};
