@@ -52,6 +52,11 @@ impl<'s> Fragment<'s> {
         Span { start: self.start + span.start() as u32, end: self.start + end as u32 }
     }
 
+    /// The text under a span that lies in the piece.
+    pub fn slice(self, span: Span) -> &'s str {
+        &self.text[(span.start - self.start) as usize..(span.end - self.start) as usize]
+    }
+
     /// Matches the whole piece against an entry rule and hands back what stands in it.
     ///
     /// # Errors

@@ -7,9 +7,12 @@ mod fault;
 mod grammar;
 mod parse;
 mod scan;
+mod scopes;
+mod stats;
 pub mod types;
 
 pub use ast::*;
+pub use stats::{Stats, stats};
 pub use types::{ScalarType, StateSpace};
 
 use crate::source::{Diagnostic, SourceFile};

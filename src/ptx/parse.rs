@@ -7,12 +7,14 @@
 use rayon::prelude::*;
 
 use super::Depth;
-use super::ast::{Body, Item, Module, Statement};
+use super::ast::{Body, Directive, Item, Module};
 use super::build::module::{Contribution, contribution};
-use super::build::statement::{Run, run};
+use super::build::statement::run;
 use super::fault::Fault;
 use super::grammar::{Fragment, Rule};
 use super::scan::{self, Piece, ScannedBody};
+use super::scopes::Scopes;
+use super::stats::{self, Stats};
 use crate::source::Span;
 
 /// How many global loads make a body worth parsing: a source and a destination.
@@ -24,8 +26,10 @@ const CHUNKS_AT_ONCE: usize = 64;
 
 /// Parses a module's text.
 pub(super) fn module(text: &str, depth: Depth) -> Result<Module<'_>, Fault> {
-    let pieces = scan::pieces(text)?;
-    let parsed: Vec<_> = pieces.par_iter().map(|piece| parse_piece(text, piece, depth)).collect();
+    let parsed: Vec<_> = scan::pieces(text)?
+        .par_iter()
+        .map(|piece| parse_piece(text, piece, depth, |body| tree(text, body)))
+        .collect();
     let mut module = Module::default();
     for contribution in parsed {
         let part = contribution?.module;
@@ -39,7 +43,31 @@ pub(super) fn module(text: &str, depth: Depth) -> Result<Module<'_>, Fault> {
     Ok(module)
 }
 
-fn parse_piece<'s>(text: &'s str, piece: &Piece, depth: Depth) -> Result<Contribution<'s>, Fault> {
+/// Parses a module's text and counts what it consists of.
+pub(super) fn count(text: &str, depth: Depth) -> Result<Stats, Fault> {
+    let parsed: Vec<_> = scan::pieces(text)?
+        .par_iter()
+        .map(|piece| {
+            let mut instructions = 0;
+            let counted = parse_piece(text, piece, depth, |body| {
+                instructions = count_instructions(text, body)?;
+                Ok(Body::Parsed { span: body.span, statements: Vec::new() })
+            })?;
+            let functions: Stats = counted.module.functions().map(Stats::of_function).sum();
+            Ok(Stats { instructions, ..functions })
+        })
+        .collect();
+    let stats: Stats = parsed.into_iter().sum::<Result<_, Fault>>()?;
+    Ok(Stats { bytes: text.len(), ..stats })
+}
+
+/// Parses one piece; `parse_body` is called for a body that is wanted.
+fn parse_piece<'s>(
+    text: &'s str,
+    piece: &Piece,
+    depth: Depth,
+    parse_body: impl FnOnce(&ScannedBody) -> Result<Body<'s>, Fault>,
+) -> Result<Contribution<'s>, Fault> {
     let head = Fragment::new(text, piece.head);
     let Some(scanned) = &piece.body else {
         let mut declared = contribution(head, Rule::item)?;
@@ -51,10 +79,15 @@ fn parse_piece<'s>(text: &'s str, piece: &Piece, depth: Depth) -> Result<Contrib
     let mut defined = contribution(head, Rule::definition)?;
     match defined.module.items.last_mut() {
         Some(Item::Function(function)) => {
-            function.span.end = scanned.span.end;
-            function.body = body(text, scanned, depth)?;
+            let &ScannedBody { span, global_loads, .. } = scanned;
+            function.span.end = span.end;
+            function.body = if depth == Depth::All || global_loads >= LOADS_OF_A_PAIR {
+                parse_body(scanned)?
+            } else {
+                Body::Unparsed { span, global_loads }
+            };
         }
-        Some(Item::Directive(super::ast::Directive::Other { span, .. })) if defined.section => {
+        Some(Item::Directive(Directive::Other { span, .. })) if defined.section => {
             span.end = scanned.span.end;
             Fragment::new(text, scanned.span).parse(Rule::section_body)?;
         }
@@ -63,52 +96,23 @@ fn parse_piece<'s>(text: &'s str, piece: &Piece, depth: Depth) -> Result<Contrib
     Ok(defined)
 }
 
-fn body<'s>(text: &'s str, scanned: &ScannedBody, depth: Depth) -> Result<Body<'s>, Fault> {
-    let &ScannedBody { span, global_loads, .. } = scanned;
-    if depth == Depth::Rewritable && global_loads < LOADS_OF_A_PAIR {
-        return Ok(Body::Unparsed { span, global_loads });
-    }
-    let chunks: Vec<Span> = scanned.chunks().collect();
-    let mut scopes = Scopes::new(scanned.semicolons);
+/// The tree of a body.
+fn tree<'s>(text: &'s str, body: &ScannedBody) -> Result<Body<'s>, Fault> {
+    let chunks: Vec<Span> = body.chunks().collect();
+    let mut scopes = Scopes::new(body.semicolons);
     for group in chunks.chunks(CHUNKS_AT_ONCE) {
         let runs: Vec<_> = group.par_iter().map(|&c| run(Fragment::new(text, c))).collect();
         runs.into_iter().try_for_each(|run| run.map(|run| scopes.take(run)))?;
     }
-    Ok(Body::Parsed { span, statements: scopes.finish() })
+    Ok(Body::Parsed { span: body.span, statements: scopes.finish() })
 }
 
-/// Puts statements into the scopes that they stand in. The scan has seen to it that braces match.
-struct Scopes<'s> {
-    /// Of the innermost scope that is open.
-    statements: Vec<Statement<'s>>,
-    /// The opening braces of the scopes around it, and what stood in them before.
-    outer: Vec<(Span, Vec<Statement<'s>>)>,
-}
-
-impl<'s> Scopes<'s> {
-    fn new(expected: usize) -> Scopes<'s> {
-        Scopes { statements: Vec::with_capacity(expected), outer: Vec::new() }
-    }
-
-    fn take(&mut self, run: Run<'s>) {
-        let mut statements = run.statements.into_iter();
-        let mut taken = 0;
-        for brace in run.braces {
-            self.statements.extend(statements.by_ref().take(brace.before - taken));
-            taken = brace.before;
-            if brace.opens {
-                self.outer.push((brace.span, std::mem::take(&mut self.statements)));
-            } else if let Some((open, outer)) = self.outer.pop() {
-                let mut statements = std::mem::replace(&mut self.statements, outer);
-                statements.shrink_to_fit();
-                self.statements.push(Statement::Block { span: open.to(brace.span), statements });
-            }
-        }
-        self.statements.extend(statements);
-    }
-
-    fn finish(mut self) -> Vec<Statement<'s>> {
-        self.statements.shrink_to_fit();
-        self.statements
-    }
+/// Parses a body and keeps nothing of it.
+fn count_instructions(text: &str, body: &ScannedBody) -> Result<usize, Fault> {
+    let chunks: Vec<Span> = body.chunks().collect();
+    let counts: Vec<_> = chunks
+        .par_iter()
+        .map(|&c| run(Fragment::new(text, c)).map(|run| stats::instructions(&run.statements)))
+        .collect();
+    counts.into_iter().sum()
 }

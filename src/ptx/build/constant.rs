@@ -24,16 +24,12 @@ pub(in crate::ptx) fn expression<'s>(fragment: Fragment<'s>, node: Node<'s>) -> 
     Ok(Immediate { span, value })
 }
 
-/// The bytes that an `offset` (`+4`, `-(2*2)`) adds: what follows the name is read as the rest of
+/// The bytes that `added` or `subtracted` stand for: what follows the name is read as the rest of
 /// a sum.
 pub(in crate::ptx) fn offset<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<i64> {
-    let mut inner = node.clone().into_inner();
-    let (Some(sign), Some(sum)) = (inner.next(), inner.next()) else {
-        return Err(unforeseen(fragment, &node));
-    };
-    let mut stack = Stack::default();
-    stack.operand(Value::Signed(0));
-    stack.operator(sign)?;
+    let sign = if node.as_rule() == Rule::subtracted { "-" } else { "+" };
+    let sum = node.clone().into_inner().next().ok_or_else(|| unforeseen(fragment, &node))?;
+    let mut stack = Stack { values: vec![Value::Signed(0)], operators: vec![sign] };
     integer(fragment, &sum, stack.evaluate(fragment, sum.clone())?)
 }
 
@@ -101,18 +97,14 @@ pub(in crate::ptx) fn number(fragment: Fragment<'_>, node: &Node<'_>) -> Built<V
 #[derive(Default)]
 struct Stack<'s> {
     values: Vec<Value>,
-    operators: Vec<Node<'s>>,
+    operators: Vec<&'s str>,
 }
 
 impl<'s> Stack<'s> {
-    fn operand(&mut self, value: Value) {
-        self.values.push(value);
-    }
-
     /// Takes a binary operator, after computing what binds at least as tightly.
-    fn operator(&mut self, operator: Node<'s>) -> Built<()> {
-        let level = precedence(operator.as_str());
-        while self.operators.last().is_some_and(|top| precedence(top.as_str()) >= level) {
+    fn operator(&mut self, operator: &'s str) -> Built<()> {
+        let level = precedence(operator);
+        while self.operators.last().is_some_and(|top| precedence(top) >= level) {
             self.reduce()?;
         }
         self.operators.push(operator);
@@ -123,7 +115,7 @@ impl<'s> Stack<'s> {
         if let Some(operator) = self.operators.pop()
             && let (Some(b), Some(a)) = (self.values.pop(), self.values.pop())
         {
-            let value = binary(operator.as_str(), a, b).ok_or_else(|| {
+            let value = binary(operator, a, b).ok_or_else(|| {
                 // The caller knows the place better than the operator does.
                 Fault::new(Span::default(), "division by zero in a constant expression")
             })?;
@@ -147,7 +139,7 @@ impl<'s> Stack<'s> {
                     continue;
                 }
                 Rule::binary_operator => {
-                    self.operator(term).map_err(placed)?;
+                    self.operator(term.as_str()).map_err(placed)?;
                     continue;
                 }
                 Rule::choice => {

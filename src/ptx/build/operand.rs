@@ -8,57 +8,39 @@ use crate::ptx::fault::Fault;
 use crate::ptx::grammar::{Fragment, Node, Rule};
 use crate::source::Span;
 
-/// Operands under construction. The grammar hands them over flat: an `index`, an `offset` and a
-/// `bar` follow the operand that they belong to.
+/// Operands under construction. The grammar hands them over flat: an offset, an index or a second
+/// destination follows the operand that it belongs to.
 #[derive(Default)]
 pub(super) struct Operands<'s> {
     done: SmallVec<[Operand<'s>; 4]>,
-    /// A bar stood in front of the operand that comes next.
-    barred: bool,
 }
 
 impl<'s> Operands<'s> {
     /// Takes the next match.
     pub fn take(&mut self, fragment: Fragment<'s>, node: Node<'s>) -> Built<()> {
-        match node.as_rule() {
-            Rule::bar => {
-                self.barred = true;
-                return Ok(());
+        let operand = match node.as_rule() {
+            Rule::added | Rule::subtracted | Rule::index => {
+                let span = fragment.span(&node);
+                let Some(Operand::Name(name)) = self.done.pop() else {
+                    return Err(Fault::new(span, "only a name can have an offset")
+                        .hint("write one constant expression, or compute the address first"));
+                };
+                let offset = match node.as_rule() {
+                    Rule::index => constant::integer_expression(fragment, only(span, node)?)?,
+                    _ => constant::offset(fragment, node)?,
+                };
+                Operand::Offset { name, offset }
             }
-            Rule::offset | Rule::index => return self.add_offset(fragment, node),
-            _ => {}
-        }
-        let operand = operand(fragment, node)?;
-        if std::mem::take(&mut self.barred)
-            && let Some(first) = self.done.pop()
-        {
-            self.done.push(Operand::Pair(Box::new([first, operand])));
-        } else {
-            self.done.push(operand);
-        }
+            Rule::second => {
+                let span = fragment.span(&node);
+                let first = self.done.pop().ok_or_else(|| missing(span, "a destination"))?;
+                let second = operand(fragment, only(span, node)?)?;
+                Operand::Pair(Box::new([first, second]))
+            }
+            _ => operand(fragment, node)?,
+        };
+        self.done.push(operand);
         Ok(())
-    }
-
-    /// Adds an offset to the operand before it.
-    fn add_offset(&mut self, fragment: Fragment<'s>, node: Node<'s>) -> Built<()> {
-        let offset = match node.as_rule() {
-            Rule::offset => constant::offset(fragment, node.clone())?,
-            _ => inner_integer(fragment, node.clone())?,
-        };
-        let last = match self.done.last_mut() {
-            Some(Operand::Pair(pair)) => Some(&mut pair[1]),
-            last => last,
-        };
-        match last {
-            Some(operand) => {
-                if let Operand::Name(name) = *operand {
-                    *operand = Operand::Offset { name, offset };
-                    return Ok(());
-                }
-                Err(unforeseen(fragment, &node))
-            }
-            None => Err(unforeseen(fragment, &node)),
-        }
     }
 
     /// The operands.
@@ -90,12 +72,6 @@ fn operands<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Vec<Operand<'s>
     let mut operands = Operands::default();
     node.into_inner().try_for_each(|node| operands.take(fragment, node))?;
     Ok(operands.finish().into_vec())
-}
-
-fn inner_integer<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<i64> {
-    let span = fragment.span(&node);
-    let inner = node.into_inner().next().ok_or_else(|| missing(span, "a number"))?;
-    constant::integer_expression(fragment, inner)
 }
 
 fn address<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Address<'s>> {

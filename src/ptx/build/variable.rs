@@ -145,7 +145,7 @@ fn symbol_address<'s>(
                 generic = true;
                 symbol = node.into_inner().next().map(|node| name(fragment, &node));
             }
-            Rule::offset => offset = constant::offset(fragment, node)?,
+            Rule::added | Rule::subtracted => offset = constant::offset(fragment, node)?,
             _ => symbol = Some(name(fragment, &node)),
         }
     }

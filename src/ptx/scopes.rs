@@ -1,0 +1,46 @@
+//! From runs of statements, in which scopes are braces, to nested blocks.
+//!
+//! The lexical scan has seen to it that braces match and how deep they are nested.
+
+use super::ast::Statement;
+use super::build::statement::Run;
+use crate::source::Span;
+
+/// Puts statements into the scopes that they stand in. The scan has seen to it that braces match.
+pub(super) struct Scopes<'s> {
+    /// Of the innermost scope that is open.
+    statements: Vec<Statement<'s>>,
+    /// The opening braces of the scopes around it, and what stood in them before.
+    outer: Vec<(Span, Vec<Statement<'s>>)>,
+}
+
+impl<'s> Scopes<'s> {
+    /// The scope of a body with about so many statements.
+    pub fn new(expected: usize) -> Scopes<'s> {
+        Scopes { statements: Vec::with_capacity(expected), outer: Vec::new() }
+    }
+
+    /// Takes the next run.
+    pub fn take(&mut self, run: Run<'s>) {
+        let mut statements = run.statements.into_iter();
+        let mut taken = 0;
+        for brace in run.braces {
+            self.statements.extend(statements.by_ref().take(brace.before - taken));
+            taken = brace.before;
+            if brace.opens {
+                self.outer.push((brace.span, std::mem::take(&mut self.statements)));
+            } else if let Some((open, outer)) = self.outer.pop() {
+                let mut statements = std::mem::replace(&mut self.statements, outer);
+                statements.shrink_to_fit();
+                self.statements.push(Statement::Block { span: open.to(brace.span), statements });
+            }
+        }
+        self.statements.extend(statements);
+    }
+
+    /// The statements of the body.
+    pub fn finish(mut self) -> Vec<Statement<'s>> {
+        self.statements.shrink_to_fit();
+        self.statements
+    }
+}
