@@ -28,6 +28,12 @@ pub struct LineMap {
 }
 
 impl LineMap {
+    /// The map that consists of these runs, `(rewritten, original)` in ascending order of the first:
+    /// from `rewritten` on, up to the next run, numbers rise in step from `original`.
+    pub fn from_runs(runs: Vec<(u32, u32)>) -> LineMap {
+        LineMap { runs }
+    }
+
     /// The original's line for a line of the rewritten text; inserted lines map to the line of the
     /// statement they were inserted for.
     pub fn original(&self, line: u32) -> u32 {
