@@ -12,7 +12,7 @@ use crate::ptxas::command_line::CommandLine;
 use crate::ptxas::invoke::Tool;
 use crate::ptxas::locate::{self, Search};
 use crate::ptxas::signals::{self, Watch};
-use crate::source::SourceFile;
+use crate::source::{Diagnostic, SourceFile};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -35,10 +35,18 @@ pub fn is_ptxas(called_as: &OsStr) -> bool {
 
 /// Is ptxas. `called_as` is the name the program was called by, `arguments` follow it.
 pub fn main(called_as: &OsStr, arguments: &[OsString]) -> ExitCode {
+    main_with(called_as, arguments, &pipeline::rewrite)
+}
+
+/// A rewriter of one module, such as [`pipeline::rewrite`].
+pub type Rewriter = dyn Fn(&SourceFile, &Options) -> Result<Rewritten, Diagnostic> + Sync;
+
+/// [`main`] around another rewriter.
+pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter) -> ExitCode {
     let settings = Settings::of_process();
     start_log(&settings);
     match find_tool(called_as, &settings) {
-        Ok(tool) => call(&tool, &settings, arguments),
+        Ok(tool) => call(&tool, &settings, arguments, rewriter),
         Err(message) => {
             error(&message);
             ExitCode::from(NO_PTXAS)
@@ -66,7 +74,7 @@ fn find_tool(called_as: &OsStr, settings: &Settings) -> Result<Tool, String> {
     Ok(Tool { path, depth: settings.depth + 1 })
 }
 
-fn call(tool: &Tool, settings: &Settings, arguments: &[OsString]) -> ExitCode {
+fn call(tool: &Tool, settings: &Settings, arguments: &[OsString], rewriter: &Rewriter) -> ExitCode {
     let line = CommandLine::parse(arguments, &|path| std::fs::read(path).ok());
     let reason = if settings.off {
         Some("switched off")
@@ -86,7 +94,7 @@ fn call(tool: &Tool, settings: &Settings, arguments: &[OsString]) -> ExitCode {
                 let mut bytes = Vec::new();
                 io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
             };
-            assemble::examine(&line, read_stdin, &|source| rewrite(source, &options))
+            assemble::examine(&line, read_stdin, &|source| rewrite(source, &options, rewriter))
         }
         Err(message) => {
             warnings.push(format!("{message}; nothing is rewritten"));
@@ -129,11 +137,15 @@ fn exec(tool: &Tool, arguments: &[OsString]) -> ExitCode {
 }
 
 /// Rewrites one input. Whatever goes wrong, a panic included, is a message of one line.
-fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, String> {
+fn rewrite(
+    source: &SourceFile,
+    options: &Options,
+    rewriter: &Rewriter,
+) -> Result<Rewritten, String> {
     // The message travels with the panic; the default hook would print it besides.
     std::panic::set_hook(Box::new(|info| log::error!("{info}")));
     let result = std::thread::scope(|scope| {
-        let work = || pipeline::rewrite(source, options);
+        let work = || rewriter(source, options);
         std::thread::Builder::new()
             .stack_size(STACK_BYTES)
             .spawn_scoped(scope, work)

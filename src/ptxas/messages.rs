@@ -47,14 +47,12 @@ fn translate_line(
     only: Option<&LineMap>,
     out: &mut Vec<u8>,
 ) {
-    let mut named = false;
     while let Some((file, place)) = renamed
         .iter()
         .filter_map(|file| Some((file, find(&file.shown, rest)?)))
         .min_by_key(|(_, place)| (place.start, std::cmp::Reverse(place.end)))
     {
-        named = true;
-        out.extend_from_slice(&rest[..place.start]);
+        translate_unnamed(&rest[..place.start], only, out);
         out.extend_from_slice(file.user.as_deref().unwrap_or(&rest[place.clone()]));
         rest = &rest[place.end..];
         if let Some(tail) = rest.strip_prefix(b", line ") {
@@ -62,16 +60,18 @@ fn translate_line(
             rest = number(tail, file.lines, out);
         }
     }
-    if let Some(lines) = only.filter(|_| !named) {
-        for lead in [&b" in line "[..], b" on line ", b", line "] {
-            if let Some(at) = memchr::memmem::find(rest, lead) {
-                let end = at + lead.len();
-                out.extend_from_slice(&rest[..end]);
-                rest = number(&rest[end..], lines, out);
-            }
-        }
+    translate_unnamed(rest, only, out);
+}
+
+/// Translates the first line number of a stretch of text that names no file.
+fn translate_unnamed(mut text: &[u8], only: Option<&LineMap>, out: &mut Vec<u8>) {
+    let lead = |lead: &&[u8]| Some(memchr::memmem::find(text, lead)? + lead.len());
+    let leads = [&b" in line "[..], b" on line ", b", line "];
+    if let Some((lines, end)) = only.zip(leads.iter().find_map(lead)) {
+        out.extend_from_slice(&text[..end]);
+        text = number(&text[end..], lines, out);
     }
-    out.extend_from_slice(rest);
+    out.extend_from_slice(text);
 }
 
 /// Translates the number that `text` begins with, if it does; returns what follows.
