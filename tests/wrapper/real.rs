@@ -83,7 +83,8 @@ fn deeds(call: Command, stdin: &str, folder: &Path) -> (Option<i32>, String, Str
         names(folder).iter().map(|name| std::fs::read(folder.join(name)).unwrap()).collect();
     let text = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
-        let times = regex::Regex::new(r"= [0-9.]+ ms|[^ ']*/tmpxft_[0-9a-f]+|on line [0-9]+").unwrap();
+        let times =
+            regex::Regex::new(r"= [0-9.]+ ms|[^ ']*/tmpxft_[0-9a-f]+|on line [0-9]+").unwrap();
         times.replace_all(&text, "X").into_owned()
     };
     (output.status.code(), text(&output.stdout), text(&output.stderr), files)

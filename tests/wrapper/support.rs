@@ -150,7 +150,7 @@ pub const FAKE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wrapper/fake-
 /// and do nothing where there is none, unless `PTXASW_REQUIRE_PTXAS` is set, as `scripts/test` does.
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment where ptxas is")]
 pub fn real_ptxas() -> Option<PathBuf> {
-    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join(".toolchain/bin/ptxas");
+    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join(".toolchain/cuda/bin/ptxas");
     let found = std::env::var_os("PTXASW_PTXAS")
         .map(PathBuf::from)
         .or_else(|| installed.exists().then_some(installed))
