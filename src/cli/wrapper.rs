@@ -25,8 +25,9 @@ const NO_PTXAS: u8 = 2;
 /// Stand-ins that call each other in a longer row than this go in a circle.
 const MAX_DEPTH: u32 = 4;
 
-/// The analysis may recurse deeply; memory that it does not touch costs nothing.
-const STACK_BYTES: usize = 512 << 20;
+/// Stack sizes to try for the rewriter, in bytes. It may recurse deeply, and memory that it does not
+/// touch costs nothing; under a limit on address space (`ulimit -v`) less has to do.
+const STACK_BYTES: [usize; 2] = [256 << 20, 8 << 20];
 
 /// Whether a program called by this name is to be ptxas: the stem of its file name is `ptxas`.
 pub fn is_ptxas(called_as: &OsStr) -> bool {
@@ -145,11 +146,12 @@ fn rewrite(
     // The message travels with the panic; the default hook would print it besides.
     std::panic::set_hook(Box::new(|info| log::error!("{info}")));
     let result = std::thread::scope(|scope| {
-        let work = || rewriter(source, options);
-        std::thread::Builder::new()
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, work)
-            .map(std::thread::ScopedJoinHandle::join)
+        let start = |bytes| {
+            let work = || rewriter(source, options);
+            std::thread::Builder::new().stack_size(bytes).spawn_scoped(scope, work)
+        };
+        let thread = start(STACK_BYTES[0]).or_else(|_| start(STACK_BYTES[1]));
+        thread.map(std::thread::ScopedJoinHandle::join)
     });
     drop(std::panic::take_hook());
     match result {

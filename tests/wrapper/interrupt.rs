@@ -1,6 +1,7 @@
 //! Signals to the stand-in while ptxas runs.
 
-use crate::support::{Bench, command, ptx};
+use crate::support::{Bench, ptx};
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -28,10 +29,8 @@ fn wait_for_ptxas(bench: &Bench, child: &mut Child) {
     panic!("the fake ptxas does not start");
 }
 
-fn signal(name: &str, child: &Child) {
-    let mut kill = command(Path::new("kill"));
-    kill.args(["-s", name, &child.id().to_string()]);
-    assert!(kill.status().unwrap().success());
+fn signal(signal: Signal, child: &Child) {
+    kill_process(Pid::from_child(child), signal).unwrap();
 }
 
 /// Whether a process with these words in its command line is alive.
@@ -44,17 +43,17 @@ fn is_running(words: &str) -> bool {
 }
 
 fn ptxas_and_temporary_files_go() {
-    for (name, number) in [("TERM", 15), ("INT", 2), ("HUP", 1)] {
+    for sent in [Signal::TERM, Signal::INT, Signal::HUP] {
         let bench = Bench::new();
         bench.input("a.ptx", &["// rewrite: wait"]);
         let mut child = bench.stand_in(&["a.ptx"]).stderr(Stdio::piped()).spawn().unwrap();
         wait_for_ptxas(&bench, &mut child);
         assert_eq!(bench.names("tmp").len(), 1);
-        signal(name, &child);
+        signal(sent, &child);
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.signal(), Some(number), "{output:?}");
+        assert_eq!(output.status.signal(), Some(sent.as_raw()), "{output:?}");
         assert!(output.stderr.is_empty(), "{output:?}");
-        assert_eq!(bench.names("tmp"), [""; 0], "{name}");
+        assert_eq!(bench.names("tmp"), [""; 0], "{sent:?}");
         assert_eq!(bench.calls(), 1, "an interrupted call is not tried again");
         assert!(!is_running(bench.path("tmp").to_str().unwrap()));
     }
@@ -65,7 +64,7 @@ fn ptxas_goes_with_a_call_that_reads_a_pipe() {
     let mut child = bench.stand_in(&["-"]).stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(ptx(&["// ptxas: wait"]).as_bytes()).unwrap();
     wait_for_ptxas(&bench, &mut child);
-    signal("TERM", &child);
+    signal(Signal::TERM, &child);
     assert_eq!(child.wait().unwrap().signal(), Some(15));
 }
 
@@ -77,9 +76,9 @@ fn ignored_signals_stay_ignored() {
     call.arg(std::env::current_exe().unwrap()).env("PTXASW_PTXAS", bench.path("fake/ptxas"));
     let mut child = call.spawn().unwrap();
     wait_for_ptxas(&bench, &mut child);
-    signal("HUP", &child);
+    signal(Signal::HUP, &child);
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(child.try_wait().unwrap(), None, "nohup keeps it running");
-    signal("TERM", &child);
+    signal(Signal::TERM, &child);
     assert_eq!(child.wait().unwrap().signal(), Some(15));
 }
