@@ -3,10 +3,12 @@
 #![warn(missing_docs)]
 
 pub mod cfg;
+pub mod cli;
 pub mod emulate;
 pub mod expr;
 pub mod pipeline;
 pub mod ptx;
+pub mod ptxas;
 pub mod report;
 pub mod rewrite;
 pub mod shuffle;

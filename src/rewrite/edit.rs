@@ -99,6 +99,12 @@ pub struct LineMap {
 }
 
 impl LineMap {
+    /// The map that consists of these runs, `(rewritten, original)` in ascending order of the first:
+    /// from `rewritten` on, up to the next run, numbers rise in step from `original`.
+    pub fn from_runs(runs: Vec<(u32, u32)>) -> LineMap {
+        LineMap { runs }
+    }
+
     fn push(&mut self, new: u32, original: u32) {
         match self.runs.last_mut() {
             Some(last) if last.0 == new => last.1 = original,

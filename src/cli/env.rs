@@ -1,0 +1,141 @@
+//! Every environment variable that the program reads, and the one place that reads them.
+//!
+//! In: a way to look a variable up. Out: [`Settings`]. The values of variables that stand for
+//! options are only checked where [`options`] needs them, so that a wrong one costs a warning and
+//! not a build.
+
+use crate::pipeline::Options;
+use crate::ptxas::invoke::DEPTH;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The path or name of the real ptxas.
+pub const PTXAS: &str = "PTXASW_PTXAS";
+/// `off` (or `0`, `false`, `no`): hand every call over untouched.
+pub const SWITCH: &str = "PTXASW";
+/// As `--mode`.
+pub const MODE: &str = "PTXASW_MODE";
+/// As `--max-delta`.
+pub const MAX_DELTA: &str = "PTXASW_MAX_DELTA";
+/// As `--select`.
+pub const SELECT: &str = "PTXASW_SELECT";
+/// As `--strategy`.
+pub const STRATEGY: &str = "PTXASW_STRATEGY";
+/// `1` allows the modes that compute wrong results.
+pub const UNSAFE: &str = "PTXASW_UNSAFE";
+/// A folder that receives each original and rewritten PTX.
+pub const KEEP: &str = "PTXASW_KEEP";
+/// A folder that receives one JSON report per assembled file.
+pub const REPORT: &str = "PTXASW_REPORT";
+/// Log filter, in env_logger's syntax.
+pub const LOG: &str = "PTXASW_LOG";
+/// Where programs are looked for.
+pub const PATH: &str = "PATH";
+
+/// What the environment says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// [`PTXAS`].
+    pub ptxas: Option<OsString>,
+    /// [`SWITCH`] is off.
+    pub off: bool,
+    /// [`MODE`].
+    pub mode: Option<String>,
+    /// [`MAX_DELTA`].
+    pub max_delta: Option<String>,
+    /// [`SELECT`].
+    pub select: Option<String>,
+    /// [`STRATEGY`].
+    pub strategy: Option<String>,
+    /// [`UNSAFE`] is `1`.
+    pub allow_unsafe: bool,
+    /// [`KEEP`].
+    pub keep: Option<PathBuf>,
+    /// [`REPORT`].
+    pub report: Option<PathBuf>,
+    /// [`LOG`].
+    pub log: Option<String>,
+    /// [`PATH`].
+    pub path: Option<OsString>,
+    /// [`DEPTH`]: how many stand-ins have called each other before this one.
+    pub depth: u32,
+}
+
+impl Settings {
+    /// Those of this process.
+    #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
+    pub fn of_process() -> Settings {
+        Settings::from_lookup(|name| std::env::var_os(name))
+    }
+
+    /// Takes the settings from a lookup of variables; an empty variable counts as unset.
+    pub fn from_lookup(lookup: impl Fn(&str) -> Option<OsString>) -> Settings {
+        let get = |name| lookup(name).filter(|value| !value.is_empty());
+        let text = |name| get(name).map(|value| value.to_string_lossy().into_owned());
+        let lower = |name| text(name).map(|value| value.to_ascii_lowercase());
+        Settings {
+            ptxas: get(PTXAS),
+            off: lower(SWITCH).is_some_and(|v| ["off", "0", "false", "no"].contains(&v.as_str())),
+            mode: text(MODE),
+            max_delta: text(MAX_DELTA),
+            select: text(SELECT),
+            strategy: text(STRATEGY),
+            allow_unsafe: text(UNSAFE).is_some_and(|value| value == "1"),
+            keep: get(KEEP).map(PathBuf::from),
+            report: get(REPORT).map(PathBuf::from),
+            log: text(LOG),
+            path: get(PATH),
+            depth: text(DEPTH).and_then(|value| value.trim().parse().ok()).unwrap_or(0),
+        }
+    }
+}
+
+/// The modes that leave loads out, which is for measuring and computes wrong results.
+const UNSAFE_MODES: [&str; 2] = ["no-load", "no-corner"];
+
+/// The options of a rewrite in wrapper mode.
+///
+/// # Errors
+/// A value that the option does not allow, or a mode that computes wrong results without leave.
+pub fn options(settings: &Settings) -> Result<Options, String> {
+    if let Some(mode) = &settings.mode
+        && UNSAFE_MODES.contains(&mode.as_str())
+        && !settings.allow_unsafe
+    {
+        return Err(format!("{MODE}={mode} computes wrong results and needs {UNSAFE}=1 besides"));
+    }
+    Ok(Options::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(pairs: &[(&str, &str)]) -> Settings {
+        let find = |name: &str| pairs.iter().find(|(key, _)| *key == name);
+        Settings::from_lookup(|name| find(name).map(|(_, value)| value.into()))
+    }
+
+    #[test]
+    fn nothing_set_is_the_default() {
+        assert_eq!(settings(&[]), Settings::default());
+        assert_eq!(settings(&[(KEEP, ""), (PTXAS, ""), (SWITCH, "")]), Settings::default());
+    }
+
+    #[test]
+    fn the_switch_has_an_off_position_only() {
+        assert!(settings(&[(SWITCH, "off")]).off);
+        assert!(settings(&[(SWITCH, "OFF")]).off);
+        assert!(!settings(&[(SWITCH, "on")]).off);
+    }
+
+    #[test]
+    fn modes_that_compute_wrong_results_need_leave() {
+        assert!(options(&settings(&[(MODE, "full")])).is_ok());
+        for mode in UNSAFE_MODES {
+            assert!(options(&settings(&[(MODE, mode)])).unwrap_err().contains(UNSAFE));
+            assert!(options(&settings(&[(MODE, mode), (UNSAFE, "yes")])).is_err());
+            assert!(options(&settings(&[(MODE, mode), (UNSAFE, "1")])).is_ok());
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The folders of `PTXASW_KEEP` and `PTXASW_REPORT`.
+//!
+//! In: an input, what became of it, and a folder. Out: files named after the input with a number that
+//! depends on its path and text alone, so that parallel builds do not collide and a repeated build
+//! repeats the names. Each file appears whole or not at all.
+
+use crate::pipeline::Rewritten;
+use crate::report::{Decision, Report};
+use crate::source::SourceFile;
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Stores `NAME.original.ptx` and, if there is one, `NAME.rewritten.ptx`.
+///
+/// # Errors
+/// The folder or a file cannot be written.
+pub fn store_texts(
+    folder: &Path,
+    source: &SourceFile,
+    rewritten: Option<&Rewritten>,
+) -> io::Result<()> {
+    let name = unique_name(source);
+    store(folder, &format!("{name}.original.ptx"), source.text().as_bytes())?;
+    match rewritten {
+        Some(rewritten) => {
+            store(folder, &format!("{name}.rewritten.ptx"), rewritten.text.as_bytes())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Stores the decisions as `NAME.json`.
+///
+/// # Errors
+/// The folder or the file cannot be written.
+pub fn store_report(folder: &Path, source: &SourceFile, report: &Report) -> io::Result<()> {
+    let mut json = serde_json::to_vec_pretty(report)?;
+    json.push(b'\n');
+    store(folder, &format!("{}.json", unique_name(source)), &json)
+}
+
+/// The report of a file whose rewritten text the real ptxas refused: no load is replaced.
+pub fn refused(report: &Report) -> Report {
+    let mut report = report.clone();
+    for kernel in &mut report.kernels {
+        if kernel.shuffles == 0 {
+            continue;
+        }
+        let reason = "ptxas refuses the rewritten text";
+        kernel.shuffles = 0;
+        kernel.average_delta = None;
+        kernel.skipped = Some(reason.to_owned());
+        for load in kernel.loads.iter_mut().filter(|load| load.decision == Decision::Shuffle) {
+            load.decision = Decision::Keep;
+            load.reason = Some(reason.to_owned());
+            load.source_line = None;
+            load.delta = None;
+            load.guards = None;
+        }
+    }
+    report
+}
+
+/// The input's file name without `.ptx`, made harmless, and 16 digits.
+fn unique_name(source: &SourceFile) -> String {
+    let path = Path::new(source.name());
+    let stem = match path.extension() {
+        Some(extension) if extension == "ptx" => path.file_stem(),
+        _ => path.file_name(),
+    };
+    let stem = stem.map_or_else(|| "input".into(), |stem| stem.to_string_lossy());
+    let harmless = |c: char| if c.is_alphanumeric() || "._-+".contains(c) { c } else { '_' };
+    let stem: String = stem.chars().map(harmless).take(100).collect();
+    let mut hasher = FxHasher::default();
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
+    hasher.write(absolute.as_os_str().as_encoded_bytes());
+    hasher.write_u8(0);
+    hasher.write(source.text().as_bytes());
+    format!("{stem}-{:016x}", hasher.finish())
+}
+
+fn store(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new()
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+        .tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(folder.join(name))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{KernelReport, LoadReport};
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn names_depend_on_path_and_text_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("made/on/demand");
+        for (name, text) in [("x/k.ptx", "a"), ("x/k.ptx", "a"), ("y/k.ptx", "a"), ("x/k.ptx", "b")]
+        {
+            store_texts(&folder, &SourceFile::new(name, text), None).unwrap();
+        }
+        let names = names(&folder);
+        assert_eq!(names.len(), 3, "{names:?}");
+        assert!(names.iter().all(|n| n.starts_with("k-") && n.ends_with(".original.ptx")));
+        let strange = unique_name(&SourceFile::new("-", ""));
+        assert!(strange.starts_with("--"), "{strange}");
+        assert!(!unique_name(&SourceFile::new("a b/\u{7}c d", "")).contains([' ', '/', '\u{7}']));
+    }
+
+    #[test]
+    fn a_refused_report_claims_nothing() {
+        let load = LoadReport {
+            line: 3,
+            register: "%f1".into(),
+            bytes: 4,
+            decision: Decision::Shuffle,
+            source_line: Some(2),
+            delta: Some(1),
+            guards: Some(vec!["whole-warp".into()]),
+            reason: None,
+        };
+        let kernel = KernelReport {
+            name: "k".into(),
+            global_loads: 2,
+            shuffles: 1,
+            average_delta: Some(1.0),
+            skipped: None,
+            loads: vec![load],
+        };
+        let report = refused(&Report { file: "k.ptx".into(), kernels: vec![kernel] });
+        let kernel = &report.kernels[0];
+        assert_eq!((kernel.shuffles, kernel.average_delta), (0, None));
+        assert_eq!(kernel.loads[0].decision, Decision::Keep);
+        assert!(kernel.loads[0].reason.is_some() && kernel.loads[0].delta.is_none());
+    }
+}

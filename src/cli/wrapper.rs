@@ -1,0 +1,231 @@
+//! `ptxasw` called as `ptxas`: every argument is ptxas's own.
+//!
+//! In: the name the program was called by and the arguments. Out: the exit status of the real ptxas,
+//! its messages, and at most one warning line for each thing that went wrong here. There is no way
+//! out of this module that leaves a valid input unassembled, unless the real ptxas cannot be found.
+
+use crate::cli::env::{self, Settings};
+use crate::cli::keep;
+use crate::pipeline::{self, Options, Rewritten};
+use crate::ptxas::assemble::{self, Examined, one_line};
+use crate::ptxas::command_line::CommandLine;
+use crate::ptxas::invoke::Tool;
+use crate::ptxas::locate::{self, Search};
+use crate::ptxas::signals::{self, Watch};
+use crate::source::{Diagnostic, SourceFile};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, ExitStatus};
+
+/// The exit status where there is no real ptxas to hand the call to.
+const NO_PTXAS: u8 = 2;
+
+/// Stand-ins that call each other in a longer row than this go in a circle.
+const MAX_DEPTH: u32 = 4;
+
+/// Stack sizes to try for the rewriter, in bytes. It may recurse deeply, and memory that it does not
+/// touch costs nothing; under a limit on address space (`ulimit -v`) less has to do.
+const STACK_BYTES: [usize; 2] = [256 << 20, 8 << 20];
+
+/// Whether a program called by this name is to be ptxas: the stem of its file name is `ptxas`.
+pub fn is_ptxas(called_as: &OsStr) -> bool {
+    Path::new(called_as).file_stem().is_some_and(|stem| stem == "ptxas")
+}
+
+/// Is ptxas. `called_as` is the name the program was called by, `arguments` follow it.
+pub fn main(called_as: &OsStr, arguments: &[OsString]) -> ExitCode {
+    main_with(called_as, arguments, &pipeline::rewrite)
+}
+
+/// A rewriter of one module, such as [`pipeline::rewrite`].
+pub type Rewriter = dyn Fn(&SourceFile, &Options) -> Result<Rewritten, Diagnostic> + Sync;
+
+/// [`main`] around another rewriter.
+pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter) -> ExitCode {
+    let settings = Settings::of_process();
+    start_log(&settings);
+    match find_tool(called_as, &settings) {
+        Ok(tool) => call(&tool, &settings, arguments, rewriter),
+        Err(message) => {
+            error(&message);
+            ExitCode::from(NO_PTXAS)
+        }
+    }
+}
+
+fn find_tool(called_as: &OsStr, settings: &Settings) -> Result<Tool, String> {
+    if settings.depth >= MAX_DEPTH {
+        return Err(format!(
+            "stand-ins for ptxas call each other in a circle\n  help: set {} to the path of NVIDIA's \
+             ptxas",
+            env::PTXAS
+        ));
+    }
+    let search = Search {
+        explicit: settings.ptxas.clone(),
+        called_as: called_as.to_owned(),
+        executable: std::env::current_exe().unwrap_or_else(|_| PathBuf::from(called_as)),
+        path: settings.path.clone(),
+        directory: std::env::current_dir().unwrap_or_default(),
+    };
+    let path = locate::find(&search).map_err(|error| error.to_string())?;
+    log::info!("the real ptxas is {}", path.display());
+    Ok(Tool { path, depth: settings.depth + 1 })
+}
+
+fn call(tool: &Tool, settings: &Settings, arguments: &[OsString], rewriter: &Rewriter) -> ExitCode {
+    let line = CommandLine::parse(arguments, &|path| std::fs::read(path).ok());
+    let reason = if settings.off {
+        Some("switched off")
+    } else if settings.depth > 0 {
+        Some("called by another stand-in")
+    } else {
+        line.hand_over
+    };
+    if let Some(reason) = reason {
+        log::info!("handed over untouched: {reason}");
+        return exec(tool, arguments);
+    }
+    let mut warnings = Vec::new();
+    let examined = match env::options(settings) {
+        Ok(options) => {
+            let read_stdin = || {
+                let mut bytes = Vec::new();
+                io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+            };
+            assemble::examine(&line, read_stdin, &|source| rewrite(source, &options, rewriter))
+        }
+        Err(message) => {
+            warnings.push(format!("{message}; nothing is rewritten"));
+            Vec::new()
+        }
+    };
+    keep_texts(settings, &examined, &mut warnings);
+    if assemble::is_untouched(&examined) && warnings.is_empty() {
+        keep_reports(settings, &examined, false, &mut warnings);
+        if warnings.is_empty() {
+            return exec(tool, arguments);
+        }
+    }
+    let watch = Watch::start();
+    let assembled = assemble::assemble(tool, arguments, &line, &examined, warnings, &watch);
+    let mut assembled = match assembled {
+        Ok(assembled) => assembled,
+        Err(message) => {
+            error(&format!("cannot run {}: {message}", tool.path.display()));
+            return ExitCode::from(NO_PTXAS);
+        }
+    };
+    let status = assembled.finished.status;
+    if status.success() {
+        keep_reports(settings, &examined, assembled.rewritten, &mut assembled.warnings);
+    }
+    write(&mut io::stdout(), &assembled.finished.stdout);
+    write(&mut io::stderr(), &assembled.finished.stderr);
+    for warning in &assembled.warnings {
+        warn(warning);
+    }
+    end_like(status)
+}
+
+/// Becomes the real ptxas, with the call as it came.
+fn exec(tool: &Tool, arguments: &[OsString]) -> ExitCode {
+    let reason = tool.exec(arguments);
+    error(&format!("cannot run {}: {reason}", tool.path.display()));
+    ExitCode::from(NO_PTXAS)
+}
+
+/// Rewrites one input. Whatever goes wrong, a panic included, is a message of one line.
+fn rewrite(
+    source: &SourceFile,
+    options: &Options,
+    rewriter: &Rewriter,
+) -> Result<Rewritten, String> {
+    // The message travels with the panic; the default hook would print it besides.
+    std::panic::set_hook(Box::new(|info| log::error!("{info}")));
+    let result = std::thread::scope(|scope| {
+        let start = |bytes| {
+            let work = || rewriter(source, options);
+            std::thread::Builder::new().stack_size(bytes).spawn_scoped(scope, work)
+        };
+        let thread = start(STACK_BYTES[0]).or_else(|_| start(STACK_BYTES[1]));
+        thread.map(std::thread::ScopedJoinHandle::join)
+    });
+    drop(std::panic::take_hook());
+    match result {
+        Ok(Ok(Ok(rewritten))) => Ok(rewritten),
+        Ok(Ok(Err(diagnostic))) => Err(one_line(&diagnostic)),
+        Ok(Err(panic)) => {
+            let message = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .and_then(|message| message.lines().next())
+                .unwrap_or("no message");
+            Err(format!("{}: internal error: {message}", source.name()))
+        }
+        Err(error) => Err(format!("{}: cannot start a thread: {error}", source.name())),
+    }
+}
+
+fn keep_texts(settings: &Settings, examined: &[Examined], warnings: &mut Vec<String>) {
+    let Some(folder) = &settings.keep else { return };
+    for (source, result) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
+        if let Err(error) = keep::store_texts(folder, source, result.as_ref().ok()) {
+            warnings.push(format!("{}: cannot keep a copy here: {error}", folder.display()));
+        }
+    }
+}
+
+fn keep_reports(
+    settings: &Settings,
+    examined: &[Examined],
+    rewritten: bool,
+    warnings: &mut Vec<String>,
+) {
+    let Some(folder) = &settings.report else { return };
+    for (source, result) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
+        let Ok(result) = result else { continue };
+        let stored = if rewritten {
+            keep::store_report(folder, source, &result.report)
+        } else {
+            keep::store_report(folder, source, &keep::refused(&result.report))
+        };
+        if let Err(error) = stored {
+            warnings.push(format!("{}: cannot write a report here: {error}", folder.display()));
+        }
+    }
+}
+
+/// Ends as the real ptxas did, by the same signal if it was one.
+fn end_like(status: ExitStatus) -> ExitCode {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => ExitCode::from(code as u8),
+        (None, Some(signal)) => signals::end_by(signal),
+        (None, None) => ExitCode::FAILURE,
+    }
+}
+
+fn start_log(settings: &Settings) {
+    if let Some(filters) = &settings.log {
+        env_logger::Builder::new().parse_filters(filters).init();
+    }
+}
+
+fn error(message: &str) {
+    write(&mut io::stderr(), format!("ptxasw: error: {message}\n").as_bytes());
+}
+
+fn warn(message: &str) {
+    let line = message.replace(['\n', '\r'], " ");
+    write(&mut io::stderr(), format!("ptxasw: warning: {line}\n").as_bytes());
+}
+
+/// Writes to a standard stream. Nobody is left to tell if that fails.
+fn write(stream: &mut dyn Write, bytes: &[u8]) {
+    if let Err(error) = stream.write_all(bytes).and_then(|()| stream.flush()) {
+        log::debug!("cannot write to a standard stream: {error}");
+    }
+}

@@ -1,0 +1,250 @@
+//! One call with inputs to rewrite: examine, run, fall back.
+//!
+//! In: a [`CommandLine`] that is not to be handed over, and the rewriter as a function. Out: how the
+//! real ptxas ended, what it said in the user's names and lines, and warnings about what went wrong
+//! here. A call that the real ptxas refuses shows what it says about the originals, and no warning.
+
+use crate::pipeline::Rewritten;
+use crate::ptxas::command_line::{CommandLine, Input, Kind};
+use crate::ptxas::invoke::{Finished, Stream, Tool};
+use crate::ptxas::messages::{Renamed, Shown, TEXT_NAME, translate};
+use crate::ptxas::signals::{Folder, Watch};
+use crate::source::{Diagnostic, SourceFile};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// The rewriter, as this module sees it.
+pub type Rewriter<'r> = dyn Fn(&SourceFile) -> Result<Rewritten, String> + 'r;
+
+/// One input after the rewriter has seen it.
+#[derive(Debug)]
+pub struct Examined {
+    /// Which input.
+    pub input: Input,
+    /// Its bytes where they can be read only once (standard input).
+    stdin: Option<Vec<u8>>,
+    /// The text and what the rewriter made of it; `None` where it is no PTX text.
+    pub outcome: Option<(SourceFile, Result<Rewritten, String>)>,
+}
+
+impl Examined {
+    /// The rewriting, where it changes something.
+    fn changed(&self) -> Option<(&SourceFile, &Rewritten)> {
+        match &self.outcome {
+            Some((source, Ok(rewritten))) if rewritten.text != source.text() => {
+                Some((source, rewritten))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub struct Assembled {
+    /// How the last run of the real ptxas ended.
+    pub finished: Finished,
+    /// One line each; empty where the real ptxas refused the call.
+    pub warnings: Vec<String>,
+    /// Whether the output was made from the rewritten inputs.
+    pub rewritten: bool,
+}
+
+/// Reads the inputs and shows each to the rewriter. `stdin` reads standard input to its end; it is
+/// called only if an input is there, and at most once.
+pub fn examine(
+    line: &CommandLine,
+    stdin: impl FnOnce() -> io::Result<Vec<u8>>,
+    rewrite: &Rewriter<'_>,
+) -> Vec<Examined> {
+    let mut stdin = Some(stdin);
+    let examine_one = |input: &Input| {
+        let value = line.value(input);
+        let mut once = None;
+        let bytes = match input.kind {
+            Kind::Text => value.as_bytes().to_vec(),
+            Kind::File => read_file(Path::new(value)),
+            Kind::Stdin => {
+                let bytes = stdin.take().and_then(|read| read().ok()).unwrap_or_default();
+                once = Some(bytes.clone());
+                bytes
+            }
+        };
+        let name = match input.kind {
+            Kind::Text => String::from_utf8_lossy(TEXT_NAME),
+            Kind::File | Kind::Stdin => value.to_string_lossy(),
+        };
+        let outcome = ptx_text(&name, bytes).map(|source| {
+            let result = rewrite(&source);
+            (source, result)
+        });
+        Examined { input: input.clone(), stdin: once, outcome }
+    };
+    line.inputs.iter().map(examine_one).collect()
+}
+
+/// The bytes of a regular file; nothing where it is none or cannot be read, which ptxas will say. A
+/// pipe can be read only once and is left to ptxas.
+fn read_file(path: &Path) -> Vec<u8> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => std::fs::read(path).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+/// The text, if it is PTX as far as a glance tells: UTF-8, and `.version` comes first (PTX ISA,
+/// "PTX Module Directives"). Object files and values of options that we do not know are none.
+fn ptx_text(name: &str, bytes: Vec<u8>) -> Option<SourceFile> {
+    const SPACE: [char; 6] = [' ', '\t', '\r', '\n', '\x0b', '\x0c'];
+    let source = SourceFile::from_bytes(name, bytes).ok()?;
+    let mut rest = source.text();
+    loop {
+        rest = rest.trim_start_matches(SPACE);
+        rest = if let Some(comment) = rest.strip_prefix("//") {
+            comment.split_once('\n')?.1
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            comment.split_once("*/")?.1
+        } else {
+            return rest.starts_with(".version").then_some(source);
+        };
+    }
+}
+
+/// Whether the real ptxas can take over the process: nothing is rewritten, nothing has been consumed,
+/// and there is nothing to say afterwards.
+pub fn is_untouched(examined: &[Examined]) -> bool {
+    examined.iter().all(|one| {
+        one.stdin.is_none() && one.changed().is_none() && !matches!(one.outcome, Some((_, Err(_))))
+    })
+}
+
+/// Runs the real ptxas: on the rewritten inputs, and where it refuses those, or they cannot be
+/// handed to it, on the originals. `arguments` are those of the call; `warnings` are appended to.
+///
+/// # Errors
+/// The real ptxas cannot be run at all.
+pub fn assemble(
+    tool: &Tool,
+    arguments: &[OsString],
+    line: &CommandLine,
+    examined: &[Examined],
+    mut warnings: Vec<String>,
+    watch: &Watch,
+) -> io::Result<Assembled> {
+    for one in examined {
+        if let Some((_, Err(message))) = &one.outcome {
+            warnings.push(format!("{message}; the original is assembled"));
+        }
+    }
+    if examined.iter().any(|one| one.changed().is_some()) {
+        match run_rewritten(tool, line, examined, watch) {
+            Ok(finished) if finished.status.success() => {
+                return Ok(Assembled { finished, warnings, rewritten: true });
+            }
+            Ok(finished) if finished.interrupted().is_some() => {
+                return Ok(Assembled { finished, warnings: Vec::new(), rewritten: true });
+            }
+            Ok(finished) => warnings.push(refusal(examined, &finished)),
+            Err(error) => warnings.push(format!(
+                "the rewritten input cannot be handed to ptxas ({error}); the original is assembled"
+            )),
+        }
+    }
+    let stdin = examined.iter().find_map(|one| one.stdin.as_deref());
+    let finished = tool.run(arguments, stdin, Stream::Inherit, Stream::Inherit, watch)?;
+    if !finished.status.success() {
+        warnings.clear();
+    }
+    Ok(Assembled { finished, warnings, rewritten: false })
+}
+
+/// The warning about rewritten inputs that the real ptxas refused, with the first thing it said.
+fn refusal(examined: &[Examined], finished: &Finished) -> String {
+    let names: Vec<&str> =
+        examined.iter().filter_map(|one| one.changed()).map(|(source, _)| source.name()).collect();
+    let said = String::from_utf8_lossy(&finished.stderr);
+    let first = said.lines().find(|line| !line.trim().is_empty()).map(str::trim);
+    let how = first.map_or_else(|| finished.status.to_string(), str::to_owned);
+    format!(
+        "{}: ptxas refuses the rewritten text ({how}); the original is assembled",
+        names.join(", ")
+    )
+}
+
+/// Runs the real ptxas on the rewritten inputs; its messages come back in the user's terms.
+fn run_rewritten(
+    tool: &Tool,
+    line: &CommandLine,
+    examined: &[Examined],
+    watch: &Watch,
+) -> io::Result<Finished> {
+    let mut folder: Option<Folder<'_>> = None;
+    let mut values: Vec<(&Input, OsString)> = Vec::new();
+    let mut renamed: Vec<Renamed<'_>> = Vec::new();
+    let mut stdin = examined.iter().find_map(|one| one.stdin.as_deref());
+    let texts = line.inputs.iter().filter(|input| input.kind == Kind::Text).count();
+    for (index, one) in examined.iter().enumerate() {
+        let Some((_, rewritten)) = one.changed() else { continue };
+        let lines = &rewritten.lines;
+        let user = line.value(&one.input);
+        match one.input.kind {
+            Kind::File => {
+                let folder = match &folder {
+                    Some(folder) => folder,
+                    None => folder.insert(watch.folder()?),
+                };
+                let path = folder.write(&format!("{index}.ptx"), rewritten.text.as_bytes())?;
+                let shown = Shown::Literal(path.as_os_str().as_bytes().to_vec());
+                renamed.push(Renamed { shown, user: Some(user.as_bytes().to_vec()), lines });
+                values.push((&one.input, path.into_os_string()));
+            }
+            Kind::Stdin => {
+                stdin = Some(rewritten.text.as_bytes());
+                let shown = match user.as_bytes() {
+                    b"-" => Shown::StdinCopy,
+                    name => Shown::Literal(name.to_vec()),
+                };
+                renamed.push(Renamed { shown, user: None, lines });
+            }
+            Kind::Text => {
+                values.push((&one.input, OsString::from_vec(rewritten.text.clone().into_bytes())));
+                // Of several texts ptxas does not say which one it means.
+                if texts == 1 {
+                    let shown = Shown::Literal(TEXT_NAME.to_vec());
+                    renamed.push(Renamed { shown, user: None, lines });
+                }
+            }
+        }
+    }
+    let words = line.with_values(values.iter().map(|(input, value)| (*input, value.as_os_str())));
+    let stdout =
+        if writes_to_stdout(line.output.as_deref()) { Stream::Inherit } else { Stream::Capture };
+    let mut finished = tool.run(&words, stdin, stdout, Stream::Capture, watch)?;
+    let only = match examined {
+        [one] => one.changed().map(|(_, rewritten)| &rewritten.lines),
+        _ => None,
+    };
+    finished.stdout = translate(&finished.stdout, &renamed, only);
+    finished.stderr = translate(&finished.stderr, &renamed, only);
+    Ok(finished)
+}
+
+/// Whether the output file is our own standard output, which then must not become a pipe of ours.
+fn writes_to_stdout(output: Option<&OsStr>) -> bool {
+    output.is_some_and(|path| {
+        ["/dev/", "/proc/"].iter().any(|root| path.as_bytes().starts_with(root.as_bytes()))
+            && path != "/dev/null"
+    })
+}
+
+/// A message of ours as one line, for a warning.
+pub fn one_line(diagnostic: &Diagnostic) -> String {
+    match diagnostic.position {
+        Some(place) => {
+            format!("{}:{}:{}: {}", diagnostic.file, place.line, place.column, diagnostic.message)
+        }
+        None => format!("{}: {}", diagnostic.file, diagnostic.message),
+    }
+}

@@ -1,0 +1,306 @@
+//! One call of ptxas: which of its words are inputs, and whether there is anything to rewrite.
+//!
+//! In: the words, and a way to read options files. Out: a [`CommandLine`] whose words are those of
+//! the call, in order, and whose [`Input`]s say which bytes of them name or hold PTX. Pure apart
+//! from reading options files; nothing here opens an input.
+
+use crate::ptxas::options::{Role, Spec, Word, classify};
+use crate::ptxas::options_file;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// Where an input's PTX comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A path.
+    File,
+    /// Standard input, as `-` or by a path of its device.
+    Stdin,
+    /// The word itself, after `--input-as-string`.
+    Text,
+}
+
+/// One input.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Input {
+    /// Where its PTX comes from.
+    pub kind: Kind,
+    /// Index of its word in [`CommandLine::words`].
+    pub word: usize,
+    /// The byte of the word where the path or the text begins; not 0 in `--input-as-string=...`.
+    pub at: usize,
+}
+
+/// A call of ptxas, understood.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CommandLine {
+    /// The arguments. Those of the call, except that an `--options-file` which names inputs is
+    /// replaced by the words it holds, which is where ptxas reads them.
+    pub words: Vec<OsString>,
+    /// The inputs in order.
+    pub inputs: Vec<Input>,
+    /// The output file; `elf.o` in the working directory where the call names none.
+    pub output: Option<OsString>,
+    /// Why the call has to reach ptxas as it is, if it has to.
+    pub hand_over: Option<&'static str>,
+}
+
+/// Deeper nesting of options files is left to ptxas, which refuses it somewhere too.
+const MAX_NESTING: usize = 8;
+
+impl CommandLine {
+    /// Understands the arguments of a call (the program's name not among them). `read` gives the
+    /// bytes of an options file, or `None` if it cannot be read.
+    pub fn parse(arguments: &[OsString], read: &dyn Fn(&Path) -> Option<Vec<u8>>) -> CommandLine {
+        let mut scan = Scan::empty(read);
+        scan.words(arguments, 0);
+        scan.finish()
+    }
+
+    /// The path or text of an input.
+    pub fn value(&self, input: &Input) -> &OsStr {
+        OsStr::from_bytes(&self.words[input.word].as_bytes()[input.at..])
+    }
+
+    /// The words with the values of some inputs exchanged.
+    pub fn with_values<'v>(
+        &self,
+        values: impl IntoIterator<Item = (&'v Input, &'v OsStr)>,
+    ) -> Vec<OsString> {
+        let mut words = self.words.clone();
+        for (input, value) in values {
+            let mut word = words[input.word].as_bytes()[..input.at].to_vec();
+            word.extend_from_slice(value.as_bytes());
+            words[input.word] = OsString::from_vec(word);
+        }
+        words
+    }
+}
+
+/// What a left-to-right walk has seen.
+struct Scan<'r> {
+    read: &'r dyn Fn(&Path) -> Option<Vec<u8>>,
+    words: Vec<OsString>,
+    /// Each with whether it may be the value of an unknown option instead.
+    inputs: Vec<(Input, bool)>,
+    output: Option<OsString>,
+    architecture: Option<OsString>,
+    hand_over: Option<&'static str>,
+}
+
+impl<'r> Scan<'r> {
+    fn empty(read: &'r dyn Fn(&Path) -> Option<Vec<u8>>) -> Scan<'r> {
+        Scan {
+            read,
+            words: Vec::new(),
+            inputs: Vec::new(),
+            output: None,
+            architecture: None,
+            hand_over: None,
+        }
+    }
+
+    fn words(&mut self, arguments: &[OsString], nesting: usize) {
+        let mut rest = arguments.iter();
+        let mut doubtful = false;
+        while let Some(argument) = rest.next() {
+            let after_unknown = std::mem::take(&mut doubtful);
+            match classify(argument.as_bytes()) {
+                Word::Operand => {
+                    self.words.push(argument.clone());
+                    self.input(input_kind(argument), 0, after_unknown);
+                }
+                Word::Unknown(has_value) => {
+                    self.words.push(argument.clone());
+                    doubtful = !has_value;
+                }
+                Word::Complete(spec, at) => {
+                    self.option(spec, std::slice::from_ref(argument), at, nesting);
+                }
+                Word::Pending(spec) => match rest.next() {
+                    Some(value) => {
+                        self.option(spec, &[argument.clone(), value.clone()], Some(0), nesting);
+                    }
+                    None => {
+                        self.words.push(argument.clone());
+                        self.hand_over = Some("an option lacks its value");
+                    }
+                },
+            }
+        }
+    }
+
+    /// Takes the words of one option; its value begins at byte `at` of the last of them.
+    fn option(&mut self, spec: &Spec, words: &[OsString], at: Option<usize>, nesting: usize) {
+        let last = words.last().map_or(&[][..], |word| word.as_bytes());
+        let value = OsStr::from_bytes(at.map_or(&[][..], |at| &last[at..]));
+        if spec.role == Role::OptionsFile && self.include(value, nesting) {
+            return;
+        }
+        self.words.extend_from_slice(words);
+        match spec.role {
+            Role::Plain | Role::OptionsFile => {}
+            Role::Query => self.hand_over = Some("ptxas only prints something"),
+            Role::Debug => self.hand_over = Some("code to be debugged stays as it is"),
+            Role::Output => self.output = Some(value.to_owned()),
+            Role::Architecture => self.architecture = Some(value.to_owned()),
+            Role::Text => self.input(Kind::Text, at.unwrap_or(0), false),
+        }
+    }
+
+    /// Notes the last word as an input.
+    fn input(&mut self, kind: Kind, at: usize, doubtful: bool) {
+        self.inputs.push((Input { kind, word: self.words.len() - 1, at }, doubtful));
+    }
+
+    /// Reads options files. True where they name inputs and their words have been taken; else only
+    /// what they mean has been noted.
+    fn include(&mut self, names: &OsStr, nesting: usize) -> bool {
+        let mut inner = Scan::empty(self.read);
+        for name in names.as_bytes().split(|&byte| byte == b',') {
+            let words = (nesting < MAX_NESTING)
+                .then(|| (self.read)(Path::new(OsStr::from_bytes(name))))
+                .flatten()
+                .and_then(|text| options_file::split(&text));
+            match words {
+                Some(words) => inner.words(&words, nesting + 1),
+                None => self.hand_over = Some("an options file that only ptxas can read"),
+            }
+        }
+        self.hand_over = self.hand_over.or(inner.hand_over);
+        self.output = inner.output.or(self.output.take());
+        self.architecture = inner.architecture.or(self.architecture.take());
+        let named = !inner.inputs.is_empty();
+        if named {
+            let shift = self.words.len();
+            self.words.append(&mut inner.words);
+            self.inputs.extend(inner.inputs.into_iter().map(|(mut input, doubtful)| {
+                input.word += shift;
+                (input, doubtful)
+            }));
+        }
+        named
+    }
+
+    fn finish(self) -> CommandLine {
+        let certain = self.inputs.iter().any(|(_, doubtful)| !doubtful);
+        let inputs: Vec<Input> = self
+            .inputs
+            .into_iter()
+            .filter(|(_, doubtful)| !(certain && *doubtful))
+            .map(|(input, _)| input)
+            .collect();
+        let stdin = inputs.iter().filter(|input| input.kind == Kind::Stdin).count();
+        let is_virtual = self.architecture.is_some_and(|name| {
+            [&b"compute_"[..], b"lto_"].iter().any(|prefix| name.as_bytes().starts_with(prefix))
+        });
+        let hand_over = self
+            .hand_over
+            .or(is_virtual.then_some("a virtual architecture: ptxas only checks the syntax"))
+            .or(inputs.is_empty().then_some("no input"))
+            .or((stdin > 1).then_some("standard input is named twice"));
+        CommandLine { words: self.words, inputs, output: self.output, hand_over }
+    }
+}
+
+/// What an operand is.
+fn input_kind(word: &OsStr) -> Kind {
+    match word.as_bytes() {
+        b"-" | b"/dev/stdin" | b"/dev/fd/0" | b"/proc/self/fd/0" => Kind::Stdin,
+        _ => Kind::File,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The options files that exist in these tests.
+    fn read(path: &Path) -> Option<Vec<u8>> {
+        match path.to_str()? {
+            "plain" => Some(b"-arch sm_80\n-v".to_vec()),
+            "inputs" => Some(b"\"b c.ptx\" -optf plain -o x".to_vec()),
+            "virtual" => Some(b"-arch=compute_80".to_vec()),
+            "loop" => Some(b"-optf loop".to_vec()),
+            _ => None,
+        }
+    }
+
+    fn parse(line: &str) -> CommandLine {
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        CommandLine::parse(&words, &read)
+    }
+
+    fn inputs(line: &str) -> Vec<String> {
+        let parsed = parse(line);
+        let value = |input| parsed.value(input).to_string_lossy().into_owned();
+        parsed.inputs.iter().map(value).collect()
+    }
+
+    #[test]
+    fn inputs_are_told_from_values_and_keep_their_order() {
+        assert_eq!(inputs("-arch sm_80 -O3 a.ptx -o b.cubin c.x -m 64"), ["a.ptx", "c.x"]);
+        assert_eq!(inputs("-c -o /dev/null X.o --gpu-name sm_53 -O0"), ["X.o"]);
+        assert_eq!(inputs("-O 3 a.ptx"), ["3", "a.ptx"], "as ptxas takes it");
+        assert_eq!(parse("a.ptx -o b --output-file=c").output, Some("c".into()), "the last counts");
+    }
+
+    #[test]
+    fn every_word_is_kept_in_order() {
+        for line in ["-arch=sm_80 --new 1 a.ptx -v", "-o", "-optf plain a.ptx", "-optf none a.ptx"]
+        {
+            assert_eq!(parse(line).words, line.split_whitespace().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_word_after_an_unknown_option_is_an_input_only_for_want_of_another() {
+        assert_eq!(inputs("--new x a.ptx"), ["a.ptx"]);
+        assert_eq!(inputs("--new a.ptx"), ["a.ptx"]);
+        assert_eq!(inputs("--new=x a.ptx b.ptx"), ["a.ptx", "b.ptx"]);
+    }
+
+    #[test]
+    fn some_calls_are_handed_over() {
+        for line in [
+            "",
+            "-v",
+            "--version a.ptx",
+            "-h",
+            "--list-arch",
+            "-g a.ptx",
+            "-arch compute_80 a.ptx",
+            "--gpu-name=lto_90 a.ptx",
+            "-optf virtual a.ptx",
+            "-optf none a.ptx",
+            "-optf loop a.ptx",
+            "a.ptx -o",
+            "- /dev/stdin",
+        ] {
+            assert!(parse(line).hand_over.is_some(), "{line}");
+        }
+        for line in ["a.ptx", "-", "-arch compute_80 a.ptx -arch sm_80", "-optf=plain a.ptx"] {
+            assert_eq!(parse(line).hand_over, None, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_options_file_with_inputs_is_spliced_in_place() {
+        let parsed = parse("a.ptx -optf inputs -v");
+        assert_eq!(parsed.words, ["a.ptx", "b c.ptx", "-optf", "plain", "-o", "x", "-v"]);
+        assert_eq!(inputs("a.ptx -optf inputs -v"), ["a.ptx", "b c.ptx"]);
+        assert_eq!(parsed.output, Some("x".into()));
+        assert_eq!(parse("-optf plain,inputs").words[..2], ["-arch", "sm_80"]);
+    }
+
+    #[test]
+    fn values_are_exchanged_where_they_stand() {
+        let parsed = parse("--input-as-string=abc -ias d e.ptx -");
+        let kinds: Vec<Kind> = parsed.inputs.iter().map(|input| input.kind).collect();
+        assert_eq!(kinds, [Kind::Text, Kind::Text, Kind::File, Kind::Stdin]);
+        let words =
+            parsed.with_values(parsed.inputs[..3].iter().zip(["1", "2", "3"].map(OsStr::new)));
+        assert_eq!(words, ["--input-as-string=1", "-ias", "2", "3", "-"]);
+    }
+}

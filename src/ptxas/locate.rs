@@ -1,0 +1,182 @@
+//! Where the real ptxas is.
+//!
+//! In: what the caller knows about the process (see [`Search`]). Out: a path that is executable and
+//! is not this program, or a list of everything that was looked at. "Not this program" means another
+//! device and inode, and other bytes; a stand-in built from other sources is not recognised here,
+//! the count that [`crate::ptxas::invoke::Tool`] hands down stops calls in a circle.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, Metadata};
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// What the search starts from.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    /// The path or name that the user gives for the real ptxas, if any.
+    pub explicit: Option<OsString>,
+    /// The name by which the program was called.
+    pub called_as: OsString,
+    /// The program's own file, links resolved.
+    pub executable: PathBuf,
+    /// The value of `PATH`.
+    pub path: Option<OsString>,
+    /// The working directory, for names in `path` that are relative.
+    pub directory: PathBuf,
+}
+
+/// No real ptxas: each place that was looked at and what was wrong with it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotFound {
+    /// In the order of the search.
+    pub looked: Vec<(PathBuf, &'static str)>,
+    /// Whether the explicit name alone counted.
+    pub explicit: bool,
+}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.explicit {
+            write!(f, "PTXASW_PTXAS does not name a real ptxas")?;
+        } else {
+            write!(f, "cannot find the real ptxas")?;
+        }
+        for (path, why) in &self.looked {
+            write!(f, "\n  {}: {why}", path.display())?;
+        }
+        write!(f, "\n  help: set PTXASW_PTXAS to the path of NVIDIA's ptxas")
+    }
+}
+
+impl std::error::Error for NotFound {}
+
+const ITSELF: &str = "this is ptxasw itself";
+const MISSING: &str = "there is no such file";
+
+/// Finds the real ptxas: the explicit name, then `ptxas.real` beside the program as it was called
+/// and beside its file, then `ptxas` in `PATH`.
+///
+/// # Errors
+/// Nothing suitable was found. An explicit name that does not exist or cannot be executed ends the
+/// search, lest another version be used unnoticed; one that is this program does not.
+pub fn find(search: &Search) -> Result<PathBuf, NotFound> {
+    let own = Own::new(&search.executable);
+    let mut looked = Vec::new();
+    if let Some(name) = search.explicit.as_ref().filter(|name| !name.is_empty()) {
+        let is_path = Path::new(name).components().count() > 1;
+        let candidates =
+            if is_path { vec![PathBuf::from(name)] } else { in_path(name.clone(), search) };
+        if let Some(path) = first(&candidates, &own, &mut looked) {
+            return Ok(path);
+        }
+        if !looked.iter().any(|(_, why)| *why == ITSELF) {
+            if looked.is_empty() {
+                looked.push((name.into(), "no such program in PATH"));
+            }
+            return Err(NotFound { looked, explicit: true });
+        }
+    }
+    let mut beside: Vec<PathBuf> = called_file(search)
+        .iter()
+        .chain([&search.executable])
+        .map(|file| file.with_file_name("ptxas.real"))
+        .collect();
+    beside.dedup();
+    if let Some(path) = first(&beside, &own, &mut looked) {
+        return Ok(path);
+    }
+    match first(&in_path("ptxas".into(), search), &own, &mut looked) {
+        Some(path) => Ok(path),
+        None => {
+            let folders = search.path.iter().flat_map(std::env::split_paths);
+            looked.extend(folders.filter_map(|folder| {
+                let file = folder.join("ptxas");
+                (!file.exists()).then_some((file, MISSING))
+            }));
+            Err(NotFound { looked, explicit: false })
+        }
+    }
+}
+
+/// The path by which the program was called, before links are resolved.
+fn called_file(search: &Search) -> Option<PathBuf> {
+    let called = Path::new(&search.called_as);
+    if called.components().count() > 1 {
+        return Some(search.directory.join(called));
+    }
+    let own = Own::new(&search.executable);
+    in_path(search.called_as.clone(), search).into_iter().find(|file| own.is_same_file(file))
+}
+
+/// The executables of that name in `PATH`, in order.
+fn in_path(name: OsString, search: &Search) -> Vec<PathBuf> {
+    which::which_in_all(name, search.path.as_ref(), &search.directory)
+        .map(Iterator::collect)
+        .unwrap_or_default()
+}
+
+/// The first candidate that can be executed and is not this program; notes why others are not.
+fn first(
+    candidates: &[PathBuf],
+    own: &Own,
+    looked: &mut Vec<(PathBuf, &'static str)>,
+) -> Option<PathBuf> {
+    for path in candidates {
+        let why = match fs::metadata(path) {
+            Err(_) => MISSING,
+            Ok(metadata) if !metadata.is_file() => "this is not a file",
+            Ok(metadata) if metadata.permissions().mode() & 0o111 == 0 => "this is not executable",
+            Ok(metadata) if own.is(path, &metadata) => ITSELF,
+            Ok(_) => return Some(path.clone()),
+        };
+        if !looked.iter().any(|(seen, _)| seen == path) {
+            looked.push((path.clone(), why));
+        }
+    }
+    None
+}
+
+/// The program's own file, for comparison.
+struct Own {
+    file: PathBuf,
+    metadata: Option<Metadata>,
+}
+
+impl Own {
+    fn new(file: &Path) -> Own {
+        Own { file: file.to_owned(), metadata: fs::metadata(file).ok() }
+    }
+
+    fn is_same_file(&self, path: &Path) -> bool {
+        let other = fs::metadata(path).ok();
+        self.metadata.as_ref().zip(other.as_ref()).is_some_and(|(a, b)| same_inode(a, b))
+    }
+
+    /// Whether `path` is this file, through whatever links, or a copy of it.
+    fn is(&self, path: &Path, metadata: &Metadata) -> bool {
+        self.metadata.as_ref().is_some_and(|own| {
+            same_inode(own, metadata)
+                || own.len() == metadata.len() && same_bytes(&self.file, path).unwrap_or(false)
+        })
+    }
+}
+
+fn same_inode(a: &Metadata, b: &Metadata) -> bool {
+    a.dev() == b.dev() && a.ino() == b.ino()
+}
+
+fn same_bytes(a: &Path, b: &Path) -> std::io::Result<bool> {
+    let (mut a, mut b) = (fs::File::open(a)?, fs::File::open(b)?);
+    let (mut left, mut right) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    loop {
+        let count = a.read(&mut left)?;
+        if count == 0 {
+            return Ok(b.read(&mut right[..1])? == 0);
+        }
+        if b.read_exact(&mut right[..count]).is_err() || left[..count] != right[..count] {
+            return Ok(false);
+        }
+    }
+}

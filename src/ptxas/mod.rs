@@ -1,0 +1,25 @@
+//! Standing in for ptxas: its command line in, its exit status and its messages out.
+//!
+//! - [`options`]: ptxas's own options as a table, and how each takes its value.
+//! - [`command_line`]: which words of a call are inputs, and whether there is anything to rewrite.
+//! - [`options_file`]: the words of an `--options-file`.
+//! - [`locate`]: where the real ptxas is.
+//! - [`assemble`]: examine the inputs, run the real ptxas on rewritten ones, fall back to the originals.
+//! - [`invoke`]: the one place that starts the real ptxas; [`signals`] keeps it and the temporary
+//!   files from outliving an interrupted call.
+//! - [`messages`]: file names and lines of the rewritten text back to the user's.
+//!
+//! **Invariant:** a call that ptxas accepts is accepted. Whatever fails on this side leads to the
+//! original input, and a call that ptxas refuses shows ptxas's own messages about that original.
+//!
+//! **Invariant:** nothing here prints, reads the environment, or knows how PTX is rewritten; the
+//! rewriter is handed in as a function.
+
+pub mod assemble;
+pub mod command_line;
+pub mod invoke;
+pub mod locate;
+pub mod messages;
+pub mod options;
+pub mod options_file;
+pub mod signals;

@@ -1,0 +1,159 @@
+//! Interrupted calls: the real ptxas ends with us, and temporary files go.
+//!
+//! While a [`Watch`] exists, SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the running child,
+//! whose end the caller then reports; with no child running they remove the temporary folder and end
+//! this process as if they had not been caught. Signals that were ignored from the start (`nohup`)
+//! stay ignored, for the child too.
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, ExitStatus};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a signal has to take care of.
+#[derive(Default)]
+struct State {
+    child: Option<Pid>,
+    folder: Option<PathBuf>,
+}
+
+/// Signals are being watched for, from [`Watch::start`] to the end of the process.
+pub struct Watch {
+    state: Arc<Mutex<State>>,
+}
+
+impl Watch {
+    /// Begins to watch. Where the handlers cannot be set up, signals keep their default meaning: a
+    /// call that is interrupted may then leave a temporary folder behind, others are none the worse.
+    pub fn start() -> Watch {
+        let state = Arc::<Mutex<State>>::default();
+        if let Err(error) = catch_signals(Arc::clone(&state)) {
+            log::warn!("signals are not passed on: {error}");
+        }
+        Watch { state }
+    }
+
+    /// Makes a temporary folder that a signal removes.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn folder(&self) -> io::Result<Folder<'_>> {
+        // Under the lock, lest a signal fall between making the folder and knowing of it.
+        let mut state = lock(&self.state);
+        let folder = tempfile::Builder::new().prefix("ptxasw-").tempdir()?;
+        state.folder = Some(folder.path().to_owned());
+        Ok(Folder { folder: Some(folder), watch: self })
+    }
+
+    /// Starts a child that signals are passed on to.
+    ///
+    /// # Errors
+    /// Those of `start`.
+    pub fn spawn(&self, start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
+        let mut state = lock(&self.state);
+        let child = start()?;
+        state.child = Some(Pid::from_child(&child));
+        Ok(child)
+    }
+
+    /// Waits for the child of [`Watch::spawn`].
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn wait(&self, mut child: Child) -> io::Result<ExitStatus> {
+        // First wait without reaping: until the number is forgotten it must stay the child's.
+        let id = WaitId::Pid(Pid::from_child(&child));
+        while let Err(rustix::io::Errno::INTR) =
+            waitid(id.clone(), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
+        {}
+        lock(&self.state).child = None;
+        child.wait()
+    }
+}
+
+/// A temporary folder; dropping it removes it.
+pub struct Folder<'w> {
+    folder: Option<tempfile::TempDir>,
+    watch: &'w Watch,
+}
+
+impl Folder<'_> {
+    /// Puts a file into it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+        let folder = self.folder.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes)?;
+        Ok(path)
+    }
+}
+
+impl Drop for Folder<'_> {
+    fn drop(&mut self) {
+        // Under the lock, lest a signal end the process half-way.
+        let mut state = lock(&self.watch.state);
+        if let Some(Err(error)) = self.folder.take().map(tempfile::TempDir::close) {
+            log::debug!("cannot remove the temporary folder: {error}");
+        }
+        state.folder = None;
+    }
+}
+
+fn catch_signals(state: Arc<Mutex<State>>) -> io::Result<()> {
+    let ignored = ignored_signals();
+    let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+        .into_iter()
+        .filter(|signal| ignored & (1 << (signal - 1)) == 0);
+    let mut signals = Signals::new(watched)?;
+    let watch = move || signals.forever().for_each(|signal| on_signal(&lock(&state), signal));
+    std::thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn on_signal(state: &State, signal: i32) {
+    match (state.child, Signal::from_named_raw(signal)) {
+        (Some(child), Some(signal)) => {
+            if let Err(error) = kill_process(child, signal) {
+                log::debug!("cannot pass a signal on: {error}");
+            }
+        }
+        _ => {
+            if let Some(folder) = &state.folder
+                && let Err(error) = std::fs::remove_dir_all(folder)
+            {
+                log::debug!("cannot remove {}: {error}", folder.display());
+            }
+            end_by(signal);
+        }
+    }
+}
+
+/// Ends this process by a signal's default action, so that the caller sees the same status as from
+/// the real ptxas. Where that does not end it, the shell's number for it does.
+pub fn end_by(signal: i32) -> ! {
+    if let Err(error) = emulate_default_handler(signal) {
+        log::debug!("cannot end by signal {signal}: {error}");
+    }
+    std::process::exit(128 + signal)
+}
+
+/// A bit for each signal (bit 0 is signal 1) that this process was told to ignore. Elsewhere than on
+/// Linux there is no telling, and none counts.
+fn ignored_signals() -> u64 {
+    std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|status| {
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+            u64::from_str_radix(mask.trim(), 16).ok()
+        })
+        .unwrap_or(0)
+}

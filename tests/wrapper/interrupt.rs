@@ -1,0 +1,84 @@
+//! Signals to the stand-in while ptxas runs.
+
+use crate::support::{Bench, ptx};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+/// The tests of this file.
+pub const TESTS: crate::Tests = &[
+    ("ptxas_and_temporary_files_go", ptxas_and_temporary_files_go),
+    ("ptxas_goes_with_a_call_that_reads_a_pipe", ptxas_goes_with_a_call_that_reads_a_pipe),
+    ("ignored_signals_stay_ignored", ignored_signals_stay_ignored),
+];
+
+/// Waits for the fake ptxas to wait.
+fn wait_for_ptxas(bench: &Bench, child: &mut Child) {
+    for _ in 0..2000 {
+        if bench.path("fake/call.1.waiting").exists() {
+            return;
+        }
+        if let Some(status) = child.try_wait().unwrap() {
+            panic!("ended early: {status}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("the fake ptxas does not start");
+}
+
+fn signal(signal: Signal, child: &Child) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+/// Whether a process with these words in its command line is alive.
+fn is_running(words: &str) -> bool {
+    let alive = |entry: std::fs::DirEntry| {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(words)
+    };
+    std::fs::read_dir("/proc").unwrap().any(|entry| entry.is_ok_and(alive))
+}
+
+fn ptxas_and_temporary_files_go() {
+    for sent in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let bench = Bench::new();
+        bench.input("a.ptx", &["// rewrite: wait"]);
+        let mut child = bench.stand_in(&["a.ptx"]).stderr(Stdio::piped()).spawn().unwrap();
+        wait_for_ptxas(&bench, &mut child);
+        assert_eq!(bench.names("tmp").len(), 1);
+        signal(sent, &child);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.signal(), Some(sent.as_raw()), "{output:?}");
+        assert!(output.stderr.is_empty(), "{output:?}");
+        assert_eq!(bench.names("tmp"), [""; 0], "{sent:?}");
+        assert_eq!(bench.calls(), 1, "an interrupted call is not tried again");
+        assert!(!is_running(bench.path("tmp").to_str().unwrap()));
+    }
+}
+
+fn ptxas_goes_with_a_call_that_reads_a_pipe() {
+    let bench = Bench::new();
+    let mut child = bench.stand_in(&["-"]).stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(ptx(&["// ptxas: wait"]).as_bytes()).unwrap();
+    wait_for_ptxas(&bench, &mut child);
+    signal(Signal::TERM, &child);
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+}
+
+fn ignored_signals_stay_ignored() {
+    let bench = Bench::new();
+    bench.input("a.ptx", &["// rewrite: wait"]);
+    let script = "trap '' HUP; exec \"$0\" stand-in a.ptx";
+    let mut call = bench.call(Path::new("/bin/sh"), &["-c", script]);
+    call.arg(std::env::current_exe().unwrap()).env("PTXASW_PTXAS", bench.path("fake/ptxas"));
+    let mut child = call.spawn().unwrap();
+    wait_for_ptxas(&bench, &mut child);
+    signal(Signal::HUP, &child);
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(child.try_wait().unwrap(), None, "nohup keeps it running");
+    signal(Signal::TERM, &child);
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+}

@@ -1,0 +1,47 @@
+//! The stand-in as a process: around a fake ptxas, which notes how it is called, and around the real
+//! one, whose behaviour is compared call by call.
+//!
+//! Called with `stand-in` as its first argument this executable *is* a stand-in, around a rewriter
+//! that does what the input says (see `rewriter.rs`); the tests start it so. That keeps them
+//! independent of what the real rewriter replaces.
+
+mod fallback;
+mod handover;
+mod interrupt;
+mod locate;
+mod real;
+mod rewriter;
+mod support;
+
+use libtest_mimic::{Arguments, Trial};
+use ptxasw::cli::wrapper;
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+
+/// The tests of one file, by name.
+type Tests = &'static [(&'static str, fn())];
+
+fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let [first, rest @ ..] = words.as_slice()
+        && first == "stand-in"
+    {
+        return wrapper::main_with(OsStr::new("ptxas"), rest, &rewriter::rewrite);
+    }
+    let files: [(&str, Tests); 5] = [
+        ("handover", handover::TESTS),
+        ("fallback", fallback::TESTS),
+        ("interrupt", interrupt::TESTS),
+        ("locate", locate::TESTS),
+        ("real", real::TESTS),
+    ];
+    let trials = files.iter().flat_map(|(file, tests)| {
+        tests.iter().map(move |&(name, test)| {
+            Trial::test(format!("{file}::{name}"), move || {
+                test();
+                Ok(())
+            })
+        })
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+}
