@@ -1,0 +1,176 @@
+//! Every file in `tests/cases/`: kernels that a careless rewrite breaks (`refuse/`), and beside
+//! each of these files, under the same name, kernels that differ in one detail and are to be
+//! rewritten (`accept/`). What is expected of each load stands behind it; see
+//! `common/expectation.rs` for the form. `BLESS=1 cargo test --test cases` writes what was found.
+
+mod common;
+#[path = "common/expectation.rs"]
+mod expectation;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use common::assembler::Assembler;
+use common::invariants::{broken, rewritten};
+use expectation::{Expectation, split};
+use ptxasw::report::{LoadReport, Report};
+use rayon::prelude::*;
+
+const FOLDER: &str = "tests/cases";
+const ADVICE: &str = "If every new decision is right, `BLESS=1 cargo test --test cases` writes \
+                      them into the files; read the difference before you commit it.";
+
+fn blessing() -> bool {
+    std::env::var("BLESS").is_ok_and(|v| v == "1")
+}
+
+/// Whether a case file lies in a folder of that name.
+fn lies_in(file: &Path, folder: &str) -> bool {
+    file.parent().is_some_and(|parent| parent.ends_with(folder))
+}
+
+/// What became of each load, by line.
+fn decisions(report: &Report) -> BTreeMap<u32, Expectation> {
+    let loads: BTreeMap<u32, &LoadReport> =
+        report.kernels.iter().flat_map(|k| &k.loads).map(|load| (load.line, load)).collect();
+    let source = |load: &LoadReport| load.source_line.and_then(|line| loads.get(&line).copied());
+    loads.iter().map(|(&line, &load)| (line, Expectation::of(load, source(load)))).collect()
+}
+
+/// Compares a file's expectations with what was decided; also gives the text that would agree.
+fn compare(file: &Path, text: &str, report: &Report) -> (Vec<String>, String) {
+    let actual = decisions(report);
+    let mut failures = Vec::new();
+    let mut blessed = String::with_capacity(text.len());
+    for (number, line) in (1u32..).zip(text.lines()) {
+        let place = format!("{}:{number}", file.display());
+        let (statement, expected) = match split(line) {
+            Ok(parts) => parts,
+            Err(error) => {
+                failures.push(format!("{place}: {error}"));
+                (line, None)
+            }
+        };
+        let got = actual.get(&number);
+        let wrong = match (&expected, got) {
+            (Some(expected), Some(got)) if expected.admits(got) => None,
+            (None, None) => None,
+            (Some(expected), Some(got)) => Some(format!("expected `{expected}`, got `{got}`")),
+            (None, Some(got)) => Some(format!("expected nothing, got `{got}`")),
+            (Some(expected), None) => Some(format!("expected `{expected}`, no load was reported")),
+        };
+        failures.extend(wrong.map(|w| format!("{place}: {w}\n    {}", statement.trim())));
+        blessed.push_str(statement);
+        if let Some(got) = got {
+            let new = Expectation::blessed(expected.as_ref(), got);
+            blessed.push_str(&format!("   // {new}"));
+        }
+        blessed.push('\n');
+    }
+    (failures, blessed)
+}
+
+/// What the folder itself says about every kernel in it.
+fn against_verdict(file: &Path, report: &Report) -> Vec<String> {
+    let accept = lies_in(file, "accept");
+    report
+        .kernels
+        .iter()
+        .filter(|kernel| kernel.global_loads > 0 && accept != (kernel.shuffles > 0))
+        .map(|kernel| {
+            let (name, n) = (&kernel.name, kernel.shuffles);
+            format!("{}: kernel {name} has {n} shuffles, which its folder forbids", file.display())
+        })
+        .collect()
+}
+
+#[test]
+fn every_load_is_decided_as_expected() {
+    let failures: Vec<String> = common::ptx_files(FOLDER)
+        .par_iter()
+        .flat_map(|file| {
+            let text = common::read(file);
+            let report = match rewritten(&file.to_string_lossy(), &text) {
+                Ok(result) => result.report,
+                Err(error) => return vec![error],
+            };
+            let (mut failures, blessed) = compare(file, &text, &report);
+            if blessing() && !failures.is_empty() {
+                std::fs::write(common::root().join(file), blessed).expect("a writable case file");
+                failures.clear();
+            }
+            failures.extend(against_verdict(file, &report));
+            failures
+        })
+        .collect();
+    common::report(&failures, ADVICE);
+}
+
+#[test]
+fn every_rewrite_keeps_the_invariants() {
+    let failures: Vec<String> = common::ptx_files(FOLDER)
+        .par_iter()
+        .flat_map(|file| {
+            let (name, text) = (file.to_string_lossy(), common::read(file));
+            match rewritten(&name, &text) {
+                Ok(result) => broken(&name, &text, &result),
+                Err(error) => vec![error],
+            }
+        })
+        .collect();
+    common::report(&failures, "These hold for every file, whatever is decided.");
+}
+
+#[test]
+fn ptxas_accepts_every_case_and_its_rewrite() {
+    let Some(assembler) = Assembler::find() else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let failures: Vec<String> = common::ptx_files(FOLDER)
+        .par_iter()
+        .enumerate()
+        .flat_map(|(index, file)| {
+            let (name, text) = (file.display(), common::read(file));
+            let cubin = folder.path().join(format!("{index}.cubin"));
+            if let Err(message) = assembler.assemble(&text, &cubin) {
+                return Some(format!("{name}: the case itself is no valid PTX:\n{message}"));
+            }
+            let result = match rewritten(&name.to_string(), &text) {
+                Ok(result) if result.text == text => return None,
+                Ok(result) => result,
+                Err(error) => return Some(error),
+            };
+            let message = assembler.assemble(&result.text, &cubin).err()?;
+            Some(format!("{name}: ptxas refuses the rewritten text:\n{message}"))
+        })
+        .collect();
+    common::report(&failures, "`ptxasw rewrite FILE` prints the text in question.");
+}
+
+#[test]
+fn every_refusal_has_a_neighbour_that_is_allowed() {
+    let files = common::ptx_files(FOLDER);
+    let stems = |folder: &str| -> BTreeSet<_> {
+        let of_folder = files.iter().filter(|file| lies_in(file, folder));
+        of_folder.map(|file| file.file_name().expect("a file name").to_owned()).collect()
+    };
+    assert_eq!(stems("refuse"), stems("accept"), "refusing everything must not pass");
+}
+
+#[test]
+fn every_global_load_of_a_case_carries_an_expectation() {
+    let opcodes = ["ld.global", "ld.volatile", "ld.relaxed", "ld.acquire", "ld.mmio", "ld.weak"];
+    let generic = ["ld.f32", "ld.u32", "ld.f64"];
+    let mut failures = Vec::new();
+    for file in common::ptx_files(FOLDER) {
+        for (number, line) in (1..).zip(common::read(&file).lines()) {
+            let (statement, expectation) =
+                split(line).unwrap_or_else(|e| panic!("{}:{number}: {e}", file.display()));
+            let code = statement.split("//").next().unwrap_or_default();
+            let loads = opcodes.iter().chain(&generic).any(|opcode| code.contains(opcode));
+            if loads != expectation.is_some() {
+                failures.push(format!("{}:{number}: {line}", file.display()));
+            }
+        }
+    }
+    common::report(&failures, "A load without expectation, or the other way round.");
+}
