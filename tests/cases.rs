@@ -8,7 +8,7 @@ mod common;
 mod expectation;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use common::assembler::Assembler;
 use common::invariants::{broken, rewritten};
@@ -22,6 +22,30 @@ const ADVICE: &str = "If every new decision is right, `BLESS=1 cargo test --test
 
 fn blessing() -> bool {
     std::env::var("BLESS").is_ok_and(|v| v == "1")
+}
+
+/// The case files, relative to the root of the repository and sorted.
+/// Fails without any, as a test over nothing would pass.
+fn case_files() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = vec![common::root().join(FOLDER)];
+    while let Some(folder) = pending.pop() {
+        let entries =
+            std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+        for entry in entries {
+            let path = entry.expect("a readable folder entry").path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if path.extension().is_some_and(|e| e == "ptx") {
+                found.push(
+                    path.strip_prefix(common::root()).expect("a path below the root").to_owned(),
+                );
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no .ptx file in {FOLDER}");
+    found.sort();
+    found
 }
 
 /// Whether a case file lies in a folder of that name.
@@ -86,7 +110,7 @@ fn against_verdict(file: &Path, report: &Report) -> Vec<String> {
 
 #[test]
 fn every_load_is_decided_as_expected() {
-    let failures: Vec<String> = common::ptx_files(FOLDER)
+    let failures: Vec<String> = case_files()
         .par_iter()
         .flat_map(|file| {
             let text = common::read(file);
@@ -108,7 +132,7 @@ fn every_load_is_decided_as_expected() {
 
 #[test]
 fn every_rewrite_keeps_the_invariants() {
-    let failures: Vec<String> = common::ptx_files(FOLDER)
+    let failures: Vec<String> = case_files()
         .par_iter()
         .flat_map(|file| {
             let (name, text) = (file.to_string_lossy(), common::read(file));
@@ -125,7 +149,7 @@ fn every_rewrite_keeps_the_invariants() {
 fn ptxas_accepts_every_case_and_its_rewrite() {
     let Some(assembler) = Assembler::find() else { return };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let failures: Vec<String> = common::ptx_files(FOLDER)
+    let failures: Vec<String> = case_files()
         .par_iter()
         .enumerate()
         .flat_map(|(index, file)| {
@@ -148,7 +172,7 @@ fn ptxas_accepts_every_case_and_its_rewrite() {
 
 #[test]
 fn every_refusal_has_a_neighbour_that_is_allowed() {
-    let files = common::ptx_files(FOLDER);
+    let files = case_files();
     let stems = |folder: &str| -> BTreeSet<_> {
         let of_folder = files.iter().filter(|file| lies_in(file, folder));
         of_folder.map(|file| file.file_name().expect("a file name").to_owned()).collect()
@@ -161,7 +185,7 @@ fn every_global_load_of_a_case_carries_an_expectation() {
     let opcodes = ["ld.global", "ld.volatile", "ld.relaxed", "ld.acquire", "ld.mmio", "ld.weak"];
     let generic = ["ld.f32", "ld.u32", "ld.f64"];
     let mut failures = Vec::new();
-    for file in common::ptx_files(FOLDER) {
+    for file in case_files() {
         for (number, line) in (1..).zip(common::read(&file).lines()) {
             let (statement, expectation) =
                 split(line).unwrap_or_else(|e| panic!("{}:{number}: {e}", file.display()));
