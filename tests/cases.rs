@@ -61,37 +61,44 @@ fn decisions(report: &Report) -> BTreeMap<u32, Expectation> {
     loads.iter().map(|(&line, &load)| (line, Expectation::of(load, source(load)))).collect()
 }
 
-/// Compares a file's expectations with what was decided; also gives the text that would agree.
-fn compare(file: &Path, text: &str, report: &Report) -> (Vec<String>, String) {
+/// A file's expectations held against what was decided.
+#[derive(Default)]
+struct Comparison {
+    /// Loads that were decided otherwise.
+    differences: Vec<String>,
+    /// Expectations that cannot be read, or stand where no load was reported: not to be blessed.
+    errors: Vec<String>,
+    /// The text whose expectations would agree.
+    blessed: String,
+}
+
+fn compare(file: &Path, text: &str, report: &Report) -> Comparison {
     let actual = decisions(report);
-    let mut failures = Vec::new();
-    let mut blessed = String::with_capacity(text.len());
+    let mut comparison = Comparison::default();
     for (number, line) in (1u32..).zip(text.lines()) {
         let place = format!("{}:{number}", file.display());
-        let (statement, expected) = match split(line) {
-            Ok(parts) => parts,
-            Err(error) => {
-                failures.push(format!("{place}: {error}"));
-                (line, None)
+        let mut error = |what| comparison.errors.push(format!("{place}: {what}\n    {line}"));
+        let (mut new, mut statement) = (None, line);
+        match (split(line), actual.get(&number)) {
+            (Err(what), _) => error(what),
+            (Ok((_, None)), None) => {}
+            (Ok((_, Some(_))), None) => error("no load was reported here".to_owned()),
+            (Ok((code, expected)), Some(got)) => {
+                statement = code;
+                new = Some(Expectation::blessed(expected.as_ref(), got));
+                if new != expected {
+                    let expected = expected.map_or("nothing".to_owned(), |e| format!("`{e}`"));
+                    let code = code.trim();
+                    let what = format!("{place}: expected {expected}, got `{got}`\n    {code}");
+                    comparison.differences.push(what);
+                }
             }
-        };
-        let got = actual.get(&number);
-        let wrong = match (&expected, got) {
-            (Some(expected), Some(got)) if expected.admits(got) => None,
-            (None, None) => None,
-            (Some(expected), Some(got)) => Some(format!("expected `{expected}`, got `{got}`")),
-            (None, Some(got)) => Some(format!("expected nothing, got `{got}`")),
-            (Some(expected), None) => Some(format!("expected `{expected}`, no load was reported")),
-        };
-        failures.extend(wrong.map(|w| format!("{place}: {w}\n    {}", statement.trim())));
-        blessed.push_str(statement);
-        if let Some(got) = got {
-            let new = Expectation::blessed(expected.as_ref(), got);
-            blessed.push_str(&format!("   // {new}"));
         }
-        blessed.push('\n');
+        comparison.blessed.push_str(statement);
+        comparison.blessed.extend(new.map(|new| format!("   // {new}")));
+        comparison.blessed.push('\n');
     }
-    (failures, blessed)
+    comparison
 }
 
 /// What the folder itself says about every kernel in it.
@@ -118,12 +125,13 @@ fn every_load_is_decided_as_expected() {
                 Ok(result) => result.report,
                 Err(error) => return vec![error],
             };
-            let (mut failures, blessed) = compare(file, &text, &report);
-            if blessing() && !failures.is_empty() {
+            let Comparison { differences, errors, blessed } = compare(file, &text, &report);
+            let mut failures = [errors, against_verdict(file, &report)].concat();
+            if !blessing() {
+                failures.extend(differences);
+            } else if !differences.is_empty() {
                 std::fs::write(common::root().join(file), blessed).expect("a writable case file");
-                failures.clear();
             }
-            failures.extend(against_verdict(file, &report));
             failures
         })
         .collect();
