@@ -1,0 +1,208 @@
+//! Every file in `tests/cases/`: kernels that a careless rewrite breaks (`refuse/`), and beside
+//! each of these files, under the same name, kernels that differ in one detail and are to be
+//! rewritten (`accept/`). What is expected of each load stands behind it; see
+//! `common/expectation.rs` for the form. `BLESS=1 cargo test --test cases` writes what was found.
+
+mod common;
+#[path = "common/expectation.rs"]
+mod expectation;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use common::assembler::Assembler;
+use common::invariants::{broken, rewritten};
+use expectation::{Expectation, split};
+use ptxasw::report::{LoadReport, Report};
+use rayon::prelude::*;
+
+const FOLDER: &str = "tests/cases";
+const ADVICE: &str = "If every new decision is right, `BLESS=1 cargo test --test cases` writes \
+                      them into the files; read the difference before you commit it.";
+
+fn blessing() -> bool {
+    std::env::var("BLESS").is_ok_and(|v| v == "1")
+}
+
+/// The case files, relative to the root of the repository and sorted.
+/// Fails without any, as a test over nothing would pass.
+fn case_files() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut pending = vec![common::root().join(FOLDER)];
+    while let Some(folder) = pending.pop() {
+        let entries =
+            std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+        for entry in entries {
+            let path = entry.expect("a readable folder entry").path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if path.extension().is_some_and(|e| e == "ptx") {
+                found.push(
+                    path.strip_prefix(common::root()).expect("a path below the root").to_owned(),
+                );
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no .ptx file in {FOLDER}");
+    found.sort();
+    found
+}
+
+/// Whether a case file lies in a folder of that name.
+fn lies_in(file: &Path, folder: &str) -> bool {
+    file.parent().is_some_and(|parent| parent.ends_with(folder))
+}
+
+/// What became of each load, by line.
+fn decisions(report: &Report) -> BTreeMap<u32, Expectation> {
+    let loads: BTreeMap<u32, &LoadReport> =
+        report.kernels.iter().flat_map(|k| &k.loads).map(|load| (load.line, load)).collect();
+    let source = |load: &LoadReport| load.source_line.and_then(|line| loads.get(&line).copied());
+    loads.iter().map(|(&line, &load)| (line, Expectation::of(load, source(load)))).collect()
+}
+
+/// A file's expectations held against what was decided.
+#[derive(Default)]
+struct Comparison {
+    /// Loads that were decided otherwise.
+    differences: Vec<String>,
+    /// Expectations that cannot be read, or stand where no load was reported: not to be blessed.
+    errors: Vec<String>,
+    /// The text whose expectations would agree.
+    blessed: String,
+}
+
+fn compare(file: &Path, text: &str, report: &Report) -> Comparison {
+    let actual = decisions(report);
+    let mut comparison = Comparison::default();
+    for (number, line) in (1u32..).zip(text.lines()) {
+        let place = format!("{}:{number}", file.display());
+        let mut error = |what| comparison.errors.push(format!("{place}: {what}\n    {line}"));
+        let (mut new, mut statement) = (None, line);
+        match (split(line), actual.get(&number)) {
+            (Err(what), _) => error(what),
+            (Ok((_, None)), None) => {}
+            (Ok((_, Some(_))), None) => error("no load was reported here".to_owned()),
+            (Ok((code, expected)), Some(got)) => {
+                statement = code;
+                new = Some(Expectation::blessed(expected.as_ref(), got));
+                if new != expected {
+                    let expected = expected.map_or("nothing".to_owned(), |e| format!("`{e}`"));
+                    let code = code.trim();
+                    let what = format!("{place}: expected {expected}, got `{got}`\n    {code}");
+                    comparison.differences.push(what);
+                }
+            }
+        }
+        comparison.blessed.push_str(statement);
+        comparison.blessed.extend(new.map(|new| format!("   // {new}")));
+        comparison.blessed.push('\n');
+    }
+    comparison
+}
+
+/// What the folder itself says about every kernel in it.
+fn against_verdict(file: &Path, report: &Report) -> Vec<String> {
+    let accept = lies_in(file, "accept");
+    report
+        .kernels
+        .iter()
+        .filter(|kernel| kernel.global_loads > 0 && accept != (kernel.shuffles > 0))
+        .map(|kernel| {
+            let (name, n) = (&kernel.name, kernel.shuffles);
+            format!("{}: kernel {name} has {n} shuffles, which its folder forbids", file.display())
+        })
+        .collect()
+}
+
+#[test]
+fn every_load_is_decided_as_expected() {
+    let failures: Vec<String> = case_files()
+        .par_iter()
+        .flat_map(|file| {
+            let text = common::read(file);
+            let report = match rewritten(&file.to_string_lossy(), &text) {
+                Ok(result) => result.report,
+                Err(error) => return vec![error],
+            };
+            let Comparison { differences, errors, blessed } = compare(file, &text, &report);
+            let mut failures = [errors, against_verdict(file, &report)].concat();
+            if !blessing() {
+                failures.extend(differences);
+            } else if !differences.is_empty() {
+                std::fs::write(common::root().join(file), blessed).expect("a writable case file");
+            }
+            failures
+        })
+        .collect();
+    common::report(&failures, ADVICE);
+}
+
+#[test]
+fn every_rewrite_keeps_the_invariants() {
+    let failures: Vec<String> = case_files()
+        .par_iter()
+        .flat_map(|file| {
+            let (name, text) = (file.to_string_lossy(), common::read(file));
+            match rewritten(&name, &text) {
+                Ok(result) => broken(&name, &text, &result),
+                Err(error) => vec![error],
+            }
+        })
+        .collect();
+    common::report(&failures, "These hold for every file, whatever is decided.");
+}
+
+#[test]
+fn ptxas_accepts_every_case_and_its_rewrite() {
+    let Some(assembler) = Assembler::find() else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let failures: Vec<String> = case_files()
+        .par_iter()
+        .enumerate()
+        .flat_map(|(index, file)| {
+            let (name, text) = (file.display(), common::read(file));
+            let cubin = folder.path().join(format!("{index}.cubin"));
+            if let Err(message) = assembler.assemble(&text, &cubin) {
+                return Some(format!("{name}: the case itself is no valid PTX:\n{message}"));
+            }
+            let result = match rewritten(&name.to_string(), &text) {
+                Ok(result) if result.text == text => return None,
+                Ok(result) => result,
+                Err(error) => return Some(error),
+            };
+            let message = assembler.assemble(&result.text, &cubin).err()?;
+            Some(format!("{name}: ptxas refuses the rewritten text:\n{message}"))
+        })
+        .collect();
+    common::report(&failures, "`ptxasw rewrite FILE` prints the text in question.");
+}
+
+#[test]
+fn every_refusal_has_a_neighbour_that_is_allowed() {
+    let files = case_files();
+    let stems = |folder: &str| -> BTreeSet<_> {
+        let of_folder = files.iter().filter(|file| lies_in(file, folder));
+        of_folder.map(|file| file.file_name().expect("a file name").to_owned()).collect()
+    };
+    assert_eq!(stems("refuse"), stems("accept"), "refusing everything must not pass");
+}
+
+#[test]
+fn every_global_load_of_a_case_carries_an_expectation() {
+    let opcodes = ["ld.global", "ld.volatile", "ld.relaxed", "ld.acquire", "ld.mmio", "ld.weak"];
+    let generic = ["ld.f32", "ld.u32", "ld.f64"];
+    let mut failures = Vec::new();
+    for file in case_files() {
+        for (number, line) in (1..).zip(common::read(&file).lines()) {
+            let (statement, expectation) =
+                split(line).unwrap_or_else(|e| panic!("{}:{number}: {e}", file.display()));
+            let code = statement.split("//").next().unwrap_or_default();
+            let loads = opcodes.iter().chain(&generic).any(|opcode| code.contains(opcode));
+            if loads != expectation.is_some() {
+                failures.push(format!("{}:{number}: {line}", file.display()));
+            }
+        }
+    }
+    common::report(&failures, "A load without expectation, or the other way round.");
+}

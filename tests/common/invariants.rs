@@ -1,0 +1,82 @@
+//! What holds for every rewrite of every file, whatever was decided.
+
+use std::collections::BTreeSet;
+
+use ptxasw::pipeline::{Options, Rewritten, rewrite};
+use ptxasw::ptx::{self, Depth};
+use ptxasw::report::Decision;
+use ptxasw::source::SourceFile;
+
+/// Rewrites a text with default options.
+///
+/// # Errors
+/// The diagnostic of a file that does not parse.
+pub fn rewritten(name: &str, text: &str) -> Result<Rewritten, String> {
+    rewrite(&SourceFile::new(name, text), &Options::default()).map_err(|e| e.to_string())
+}
+
+/// Checks one rewrite and says what is broken.
+pub fn broken(name: &str, original: &str, result: &Rewritten) -> Vec<String> {
+    let mut failures = Vec::new();
+    let shuffles: usize = result.report.kernels.iter().map(|k| k.shuffles).sum();
+    if (shuffles == 0) != (result.text == original) {
+        let what = if shuffles == 0 { "changed without" } else { "unchanged despite" };
+        failures.push(format!("{name}: the text is {what} an accepted load ({shuffles})"));
+    }
+    let output = SourceFile::new(name, result.text.as_str());
+    if let Err(error) = ptx::parse(&output, Depth::All) {
+        failures.push(format!("the output does not parse: {error}"));
+    }
+    match rewritten(name, &result.text) {
+        Ok(again) if again.text == result.text => {}
+        Ok(again) => failures.push(format!(
+            "{name}: a second run changes the text again, first at line {} of the output",
+            first_difference(&result.text, &again.text)
+        )),
+        Err(error) => failures.push(format!("{name}: a second run fails: {error}")),
+    }
+    failures.extend(unmapped(name, original, result));
+    failures
+}
+
+/// The 1-based line in which two texts first differ.
+fn first_difference(a: &str, b: &str) -> usize {
+    a.lines().zip(b.lines()).take_while(|(a, b)| a == b).count() + 1
+}
+
+/// Every line of the original must be reached through the line map; outside the replaced loads, by
+/// a line that still holds its text.
+fn unmapped(name: &str, original: &str, result: &Rewritten) -> Vec<String> {
+    let before: Vec<&str> = original.lines().collect();
+    let replaced: BTreeSet<usize> = result
+        .report
+        .kernels
+        .iter()
+        .flat_map(|kernel| &kernel.loads)
+        .filter(|load| load.decision == Decision::Shuffle)
+        .map(|load| load.line as usize)
+        .collect();
+    let mut reached = BTreeSet::new();
+    let mut last = 0;
+    let mut failures = Vec::new();
+    for (index, text) in result.text.lines().enumerate() {
+        let line = index + 1;
+        let from = result.lines.original(line as u32) as usize;
+        if from < last || from == 0 || from > before.len() {
+            failures.push(format!(
+                "{name}: line {line} of the output maps to line {from} of {}, after line {last}",
+                before.len()
+            ));
+            return failures;
+        }
+        last = from;
+        if replaced.contains(&from) || text.contains(before[from - 1].trim()) {
+            reached.insert(from);
+        }
+    }
+    let missing = (1..=before.len()).filter(|line| !reached.contains(line));
+    failures.extend(missing.map(|line| {
+        format!("{name}:{line}: no line of the output maps to this one and holds its text")
+    }));
+    failures
+}

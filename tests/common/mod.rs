@@ -1,0 +1,37 @@
+//! What the integration tests share: finding NVIDIA's assembler, and the invariants that every
+//! rewrite must keep whatever it decided.
+
+// Starting processes and reading the environment is the business of few modules of the program;
+// a test harness is outside of it.
+#![allow(clippy::disallowed_methods)]
+
+pub mod assembler;
+pub mod invariants;
+
+use std::path::Path;
+
+/// The root of the repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The text of a file given relative to the root.
+///
+/// # Panics
+/// If it cannot be read.
+pub fn read(file: &Path) -> String {
+    std::fs::read_to_string(root().join(file)).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+}
+
+/// Fails the test with all messages, if there are any.
+///
+/// # Panics
+/// If there are any.
+pub fn report(failures: &[String], advice: &str) {
+    assert!(
+        failures.is_empty(),
+        "\n{}\n\n{} failure(s). {advice}\n",
+        failures.join("\n"),
+        failures.len()
+    );
+}
