@@ -14,3 +14,4 @@ pub mod rewrite;
 pub mod shuffle;
 pub mod solver;
 pub mod source;
+pub mod tracing;

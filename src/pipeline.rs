@@ -114,22 +114,23 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     }
 }
 
-/// Parses a module and emulates the functions wanted, each with its control flow.
+/// What a visitor of [`for_each_trace`] sees of a function: its control flow and trace, or why there
+/// is none.
+pub type Traced<'a, 'm, 's> = Result<(&'a Flow<'m, 's>, &'a mut KernelTrace), String>;
+
+/// Parses a module and emulates the functions wanted, one after the other.
 ///
 /// # Errors
 /// A syntax error.
 pub fn for_each_trace(
     source: &SourceFile,
     options: &Options,
-    visit: &mut dyn FnMut(&Function<'_>, Result<(&Flow<'_, '_>, &KernelTrace), String>),
+    visit: &mut dyn FnMut(&Function<'_>, Traced<'_, '_, '_>),
 ) -> Result<(), Diagnostic> {
     let module = ptx::parse(source, Depth::All)?;
     for function in module.functions().filter(|function| wanted(function, options)) {
-        if function.statements().is_none() {
-            continue;
-        }
         match emulated(source, function, &options.limits) {
-            Ok((flow, trace)) => visit(function, Ok((&flow, &trace))),
+            Ok((flow, mut trace)) => visit(function, Ok((&flow, &mut trace))),
             Err(reason) => visit(function, Err(reason)),
         }
     }

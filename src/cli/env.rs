@@ -6,6 +6,7 @@
 
 use crate::pipeline::Options;
 use crate::ptxas::invoke::DEPTH;
+use clap::ValueEnum;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -104,7 +105,34 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
     {
         return Err(format!("{MODE}={mode} computes wrong results and needs {UNSAFE}=1 besides"));
     }
-    Ok(Options::default())
+    let mut options = Options::default();
+    if let Some(mode) = &settings.mode {
+        options.mode = choice(MODE, mode)?;
+    }
+    if let Some(strategy) = &settings.strategy {
+        options.strategy = choice(STRATEGY, strategy)?;
+    }
+    if let Some(selection) = &settings.select {
+        options.shuffle.selection = choice(SELECT, selection)?;
+    }
+    if let Some(delta) = &settings.max_delta {
+        options.shuffle.max_delta = match delta.parse() {
+            Ok(number @ 0..=31) => number,
+            _ => return Err(format!("{MAX_DELTA}={delta}: a number from 0 to 31 is expected")),
+        };
+    }
+    Ok(options)
+}
+
+/// One of the values that the command-line option takes, too.
+fn choice<T: ValueEnum>(variable: &str, value: &str) -> Result<T, String> {
+    T::from_str(value, false).map_err(|_| {
+        let names: Vec<String> = T::value_variants()
+            .iter()
+            .filter_map(|variant| Some(variant.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        format!("{variable}={value}: one of {} is expected", names.join(", "))
+    })
 }
 
 #[cfg(test)]

@@ -208,7 +208,8 @@ fn end_like(status: ExitStatus) -> ExitCode {
     }
 }
 
-fn start_log(settings: &Settings) {
+/// Starts the log with the filter of the settings; silent by default.
+pub fn start_log(settings: &Settings) {
     if let Some(filters) = &settings.log {
         env_logger::Builder::new().parse_filters(filters).init();
     }

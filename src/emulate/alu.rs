@@ -67,7 +67,12 @@ impl<'s> Machine<'_, '_, 's> {
     }
 
     /// Source operand `index` (0 is the first behind the destination).
-    pub(super) fn source(&mut self, inst: &Inst<'_, 's>, index: usize, width: u8) -> Option<TermId> {
+    pub(super) fn source(
+        &mut self,
+        inst: &Inst<'_, 's>,
+        index: usize,
+        width: u8,
+    ) -> Option<TermId> {
         self.value(inst.args.get(index + 1)?, width)
     }
 

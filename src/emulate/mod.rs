@@ -15,6 +15,7 @@ mod loops;
 mod machine;
 mod memory;
 mod operand;
+mod print;
 mod special;
 mod state;
 mod symbols;
@@ -23,5 +24,6 @@ mod uniform;
 
 pub use effects::{Effect, definitions, effect};
 pub use machine::{Limits, TooLarge, run};
+pub use print::Printer;
 pub use symbols::{Dimension, LaneDependence, SymbolInfo, SymbolKind, Symbols};
 pub use trace::{Access, KernelTrace, Widened};

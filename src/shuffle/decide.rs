@@ -11,7 +11,7 @@ use super::prove::Prover;
 use super::refusal::Refusal;
 use super::sampling::{Fingerprint, distances, fingerprint};
 use super::shift::Shifter;
-use crate::cfg::{Flow, RegisterId};
+use crate::cfg::{Flow, LoopForest, RegisterId};
 use crate::emulate::{Effect, KernelTrace};
 use crate::ptx::{Function, StateSpace};
 use crate::solver::Solver;
@@ -20,7 +20,7 @@ use crate::source::SourceFile;
 use super::prove::NoWrap;
 
 /// How sources are chosen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
 pub enum Selection {
     /// The paper's rule.
     #[default]
@@ -285,6 +285,15 @@ impl Decider<'_, '_, '_> {
         let (source, source_register) = (source.inst, source.register);
         Ok(Covered { source, source_register, delta, guards })
     }
+}
+
+/// Bytes from one lane's address to the next one's, where that is a constant.
+pub fn lane_stride(loops: &LoopForest, trace: &mut KernelTrace, index: usize) -> Option<i64> {
+    let address = trace.accesses[index].address?;
+    let place = loops.innermost(trace.accesses[index].block);
+    let next = Shifter::default().shift(trace, loops, address, 1, place);
+    let (here, next) = (outline(&mut trace.arena, address), outline(&mut trace.arena, next));
+    (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
 }
 
 /// Whether `.reqntid` makes the lanes of every warp consecutive in `tid.x`. (`.maxntid` bounds only

@@ -15,6 +15,6 @@ mod refusal;
 mod sampling;
 mod shift;
 
-pub use decide::{Covered, Finding, Guards, Options, Selection, Verdict, decide};
+pub use decide::{Covered, Finding, Guards, Options, Selection, Verdict, decide, lane_stride};
 pub use prove::{NoWrap, WrapKind};
 pub use refusal::Refusal;

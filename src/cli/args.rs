@@ -1,0 +1,172 @@
+//! Subcommands and their options, for clap.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::pipeline::Options;
+use crate::rewrite::{Mode, StrategyName};
+use crate::shuffle::{self, Selection};
+
+/// Replaces redundant global loads in PTX by warp shuffles. Called by the name `ptxas` it stands in
+/// for NVIDIA's assembler.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Write the rewritten PTX
+    Rewrite(Rewrite),
+    /// Parse, and print counts of functions, instructions and bytes
+    Parse(Parse),
+    /// Show every global load, what was decided, and why
+    Candidates(Candidates),
+    /// Show the symbolic memory trace of each kernel
+    Trace(Trace),
+    /// Print a kernel's control-flow graph in Graphviz's language
+    Cfg(Cfg),
+    /// Be ptxas: `ptxasw ptxas -- ARGS...`, every argument is ptxas's
+    Ptxas {
+        /// ptxas's arguments, behind `--`
+        #[arg(last = true)]
+        arguments: Vec<std::ffi::OsString>,
+    },
+}
+
+/// `rewrite`
+#[derive(Debug, Args)]
+pub struct Rewrite {
+    /// PTX file, `-` for standard input
+    pub input: PathBuf,
+    /// Where to write; standard output if not given
+    #[arg(short, long)]
+    pub output: Option<PathBuf>,
+    /// Write the JSON of `candidates` to this file
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// How decisions are made
+    #[command(flatten)]
+    pub decisions: Decisions,
+}
+
+/// `parse`
+#[derive(Debug, Args)]
+pub struct Parse {
+    /// PTX file, `-` for standard input
+    pub input: PathBuf,
+    /// Parse every body in full, not only those that may be rewritten
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// `candidates`
+#[derive(Debug, Args)]
+pub struct Candidates {
+    /// PTX file, `-` for standard input
+    pub input: PathBuf,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// How decisions are made
+    #[command(flatten)]
+    pub decisions: Decisions,
+}
+
+/// `trace`
+#[derive(Debug, Args)]
+pub struct Trace {
+    /// PTX file, `-` for standard input
+    pub input: PathBuf,
+    /// Only this kernel
+    #[arg(long)]
+    pub kernel: Option<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Print the control-flow graph with the trace in its blocks, in Graphviz's language
+    #[arg(long, conflicts_with = "format")]
+    pub dot: bool,
+}
+
+/// `cfg`
+#[derive(Debug, Args)]
+pub struct Cfg {
+    /// PTX file, `-` for standard input
+    pub input: PathBuf,
+    /// The kernel; may be left out where the file has only one
+    #[arg(long)]
+    pub kernel: Option<String>,
+}
+
+/// Output formats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Options of decisions and code.
+#[derive(Debug, Args)]
+pub struct Decisions {
+    /// Which version of the code: `no-load` and `no-corner` compute wrong results, for measuring
+    #[arg(long, value_enum, default_value_t)]
+    pub mode: Mode,
+    /// Largest |delta|
+    #[arg(long, value_name = "N", default_value_t = 31, value_parser = clap::value_parser!(u32).range(0..=31))]
+    pub max_delta: u32,
+    /// How sources are chosen
+    #[arg(long, value_enum, default_value_t)]
+    pub select: Selection,
+    /// Which code stands for a decision
+    #[arg(long, value_enum, default_value_t)]
+    pub strategy: StrategyName,
+    /// Only this kernel
+    #[arg(long)]
+    pub kernel: Option<String>,
+    /// Number of the first accepted candidate to replace, from 1 in source order
+    #[arg(long, value_name = "N")]
+    pub first_shuffle: Option<usize>,
+    /// Number of the last accepted candidate to replace
+    #[arg(long, value_name = "M")]
+    pub last_shuffle: Option<usize>,
+    /// Take it for granted that 32-bit indices do not wrap around
+    #[arg(long)]
+    pub assume_no_wrap: bool,
+    /// Only replace read-only loads, and loads in kernels that write no global memory
+    #[arg(long)]
+    pub strict: bool,
+    /// Write each solver query to this folder as SMT-LIB
+    #[arg(long, value_name = "DIR")]
+    pub dump_queries: Option<PathBuf>,
+}
+
+impl Decisions {
+    /// As the pipeline takes them.
+    pub fn options(&self) -> Options {
+        Options {
+            mode: self.mode,
+            strategy: self.strategy,
+            shuffle: shuffle::Options {
+                max_delta: self.max_delta,
+                selection: self.select,
+                assume_no_wrap: self.assume_no_wrap,
+                strict: self.strict,
+                dump_queries: self.dump_queries.clone(),
+                ..shuffle::Options::default()
+            },
+            kernel: self.kernel.clone(),
+            first_shuffle: self.first_shuffle,
+            last_shuffle: self.last_shuffle,
+            ..Options::default()
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The subcommands: each reads one file, runs the pipeline up to its point and prints.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::args::{Candidates, Cfg, Command, Format, Parse, Rewrite, Trace};
+use crate::cfg;
+use crate::pipeline::{self, Options};
+use crate::ptx::{self, Depth};
+use crate::report::{Decision, KernelReport, Report};
+use crate::rewrite::Mode;
+use crate::source::SourceFile;
+use crate::tracing::{self, TraceFile, TraceReport};
+
+/// Exit status for input that cannot be read or parsed.
+const BAD_INPUT: u8 = 2;
+
+/// A message that ends the program with status 2.
+struct Failure(String);
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure(error.to_string())
+    }
+}
+
+/// Runs a subcommand.
+pub fn run(command: Command) -> ExitCode {
+    let done = match command {
+        Command::Rewrite(args) => rewrite(&args),
+        Command::Parse(args) => parse(&args),
+        Command::Candidates(args) => candidates(&args),
+        Command::Trace(args) => trace(&args),
+        Command::Cfg(args) => graph(&args),
+        Command::Ptxas { arguments } => {
+            return super::wrapper::main(std::ffi::OsStr::new("ptxasw"), &arguments);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure(message)) => {
+            eprintln!("{message}");
+            ExitCode::from(BAD_INPUT)
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<SourceFile, Failure> {
+    let name = path.display().to_string();
+    let mut bytes = Vec::new();
+    let read = if name == "-" {
+        io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
+    } else {
+        std::fs::read(path).map(|found| bytes = found)
+    };
+    read.map_err(|error| Failure(format!("{name}: error: cannot read the file: {error}")))?;
+    Ok(SourceFile::from_bytes(name, bytes)?)
+}
+
+/// Prints to standard output; a reader that went away is no error of ours.
+fn print(text: &str) -> Result<(), Failure> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(Failure(format!("standard output: error: {error}"))),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text)
+        .map_err(|error| Failure(format!("{}: error: cannot write: {error}", path.display())))
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
+    Ok(serde_json::to_string_pretty(value)? + "\n")
+}
+
+fn rewrite(args: &Rewrite) -> Result<(), Failure> {
+    let source = read(&args.input)?;
+    let options = args.decisions.options();
+    if options.mode.is_wrong() {
+        let mode = if options.mode == Mode::NoLoad { "no-load" } else { "no-corner" };
+        eprintln!("ptxasw: warning: --mode {mode} is for measuring and computes wrong results");
+    }
+    let rewritten = pipeline::rewrite(&source, &options)?;
+    if let Some(path) = &args.report {
+        write(path, &json(&rewritten.report)?)?;
+    }
+    match &args.output {
+        Some(path) => write(path, &rewritten.text),
+        None => print(&rewritten.text),
+    }
+}
+
+fn parse(args: &Parse) -> Result<(), Failure> {
+    let source = read(&args.input)?;
+    let stats = ptx::stats(&source, if args.all { Depth::All } else { Depth::Rewritable })?;
+    print(&format!(
+        "{} functions, {} of them kernels\n{} bodies parsed, {} skipped\n{} instructions\n{} bytes\n",
+        stats.functions,
+        stats.kernels,
+        stats.parsed_bodies,
+        stats.skipped_bodies,
+        stats.instructions,
+        stats.bytes
+    ))
+}
+
+fn candidates(args: &Candidates) -> Result<(), Failure> {
+    let source = read(&args.input)?;
+    let options = Options { mode: Mode::Original, ..args.decisions.options() };
+    let report = pipeline::rewrite(&source, &options)?.report;
+    print(&match args.format {
+        Format::Json => json(&report)?,
+        Format::Text => render(&report),
+    })
+}
+
+fn render(report: &Report) -> String {
+    report.kernels.iter().map(render_kernel).collect()
+}
+
+fn render_kernel(kernel: &KernelReport) -> String {
+    let mut out = format!(
+        "{}: {} of {} global loads covered",
+        kernel.name, kernel.shuffles, kernel.global_loads
+    );
+    match (kernel.average_delta, &kernel.skipped) {
+        (_, Some(reason)) => out += &format!("; left as it is: {reason}"),
+        (Some(average), _) => out += &format!(", average delta {average:.2}"),
+        _ => {}
+    }
+    out.push('\n');
+    for load in &kernel.loads {
+        out += &format!("  line {:>5}  {:<10}", load.line, load.register);
+        match load.decision {
+            Decision::Shuffle => {
+                let (delta, line) = (load.delta.unwrap_or(0), load.source_line.unwrap_or(0));
+                out += &format!("shuffle {delta:+} from line {line}");
+                if let Some(guards) = load.guards.as_ref().filter(|guards| !guards.is_empty()) {
+                    out += &format!(" [{}]", guards.join(", "));
+                }
+            }
+            Decision::Keep => out += &format!("keep: {}", load.reason.as_deref().unwrap_or("")),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn trace(args: &Trace) -> Result<(), Failure> {
+    let source = read(&args.input)?;
+    let options = Options { kernel: args.kernel.clone(), ..Options::default() };
+    let mut kernels = Vec::new();
+    let mut dots = String::new();
+    pipeline::for_each_trace(&source, &options, &mut |function, traced| match traced {
+        Ok((flow, trace)) => {
+            let report = tracing::describe(&source, function, flow, trace);
+            if args.dot {
+                let lines = tracing::lines_by_block(&report, flow, trace);
+                dots += &cfg::dot(&source, function.name.text, flow, &|block| lines[block].clone());
+            }
+            kernels.push(report);
+        }
+        Err(reason) => kernels.push(TraceReport {
+            name: function.name.text.to_owned(),
+            skipped: Some(reason),
+            accesses: Vec::new(),
+            approximations: Vec::new(),
+        }),
+    })?;
+    found(&args.kernel, kernels.len(), &source)?;
+    print(&match args.format {
+        _ if args.dot => dots,
+        Format::Json => json(&TraceFile {
+            version: tracing::FORMAT_VERSION,
+            file: source.name().to_owned(),
+            kernels,
+        })?,
+        Format::Text => kernels.iter().map(ToString::to_string).collect(),
+    })
+}
+
+/// A kernel that was asked for by name must be there.
+fn found(kernel: &Option<String>, count: usize, source: &SourceFile) -> Result<(), Failure> {
+    match kernel {
+        Some(name) if count == 0 => {
+            Err(Failure(format!("{}: error: there is no function `{name}`", source.name())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn graph(args: &Cfg) -> Result<(), Failure> {
+    let source = read(&args.input)?;
+    let module = ptx::parse(&source, Depth::All)?;
+    let mut candidates = module.functions().filter(|function| {
+        function.statements().is_some()
+            && args.kernel.as_deref().is_none_or(|name| function.name.text == name)
+    });
+    let Some(function) = candidates.next() else {
+        let what = match &args.kernel {
+            Some(name) => format!("there is no function `{name}` with a body"),
+            None => "there is no function with a body".to_owned(),
+        };
+        return Err(Failure(format!("{}: error: {what}", source.name())));
+    };
+    if args.kernel.is_none() && candidates.next().is_some() {
+        let message = "the file has several functions; choose one with --kernel";
+        return Err(Failure(format!("{}: error: {message}", source.name())));
+    }
+    let flow = cfg::build(&source, function)?;
+    print(&cfg::dot(&source, function.name.text, &flow, &|_| Vec::new()))
+}

@@ -1,0 +1,212 @@
+//! The memory trace as data for people and programs.
+//!
+//! In: a function's control flow and [`KernelTrace`]. Out: a [`TraceReport`] that serialises to the
+//! JSON of `ptxasw trace` and prints as text.
+
+use serde::Serialize;
+use std::fmt::{self, Write};
+
+use crate::cfg::{BlockId, Flow};
+use crate::emulate::{Access, Effect, KernelTrace, Printer};
+use crate::ptx::Function;
+use crate::shuffle::lane_stride;
+use crate::source::SourceFile;
+
+/// Version of the JSON format; raised when a field changes its meaning.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The traces of one file.
+#[derive(Debug, Serialize)]
+pub struct TraceFile {
+    /// [`FORMAT_VERSION`].
+    pub version: u32,
+    /// The input as the user named it.
+    pub file: String,
+    /// One entry per function with a body.
+    pub kernels: Vec<TraceReport>,
+}
+
+/// The trace of one function.
+#[derive(Debug, Serialize)]
+pub struct TraceReport {
+    /// The function's name.
+    pub name: String,
+    /// Why there is no trace, if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+    /// Loads, stores, atomics, barriers and calls in program order.
+    pub accesses: Vec<TraceAccess>,
+    /// What is not exact.
+    pub approximations: Vec<Approximation>,
+}
+
+/// One access.
+#[derive(Debug, Serialize)]
+pub struct TraceAccess {
+    /// 1-based line of the input.
+    pub line: u32,
+    /// `load`, `store`, `atomic`, `barrier`, `call` or `opaque`.
+    pub kind: &'static str,
+    /// The opcode with its qualifiers, as written.
+    pub opcode: String,
+    /// Bytes that each lane accesses.
+    pub bytes: u32,
+    /// The address in infix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Bytes from one lane's address to the next one's, where that is a constant: 0 is a broadcast,
+    /// the size of the access is coalesced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane_stride: Option<i64>,
+    /// The predicate under which it runs, if guarded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard: Option<String>,
+    /// What holds on the path, a conjunction.
+    pub path: Vec<String>,
+    /// The loops around it, outermost first.
+    pub loops: Vec<u32>,
+}
+
+/// A place where the trace is not exact.
+#[derive(Debug, Serialize)]
+pub struct Approximation {
+    /// 1-based line of the input.
+    pub line: u32,
+    /// What is approximated.
+    pub what: String,
+}
+
+/// Describes a function's trace.
+pub fn describe(
+    source: &SourceFile,
+    function: &Function<'_>,
+    flow: &Flow<'_, '_>,
+    trace: &mut KernelTrace,
+) -> TraceReport {
+    let strides: Vec<Option<i64>> =
+        (0..trace.accesses.len()).map(|index| lane_stride(&flow.loops, trace, index)).collect();
+    let printer = Printer::new(&trace.arena, &trace.symbols, &flow.registers);
+    let line = |inst: u32| match flow.insts.get(inst as usize) {
+        Some(inst) => source.line(inst.ast.span.start),
+        None => source.line(function.span.end),
+    };
+    let mut accesses: Vec<(u32, TraceAccess)> = trace
+        .accesses
+        .iter()
+        .zip(strides)
+        .map(|(access, lane_stride)| {
+            let described = TraceAccess {
+                line: line(access.inst),
+                kind: kind(access),
+                opcode: flow.insts[access.inst as usize].ast.opcode.text.to_owned(),
+                bytes: access.bytes(),
+                address: access.address.map(|term| printer.print(term)),
+                lane_stride,
+                guard: access.guard.map(|term| printer.print(term)),
+                path: path(flow, trace, &printer, access.block),
+                loops: loops(flow, access.block),
+            };
+            (access.inst, described)
+        })
+        .collect();
+    accesses.sort_by_key(|(inst, _)| *inst);
+    TraceReport {
+        name: function.name.text.to_owned(),
+        skipped: None,
+        accesses: accesses.into_iter().map(|(_, access)| access).collect(),
+        approximations: trace
+            .approximations
+            .iter()
+            .map(|(inst, what)| Approximation { line: line(*inst), what: what.clone() })
+            .collect(),
+    }
+}
+
+fn kind(access: &Access) -> &'static str {
+    match access.effect {
+        Effect::Load => "load",
+        Effect::Store => "store",
+        Effect::Atomic => "atomic",
+        Effect::Barrier => "barrier",
+        Effect::Call => "call",
+        _ => "opaque",
+    }
+}
+
+/// The assumptions that hold in a block, outermost first.
+fn path(
+    flow: &Flow<'_, '_>,
+    trace: &KernelTrace,
+    printer: &Printer<'_>,
+    block: BlockId,
+) -> Vec<String> {
+    let dominators = std::iter::successors(Some(block), |&b| flow.dominators.immediate(b));
+    let mut found: Vec<String> =
+        dominators.filter_map(|b| trace.assumptions[b.index()]).map(|t| printer.print(t)).collect();
+    found.reverse();
+    found
+}
+
+fn loops(flow: &Flow<'_, '_>, block: BlockId) -> Vec<u32> {
+    let mut around: Vec<u32> =
+        flow.loops.around(flow.loops.innermost(block)).map(|id| id.0).collect();
+    around.reverse();
+    around
+}
+
+impl fmt::Display for TraceReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}:", self.name)?;
+        if let Some(reason) = &self.skipped {
+            return writeln!(f, "  no trace: {reason}");
+        }
+        let mut path: &[String] = &[];
+        for access in &self.accesses {
+            if access.path != path {
+                path = &access.path;
+                let shown = if path.is_empty() { "always".to_owned() } else { path.join(" and ") };
+                writeln!(f, "  where {shown}:")?;
+            }
+            let mut line = format!("    {:>5}  ", access.line);
+            for id in &access.loops {
+                let _ = write!(line, "loop{id} ");
+            }
+            let _ = write!(line, "{:<24}", access.opcode);
+            if let Some(address) = &access.address {
+                let _ = write!(line, " [{address}]");
+            }
+            if let Some(guard) = &access.guard {
+                let _ = write!(line, "  if {guard}");
+            }
+            if let Some(stride) = access.lane_stride {
+                let how = match stride {
+                    0 => ", broadcast".to_owned(),
+                    s if s == i64::from(access.bytes) => ", coalesced".to_owned(),
+                    _ => String::new(),
+                };
+                let _ = write!(line, "  ({stride:+} bytes per lane{how})");
+            }
+            writeln!(f, "{line}")?;
+        }
+        for approximation in &self.approximations {
+            writeln!(f, "  note: line {}: {}", approximation.line, approximation.what)?;
+        }
+        Ok(())
+    }
+}
+
+/// The accesses of each block, a line each, for drawing them into a graph.
+pub fn lines_by_block(
+    report: &TraceReport,
+    flow: &Flow<'_, '_>,
+    trace: &KernelTrace,
+) -> Vec<Vec<String>> {
+    let mut lines = vec![Vec::new(); flow.blocks.len()];
+    let mut order: Vec<&Access> = trace.accesses.iter().collect();
+    order.sort_by_key(|access| access.inst);
+    for (access, described) in order.into_iter().zip(&report.accesses) {
+        let address = described.address.as_deref().unwrap_or("");
+        lines[access.block.index()].push(format!("{} [{address}]", described.opcode));
+    }
+    lines
+}
