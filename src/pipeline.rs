@@ -26,6 +26,8 @@ pub struct Options {
     pub shuffle: shuffle::Options,
     /// Bounds on the work.
     pub limits: Limits,
+    /// Look into every body, also those with too few loads for an exchange, to report their loads.
+    pub all_bodies: bool,
     /// Only this kernel.
     pub kernel: Option<String>,
     /// Number of the first accepted candidate to replace, from 1 in source order.
@@ -63,7 +65,8 @@ struct Decided<'m, 's> {
 /// A syntax error. Whatever else goes wrong inside a function leaves that function as it was and
 /// says so in the report.
 pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diagnostic> {
-    let module = ptx::parse(source, Depth::Rewritable)?;
+    let depth = if options.all_bodies { Depth::All } else { Depth::Rewritable };
+    let module = ptx::parse(source, depth)?;
     let unsupported = unsupported(&module);
     let mut analyses: Vec<Analysis<'_, '_>> = module
         .functions()

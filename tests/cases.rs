@@ -3,6 +3,8 @@
 //! rewritten (`accept/`). What is expected of each load stands behind it; see
 //! `common/expectation.rs` for the form. `BLESS=1 cargo test --test cases` writes what was found.
 
+#![expect(clippy::disallowed_methods, reason = "`BLESS` is an environment variable")]
+
 mod common;
 #[path = "common/expectation.rs"]
 mod expectation;

@@ -2,6 +2,8 @@
 //! loads, shuffles and the mean delta must be the paper's, and the result must assemble into code
 //! that does shuffle.
 
+#![expect(clippy::disallowed_methods, reason = "the disassembler is a process")]
+
 mod common;
 
 use std::path::Path;

@@ -78,7 +78,7 @@ fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
 
 fn rewrite(args: &Rewrite) -> Result<(), Failure> {
     let source = read(&args.input)?;
-    let options = args.decisions.options();
+    let options = Options { all_bodies: args.report.is_some(), ..args.decisions.options() };
     if options.mode.is_wrong() {
         let mode = if options.mode == Mode::NoLoad { "no-load" } else { "no-corner" };
         eprintln!("ptxasw: warning: --mode {mode} is for measuring and computes wrong results");
@@ -109,7 +109,7 @@ fn parse(args: &Parse) -> Result<(), Failure> {
 
 fn candidates(args: &Candidates) -> Result<(), Failure> {
     let source = read(&args.input)?;
-    let options = Options { mode: Mode::Original, ..args.decisions.options() };
+    let options = Options { mode: Mode::Original, all_bodies: true, ..args.decisions.options() };
     let report = pipeline::rewrite(&source, &options)?.report;
     print(&match args.format {
         Format::Json => json(&report)?,

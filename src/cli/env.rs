@@ -105,7 +105,7 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
     {
         return Err(format!("{MODE}={mode} computes wrong results and needs {UNSAFE}=1 besides"));
     }
-    let mut options = Options::default();
+    let mut options = Options { all_bodies: settings.report.is_some(), ..Options::default() };
     if let Some(mode) = &settings.mode {
         options.mode = choice(MODE, mode)?;
     }

@@ -10,9 +10,9 @@ use crate::cfg::{Arg, Base, Inst, RegisterId};
 use crate::expr::{Range, TermId};
 use crate::ptx::{ScalarType, StateSpace};
 
-/// What makes an access more than weak (PTX ISA, "Memory Consistency Model"); such accesses are
-/// never merged, moved or replaced.
-const STRONG: &[&str] = &["volatile", "relaxed", "acquire", "release", "mmio"];
+/// What makes an access more than weak (PTX ISA, "Memory Consistency Model"), and the cache operator
+/// `.cv`, "don't cache and fetch again"; such accesses are never merged, moved or replaced.
+const STRONG: &[&str] = &["volatile", "relaxed", "acquire", "release", "mmio", "cv"];
 
 impl<'s> Machine<'_, '_, 's> {
     pub(super) fn access(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {

@@ -118,7 +118,7 @@ pub fn decide(
             assume_no_wrap: options.assume_no_wrap,
         },
         options,
-        linear: statically_linear(function),
+        linear: linear_lanes(function),
         writes_global: writes_global(trace),
         sources: Vec::new(),
         groups: FxHashMap::default(),
@@ -165,7 +165,8 @@ struct Decider<'a, 'm, 's> {
     availability: Availability<'a, 'm, 's>,
     prover: Prover<'a, 'm, 's>,
     options: &'a Options,
-    linear: bool,
+    /// Whether lanes are consecutive in `tid.x`, where `.reqntid` tells.
+    linear: Option<bool>,
     writes_global: bool,
     sources: Vec<Source>,
     /// Sources by outline.
@@ -275,13 +276,17 @@ impl Decider<'_, '_, '_> {
         if delta.unsigned_abs() > self.options.max_delta {
             return Err(Refusal::TooFar(delta));
         }
+        if delta != 0 && self.linear == Some(false) {
+            return Err(Refusal::BlockShape);
+        }
         self.availability.check(trace, &source, load)?;
         let proof = self.prover.prove(trace, &source, load, delta)?;
         let mut no_wrap = proof.checks.to_vec();
         no_wrap.sort_unstable();
         no_wrap.dedup();
         let moves = delta != 0;
-        let guards = Guards { linear_lanes: moves && !self.linear, whole_warp: moves, no_wrap };
+        let guards =
+            Guards { linear_lanes: moves && self.linear.is_none(), whole_warp: moves, no_wrap };
         let (source, source_register) = (source.inst, source.register);
         Ok(Covered { source, source_register, delta, guards })
     }
@@ -296,12 +301,12 @@ pub fn lane_stride(loops: &LoopForest, trace: &mut KernelTrace, index: usize) ->
     (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
 }
 
-/// Whether `.reqntid` makes the lanes of every warp consecutive in `tid.x`. (`.maxntid` bounds only
-/// the number of threads, not the shape: PTX ISA, ".maxntid".)
-fn statically_linear(function: &Function<'_>) -> bool {
-    let Some(block) = function.directive("reqntid") else { return false };
+/// Whether `.reqntid` makes the lanes of every warp consecutive in `tid.x`; `None` where only the
+/// launch decides. (`.maxntid` bounds the number of threads, not the shape: PTX ISA, ".maxntid".)
+fn linear_lanes(function: &Function<'_>) -> Option<bool> {
+    let block = function.directive("reqntid")?;
     let size = |axis: usize| block.get(axis).copied().unwrap_or(1);
-    size(0) % 32 == 0 || size(1) * size(2) == 1
+    Some(size(0) % 32 == 0 || size(1) * size(2) == 1)
 }
 
 /// Whether a function may write global memory.

@@ -9,6 +9,8 @@ pub enum Refusal {
     NoPartner,
     /// The load is volatile, relaxed, acquire or mmio.
     Strong(&'static str),
+    /// `.reqntid` fixes a block in which neighbouring lanes are not neighbours in `tid.x`.
+    BlockShape,
     /// The load runs under a guard predicate.
     Guarded,
     /// Only 32-bit scalar loads are replaced.
@@ -48,6 +50,7 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::NoPartner => write!(f, "no earlier load at a constant lane distance"),
             Refusal::Strong(what) => write!(f, "{what} loads are never replaced"),
+            Refusal::BlockShape => write!(f, "block shape: lanes are not consecutive in tid.x"),
             Refusal::Guarded => write!(f, "runs under a guard predicate"),
             Refusal::Width(bits, elements) => {
                 write!(f, "width: {elements} x {bits} bits, only scalar 32-bit loads are replaced")

@@ -12,7 +12,15 @@ use ptxasw::source::SourceFile;
 /// # Errors
 /// The diagnostic of a file that does not parse.
 pub fn rewritten(name: &str, text: &str) -> Result<Rewritten, String> {
-    rewrite(&SourceFile::new(name, text), &Options::default()).map_err(|e| e.to_string())
+    // Every load shall be reported; which bodies are looked into must not show in the text.
+    let source = SourceFile::new(name, text);
+    let result = rewrite(&source, &Options { all_bodies: true, ..Options::default() })
+        .map_err(|e| e.to_string())?;
+    let plain = rewrite(&source, &Options::default()).map_err(|e| e.to_string())?;
+    if plain.text != result.text {
+        return Err(format!("{name}: the text depends on whether all bodies are parsed"));
+    }
+    Ok(result)
 }
 
 /// Checks one rewrite and says what is broken.
