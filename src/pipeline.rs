@@ -99,9 +99,10 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
             continue;
         };
         let body = span.start as usize + 1;
-        let plan = rewrite::plan(&decided.flow, &decided.trace, &decided.findings, body, &names);
+        let Decided { flow, trace, findings } = decided;
+        let plan = rewrite::plan(source, flow, trace, findings, body, &names);
         if !plan.replacements.is_empty() {
-            edits.extend(strategy.edits(&plan, &names));
+            edits.extend(strategy.edits(&plan));
         }
     }
     match Edits::new(edits) {
@@ -266,8 +267,16 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
                 names.push("whole-warp".to_owned());
             }
             for check in &guards.no_wrap {
-                let register = flow.registers[check.register.0 as usize].name;
+                let register = &flow.registers[check.register.0 as usize];
                 names.push(format!("no-wrap {register}"));
+            }
+            if let Some((register, negated)) = guards.source_active {
+                let register = &flow.registers[register.0 as usize];
+                let sign = if negated { "!" } else { "" };
+                names.push(format!("source-active {sign}{register}"));
+            }
+            if guards.global_address {
+                names.push("global-address".to_owned());
             }
             report.decision = Decision::Shuffle;
             report.source_line = Some(line(covered.source));

@@ -39,6 +39,11 @@ impl DominatorTree {
         self.immediate[block.index()]
     }
 
+    /// A block and its dominators, nearest first.
+    pub fn chain(&self, block: BlockId) -> impl Iterator<Item = BlockId> + '_ {
+        std::iter::successors(Some(block), |&b| self.immediate(b))
+    }
+
     /// Whether every way from the entry to `b` leads through `a`; a block dominates itself.
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         let ((start, end), (at, _)) = (self.interval[a.index()], self.interval[b.index()]);

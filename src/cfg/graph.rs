@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::dominators::DominatorTree;
 use super::loops::LoopForest;
 use super::opcode::{Opcode, ends_block};
-use super::resolve::{Flat, Inst, Register, RegisterId, flatten};
+use super::resolve::{Flat, Inst, Register, RegisterId, Scopes, flatten};
 use crate::ptx::Function;
 use crate::source::{Diagnostic, SourceFile};
 
@@ -70,6 +70,8 @@ impl Block {
 pub struct Flow<'m, 's> {
     /// All registers.
     pub registers: Vec<Register<'s>>,
+    /// The scopes of names.
+    pub scopes: Scopes<'s>,
     /// All instructions in source order.
     pub insts: Vec<Inst<'m, 's>>,
     /// The reachable blocks in reverse postorder.
@@ -88,17 +90,23 @@ pub fn build<'m, 's>(
     source: &'m SourceFile,
     function: &'m Function<'s>,
 ) -> Result<Flow<'m, 's>, Diagnostic> {
-    let Flat { registers, insts } = flatten(source, function)?;
+    let Flat { registers, insts, scopes } = flatten(source, function)?;
     let blocks = blocks(&insts);
     let dominators = DominatorTree::new(&blocks);
     let loops = LoopForest::new(&blocks, &dominators);
-    Ok(Flow { registers, insts, blocks, dominators, loops })
+    Ok(Flow { registers, scopes, insts, blocks, dominators, loops })
 }
 
 impl Flow<'_, '_> {
     /// All block ids in reverse postorder.
     pub fn block_ids(&self) -> impl DoubleEndedIterator<Item = BlockId> + use<> {
         (0..self.blocks.len() as u32).map(BlockId)
+    }
+
+    /// Whether a register can be named where an instruction stands.
+    pub fn visible(&self, register: RegisterId, at: u32) -> bool {
+        let name = self.registers[register.0 as usize].name;
+        self.scopes.visible(register, name, &self.insts[at as usize])
     }
 
     /// A block by its id.

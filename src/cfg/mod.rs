@@ -17,4 +17,4 @@ pub use dot::dot;
 pub use graph::{Block, BlockId, Edge, EdgeCondition, Flow, build};
 pub use loops::{Loop, LoopForest, LoopId};
 pub use opcode::{Opcode, ends_block};
-pub use resolve::{Arg, Base, Inst, Register, RegisterId};
+pub use resolve::{Arg, Base, Inst, Register, RegisterId, Scopes};

@@ -4,6 +4,8 @@
 //! registers (PTX ISA, "Grouping Instructions"). Registers of a vector (`.reg .v4 .f32 %v`) become
 //! one register per element.
 
+use std::fmt;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -22,8 +24,17 @@ pub struct RegisterId(pub u32);
 pub struct Register<'s> {
     /// The name as declared or first used.
     pub name: &'s str,
+    /// The component, if it is one of a vector register.
+    pub component: Option<char>,
     /// The declared type.
     pub ty: ScalarType,
+}
+
+impl fmt::Display for Register<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        self.component.iter().try_for_each(|component| write!(f, ".{component}"))
+    }
 }
 
 /// An operand with its names resolved.
@@ -93,6 +104,8 @@ pub struct Inst<'m, 's> {
     pub args: SmallVec<[Arg<'s>; 4]>,
     /// The labels it may jump to, as indices of instructions.
     pub targets: Vec<u32>,
+    /// The scope it stands in.
+    scope: u32,
 }
 
 /// A flattened body.
@@ -100,9 +113,35 @@ pub struct Inst<'m, 's> {
 pub struct Flat<'m, 's> {
     pub registers: Vec<Register<'s>>,
     pub insts: Vec<Inst<'m, 's>>,
+    pub scopes: Scopes<'s>,
 }
 
-#[derive(Default)]
+/// The scopes of a body and what is declared in each.
+#[derive(Debug, Default)]
+pub struct Scopes<'s> {
+    scopes: Vec<Scope<'s>>,
+}
+
+impl Scopes<'_> {
+    /// Whether a register's name means that register where an instruction stands.
+    pub fn visible(&self, register: RegisterId, name: &str, at: &Inst<'_, '_>) -> bool {
+        let mut next = Some(at.scope as usize);
+        while let Some(scope) = next {
+            let scope = &self.scopes[scope];
+            if let Some(meaning) = scope.names.get(name) {
+                return matches!(*meaning, Meaning::Registers(first, elements)
+                    if (first.0..first.0 + u32::from(elements)).contains(&register.0));
+            }
+            if scope.family_member(name).is_some() {
+                return false;
+            }
+            next = scope.parent;
+        }
+        false
+    }
+}
+
+#[derive(Debug, Default)]
 struct Scope<'s> {
     parent: Option<usize>,
     names: FxHashMap<&'s str, Meaning>,
@@ -112,7 +151,22 @@ struct Scope<'s> {
     target_lists: FxHashMap<&'s str, Vec<&'s str>>,
 }
 
-#[derive(Clone, Copy)]
+impl Scope<'_> {
+    /// Type and elements of a member of a parameterised declaration.
+    fn family_member(&self, name: &str) -> Option<(ScalarType, u8)> {
+        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        // A prefix may itself end in digits (`%r1<8>` declares `%r10` to `%r17`).
+        (prefix.len()..name.len()).find_map(|split| {
+            let &(count, ty, elements) = self.families.get(&name[..split])?;
+            let digits = &name[split..];
+            let canonical = digits == "0" || !digits.starts_with('0');
+            let index: u32 = digits.parse().ok()?;
+            (canonical && index < count).then_some((ty, elements))
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
 enum Meaning {
     /// First register and number of vector elements.
     Registers(RegisterId, u8),
@@ -146,6 +200,7 @@ pub fn flatten<'m, 's>(
     }
     resolver.scope(function.statements().unwrap_or_default(), Some(0))?;
     resolver.link()?;
+    resolver.flat.scopes = Scopes { scopes: resolver.scopes };
     Ok(resolver.flat)
 }
 
@@ -195,8 +250,9 @@ impl<'m, 's> Resolver<'m, 's> {
 
     fn allocate(&mut self, scope: usize, name: &'s str, ty: ScalarType, elements: u8) -> Meaning {
         let first = RegisterId(self.flat.registers.len() as u32);
-        for _ in 0..elements.max(1) {
-            self.flat.registers.push(Register { name, ty });
+        for index in 0..elements.max(1) {
+            let component = if elements > 1 { "xyzwabcd".chars().nth(index.into()) } else { None };
+            self.flat.registers.push(Register { name, component, ty });
         }
         let meaning = Meaning::Registers(first, elements.max(1));
         self.scopes[scope].names.insert(name, meaning);
@@ -209,24 +265,12 @@ impl<'m, 's> Resolver<'m, 's> {
             if let Some(&meaning) = self.scopes[at].names.get(name) {
                 return Some(meaning);
             }
-            if let Some((ty, elements)) = self.family_member(at, name) {
+            if let Some((ty, elements)) = self.scopes[at].family_member(name) {
                 return Some(self.allocate(at, name, ty, elements));
             }
             next = self.scopes[at].parent;
         }
         None
-    }
-
-    fn family_member(&self, scope: usize, name: &str) -> Option<(ScalarType, u8)> {
-        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        // A prefix may itself end in digits (`%r1<8>` declares `%r10` to `%r17`).
-        (prefix.len()..name.len()).find_map(|split| {
-            let &(count, ty, elements) = self.scopes[scope].families.get(&name[..split])?;
-            let digits = &name[split..];
-            let canonical = digits == "0" || !digits.starts_with('0');
-            let index: u32 = digits.parse().ok()?;
-            (canonical && index < count).then_some((ty, elements))
-        })
     }
 
     fn instruction(
@@ -250,7 +294,8 @@ impl<'m, 's> Resolver<'m, 's> {
             }
             args.push(self.operand(scope, operand)?);
         }
-        self.flat.insts.push(Inst { ast: instruction, guard, args, targets: Vec::new() });
+        let scope = scope as u32;
+        self.flat.insts.push(Inst { ast: instruction, guard, args, targets: Vec::new(), scope });
         Ok(())
     }
 

@@ -17,13 +17,15 @@ pub struct Range {
     pub smax: i64,
     /// Bits that are zero in every value.
     pub zeros: u64,
+    /// Bits that are one in every value.
+    pub ones: u64,
 }
 
 impl Range {
     /// All values of a width.
     pub fn full(width: u8) -> Range {
         let smax = (mask(width) >> 1) as i64;
-        Range { umin: 0, umax: mask(width), smin: -smax - 1, smax, zeros: !mask(width) }
+        Range { umin: 0, umax: mask(width), smin: -smax - 1, smax, zeros: !mask(width), ones: 0 }
     }
 
     /// The unsigned interval `umin..=umax` of a width.
@@ -40,6 +42,7 @@ impl Range {
     fn close(mut self, width: u8) -> Range {
         let half = mask(width) >> 1;
         self.umax = self.umax.min(!self.zeros);
+        self.umin = self.umin.max(self.ones);
         if self.smin >= 0 {
             self.umin = self.umin.max(self.smin as u64);
             self.umax = self.umax.min(self.smax as u64);
@@ -70,6 +73,7 @@ impl Range {
             smin: self.smin.min(other.smin),
             smax: self.smax.max(other.smax),
             zeros: self.zeros & other.zeros,
+            ones: self.ones & other.ones,
         }
     }
 }
@@ -113,7 +117,8 @@ impl Arena {
         match node {
             Node::Constant(value) => {
                 let signed = to_signed(*value, width);
-                Range { umin: *value, umax: *value, smin: signed, smax: signed, zeros: !value }
+                let (umin, umax) = (*value, *value);
+                Range { umin, umax, smin: signed, smax: signed, zeros: !value, ones: *value }
             }
             Node::Symbol(_) | Node::Apply(..) | Node::Compare(..) => full,
             Node::Sum { constant, addends } => self.sum_range(width, *constant, addends),
@@ -135,22 +140,24 @@ impl Arena {
             Node::Binary(op, a, b) => self.binary_range(*op, *a, *b, width),
             Node::IfThenElse(_, a, b) => self.range(*a).join(self.range(*b)),
             Node::ZeroExtend(a) => {
-                let Range { umin, umax, zeros, .. } = self.range(*a);
-                Range { umin, umax, zeros, ..full }.close(width)
+                let Range { umin, umax, zeros, ones, .. } = self.range(*a);
+                Range { umin, umax, zeros, ones, ..full }.close(width)
             }
             Node::SignExtend(a) => {
                 let Range { smin, smax, .. } = self.range(*a);
                 Range { smin, smax, ..full }.close(width)
             }
             Node::Extract(a, low) => {
-                let zeros = (self.range(*a).zeros >> low) | !mask(width);
-                Range { zeros, ..full }.close(width)
+                let Range { zeros, ones, .. } = self.range(*a);
+                let zeros = (zeros >> low) | !mask(width);
+                Range { zeros, ones: (ones >> low) & mask(width), ..full }.close(width)
             }
             Node::Concatenate(a, b) => {
                 let (high, low) = (self.range(*a), self.range(*b));
                 let by = self.width(*b);
                 let zeros = (high.zeros << by) | (low.zeros & mask(by));
-                Range { zeros, ..full }.close(width)
+                let ones = (high.ones << by) | low.ones;
+                Range { zeros, ones, ..full }.close(width)
             }
         }
     }
@@ -192,7 +199,8 @@ impl Arena {
         match op {
             BinaryOp::And => {
                 let zeros = a.zeros | b.zeros;
-                Range { umax: a.umax.min(b.umax), zeros, ..full }.close(width)
+                let ones = a.ones & b.ones;
+                Range { umax: a.umax.min(b.umax), zeros, ones, ..full }.close(width)
             }
             BinaryOp::Or | BinaryOp::Xor => Range { zeros: a.zeros & b.zeros, ..full }.close(width),
             BinaryOp::UnsignedDivide if b.umin > 0 => {

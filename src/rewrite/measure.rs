@@ -2,15 +2,15 @@
 //! cost, and computes wrong results.
 
 use super::edit::Edit;
-use super::names::Names;
-use super::paper::{copies, exchange};
+use super::paper::{copies, receive};
 use super::plan::{KernelPlan, Strategy};
+use crate::cfg::BlockId;
 
 /// Removes covered loads.
 pub(super) struct NoLoad;
 
 impl Strategy for NoLoad {
-    fn edits(&self, plan: &KernelPlan, _: &Names) -> Vec<Edit> {
+    fn edits(&self, plan: &KernelPlan<'_>) -> Vec<Edit> {
         plan.replacements
             .iter()
             .map(|replacement| Edit { range: replacement.span.clone(), text: String::new() })
@@ -22,25 +22,30 @@ impl Strategy for NoLoad {
 pub(super) struct NoCorner;
 
 impl Strategy for NoCorner {
-    fn edits(&self, plan: &KernelPlan, names: &Names) -> Vec<Edit> {
-        let mut words = plan.words;
+    fn edits(&self, plan: &KernelPlan<'_>) -> Vec<Edit> {
+        let mut fresh = plan.fresh.clone();
         let mut edits = copies(plan);
-        let mut mask: Option<(crate::cfg::BlockId, String)> = None;
+        let mut last: Option<(BlockId, String)> = None;
         for replacement in &plan.replacements {
             let mut text = String::new();
-            if replacement.covered.delta != 0
-                && mask.as_ref().is_none_or(|(block, _)| *block != replacement.block)
-            {
-                let name = names.word(words);
-                words += 1;
-                text += &format!("activemask.b32 {name};\n\t");
-                mask = Some((replacement.block, name));
+            let delta = replacement.covered.delta;
+            if delta != 0 && last.as_ref().is_none_or(|(block, _)| *block != replacement.block) {
+                let mask = fresh.word();
+                text += &format!("activemask.b32 {mask};\n\t");
+                last = Some((replacement.block, mask));
             }
-            let mask = mask.as_ref().map_or("", |(_, name)| name);
-            text += &exchange(replacement, &replacement.destination, mask);
+            let mask = last.as_ref().map_or("", |(_, mask)| mask);
+            let when = replacement.guard.as_ref().map(|guard| format!("@{guard} "));
+            let when = when.as_deref().unwrap_or("");
+            let received: Vec<String> = replacement
+                .transfers
+                .iter()
+                .map(|transfer| receive(transfer, delta, mask, when, &mut fresh))
+                .collect();
+            text += &received.join("\n\t");
             edits.push(Edit { range: replacement.span.clone(), text });
         }
-        edits.push(Edit::insert(plan.body, names.declare(0, words)));
+        edits.push(Edit::insert(plan.body, fresh.declarations()));
         edits
     }
 }

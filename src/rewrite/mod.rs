@@ -4,6 +4,7 @@
 //! never printed anew: what no edit touches keeps every byte. A [`Strategy`] decides what code
 //! stands for a decision; all of them work on the same plan.
 
+mod checks;
 mod edit;
 mod measure;
 mod names;
@@ -11,5 +12,5 @@ mod paper;
 mod plan;
 
 pub use edit::{Edit, Edits, LineMap, Overlap};
-pub use names::Names;
-pub use plan::{KernelPlan, Mode, Replacement, Strategy, StrategyName, plan, strategy};
+pub use names::{Fresh, Names};
+pub use plan::{KernelPlan, Mode, Replacement, Strategy, StrategyName, Transfer, plan, strategy};

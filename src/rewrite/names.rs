@@ -15,26 +15,56 @@ impl Names {
         }
         Names { stem }
     }
+}
+
+/// Kinds of registers, by what PTX declares them as.
+const KINDS: [(&str, &str); 4] = [("p", ".pred"), ("h", ".b16"), ("r", ".b32"), ("d", ".b64")];
+
+/// Hands out new registers of one function and declares them in the end.
+#[derive(Clone, Debug)]
+pub struct Fresh<'a> {
+    names: &'a Names,
+    counts: [u32; KINDS.len()],
+}
+
+impl<'a> Fresh<'a> {
+    /// Nothing handed out yet.
+    pub fn new(names: &'a Names) -> Fresh<'a> {
+        Fresh { names, counts: [0; KINDS.len()] }
+    }
 
     /// A predicate register.
-    pub fn predicate(&self, number: u32) -> String {
-        format!("{}_p{number}", self.stem)
+    pub fn predicate(&mut self) -> String {
+        self.take(0)
+    }
+
+    /// A register of 16, 32 or 64 bits.
+    pub fn bits(&mut self, bits: u32) -> String {
+        self.take(match bits {
+            16 => 1,
+            32 => 2,
+            _ => 3,
+        })
     }
 
     /// A 32-bit register.
-    pub fn word(&self, number: u32) -> String {
-        format!("{}_r{number}", self.stem)
+    pub fn word(&mut self) -> String {
+        self.bits(32)
     }
 
-    /// Declarations of so many of each; nothing for none.
-    pub fn declare(&self, predicates: u32, words: u32) -> String {
-        let mut text = String::new();
-        if predicates > 0 {
-            text += &format!("\n\t.reg .pred {}_p<{predicates}>;", self.stem);
-        }
-        if words > 0 {
-            text += &format!("\n\t.reg .b32 {}_r<{words}>;", self.stem);
-        }
-        text
+    fn take(&mut self, kind: usize) -> String {
+        let number = self.counts[kind];
+        self.counts[kind] += 1;
+        format!("{}_{}{number}", self.names.stem, KINDS[kind].0)
+    }
+
+    /// The declarations of everything handed out.
+    pub fn declarations(&self) -> String {
+        let declared = KINDS.iter().zip(self.counts).filter(|(_, count)| *count > 0);
+        declared
+            .map(|((letter, ty), count)| {
+                format!("\n\t.reg {ty} {}_{letter}<{count}>;", self.names.stem)
+            })
+            .collect()
     }
 }

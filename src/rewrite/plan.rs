@@ -6,11 +6,12 @@ use rustc_hash::FxHashMap;
 
 use super::edit::Edit;
 use super::measure::{NoCorner, NoLoad};
-use super::names::Names;
+use super::names::{Fresh, Names};
 use super::paper::Paper;
-use crate::cfg::{BlockId, Flow, RegisterId};
+use crate::cfg::{Base, BlockId, Flow, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::shuffle::{Covered, Finding, Verdict};
+use crate::source::SourceFile;
 
 /// Which version of the code is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
@@ -41,43 +42,57 @@ pub enum StrategyName {
     Paper,
 }
 
+/// One register that is filled from another one, in this or another lane.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    /// The register that is sent: the source load's own, or a copy of it.
+    pub sent: String,
+    /// The register that the covered load writes.
+    pub destination: String,
+    /// Width of both in bits: 16, 32 or 64.
+    pub bits: u32,
+}
+
 /// A covered load and where it stands.
 #[derive(Clone, Debug)]
 pub struct Replacement {
-    /// Index of the instruction.
-    pub inst: u32,
-    /// Its bytes in the text.
+    /// The whole statement's bytes in the text.
     pub span: Range<usize>,
+    /// Where its opcode starts, behind the guard predicate.
+    pub opcode: usize,
+    /// Where code that follows it goes: behind a comment that ends its line.
+    pub behind: usize,
     /// The basic block it stands in.
     pub block: BlockId,
-    /// The register it writes, as written.
-    pub destination: String,
-    /// The register that is sent: the source load's own, or a copy of it.
-    pub sent: String,
+    /// Its guard predicate as written (`%p1`, `!%p1`), if it has one.
+    pub guard: Option<String>,
+    /// Its address: base as written and bytes added.
+    pub address: (String, i64),
+    /// Register by register.
+    pub transfers: Vec<Transfer>,
     /// What covers it.
     pub covered: Covered,
 }
 
 /// Everything that is to change in one function.
 #[derive(Clone, Debug)]
-pub struct KernelPlan {
+pub struct KernelPlan<'a> {
     /// The byte behind the body's opening brace.
     pub body: usize,
     /// Covered loads in program order.
     pub replacements: Vec<Replacement>,
-    /// Copies of source registers that are written again later: the byte behind the source load,
-    /// the copy, the register.
-    pub copies: Vec<(usize, String, String)>,
-    /// 32-bit registers that the copies take, numbered from 0.
-    pub words: u32,
-    /// Names of the registers that no-wrap checks read.
+    /// Where copies of source registers go, and the copies.
+    pub copies: Vec<(usize, String)>,
+    /// New registers; the copies have theirs.
+    pub fresh: Fresh<'a>,
+    /// Names of the registers that checks read.
     pub registers: FxHashMap<RegisterId, String>,
 }
 
 /// Chooses the code for a plan.
 pub trait Strategy {
     /// The edits for one function.
-    fn edits(&self, plan: &KernelPlan, names: &Names) -> Vec<Edit>;
+    fn edits(&self, plan: &KernelPlan<'_>) -> Vec<Edit>;
 }
 
 /// The strategy for a mode; `None` where nothing is to change.
@@ -91,59 +106,124 @@ pub fn strategy(mode: Mode, name: StrategyName) -> Option<Box<dyn Strategy>> {
 }
 
 /// Collects what the findings of one function ask for; `body` is the byte behind its opening brace.
-pub fn plan(
+pub fn plan<'a>(
+    source: &SourceFile,
     flow: &Flow<'_, '_>,
     trace: &KernelTrace,
     findings: &[Finding],
     body: usize,
-    names: &Names,
-) -> KernelPlan {
-    let mut plan = KernelPlan {
-        body,
-        replacements: Vec::new(),
-        copies: Vec::new(),
-        words: 0,
-        registers: FxHashMap::default(),
+    names: &'a Names,
+) -> KernelPlan<'a> {
+    let mut planner = Planner {
+        source,
+        flow,
+        trace,
+        copied: FxHashMap::default(),
+        plan: KernelPlan {
+            body,
+            replacements: Vec::new(),
+            copies: Vec::new(),
+            fresh: Fresh::new(names),
+            registers: FxHashMap::default(),
+        },
     };
     let blocks: FxHashMap<u32, BlockId> =
         trace.accesses.iter().map(|access| (access.inst, access.block)).collect();
-    let mut copied: FxHashMap<u32, String> = FxHashMap::default();
-    let name = |register: RegisterId| flow.registers[register.0 as usize].name.to_owned();
     for finding in findings {
-        let Verdict::Covered(covered) = &finding.verdict else { continue };
-        let inst = &flow.insts[finding.inst as usize];
-        let (Some(&block), Some(destination)) =
-            (blocks.get(&finding.inst), crate::emulate::definitions(inst).first().copied())
-        else {
-            continue;
-        };
-        let sent = if trace.definitions[covered.source_register.0 as usize] == 1 {
-            name(covered.source_register)
-        } else {
-            // The register may hold something else by then.
-            let source = &flow.insts[covered.source as usize];
-            copied
-                .entry(covered.source)
-                .or_insert_with(|| {
-                    let copy = names.word(plan.words);
-                    plan.words += 1;
-                    let behind = source.ast.span.end as usize;
-                    plan.copies.push((behind, copy.clone(), name(covered.source_register)));
-                    copy
-                })
-                .clone()
-        };
-        for check in &covered.guards.no_wrap {
-            plan.registers.insert(check.register, name(check.register));
+        if let (Verdict::Covered(covered), Some(&block)) =
+            (&finding.verdict, blocks.get(&finding.inst))
+        {
+            planner.replacement(finding.inst, block, covered);
         }
-        plan.replacements.push(Replacement {
-            inst: finding.inst,
+    }
+    planner.plan
+}
+
+struct Planner<'p, 'a, 'm, 's> {
+    source: &'p SourceFile,
+    flow: &'p Flow<'m, 's>,
+    trace: &'p KernelTrace,
+    copied: FxHashMap<(u32, RegisterId), String>,
+    plan: KernelPlan<'a>,
+}
+
+impl Planner<'_, '_, '_, '_> {
+    fn name(&self, register: RegisterId) -> String {
+        self.flow.registers[register.0 as usize].to_string()
+    }
+
+    fn replacement(&mut self, at: u32, block: BlockId, covered: &Covered) {
+        let inst = &self.flow.insts[at as usize];
+        let transfers = covered
+            .pieces
+            .iter()
+            .map(|(from, to)| Transfer {
+                sent: self.sent(covered.source, from.register, from.register_bits, at),
+                destination: self.name(to.register),
+                bits: to.register_bits,
+            })
+            .collect();
+        let guards = &covered.guards;
+        let checked = guards.no_wrap.iter().map(|check| check.register);
+        for register in checked.chain(guards.source_active.map(|(register, _)| register)) {
+            let name = self.name(register);
+            self.plan.registers.insert(register, name);
+        }
+        let signed = |(register, negated)| {
+            format!("{}{}", if negated { "!" } else { "" }, self.name(register))
+        };
+        self.plan.replacements.push(Replacement {
             span: inst.ast.span.range(),
+            opcode: inst.ast.opcode.span.start as usize,
+            behind: line_end(self.source.text(), inst.ast.span.end as usize),
             block,
-            destination: name(destination),
-            sent,
+            guard: inst.guard.map(signed),
+            address: self.address(at),
+            transfers,
             covered: covered.clone(),
         });
     }
-    plan
+
+    /// The address operand as written.
+    fn address(&self, at: u32) -> (String, i64) {
+        let inst = &self.flow.insts[at as usize];
+        let memory = inst.args.iter().find_map(|arg| match arg {
+            crate::cfg::Arg::Memory { base, offset, .. } => Some((*base, *offset)),
+            _ => None,
+        });
+        match memory {
+            Some((Base::Register(register), offset)) => (self.name(register), offset),
+            Some((Base::Symbol { name, .. }, offset)) => (name.to_owned(), offset),
+            Some((Base::Absolute, offset)) => ("0".to_owned(), offset),
+            None => (String::new(), 0),
+        }
+    }
+
+    /// The register to send from the place `at`: the source's own, or a copy made behind the source
+    /// load if it may hold something else by then or its name means another register there.
+    fn sent(&mut self, source: u32, register: RegisterId, bits: u32, at: u32) -> String {
+        let stable = self.trace.definitions[register.0 as usize] == 1;
+        if stable && self.flow.visible(register, at) {
+            return self.name(register);
+        }
+        if let Some(copy) = self.copied.get(&(source, register)) {
+            return copy.clone();
+        }
+        let copy = self.plan.fresh.bits(bits);
+        let behind = self.flow.insts[source as usize].ast.span.end as usize;
+        let behind = line_end(self.source.text(), behind);
+        let code = format!("\n\tmov.b{bits} {copy}, {};", self.name(register));
+        self.plan.copies.push((behind, code));
+        self.copied.insert((source, register), copy.clone());
+        copy
+    }
+}
+
+/// The end of the line if only blanks and a comment follow on it, so that the comment stays with
+/// its statement; `at` itself otherwise.
+fn line_end(text: &str, at: usize) -> usize {
+    let rest = &text[at..];
+    let line = &rest[..rest.find(['\n', '\r']).unwrap_or(rest.len())];
+    let code = line.trim_start();
+    if code.is_empty() || code.starts_with("//") { at + line.len() } else { at }
 }

@@ -173,7 +173,6 @@ fn may_kill(access: &Access) -> bool {
 
 /// Whether a store of `size` bytes and the load touch no common byte in any lane.
 fn apart(arena: &mut Arena, store: crate::expr::TermId, size: i64, load: &Load) -> bool {
-    const LOADED: i64 = 4;
     if size == 0 || arena.width(store) != arena.width(load.address) {
         return false;
     }
@@ -181,7 +180,7 @@ fn apart(arena: &mut Arena, store: crate::expr::TermId, size: i64, load: &Load) 
         // From the store's first byte to the load's: either the store ends before, or it starts
         // behind. Distances this small cannot wrap around.
         Some(distance) => {
-            (LOADED..1 << 40).contains(&distance) || (-(1 << 40)..=-size).contains(&distance)
+            (load.bytes..1 << 40).contains(&distance) || (-(1 << 40)..=-size).contains(&distance)
         }
         None => false,
     }

@@ -3,10 +3,11 @@
 //! distance (CC '23, section 5).
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::availability::Availability;
 use super::distance::{Outline, outline};
-use super::eligible::{Load, eligible};
+use super::eligible::{Element, Load, eligible};
 use super::prove::Prover;
 use super::refusal::Refusal;
 use super::sampling::{Fingerprint, distances, fingerprint};
@@ -66,6 +67,11 @@ pub struct Guards {
     pub whole_warp: bool,
     /// These indices must not wrap around.
     pub no_wrap: Vec<NoWrap>,
+    /// The source load ran under this guard predicate (negated or not), which must have let it run
+    /// in the lane that sends.
+    pub source_active: Option<(RegisterId, bool)>,
+    /// The load's generic address must be global.
+    pub global_address: bool,
 }
 
 /// A load that another one covers.
@@ -73,8 +79,8 @@ pub struct Guards {
 pub struct Covered {
     /// Index of the source load's instruction.
     pub source: u32,
-    /// The register the source load writes.
-    pub source_register: RegisterId,
+    /// For each element of the load the element of the source load that stands for it.
+    pub pieces: Vec<(Element, Element)>,
     /// `A(tid.x + delta) = B(tid.x)`.
     pub delta: i32,
     /// What is checked at run time.
@@ -175,7 +181,9 @@ struct Decider<'a, 'm, 's> {
 
 impl Decider<'_, '_, '_> {
     fn load(&mut self, trace: &mut KernelTrace, index: usize) -> Verdict {
-        let load = match eligible(self.prover.flow, trace, index) {
+        let block = trace.accesses[index].block;
+        let always = |guard| self.prover.always(trace, block, guard);
+        let load = match eligible(self.prover.flow, trace, index, always) {
             Ok(load) => load,
             Err(refusal) => return Verdict::Kept(refusal),
         };
@@ -213,14 +221,14 @@ impl Decider<'_, '_, '_> {
         load: &Load,
         at: Outline,
     ) -> Result<Covered, Refusal> {
-        let mut candidates = self.by_outline(at);
+        let mut candidates = self.by_outline(at, load);
         if candidates.is_empty() {
             candidates = self.by_sampling(trace, load);
         }
-        candidates.sort_by_key(|&(index, delta)| (delta.unsigned_abs(), index));
+        candidates.sort_by_key(|candidate| (candidate.delta.unsigned_abs(), candidate.index));
         let mut refusal = None;
-        for (index, delta) in candidates {
-            match self.accept(trace, index, load, delta) {
+        for candidate in candidates {
+            match self.accept(trace, candidate, load) {
                 Ok(covered) => return Ok(covered),
                 Err(reason) => refusal = refusal.or(Some(reason)),
             }
@@ -228,26 +236,30 @@ impl Decider<'_, '_, '_> {
         Err(refusal.unwrap_or(Refusal::NoPartner))
     }
 
-    /// Sources of the same outline at a whole number of lanes.
-    fn by_outline(&self, at: Outline) -> Vec<(usize, i32)> {
+    /// Sources of the same outline at a whole number of lanes, element by element.
+    fn by_outline(&self, at: Outline, load: &Load) -> Vec<Candidate> {
         let Some(group) = self.groups.get(&at.key) else { return Vec::new() };
-        group
-            .iter()
-            .filter_map(|&index| {
-                let source = &self.sources[index];
-                let bytes = at.constant.wrapping_sub(source.outline.constant);
+        let mut found = Vec::new();
+        for &index in group {
+            let source = &self.sources[index];
+            for displacement in displacements(&source.load, load) {
+                let bytes =
+                    at.constant.wrapping_sub(source.outline.constant).wrapping_sub(displacement);
                 let delta = match source.stride {
                     _ if bytes == 0 => 0,
                     Some(stride) if stride != 0 && bytes % stride == 0 => bytes / stride,
-                    _ => return None,
+                    _ => continue,
                 };
-                (-31..=31).contains(&delta).then_some((index, delta as i32))
-            })
-            .collect()
+                if (-31..=31).contains(&delta) {
+                    found.push(Candidate { index, delta: delta as i32, displacement });
+                }
+            }
+        }
+        found
     }
 
     /// Sources whose addresses agree at some distance when evaluated. Only tried while it is cheap.
-    fn by_sampling(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<(usize, i32)> {
+    fn by_sampling(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<Candidate> {
         const MAX_SOURCES: usize = 64;
         if self.sources.len() > MAX_SOURCES {
             return Vec::new();
@@ -260,7 +272,10 @@ impl Decider<'_, '_, '_> {
             let other = source.fingerprint.get_or_insert_with(|| {
                 fingerprint(trace, loops, &mut self.prover.shifter, source.load.address, place)
             });
-            found.extend(distances(other, &own).first().map(|&delta| (index, delta)));
+            for displacement in displacements(&source.load, load) {
+                let agree = distances(other, &own, displacement);
+                found.extend(agree.first().map(|&delta| Candidate { index, delta, displacement }));
+            }
         }
         found
     }
@@ -268,11 +283,11 @@ impl Decider<'_, '_, '_> {
     fn accept(
         &mut self,
         trace: &mut KernelTrace,
-        index: usize,
+        candidate: Candidate,
         load: &Load,
-        delta: i32,
     ) -> Result<Covered, Refusal> {
-        let source = self.sources[index].load;
+        let Candidate { index, delta, displacement } = candidate;
+        let source = self.sources[index].load.clone();
         if delta.unsigned_abs() > self.options.max_delta {
             return Err(Refusal::TooFar(delta));
         }
@@ -280,16 +295,62 @@ impl Decider<'_, '_, '_> {
             return Err(Refusal::BlockShape);
         }
         self.availability.check(trace, &source, load)?;
-        let proof = self.prover.prove(trace, &source, load, delta)?;
+        let pieces = pieces(&source, load, displacement)
+            .ok_or_else(|| Refusal::Elements(self.availability.line(source.inst)))?;
+        let source_active = source.guard.filter(|_| delta != 0 || source.guard != load.guard);
+        if let Some((register, _)) = source_active
+            && !self.prover.flow.visible(register, load.inst)
+        {
+            return Err(Refusal::Guarded);
+        }
+        let proof = self.prover.prove(trace, &source, load, delta, displacement)?;
         let mut no_wrap = proof.checks.to_vec();
         no_wrap.sort_unstable();
         no_wrap.dedup();
         let moves = delta != 0;
-        let guards =
-            Guards { linear_lanes: moves && self.linear.is_none(), whole_warp: moves, no_wrap };
-        let (source, source_register) = (source.inst, source.register);
-        Ok(Covered { source, source_register, delta, guards })
+        let guards = Guards {
+            linear_lanes: moves && self.linear.is_none(),
+            whole_warp: moves,
+            no_wrap,
+            source_active,
+            // If only one of the two is generic, the other one's address shows that it is global.
+            global_address: source.generic && load.generic,
+        };
+        Ok(Covered { source: source.inst, pieces, delta, guards })
     }
+}
+
+/// A source that may fit.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    /// Index among the sources.
+    index: usize,
+    delta: i32,
+    /// Bytes from the source's address to the element that stands for the load's first byte.
+    displacement: i64,
+}
+
+/// The distances in bytes at which some element of the source lines up with the load's first one.
+fn displacements(source: &Load, load: &Load) -> SmallVec<[i64; 4]> {
+    let first = load.elements[0];
+    source
+        .elements
+        .iter()
+        .filter(|element| element.ty.bits() == first.ty.bits())
+        .map(|element| element.offset - first.offset)
+        .collect()
+}
+
+/// For each element of the load the one of the source that stands for it.
+fn pieces(source: &Load, load: &Load, displacement: i64) -> Option<Vec<(Element, Element)>> {
+    load.elements
+        .iter()
+        .map(|to| {
+            let at = to.offset + displacement;
+            let from = source.elements.iter().find(|from| from.offset == at)?;
+            from.stands_for(to).then_some((*from, *to))
+        })
+        .collect()
 }
 
 /// Bytes from one lane's address to the next one's, where that is a constant.

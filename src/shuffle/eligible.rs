@@ -1,52 +1,109 @@
-//! Which loads may take part at all, as source or as destination.
+//! Which loads may take part, as source or as destination, and what each of their elements is.
+
+use smallvec::SmallVec;
 
 use super::refusal::Refusal;
 use crate::cfg::{Flow, RegisterId};
 use crate::emulate::{Access, KernelTrace};
 use crate::expr::TermId;
-use crate::ptx::StateSpace;
+use crate::ptx::{ScalarType, StateSpace};
+
+/// One element of a load: some bytes that go into one register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// Bytes from the load's address.
+    pub offset: i64,
+    /// What is loaded.
+    pub ty: ScalarType,
+    /// Where it goes.
+    pub register: RegisterId,
+    /// Width of that register in bits: 16, 32 or 64.
+    pub register_bits: u32,
+}
+
+impl Element {
+    /// Whether the register of `self` holds exactly what a load of `other` would put into its own:
+    /// the same bytes, extended alike to the same width.
+    pub fn stands_for(&self, other: &Element) -> bool {
+        let extended = self.ty.bits() < self.register_bits;
+        self.ty.bits() == other.ty.bits()
+            && self.register_bits == other.register_bits
+            && (!extended || self.ty.is_signed() == other.ty.is_signed())
+    }
+}
 
 /// A load that may take part.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Load {
     /// Index in [`KernelTrace::accesses`].
     pub access: usize,
     /// Index of the instruction.
     pub inst: u32,
-    /// Where it puts what it loads.
-    pub register: RegisterId,
     /// Its address.
     pub address: TermId,
+    /// What it loads, sinks left out.
+    pub elements: SmallVec<[Element; 4]>,
+    /// Bytes in all.
+    pub bytes: i64,
+    /// Its guard predicate and whether that is negated, unless it is true wherever the load stands.
+    pub guard: Option<(RegisterId, bool)>,
+    /// It names no state space.
+    pub generic: bool,
 }
 
-/// Checks a global load by itself.
+/// Checks a global load by itself. `always` tells whether a guard is true wherever its block is
+/// reached.
 pub(super) fn eligible(
     flow: &Flow<'_, '_>,
     trace: &KernelTrace,
     index: usize,
+    always: impl Fn(TermId) -> bool,
 ) -> Result<Load, Refusal> {
     let access: &Access = &trace.accesses[index];
-    let ast = flow.insts[access.inst as usize].ast;
+    let inst = &flow.insts[access.inst as usize];
     if let Some(strong) = access.strong {
         return Err(Refusal::Strong(strong));
     }
-    if access.space != StateSpace::Global {
-        return Err(Refusal::Generic);
+    if inst.ast.mnemonic() != "ld" {
+        return Err(Refusal::Form(inst.ast.mnemonic().to_owned()));
     }
-    if ast.mnemonic() != "ld" {
-        return Err(Refusal::Form(ast.mnemonic().to_owned()));
-    }
-    if access.guard.is_some() {
+    let guard = match access.guard {
+        Some(term) if !always(term) => inst.guard,
+        _ => None,
+    };
+    if let Some((register, _)) = guard
+        && trace.definitions[register.0 as usize] != 1
+    {
         return Err(Refusal::Guarded);
     }
-    let bits = access.ty.map_or(0, |ty| ty.bits());
-    if bits != 32 || access.elements != 1 {
-        return Err(Refusal::Width(bits, access.elements));
-    }
-    let [Some(register)] = access.registers[..] else { return Err(Refusal::Register) };
-    if flow.registers[register.0 as usize].ty.bits() != 32 {
-        return Err(Refusal::Register);
-    }
     let address = access.address.ok_or(Refusal::Address)?;
-    Ok(Load { access: index, inst: access.inst, register, address })
+    Ok(Load {
+        access: index,
+        inst: access.inst,
+        address,
+        elements: elements(flow, access)?,
+        bytes: i64::from(access.bytes()),
+        guard,
+        generic: access.space == StateSpace::Generic,
+    })
+}
+
+fn elements(flow: &Flow<'_, '_>, access: &Access) -> Result<SmallVec<[Element; 4]>, Refusal> {
+    let bits = access.ty.map_or(0, ScalarType::bits);
+    let refusal = Refusal::Width(bits, access.elements);
+    let (Some(ty), 8 | 16 | 32 | 64) = (access.ty, bits) else { return Err(refusal) };
+    if access.registers.len() != usize::from(access.elements) {
+        return Err(refusal);
+    }
+    let mut found = SmallVec::new();
+    for (index, register) in access.registers.iter().enumerate() {
+        let Some(register) = *register else { continue };
+        let register_bits = flow.registers[register.0 as usize].ty.bits();
+        if !matches!(register_bits, 16 | 32 | 64) || register_bits < bits {
+            return Err(Refusal::Register);
+        }
+        let offset = index as i64 * i64::from(bits / 8);
+        found.push(Element { offset, ty, register, register_bits });
+    }
+    if found.is_empty() { Err(Refusal::Register) } else { Ok(found) }
 }

@@ -13,6 +13,8 @@ const MAX_WINDOW: i64 = 4096;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     comparisons: Vec<(Comparison, TermId, TermId, bool)>,
+    /// Every conjunct, with the value it has.
+    conjuncts: Vec<(TermId, bool)>,
     /// All predicates as they were given, for the solver.
     pub predicates: Vec<TermId>,
 }
@@ -23,6 +25,7 @@ impl Facts {
         self.predicates.push(predicate);
         let mut work = vec![(predicate, true)];
         while let Some((term, holds)) = work.pop() {
+            self.conjuncts.push((term, holds));
             match *arena.node(term) {
                 Node::Unary(UnaryOp::Not, inner) => work.push((inner, !holds)),
                 Node::Binary(BinaryOp::And, a, b) if holds => {
@@ -34,6 +37,45 @@ impl Facts {
                 Node::Compare(op, a, b) => self.comparisons.push((op, a, b, holds)),
                 _ => {}
             }
+        }
+    }
+
+    /// Whether a predicate is one of the facts, or follows from them by logic alone.
+    pub fn contain(&self, arena: &Arena, predicate: TermId) -> bool {
+        self.decide(arena, predicate, true)
+    }
+
+    fn decide(&self, arena: &Arena, predicate: TermId, holds: bool) -> bool {
+        if self.conjuncts.contains(&(predicate, holds)) {
+            return true;
+        }
+        match *arena.node(predicate) {
+            Node::Constant(value) => (value != 0) == holds,
+            Node::Unary(UnaryOp::Not, inner) => self.decide(arena, inner, !holds),
+            Node::Binary(BinaryOp::And, a, b) if holds => {
+                self.decide(arena, a, true) && self.decide(arena, b, true)
+            }
+            Node::Binary(BinaryOp::Or, a, b) if holds => {
+                self.decide(arena, a, true) || self.decide(arena, b, true)
+            }
+            Node::Binary(BinaryOp::And, a, b) => {
+                self.decide(arena, a, false) || self.decide(arena, b, false)
+            }
+            Node::Binary(BinaryOp::Or, a, b) => {
+                self.decide(arena, a, false) && self.decide(arena, b, false)
+            }
+            Node::Compare(op, a, b) => self.comparisons.iter().any(|&(known, x, y, value)| {
+                // a < b is not (b <= a), so one may stand for the other.
+                let negated = match known {
+                    Comparison::Equal => None,
+                    Comparison::UnsignedLess => Some(Comparison::UnsignedLessEqual),
+                    Comparison::UnsignedLessEqual => Some(Comparison::UnsignedLess),
+                    Comparison::SignedLess => Some(Comparison::SignedLessEqual),
+                    Comparison::SignedLessEqual => Some(Comparison::SignedLess),
+                };
+                Some(op) == negated && (a, b) == (y, x) && value != holds
+            }),
+            _ => false,
         }
     }
 

@@ -16,5 +16,6 @@ mod sampling;
 mod shift;
 
 pub use decide::{Covered, Finding, Guards, Options, Selection, Verdict, decide, lane_stride};
+pub use eligible::Element;
 pub use prove::{NoWrap, WrapKind};
 pub use refusal::Refusal;

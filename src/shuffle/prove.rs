@@ -58,14 +58,15 @@ pub(super) struct Prover<'a, 'm, 's> {
 }
 
 impl Prover<'_, '_, '_> {
-    /// Proves `A(L + n) = B(L)` for every lane `L` of a whole warp that has reached the
-    /// destination, `L + n` being a lane of it.
+    /// Proves `A(L + n) + displacement = B(L)` for every lane `L` of a whole warp that has reached
+    /// the destination, `L + n` being a lane of it.
     pub fn prove(
         &mut self,
         trace: &mut KernelTrace,
         from: &Load,
         to: &Load,
         n: i32,
+        displacement: i64,
     ) -> Result<Proof, Refusal> {
         let block = trace.accesses[to.access].block;
         let place = self.flow.loops.innermost(block);
@@ -73,6 +74,7 @@ impl Prover<'_, '_, '_> {
         let loops = &self.flow.loops;
         let a = self.shifter.shift(trace, loops, from.address, up, place);
         let b = self.shifter.shift(trace, loops, to.address, down, place);
+        let a = trace.arena.add_constant(a, displacement as u64);
         if a == b {
             return Ok(Proof::default());
         }
@@ -121,6 +123,17 @@ impl Prover<'_, '_, '_> {
         }
     }
 
+    /// Whether a predicate holds wherever a block is reached.
+    pub fn always(&self, trace: &KernelTrace, block: BlockId, predicate: TermId) -> bool {
+        let mut facts = Facts::default();
+        for at in self.flow.dominators.chain(block) {
+            if let Some(known) = trace.assumptions[at.index()] {
+                facts.add(&trace.arena, known);
+            }
+        }
+        facts.contain(&trace.arena, predicate)
+    }
+
     /// The path condition of a block in both lanes: the whole warp has reached it.
     fn facts(
         &mut self,
@@ -130,8 +143,7 @@ impl Prover<'_, '_, '_> {
         place: Option<LoopId>,
     ) -> Facts {
         let mut facts = Facts::default();
-        let mut next = Some(block);
-        while let Some(at) = next {
+        for at in self.flow.dominators.chain(block) {
             if let Some(predicate) = trace.assumptions[at.index()] {
                 facts.add(&trace.arena, predicate);
                 let shifted = self.shifter.shift(trace, &self.flow.loops, predicate, n, place);
@@ -139,7 +151,6 @@ impl Prover<'_, '_, '_> {
                     facts.add(&trace.arena, shifted);
                 }
             }
-            next = self.flow.dominators.immediate(at);
         }
         facts
     }
@@ -160,7 +171,9 @@ impl Prover<'_, '_, '_> {
         }
         for index in 0..trace.widened.len() {
             let widened = trace.widened[index];
-            if !self.still_holds(trace, index, to.inst, block) {
+            if !self.still_holds(trace, index, to.inst, block)
+                || !self.flow.visible(widened.register, to.inst)
+            {
                 continue;
             }
             let value = self.shifter.shift(trace, &self.flow.loops, widened.value, down, place);

@@ -11,16 +11,16 @@ pub enum Refusal {
     Strong(&'static str),
     /// `.reqntid` fixes a block in which neighbouring lanes are not neighbours in `tid.x`.
     BlockShape,
-    /// The load runs under a guard predicate.
+    /// The load runs under a guard predicate that is written more than once.
     Guarded,
-    /// Only 32-bit scalar loads are replaced.
+    /// Elements of this width are not replaced.
     Width(u32, u8),
-    /// The load has no state space, and its address is not known to be global.
-    Generic,
     /// `ldu` and other forms that are not rewritten.
     Form(String),
-    /// The destination register is wider or narrower than what is loaded.
+    /// A destination register is narrower than what is loaded, or nothing is kept of it.
     Register,
+    /// The source load's elements differ in width or extension.
+    Elements(u32),
     /// The address is not known.
     Address,
     /// No way leads to the load.
@@ -51,13 +51,19 @@ impl fmt::Display for Refusal {
             Refusal::NoPartner => write!(f, "no earlier load at a constant lane distance"),
             Refusal::Strong(what) => write!(f, "{what} loads are never replaced"),
             Refusal::BlockShape => write!(f, "block shape: lanes are not consecutive in tid.x"),
-            Refusal::Guarded => write!(f, "runs under a guard predicate"),
-            Refusal::Width(bits, elements) => {
-                write!(f, "width: {elements} x {bits} bits, only scalar 32-bit loads are replaced")
+            Refusal::Guarded => {
+                write!(f, "runs under a guard predicate that is written more than once")
             }
-            Refusal::Generic => write!(f, "generic address, not known to be global"),
+            Refusal::Width(bits, elements) => {
+                write!(f, "width: {elements} x {bits} bits are not replaced")
+            }
             Refusal::Form(form) => write!(f, "`{form}` is not replaced"),
-            Refusal::Register => write!(f, "width: the destination register is not 32 bits wide"),
+            Refusal::Register => {
+                write!(f, "width: the destination register does not hold what is loaded")
+            }
+            Refusal::Elements(line) => {
+                write!(f, "width: other elements than the load at line {line}")
+            }
             Refusal::Address => write!(f, "the address is not known"),
             Refusal::Unreachable => write!(f, "cannot be reached"),
             Refusal::NotOnEveryPath(line) => {

@@ -58,12 +58,12 @@ fn sample(round: u64, symbol: SymbolId, width: u8) -> u64 {
     (mixed & crate::expr::mask(bits)) | 1
 }
 
-/// The distances `n` at which `A(L + n) = B(L)` in every round, smallest |n| first.
-pub(super) fn distances(a: &Fingerprint, b: &Fingerprint) -> Vec<i32> {
+/// The distances `n` at which `A(L + n) + displacement = B(L)` in every round, smallest |n| first.
+pub(super) fn distances(a: &Fingerprint, b: &Fingerprint, displacement: i64) -> Vec<i32> {
     let mut found: Vec<i32> = (-REACH..=REACH)
         .filter(|&n| {
             let (up, down) = (n.max(0) as usize, (-n).max(0) as usize);
-            a.iter().zip(b).all(|(a, b)| a[up] == b[down])
+            a.iter().zip(b).all(|(a, b)| a[up].wrapping_add(displacement as u64) == b[down])
         })
         .collect();
     found.sort_by_key(|n| (n.abs(), *n));

@@ -1,0 +1,286 @@
+//! The predicates under which a lane may use what it received, each computed once where it is
+//! shared.
+
+use std::fmt::Write;
+
+use rustc_hash::FxHashMap;
+
+use super::names::Fresh;
+use super::plan::{KernelPlan, Replacement};
+use crate::cfg::{BlockId, RegisterId};
+use crate::shuffle::{NoWrap, WrapKind};
+
+/// Something that has to hold besides the corner case.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+enum Check {
+    /// An index does not wrap: register, the instruction that widened it, where it wraps.
+    NoWrap(RegisterId, u32, WrapKind),
+    /// The source load's guard predicate was true (or false, if negated) in every lane.
+    AllActive(RegisterId, bool),
+    /// It was in this lane.
+    OwnActive(RegisterId, bool),
+}
+
+/// What a chain of checks starts from, and the checks.
+type ChainKey = (BlockId, bool, Vec<Check>);
+
+/// Emits and shares checks within one function.
+pub(super) struct Checks<'p, 'a> {
+    plan: &'p KernelPlan<'a>,
+    /// New registers.
+    pub fresh: Fresh<'a>,
+    lane: Option<String>,
+    linear: Option<String>,
+    /// The widest window that a no-wrap check has to cover in a block.
+    windows: FxHashMap<(BlockId, Check), (i64, i64)>,
+    masks: FxHashMap<BlockId, String>,
+    chains: FxHashMap<ChainKey, Option<String>>,
+    /// Chain and distance to the predicate under which the shuffled value is used.
+    usable: FxHashMap<(ChainKey, i32), String>,
+}
+
+impl<'p, 'a> Checks<'p, 'a> {
+    pub fn new(plan: &'p KernelPlan<'a>) -> Self {
+        let mut checks = Checks {
+            plan,
+            fresh: plan.fresh.clone(),
+            lane: None,
+            linear: None,
+            windows: FxHashMap::default(),
+            masks: FxHashMap::default(),
+            chains: FxHashMap::default(),
+            usable: FxHashMap::default(),
+        };
+        for replacement in &plan.replacements {
+            let guards = &replacement.covered.guards;
+            for check in &guards.no_wrap {
+                let place = (replacement.block, no_wrap(check));
+                let window = checks.windows.entry(place).or_insert((check.first, check.last));
+                *window = (window.0.min(check.first), window.1.max(check.last));
+            }
+            // Known before any code is chosen, since the whole-warp checks are joined to it.
+            if guards.linear_lanes && checks.linear.is_none() {
+                checks.linear = Some(checks.fresh.predicate());
+            }
+        }
+        checks
+    }
+
+    /// The `activemask` of a block; empty before any shuffle of the block.
+    pub fn mask(&self, block: BlockId) -> String {
+        self.masks.get(&block).cloned().unwrap_or_default()
+    }
+
+    /// The predicate under which a lane may use what it received; `None` if it always may.
+    pub fn usable(&mut self, replacement: &Replacement, setup: &mut String) -> Option<String> {
+        let (block, delta) = (replacement.block, replacement.covered.delta);
+        let guards = &replacement.covered.guards;
+        let mut checks: Vec<Check> = guards.no_wrap.iter().map(no_wrap).collect();
+        checks.sort_unstable();
+        checks.dedup();
+        if let Some((register, negated)) = guards.source_active {
+            checks.push(match delta {
+                0 => Check::OwnActive(register, negated),
+                _ => Check::AllActive(register, negated),
+            });
+        }
+        let key = (block, guards.whole_warp, checks);
+        let in_range = match self.usable.get(&(key.clone(), delta)) {
+            Some(known) => Some(known.clone()),
+            None => {
+                let chain = self.chain(key.clone(), setup);
+                let made = if delta == 0 { chain } else { self.corner(chain, delta, setup) };
+                if let Some(made) = &made {
+                    self.usable.insert((key, delta), made.clone());
+                }
+                made
+            }
+        };
+        if !guards.global_address {
+            return in_range;
+        }
+        Some(self.global_address(replacement, in_range, setup))
+    }
+
+    /// Lanes whose source lane lies outside the warp are left out.
+    fn corner(&mut self, chain: Option<String>, delta: i32, setup: &mut String) -> Option<String> {
+        let predicate = self.fresh.predicate();
+        if self.lane.is_none() {
+            self.lane = Some(self.fresh.word());
+        }
+        let lane = self.lane.as_deref().unwrap_or_default();
+        let (comparison, bound) = if delta > 0 { ("lt", 32 - delta) } else { ("ge", -delta) };
+        let _ = match chain {
+            Some(chain) => write!(
+                setup,
+                "setp.{comparison}.and.u32 {predicate}, {lane}, {bound}, {chain};\n\t"
+            ),
+            None => write!(setup, "setp.{comparison}.u32 {predicate}, {lane}, {bound};\n\t"),
+        };
+        Some(predicate)
+    }
+
+    /// The conjunction of the warp being whole and the checks; each prefix is computed once.
+    fn chain(&mut self, key: ChainKey, setup: &mut String) -> Option<String> {
+        if let Some(known) = self.chains.get(&key) {
+            return known.clone();
+        }
+        let (block, whole, ref checks) = key;
+        let made = match checks.split_last() {
+            None if !whole => None,
+            None => Some(self.whole_warp(block, setup)),
+            Some((&check, before)) => {
+                let before = self.chain((block, whole, before.to_vec()), setup);
+                Some(self.check(block, check, before, setup))
+            }
+        };
+        self.chains.insert(key, made.clone());
+        made
+    }
+
+    fn whole_warp(&mut self, block: BlockId, setup: &mut String) -> String {
+        let (mask, whole) = (self.fresh.word(), self.fresh.predicate());
+        let _ = write!(setup, "activemask.b32 {mask};\n\t");
+        let _ = match &self.linear {
+            Some(linear) => {
+                write!(setup, "setp.eq.and.s32 {whole}, {mask}, -1, {linear};\n\t")
+            }
+            None => write!(setup, "setp.eq.s32 {whole}, {mask}, -1;\n\t"),
+        };
+        self.masks.insert(block, mask);
+        whole
+    }
+
+    fn check(
+        &mut self,
+        block: BlockId,
+        check: Check,
+        before: Option<String>,
+        setup: &mut String,
+    ) -> String {
+        let (register, negated) = match check {
+            Check::NoWrap(register, _, kind) => {
+                return self.emit_no_wrap(block, check, register, kind, before, setup);
+            }
+            Check::AllActive(register, negated) | Check::OwnActive(register, negated) => {
+                (register, negated)
+            }
+        };
+        let name = self.plan.registers.get(&register).cloned().unwrap_or_default();
+        let sign = if negated { "!" } else { "" };
+        let made = self.fresh.predicate();
+        let _ = match check {
+            Check::AllActive(..) => {
+                let mask = self.mask(block);
+                write!(setup, "vote.sync.all.pred {made}, {sign}{name}, {mask};\n\t")
+            }
+            _ if negated => write!(setup, "not.pred {made}, {name};\n\t"),
+            _ => write!(setup, "mov.pred {made}, {name};\n\t"),
+        };
+        if let Some(before) = before {
+            let _ = write!(setup, "and.pred {made}, {made}, {before};\n\t");
+        }
+        made
+    }
+
+    /// The register is none of the values from which the index would wrap around.
+    fn emit_no_wrap(
+        &mut self,
+        block: BlockId,
+        check: Check,
+        register: RegisterId,
+        kind: WrapKind,
+        before: Option<String>,
+        setup: &mut String,
+    ) -> String {
+        let (first, last) = self.windows.get(&(block, check)).copied().unwrap_or_default();
+        let wraps_at: i64 = match kind {
+            WrapKind::Signed => 1 << 31,
+            WrapKind::Unsigned => 0,
+        };
+        let back = (wraps_at + first).wrapping_neg() as i32;
+        let count = last - first + 1;
+        let (moved, predicate) = (self.fresh.word(), self.fresh.predicate());
+        let register = self.plan.registers.get(&register).cloned().unwrap_or_default();
+        let _ = write!(setup, "add.s32 {moved}, {register}, {back};\n\t");
+        let _ = match before {
+            Some(before) => {
+                write!(setup, "setp.ge.and.u32 {predicate}, {moved}, {count}, {before};\n\t")
+            }
+            None => write!(setup, "setp.ge.u32 {predicate}, {moved}, {count};\n\t"),
+        };
+        predicate
+    }
+
+    /// The load's own address lies in the global window (PTX ISA, "isspacep").
+    fn global_address(
+        &mut self,
+        replacement: &Replacement,
+        before: Option<String>,
+        setup: &mut String,
+    ) -> String {
+        let (base, offset) = &replacement.address;
+        let made = self.fresh.predicate();
+        let address = match offset {
+            0 => base.clone(),
+            _ => {
+                let sum = self.fresh.bits(64);
+                let _ = write!(setup, "add.s64 {sum}, {base}, {offset};\n\t");
+                sum
+            }
+        };
+        let _ = write!(setup, "isspacep.global {made}, {address};\n\t");
+        if let Some(before) = before {
+            let _ = write!(setup, "and.pred {made}, {made}, {before};\n\t");
+        }
+        made
+    }
+
+    /// For a load that has a guard predicate of its own: when to take what was received, and when
+    /// to load.
+    pub fn under_guard(
+        &mut self,
+        guard: &str,
+        usable: &str,
+        setup: &mut String,
+    ) -> (String, String) {
+        let (take, load) = (self.fresh.predicate(), self.fresh.predicate());
+        let guard = match guard.strip_prefix('!') {
+            None => guard.to_owned(),
+            Some(register) => {
+                let negated = self.fresh.predicate();
+                let _ = write!(setup, "not.pred {negated}, {register};\n\t");
+                negated
+            }
+        };
+        let _ = write!(
+            setup,
+            "and.pred {take}, {guard}, {usable};\n\tnot.pred {load}, {usable};\n\t\
+             and.pred {load}, {load}, {guard};\n\t"
+        );
+        (take, load)
+    }
+
+    /// Declarations and what is computed once; called when everything else is known.
+    pub fn prologue(mut self) -> String {
+        let mut code = String::new();
+        if let Some(lane) = &self.lane {
+            let _ = write!(code, "\n\tmov.u32 {lane}, %laneid;");
+        }
+        if let Some(linear) = self.linear.take() {
+            let (x, y, z) = (self.fresh.word(), self.fresh.word(), self.fresh.word());
+            let _ = write!(
+                code,
+                "\n\tmov.u32 {x}, %ntid.x;\n\tmov.u32 {y}, %ntid.y;\n\tmov.u32 {z}, %ntid.z;\
+                 \n\tand.b32 {x}, {x}, 31;\n\tmul.lo.u32 {y}, {y}, {z};\
+                 \n\tsetp.eq.u32 {linear}, {x}, 0;\
+                 \n\tsetp.eq.or.u32 {linear}, {y}, 1, {linear};"
+            );
+        }
+        self.fresh.declarations() + &code
+    }
+}
+
+fn no_wrap(check: &NoWrap) -> Check {
+    Check::NoWrap(check.register, check.widened, check.extension)
+}
