@@ -189,7 +189,8 @@ fn every_rewrite_assembles_into_code_that_shuffles() {
         let sass = Command::new(&disassembler).arg(&cubin).output().expect("nvdisasm runs");
         assert!(sass.status.success(), "{}", String::from_utf8_lossy(&sass.stderr));
         let found = String::from_utf8_lossy(&sass.stdout).matches("SHFL.").count();
-        if (found > 0) == (across > 0) && (sample.shuffles > 0) == (result.text != text) {
+        // ptxas may unroll a loop, but has no licence to drop or invent a shuffle.
+        if found >= across && (found > 0) == (across > 0) {
             return Vec::new();
         }
         vec![format!("{}: {across} lane-crossing shuffles became {found} SHFL", file.ptx)]
