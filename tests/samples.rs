@@ -11,7 +11,8 @@ use std::process::Command;
 
 use common::assembler::Assembler;
 use common::invariants::{broken, rewritten};
-use ptxasw::report::{Decision, KernelReport};
+use ptxasw::pipeline::Rewritten;
+use ptxasw::report::KernelReport;
 use rayon::prelude::*;
 use serde::Deserialize;
 
@@ -79,14 +80,11 @@ fn same_mean(a: Option<f64>, b: Option<f64>) -> bool {
     }
 }
 
-/// The kernel's report, and how many of its shuffles cross lanes.
-fn decided(sample: &Sample, name: &str, text: &str) -> Result<(KernelReport, usize), String> {
-    let result = rewritten(name, text)?;
-    let kernel = result.report.kernels.into_iter().find(|k| k.name == sample.kernel);
-    let kernel = kernel.ok_or(format!("{name}: no kernel {} in the report", sample.kernel))?;
-    let across = kernel.loads.iter().filter(|load| load.decision == Decision::Shuffle);
-    let across = across.filter(|load| load.delta != Some(0)).count();
-    Ok((kernel, across))
+/// The report on a sample's kernel.
+fn kernel<'r>(sample: &Sample, result: &'r Rewritten) -> Result<&'r KernelReport, String> {
+    let report = &result.report;
+    let kernel = report.kernels.iter().find(|kernel| kernel.name == sample.kernel);
+    kernel.ok_or(format!("{}: no kernel {} in the report", report.file, sample.kernel))
 }
 
 #[test]
@@ -140,8 +138,9 @@ fn the_manifest_agrees_with_the_files_and_the_paper() {
 #[test]
 fn loads_shuffles_and_deltas_are_the_papers() {
     for_each_file(|sample, file, text| {
-        let kernel = match decided(sample, &file.ptx, text) {
-            Ok((kernel, _)) => kernel,
+        let result = rewritten(&file.ptx, text);
+        let kernel = match result.as_ref().map_err(Clone::clone).and_then(|r| kernel(sample, r)) {
+            Ok(kernel) => kernel,
             Err(error) => return vec![error],
         };
         let (loads, shuffles) = (kernel.global_loads, kernel.shuffles);
@@ -171,19 +170,27 @@ fn every_rewrite_assembles_into_code_that_shuffles() {
     let disassembler = disassembler(&assembler.ptxas);
     let folder = tempfile::tempdir().expect("a temporary folder");
     for_each_file(|sample, file, text| {
-        let across = match decided(sample, &file.ptx, text) {
-            Ok((_, across)) => across,
+        let result = match rewritten(&file.ptx, text) {
+            Ok(result) => result,
             Err(error) => return vec![error],
         };
-        let result = rewritten(&file.ptx, text).expect("rewritten a moment ago");
+        let across = match kernel(sample, &result) {
+            Ok(kernel) => kernel.loads.iter().filter(|l| l.delta.is_some_and(|n| n != 0)).count(),
+            Err(error) => return vec![error],
+        };
         let cubin = folder.path().join(file.ptx.replace('/', "_"));
         if let Err(message) = assembler.assemble(&result.text, &cubin) {
             return vec![format!("{}: ptxas refuses the rewritten text:\n{message}", file.ptx)];
         }
+        // One target is enough: disassembling takes longer than everything else together.
+        if file.command.is_some() && file.target != "sm_80" {
+            return Vec::new();
+        }
         let sass = Command::new(&disassembler).arg(&cubin).output().expect("nvdisasm runs");
         assert!(sass.status.success(), "{}", String::from_utf8_lossy(&sass.stderr));
         let found = String::from_utf8_lossy(&sass.stdout).matches("SHFL.").count();
-        if (found > 0) == (across > 0) && (sample.shuffles > 0) == (result.text != text) {
+        // ptxas may unroll a loop, but has no licence to drop or invent a shuffle.
+        if found >= across && (found > 0) == (across > 0) {
             return Vec::new();
         }
         vec![format!("{}: {across} lane-crossing shuffles became {found} SHFL", file.ptx)]

@@ -52,39 +52,41 @@ fn first_difference(a: &str, b: &str) -> usize {
     a.lines().zip(b.lines()).take_while(|(a, b)| a == b).count() + 1
 }
 
-/// Every line of the original must be reached through the line map; outside the replaced loads, by
-/// a line that still holds its text.
+/// Every line of the original must be reached through the line map: a replaced load by any line, a
+/// source load by one that still holds its statement (its value may be copied behind it), every
+/// other line by one that still holds all its text.
 fn unmapped(name: &str, original: &str, result: &Rewritten) -> Vec<String> {
     let before: Vec<&str> = original.lines().collect();
-    let replaced: BTreeSet<usize> = result
-        .report
-        .kernels
-        .iter()
-        .flat_map(|kernel| &kernel.loads)
-        .filter(|load| load.decision == Decision::Shuffle)
-        .map(|load| load.line as usize)
-        .collect();
+    let loads = || result.report.kernels.iter().flat_map(|kernel| &kernel.loads);
+    let covered = loads().filter(|load| load.decision == Decision::Shuffle);
+    let replaced: BTreeSet<usize> = covered.map(|load| load.line as usize).collect();
+    let sources: BTreeSet<usize> =
+        loads().filter_map(|load| load.source_line).map(|line| line as usize).collect();
+    let survives = |line: usize, text: &str| {
+        let old = before[line - 1].trim();
+        let statement = old.split("//").next().unwrap_or(old).trim();
+        replaced.contains(&line)
+            || text.contains(old)
+            || (sources.contains(&line) && text.contains(statement))
+    };
     let mut reached = BTreeSet::new();
     let mut last = 0;
-    let mut failures = Vec::new();
     for (index, text) in result.text.lines().enumerate() {
         let line = index + 1;
         let from = result.lines.original(line as u32) as usize;
         if from < last || from == 0 || from > before.len() {
-            failures.push(format!(
-                "{name}: line {line} of the output maps to line {from} of {}, after line {last}",
-                before.len()
-            ));
-            return failures;
+            let lines = before.len();
+            return vec![format!(
+                "{name}: line {line} of the output maps to line {from} of {lines}, after line {last}"
+            )];
         }
         last = from;
-        if replaced.contains(&from) || text.contains(before[from - 1].trim()) {
+        if survives(from, text) {
             reached.insert(from);
         }
     }
     let missing = (1..=before.len()).filter(|line| !reached.contains(line));
-    failures.extend(missing.map(|line| {
-        format!("{name}:{line}: no line of the output maps to this one and holds its text")
-    }));
-    failures
+    missing
+        .map(|line| format!("{name}:{line}: no line of the output maps here and holds its text"))
+        .collect()
 }
