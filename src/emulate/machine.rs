@@ -8,7 +8,7 @@ use super::state::{Definition, Exit, Slot, Writes};
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use super::trace::{Access, KernelTrace, Widened};
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, Inst, LoopId, RegisterId};
-use crate::expr::{Arena, Range, SymbolId, TermId};
+use crate::expr::{Arena, Facts, Range, SymbolId, TermId};
 use crate::ptx::{Function, FunctionKind, ScalarType};
 
 /// Bounds on the work for one kernel, by count, so that giving up is reproducible.
@@ -27,6 +27,9 @@ impl Default for Limits {
         Limits { instructions: 100_000, terms: 4_000_000, merges: 20_000_000 }
     }
 }
+
+/// How far up the dominator tree conditions are looked for that decide a branch.
+const MAX_PATH: usize = 32;
 
 /// A kernel that exceeds its [`Limits`]: which, and by what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -257,11 +260,31 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
                 _ => None,
             });
         self.branches[block.index()] = match register {
-            Some(register) => Some(self.read(register)),
+            Some(register) => {
+                let condition = self.read(register);
+                Some(self.decided(block, condition))
+            }
             // An indexed branch goes its own way in every lane, as far as is known.
             None if self.flow.block(block).successors.len() > 1 => Some(self.unknown(1)),
             None => None,
         };
+    }
+
+    /// A condition that the path to the block decides, as a constant: the way it does not take is
+    /// no way at all.
+    fn decided(&mut self, block: BlockId, condition: TermId) -> TermId {
+        let mut facts = Facts::default();
+        for at in self.flow.dominators.chain(block).take(MAX_PATH) {
+            if let Some(known) = self.assumptions[at.index()] {
+                facts.add(&self.arena, known);
+            }
+        }
+        let negated = self.arena.not(condition);
+        match () {
+            () if facts.contain(&self.arena, condition) => self.arena.boolean(true),
+            () if facts.contain(&self.arena, negated) => self.arena.boolean(false),
+            () => condition,
+        }
     }
 
     fn execute(&mut self, inst: &'a Inst<'m, 's>) {

@@ -87,6 +87,16 @@ pub struct Symbols {
     fresh: u32,
 }
 
+impl crate::solver::Names for Symbols {
+    fn symbol(&self, symbol: SymbolId) -> String {
+        format!("{:?}", self.info(symbol).kind)
+    }
+
+    fn function(&self, function: FunctionId) -> &str {
+        self.function_name(function)
+    }
+}
+
 impl Symbols {
     /// A symbol's description.
     pub fn info(&self, symbol: SymbolId) -> &SymbolInfo {

@@ -198,6 +198,10 @@ impl Arena {
             let range = self.compute_range(index);
             self.ranges.push(range);
         }
+        let range = self.ranges[index];
+        if range.umin == range.umax && !matches!(self.nodes[index].0, Node::Constant(_)) {
+            return self.constant(range.umin, width);
+        }
         TermId(index as u32)
     }
 

@@ -202,7 +202,11 @@ impl Arena {
                 let ones = a.ones & b.ones;
                 Range { umax: a.umax.min(b.umax), zeros, ones, ..full }.close(width)
             }
-            BinaryOp::Or | BinaryOp::Xor => Range { zeros: a.zeros & b.zeros, ..full }.close(width),
+            BinaryOp::Or => {
+                let (zeros, ones) = (a.zeros & b.zeros, a.ones | b.ones);
+                Range { zeros, ones, ..full }.close(width)
+            }
+            BinaryOp::Xor => Range { zeros: a.zeros & b.zeros, ..full }.close(width),
             BinaryOp::UnsignedDivide if b.umin > 0 => {
                 Range::unsigned(a.umin / b.umax, a.umax / b.umin, width)
             }

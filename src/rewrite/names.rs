@@ -9,7 +9,7 @@ pub struct Names {
 impl Names {
     /// Chooses the stem for a text: deterministic, and absent even from comments and strings.
     pub fn for_text(text: &str) -> Names {
-        let mut stem = "%ptxasw".to_owned();
+        let mut stem = crate::shuffle::OWN_REGISTERS.to_owned();
         while memchr::memmem::find(text.as_bytes(), stem.as_bytes()).is_some() {
             stem.push('_');
         }

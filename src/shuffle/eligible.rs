@@ -51,6 +51,9 @@ pub(super) struct Load {
     pub generic: bool,
 }
 
+/// How the names of all registers begin that a rewrite adds.
+pub const OWN_REGISTERS: &str = "%ptxasw";
+
 /// Checks a global load by itself. `always` tells whether a guard is true wherever its block is
 /// reached.
 pub(super) fn eligible(
@@ -66,6 +69,11 @@ pub(super) fn eligible(
     }
     if inst.ast.mnemonic() != "ld" {
         return Err(Refusal::Form(inst.ast.mnemonic().to_owned()));
+    }
+    if let Some((register, _)) = inst.guard
+        && flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS)
+    {
+        return Err(Refusal::CornerCase);
     }
     let guard = match access.guard {
         Some(term) if !always(term) => inst.guard,

@@ -4,122 +4,50 @@
 //! between), so each of those is tried against every comparison on the path.
 
 use super::distance::{Extension, Obligation};
-use crate::expr::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp, mask, to_signed};
+use crate::expr::{Arena, Comparison, Facts, TermId, mask, to_signed};
 
 /// Obligations over wider windows than this are left to run-time guards and the solver.
 const MAX_WINDOW: i64 = 4096;
 
-/// A conjunction of predicates known to be true.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
-    comparisons: Vec<(Comparison, TermId, TermId, bool)>,
-    /// Every conjunct, with the value it has.
-    conjuncts: Vec<(TermId, bool)>,
-    /// All predicates as they were given, for the solver.
-    pub predicates: Vec<TermId>,
+/// Whether the facts, or the bounds of the base, exclude every value for which the obligation fails.
+pub(super) fn imply(facts: &Facts, arena: &mut Arena, obligation: &Obligation) -> bool {
+    let width = arena.width(obligation.base);
+    let window = obligation.high - obligation.low;
+    if window > MAX_WINDOW || width < 16 {
+        return false;
+    }
+    let end = match obligation.extension {
+        Extension::Sign => 1u64 << (width - 1),
+        Extension::Zero => 0,
+    };
+    (1..=window).all(|below| {
+        let at = end.wrapping_sub(below as u64).wrapping_sub(obligation.low as u64);
+        exclude(facts, arena, obligation.base, at & mask(width))
+    })
 }
 
-impl Facts {
-    /// Adds a predicate, split into comparisons.
-    pub fn add(&mut self, arena: &Arena, predicate: TermId) {
-        self.predicates.push(predicate);
-        let mut work = vec![(predicate, true)];
-        while let Some((term, holds)) = work.pop() {
-            self.conjuncts.push((term, holds));
-            match *arena.node(term) {
-                Node::Unary(UnaryOp::Not, inner) => work.push((inner, !holds)),
-                Node::Binary(BinaryOp::And, a, b) if holds => {
-                    work.extend([(a, true), (b, true)]);
-                }
-                Node::Binary(BinaryOp::Or, a, b) if !holds => {
-                    work.extend([(a, false), (b, false)]);
-                }
-                Node::Compare(op, a, b) => self.comparisons.push((op, a, b, holds)),
-                _ => {}
-            }
-        }
+/// Whether `base` cannot be `value`.
+fn exclude(facts: &Facts, arena: &mut Arena, base: TermId, value: u64) -> bool {
+    let width = arena.width(base);
+    let range = arena.range(base);
+    let signed = to_signed(value, width);
+    if value < range.umin || value > range.umax || signed < range.smin || signed > range.smax {
+        return true;
     }
-
-    /// Whether a predicate is one of the facts, or follows from them by logic alone.
-    pub fn contain(&self, arena: &Arena, predicate: TermId) -> bool {
-        self.decide(arena, predicate, true)
-    }
-
-    fn decide(&self, arena: &Arena, predicate: TermId, holds: bool) -> bool {
-        if self.conjuncts.contains(&(predicate, holds)) {
-            return true;
-        }
-        match *arena.node(predicate) {
-            Node::Constant(value) => (value != 0) == holds,
-            Node::Unary(UnaryOp::Not, inner) => self.decide(arena, inner, !holds),
-            Node::Binary(BinaryOp::And, a, b) if holds => {
-                self.decide(arena, a, true) && self.decide(arena, b, true)
-            }
-            Node::Binary(BinaryOp::Or, a, b) if holds => {
-                self.decide(arena, a, true) || self.decide(arena, b, true)
-            }
-            Node::Binary(BinaryOp::And, a, b) => {
-                self.decide(arena, a, false) || self.decide(arena, b, false)
-            }
-            Node::Binary(BinaryOp::Or, a, b) => {
-                self.decide(arena, a, false) && self.decide(arena, b, false)
-            }
-            Node::Compare(op, a, b) => self.comparisons.iter().any(|&(known, x, y, value)| {
-                // a < b is not (b <= a), so one may stand for the other.
-                let negated = match known {
-                    Comparison::Equal => None,
-                    Comparison::UnsignedLess => Some(Comparison::UnsignedLessEqual),
-                    Comparison::UnsignedLessEqual => Some(Comparison::UnsignedLess),
-                    Comparison::SignedLess => Some(Comparison::SignedLessEqual),
-                    Comparison::SignedLessEqual => Some(Comparison::SignedLess),
-                };
-                Some(op) == negated && (a, b) == (y, x) && value != holds
-            }),
-            _ => false,
-        }
-    }
-
-    /// Whether the facts, or the bounds of the base, exclude every value for which the obligation
-    /// fails.
-    pub fn imply(&self, arena: &mut Arena, obligation: &Obligation) -> bool {
-        let width = arena.width(obligation.base);
-        let window = obligation.high - obligation.low;
-        if window > MAX_WINDOW || width < 16 {
+    facts.comparisons().iter().any(|&(op, a, b, holds)| {
+        if arena.width(a) != width {
             return false;
         }
-        let end = match obligation.extension {
-            Extension::Sign => 1u64 << (width - 1),
-            Extension::Zero => 0,
-        };
-        (1..=window).all(|below| {
-            let at = end.wrapping_sub(below as u64).wrapping_sub(obligation.low as u64);
-            self.exclude(arena, obligation.base, at & mask(width))
-        })
-    }
-
-    /// Whether `base` cannot be `value`.
-    fn exclude(&self, arena: &mut Arena, base: TermId, value: u64) -> bool {
-        let width = arena.width(base);
-        let range = arena.range(base);
-        let signed = to_signed(value, width);
-        if value < range.umin || value > range.umax || signed < range.smin || signed > range.smax {
-            return true;
+        let left = arena.constant_difference(a, base);
+        let right = arena.constant_difference(b, base);
+        let at = |offset: i64| value.wrapping_add(offset as u64) & mask(width);
+        match (left, right) {
+            (Some(x), Some(y)) => op.holds(at(x), at(y), width) != holds,
+            (Some(x), None) => !possible_left(arena, op, at(x), b, holds),
+            (None, Some(y)) => !possible_right(arena, op, a, at(y), holds),
+            (None, None) => false,
         }
-        self.comparisons.iter().any(|&(op, a, b, holds)| {
-            if arena.width(a) != width {
-                return false;
-            }
-            let left = arena.constant_difference(a, base);
-            let right = arena.constant_difference(b, base);
-            let at = |offset: i64| value.wrapping_add(offset as u64) & mask(width);
-            match (left, right) {
-                (Some(x), Some(y)) => op.holds(at(x), at(y), width) != holds,
-                (Some(x), None) => !possible_left(arena, op, at(x), b, holds),
-                (None, Some(y)) => !possible_right(arena, op, a, at(y), holds),
-                (None, None) => false,
-            }
-        })
-    }
+    })
 }
 
 /// Whether `value op other` can come out as `holds` for some value of `other` within its bounds.

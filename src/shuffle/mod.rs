@@ -16,6 +16,6 @@ mod sampling;
 mod shift;
 
 pub use decide::{Covered, Finding, Guards, Options, Selection, Verdict, decide, lane_stride};
-pub use eligible::Element;
+pub use eligible::{Element, OWN_REGISTERS};
 pub use prove::{NoWrap, WrapKind};
 pub use refusal::Refusal;

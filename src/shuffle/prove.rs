@@ -9,12 +9,12 @@ use smallvec::SmallVec;
 
 use super::distance::{Extension, Obligation, equal_without_wrap};
 use super::eligible::Load;
-use super::facts::Facts;
+use super::facts::imply;
 use super::refusal::Refusal;
 use super::shift::Shifter;
 use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::{KernelTrace, definitions};
-use crate::expr::TermId;
+use crate::expr::{Facts, TermId};
 use crate::solver::{Answer, Solver};
 
 /// A check that an index does not wrap around at 32 bits between the lanes: `register` must not be
@@ -87,17 +87,15 @@ impl Prover<'_, '_, '_> {
         }
         let facts = self.facts(trace, block, n.abs(), place);
         for obligation in &obligations {
-            if facts.imply(&mut trace.arena, obligation) {
+            if imply(&facts, &mut trace.arena, obligation) {
                 continue;
             }
             match self.check(trace, obligation, to, block, down, place) {
                 Some(check) => proof.checks.push(check),
                 None => {
-                    let answer = self.solver.prove_equal(trace, a, b, &facts.predicates);
-                    return match answer {
+                    return match self.solve(trace, a, b, &facts) {
                         Answer::Proved => Ok(Proof::default()),
-                        Answer::Refuted => Err(Refusal::MayWrap),
-                        Answer::Unknown => Err(Refusal::SolverUnknown),
+                        answer => Err(Refusal::MayWrap(answer)),
                     };
                 }
             }
@@ -116,11 +114,16 @@ impl Prover<'_, '_, '_> {
     ) -> Result<Proof, Refusal> {
         let place = self.flow.loops.innermost(block);
         let facts = self.facts(trace, block, n.abs(), place);
-        match self.solver.prove_equal(trace, a, b, &facts.predicates) {
+        match self.solve(trace, a, b, &facts) {
             Answer::Proved => Ok(Proof::default()),
             Answer::Refuted => Err(Refusal::SolverRefuted),
             Answer::Unknown => Err(Refusal::SolverUnknown),
         }
+    }
+
+    fn solve(&mut self, trace: &KernelTrace, a: TermId, b: TermId, facts: &Facts) -> Answer {
+        let KernelTrace { arena, symbols, .. } = trace;
+        self.solver.prove_equal(arena, symbols, (a, b), facts.predicates())
     }
 
     /// Whether a predicate holds wherever a block is reached.

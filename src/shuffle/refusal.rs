@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::solver::Answer;
+
 /// The reason why a load stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -32,7 +34,7 @@ pub enum Refusal {
     Between(String, u32),
     /// The index may wrap around at 32 bits between the lanes, and no register holds it for a
     /// check at run time.
-    MayWrap,
+    MayWrap(Answer),
     /// The solver did not finish within its resource limit.
     SolverUnknown,
     /// The solver found lanes whose addresses differ.
@@ -41,6 +43,8 @@ pub enum Refusal {
     Strict,
     /// The distance is larger than `--max-delta` allows.
     TooFar(i32),
+    /// The load is what an earlier rewrite left for corner cases.
+    CornerCase,
     /// Left out by `--first-shuffle` and `--last-shuffle`.
     NotSelected,
 }
@@ -70,9 +74,13 @@ impl fmt::Display for Refusal {
                 write!(f, "source load at line {line} is not available on every path")
             }
             Refusal::Between(what, line) => write!(f, "{what} at line {line}"),
-            Refusal::MayWrap => write!(f, "no-wrap: the 32-bit index may wrap around"),
+            Refusal::MayWrap(Answer::Unknown) => {
+                write!(f, "no-wrap: the 32-bit index may wrap around (solver: unknown)")
+            }
+            Refusal::MayWrap(_) => write!(f, "no-wrap: the 32-bit index may wrap around"),
             Refusal::SolverUnknown => write!(f, "solver: unknown"),
             Refusal::SolverRefuted => write!(f, "solver: the addresses can differ"),
+            Refusal::CornerCase => write!(f, "the corner case of an earlier rewrite"),
             Refusal::Strict => {
                 write!(f, "strict: not a read-only load and the kernel writes global memory")
             }

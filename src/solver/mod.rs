@@ -11,10 +11,9 @@ mod translate;
 
 use std::path::PathBuf;
 
-use z3::{Params, SatResult};
+use z3::{Config, Params, SatResult, with_z3_config};
 
-use crate::emulate::KernelTrace;
-use crate::expr::TermId;
+use crate::expr::{Arena, FunctionId, SymbolId, TermId};
 use translate::Translator;
 
 /// What the solver says of a claim.
@@ -30,6 +29,14 @@ pub enum Answer {
 
 /// At most so many queries for one kernel; the rest is unknown.
 const MAX_QUERIES: u32 = 256;
+
+/// What symbols and functions are called in queries; different ones must have different names.
+pub trait Names {
+    /// A symbol's name.
+    fn symbol(&self, symbol: SymbolId) -> String;
+    /// An uninterpreted function's name.
+    fn function(&self, function: FunctionId) -> &str;
+}
 
 /// Asks z3.
 #[derive(Debug)]
@@ -49,16 +56,28 @@ impl Solver {
     /// Whether `a = b` for all values of the symbols that satisfy the assumptions.
     pub fn prove_equal(
         &mut self,
-        trace: &KernelTrace,
-        a: TermId,
-        b: TermId,
+        arena: &Arena,
+        names: &(dyn Names + Sync),
+        (a, b): (TermId, TermId),
         assumptions: &[TermId],
     ) -> Answer {
         if self.queries >= MAX_QUERIES {
             return Answer::Unknown;
         }
         self.queries += 1;
-        let mut translator = Translator::new(&trace.arena, &trace.symbols);
+        // A context of its own for each query: what z3 did before must not show in the answer.
+        with_z3_config(&Config::new(), || self.ask(arena, names, a, b, assumptions))
+    }
+
+    fn ask(
+        &self,
+        arena: &Arena,
+        names: &(dyn Names + Sync),
+        a: TermId,
+        b: TermId,
+        assumptions: &[TermId],
+    ) -> Answer {
+        let mut translator = Translator::new(arena, names);
         let mut premises: Vec<_> =
             assumptions.iter().map(|&assumption| translator.boolean(assumption)).collect();
         let differ = translator.differ(a, b);
@@ -78,7 +97,7 @@ impl Solver {
         }
     }
 
-    fn check(&mut self, formulas: &[z3::ast::Bool], purpose: &str) -> SatResult {
+    fn check(&self, formulas: &[z3::ast::Bool], purpose: &str) -> SatResult {
         let solver = z3::Solver::new();
         let mut params = Params::new();
         params.set_u32("rlimit", self.limit);

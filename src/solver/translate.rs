@@ -4,23 +4,23 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use z3::ast::{Ast, BV, Bool, Dynamic};
 use z3::{FuncDecl, Sort};
 
-use crate::emulate::Symbols;
+use super::Names;
 use crate::expr::{Arena, BinaryOp, Comparison, Node, Range, TermId, UnaryOp};
 
 /// Translates terms of one arena; shared parts once.
 pub(super) struct Translator<'a> {
     arena: &'a Arena,
-    symbols: &'a Symbols,
+    names: &'a dyn Names,
     done: FxHashMap<TermId, BV>,
     bounded: FxHashSet<TermId>,
     pending: Vec<Bool>,
 }
 
 impl<'a> Translator<'a> {
-    pub fn new(arena: &'a Arena, symbols: &'a Symbols) -> Self {
+    pub fn new(arena: &'a Arena, names: &'a dyn Names) -> Self {
         Translator {
             arena,
-            symbols,
+            names,
             done: FxHashMap::default(),
             bounded: FxHashSet::default(),
             pending: Vec::new(),
@@ -71,7 +71,7 @@ impl<'a> Translator<'a> {
         match arena.node(term) {
             Node::Constant(value) => constant(*value),
             Node::Symbol(symbol) => {
-                let name = format!("{:?}", self.symbols.info(*symbol).kind);
+                let name = self.names.symbol(*symbol);
                 let bits = BV::new_const(name, width);
                 self.bound(term, &bits);
                 bits
@@ -104,7 +104,7 @@ impl<'a> Translator<'a> {
                 let arguments: Vec<BV> = arguments.iter().map(of).collect();
                 let sorts: Vec<Sort> =
                     arguments.iter().map(|a| Sort::bitvector(a.get_size())).collect();
-                let name = self.symbols.function_name(*function);
+                let name = self.names.function(*function);
                 // One name may be used with operands of several widths: each is its own function.
                 let widths: Vec<String> =
                     arguments.iter().map(|a| a.get_size().to_string()).collect();

@@ -1,0 +1,83 @@
+//! Conjunctions of predicates known to hold, and what follows from them by logic alone.
+
+use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
+
+/// A conjunction of predicates known to be true.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    comparisons: Vec<(Comparison, TermId, TermId, bool)>,
+    /// Every conjunct, with the value it has.
+    conjuncts: Vec<(TermId, bool)>,
+    predicates: Vec<TermId>,
+}
+
+impl Facts {
+    /// Adds a predicate, split into comparisons.
+    pub fn add(&mut self, arena: &Arena, predicate: TermId) {
+        self.predicates.push(predicate);
+        let mut work = vec![(predicate, true)];
+        while let Some((term, holds)) = work.pop() {
+            self.conjuncts.push((term, holds));
+            match *arena.node(term) {
+                Node::Unary(UnaryOp::Not, inner) => work.push((inner, !holds)),
+                Node::Binary(BinaryOp::And, a, b) if holds => {
+                    work.extend([(a, true), (b, true)]);
+                }
+                Node::Binary(BinaryOp::Or, a, b) if !holds => {
+                    work.extend([(a, false), (b, false)]);
+                }
+                Node::Compare(op, a, b) => self.comparisons.push((op, a, b, holds)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a predicate is one of the facts, or follows from them by logic alone.
+    pub fn contain(&self, arena: &Arena, predicate: TermId) -> bool {
+        self.decide(arena, predicate, true)
+    }
+
+    fn decide(&self, arena: &Arena, predicate: TermId, holds: bool) -> bool {
+        if self.conjuncts.contains(&(predicate, holds)) {
+            return true;
+        }
+        match *arena.node(predicate) {
+            Node::Constant(value) => (value != 0) == holds,
+            Node::Unary(UnaryOp::Not, inner) => self.decide(arena, inner, !holds),
+            Node::Binary(BinaryOp::And, a, b) if holds => {
+                self.decide(arena, a, true) && self.decide(arena, b, true)
+            }
+            Node::Binary(BinaryOp::Or, a, b) if holds => {
+                self.decide(arena, a, true) || self.decide(arena, b, true)
+            }
+            Node::Binary(BinaryOp::And, a, b) => {
+                self.decide(arena, a, false) || self.decide(arena, b, false)
+            }
+            Node::Binary(BinaryOp::Or, a, b) => {
+                self.decide(arena, a, false) && self.decide(arena, b, false)
+            }
+            Node::Compare(op, a, b) => self.comparisons.iter().any(|&(known, x, y, value)| {
+                // a < b is not (b <= a), so one may stand for the other.
+                let negated = match known {
+                    Comparison::Equal => None,
+                    Comparison::UnsignedLess => Some(Comparison::UnsignedLessEqual),
+                    Comparison::UnsignedLessEqual => Some(Comparison::UnsignedLess),
+                    Comparison::SignedLess => Some(Comparison::SignedLessEqual),
+                    Comparison::SignedLessEqual => Some(Comparison::SignedLess),
+                };
+                Some(op) == negated && (a, b) == (y, x) && value != holds
+            }),
+            _ => false,
+        }
+    }
+
+    /// All predicates as they were given.
+    pub fn predicates(&self) -> &[TermId] {
+        &self.predicates
+    }
+
+    /// The comparisons among the conjuncts, each with the value it has.
+    pub fn comparisons(&self) -> &[(Comparison, TermId, TermId, bool)] {
+        &self.comparisons
+    }
+}
