@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::shift::Shifter;
 use crate::cfg::{LoopForest, LoopId};
-use crate::emulate::{KernelTrace, LaneDependence};
+use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
 use crate::expr::{Evaluator, SymbolId, TermId};
 
 /// Assignments tried.
@@ -34,12 +34,13 @@ pub(super) fn fingerprint(
         .map(|round| {
             let mut known: FxHashMap<SymbolId, u64> = FxHashMap::default();
             let symbols = &trace.symbols;
-            let mut evaluator = Evaluator::new(&trace.arena, |symbol, width| {
+            let mut evaluator = Evaluator::new(&trace.arena, |symbol, _| {
                 *known.entry(symbol).or_insert_with(|| {
-                    if symbols.info(symbol).dependence == LaneDependence::Consecutive {
-                        return START;
+                    let info = symbols.info(symbol);
+                    match info.dependence {
+                        LaneDependence::Consecutive => START,
+                        _ => sample(round, symbol, info),
                     }
-                    sample(round, symbol, width)
                 })
             });
             shifted.iter().map(|&term| evaluator.value(term)).collect()
@@ -47,15 +48,22 @@ pub(super) fn fingerprint(
         .collect()
 }
 
-/// Small numbers in most rounds, since real sizes and indices are small; any in the last.
-fn sample(round: u64, symbol: SymbolId, width: u8) -> u64 {
+/// Values as real launches have them, so that bounds checks on the path mostly hold: small blocks
+/// and grids, sizes far above them, pointers far apart.
+fn sample(round: u64, symbol: SymbolId, info: &SymbolInfo) -> u64 {
     let mixed = (u64::from(symbol.0) + 1)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .wrapping_add(round.wrapping_mul(0xd1b5_4a32_d192_ed03));
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = mixed ^ mixed >> 32;
-    let bits = if round + 1 < ROUNDS { width.min(20) } else { width };
-    (mixed & crate::expr::mask(bits)) | 1
+    let value = match &info.kind {
+        SymbolKind::WarpUniform(name) if name == "%ntid.x" => 128 << round,
+        SymbolKind::WarpUniform(_) | SymbolKind::Tid(_) | SymbolKind::Iteration(_) => mixed & 7,
+        _ if info.width == 64 => mixed & 0xff_ffff_ff00,
+        SymbolKind::Parameter { .. } => (1 << 20) + (mixed & 0xffff),
+        _ => mixed & 0xfff,
+    };
+    value & crate::expr::mask(info.width)
 }
 
 /// The distances `n` at which `A(L + n) + displacement = B(L)` in every round, smallest |n| first.
