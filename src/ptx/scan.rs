@@ -273,24 +273,17 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Goes to the closing quote of a string.
+    /// Goes to the closing quote of a string. A backslash protects nothing.
     fn string(&mut self) -> Result<(), Fault> {
         let start = self.at;
-        let mut at = start + 1;
-        while let Some(found) = memchr::memchr3(b'"', b'\\', b'\n', &self.bytes[at..]) {
-            at += found;
-            match self.bytes[at] {
-                b'"' => {
-                    self.at = at;
-                    return Ok(());
-                }
-                b'\\' if self.bytes.get(at + 1).is_some_and(|&next| next != b'\n') => at += 2,
-                b'\\' => at += 1,
-                _ => break,
+        match memchr::memchr2(b'"', b'\n', &self.bytes[start + 1..]) {
+            Some(length) if self.bytes[start + 1 + length] == b'"' => {
+                self.at = start + 1 + length;
+                Ok(())
             }
+            _ => Err(Fault::new(Span::new(start, start + 1), "this string is never closed")
+                .hint("a string ends with `\"` on the line it began on")),
         }
-        Err(Fault::new(Span::new(start, start + 1), "this string is never closed")
-            .hint("a string ends with `\"` on the line it began on"))
     }
 
     fn at_word(&self, word: &str) -> bool {
