@@ -93,18 +93,19 @@ const fn classes(body: bool) -> [Class; 256] {
 static HEAD_CLASSES: [Class; 256] = classes(false);
 static BODY_CLASSES: [Class; 256] = classes(true);
 
-/// Cuts a text into pieces.
-///
-/// # Errors
-/// Comments, strings and braces that are never closed, braces that close nothing, and nesting
-/// beyond [`MAX_NESTING`].
-pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, Fault> {
+/// Cuts a text into pieces, up to the first mistake that the scan sees: comments, strings and
+/// braces that are never closed, braces that close nothing, and nesting beyond [`MAX_NESTING`].
+/// What is before it may have mistakes of its own, which come first.
+pub(super) fn pieces(text: &str) -> (Vec<Piece>, Result<(), Fault>) {
     let mut scanner = Scanner { text, bytes: text.as_bytes(), at: 0, open: Vec::new(), choices: 0 };
     let mut pieces = Vec::new();
-    while let Some(piece) = scanner.piece()? {
-        pieces.push(piece);
+    loop {
+        match scanner.piece() {
+            Ok(Some(piece)) => pieces.push(piece),
+            Ok(None) => return (pieces, Ok(())),
+            Err(fault) => return (pieces, Err(fault)),
+        }
     }
-    Ok(pieces)
 }
 
 struct Scanner<'s> {
@@ -203,8 +204,7 @@ impl Scanner<'_> {
             }
             self.at += 1;
         }
-        Err(Fault::new(Span::new(start, start + 1), "the body that begins here is never closed")
-            .hint("look for a missing `}`"))
+        Err(super::expected::unclosed(self.text, start))
     }
 
     /// Moves to the next byte that means something, past comments, and leaves `at` on it; on the

@@ -128,10 +128,9 @@ fn behind_colon(text: &str) -> usize {
 fn after_comment(text: &str) -> Option<&str> {
     if text.starts_with("//") || text.starts_with('#') {
         Some(text.find('\n').map_or("", |end| &text[end..]))
-    } else if text.starts_with("/*") {
-        Some(text[2..].find("*/").map_or("", |end| &text[end + 4..]))
     } else {
-        None
+        let comment = text.strip_prefix("/*")?;
+        Some(comment.find("*/").map_or("", |end| &comment[end + 2..]))
     }
 }
 
