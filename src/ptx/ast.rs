@@ -405,7 +405,7 @@ pub enum Directive<'s> {
         label: Name<'s>,
         /// `branchtargets` or `calltargets`.
         name: &'s str,
-        /// The labels or functions.
+        /// The labels or functions; a row of them is kept as written, `L<4>` for `L0` to `L3`.
         targets: Vec<Name<'s>>,
         /// All of it.
         span: Span,

@@ -22,39 +22,45 @@ struct Grammar;
 /// One match of a rule.
 pub(super) type Node<'s> = Pair<'s, Rule>;
 
-/// A piece of the input that is parsed on its own, and where in the file it begins.
+/// A piece of the input that is parsed on its own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fragment<'s> {
-    /// The text.
-    pub text: &'s str,
-    /// The offset of its first byte in the file.
-    pub start: u32,
+    /// The text of the whole file.
+    pub file: &'s str,
+    /// Where the piece lies in it.
+    pub span: Span,
 }
 
 impl<'s> Fragment<'s> {
     /// The piece of a file's text under a span.
-    pub fn new(text: &'s str, span: Span) -> Fragment<'s> {
-        Fragment { text: &text[span.range()], start: span.start }
+    pub fn new(file: &'s str, span: Span) -> Fragment<'s> {
+        Fragment { file, span }
+    }
+
+    fn text(self) -> &'s str {
+        self.slice(self.span)
     }
 
     /// Where a match lies in the file. A rule that ends with something optional also matches the
     /// blanks and comments in front of what is not there; they are left out.
     pub fn span(self, node: &Node<'_>) -> Span {
         let span = node.as_span();
-        let end = match self.text.as_bytes()[span.start()..span.end()].last() {
+        let text = node.as_str();
+        let end = match text.as_bytes().last() {
             Some(b' ' | b'\t' | b'\n' | b'\r' | b'/') => {
                 let after = node.clone().into_inner().last();
                 let after = after.map_or(span.start(), |child| child.as_span().end());
-                after + length_without_gap(&self.text[after..span.end()])
+                after + length_without_gap(&text[after - span.start()..])
             }
             _ => span.end(),
         };
-        Span { start: self.start + span.start() as u32, end: self.start + end as u32 }
+        let base = self.span.start;
+        Span { start: base + span.start() as u32, end: base + end as u32 }
     }
 
-    /// The text under a span that lies in the piece.
+    /// The text under a span.
     pub fn slice(self, span: Span) -> &'s str {
-        &self.text[(span.start - self.start) as usize..(span.end - self.start) as usize]
+        &self.file[span.range()]
     }
 
     /// Matches the whole piece against an entry rule and hands back what stands in it.
@@ -62,33 +68,40 @@ impl<'s> Fragment<'s> {
     /// # Errors
     /// The place where no rule goes on, and what could have stood there.
     pub fn parse(self, entry: Rule) -> Result<Pairs<'s, Rule>, Fault> {
-        match Grammar::parse(entry, self.text) {
+        match Grammar::parse(entry, self.text()) {
             Ok(mut pairs) => Ok(pairs.next().map_or(pairs, |entry| entry.into_inner())),
             Err(_) => Err(expected::explain(self, entry)),
         }
     }
 
-    /// Matches the piece once more, this time with a record of every token that was tried.
-    pub fn attempts(self, entry: Rule) -> Option<pest::error::Error<Rule>> {
-        Grammar::parse(entry, self.text).err()
+    /// Only finds out why the piece does not match.
+    pub fn attempt(self, entry: Rule) -> Option<pest::error::Error<Rule>> {
+        Grammar::parse(entry, self.text()).err()
+    }
+}
+
+/// How long the blanks and comments are that a text begins with.
+pub(super) fn gap_length(text: &str) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = &text[at..];
+        at += match rest.as_bytes() {
+            [b'/', b'/', ..] | [b'#', ..] => rest.find('\n').unwrap_or(rest.len()),
+            [b'/', b'*', ..] => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
+            [b' ' | b'\t'..=b'\r', ..] => 1,
+            _ => return at,
+        };
     }
 }
 
 /// How long a text is without the blanks and comments at its end. There are no strings in it.
 fn length_without_gap(text: &str) -> usize {
-    let (mut at, mut length) = (0, 0);
-    while let Some(c) = text[at..].chars().next() {
-        let rest = &text[at..];
-        if rest.starts_with("//") || rest.starts_with('#') {
-            at += rest.find('\n').unwrap_or(rest.len());
-        } else if rest.starts_with("/*") {
-            at += rest.find("*/").map_or(rest.len(), |end| end + 2);
-        } else {
-            at += c.len_utf8();
-            if !c.is_whitespace() {
-                length = at;
-            }
+    let mut end = 0;
+    loop {
+        let token = end + gap_length(&text[end..]);
+        match text[token..].chars().next() {
+            Some(c) => end = token + c.len_utf8(),
+            None => return end,
         }
     }
-    length
 }

@@ -26,7 +26,8 @@ const CHUNKS_AT_ONCE: usize = 64;
 
 /// Parses a module's text.
 pub(super) fn module(text: &str, depth: Depth) -> Result<Module<'_>, Fault> {
-    let parsed: Vec<_> = scan::pieces(text)?
+    let (pieces, scanned) = scan::pieces(text);
+    let parsed: Vec<_> = pieces
         .par_iter()
         .map(|piece| parse_piece(text, piece, depth, |body| tree(text, body)))
         .collect();
@@ -40,12 +41,13 @@ pub(super) fn module(text: &str, depth: Depth) -> Result<Module<'_>, Fault> {
         }
         module.items.extend(part.items);
     }
-    Ok(module)
+    scanned.map(|()| module)
 }
 
 /// Parses a module's text and counts what it consists of.
 pub(super) fn count(text: &str, depth: Depth) -> Result<Stats, Fault> {
-    let parsed: Vec<_> = scan::pieces(text)?
+    let (pieces, scanned) = scan::pieces(text);
+    let parsed: Vec<_> = pieces
         .par_iter()
         .map(|piece| {
             let mut instructions = 0;
@@ -58,7 +60,7 @@ pub(super) fn count(text: &str, depth: Depth) -> Result<Stats, Fault> {
         })
         .collect();
     let stats: Stats = parsed.into_iter().sum::<Result<_, Fault>>()?;
-    Ok(Stats { bytes: text.len(), ..stats })
+    scanned.map(|()| Stats { bytes: text.len(), ..stats })
 }
 
 /// Parses one piece; `parse_body` is called for a body that is wanted.

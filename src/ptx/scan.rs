@@ -93,18 +93,19 @@ const fn classes(body: bool) -> [Class; 256] {
 static HEAD_CLASSES: [Class; 256] = classes(false);
 static BODY_CLASSES: [Class; 256] = classes(true);
 
-/// Cuts a text into pieces.
-///
-/// # Errors
-/// Comments, strings and braces that are never closed, braces that close nothing, and nesting
-/// beyond [`MAX_NESTING`].
-pub(super) fn pieces(text: &str) -> Result<Vec<Piece>, Fault> {
+/// Cuts a text into pieces, up to the first mistake that the scan sees: comments, strings and
+/// braces that are never closed, braces that close nothing, and nesting beyond [`MAX_NESTING`].
+/// What is before it may have mistakes of its own, which come first.
+pub(super) fn pieces(text: &str) -> (Vec<Piece>, Result<(), Fault>) {
     let mut scanner = Scanner { text, bytes: text.as_bytes(), at: 0, open: Vec::new(), choices: 0 };
     let mut pieces = Vec::new();
-    while let Some(piece) = scanner.piece()? {
-        pieces.push(piece);
+    loop {
+        match scanner.piece() {
+            Ok(Some(piece)) => pieces.push(piece),
+            Ok(None) => return (pieces, Ok(())),
+            Err(fault) => return (pieces, Err(fault)),
+        }
     }
-    Ok(pieces)
 }
 
 struct Scanner<'s> {
@@ -203,8 +204,7 @@ impl Scanner<'_> {
             }
             self.at += 1;
         }
-        Err(Fault::new(Span::new(start, start + 1), "the body that begins here is never closed")
-            .hint("look for a missing `}`"))
+        Err(super::expected::unclosed(self.text, start))
     }
 
     /// Moves to the next byte that means something, past comments, and leaves `at` on it; on the
@@ -273,24 +273,17 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Goes to the closing quote of a string.
+    /// Goes to the closing quote of a string. A backslash protects nothing.
     fn string(&mut self) -> Result<(), Fault> {
         let start = self.at;
-        let mut at = start + 1;
-        while let Some(found) = memchr::memchr3(b'"', b'\\', b'\n', &self.bytes[at..]) {
-            at += found;
-            match self.bytes[at] {
-                b'"' => {
-                    self.at = at;
-                    return Ok(());
-                }
-                b'\\' if self.bytes.get(at + 1).is_some_and(|&next| next != b'\n') => at += 2,
-                b'\\' => at += 1,
-                _ => break,
+        match memchr::memchr2(b'"', b'\n', &self.bytes[start + 1..]) {
+            Some(length) if self.bytes[start + 1 + length] == b'"' => {
+                self.at = start + 1 + length;
+                Ok(())
             }
+            _ => Err(Fault::new(Span::new(start, start + 1), "this string is never closed")
+                .hint("a string ends with `\"` on the line it began on")),
         }
-        Err(Fault::new(Span::new(start, start + 1), "this string is never closed")
-            .hint("a string ends with `\"` on the line it began on"))
     }
 
     fn at_word(&self, word: &str) -> bool {

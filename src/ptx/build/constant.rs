@@ -1,5 +1,7 @@
 //! The values of literals and constant expressions (PTX ISA, "Constants"): integers are 64 bits
 //! wide and wrap around, signed unless one side is unsigned; floating-point numbers are doubles.
+//! Where the ISA is silent (literals of more than 64 bits, shifts by more than 63, remainders of
+//! negative numbers) the values are those that ptxas computes.
 
 use super::{Built, unforeseen};
 use crate::ptx::ast::{Immediate, Value};
@@ -64,7 +66,10 @@ pub(in crate::ptx) fn unsigned32(fragment: Fragment<'_>, node: &Node<'_>) -> Bui
 /// The value of a `number`.
 pub(in crate::ptx) fn number(fragment: Fragment<'_>, node: &Node<'_>) -> Built<Value> {
     let text = node.as_str();
-    let bad = || Fault::new(fragment.span(node), "this number is out of range");
+    let bad = || {
+        Fault::new(fragment.span(node), "this is not a number")
+            .hint("a number that begins with 0 is octal: its digits are 0 to 7")
+    };
     let (digits, suffixed) = match text.strip_suffix('U') {
         Some(digits) => (digits, true),
         None => (text, false),
@@ -85,7 +90,11 @@ pub(in crate::ptx) fn number(fragment: Fragment<'_>, node: &Node<'_>) -> Built<V
         [b'0', _, ..] => (8, &digits[1..]),
         _ => (10, digits),
     };
-    let value = u64::from_str_radix(digits, radix).map_err(|_| bad())?;
+    let mut value = 0_u64;
+    for digit in digits.chars() {
+        let digit = digit.to_digit(radix).ok_or_else(bad)?;
+        value = value.wrapping_mul(u64::from(radix)).wrapping_add(u64::from(digit));
+    }
     Ok(match i64::try_from(value) {
         Ok(value) if !suffixed => Value::Signed(value),
         _ => Value::Unsigned(value),
@@ -277,14 +286,13 @@ fn floating(operator: &str, a: f64, b: f64) -> Value {
 fn signed(operator: &str, a: i64, b: i64) -> Option<i64> {
     Some(match operator {
         "/" if b == 0 => return None,
-        "%" if b == 0 => return None,
         "/" => a.wrapping_div(b),
-        "%" => a.wrapping_rem(b),
         "<" => i64::from(a < b),
         ">" => i64::from(a > b),
         "<=" => i64::from(a <= b),
         ">=" => i64::from(a >= b),
-        ">>" => a >> b.clamp(0, 63),
+        ">>" => a.wrapping_shr(b as u32),
+        // The rest, remainders too, does not depend on the sign.
         _ => return unsigned_arithmetic(operator, a as u64, b as u64).map(|value| value as i64),
     })
 }
@@ -296,8 +304,8 @@ fn unsigned_arithmetic(operator: &str, a: u64, b: u64) -> Option<u64> {
         "*" => a.wrapping_mul(b),
         "/" => return a.checked_div(b),
         "%" => return a.checked_rem(b),
-        "<<" => u32::try_from(b).ok().and_then(|b| a.checked_shl(b)).unwrap_or(0),
-        ">>" => u32::try_from(b).ok().and_then(|b| a.checked_shr(b)).unwrap_or(0),
+        "<<" => a.wrapping_shl(b as u32),
+        ">>" => a.wrapping_shr(b as u32),
         "<" => u64::from(a < b),
         ">" => u64::from(a > b),
         "<=" => u64::from(a <= b),

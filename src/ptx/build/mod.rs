@@ -30,7 +30,7 @@ fn word<'s>(node: &Node<'s>) -> &'s str {
     text.strip_prefix('.').unwrap_or(text)
 }
 
-/// A string without its quotes; escapes stay as they are written.
+/// A string without its quotes.
 fn unquoted<'s>(node: &Node<'s>) -> &'s str {
     let text = node.as_str();
     text.get(1..text.len() - 1).unwrap_or("")

@@ -61,9 +61,9 @@ fn instruction<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Instruction<
         match node.as_rule() {
             Rule::guard => guard = Some(self::guard(fragment, node)?),
             Rule::opcode | Rule::call_opcode => opcode = Some(name(fragment, &node)),
-            Rule::split_opcode => {
-                let more = node.into_inner().last().map(|last| fragment.span(&last));
-                opcode = opcode.zip(more).map(|(Name { span, .. }, more)| {
+            Rule::split_modifier => {
+                let more = fragment.span(&node);
+                opcode = opcode.map(|Name { span, .. }| {
                     let span = span.to(more);
                     Name { text: fragment.slice(span), span }
                 });

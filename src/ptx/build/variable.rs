@@ -63,6 +63,7 @@ fn pointer<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<PointerAttribute
     let mut pointer = PointerAttribute { space: StateSpace::Generic, align: None };
     for node in node.into_inner() {
         match node.as_rule() {
+            Rule::pointer_word | Rule::opaque_type => {}
             Rule::space => pointer.space = space(fragment, node)?.0,
             _ => pointer.align = Some(number_in(fragment, node)?),
         }
