@@ -103,7 +103,11 @@ fn a_circle_ends() {
     let bench = Bench::new();
     let link = bench.link(Path::new(PTXASW), "bin/ptxas");
     let script = bench.path("bin/back");
-    let text = format!("#!/bin/sh\nPTXASW_PTXAS=$0 exec {} \"$@\"\n", link.display());
+    let text = format!(
+        "#!/bin/sh\necho >> count; [ $(wc -l < count) -lt 20 ] || exit 1\n\
+         PTXASW_PTXAS=$0 exec {} \"$@\"\n",
+        link.display()
+    );
     let make = format!("cat > {0} && chmod +x {0}", script.display());
     let maker = bench.call(Path::new("/bin/sh"), &["-c", &make]);
     assert!(crate::support::run_with(maker, &text).status.success());

@@ -10,6 +10,7 @@ pub const TESTS: crate::Tests = &[
     ("a_rewritten_input_is_reported_in_the_users_terms", rewritten_input),
     ("what_ptxas_refuses_is_assembled_from_the_original", refused_rewrite),
     ("the_name_of_the_input_does_not_reach_the_output", name_does_not_reach_the_output),
+    ("neighbouring_loads_become_a_shuffle", neighbouring_loads_become_a_shuffle),
 ];
 
 /// Calls, with `|` between their words.
@@ -169,4 +170,50 @@ fn name_does_not_reach_the_output() {
         let wrapped = assemble(bench.stand_in_around(&ptxas, &["a.ptx"]));
         assert!(plain == wrapped, "{option}");
     }
+}
+
+/// `b[i] = a[i] + a[i + 1]`.
+const NEIGHBOURS: &str = ".version 7.0
+.target sm_80
+.address_size 64
+.visible .entry sum(.param .u64 a, .param .u64 b)
+{
+.reg .b32 %r<5>;
+.reg .f32 %f<4>;
+.reg .b64 %rd<8>;
+ld.param.u64 %rd1, [a];
+ld.param.u64 %rd2, [b];
+cvta.to.global.u64 %rd3, %rd1;
+cvta.to.global.u64 %rd4, %rd2;
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd5, %r1, 4;
+add.s64 %rd6, %rd3, %rd5;
+add.s64 %rd7, %rd4, %rd5;
+ld.global.f32 %f1, [%rd6+4];
+ld.global.f32 %f2, [%rd6];
+add.f32 %f3, %f1, %f2;
+st.global.f32 [%rd7], %f3;
+ret;
+}
+";
+
+fn neighbouring_loads_become_a_shuffle() {
+    let Some(ptxas) = real_ptxas() else { return };
+    let bench = Bench::new();
+    let link = bench.link(Path::new(PTXASW), "bin/ptxas");
+    std::fs::write(bench.path("work/k.ptx"), NEIGHBOURS).unwrap();
+    let assemble = |switch: &str| {
+        let mut call = bench.call(&link, &["-arch=sm_80", "k.ptx", "-o", "out"]);
+        call.env("PTXASW_PTXAS", &ptxas).env("PTXASW", switch);
+        call.env("PTXASW_KEEP", bench.path("keep"));
+        let output = run(call);
+        assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");
+        std::fs::read(bench.path("work/out")).unwrap()
+    };
+    let plain = assemble("off");
+    assert!(!bench.path("keep").exists(), "what is switched off keeps nothing");
+    assert!(assemble("on") != plain);
+    let kept = bench.names("keep");
+    let rewritten = std::fs::read_to_string(bench.path("keep").join(&kept[1])).unwrap();
+    assert!(rewritten.contains("shfl.sync"), "{rewritten}");
 }
