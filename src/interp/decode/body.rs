@@ -25,6 +25,7 @@ pub struct Decoder<'u, 'm, 's> {
     targets: Vec<Vec<usize>>,
     immediates: FxHashMap<(File, u64), Slot>,
     specials: FxHashMap<Special, Slot>,
+    carry: Option<Slot>,
     guard: Guard,
     first: bool,
     span: Span,
@@ -41,6 +42,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
             targets: Vec::new(),
             immediates: FxHashMap::default(),
             specials: FxHashMap::default(),
+            carry: None,
             guard: Guard::Always,
             first: true,
             span: Span::default(),
@@ -323,6 +325,18 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
         }
         self.immediates.insert((file, bits), slot);
         slot
+    }
+
+    /// The predicate that holds the carry bit.
+    pub fn carry_flag(&mut self) -> Slot {
+        match self.carry {
+            Some(slot) => slot,
+            None => {
+                let slot = self.scratch(File::Pred);
+                self.carry = Some(slot);
+                slot
+            }
+        }
     }
 
     /// A narrow slot that holds a special register.

@@ -5,6 +5,7 @@
 //! not stop the decoder: it becomes an operation that faults when a lane executes it, so that a
 //! kernel runs as long as it stays clear of such instructions.
 
+mod atomic;
 mod body;
 mod call;
 mod collective;
@@ -17,8 +18,11 @@ mod scope;
 mod unit;
 
 pub use body::Decoder;
+pub use call::decode as call;
+pub use collective::{active_mask, elect, matching, reduction, shuffle, vote, warp_barrier};
+pub use control::{barrier, branch, indexed_branch, leave};
+pub use memory::{address, atomic, copy_async, load, store};
 pub use inst::{Inst, Round};
-pub use scope::Register;
 
 use self::unit::{Unit, align_of, align_up, size_of};
 use super::fault::Fault;

@@ -22,7 +22,10 @@ pub fn file_of(ty: ScalarType) -> File {
 /// Where an operand stands.
 pub fn span_of(operand: &Operand<'_>) -> Span {
     match operand {
-        Operand::Name(name) | Operand::Not(name) | Operand::Offset { name, .. } => name.span,
+        Operand::Name(name)
+        | Operand::Not(name)
+        | Operand::Negated(name)
+        | Operand::Offset { name, .. } => name.span,
         Operand::Immediate(immediate) => immediate.span,
         Operand::Sink(span) | Operand::Vector(_, span) | Operand::List(_, span) => *span,
         Operand::Pair(pair) => span_of(&pair[0]),
@@ -270,22 +273,48 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         for (slot, &(operand, ty)) in sources.iter_mut().zip(s) {
             *slot = self.source_low(operand, ty)?;
         }
-        let Some(dest) = self.dest_wide(d.0, d.1)? else { return Ok(()) };
-        let direct = dest.file == file_of(d.1) && dest.sign_to == 0;
-        let result = if direct { dest.slot } else { self.scratch(file_of(d.1)) };
+        let result = self.temporary(d.0, d.1)?;
         self.emit_lanes(run, &[result], &sources[..s.len()]);
-        if !direct {
-            let extend = match (dest.file, dest.sign_to, d.1.bits()) {
-                (File::W64, 0, _) => warp!(|a: u32| -> u64 { u64::from(a) }),
-                (File::W64, _, 8) => warp!(|a: i8| -> i64 { i64::from(a) }),
-                (File::W64, _, 16) => warp!(|a: i16| -> i64 { i64::from(a) }),
-                (File::W64, ..) => warp!(|a: i32| -> i64 { i64::from(a) }),
-                (_, 16, _) => warp!(|a: i8| -> i16 { i16::from(a) }),
-                (_, _, 8) => warp!(|a: i8| -> i32 { i32::from(a) }),
-                _ => warp!(|a: i16| -> i32 { i32::from(a) }),
-            };
-            self.emit_lanes(extend, &[dest.slot], &[result]);
+        self.store_wide(d.0, d.1, result)
+    }
+
+    /// Where to compute a result of a type: the destination itself if its register fits, otherwise
+    /// a register from which [`Decoder::store_wide`] takes it.
+    ///
+    /// # Errors
+    /// An operand that cannot be written.
+    pub fn temporary(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
+        let file = file_of(ty);
+        Ok(match self.dest_wide(operand, ty)? {
+            Some(dest) if dest.file == file && dest.sign_to == 0 => dest.slot,
+            _ => self.scratch(file),
+        })
+    }
+
+    /// Extends a result that [`Decoder::temporary`] made room for into its destination.
+    ///
+    /// # Errors
+    /// An operand that cannot be written.
+    pub fn store_wide(
+        &mut self,
+        operand: &'m Operand<'s>,
+        ty: ScalarType,
+        result: Slot,
+    ) -> Result<(), Fault> {
+        let Some(dest) = self.dest_wide(operand, ty)? else { return Ok(()) };
+        if dest.file == file_of(ty) && dest.sign_to == 0 {
+            return Ok(());
         }
+        let extend = match (dest.file, dest.sign_to, ty.bits()) {
+            (File::W64, 0, _) => warp!(|a: u32| -> u64 { u64::from(a) }),
+            (File::W64, _, 8) => warp!(|a: i8| -> i64 { i64::from(a) }),
+            (File::W64, _, 16) => warp!(|a: i16| -> i64 { i64::from(a) }),
+            (File::W64, ..) => warp!(|a: i32| -> i64 { i64::from(a) }),
+            (_, 16, _) => warp!(|a: i8| -> i16 { i16::from(a) }),
+            (_, _, 8) => warp!(|a: i8| -> i32 { i32::from(a) }),
+            _ => warp!(|a: i16| -> i32 { i32::from(a) }),
+        };
+        self.emit_lanes(extend, &[dest.slot], &[result]);
         Ok(())
     }
 

@@ -173,6 +173,8 @@ impl<'m, 's> Unit<'m, 's> {
                 }
                 return Ok(());
             }
+            // Textures, samplers and surfaces: nothing here reads them.
+            Initializer::Property { .. } => return Ok(()),
             Initializer::Value(Immediate { value, .. }) => constant_bits(*value, ty),
             Initializer::Symbol { name, offset, generic, mask } => {
                 let unknown = || {

@@ -42,3 +42,25 @@ pub fn saturate32(value: f32) -> f32 {
 pub fn saturate64(value: f64) -> f64 {
     if value > 0.0 { if value < 1.0 { value } else { 1.0 } } else { 0.0 }
 }
+
+/// The smaller of two numbers, -0 below +0; a NaN loses against a number.
+pub fn minimum32(a: f32, b: f32) -> f32 {
+    match (a.is_nan(), b.is_nan()) {
+        (true, true) => f32::from_bits(NAN32),
+        (true, false) => b,
+        (false, true) => a,
+        _ if a < b || a == b && a.is_sign_negative() => a,
+        _ => b,
+    }
+}
+
+/// The larger of two numbers.
+pub fn maximum32(a: f32, b: f32) -> f32 {
+    match (a.is_nan(), b.is_nan()) {
+        (true, true) => f32::from_bits(NAN32),
+        (true, false) => b,
+        (false, true) => a,
+        _ if a > b || a == b && a.is_sign_positive() => a,
+        _ => b,
+    }
+}

@@ -10,7 +10,7 @@
 mod global;
 mod words;
 
-pub use global::{Global, Region};
+pub use global::Global;
 pub use words::{Window, new_words};
 
 use crate::interp::program::FunctionId;

@@ -235,7 +235,7 @@ fn set_register<'m, 's>(
         None => None,
     };
     let d = cx.dest(inst.operand(0)?, d_type)?;
-    let mut one = |cx: &mut Decoder<'_, 'm, 's>, a, b, file_type: WarpFn| {
+    let one = |cx: &mut Decoder<'_, 'm, 's>, a, b, file_type: WarpFn| {
         let outcome = cx.scratch(File::Pred);
         cx.emit_lanes(run, &[outcome], &[a, b]);
         if let (Some(name), Some(c)) = (combine, c) {

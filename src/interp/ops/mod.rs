@@ -97,8 +97,6 @@ fn arithmetic_by_type<'m, 's>(
     let types = inst.ast.types();
     let mnemonic = inst.ast.mnemonic();
     match types.first() {
-        // Mixed precision: `add.f32.f16`.
-        Some(ScalarType::F32) if types.len() > 1 => single::mixed(cx, inst),
         Some(ScalarType::F32 | ScalarType::F32x2) => single::decode(cx, inst),
         Some(ScalarType::F64) => double::decode(cx, inst),
         Some(ScalarType::F16 | ScalarType::F16x2 | ScalarType::Bf16 | ScalarType::Bf16x2) => {
