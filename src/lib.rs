@@ -6,6 +6,8 @@ pub mod cfg;
 pub mod cli;
 pub mod emulate;
 pub mod expr;
+pub mod interp;
+pub mod launch;
 pub mod pipeline;
 pub mod ptx;
 pub mod ptxas;

@@ -4,6 +4,7 @@ pub mod args;
 mod commands;
 pub mod env;
 pub mod keep;
+pub mod run;
 pub mod wrapper;
 
 use clap::Parser;

@@ -1,0 +1,73 @@
+//! What a run costs, in warp-wide events.
+
+use serde::Serialize;
+
+/// Events per warp-instruction, summed over the launch. An instruction counts once for each group
+/// of converged lanes that executes it; a memory request counts when at least one lane takes part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Instructions issued.
+    pub instructions: u64,
+    /// Lanes that took part in them.
+    pub lane_instructions: u64,
+    /// Loads from global memory.
+    pub global_load_requests: u64,
+    /// Distinct 128-byte lines that each of them touched.
+    pub global_load_wavefronts: u64,
+    /// Stores to global memory.
+    pub global_store_requests: u64,
+    /// Distinct 128-byte lines that each of them touched.
+    pub global_store_wavefronts: u64,
+    /// Loads from and stores to shared memory.
+    pub shared_requests: u64,
+    /// Loads from and stores to local memory.
+    pub local_requests: u64,
+    /// Atomics and reductions on any memory.
+    pub atomic_requests: u64,
+    /// `shfl`.
+    pub shuffles: u64,
+    /// `vote`, `match`, `redux`, `elect`, `activemask`.
+    pub votes: u64,
+    /// Barriers of the block and of the warp.
+    pub barriers: u64,
+    /// Branches.
+    pub branches: u64,
+    /// Those whose lanes went different ways.
+    pub divergent_branches: u64,
+}
+
+impl Counters {
+    /// Adds another run's events.
+    pub fn add(&mut self, other: &Counters) {
+        let Counters {
+            instructions,
+            lane_instructions,
+            global_load_requests,
+            global_load_wavefronts,
+            global_store_requests,
+            global_store_wavefronts,
+            shared_requests,
+            local_requests,
+            atomic_requests,
+            shuffles,
+            votes,
+            barriers,
+            branches,
+            divergent_branches,
+        } = other;
+        self.instructions += instructions;
+        self.lane_instructions += lane_instructions;
+        self.global_load_requests += global_load_requests;
+        self.global_load_wavefronts += global_load_wavefronts;
+        self.global_store_requests += global_store_requests;
+        self.global_store_wavefronts += global_store_wavefronts;
+        self.shared_requests += shared_requests;
+        self.local_requests += local_requests;
+        self.atomic_requests += atomic_requests;
+        self.shuffles += shuffles;
+        self.votes += votes;
+        self.barriers += barriers;
+        self.branches += branches;
+        self.divergent_branches += divergent_branches;
+    }
+}

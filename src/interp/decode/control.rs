@@ -1,0 +1,135 @@
+//! `bra`, `brx.idx`, `ret`, `exit`, `trap`, and the barriers of a block.
+
+use super::body::Decoder;
+use super::inst::Inst;
+use super::scope::Symbol;
+use crate::interp::fault::Fault;
+use crate::interp::program::{
+    AT_RETURN, Barrier, BarrierKind, Guard, IndexedBranch, MicroOp, Op, Pc,
+};
+use crate::ptx::{Name, Operand, ScalarType};
+
+/// `bra{.uni} label`.
+pub fn branch<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    inst.take("uni");
+    inst.finish()?;
+    let Operand::Name(name) = inst.operand(0)? else {
+        return Err(inst.unsupported("the target of a branch is a label"));
+    };
+    let target = label(cx, *name)?;
+    cx.emit(Op::Branch { target, meet: AT_RETURN });
+    Ok(())
+}
+
+fn label<'s>(cx: &mut Decoder<'_, '_, 's>, name: Name<'s>) -> Result<Pc, Fault> {
+    match cx.lookup(name)? {
+        Symbol::Label(label) => Ok(label as Pc),
+        _ => Err(cx.error(name.span, format!("`{}` is no label", name.text))),
+    }
+}
+
+/// `brx.idx{.uni} index, list`.
+pub fn indexed_branch<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
+    inst.take("idx");
+    inst.take("uni");
+    inst.finish()?;
+    let index = cx.source(inst.operand(0)?, ScalarType::U32)?;
+    let Operand::Name(list) = inst.operand(1)? else {
+        return Err(inst.unsupported("the targets of `brx.idx` are a list's label"));
+    };
+    let Symbol::Targets(list) = cx.lookup(*list)? else {
+        return Err(inst.unsupported(format!("`{}` is no list of branch targets", list.text)));
+    };
+    let targets = cx.branch_targets(list).iter().map(|&label| label as Pc).collect();
+    cx.emit(Op::IndexedBranch(Box::new(IndexedBranch { index, targets, meet: AT_RETURN })));
+    Ok(())
+}
+
+/// `ret{.uni}`, `exit`, `trap`, `brkpt`.
+pub fn leave<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    inst.take("uni");
+    inst.finish()?;
+    cx.emit(match inst.ast.mnemonic() {
+        "ret" => Op::Return,
+        "exit" => Op::Exit,
+        _ => Op::Trap,
+    });
+    Ok(())
+}
+
+/// Turns label numbers into indices, once all labels are known.
+pub fn patch(code: &mut [MicroOp], labels: &[Pc]) {
+    for micro in code {
+        match &mut micro.op {
+            Op::Branch { target, .. } => *target = labels[*target as usize],
+            Op::IndexedBranch(branch) => {
+                branch.targets.iter_mut().for_each(|target| *target = labels[*target as usize]);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// `bar{.cta}.{sync,arrive,red}`, `barrier{.cta}.*{.aligned}`.
+pub fn barrier<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
+    inst.take("cta");
+    inst.take("aligned");
+    let operands = inst.operands();
+    let mut rest = 1;
+    let sync = inst.take("sync");
+    let mut result = None;
+    if !sync && !inst.take("arrive") {
+        if !inst.take("red") {
+            return Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text)));
+        }
+        let operation = inst.take_with(|m| ["popc", "and", "or"].into_iter().find(|&o| o == m));
+        let ty = inst.take_type()?;
+        let Some((Operand::Name(last), negated)) = operands.last().map(|last| match last {
+            Operand::Not(name) => (Operand::Name(*name), true),
+            other => (other.clone(), false),
+        }) else {
+            return Err(inst.unsupported("the last operand of a barrier reduction is a predicate"));
+        };
+        let Some(predicate) = cx.register(last) else {
+            return Err(inst.unsupported("the last operand of a barrier reduction is a predicate"));
+        };
+        let d = cx.dest(inst.operand(0)?, ty)?;
+        let p = predicate.slot;
+        result = Some(match operation {
+            Some("popc") => BarrierKind::Popc { d, p, negated },
+            Some("and") => BarrierKind::And { d, p, negated },
+            _ => BarrierKind::Or { d, p, negated },
+        });
+        rest = 2;
+    }
+    inst.finish()?;
+    let end = operands.len() - usize::from(result.is_some());
+    let id = cx.source(inst.operand(rest - 1)?, ScalarType::U32)?;
+    let threads = match operands.get(rest..end) {
+        Some([threads]) => Some(cx.source(threads, ScalarType::U32)?),
+        Some([]) => None,
+        _ => return Err(inst.unsupported("wrong number of operands of a barrier")),
+    };
+    let kind = result.unwrap_or(if sync { BarrierKind::Sync } else { BarrierKind::Arrive });
+    if matches!(kind, BarrierKind::Arrive) && threads.is_none() {
+        return Err(inst.unsupported("a barrier arrival needs a thread count"));
+    }
+    cx.emit(Op::Barrier(Box::new(Barrier { id, threads, kind })));
+    Ok(())
+}
+
+/// Whether control can go on behind a micro-operation, and whether it ends its lanes' thread.
+pub fn falls_through(micro: &MicroOp) -> bool {
+    let unconditional = micro.guard == Guard::Always;
+    !(unconditional
+        && matches!(
+            micro.op,
+            Op::Branch { .. } | Op::IndexedBranch(_) | Op::Return | Op::Exit | Op::Trap
+        ))
+}

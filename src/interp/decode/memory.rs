@@ -1,0 +1,256 @@
+//! `ld`, `st`, `atom`, `red`, `cp.async`, `cvta`, `isspacep` (PTX ISA, "Data Movement and
+//! Conversion Instructions").
+
+use super::atomic::{self as atomics};
+use super::body::Decoder;
+use super::inst::Inst;
+use super::operand::{file_of, span_of};
+use crate::interp::fault::Fault;
+use crate::interp::program::{
+    Atomic, CopyAsync, CopyLimit, Destination, Load, Op, Store,
+};
+use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::ptx::ScalarType::{self, B128, Pred, U32, U64};
+use crate::ptx::{Operand, StateSpace};
+
+/// Modifiers that say how fast or how widely visible an access is, never what it moves.
+fn is_hint(modifier: &str) -> bool {
+    matches!(
+        modifier,
+        "nc" | "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "weak" | "volatile" | "relaxed"
+            | "acquire" | "release" | "acq_rel" | "sc" | "mmio" | "cta" | "gpu" | "sys" | "cluster"
+            | "unified" | "noftz" | "non_coherent"
+    ) || modifier.starts_with("L1::")
+        || modifier.starts_with("L2::")
+        || modifier.starts_with("level::")
+}
+
+fn is_strong(inst: &Inst<'_, '_>) -> bool {
+    ["volatile", "relaxed", "acquire", "release", "mmio"].iter().any(|m| inst.ast.has(m))
+}
+
+/// How many elements of how many bytes move, and in what steps.
+struct Shape {
+    ty: ScalarType,
+    bytes: u32,
+    align: u32,
+}
+
+fn shape<'m, 's>(inst: &mut Inst<'m, 's>) -> Result<(StateSpace, Shape), Fault> {
+    inst.drop_hints(is_hint);
+    let space = inst.take_space();
+    let count = inst.take_with(|m| match m {
+        "v2" => Some(2),
+        "v4" => Some(4),
+        "v8" => Some(8),
+        _ => None,
+    });
+    let ty = inst.take_type()?;
+    inst.finish()?;
+    if ty == Pred {
+        return Err(inst.bad_type(ty));
+    }
+    let bytes = ty.bits() / 8;
+    Ok((space, Shape { ty, bytes: bytes.min(8), align: bytes * count.unwrap_or(1) }))
+}
+
+fn elements<'m, 's>(operand: &'m Operand<'s>) -> Vec<&'m Operand<'s>> {
+    match operand {
+        Operand::Vector(items, _) => items.iter().collect(),
+        single => vec![single],
+    }
+}
+
+fn check_count(inst: &Inst<'_, '_>, shape: &Shape, count: usize) -> Result<(), Fault> {
+    if count as u32 * (shape.ty.bits() / 8) == shape.align {
+        return Ok(());
+    }
+    Err(inst.unsupported("the vector does not have as many elements as the instruction says"))
+}
+
+/// `ld`, `ldu`.
+pub fn load<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    let strong = is_strong(inst);
+    let (space, shape) = shape(inst)?;
+    let place = cx.place(inst.operand(1)?, space)?;
+    let items = elements(inst.operand(0)?);
+    check_count(inst, &shape, items.len())?;
+    let mut dests = Vec::new();
+    for item in items {
+        if shape.ty == B128 {
+            let slot = cx.pair(item)?;
+            for slot in [slot, slot + 1] {
+                dests.push(Some(Destination { file: File::W64, slot, sign_to: 0 }));
+            }
+        } else {
+            dests.push(cx.dest_wide(item, shape.ty)?);
+        }
+    }
+    let Shape { bytes, align, .. } = shape;
+    cx.emit(Op::Load(Box::new(Load { place, bytes, align, dests, strong })));
+    Ok(())
+}
+
+/// `st`.
+pub fn store<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    let strong = is_strong(inst);
+    let (space, shape) = shape(inst)?;
+    let place = cx.place(inst.operand(0)?, space)?;
+    let items = elements(inst.operand(1)?);
+    check_count(inst, &shape, items.len())?;
+    let mut sources = Vec::new();
+    for item in items {
+        if shape.ty == B128 {
+            let slot = cx.pair(item)?;
+            sources.extend([(File::W64, slot), (File::W64, slot + 1)]);
+        } else {
+            sources.push((file_of(shape.ty), cx.source_low(item, shape.ty)?));
+        }
+    }
+    let Shape { bytes, align, .. } = shape;
+    cx.emit(Op::Store(Box::new(Store { place, bytes, align, sources, strong })));
+    Ok(())
+}
+
+/// `atom{.sem}{.scope}{.space}.op{.vec}.type d, [a], b{, c}` and `red`.
+pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    if inst.ast.has("async") {
+        return Err(inst.unsupported("`red.async` is not modelled"));
+    }
+    let returns = inst.ast.mnemonic() == "atom";
+    let operation = inst.take_with(|m| atomics::OPERATIONS.into_iter().find(|&name| name == m));
+    let (space, shape) = shape(inst)?;
+    let Some(operation) = operation else {
+        return Err(inst.unsupported("this atomic operation is not modelled"));
+    };
+    let at = usize::from(returns);
+    let place = cx.place(inst.operand(at)?, space)?;
+    let result = |cx: &mut Decoder<'_, 'm, 's>, operand: &'m Operand<'s>| match operand {
+        Operand::Sink(_) => Ok(None),
+        _ => cx.dest(operand, shape.ty).map(|slot| Some((file_of(shape.ty), slot))),
+    };
+    let Shape { ty, bytes, align } = shape;
+    if ty == B128 {
+        let compare = operation == "cas";
+        let d = (File::W64, cx.pair(inst.operand(0)?)?);
+        let b = (File::W64, cx.pair(inst.operand(2)?)?);
+        let c = if compare { Some((File::W64, cx.pair(inst.operand(3)?)?)) } else { None };
+        let (elements, run) = (vec![(Some(d), b)], atomics::keep as _);
+        let wide = Some(compare);
+        cx.emit(Op::Atomic(Box::new(Atomic { place, bytes, align, run, elements, c, wide })));
+        return Ok(());
+    }
+    let flush = space != StateSpace::Shared;
+    let run = atomics::operation(operation, ty, flush).ok_or_else(|| inst.bad_type(ty))?;
+    let values = elements(inst.operand(at + 1)?);
+    check_count(inst, &shape, values.len())?;
+    let mut pairs = Vec::new();
+    let results = if returns { elements(inst.operand(0)?) } else { Vec::new() };
+    for (index, value) in values.into_iter().enumerate() {
+        let b = (file_of(ty), cx.source(value, ty)?);
+        let d = match results.get(index) {
+            Some(&operand) => result(cx, operand)?,
+            None => None,
+        };
+        pairs.push((d, b));
+    }
+    let c = match operation {
+        "cas" => Some((file_of(ty), cx.source(inst.operand(at + 2)?, ty)?)),
+        _ => None,
+    };
+    let elements = pairs;
+    cx.emit(Op::Atomic(Box::new(Atomic { place, bytes, align, run, elements, c, wide: None })));
+    Ok(())
+}
+
+/// `cp.async.{ca,cg}.shared.global [dst], [src], bytes{, src-size | ignore}`, and the group
+/// instructions, which have nothing left to wait for.
+pub fn copy_async<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
+    if !inst.take("async") || inst.ast.has("bulk") || inst.ast.has("mbarrier") {
+        return Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text)));
+    }
+    if ["commit_group", "wait_group", "wait_all"].iter().any(|m| inst.ast.has(m)) {
+        return Ok(());
+    }
+    inst.drop_hints(is_hint);
+    let (to, from) = (inst.take_space(), inst.take_space());
+    inst.finish()?;
+    let to = cx.place(inst.operand(0)?, to)?;
+    let from = cx.place(inst.operand(1)?, from)?;
+    let bytes = match inst.operand(2)? {
+        Operand::Immediate(immediate) => match immediate.value {
+            crate::ptx::Value::Signed(v @ (4 | 8 | 16)) => v as u32,
+            crate::ptx::Value::Unsigned(v @ (4 | 8 | 16)) => v as u32,
+            _ => return Err(inst.unsupported("`cp.async` copies 4, 8 or 16 bytes")),
+        },
+        _ => return Err(inst.unsupported("`cp.async` copies 4, 8 or 16 bytes")),
+    };
+    let limit = match inst.operands().get(3) {
+        None => CopyLimit::All,
+        Some(Operand::Name(name)) => match cx.register(*name) {
+            Some(register) if register.file == File::Pred => CopyLimit::Ignore(register.slot),
+            _ => CopyLimit::Bytes(cx.source(inst.operand(3)?, U32)?),
+        },
+        Some(_) => CopyLimit::Bytes(cx.source(inst.operand(3)?, U32)?),
+    };
+    cx.emit(Op::CopyAsync(Box::new(CopyAsync { to, from, bytes, limit })));
+    Ok(())
+}
+
+/// `cvta{.to}.space.size d, a` and `isspacep.space p, a`.
+pub fn address<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    let to = inst.take("to");
+    let space = inst.take_space();
+    if inst.ast.mnemonic() == "isspacep" {
+        inst.finish()?;
+        let (p, a) = (cx.dest(inst.operand(0)?, Pred)?, inst.operand(1)?);
+        let ty = match a {
+            Operand::Name(name) if cx.register(*name).is_some_and(|r| r.file == File::W32) => U32,
+            _ => U64,
+        };
+        let mut a = cx.source(a, ty)?;
+        if ty == U32 {
+            let wide = cx.scratch(File::W64);
+            cx.emit_lanes(warp!(|a: u32| -> u64 { u64::from(a) }), &[wide], &[a]);
+            a = wide;
+        }
+        cx.emit(Op::IsSpace(p, a, space));
+        return Ok(());
+    }
+    let ty = inst.take_type()?;
+    inst.finish()?;
+    let base = cx.unit.layout.window_base(space);
+    let run: WarpFn = match (ty.bits(), to) {
+        (64, false) => warp!(|a: u64, base: u64| -> u64 { a.wrapping_add(base) }),
+        (64, true) => warp!(|a: u64, base: u64| -> u64 { a.wrapping_sub(base) }),
+        (32, false) => warp!(|a: u32, base: u32| -> u32 { a.wrapping_add(base) }),
+        (32, true) => warp!(|a: u32, base: u32| -> u32 { a.wrapping_sub(base) }),
+        _ => return Err(inst.bad_type(ty)),
+    };
+    let base = cx.immediate(file_of(ty), base);
+    let a = cx.source(inst.operand(1)?, ty)?;
+    let d = cx.dest(inst.operand(0)?, ty)?;
+    cx.emit_lanes(run, &[d], &[a, base]);
+    Ok(())
+}
+
+impl<'m, 's> Decoder<'_, 'm, 's> {
+    /// The first of the two slots of a 128-bit register.
+    ///
+    /// # Errors
+    /// The operand is no such register.
+    pub fn pair(&mut self, operand: &'m Operand<'s>) -> Result<Slot, Fault> {
+        let register = match operand {
+            Operand::Name(name) => self.register(*name),
+            _ => None,
+        };
+        match register {
+            Some(register) if register.bits == 128 => Ok(register.slot),
+            _ => Err(self.error(span_of(operand), "this is no 128-bit register")),
+        }
+    }
+}
+

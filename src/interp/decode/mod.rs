@@ -1,0 +1,62 @@
+//! Syntax tree in, [`Program`] out: every name resolved, every instruction turned into
+//! micro-operations.
+//!
+//! A function is decoded when the kernel can reach it. An instruction that is not modelled does
+//! not stop the decoder: it becomes an operation that faults when a lane executes it, so that a
+//! kernel runs as long as it stays clear of such instructions.
+
+mod atomic;
+mod body;
+mod call;
+mod collective;
+mod control;
+mod inst;
+mod memory;
+mod operand;
+mod reconverge;
+mod scope;
+mod unit;
+
+pub use body::Decoder;
+pub use call::decode as call;
+pub use collective::{active_mask, elect, matching, reduction, shuffle, vote, warp_barrier};
+pub use control::{barrier, branch, indexed_branch, leave};
+pub use memory::{address, atomic, copy_async, load, store};
+pub use inst::{Inst, Round};
+
+use self::unit::{Unit, align_of, align_up, size_of};
+use super::fault::Fault;
+use super::program::{ParamPlace, Program};
+use crate::ptx::{Function, Module};
+
+/// Decodes a kernel and what it calls.
+///
+/// # Errors
+/// A kernel that the module does not define, a name that nothing declares, an initial value that
+/// is not modelled.
+pub fn decode(
+    module: &Module<'_>,
+    kernel: &Function<'_>,
+    dynamic_shared: u64,
+) -> Result<Program, Fault> {
+    let mut unit = Unit::new(module, dynamic_shared)?;
+    unit.resolve(kernel.name.text);
+    let mut params = Vec::new();
+    for variable in &kernel.params {
+        for declarator in &variable.names {
+            let align = align_of(variable);
+            let offset = align_up(unit.layout.param_bytes, align);
+            let size = size_of(variable, declarator);
+            unit.layout.param_bytes = offset.saturating_add(size);
+            let name = declarator.name.text.to_owned();
+            params.push(ParamPlace { name, offset, size, align, ty: variable.ty });
+        }
+    }
+    let mut functions = Vec::new();
+    while functions.len() < unit.functions.len() {
+        let function = unit.functions[functions.len()];
+        let is_kernel = functions.is_empty();
+        functions.push(Decoder::new(&mut unit).function(function, is_kernel.then_some(&params))?);
+    }
+    Ok(Program { functions, layout: unit.layout, params })
+}

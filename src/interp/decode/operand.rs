@@ -1,0 +1,353 @@
+//! Operands: from what is written to the slot that holds it.
+
+use super::body::Decoder;
+use super::inst::Inst;
+use super::scope::{Home, Register, Symbol, Variable};
+use super::unit::constant_bits;
+use crate::interp::fault::Fault;
+use crate::interp::program::{Base, Destination, Op, Place, Special};
+use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::ptx::{AddressBase, Immediate, Name, Operand, ScalarType, StateSpace, Value};
+use crate::source::Span;
+
+/// The file that values of a type live in.
+pub fn file_of(ty: ScalarType) -> File {
+    match ty.bits() {
+        1 => File::Pred,
+        2..=32 => File::W32,
+        _ => File::W64,
+    }
+}
+
+/// Where an operand stands.
+pub fn span_of(operand: &Operand<'_>) -> Span {
+    match operand {
+        Operand::Name(name)
+        | Operand::Not(name)
+        | Operand::Negated(name)
+        | Operand::Offset { name, .. } => name.span,
+        Operand::Immediate(immediate) => immediate.span,
+        Operand::Sink(span) | Operand::Vector(_, span) | Operand::List(_, span) => *span,
+        Operand::Pair(pair) => span_of(&pair[0]),
+        Operand::Address(address) => address.span,
+    }
+}
+
+/// The special register of a name, where it does not change while a warp runs.
+fn special_register(name: &str) -> Option<Special> {
+    let component = |name: &str, make: fn(u8) -> Special| match name {
+        "x" => Some(make(0)),
+        "y" => Some(make(1)),
+        "z" => Some(make(2)),
+        "w" => Some(Special::Constant(0)),
+        _ => None,
+    };
+    if let Some((base, part)) = name.split_once('.') {
+        return match base {
+            "%tid" => component(part, Special::Tid),
+            "%ntid" => component(part, Special::Ntid),
+            "%ctaid" | "%clusterid" => component(part, Special::Ctaid),
+            "%nctaid" | "%nclusterid" => component(part, Special::Nctaid),
+            // Every block is a cluster of its own.
+            "%cluster_ctaid" => component(part, |_| Special::Constant(0)),
+            "%cluster_nctaid" => component(part, |_| Special::Constant(1)),
+            _ => None,
+        };
+    }
+    Some(match name {
+        "%laneid" => Special::LaneId,
+        "%warpid" => Special::WarpId,
+        "%nwarpid" => Special::NwarpId,
+        "%lanemask_eq" => Special::LanemaskEq,
+        "%lanemask_le" => Special::LanemaskLe,
+        "%lanemask_lt" => Special::LanemaskLt,
+        "%lanemask_ge" => Special::LanemaskGe,
+        "%lanemask_gt" => Special::LanemaskGt,
+        "%dynamic_smem_size" => Special::DynamicSharedSize,
+        "%total_smem_size" | "%aggr_smem_size" => Special::TotalSharedSize,
+        "%smid" | "%gridid" | "%cluster_ctarank" | "%is_explicit_cluster" => Special::Constant(0),
+        "%reserved_smem_offset_begin" | "%reserved_smem_offset_end" => Special::Constant(0),
+        "%nsmid" | "%cluster_nctarank" => Special::Constant(1),
+        "WARP_SZ" => Special::Constant(32),
+        _ if name.starts_with("%envreg") => Special::Constant(0),
+        _ => return None,
+    })
+}
+
+fn is_clock(name: &str) -> bool {
+    matches!(
+        name,
+        "%clock" | "%clock_hi" | "%clock64" | "%globaltimer" | "%globaltimer_lo" | "%globaltimer_hi"
+    )
+}
+
+impl<'m, 's> Decoder<'_, 'm, 's> {
+    /// The slot of a source operand of a type.
+    ///
+    /// # Errors
+    /// An operand that is none, or whose register has another width.
+    pub fn source(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
+        let file = file_of(ty);
+        match operand {
+            Operand::Immediate(immediate) => Ok(self.constant(*immediate, ty)),
+            Operand::Name(name) => self.named_source(*name, 0, file),
+            Operand::Offset { name, offset } => self.named_source(*name, *offset, file),
+            Operand::Not(name) if file == File::Pred => {
+                let s = self.named_source(*name, 0, file)?;
+                let d = self.scratch(File::Pred);
+                self.emit_lanes(warp!(|a: bool| -> bool { !a }), &[d], &[s]);
+                Ok(d)
+            }
+            // One-element vectors stand for their element.
+            Operand::Vector(items, _) if items.len() == 1 => self.source(&items[0], ty),
+            _ => Err(self.error(span_of(operand), "this is no source operand")),
+        }
+    }
+
+    /// A source whose register may be wider than the type: its low bits count.
+    ///
+    /// # Errors
+    /// As [`Decoder::source`].
+    pub fn source_low(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
+        if let (Operand::Name(name), File::W32) = (operand, file_of(ty))
+            && let Some(Register { file: File::W64, slot, .. }) = self.register(*name)
+        {
+            let d = self.scratch(File::W32);
+            self.emit_lanes(warp!(|a: u64| -> u32 { a as u32 }), &[d], &[slot]);
+            return Ok(d);
+        }
+        self.source(operand, ty)
+    }
+
+    /// The register of a name, if it is one.
+    pub fn register(&mut self, name: Name<'s>) -> Option<Register> {
+        match self.lookup(name) {
+            Ok(Symbol::Register(register)) => Some(register),
+            _ => None,
+        }
+    }
+
+    fn constant(&mut self, immediate: Immediate, ty: ScalarType) -> Slot {
+        let bits = match (file_of(ty), immediate.value) {
+            (File::Pred, Value::Signed(v)) => u64::from(v != 0),
+            (File::Pred, Value::Unsigned(v)) => u64::from(v != 0),
+            (_, value) => constant_bits(value, ty) & (u64::MAX >> (64 - ty.bits().min(64))),
+        };
+        self.immediate(file_of(ty), bits)
+    }
+
+    fn named_source(&mut self, name: Name<'s>, offset: i64, file: File) -> Result<Slot, Fault> {
+        if is_clock(name.text) {
+            let d = self.scratch(file);
+            self.emit(Op::Clock(file, d));
+            return Ok(d);
+        }
+        if let Some(special) = special_register(name.text) {
+            let slot = self.special(special);
+            return self.widened(slot, file, name.span);
+        }
+        match self.lookup(name)? {
+            Symbol::Register(register) if offset == 0 => {
+                if register.file == file {
+                    return Ok(register.slot);
+                }
+                let message = format!("register `{}` does not have the type's width", name.text);
+                Err(self.error(name.span, message))
+            }
+            Symbol::Variable(Variable { home: Home::Absolute(base), .. }) => {
+                Ok(self.immediate(file, base.wrapping_add(offset as u64)))
+            }
+            Symbol::Variable(Variable { home: Home::Frame(base), .. }) => {
+                let d = self.scratch(file);
+                self.emit(Op::FrameAddress(file, d, base.wrapping_add(offset as u64)));
+                Ok(d)
+            }
+            Symbol::Function(id) => {
+                let handle = self.unit.layout.function_handle(id);
+                Ok(self.immediate(file, handle))
+            }
+            _ => Err(self.error(name.span, format!("`{}` is no source operand", name.text))),
+        }
+    }
+
+    fn widened(&mut self, slot: Slot, file: File, span: Span) -> Result<Slot, Fault> {
+        match file {
+            File::W32 => Ok(slot),
+            File::W64 => {
+                let d = self.scratch(File::W64);
+                self.emit_lanes(warp!(|a: u32| -> u64 { u64::from(a) }), &[d], &[slot]);
+                Ok(d)
+            }
+            File::Pred => Err(self.error(span, "a special register is no predicate")),
+        }
+    }
+
+    /// The slot of a destination of exactly the type's file; `_` is a register nobody reads.
+    ///
+    /// # Errors
+    /// An operand that cannot be written.
+    pub fn dest(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
+        let file = file_of(ty);
+        match operand {
+            Operand::Sink(_) => Ok(self.scratch(file)),
+            Operand::Name(name) => match self.lookup(*name)? {
+                Symbol::Register(register) if register.file == file => Ok(register.slot),
+                Symbol::Register(_) => {
+                    let message = format!("register `{}` does not have the type's width", name.text);
+                    Err(self.error(name.span, message))
+                }
+                _ => Err(self.error(name.span, format!("`{}` is no register", name.text))),
+            },
+            Operand::Vector(items, _) if items.len() == 1 => self.dest(&items[0], ty),
+            _ => Err(self.error(span_of(operand), "this is no destination operand")),
+        }
+    }
+
+    /// A destination that may be wider than the type: values of signed types are sign-extended,
+    /// all others zero-extended.
+    ///
+    /// # Errors
+    /// An operand that cannot be written, or a register narrower than the type.
+    pub fn dest_wide(
+        &mut self,
+        operand: &'m Operand<'s>,
+        ty: ScalarType,
+    ) -> Result<Option<Destination>, Fault> {
+        let name = match operand {
+            Operand::Sink(_) => return Ok(None),
+            Operand::Name(name) => *name,
+            Operand::Vector(items, _) if items.len() == 1 => return self.dest_wide(&items[0], ty),
+            _ => return Err(self.error(span_of(operand), "this is no destination operand")),
+        };
+        let Some(register) = self.register(name) else {
+            return Err(self.error(name.span, format!("`{}` is no register", name.text)));
+        };
+        if register.bits < ty.bits().max(8) {
+            let message = format!("register `{}` is narrower than {ty}", name.text);
+            return Err(self.error(name.span, message));
+        }
+        let extend = ty.is_signed() && ty.bits() < register.bits;
+        let sign_to = if extend { register.bits as u8 } else { 0 };
+        Ok(Some(Destination { file: register.file, slot: register.slot, sign_to }))
+    }
+
+    /// Applies a pure operation to all operands: the first is the destination, of type `d`, the
+    /// others the sources, of types `s`.
+    ///
+    /// # Errors
+    /// A wrong number of operands, or one that does not fit its type.
+    pub fn apply(
+        &mut self,
+        inst: &Inst<'m, 's>,
+        run: WarpFn,
+        d: ScalarType,
+        s: &[ScalarType],
+    ) -> Result<(), Fault> {
+        inst.finish()?;
+        if inst.operands().len() != s.len() + 1 {
+            let name = inst.ast.opcode.text;
+            let count = inst.operands().len();
+            return Err(inst.unsupported(format!("`{name}` is not modelled with {count} operands")));
+        }
+        let mut sources = [0; 4];
+        for (index, &ty) in s.iter().enumerate() {
+            sources[index] = self.source(inst.operand(index + 1)?, ty)?;
+        }
+        let dest = self.dest(inst.operand(0)?, d)?;
+        self.emit_lanes(run, &[dest], &sources[..s.len()]);
+        Ok(())
+    }
+
+    /// Applies a pure operation whose source and destination registers may be wider than their
+    /// types, as `cvt` allows: sources give their low bits, the result is extended.
+    ///
+    /// # Errors
+    /// As [`Decoder::apply`].
+    pub fn apply_wide(
+        &mut self,
+        run: WarpFn,
+        d: (&'m Operand<'s>, ScalarType),
+        s: &[(&'m Operand<'s>, ScalarType)],
+    ) -> Result<(), Fault> {
+        let mut sources = [0; 4];
+        for (slot, &(operand, ty)) in sources.iter_mut().zip(s) {
+            *slot = self.source_low(operand, ty)?;
+        }
+        let result = self.temporary(d.0, d.1)?;
+        self.emit_lanes(run, &[result], &sources[..s.len()]);
+        self.store_wide(d.0, d.1, result)
+    }
+
+    /// Where to compute a result of a type: the destination itself if its register fits, otherwise
+    /// a register from which [`Decoder::store_wide`] takes it.
+    ///
+    /// # Errors
+    /// An operand that cannot be written.
+    pub fn temporary(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
+        let file = file_of(ty);
+        Ok(match self.dest_wide(operand, ty)? {
+            Some(dest) if dest.file == file && dest.sign_to == 0 => dest.slot,
+            _ => self.scratch(file),
+        })
+    }
+
+    /// Extends a result that [`Decoder::temporary`] made room for into its destination.
+    ///
+    /// # Errors
+    /// An operand that cannot be written.
+    pub fn store_wide(
+        &mut self,
+        operand: &'m Operand<'s>,
+        ty: ScalarType,
+        result: Slot,
+    ) -> Result<(), Fault> {
+        let Some(dest) = self.dest_wide(operand, ty)? else { return Ok(()) };
+        if dest.file == file_of(ty) && dest.sign_to == 0 {
+            return Ok(());
+        }
+        let extend = match (dest.file, dest.sign_to, ty.bits()) {
+            (File::W64, 0, _) => warp!(|a: u32| -> u64 { u64::from(a) }),
+            (File::W64, _, 8) => warp!(|a: i8| -> i64 { i64::from(a) }),
+            (File::W64, _, 16) => warp!(|a: i16| -> i64 { i64::from(a) }),
+            (File::W64, ..) => warp!(|a: i32| -> i64 { i64::from(a) }),
+            (_, 16, _) => warp!(|a: i8| -> i16 { i16::from(a) }),
+            (_, _, 8) => warp!(|a: i8| -> i32 { i32::from(a) }),
+            _ => warp!(|a: i16| -> i32 { i32::from(a) }),
+        };
+        self.emit_lanes(extend, &[dest.slot], &[result]);
+        Ok(())
+    }
+
+    /// The place that an address operand names in a space.
+    ///
+    /// # Errors
+    /// A base that is neither a register nor a variable.
+    pub fn place(&mut self, operand: &'m Operand<'s>, space: StateSpace) -> Result<Place, Fault> {
+        let Operand::Address(address) = operand else {
+            return Err(self.error(span_of(operand), "this is no address"));
+        };
+        let offset = address.offset;
+        let AddressBase::Name(name) = address.base else {
+            return Ok(Place { space, base: Base::Absolute, offset });
+        };
+        match self.lookup(name)? {
+            Symbol::Register(Register { file: File::W32, slot, .. }) => {
+                Ok(Place { space, base: Base::W32(slot), offset })
+            }
+            Symbol::Register(Register { file: File::W64, slot, .. }) => {
+                Ok(Place { space, base: Base::W64(slot), offset })
+            }
+            Symbol::Variable(Variable { home: Home::Frame(base), .. }) => {
+                let offset = offset.wrapping_add(base as i64);
+                Ok(Place { space: StateSpace::Local, base: Base::Frame, offset })
+            }
+            Symbol::Variable(Variable { space: home, home: Home::Absolute(base), .. }) => {
+                // A variable's name means its own space, whether or not the access says so.
+                let offset = offset.wrapping_add(base as i64);
+                let space = if space == StateSpace::Generic { home } else { space };
+                Ok(Place { space, base: Base::Absolute, offset })
+            }
+            _ => Err(self.error(name.span, format!("`{}` is no address", name.text))),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What a name means at a place: PTX scopes nest by braces, and an inner declaration hides an
+//! outer one of the same name (PTX ISA, "Identifiers" and "Parameterized Variable Names").
+
+use rustc_hash::FxHashMap;
+
+use crate::interp::program::FunctionId;
+use crate::interp::registers::{File, Slot};
+use crate::ptx::{ScalarType, StateSpace};
+
+/// A declared register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Register {
+    /// Its file.
+    pub file: File,
+    /// Its slot; a 128-bit register has this and the next one.
+    pub slot: Slot,
+    /// Its width.
+    pub bits: u32,
+}
+
+/// Where a variable lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Home {
+    /// At an address of its state space.
+    Absolute(u64),
+    /// At an offset into the frame's local memory.
+    Frame(u64),
+}
+
+/// A declared variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Variable {
+    /// The space that it was declared in.
+    pub space: StateSpace,
+    /// Where.
+    pub home: Home,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Symbol {
+    /// A register.
+    Register(Register),
+    /// A variable.
+    Variable(Variable),
+    /// A label, by its number within the function.
+    Label(usize),
+    /// A `.branchtargets` list, by its number within the function.
+    Targets(usize),
+    /// A `.callprototype` or `.calltargets`: of no further use here.
+    Prototype,
+    /// A function.
+    Function(FunctionId),
+}
+
+/// A scope of a function's body.
+#[derive(Debug, Default)]
+pub struct Scope<'s> {
+    names: FxHashMap<&'s str, Symbol>,
+    /// `%r<100>`: prefix to count and type.
+    families: FxHashMap<&'s str, (u32, ScalarType)>,
+}
+
+/// What a lookup finds.
+pub enum Found {
+    /// A name with its meaning.
+    Symbol(Symbol),
+    /// A member of a parameterised family that has no slot yet, in this scope.
+    Member(usize, ScalarType),
+}
+
+/// The scopes that are open at a place, outermost first.
+#[derive(Debug, Default)]
+pub struct Scopes<'s> {
+    open: Vec<Scope<'s>>,
+}
+
+impl<'s> Scopes<'s> {
+    /// Opens a scope.
+    pub fn push(&mut self) {
+        self.open.push(Scope::default());
+    }
+
+    /// Closes the innermost scope.
+    pub fn pop(&mut self) {
+        self.open.pop();
+    }
+
+    /// Declares a name in the innermost scope.
+    pub fn declare(&mut self, name: &'s str, symbol: Symbol) {
+        if let Some(scope) = self.open.last_mut() {
+            scope.names.insert(name, symbol);
+        }
+    }
+
+    /// Declares a name in the scope at a depth that [`Found::Member`] named.
+    pub fn declare_at(&mut self, depth: usize, name: &'s str, symbol: Symbol) {
+        self.open[depth].names.insert(name, symbol);
+    }
+
+    /// Declares `prefix0` to `prefix(count-1)` in the innermost scope.
+    pub fn declare_family(&mut self, prefix: &'s str, count: u32, ty: ScalarType) {
+        if let Some(scope) = self.open.last_mut() {
+            scope.families.insert(prefix, (count, ty));
+        }
+    }
+
+    /// The innermost meaning of a name.
+    pub fn find(&self, name: &str) -> Option<Found> {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        for (depth, scope) in self.open.iter().enumerate().rev() {
+            if let Some(&symbol) = scope.names.get(name) {
+                return Some(Found::Symbol(symbol));
+            }
+            // `%r1<10>` declares `%r10` to `%r19`: any split of the trailing digits may be meant.
+            for split in stem..name.len() {
+                let (family, digits) = name.split_at(split);
+                let canonical = digits.len() == 1 || !digits.starts_with('0');
+                if let (true, Some(&(count, ty)), Ok(number)) =
+                    (canonical, scope.families.get(family), digits.parse::<u32>())
+                    && number < count
+                {
+                    return Some(Found::Member(depth, ty));
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,219 @@
+//! The module as a whole: function numbers, and addresses and initial values of its variables.
+
+use rustc_hash::FxHashMap;
+
+use super::scope::{Home, Symbol, Variable as Place};
+use crate::interp::fault::{Fault, FaultKind};
+use crate::interp::memory::{StateSpaceLayout, StaticRegion};
+use crate::interp::program::FunctionId;
+use crate::ptx::{Declarator, Function, Initializer, Item, Module, ScalarType, StateSpace};
+use crate::ptx::{Immediate, Value, Variable};
+
+/// What decoding a function needs to know of its module.
+pub struct Unit<'m, 's> {
+    /// Where module variables lie; shared memory grows as functions are decoded.
+    pub layout: StateSpaceLayout,
+    /// Functions that were named so far, by number.
+    pub functions: Vec<&'m Function<'s>>,
+    by_name: FxHashMap<&'s str, &'m Function<'s>>,
+    ids: FxHashMap<&'s str, FunctionId>,
+    variables: FxHashMap<&'s str, Place>,
+}
+
+/// Bytes of a declared variable; an unsized array takes its size from its initial value.
+pub fn size_of(variable: &Variable<'_>, declarator: &Declarator<'_>) -> u64 {
+    let element = element_size(variable);
+    let listed = match &declarator.initializer {
+        Some(Initializer::List(items)) => items.len() as u64,
+        _ => 0,
+    };
+    declarator.dimensions.iter().fold(element, |size, dimension| {
+        size.saturating_mul(dimension.unwrap_or(listed))
+    })
+}
+
+/// Alignment in bytes.
+pub fn align_of(variable: &Variable<'_>) -> u64 {
+    variable.align.unwrap_or_else(|| element_size(variable)).max(1)
+}
+
+fn element_size(variable: &Variable<'_>) -> u64 {
+    let scalar = variable.ty.map_or(8, |ty| u64::from(ty.bits().div_ceil(8)));
+    scalar * u64::from(variable.vector.max(1))
+}
+
+/// The smallest multiple of `align` that is at least `offset`.
+pub fn align_up(offset: u64, align: u64) -> u64 {
+    offset.div_ceil(align.max(1)).saturating_mul(align.max(1))
+}
+
+/// The low `bits` of a constant as the type wants them.
+pub fn constant_bits(value: Value, ty: ScalarType) -> u64 {
+    match (value, ty) {
+        (Value::Signed(v), _) => v as u64,
+        (Value::Unsigned(v), _) => v,
+        (Value::F32(bits), ScalarType::F64) => f64::from(f32::from_bits(bits)).to_bits(),
+        (Value::F32(bits), _) => u64::from(bits),
+        (Value::F64(bits), ScalarType::F64) => bits,
+        (Value::F64(bits), ty) if ty.bits() == 32 => {
+            u64::from((f64::from_bits(bits) as f32).to_bits())
+        }
+        (Value::F64(bits), _) => bits,
+    }
+}
+
+impl<'m, 's> Unit<'m, 's> {
+    /// Lays out a module's variables and gives them their initial values.
+    ///
+    /// # Errors
+    /// An initial value that is not modelled.
+    pub fn new(module: &'m Module<'s>, dynamic_shared: u64) -> Result<Unit<'m, 's>, Fault> {
+        let mut unit = Unit {
+            layout: StateSpaceLayout::new(module.address_size.unwrap_or(32), dynamic_shared),
+            functions: Vec::new(),
+            by_name: FxHashMap::default(),
+            ids: FxHashMap::default(),
+            variables: FxHashMap::default(),
+        };
+        for function in module.functions() {
+            let defined = function.statements().is_some();
+            let known = unit.by_name.contains_key(function.name.text);
+            if defined || !known {
+                unit.by_name.insert(function.name.text, function);
+            }
+        }
+        let variables = || {
+            module.items.iter().filter_map(|item| match item {
+                Item::Variable(variable) => Some(variable),
+                _ => None,
+            })
+        };
+        for variable in variables() {
+            unit.declare(variable);
+        }
+        for variable in variables() {
+            unit.initialize(variable)?;
+        }
+        Ok(unit)
+    }
+
+    fn declare(&mut self, variable: &Variable<'s>) {
+        for declarator in &variable.names {
+            let size = size_of(variable, declarator);
+            let name = declarator.name.text;
+            let place = match variable.space {
+                StateSpace::Shared => self.shared(variable, size),
+                space @ (StateSpace::Global | StateSpace::Const) => {
+                    if variable.linkage.contains(&".extern") && self.variables.contains_key(name) {
+                        continue;
+                    }
+                    let base = self.layout.region_base(self.layout.statics.len());
+                    let bytes = vec![0; size as usize];
+                    self.layout.statics.push(StaticRegion { name: name.to_owned(), space, bytes });
+                    Place { space, home: Home::Absolute(base), size }
+                }
+                _ => continue,
+            };
+            self.variables.insert(name, place);
+        }
+    }
+
+    /// Gives a shared variable its place; an unsized one is the dynamic part, which begins at 0.
+    pub fn shared(&mut self, variable: &Variable<'s>, size: u64) -> Place {
+        let space = StateSpace::Shared;
+        if size == 0 {
+            return Place { space, home: Home::Absolute(0), size: self.layout.dynamic_shared };
+        }
+        let offset = align_up(self.layout.shared_bytes, align_of(variable));
+        self.layout.shared_bytes = offset.saturating_add(size);
+        Place { space, home: Home::Absolute(offset), size }
+    }
+
+    fn initialize(&mut self, variable: &Variable<'s>) -> Result<(), Fault> {
+        for declarator in &variable.names {
+            let Some(initializer) = &declarator.initializer else { continue };
+            let Some(&Place { space, home: Home::Absolute(base), size }) =
+                self.variables.get(declarator.name.text)
+            else {
+                continue;
+            };
+            let index = match space {
+                StateSpace::Shared => None,
+                _ => self.layout.region_index(base),
+            };
+            let Some(index) = index else { continue };
+            let mut bytes = vec![0; size as usize];
+            let scalar = variable.ty.map_or(8, |ty| ty.bits().div_ceil(8) as usize);
+            self.fill(initializer, variable, &mut bytes, scalar, &declarator.dimensions)?;
+            self.layout.statics[index].bytes = bytes;
+        }
+        Ok(())
+    }
+
+    /// Writes an initial value over `bytes`; what a list leaves out stays zero.
+    fn fill(
+        &mut self,
+        initializer: &Initializer<'s>,
+        variable: &Variable<'s>,
+        bytes: &mut [u8],
+        scalar: usize,
+        dimensions: &[Option<u64>],
+    ) -> Result<(), Fault> {
+        let ty = variable.ty.unwrap_or(ScalarType::B64);
+        let bits = match initializer {
+            Initializer::List(items) => {
+                let inner = dimensions.get(1..).unwrap_or(&[]);
+                let nested = items.iter().any(|item| matches!(item, Initializer::List(_)));
+                let row = inner.iter().fold(element_size(variable) as usize, |size, d| {
+                    size.saturating_mul(d.unwrap_or(1) as usize)
+                });
+                let step = if nested { row } else { scalar };
+                for (item, part) in items.iter().zip(bytes.chunks_mut(step.max(1))) {
+                    self.fill(item, variable, part, scalar, inner)?;
+                }
+                return Ok(());
+            }
+            // Textures, samplers and surfaces: nothing here reads them.
+            Initializer::Property { .. } => return Ok(()),
+            Initializer::Value(Immediate { value, .. }) => constant_bits(*value, ty),
+            Initializer::Symbol { name, offset, generic, mask } => {
+                let unknown = || {
+                    let message = format!("`{}` is no variable or function", name.text);
+                    Fault::new(FaultKind::Unsupported, message).at(name.span)
+                };
+                let address = match self.resolve(name.text).ok_or_else(unknown)? {
+                    Symbol::Variable(Place { space, home: Home::Absolute(base), .. }) => {
+                        let window = if *generic { self.layout.window_base(space) } else { 0 };
+                        window + base
+                    }
+                    Symbol::Function(id) => self.layout.function_handle(id),
+                    _ => return Err(unknown()),
+                };
+                let address = address.wrapping_add(*offset as u64);
+                match mask {
+                    Some(mask) => (address & mask) >> mask.trailing_zeros().min(63),
+                    None => address,
+                }
+            }
+        };
+        let width = bytes.len().min(scalar).min(8);
+        bytes[..width].copy_from_slice(&bits.to_le_bytes()[..width]);
+        Ok(())
+    }
+
+    /// The meaning of a name at module level. A function that is named gets a number and will be
+    /// decoded.
+    pub fn resolve(&mut self, name: &str) -> Option<Symbol> {
+        if let Some(&place) = self.variables.get(name) {
+            return Some(Symbol::Variable(place));
+        }
+        if let Some(&id) = self.ids.get(name) {
+            return Some(Symbol::Function(id));
+        }
+        let function = *self.by_name.get(name)?;
+        let id = self.functions.len() as FunctionId;
+        self.functions.push(function);
+        self.ids.insert(function.name.text, id);
+        Some(Symbol::Function(id))
+    }
+}

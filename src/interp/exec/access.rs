@@ -1,0 +1,442 @@
+//! Loads, stores and atomics of a warp: addresses, checks, and the bytes.
+
+use crate::interp::counters::Counters;
+use crate::interp::fault::FaultKind;
+use crate::interp::memory::{Global, StateSpaceLayout, Window};
+use crate::interp::program::{
+    Atomic, Base, CopyAsync, CopyLimit, Destination, Load, Place, Store,
+};
+use crate::interp::registers::{File, LANES, Mask, Registers, Slot, blend, lanes};
+use crate::ptx::StateSpace;
+use std::sync::atomic::AtomicU32;
+
+/// The memory that a warp can reach.
+pub struct Spaces<'a> {
+    /// Where the windows are.
+    pub layout: &'a StateSpaceLayout,
+    /// Global and constant memory.
+    pub global: &'a Global,
+    /// The block's shared memory.
+    pub shared: &'a [AtomicU32],
+    /// The warp's local memory, lanes interleaved, and its bytes for each lane.
+    pub local: (&'a [AtomicU32], u64),
+    /// The kernel's parameters.
+    pub params: &'a [AtomicU32],
+    /// Where the frame's local memory begins.
+    pub frame: u64,
+}
+
+/// An access that failed.
+#[derive(Debug)]
+pub struct AccessFault {
+    /// The first lane that failed.
+    pub lane: usize,
+    /// What failed.
+    pub kind: FaultKind,
+    /// The whole sentence.
+    pub message: String,
+}
+
+/// What an access does to memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Intent {
+    Read,
+    Write,
+}
+
+/// Some lanes of an access, all in one window.
+struct Part<'a> {
+    window: Window<'a>,
+    offsets: [u64; LANES],
+    lanes: Mask,
+}
+
+impl<'a> Spaces<'a> {
+    fn addresses(&self, registers: &Registers, place: &Place) -> [u64; LANES] {
+        let offset = place.offset as u64;
+        match place.base {
+            Base::Absolute => [offset; LANES],
+            Base::Frame => [self.frame.wrapping_add(offset); LANES],
+            Base::W32(slot) => {
+                registers.w32[slot as usize].map(|base| u64::from(base).wrapping_add(offset))
+            }
+            Base::W64(slot) => registers.w64[slot as usize].map(|base| base.wrapping_add(offset)),
+        }
+    }
+
+    /// The window that an address in a state space lies in, and its true space.
+    fn window(
+        &self,
+        space: StateSpace,
+        address: u64,
+        intent: Intent,
+    ) -> Result<(Window<'a>, StateSpace), String> {
+        let (base, home) = if space == StateSpace::Generic {
+            let home = self.layout.space_of(address);
+            (self.layout.window_base(home), home)
+        } else {
+            (0, space)
+        };
+        let plain = |words: &'a [AtomicU32], len, spread| Window {
+            base,
+            len,
+            words,
+            spread,
+            region: None,
+        };
+        match home {
+            StateSpace::Shared => {
+                Ok((plain(self.shared, self.layout.shared_bytes, 0), StateSpace::Shared))
+            }
+            StateSpace::Local => Ok((plain(self.local.0, self.local.1, 5), StateSpace::Local)),
+            StateSpace::Param if intent == Intent::Read => {
+                Ok((plain(self.params, self.layout.param_bytes, 0), StateSpace::Param))
+            }
+            StateSpace::Param => Err("kernel parameters cannot be written".to_owned()),
+            _ => {
+                let (window, region) = self
+                    .global
+                    .window(self.layout, address)
+                    .ok_or_else(|| format!("address {address:#x} belongs to no buffer"))?;
+                let constant = region.space == StateSpace::Const;
+                let asked = match space {
+                    StateSpace::Global => !constant,
+                    StateSpace::Const => constant,
+                    _ => true,
+                };
+                match (asked, constant && intent == Intent::Write) {
+                    (false, _) => Err(format!(
+                        "address {address:#x} belongs to `{}`, which is in another state space",
+                        region.name
+                    )),
+                    (_, true) => Err(format!("constant `{}` cannot be written", region.name)),
+                    _ => Ok((window, region.space)),
+                }
+            }
+        }
+    }
+
+    /// Splits an access into its windows, checks bounds and alignment, and hands each part on.
+    fn parts(
+        &self,
+        (space, bytes, intent): (StateSpace, u32, Intent),
+        addresses: &[u64; LANES],
+        mask: Mask,
+        mut each: impl FnMut(&Part<'a>, StateSpace),
+    ) -> Result<(), AccessFault> {
+        let mut rest = mask;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            let address = addresses[lane];
+            let fault = |kind, message| Err(AccessFault { lane, kind, message });
+            let (window, home) = match self.window(space, address, intent) {
+                Ok(found) => found,
+                Err(message) => return fault(FaultKind::OutOfBounds, message),
+            };
+            let mut part = Part { window, offsets: [0; LANES], lanes: 0 };
+            for lane in lanes(rest) {
+                if let Some(offset) = window.offset(addresses[lane], bytes) {
+                    part.offsets[lane] = offset;
+                    part.lanes |= 1 << lane;
+                }
+            }
+            if part.lanes >> lane & 1 == 0 {
+                return fault(
+                    FaultKind::OutOfBounds,
+                    self.outside(window, address, bytes, home),
+                );
+            }
+            for lane in lanes(part.lanes) {
+                if part.offsets[lane] & u64::from(bytes - 1) != 0 {
+                    let address = addresses[lane];
+                    let message = format!("address {address:#x} is not a multiple of {bytes}");
+                    return Err(AccessFault { lane, kind: FaultKind::Misaligned, message });
+                }
+            }
+            rest &= !part.lanes;
+            each(&part, home);
+        }
+        Ok(())
+    }
+
+    fn outside(&self, window: Window<'a>, address: u64, bytes: u32, home: StateSpace) -> String {
+        let size = window.len;
+        let offset = address.wrapping_sub(window.base) as i64;
+        match window.region {
+            Some(index) => {
+                let name = &self.global.regions()[index].name;
+                format!("{bytes} bytes at offset {offset} of `{name}`, which has {size} bytes")
+            }
+            None => {
+                let space = match home {
+                    StateSpace::Shared => "shared memory",
+                    StateSpace::Local => "local memory",
+                    _ => "the parameters",
+                };
+                format!("{bytes} bytes at offset {offset} of {space}, which has {size} bytes")
+            }
+        }
+    }
+
+    /// `ld`.
+    pub fn load(
+        &self,
+        registers: &mut Registers,
+        load: &Load,
+        mask: Mask,
+        counters: &mut Counters,
+    ) -> Result<(), AccessFault> {
+        let addresses = self.addresses(registers, &load.place);
+        let mut tally = Tally::default();
+        let what = (load.place.space, load.align, Intent::Read);
+        self.parts(what, &addresses, mask, |part, home| {
+            tally.add(part, home);
+            for (index, dest) in load.dests.iter().enumerate() {
+                let Some(dest) = dest else { continue };
+                let skip = index as u64 * u64::from(load.bytes);
+                if (load.bytes, dest.file, dest.sign_to) == (4, File::W32, 0) {
+                    let row = &mut registers.w32[dest.slot as usize];
+                    for lane in lanes(part.lanes) {
+                        row[lane] = part.window.read32(part.offsets[lane] + skip, lane);
+                    }
+                    continue;
+                }
+                let mut values = [0; LANES];
+                for lane in lanes(part.lanes) {
+                    values[lane] =
+                        part.window.read(part.offsets[lane] + skip, lane, load.bytes);
+                }
+                put(registers, *dest, values, load.bytes, part.lanes);
+            }
+        })?;
+        counters.global_load_requests += u64::from(tally.global);
+        counters.global_load_wavefronts += tally.lines;
+        tally.count_others(counters);
+        Ok(())
+    }
+
+    /// `st`.
+    pub fn store(
+        &self,
+        registers: &Registers,
+        store: &Store,
+        mask: Mask,
+        counters: &mut Counters,
+    ) -> Result<(), AccessFault> {
+        let addresses = self.addresses(registers, &store.place);
+        let mut tally = Tally::default();
+        let what = (store.place.space, store.align, Intent::Write);
+        self.parts(what, &addresses, mask, |part, home| {
+            tally.add(part, home);
+            for (index, &(file, slot)) in store.sources.iter().enumerate() {
+                let skip = index as u64 * u64::from(store.bytes);
+                for lane in lanes(part.lanes) {
+                    let value = get(registers, file, slot, lane);
+                    part.window.write(part.offsets[lane] + skip, lane, store.bytes, value);
+                }
+            }
+        })?;
+        counters.global_store_requests += u64::from(tally.global);
+        counters.global_store_wavefronts += tally.lines;
+        tally.count_others(counters);
+        Ok(())
+    }
+
+    /// `atom`, `red`: one lane after the other, in ascending order.
+    pub fn atomic(
+        &self,
+        registers: &mut Registers,
+        atomic: &Atomic,
+        mask: Mask,
+        counters: &mut Counters,
+    ) -> Result<(), AccessFault> {
+        let addresses = self.addresses(registers, &atomic.place);
+        let what = (atomic.place.space, atomic.align, Intent::Write);
+        counters.atomic_requests += 1;
+        self.parts(what, &addresses, mask, |part, _| {
+            for lane in lanes(part.lanes) {
+                let at = part.offsets[lane];
+                if let Some(compare) = atomic.wide {
+                    exchange_pair(registers, atomic, part, lane, compare);
+                    continue;
+                }
+                for (index, &(d, (file, slot))) in atomic.elements.iter().enumerate() {
+                    let at = at + index as u64 * u64::from(atomic.bytes);
+                    let old = part.window.read(at, lane, atomic.bytes);
+                    let b = get(registers, file, slot, lane);
+                    let c = atomic.c.map_or(0, |(file, slot)| get(registers, file, slot, lane));
+                    part.window.write(at, lane, atomic.bytes, (atomic.run)(old, b, c));
+                    if let Some((file, slot)) = d {
+                        set(registers, file, slot, lane, old);
+                    }
+                }
+            }
+        })
+    }
+
+    /// `cp.async`.
+    pub fn copy(
+        &self,
+        registers: &Registers,
+        copy: &CopyAsync,
+        mask: Mask,
+        counters: &mut Counters,
+    ) -> Result<(), AccessFault> {
+        let bytes = copy.bytes;
+        let read: [u32; LANES] = std::array::from_fn(|lane| match copy.limit {
+            CopyLimit::All => bytes,
+            CopyLimit::Bytes(slot) => registers.w32[slot as usize][lane].min(bytes),
+            CopyLimit::Ignore(slot) if registers.preds[slot as usize] >> lane & 1 != 0 => 0,
+            CopyLimit::Ignore(_) => bytes,
+        });
+        let sources = lanes(mask).filter(|&lane| read[lane] != 0).fold(0, |m, lane| m | 1 << lane);
+        let mut data = [[0_u32; 4]; LANES];
+        let mut tally = Tally::default();
+        let from = self.addresses(registers, &copy.from);
+        self.parts((copy.from.space, bytes, Intent::Read), &from, sources, |part, home| {
+            tally.add(part, home);
+            for lane in lanes(part.lanes) {
+                for word in 0..bytes / 4 {
+                    let offset = part.offsets[lane] + 4 * u64::from(word);
+                    let left = read[lane].saturating_sub(4 * word);
+                    let keep = if left >= 4 { u32::MAX } else { (1 << (8 * left)) - 1 };
+                    data[lane][word as usize] = part.window.read32(offset, lane) & keep;
+                }
+            }
+        })?;
+        counters.global_load_requests += u64::from(tally.global);
+        counters.global_load_wavefronts += tally.lines;
+        let to = self.addresses(registers, &copy.to);
+        self.parts((copy.to.space, bytes, Intent::Write), &to, mask, |part, _| {
+            for lane in lanes(part.lanes) {
+                for word in 0..bytes / 4 {
+                    let offset = part.offsets[lane] + 4 * u64::from(word);
+                    part.window.write(offset, lane, 4, u64::from(data[lane][word as usize]));
+                }
+            }
+        })?;
+        counters.shared_requests += 1;
+        Ok(())
+    }
+
+    /// Reads bytes of one lane's generic address space, for calls and messages.
+    pub fn read_byte(&self, address: u64, lane: usize) -> Option<u8> {
+        let (window, _) = self.window(StateSpace::Generic, address, Intent::Read).ok()?;
+        let offset = window.offset(address, 1)?;
+        Some(window.read(offset, lane, 1) as u8)
+    }
+
+    /// The local memory as a window.
+    pub fn local_window(&self) -> Window<'a> {
+        Window { base: 0, len: self.local.1, words: self.local.0, spread: 5, region: None }
+    }
+}
+
+fn exchange_pair(
+    registers: &mut Registers,
+    atomic: &Atomic,
+    part: &Part<'_>,
+    lane: usize,
+    compare: bool,
+) {
+    let at = part.offsets[lane];
+    let pair = |slot: Slot| [0, 1].map(|half| registers.w64[slot as usize + half][lane]);
+    let Some(&(d, (_, b))) = atomic.elements.first() else { return };
+    let old = [0, 8].map(|skip| part.window.read(at + skip, lane, 8));
+    let b = pair(b);
+    let new = match (compare, atomic.c) {
+        (true, Some((_, c))) if old == b => pair(c),
+        (true, _) => old,
+        (false, _) => b,
+    };
+    part.window.write(at, lane, 8, new[0]);
+    part.window.write(at + 8, lane, 8, new[1]);
+    if let Some((_, d)) = d {
+        registers.w64[d as usize][lane] = old[0];
+        registers.w64[d as usize + 1][lane] = old[1];
+    }
+}
+
+/// Reads one lane of a register.
+pub fn get(registers: &Registers, file: File, slot: Slot, lane: usize) -> u64 {
+    match file {
+        File::Pred => u64::from(registers.preds[slot as usize] >> lane & 1),
+        File::W32 => u64::from(registers.w32[slot as usize][lane]),
+        File::W64 => registers.w64[slot as usize][lane],
+    }
+}
+
+/// Writes one lane of a register.
+pub fn set(registers: &mut Registers, file: File, slot: Slot, lane: usize, value: u64) {
+    match file {
+        File::Pred => {
+            let mask = &mut registers.preds[slot as usize];
+            *mask = *mask & !(1 << lane) | (u32::from(value != 0)) << lane;
+        }
+        File::W32 => registers.w32[slot as usize][lane] = value as u32,
+        File::W64 => registers.w64[slot as usize][lane] = value,
+    }
+}
+
+/// Writes loaded elements, extended as the destination asks.
+fn put(registers: &mut Registers, dest: Destination, raw: [u64; LANES], bytes: u32, mask: Mask) {
+    let shift = 64 - 8 * bytes;
+    let values = match dest.sign_to {
+        0 => raw,
+        bits => raw.map(|value| {
+            let extended = ((value << shift) as i64 >> shift) as u64;
+            extended & (u64::MAX >> (64 - u32::from(bits)))
+        }),
+    };
+    match dest.file {
+        File::W64 => blend(&mut registers.w64[dest.slot as usize], &values, mask),
+        File::W32 => {
+            blend(&mut registers.w32[dest.slot as usize], &values.map(|v| v as u32), mask);
+        }
+        File::Pred => {}
+    }
+}
+
+/// What an access touched.
+#[derive(Default)]
+struct Tally {
+    global: bool,
+    shared: bool,
+    local: bool,
+    lines: u64,
+}
+
+impl Tally {
+    fn add(&mut self, part: &Part<'_>, home: StateSpace) {
+        match home {
+            StateSpace::Global => {
+                self.global = true;
+                self.lines += distinct_lines(part);
+            }
+            StateSpace::Shared => self.shared = true,
+            StateSpace::Local => self.local = true,
+            _ => {}
+        }
+    }
+
+    fn count_others(&self, counters: &mut Counters) {
+        counters.shared_requests += u64::from(self.shared);
+        counters.local_requests += u64::from(self.local);
+    }
+}
+
+/// Distinct 128-byte lines. No access straddles two, being aligned to its size.
+fn distinct_lines(part: &Part<'_>) -> u64 {
+    let mut seen = [0; LANES];
+    let mut count = 0;
+    let mut last = u64::MAX;
+    for lane in lanes(part.lanes) {
+        let line = part.offsets[lane] >> 7;
+        if line != last && !seen[..count].contains(&line) {
+            seen[count] = line;
+            count += 1;
+        }
+        last = line;
+    }
+    count as u64
+}

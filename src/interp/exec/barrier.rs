@@ -1,0 +1,161 @@
+//! The barriers of a block: `bar`, `barrier` (PTX ISA, "Parallel Synchronization and Communication
+//! Instructions: bar").
+//!
+//! Threads arrive one by one, as on the machines since Volta: a barrier without a thread count
+//! opens when every thread of the block that has not ended has arrived, one with a count when so
+//! many have. A warp whose lanes arrive together counts as 32 threads even if it is incomplete.
+
+use super::block::Block;
+use super::warp::State;
+use crate::interp::fault::{Fault, FaultKind};
+use crate::interp::program::{Barrier, BarrierKind, Op};
+use crate::interp::registers::{LANES, Mask};
+
+/// How many barriers a block has.
+const COUNT: usize = 16;
+
+#[derive(Clone, Debug, Default)]
+struct Gate {
+    /// The lanes of each warp that have arrived.
+    arrived: Vec<Mask>,
+    /// Threads that have arrived, incomplete warps rounded up.
+    count: u32,
+    /// How many must.
+    expected: Option<u32>,
+    /// Votes of the reductions.
+    votes: u32,
+    voters: u32,
+}
+
+/// The state of a block's barriers.
+#[derive(Clone, Debug, Default)]
+pub struct Barriers {
+    gates: Vec<Gate>,
+}
+
+impl Block<'_> {
+    fn barrier(&self, warp: usize, group: usize) -> Option<&Barrier> {
+        let pc = self.warps[warp].groups[group].pc;
+        match &self.warps[warp].function(self.machine, group).code.get(pc as usize)?.op {
+            Op::Barrier(barrier) => Some(barrier),
+            _ => None,
+        }
+    }
+
+    /// A group has come to a barrier instruction.
+    pub fn arrive_at_barrier(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
+        let machine = self.machine;
+        let group = self.warps[warp].groups[index].clone();
+        let function = self.warps[warp].function(machine, index);
+        let micro = &function.code[group.pc as usize];
+        let Op::Barrier(barrier) = &micro.op else { return Ok(()) };
+        let span = function.spans[group.pc as usize];
+        let lanes = self.warps[warp].executing(machine, index);
+        let live = self.warps[warp].live;
+        let registers = self.warps[warp].registers(group.frame);
+        let first = lanes.trailing_zeros() as usize;
+        let fault = |message: String| {
+            let fault = Fault::new(FaultKind::Undefined, message).at(span);
+            Err(machine.blame(fault, warp as u32, lanes))
+        };
+        let id = registers.w32[barrier.id as usize][first];
+        if id as usize >= COUNT {
+            return fault(format!("there is no barrier {id}"));
+        }
+        let threads = barrier.threads.map(|slot| registers.w32[slot as usize][first]);
+        let (waits, vote) = match barrier.kind {
+            BarrierKind::Sync => (true, None),
+            BarrierKind::Arrive => (false, None),
+            BarrierKind::Popc { p, negated, .. }
+            | BarrierKind::And { p, negated, .. }
+            | BarrierKind::Or { p, negated, .. } => {
+                let mask = registers.preds[p as usize];
+                (true, Some(if negated { !mask } else { mask } & lanes))
+            }
+        };
+        self.counters.barriers += 1;
+        let warps = self.warps.len();
+        self.barriers.gates.resize(COUNT, Gate::default());
+        let gate = &mut self.barriers.gates[id as usize];
+        if gate.count > 0 && gate.expected != threads {
+            return fault(format!("threads arrive at barrier {id} with different thread counts"));
+        }
+        gate.arrived.resize(warps, 0);
+        gate.expected = threads;
+        gate.arrived[warp] |= lanes;
+        gate.count += if lanes == live { LANES as u32 } else { lanes.count_ones() };
+        if let Some(vote) = vote {
+            gate.votes += vote.count_ones();
+            gate.voters += lanes.count_ones();
+        }
+        let warp = &mut self.warps[warp];
+        if !waits {
+            warp.groups[index].pc += 1;
+        } else if lanes == group.mask {
+            warp.groups[index].state = State::Barrier(id);
+        } else {
+            // The lanes that the guard leaves out go on and meet the others behind the barrier.
+            warp.diverge(index, group.pc + 1, &[
+                (group.mask & !lanes, group.pc + 1),
+                (lanes, group.pc),
+            ]);
+            if let Some(waiting) = warp.groups.last_mut() {
+                waiting.state = State::Barrier(id);
+            }
+        }
+        self.release_barriers();
+        Ok(())
+    }
+
+    /// Opens every barrier at which all have arrived.
+    pub fn release_barriers(&mut self) -> bool {
+        let mut any = false;
+        for id in 0..self.barriers.gates.len() {
+            let gate = &self.barriers.gates[id];
+            let complete = match gate.expected {
+                Some(threads) => gate.count >= threads,
+                None => self
+                    .warps
+                    .iter()
+                    .zip(&gate.arrived)
+                    .all(|(warp, &arrived)| warp.live & !arrived == 0),
+            };
+            if gate.count == 0 || !complete {
+                continue;
+            }
+            let gate = std::mem::take(&mut self.barriers.gates[id]);
+            any = true;
+            for warp in 0..self.warps.len() {
+                for index in 0..self.warps[warp].groups.len() {
+                    if self.warps[warp].groups[index].state == State::Barrier(id as u32) {
+                        self.pass(warp, index, &gate);
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    /// Writes a reduction's result and lets a group go on.
+    fn pass(&mut self, warp: usize, index: usize, gate: &Gate) {
+        let kind = self.barrier(warp, index).map(|barrier| barrier.kind);
+        let warp = &mut self.warps[warp];
+        let group = &mut warp.groups[index];
+        group.state = State::Ready;
+        group.pc += 1;
+        let (mask, frame) = (group.mask, group.frame);
+        let registers = warp.registers(frame);
+        let (d, value) = match kind {
+            Some(BarrierKind::Popc { d, .. }) => {
+                let row = &mut registers.w32[d as usize];
+                crate::interp::registers::blend(row, &[gate.votes; LANES], mask);
+                return;
+            }
+            Some(BarrierKind::And { d, .. }) => (d, gate.votes == gate.voters),
+            Some(BarrierKind::Or { d, .. }) => (d, gate.votes > 0),
+            _ => return,
+        };
+        let row = &mut registers.preds[d as usize];
+        *row = if value { *row | mask } else { *row & !mask };
+    }
+}

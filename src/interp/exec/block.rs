@@ -1,0 +1,168 @@
+//! One block: its warps take turns, and its barriers bring them together.
+
+use std::sync::atomic::AtomicU32;
+
+use super::barrier::Barriers;
+use super::machine::Machine;
+use super::warp::{State, Stop, Warp};
+use crate::interp::counters::Counters;
+use crate::interp::fault::{Fault, FaultKind};
+use crate::interp::memory::new_words;
+
+/// Instructions after which a group that still runs lets others run: enough that hardly any
+/// kernel notices, and little enough that a lane spinning on a lock does not starve its holder.
+const SLICE: u64 = 1 << 16;
+
+/// How long lanes wait at a meeting point, in slices of a group that keeps running, before they go
+/// on without it.
+const PATIENCE: u32 = 16;
+
+/// Whether a block has finished.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// All its threads have ended.
+    Done,
+    /// It used up its time.
+    Running,
+}
+
+/// One block.
+#[derive(Debug)]
+pub struct Block<'p> {
+    /// What it shares with the others.
+    pub machine: &'p Machine<'p>,
+    /// Its index in the grid.
+    pub id: [u32; 3],
+    /// Its shared memory.
+    pub shared: Vec<AtomicU32>,
+    /// Its warps.
+    pub warps: Vec<Warp>,
+    /// Its barriers.
+    pub barriers: Barriers,
+    /// What it has cost.
+    pub counters: Counters,
+    /// What it has printed.
+    pub printed: String,
+    slices: u32,
+}
+
+impl<'p> Block<'p> {
+    /// A block at the start of the kernel.
+    pub fn new(machine: &'p Machine<'p>, id: [u32; 3]) -> Block<'p> {
+        let warps = (0..machine.warps()).map(|index| Warp::new(machine, id, index)).collect();
+        Block {
+            machine,
+            id,
+            shared: new_words(machine.program.layout.shared_bytes),
+            warps,
+            barriers: Barriers::default(),
+            counters: Counters::default(),
+            printed: String::new(),
+            slices: 0,
+        }
+    }
+
+    /// Runs until all threads have ended or about `budget` instructions were executed.
+    ///
+    /// # Errors
+    /// The kernel faults.
+    pub fn run(&mut self, budget: u64) -> Result<Progress, Fault> {
+        let end = self.counters.instructions.saturating_add(budget);
+        loop {
+            let mut progress = false;
+            for warp in 0..self.warps.len() {
+                progress |= self.run_warp(warp).map_err(|mut fault| {
+                    fault.block = Some(self.id);
+                    fault
+                })?;
+            }
+            progress |= self.release_barriers();
+            if self.warps.iter().all(Warp::done) {
+                return Ok(Progress::Done);
+            }
+            if !progress {
+                let mut fault = self.deadlock();
+                fault.block = Some(self.id);
+                return Err(fault);
+            }
+            if self.counters.instructions >= end {
+                return Ok(Progress::Running);
+            }
+        }
+    }
+
+    /// Runs a warp until its groups wait, end, or have had a slice. Returns whether it got on.
+    fn run_warp(&mut self, warp: usize) -> Result<bool, Fault> {
+        let mut progress = false;
+        loop {
+            let Some(group) = self.warps[warp].ready() else {
+                if self.resolve_collectives(warp)? {
+                    progress = true;
+                    continue;
+                }
+                return Ok(progress);
+            };
+            progress = true;
+            let (machine, shared) = (self.machine, &self.shared);
+            match self.warps[warp].run(machine, shared, &mut self.counters, group, SLICE)? {
+                Stop::Switch => {}
+                Stop::Barrier(group) => self.arrive_at_barrier(warp, group)?,
+                Stop::Collective(group) => {
+                    self.warps[warp].groups[group].state = State::Collective;
+                    self.resolve_collectives(warp)?;
+                }
+                Stop::Call(group) => self.call(warp, group)?,
+                Stop::Slice => {
+                    self.slices += 1;
+                    let warp = &mut self.warps[warp];
+                    let spinning = warp.groups.remove(group);
+                    warp.groups.insert(0, spinning);
+                    if self.slices % PATIENCE == 0 {
+                        warp.release_waiting();
+                    }
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// Says who waits for what.
+    fn deadlock(&self) -> Fault {
+        let mut message = String::from("deadlock: no thread can go on");
+        let mut fault = Fault::new(FaultKind::Deadlock, "");
+        for warp in &self.warps {
+            for (index, group) in warp.groups.iter().enumerate() {
+                let function = warp.function(self.machine, index);
+                let span = function.spans[group.pc as usize];
+                let what = match group.state {
+                    State::Barrier(id) => format!("at barrier {id}"),
+                    _ => "for other lanes of their warp".to_owned(),
+                };
+                if fault.span.is_none() {
+                    let (number, lanes) = (warp.index, group.mask);
+                    message += &format!("; lanes {lanes:#010x} of warp {number} wait {what}");
+                    fault = self.machine.blame(fault.at(span), warp.index, group.mask);
+                }
+            }
+        }
+        fault.message = message;
+        fault
+    }
+}
+
+impl Warp {
+    /// Lets lanes go on that wait for a group which may be waiting for them.
+    fn release_waiting(&mut self) {
+        use super::warp::{Group, Then};
+        for index in 0..self.joins.len() {
+            let Some(join) = &mut self.joins[index] else { continue };
+            if join.arrived == 0 || !matches!(join.then, Then::Continue) {
+                continue;
+            }
+            let mask = std::mem::take(&mut join.arrived);
+            join.expected &= !mask;
+            let (pc, frame, join) = (join.at, join.frame, join.parent);
+            self.groups.push(Group { pc, mask, frame, join, state: State::Ready });
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Calls: frames, arguments and results, and the few functions that the driver provides.
+
+use super::access::{get, set};
+use super::block::Block;
+use super::machine::Machine;
+use super::printf;
+use super::warp::{Group, Join, State, Then, Warp};
+use crate::interp::fault::{Fault, FaultKind};
+use crate::interp::memory::Window;
+use crate::interp::program::{AT_RETURN, Call, Callee, Formal, FunctionId, Op, Pc};
+use crate::interp::registers::{Mask, Registers, lanes};
+
+/// Frames that one warp may have at a time.
+const MAX_FRAMES: usize = 4096;
+
+/// A value that crosses a call, in the frame that a base and registers describe.
+struct Ends<'a> {
+    registers: &'a mut Registers,
+    base: u64,
+}
+
+fn read(formal: &Formal, ends: &Ends<'_>, local: Window<'_>, lane: usize) -> Vec<u8> {
+    match *formal {
+        Formal::Register(file, slot) => get(ends.registers, file, slot, lane).to_le_bytes().into(),
+        Formal::Memory { offset, size } => (0..size)
+            .map(|byte| local.read(ends.base + offset + byte, lane, 1) as u8)
+            .collect(),
+    }
+}
+
+fn write(formal: &Formal, ends: &mut Ends<'_>, local: Window<'_>, lane: usize, bytes: &[u8]) {
+    match *formal {
+        Formal::Register(file, slot) => {
+            let mut raw = [0; 8];
+            let width = bytes.len().min(8);
+            raw[..width].copy_from_slice(&bytes[..width]);
+            set(ends.registers, file, slot, lane, u64::from_le_bytes(raw));
+        }
+        Formal::Memory { offset, size } => {
+            for (byte, &value) in (0..size).zip(bytes) {
+                local.write(ends.base + offset + byte, lane, 1, u64::from(value));
+            }
+        }
+    }
+}
+
+impl Warp {
+    fn local_window(&self) -> Window<'_> {
+        Window { base: 0, len: self.local_bytes, words: &self.local, spread: 5, region: None }
+    }
+
+    /// Copies values between two frames.
+    fn pass(&mut self, from: (usize, &[Formal]), to: (usize, &[Formal]), mask: Mask) {
+        let (Some(mut source), Some(mut target)) =
+            (self.frames[from.0].take(), self.frames[to.0].take())
+        else {
+            return;
+        };
+        let local = self.local_window();
+        for (given, taken) in from.1.iter().zip(to.1) {
+            for lane in lanes(mask) {
+                let ends = Ends { base: source.local_base, registers: &mut source.registers };
+                let bytes = read(given, &ends, local, lane);
+                let mut ends = Ends { base: target.local_base, registers: &mut target.registers };
+                write(taken, &mut ends, local, lane, &bytes);
+            }
+        }
+        self.frames[from.0] = Some(source);
+        self.frames[to.0] = Some(target);
+    }
+
+    /// All lanes of a call have returned or ended: hands the results over and frees the frame.
+    pub fn finish_call(&mut self, machine: &Machine<'_>, join: &Join, caller: usize, call: Pc) {
+        let functions = &machine.program.functions;
+        let id = |frame: usize| self.frames[frame].as_ref().map_or(0, |f| f.function as usize);
+        let callee = &functions[id(join.frame)];
+        if let Op::Call(call) = &functions[id(caller)].code[call as usize].op {
+            self.pass((join.frame, &callee.returns), (caller, &call.results), join.arrived);
+        }
+        self.frames[join.frame] = None;
+    }
+}
+
+impl Block<'_> {
+    /// A group has come to a call.
+    ///
+    /// # Errors
+    /// An unknown callee, too deep a recursion, a failed assertion.
+    pub fn call(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
+        let machine = self.machine;
+        let block = self.id;
+        let group = self.warps[warp].groups[index].clone();
+        let function = self.warps[warp].function(machine, index);
+        let span = function.spans[group.pc as usize];
+        let Op::Call(call) = &function.code[group.pc as usize].op else { return Ok(()) };
+        let executing = self.warps[warp].executing(machine, index);
+        let fault = |kind, message: String| {
+            Err(machine.blame(Fault::new(kind, message).at(span), warp as u32, executing))
+        };
+        let (id, lanes) = match self.callee(warp, group.frame, call, executing) {
+            Ok(found) => found,
+            Err(handle) => {
+                return fault(FaultKind::Undefined, format!("{handle:#x} is no function"));
+            }
+        };
+        let callee = &machine.program.functions[id as usize];
+        if callee.external {
+            let called = self.external(warp, &group, call, &callee.name, lanes);
+            called.map_err(|fault| machine.blame(fault.at(span), warp as u32, lanes))?;
+        }
+        let warp = &mut self.warps[warp];
+        let next = group.pc + 1;
+        let mut parent = group.join;
+        if lanes != group.mask {
+            // The others wait behind the call, or call another function first.
+            let others = [(executing & !lanes, group.pc), (group.mask & !executing, next)];
+            let mut ways: Vec<_> = others.into_iter().filter(|way| way.0 != 0).collect();
+            ways.push((lanes, next));
+            warp.diverge(index, next, &ways);
+            let Some(own) = warp.groups.pop() else { return Ok(()) };
+            parent = own.join;
+            if callee.external {
+                warp.groups.push(own);
+                return Ok(());
+            }
+        } else if callee.external {
+            warp.groups[index].pc = next;
+            return Ok(());
+        } else {
+            warp.groups.remove(index);
+        }
+        if warp.frames.len() >= MAX_FRAMES {
+            return fault(FaultKind::Limit, "calls are nested too deeply".to_owned());
+        }
+        let frame = warp.push_frame(machine, block, id);
+        warp.pass((group.frame, &call.args), (frame, &callee.params), lanes);
+        let join = warp.new_join(Join {
+            at: AT_RETURN,
+            expected: lanes,
+            arrived: 0,
+            parent,
+            frame,
+            then: Then::Return { caller: group.frame, call: group.pc },
+        });
+        let state = State::Ready;
+        warp.groups.push(Group { pc: 0, mask: lanes, frame, join: Some(join), state });
+        Ok(())
+    }
+
+    /// The function to call and the lanes that call it; the handle if it names none.
+    fn callee(
+        &mut self,
+        warp: usize,
+        frame: usize,
+        call: &Call,
+        executing: Mask,
+    ) -> Result<(FunctionId, Mask), u64> {
+        let slot = match call.callee {
+            Callee::Direct(id) => return Ok((id, executing)),
+            Callee::Indirect(slot) => slot,
+        };
+        let handles = self.warps[warp].registers(frame).w64[slot as usize];
+        let handle = handles[executing.trailing_zeros() as usize];
+        let same = lanes(executing).filter(|&lane| handles[lane] == handle);
+        let lanes = same.fold(0, |mask, lane| mask | 1 << lane);
+        let program = self.machine.program;
+        let id = program.layout.function_of(handle).ok_or(handle)?;
+        if id as usize >= program.functions.len() {
+            return Err(handle);
+        }
+        Ok((id, lanes))
+    }
+
+    /// The functions without a body that the driver provides.
+    fn external(
+        &mut self,
+        warp: usize,
+        group: &Group,
+        call: &Call,
+        name: &str,
+        mask: Mask,
+    ) -> Result<(), Fault> {
+        let machine = self.machine;
+        let Some(mut frame) = self.warps[warp].frames[group.frame].take() else { return Ok(()) };
+        let base = frame.local_base;
+        let local = self.warps[warp].local_window();
+        let spaces = super::access::Spaces {
+            layout: &machine.program.layout,
+            global: machine.global,
+            shared: &self.shared,
+            local: (local.words, local.len),
+            params: &machine.params,
+            frame: base,
+        };
+        let mut ends = Ends { registers: &mut frame.registers, base };
+        let mut outcome = Ok(());
+        for lane in lanes(mask) {
+            let args: Vec<u64> = call
+                .args
+                .iter()
+                .map(|formal| {
+                    let mut bytes = read(formal, &ends, local, lane);
+                    bytes.resize(8, 0);
+                    bytes.try_into().map_or(0, u64::from_le_bytes)
+                })
+                .collect();
+            let byte = |address: u64| spaces.read_byte(address, lane);
+            match (name, &args[..]) {
+                ("vprintf", &[format, values]) => {
+                    let (text, count) = printf::format(format, values, byte);
+                    self.printed += &text;
+                    if let Some(result) = call.results.first() {
+                        write(result, &mut ends, local, lane, &count.to_le_bytes());
+                    }
+                }
+                ("__assertfail", &[message, file, line, function, _]) => {
+                    let text = |address| printf::text(address, byte);
+                    let message = format!(
+                        "{}:{line}: {}: assertion `{}` failed",
+                        text(file),
+                        text(function),
+                        text(message)
+                    );
+                    outcome = Err(Fault::new(FaultKind::Trap, message));
+                    break;
+                }
+                _ => {
+                    let message = format!("function `{name}` has no body");
+                    outcome = Err(Fault::new(FaultKind::Unsupported, message));
+                    break;
+                }
+            }
+        }
+        self.warps[warp].frames[group.frame] = Some(frame);
+        outcome
+    }
+}

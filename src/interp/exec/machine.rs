@@ -1,0 +1,86 @@
+//! What all blocks of a launch share.
+
+use std::sync::atomic::AtomicU32;
+
+use crate::interp::fault::Fault;
+use crate::interp::memory::Global;
+use crate::interp::program::{Program, Special};
+use crate::interp::registers::{LANES, Mask, lanes};
+use crate::ptx::StateSpace;
+
+/// A launch that is about to run.
+#[derive(Debug)]
+pub struct Machine<'p> {
+    /// The decoded kernel and what it calls.
+    pub program: &'p Program,
+    /// Global and constant memory.
+    pub global: &'p Global,
+    /// Blocks in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a block in each dimension.
+    pub block: [u32; 3],
+    /// The kernel's parameters.
+    pub params: Vec<AtomicU32>,
+}
+
+impl Machine<'_> {
+    /// Threads of a block.
+    pub fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// Warps of a block.
+    pub fn warps(&self) -> u32 {
+        self.threads().div_ceil(LANES as u32)
+    }
+
+    /// Where a lane is in its block: lanes count x first, then y, then z.
+    pub fn thread(&self, warp: u32, lane: usize) -> [u32; 3] {
+        let [x, y, _] = self.block;
+        let linear = warp * LANES as u32 + lane as u32;
+        [linear % x, linear / x % y, linear / x / y]
+    }
+
+    /// A special register's value for a lane.
+    pub fn special(&self, special: Special, block: [u32; 3], warp: u32, lane: usize) -> u32 {
+        let bit = 1_u32 << lane;
+        match special {
+            Special::Tid(axis) => self.thread(warp, lane)[axis as usize],
+            Special::Ntid(axis) => self.block[axis as usize],
+            Special::Ctaid(axis) => block[axis as usize],
+            Special::Nctaid(axis) => self.grid[axis as usize],
+            Special::LaneId => lane as u32,
+            Special::WarpId => warp,
+            Special::NwarpId => self.warps(),
+            Special::LanemaskEq => bit,
+            Special::LanemaskLt => bit - 1,
+            Special::LanemaskLe => bit | (bit - 1),
+            Special::LanemaskGt => !(bit | (bit - 1)),
+            Special::LanemaskGe => !(bit - 1),
+            Special::DynamicSharedSize => self.program.layout.dynamic_shared as u32,
+            Special::TotalSharedSize => self.program.layout.shared_bytes as u32,
+            Special::Constant(value) => value,
+        }
+    }
+
+    /// `isspacep`: the lanes whose generic address lies in a state space.
+    pub fn in_space(&self, addresses: &[u64; LANES], space: StateSpace) -> Mask {
+        let layout = &self.program.layout;
+        lanes(Mask::MAX).fold(0, |mask, lane| {
+            let address = addresses[lane];
+            let region = layout.region_index(address).and_then(|i| self.global.regions().get(i));
+            let home = match (layout.space_of(address), region) {
+                (StateSpace::Global, Some(region)) => region.space,
+                (home, _) => home,
+            };
+            mask | Mask::from(home == space) << lane
+        })
+    }
+
+    /// Adds the first of some lanes to a fault.
+    pub fn blame(&self, mut fault: Fault, warp: u32, lanes: Mask) -> Fault {
+        let lane = lanes.trailing_zeros() as usize;
+        fault.thread = (lane < LANES).then(|| self.thread(warp, lane));
+        fault
+    }
+}

@@ -1,0 +1,501 @@
+//! One warp: groups of converged lanes, where they meet again, and the loop that executes them.
+//!
+//! The lanes of a warp form groups, each with a program counter of its own. A divergent branch
+//! splits a group; the parts wait for each other at the branch's meeting point. Unlike with a
+//! plain stack, every group that is not waiting can run, so lanes that wait in different branches
+//! (for a barrier, a shuffle, or a lock) do not block each other.
+
+use super::access::{AccessFault, Spaces};
+use super::machine::Machine;
+use crate::interp::counters::Counters;
+use crate::interp::fault::{Fault, FaultKind};
+use crate::interp::memory::new_words;
+use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, IndexedBranch, Op, Pc};
+use crate::interp::registers::{File, LANES, Mask, Registers, Slot, lanes};
+use std::sync::atomic::AtomicU32;
+
+/// Index of a [`Join`] in its warp.
+pub type JoinId = usize;
+
+/// A call's registers and its part of local memory.
+#[derive(Debug)]
+pub struct Frame {
+    /// Which function runs in it.
+    pub function: FunctionId,
+    /// Its registers.
+    pub registers: Registers,
+    /// First byte of its local memory.
+    pub local_base: u64,
+}
+
+/// Why a group does not run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// It does.
+    Ready,
+    /// It stands at a collective instruction whose other members are not there yet.
+    Collective,
+    /// It stands at a barrier of the block.
+    Barrier(u32),
+}
+
+/// Lanes that run together.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The next micro-operation.
+    pub pc: Pc,
+    /// The lanes.
+    pub mask: Mask,
+    /// Their frame.
+    pub frame: usize,
+    /// Where they wait for the others.
+    pub join: Option<JoinId>,
+    /// Whether they can run.
+    pub state: State,
+}
+
+/// What happens when all lanes of a [`Join`] have come.
+#[derive(Clone, Copy, Debug)]
+pub enum Then {
+    /// They go on at the meeting point.
+    Continue,
+    /// They go on in the caller's frame behind its call.
+    Return { caller: usize, call: Pc },
+}
+
+/// A place where lanes meet: a branch's post-dominator or the end of a call.
+#[derive(Clone, Debug)]
+pub struct Join {
+    /// Where; [`AT_RETURN`] for a call.
+    pub at: Pc,
+    /// The lanes that will come, less those that ended.
+    pub expected: Mask,
+    /// The lanes that came.
+    pub arrived: Mask,
+    /// Where the lanes wait next.
+    pub parent: Option<JoinId>,
+    /// The frame in which they meet.
+    pub frame: usize,
+    /// What happens then.
+    pub then: Then,
+}
+
+/// Why the loop came back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// The group waits, ended or met others; another may run.
+    Switch,
+    /// The group has arrived at a barrier of the block, at its program counter.
+    Barrier(usize),
+    /// The group stands at a collective instruction.
+    Collective(usize),
+    /// The group calls a function.
+    Call(usize),
+    /// The group used up its time.
+    Slice,
+}
+
+/// One warp.
+#[derive(Debug)]
+pub struct Warp {
+    /// Its number in the block.
+    pub index: u32,
+    /// Lanes that exist and have not ended.
+    pub live: Mask,
+    /// Its groups; the last one that is ready runs.
+    pub groups: Vec<Group>,
+    /// Meeting points; free ones are `None`.
+    pub joins: Vec<Option<Join>>,
+    /// Frames; free ones are `None`.
+    pub frames: Vec<Option<Frame>>,
+    /// Local memory, lanes interleaved.
+    pub local: Vec<AtomicU32>,
+    /// Bytes of local memory in use by each lane.
+    pub local_bytes: u64,
+    /// Instructions executed.
+    pub steps: u64,
+}
+
+impl Warp {
+    /// A warp at the start of the kernel.
+    pub fn new(machine: &Machine<'_>, block: [u32; 3], index: u32) -> Warp {
+        let threads = machine.threads();
+        let left = threads - index * LANES as u32;
+        let live = if left >= 32 { Mask::MAX } else { (1 << left) - 1 };
+        let mut warp = Warp {
+            index,
+            live,
+            groups: Vec::new(),
+            joins: Vec::new(),
+            frames: Vec::new(),
+            local: Vec::new(),
+            local_bytes: 0,
+            steps: 0,
+        };
+        let frame = warp.push_frame(machine, block, 0);
+        warp.groups.push(Group { pc: 0, mask: live, frame, join: None, state: State::Ready });
+        warp
+    }
+
+    /// Makes a frame for a function.
+    pub fn push_frame(&mut self, machine: &Machine<'_>, block: [u32; 3], id: FunctionId) -> usize {
+        let function = &machine.program.functions[id as usize];
+        let template = &function.frame;
+        let mut registers = Registers {
+            preds: template.preds.clone(),
+            w32: template.w32.clone(),
+            w64: template.w64.clone(),
+        };
+        for &(special, slot) in &template.specials {
+            registers.w32[slot as usize] =
+                std::array::from_fn(|lane| machine.special(special, block, self.index, lane));
+        }
+        let frames = self.frames.iter().flatten();
+        let local_base = frames
+            .map(|frame| {
+                frame.local_base + machine.program.functions[frame.function as usize].local_bytes
+            })
+            .max()
+            .unwrap_or(0);
+        self.local_bytes = self.local_bytes.max(local_base + function.local_bytes);
+        let words = (self.local_bytes.div_ceil(4) * LANES as u64) as usize;
+        if self.local.len() < words {
+            let more = words - self.local.len();
+            self.local.extend(new_words(4 * more as u64));
+        }
+        let frame = Some(Frame { function: id, registers, local_base });
+        match self.frames.iter().position(Option::is_none) {
+            Some(free) => {
+                self.frames[free] = frame;
+                free
+            }
+            None => {
+                self.frames.push(frame);
+                self.frames.len() - 1
+            }
+        }
+    }
+
+    /// The registers of a frame.
+    pub fn registers(&mut self, frame: usize) -> &mut Registers {
+        static EMPTY: &str = "a group's frame exists as long as the group";
+        &mut self.frames[frame].as_mut().expect(EMPTY).registers
+    }
+
+    /// The function that a group is in.
+    pub fn function<'p>(&self, machine: &Machine<'p>, group: usize) -> &'p Function {
+        let frame = self.groups[group].frame;
+        let id = self.frames[frame].as_ref().map_or(0, |frame| frame.function);
+        &machine.program.functions[id as usize]
+    }
+
+    /// The lanes of a group that take part in the micro-operation at its program counter.
+    pub fn executing(&mut self, machine: &Machine<'_>, group: usize) -> Mask {
+        let Group { pc, mask, frame, .. } = self.groups[group];
+        let guard = self.function(machine, group).code[pc as usize].guard;
+        active(self.registers(frame), guard, mask)
+    }
+
+    /// Whether all lanes have ended.
+    pub fn done(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// The group to run next.
+    pub fn ready(&self) -> Option<usize> {
+        self.groups.iter().rposition(|group| group.state == State::Ready)
+    }
+
+    /// Runs one group until something happens that concerns others, or `slice` instructions.
+    ///
+    /// # Errors
+    /// The kernel faults.
+    pub fn run(
+        &mut self,
+        machine: &Machine<'_>,
+        shared: &[AtomicU32],
+        counters: &mut Counters,
+        index: usize,
+        slice: u64,
+    ) -> Result<Stop, Fault> {
+        let function = self.function(machine, index);
+        let Group { mut pc, mask, frame, join, .. } = self.groups[index];
+        let meeting = match join.and_then(|id| self.joins[id].as_ref()) {
+            Some(join) => join.at,
+            None => AT_RETURN,
+        };
+        let end = self.steps.saturating_add(slice);
+        let Some(Frame { registers, local_base, .. }) = self.frames[frame].as_mut() else {
+            return Ok(Stop::Switch);
+        };
+        let spaces = Spaces {
+            layout: &machine.program.layout,
+            global: machine.global,
+            shared,
+            local: (&self.local, self.local_bytes),
+            params: &machine.params,
+            frame: *local_base,
+        };
+        let code = function.code.as_slice();
+        loop {
+            if pc == meeting && pc != AT_RETURN {
+                self.groups[index].pc = pc;
+                self.arrive(machine, index);
+                return Ok(Stop::Switch);
+            }
+            if self.steps >= end {
+                self.groups[index].pc = pc;
+                return Ok(Stop::Slice);
+            }
+            let micro = &code[pc as usize];
+            let lanes = active(registers, micro.guard, mask);
+            if micro.first {
+                self.steps += 1;
+                counters.instructions += 1;
+                counters.lane_instructions += u64::from(lanes.count_ones());
+            }
+            if lanes == 0 {
+                if matches!(micro.op, Op::Branch { .. }) {
+                    counters.branches += 1;
+                }
+                pc += 1;
+                continue;
+            }
+            let accessed = match &micro.op {
+                Op::Lanes(run, slots) => {
+                    run(registers, slots, lanes);
+                    Ok(())
+                }
+                Op::Load(load) => spaces.load(registers, load, lanes, counters),
+                Op::Store(store) => spaces.store(registers, store, lanes, counters),
+                Op::Branch { target, meet } => {
+                    counters.branches += 1;
+                    if lanes == mask {
+                        pc = *target;
+                        continue;
+                    }
+                    counters.divergent_branches += 1;
+                    self.groups[index].pc = pc;
+                    self.diverge(index, *meet, &[(lanes, *target), (mask & !lanes, pc + 1)]);
+                    return Ok(Stop::Switch);
+                }
+                Op::Atomic(atomic) => spaces.atomic(registers, atomic, lanes, counters),
+                Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters),
+                Op::FrameAddress(file, slot, offset) => {
+                    let address = spaces.frame.wrapping_add(*offset);
+                    fill(registers, *file, *slot, address, lanes);
+                    Ok(())
+                }
+                Op::Clock(file, slot) => {
+                    fill(registers, *file, *slot, self.steps, lanes);
+                    Ok(())
+                }
+                Op::ActiveMask(slot) => {
+                    counters.votes += 1;
+                    fill(registers, File::W32, *slot, u64::from(lanes), lanes);
+                    Ok(())
+                }
+                Op::IsSpace(p, a, space) => {
+                    let inside = machine.in_space(&registers.w64[*a as usize], *space);
+                    let p = &mut registers.preds[*p as usize];
+                    *p = *p & !lanes | inside & lanes;
+                    Ok(())
+                }
+                Op::Nothing => Ok(()),
+                Op::IndexedBranch(branch) => {
+                    counters.branches += 1;
+                    let indices = registers.w32[branch.index as usize];
+                    match indexed(branch, &indices, lanes) {
+                        Err(fault) => Err(fault),
+                        Ok(mut ways) => {
+                            if lanes != mask {
+                                ways.push((mask & !lanes, pc + 1));
+                            }
+                            if let [(_, only)] = ways[..] {
+                                pc = only;
+                                continue;
+                            }
+                            counters.divergent_branches += 1;
+                            self.groups[index].pc = pc;
+                            self.diverge(index, branch.meet, &ways);
+                            return Ok(Stop::Switch);
+                        }
+                    }
+                }
+                Op::Return => {
+                    self.groups[index].pc = pc + 1;
+                    self.leave(machine, index, lanes, true);
+                    return Ok(Stop::Switch);
+                }
+                Op::Exit => {
+                    self.groups[index].pc = pc + 1;
+                    self.leave(machine, index, lanes, false);
+                    return Ok(Stop::Switch);
+                }
+                Op::Barrier(_) => {
+                    self.groups[index].pc = pc;
+                    return Ok(Stop::Barrier(index));
+                }
+                Op::Collective(_) => {
+                    self.groups[index].pc = pc;
+                    return Ok(Stop::Collective(index));
+                }
+                Op::Call(_) => {
+                    self.groups[index].pc = pc;
+                    return Ok(Stop::Call(index));
+                }
+                Op::Trap => Err(AccessFault {
+                    lane: lanes.trailing_zeros() as usize,
+                    kind: FaultKind::Trap,
+                    message: "the kernel executed a trap".to_owned(),
+                }),
+                Op::Unsupported(message) => Err(AccessFault {
+                    lane: lanes.trailing_zeros() as usize,
+                    kind: FaultKind::Unsupported,
+                    message: message.to_string(),
+                }),
+            };
+            if let Err(AccessFault { lane, kind, message }) = accessed {
+                let fault = Fault::new(kind, message).at(function.spans[pc as usize]);
+                return Err(machine.blame(fault, self.index, 1 << lane));
+            }
+            pc += 1;
+        }
+    }
+
+    /// Splits a group into parts that meet again at `meet`.
+    pub fn diverge(&mut self, index: usize, meet: Pc, ways: &[(Mask, Pc)]) {
+        let group = self.groups[index].clone();
+        let meets_there = |id: JoinId| self.joins[id].as_ref().is_some_and(|j| j.at == meet);
+        let join = if meet == AT_RETURN || group.join.is_some_and(meets_there) {
+            group.join
+        } else {
+            Some(self.new_join(Join {
+                at: meet,
+                expected: group.mask,
+                arrived: 0,
+                parent: group.join,
+                frame: group.frame,
+                then: Then::Continue,
+            }))
+        };
+        self.groups.remove(index);
+        for &(mask, pc) in ways {
+            self.groups.push(Group { pc, mask, join, state: State::Ready, frame: group.frame });
+        }
+    }
+
+    /// Makes a meeting point.
+    pub fn new_join(&mut self, join: Join) -> JoinId {
+        match self.joins.iter().position(Option::is_none) {
+            Some(free) => {
+                self.joins[free] = Some(join);
+                free
+            }
+            None => {
+                self.joins.push(Some(join));
+                self.joins.len() - 1
+            }
+        }
+    }
+
+    /// A group has come to its meeting point.
+    fn arrive(&mut self, machine: &Machine<'_>, index: usize) {
+        let group = self.groups.remove(index);
+        if let Some(id) = group.join {
+            if let Some(join) = &mut self.joins[id] {
+                join.arrived |= group.mask;
+            }
+            self.complete(machine, id);
+        }
+    }
+
+    /// Lets the lanes of a meeting point go on if all have come.
+    fn complete(&mut self, machine: &Machine<'_>, id: JoinId) {
+        let Some(join) = &self.joins[id] else { return };
+        if join.arrived != join.expected {
+            return;
+        }
+        let join = join.clone();
+        self.joins[id] = None;
+        let (frame, pc) = match join.then {
+            Then::Continue => (join.frame, join.at),
+            Then::Return { caller, call } => {
+                self.finish_call(machine, &join, caller, call);
+                (caller, call + 1)
+            }
+        };
+        if join.arrived != 0 {
+            let (mask, join) = (join.arrived, join.parent);
+            self.groups.push(Group { pc, mask, frame, join, state: State::Ready });
+        }
+    }
+
+    /// Lanes return from their function, or end. The others of the group go on.
+    fn leave(
+        &mut self,
+        machine: &Machine<'_>,
+        index: usize,
+        lanes: Mask,
+        only_function: bool,
+    ) {
+        let Group { mask, join, .. } = self.groups[index];
+        if mask == lanes {
+            self.groups.remove(index);
+        } else {
+            self.groups[index].mask &= !lanes;
+        }
+        let mut next = join;
+        while let Some(id) = next {
+            let Some(join) = &mut self.joins[id] else { break };
+            next = join.parent;
+            let returns = matches!(join.then, Then::Return { .. });
+            if only_function && returns {
+                join.arrived |= lanes;
+                self.complete(machine, id);
+                return;
+            }
+            join.expected &= !lanes;
+            self.complete(machine, id);
+        }
+        self.live &= !lanes;
+    }
+}
+
+/// Where each lane of an indexed branch goes.
+fn indexed(
+    branch: &IndexedBranch,
+    indices: &[u32; LANES],
+    mask: Mask,
+) -> Result<Vec<(Mask, Pc)>, AccessFault> {
+    let mut ways: Vec<(Mask, Pc)> = Vec::new();
+    for lane in lanes(mask) {
+        let Some(&target) = branch.targets.get(indices[lane] as usize) else {
+            let count = branch.targets.len();
+            let message = format!("branch index {} of a list of {count} targets", indices[lane]);
+            return Err(AccessFault { lane, kind: FaultKind::Undefined, message });
+        };
+        match ways.iter_mut().find(|way| way.1 == target) {
+            Some(way) => way.0 |= 1 << lane,
+            None => ways.push((1 << lane, target)),
+        }
+    }
+    Ok(ways)
+}
+
+/// The lanes of a mask for which a guard holds.
+#[inline(always)]
+fn active(registers: &Registers, guard: Guard, mask: Mask) -> Mask {
+    match guard {
+        Guard::Always => mask,
+        Guard::If(slot) => mask & registers.preds[slot as usize],
+        Guard::Unless(slot) => mask & !registers.preds[slot as usize],
+    }
+}
+
+/// Writes one value to the lanes of a mask.
+fn fill(registers: &mut Registers, file: File, slot: Slot, value: u64, mask: Mask) {
+    for lane in lanes(mask) {
+        super::access::set(registers, file, slot, lane, value);
+    }
+}

@@ -1,0 +1,104 @@
+//! Why a run stopped: the one error type of the interpreter.
+
+use std::fmt;
+
+use crate::source::{Diagnostic, SourceFile, Span};
+
+/// What went wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// The launch does not fit the kernel: an unknown name, a missing argument, an empty block.
+    Launch,
+    /// An instruction, modifier or operand that is not modelled.
+    Unsupported,
+    /// An access outside of every buffer, or to a space that it may not touch.
+    OutOfBounds,
+    /// An address that is not a multiple of the access's size.
+    Misaligned,
+    /// `trap`, or a failed device assertion.
+    Trap,
+    /// Lanes or warps wait for each other for ever.
+    Deadlock,
+    /// Two threads touch the same bytes, at least one writes, and nothing orders them.
+    Race,
+    /// Lanes break a rule that makes the result undefined, such as a shuffle whose member mask
+    /// leaves out the executing lane.
+    Undefined,
+    /// The launch ran longer than its instruction limit.
+    Limit,
+}
+
+impl FaultKind {
+    /// Whether the kernel misbehaved, as opposed to an input that cannot be run at all.
+    pub fn is_kernel_fault(self) -> bool {
+        !matches!(self, FaultKind::Launch | FaultKind::Unsupported)
+    }
+
+    /// A short name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultKind::Launch => "launch",
+            FaultKind::Unsupported => "unsupported",
+            FaultKind::OutOfBounds => "out-of-bounds",
+            FaultKind::Misaligned => "misaligned",
+            FaultKind::Trap => "trap",
+            FaultKind::Deadlock => "deadlock",
+            FaultKind::Race => "race",
+            FaultKind::Undefined => "undefined",
+            FaultKind::Limit => "limit",
+        }
+    }
+}
+
+/// Why a run stopped, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// What went wrong.
+    pub kind: FaultKind,
+    /// The whole sentence.
+    pub message: String,
+    /// The instruction, if one is to blame.
+    pub span: Option<Span>,
+    /// The block, if one was running.
+    pub block: Option<[u32; 3]>,
+    /// The thread within its block, if one is to blame.
+    pub thread: Option<[u32; 3]>,
+}
+
+impl Fault {
+    /// A fault without a place.
+    pub fn new(kind: FaultKind, message: impl Into<String>) -> Fault {
+        Fault { kind, message: message.into(), span: None, block: None, thread: None }
+    }
+
+    /// A launch that does not fit.
+    pub fn launch(message: impl Into<String>) -> Fault {
+        Fault::new(FaultKind::Launch, message)
+    }
+
+    /// The same fault at an instruction, unless it already has a place.
+    pub fn at(mut self, span: Span) -> Fault {
+        self.span.get_or_insert(span);
+        self
+    }
+
+    /// The fault as a message that points into the source.
+    pub fn diagnostic(&self, source: &SourceFile) -> Diagnostic {
+        source.diagnostic(self.span.unwrap_or_default(), self.to_string())
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some([x, y, z]) = self.thread {
+            write!(f, ", thread ({x}, {y}, {z})")?;
+        }
+        if let Some([x, y, z]) = self.block {
+            write!(f, " of block ({x}, {y}, {z})")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Fault {}

@@ -1,0 +1,66 @@
+//! Floating-point arithmetic that the host does not do by itself: narrow formats, directed
+//! rounding, approximations that give the same bits on every machine.
+
+pub mod approx;
+pub mod directed;
+pub mod format;
+pub mod odd;
+
+pub use crate::interp::decode::Round;
+pub use format::Format;
+
+/// The NaN that single-precision operations produce (PTX ISA, "Floating Point Instructions").
+pub const NAN32: u32 = 0x7fff_ffff;
+
+/// A NaN becomes the canonical one.
+#[inline(always)]
+pub fn canonical32(value: f32) -> f32 {
+    if value.is_nan() { f32::from_bits(NAN32) } else { value }
+}
+
+/// A NaN becomes the canonical one.
+#[inline(always)]
+pub fn canonical64(value: f64) -> f64 {
+    if value.is_nan() { f64::from_bits(0x7ff8_0000_0000_0000) } else { value }
+}
+
+/// `.ftz`: a subnormal number becomes zero of the same sign.
+#[inline(always)]
+pub fn flush32(value: f32) -> f32 {
+    let bits = value.to_bits();
+    f32::from_bits(if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
+}
+
+/// `.sat`: into `[0, 1]`, NaN to +0.
+#[inline(always)]
+pub fn saturate32(value: f32) -> f32 {
+    if value > 0.0 { if value < 1.0 { value } else { 1.0 } } else { 0.0 }
+}
+
+/// `.sat` for doubles.
+#[inline(always)]
+pub fn saturate64(value: f64) -> f64 {
+    if value > 0.0 { if value < 1.0 { value } else { 1.0 } } else { 0.0 }
+}
+
+/// The smaller of two numbers, -0 below +0; a NaN loses against a number.
+pub fn minimum32(a: f32, b: f32) -> f32 {
+    match (a.is_nan(), b.is_nan()) {
+        (true, true) => f32::from_bits(NAN32),
+        (true, false) => b,
+        (false, true) => a,
+        _ if a < b || a == b && a.is_sign_negative() => a,
+        _ => b,
+    }
+}
+
+/// The larger of two numbers.
+pub fn maximum32(a: f32, b: f32) -> f32 {
+    match (a.is_nan(), b.is_nan()) {
+        (true, true) => f32::from_bits(NAN32),
+        (true, false) => b,
+        (false, true) => a,
+        _ if a > b || a == b && a.is_sign_positive() => a,
+        _ => b,
+    }
+}

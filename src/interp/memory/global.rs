@@ -1,0 +1,88 @@
+//! Global and constant memory: module variables and the launch's buffers.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::{StateSpaceLayout, Window, new_words};
+use crate::interp::fault::Fault;
+use crate::ptx::StateSpace;
+
+/// A buffer or a module variable.
+#[derive(Debug)]
+pub struct Region {
+    /// The buffer's or variable's name.
+    pub name: String,
+    /// Global or constant.
+    pub space: StateSpace,
+    /// Its bytes.
+    pub len: u64,
+    words: Vec<AtomicU32>,
+}
+
+impl Region {
+    fn new(name: &str, space: StateSpace, bytes: &[u8]) -> Region {
+        let words = new_words(bytes.len() as u64);
+        for (word, chunk) in words.iter().zip(bytes.chunks(4)) {
+            let mut raw = [0; 4];
+            raw[..chunk.len()].copy_from_slice(chunk);
+            word.store(u32::from_le_bytes(raw), Relaxed);
+        }
+        Region { name: name.to_owned(), space, len: bytes.len() as u64, words }
+    }
+
+    /// Its present contents.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes: Vec<u8> =
+            self.words.iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
+        bytes.truncate(self.len as usize);
+        bytes
+    }
+}
+
+/// All regions of a launch.
+#[derive(Debug)]
+pub struct Global {
+    regions: Vec<Region>,
+    shift: u32,
+}
+
+impl Global {
+    /// The module's variables with their initial values, then the buffers in order.
+    ///
+    /// # Errors
+    /// A buffer is larger than an address window.
+    pub fn new<'b>(
+        layout: &StateSpaceLayout,
+        buffers: impl Iterator<Item = (&'b str, &'b [u8])>,
+    ) -> Result<Global, Fault> {
+        let statics = layout.statics.iter().map(|s| (s.name.as_str(), s.space, s.bytes.as_slice()));
+        let buffers = buffers.map(|(name, bytes)| (name, StateSpace::Global, bytes));
+        let mut regions = Vec::new();
+        for (name, space, bytes) in statics.chain(buffers) {
+            if bytes.len() as u64 > layout.region_limit() {
+                return Err(Fault::launch(format!(
+                    "`{name}` has {} bytes; at most {} are possible",
+                    bytes.len(),
+                    layout.region_limit()
+                )));
+            }
+            regions.push(Region::new(name, space, bytes));
+        }
+        Ok(Global { regions, shift: layout.shift })
+    }
+
+    /// The regions, module variables first.
+    pub fn regions(&self) -> &[Region] {
+        &self.regions
+    }
+
+    /// The region whose window holds an address (the address may still lie behind its end).
+    #[inline(always)]
+    pub fn window(&self, layout: &StateSpaceLayout, address: u64) -> Option<(Window<'_>, &Region)> {
+        let index = layout.region_index(address)?;
+        let region = self.regions.get(index)?;
+        let base = address >> self.shift << self.shift;
+        let window =
+            Window { base, len: region.len, words: &region.words, spread: 0, region: Some(index) };
+        Some((window, region))
+    }
+}

@@ -1,0 +1,76 @@
+//! A stretch of memory as 32-bit words, and the elements in it.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Zeroed memory of at least so many bytes.
+pub fn new_words(bytes: u64) -> Vec<AtomicU32> {
+    std::iter::repeat_with(AtomicU32::default).take(bytes.div_ceil(4) as usize).collect()
+}
+
+/// A part of the address space as one lane sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Window<'a> {
+    /// Address of its first byte in the space that is accessed.
+    pub base: u64,
+    /// Its bytes.
+    pub len: u64,
+    /// Its words.
+    pub words: &'a [AtomicU32],
+    /// log2 of the distance of neighbouring words; 5 in local memory, whose lanes are interleaved.
+    pub spread: u32,
+    /// The region's index, where the window is one.
+    pub region: Option<usize>,
+}
+
+impl Window<'_> {
+    /// The byte offset of an access, if it lies inside.
+    #[inline(always)]
+    pub fn offset(&self, address: u64, bytes: u32) -> Option<u64> {
+        let offset = address.wrapping_sub(self.base);
+        let inside = offset < self.len && u64::from(bytes) <= self.len - offset;
+        inside.then_some(offset)
+    }
+
+    #[inline(always)]
+    fn word(&self, offset: u64, lane: usize) -> &AtomicU32 {
+        let interleaved = if self.spread == 0 { 0 } else { lane };
+        &self.words[((offset as usize >> 2) << self.spread) + interleaved]
+    }
+
+    /// Reads the 32-bit word at an aligned offset.
+    #[inline(always)]
+    pub fn read32(&self, offset: u64, lane: usize) -> u32 {
+        self.word(offset, lane).load(Relaxed)
+    }
+
+    /// Reads an element of 1, 2, 4 or 8 bytes, zero-extended, at an aligned offset.
+    #[inline(always)]
+    pub fn read(&self, offset: u64, lane: usize, bytes: u32) -> u64 {
+        let low = self.word(offset, lane).load(Relaxed);
+        match bytes {
+            1 => u64::from(low >> (8 * (offset & 3)) & 0xff),
+            2 => u64::from(low >> (8 * (offset & 2)) & 0xffff),
+            4 => u64::from(low),
+            _ => u64::from(low) | u64::from(self.word(offset + 4, lane).load(Relaxed)) << 32,
+        }
+    }
+
+    /// Writes the low bits of a value as an element of 1, 2, 4 or 8 bytes at an aligned offset.
+    #[inline(always)]
+    pub fn write(&self, offset: u64, lane: usize, bytes: u32, value: u64) {
+        let word = self.word(offset, lane);
+        let part = |shift: u64, mask: u32| {
+            let old = word.load(Relaxed) & !(mask << shift);
+            word.store(old | (value as u32 & mask) << shift, Relaxed);
+        };
+        match bytes {
+            1 => part(8 * (offset & 3), 0xff),
+            2 => part(8 * (offset & 2), 0xffff),
+            4 => word.store(value as u32, Relaxed),
+            _ => {
+                word.store(value as u32, Relaxed);
+                self.word(offset + 4, lane).store((value >> 32) as u32, Relaxed);
+            }
+        }
+    }
+}

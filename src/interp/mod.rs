@@ -1,0 +1,139 @@
+//! A concrete interpreter of PTX at the level of warps, on the CPU: the judge of every rewrite.
+//!
+//! A module, one of its kernels and a launch go in; the buffers' contents, what was printed, and
+//! counts of warp-wide events come out, or the [`Fault`] that stopped the kernel. It promises:
+//!
+//! - the same result on every machine and in every run, garbage included (registers that nobody
+//!   wrote, values shuffled from lanes that take no part);
+//! - every access checked against the bounds of its buffer and its alignment;
+//! - an instruction that is not modelled is never skipped: executing it is a fault that names it.
+//!
+//! It shares no instruction semantics with the symbolic emulator, and decides nothing about
+//! rewrites.
+//!
+//! Code map: [`decode`](self) turns a function into micro-operations ([`program`]), `ops` holds what
+//! instructions compute, `exec` runs blocks and warps, `memory` holds the bytes, `float` the
+//! arithmetic that the host does not have.
+
+mod counters;
+mod decode;
+mod exec;
+mod fault;
+pub mod float;
+mod memory;
+mod ops;
+mod program;
+mod registers;
+
+pub use counters::Counters;
+pub use fault::{Fault, FaultKind};
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::launch::{Argument, Buffer, Launch};
+use crate::ptx::{Function, FunctionKind, Module};
+use memory::{Global, new_words};
+use program::Program;
+
+/// What a launch has done.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The kernel that ran.
+    pub kernel: String,
+    /// The buffers by name, as the kernel left them.
+    pub buffers: BTreeMap<String, Buffer>,
+    /// What it cost.
+    pub counters: Counters,
+    /// What it printed.
+    pub printed: String,
+}
+
+/// Runs a kernel of a module that was parsed in full.
+///
+/// # Errors
+/// The launch does not fit the kernel, the kernel uses what is not modelled, or it faults.
+pub fn run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
+    let kernel = find_kernel(module, launch.kernel.as_deref())?;
+    launch.check().map_err(Fault::launch)?;
+    let program = decode::decode(module, kernel, launch.dynamic_shared)?;
+    let buffers = launch.buffers.iter().map(|(name, buffer)| (name.as_str(), &buffer.bytes[..]));
+    let global = Global::new(&program.layout, buffers)?;
+    let params = parameters(&program, launch)?;
+    let words = new_words(program.layout.param_bytes);
+    for (word, chunk) in words.iter().zip(params.chunks(4)) {
+        let mut raw = [0; 4];
+        raw[..chunk.len()].copy_from_slice(chunk);
+        word.store(u32::from_le_bytes(raw), Relaxed);
+    }
+    let (grid, block) = (launch.grid, launch.block);
+    let machine =
+        exec::Machine { program: &program, global: &global, grid, block, params: words };
+    let executed = exec::run(&machine, launch.limit)?;
+    let statics = program.layout.statics.len();
+    let buffers = launch
+        .buffers
+        .iter()
+        .zip(&global.regions()[statics..])
+        .map(|((name, buffer), region)| {
+            (name.clone(), Buffer { ty: buffer.ty, bytes: region.bytes() })
+        })
+        .collect();
+    let kernel = kernel.name.text.to_owned();
+    Ok(Outcome { kernel, buffers, counters: executed.counters, printed: executed.printed })
+}
+
+/// The kernel of a name, or the only one.
+fn find_kernel<'m, 's>(
+    module: &'m Module<'s>,
+    name: Option<&str>,
+) -> Result<&'m Function<'s>, Fault> {
+    let mut kernels = module
+        .functions()
+        .filter(|f| f.kind == FunctionKind::Entry && f.statements().is_some());
+    match name {
+        Some(name) => kernels
+            .find(|kernel| kernel.name.text == name)
+            .ok_or_else(|| Fault::launch(format!("the module defines no kernel `{name}`"))),
+        None => match (kernels.next(), kernels.next()) {
+            (Some(only), None) => Ok(only),
+            (None, _) => Err(Fault::launch("the module defines no kernel")),
+            _ => Err(Fault::launch("the module defines several kernels: name one in the launch")),
+        },
+    }
+}
+
+/// The bytes of the kernel's parameters.
+fn parameters(program: &Program, launch: &Launch) -> Result<Vec<u8>, Fault> {
+    let (wanted, given) = (program.params.len(), launch.args.len());
+    if wanted != given {
+        return Err(Fault::launch(format!("the kernel has {wanted} parameters, not {given}")));
+    }
+    let first_buffer = program.layout.statics.len();
+    let mut bytes = vec![0; program.layout.param_bytes as usize];
+    for (place, argument) in program.params.iter().zip(&launch.args) {
+        let value = match argument {
+            Argument::Value(bytes) => bytes.clone(),
+            Argument::Pointer { buffer, offset } => {
+                let index = launch.buffers.keys().position(|name| name == buffer);
+                let index = index.ok_or_else(|| {
+                    Fault::launch(format!("parameter `{}`: no buffer `{buffer}`", place.name))
+                })?;
+                let base = program.layout.region_base(first_buffer + index);
+                let address = base.wrapping_add(*offset as u64).to_le_bytes();
+                address[..(place.size as usize).min(8)].to_vec()
+            }
+        };
+        if value.len() as u64 != place.size {
+            let message = format!(
+                "parameter `{}` has {} bytes, its argument {}",
+                place.name,
+                place.size,
+                value.len()
+            );
+            return Err(Fault::launch(message));
+        }
+        bytes[place.offset as usize..][..value.len()].copy_from_slice(&value);
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,305 @@
+//! Comparison and selection: `setp set selp slct` (PTX ISA, "Comparison and Selection
+//! Instructions").
+
+use super::half;
+use crate::interp::decode::{Decoder, Inst};
+use crate::interp::fault::Fault;
+use crate::interp::float::flush32;
+use crate::interp::registers::{File, WarpFn, warp};
+use crate::ptx::Operand;
+use crate::ptx::ScalarType::{
+    self, B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F64, Pred, S16, S32, S64, U16, U32, U64,
+};
+
+/// All instructions of this family.
+pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    match inst.ast.mnemonic() {
+        "setp" => set_predicate(cx, inst),
+        "set" => set_register(cx, inst),
+        "selp" => select(cx, inst),
+        _ => select_by_sign(cx, inst),
+    }
+}
+
+fn take_comparison<'s>(inst: &mut Inst<'_, 's>) -> Option<&'static str> {
+    const ALL: [&str; 18] = [
+        "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu",
+        "gtu", "geu", "num", "nan",
+    ];
+    inst.take_with(|m| ALL.into_iter().find(|&name| name == m))
+}
+
+/// The comparison of ordered integers.
+macro_rules! ordered {
+    ($name:expr, $t:ty) => {
+        Some(match $name {
+            "eq" => warp!(|a: $t, b: $t| -> bool { a == b }),
+            "ne" => warp!(|a: $t, b: $t| -> bool { a != b }),
+            "lt" | "lo" => warp!(|a: $t, b: $t| -> bool { a < b }),
+            "le" | "ls" => warp!(|a: $t, b: $t| -> bool { a <= b }),
+            "gt" | "hi" => warp!(|a: $t, b: $t| -> bool { a > b }),
+            "ge" | "hs" => warp!(|a: $t, b: $t| -> bool { a >= b }),
+            _ => return None,
+        })
+    };
+}
+
+/// The comparison of numbers that may be NaN; `$see` prepares an operand.
+macro_rules! floating {
+    ($name:expr, $t:ty, $see:expr) => {
+        Some(match $name {
+            "eq" => warp!(|a: $t, b: $t| -> bool { $see(a) == $see(b) }),
+            "ne" => warp!(|a: $t, b: $t| -> bool {
+                let (a, b) = ($see(a), $see(b));
+                a < b || a > b
+            }),
+            "lt" => warp!(|a: $t, b: $t| -> bool { $see(a) < $see(b) }),
+            "le" => warp!(|a: $t, b: $t| -> bool { $see(a) <= $see(b) }),
+            "gt" => warp!(|a: $t, b: $t| -> bool { $see(a) > $see(b) }),
+            "ge" => warp!(|a: $t, b: $t| -> bool { $see(a) >= $see(b) }),
+            "equ" => warp!(|a: $t, b: $t| -> bool {
+                let (a, b) = ($see(a), $see(b));
+                !(a < b || a > b)
+            }),
+            "neu" => warp!(|a: $t, b: $t| -> bool { $see(a) != $see(b) }),
+            "ltu" => warp!(|a: $t, b: $t| -> bool { !($see(a) >= $see(b)) }),
+            "leu" => warp!(|a: $t, b: $t| -> bool { !($see(a) > $see(b)) }),
+            "gtu" => warp!(|a: $t, b: $t| -> bool { !($see(a) <= $see(b)) }),
+            "geu" => warp!(|a: $t, b: $t| -> bool { !($see(a) < $see(b)) }),
+            "num" => warp!(|a: $t, b: $t| -> bool { !$see(a).is_nan() && !$see(b).is_nan() }),
+            "nan" => warp!(|a: $t, b: $t| -> bool { $see(a).is_nan() || $see(b).is_nan() }),
+            _ => return None,
+        })
+    };
+}
+
+fn same<T>(value: T) -> T {
+    value
+}
+
+#[allow(clippy::neg_cmp_op_on_partial_ord)] // unordered comparisons are exactly that
+fn comparison(name: &str, ty: ScalarType, ftz: bool) -> Option<WarpFn> {
+    match ty {
+        B16 if matches!(name, "eq" | "ne") => ordered!(name, u16),
+        B32 if matches!(name, "eq" | "ne") => ordered!(name, u32),
+        B64 if matches!(name, "eq" | "ne") => ordered!(name, u64),
+        U16 => ordered!(name, u16),
+        S16 => ordered!(name, i16),
+        U32 => ordered!(name, u32),
+        S32 => ordered!(name, i32),
+        U64 => ordered!(name, u64),
+        S64 => ordered!(name, i64),
+        F32 if ftz => floating!(name, f32, flush32),
+        F32 => floating!(name, f32, same),
+        F64 => floating!(name, f64, same),
+        F16 if ftz => floating!(name, u16, half::f16_flushed),
+        F16 => floating!(name, u16, half::f16_value),
+        Bf16 => floating!(name, u16, half::bf16_value),
+        _ => None,
+    }
+}
+
+fn combination(name: &str) -> WarpFn {
+    match name {
+        "and" => warp!(|t: bool, c: bool| -> bool { t & c }),
+        "or" => warp!(|t: bool, c: bool| -> bool { t | c }),
+        _ => warp!(|t: bool, c: bool| -> bool { t ^ c }),
+    }
+}
+
+fn take_combination(inst: &mut Inst<'_, '_>) -> Option<&'static str> {
+    inst.take_with(|m| ["and", "or", "xor"].into_iter().find(|&name| name == m))
+}
+
+/// `setp.cmp{.bool}.type p{|q}, a, b{, c}`: `p = (a cmp b) bool c`, `q = !(a cmp b) bool c`.
+fn set_predicate<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
+    let Some(name) = take_comparison(inst) else {
+        return Err(inst.unsupported("this comparison is not modelled"));
+    };
+    let combine = take_combination(inst);
+    let ftz = inst.take("ftz");
+    let ty = inst.take_type()?;
+    inst.finish()?;
+    if matches!(ty, F16x2 | Bf16x2) {
+        return set_pair(cx, inst, name, combine, ty, ftz);
+    }
+    let run = comparison(name, ty, ftz).ok_or_else(|| inst.bad_type(ty))?;
+    let (a, b) = (cx.source(inst.operand(1)?, ty)?, cx.source(inst.operand(2)?, ty)?);
+    let with = match combine {
+        Some(name) => Some((name, cx.source(inst.operand(3)?, Pred)?)),
+        None => None,
+    };
+    let (p, q) = match inst.operand(0)? {
+        Operand::Pair(pair) => (cx.dest(&pair[0], Pred)?, Some(cx.dest(&pair[1], Pred)?)),
+        single => (cx.dest(single, Pred)?, None),
+    };
+    if with.is_none() && q.is_none() {
+        cx.emit_lanes(run, &[p], &[a, b]);
+        return Ok(());
+    }
+    let outcome = cx.scratch(File::Pred);
+    cx.emit_lanes(run, &[outcome], &[a, b]);
+    let negation = cx.scratch(File::Pred);
+    cx.emit_lanes(warp!(|t: bool| -> bool { !t }), &[negation], &[outcome]);
+    // Both are computed before either is written: c may be one of the destinations.
+    let results = [(Some(p), outcome), (q, negation)];
+    let mut last = Vec::new();
+    for (d, value) in results.into_iter().filter_map(|(d, value)| Some((d?, value))) {
+        match with {
+            Some((name, c)) => {
+                let combined = cx.scratch(File::Pred);
+                cx.emit_lanes(combination(name), &[combined], &[value, c]);
+                last.push((d, combined));
+            }
+            None => last.push((d, value)),
+        }
+    }
+    for (d, value) in last {
+        cx.emit_lanes(warp!(|a: bool| -> bool { a }), &[d], &[value]);
+    }
+    Ok(())
+}
+
+/// `setp.cmp{.bool}.{f16x2,bf16x2} p|q, a, b{, c}`: p compares the low halves, q the high ones.
+fn set_pair<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &Inst<'m, 's>,
+    name: &str,
+    combine: Option<&str>,
+    ty: ScalarType,
+    ftz: bool,
+) -> Result<(), Fault> {
+    let element = if ty == F16x2 { F16 } else { Bf16 };
+    let run = comparison(name, element, ftz).ok_or_else(|| inst.bad_type(ty))?;
+    let (a, b) = (cx.source(inst.operand(1)?, ty)?, cx.source(inst.operand(2)?, ty)?);
+    let c = match combine {
+        Some(_) => Some(cx.source(inst.operand(3)?, Pred)?),
+        None => None,
+    };
+    let Operand::Pair(pair) = inst.operand(0)? else {
+        return Err(inst.unsupported("a packed comparison has two destinations"));
+    };
+    let destinations = [cx.dest(&pair[0], Pred)?, cx.dest(&pair[1], Pred)?];
+    let halves = [a, b].map(|slot| {
+        let high = cx.scratch(File::W32);
+        cx.emit_lanes(warp!(|x: u32| -> u32 { x >> 16 }), &[high], &[slot]);
+        high
+    });
+    let mut outcomes = [0; 2];
+    for (outcome, sources) in outcomes.iter_mut().zip([[a, b], halves]) {
+        *outcome = cx.scratch(File::Pred);
+        cx.emit_lanes(run, &[*outcome], &sources);
+        if let (Some(name), Some(c)) = (combine, c) {
+            cx.emit_lanes(combination(name), &[*outcome], &[*outcome, c]);
+        }
+    }
+    for (d, value) in destinations.into_iter().zip(outcomes) {
+        cx.emit_lanes(warp!(|a: bool| -> bool { a }), &[d], &[value]);
+    }
+    Ok(())
+}
+
+/// `set.cmp{.bool}.dtype.stype d, a, b{, c}`: all ones, or 1.0 for floating-point results.
+fn set_register<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
+    let Some(name) = take_comparison(inst) else {
+        return Err(inst.unsupported("this comparison is not modelled"));
+    };
+    let combine = take_combination(inst);
+    let ftz = inst.take("ftz");
+    let (d_type, ty) = (inst.take_type()?, inst.take_type()?);
+    inst.finish()?;
+    let packed = matches!(ty, F16x2 | Bf16x2);
+    let element = match ty {
+        F16x2 => F16,
+        Bf16x2 => Bf16,
+        ty => ty,
+    };
+    let run = comparison(name, element, ftz).ok_or_else(|| inst.bad_type(ty))?;
+    let ones = match d_type {
+        U32 | S32 => warp!(|p: bool| -> u32 { if p { u32::MAX } else { 0 } }),
+        F32 => warp!(|p: bool| -> f32 { if p { 1.0 } else { 0.0 } }),
+        U16 | S16 => warp!(|p: bool| -> u16 { if p { u16::MAX } else { 0 } }),
+        F16 | F16x2 => warp!(|p: bool| -> u16 { if p { 0x3c00 } else { 0 } }),
+        Bf16 | Bf16x2 => warp!(|p: bool| -> u16 { if p { 0x3f80 } else { 0 } }),
+        _ => return Err(inst.bad_type(d_type)),
+    };
+    let (a, b) = (cx.source(inst.operand(1)?, ty)?, cx.source(inst.operand(2)?, ty)?);
+    let c = match combine {
+        Some(_) => Some(cx.source(inst.operand(3)?, Pred)?),
+        None => None,
+    };
+    let d = cx.dest(inst.operand(0)?, d_type)?;
+    let one = |cx: &mut Decoder<'_, 'm, 's>, a, b, file_type: WarpFn| {
+        let outcome = cx.scratch(File::Pred);
+        cx.emit_lanes(run, &[outcome], &[a, b]);
+        if let (Some(name), Some(c)) = (combine, c) {
+            cx.emit_lanes(combination(name), &[outcome], &[outcome, c]);
+        }
+        let result = cx.scratch(File::W32);
+        cx.emit_lanes(file_type, &[result], &[outcome]);
+        result
+    };
+    if !packed {
+        let result = one(cx, a, b, ones);
+        cx.emit_lanes(warp!(|x: u32| -> u32 { x }), &[d], &[result]);
+        return Ok(());
+    }
+    // A packed comparison with an integer result fills half a register for each element.
+    let ones = match d_type {
+        U32 | S32 => warp!(|p: bool| -> u16 { if p { u16::MAX } else { 0 } }),
+        _ => ones,
+    };
+    let low = one(cx, a, b, ones);
+    let [high_a, high_b] = [a, b].map(|slot| {
+        let high = cx.scratch(File::W32);
+        cx.emit_lanes(warp!(|x: u32| -> u32 { x >> 16 }), &[high], &[slot]);
+        high
+    });
+    let high = one(cx, high_a, high_b, ones);
+    cx.emit_lanes(warp!(|l: u32, h: u32| -> u32 { l | h << 16 }), &[d], &[low, high]);
+    Ok(())
+}
+
+/// `selp.type d, a, b, p`.
+fn select<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    let ty = inst.take_type()?;
+    let run = match ty.bits() {
+        16 | 32 => warp!(|a: u32, b: u32, p: bool| -> u32 { if p { a } else { b } }),
+        64 => warp!(|a: u64, b: u64, p: bool| -> u64 { if p { a } else { b } }),
+        _ => return Err(inst.bad_type(ty)),
+    };
+    cx.apply(inst, run, ty, &[ty, ty, Pred])
+}
+
+/// `slct{.ftz}.dtype.{s32,f32} d, a, b, c`: a where c is not negative (NaN selects b).
+fn select_by_sign<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
+    let ftz = inst.take("ftz");
+    let (ty, sign) = (inst.take_type()?, inst.take_type()?);
+    let run = match (ty.bits(), sign, ftz) {
+        (16 | 32, S32, false) => {
+            warp!(|a: u32, b: u32, c: i32| -> u32 { if c >= 0 { a } else { b } })
+        }
+        (64, S32, false) => warp!(|a: u64, b: u64, c: i32| -> u64 { if c >= 0 { a } else { b } }),
+        (16 | 32, F32, false) => {
+            warp!(|a: u32, b: u32, c: f32| -> u32 { if c >= 0.0 { a } else { b } })
+        }
+        (64, F32, false) => warp!(|a: u64, b: u64, c: f32| -> u64 { if c >= 0.0 { a } else { b } }),
+        (16 | 32, F32, true) => {
+            warp!(|a: u32, b: u32, c: f32| -> u32 { if flush32(c) >= 0.0 { a } else { b } })
+        }
+        (64, F32, true) => {
+            warp!(|a: u64, b: u64, c: f32| -> u64 { if flush32(c) >= 0.0 { a } else { b } })
+        }
+        _ => return Err(inst.bad_type(ty)),
+    };
+    cx.apply(inst, run, ty, &[ty, ty, sign])
+}

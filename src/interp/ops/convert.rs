@@ -1,0 +1,444 @@
+//! `cvt` (PTX ISA, "Data Movement and Conversion Instructions: cvt").
+//!
+//! A conversion goes through a wide value, in one or two operations: integers through 64 bits,
+//! floating-point numbers through a double, which holds all narrower formats exactly.
+
+use super::half::{bf16_value, f16_value};
+use crate::interp::decode::{Decoder, Inst, Round};
+use crate::interp::fault::Fault;
+use crate::interp::float::format::{BF16, E4M3, E5M2, F16, F32 as SINGLE, TF32};
+use crate::interp::float::{Format, canonical32, canonical64, flush32, saturate64};
+use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::ptx::ScalarType::{
+    self, B8, B16, B32, Bf16, Bf16x2, E4m3, E5m2, F16 as Half, F16x2, F32, F64, S8, S16, S32, S64,
+    Tf32, U8, U16, U32, U64,
+};
+
+/// What the modifiers say.
+struct Modifiers {
+    round: Option<Round>,
+    integral: Option<Round>,
+    ftz: bool,
+    saturate: bool,
+    finite: bool,
+    relu: bool,
+}
+
+/// `cvt{.round}{.ftz}{.sat}{.relu}{.satfinite}.dtype.atype d, a{, b}`.
+pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    if inst.take("pack") {
+        return pack(cx, inst);
+    }
+    let integral = inst.take_with(|m| {
+        Some(match m {
+            "rni" => Round::Even,
+            "rzi" => Round::Zero,
+            "rmi" => Round::Down,
+            "rpi" => Round::Up,
+            _ => return None,
+        })
+    });
+    let modifiers = Modifiers {
+        round: inst.take_round(),
+        integral,
+        ftz: inst.take("ftz"),
+        saturate: inst.take("sat"),
+        finite: inst.take("satfinite"),
+        relu: inst.take("relu"),
+    };
+    let mut next = || {
+        let narrow = inst.take_with(|m| match m {
+            "e4m3x2" => Some(E4m3),
+            "e5m2x2" => Some(E5m2),
+            other => ScalarType::from_modifier(other),
+        });
+        narrow.ok_or_else(|| inst.unsupported("`cvt` needs two types"))
+    };
+    let (to, from) = (next()?, next()?);
+    inst.finish()?;
+    match (to, from) {
+        (F16x2 | Bf16x2 | E4m3 | E5m2, _) => return packed(cx, inst, &modifiers, to, from),
+        _ if inst.operands().len() != 2 => return Err(inst.unsupported("`cvt` has two operands")),
+        _ => {}
+    }
+    let (d, a) = (inst.operand(0)?, inst.operand(1)?);
+    if let Some(run) = direct(&modifiers, to, from) {
+        return cx.apply_wide(run, (d, to), &[(a, from)]);
+    }
+    let a = cx.source_low(a, from)?;
+    let unsupported = || inst.bad_type(to);
+    let wide = cx.scratch(File::W64);
+    let result = match (to.is_float(), from.is_float()) {
+        (false, false) => {
+            cx.emit_lanes(integer_in(from).ok_or_else(unsupported)?, &[wide], &[a]);
+            let unsigned = from == U64;
+            let run = integer_out(to, modifiers.saturate, unsigned).ok_or_else(unsupported)?;
+            (run, vec![wide])
+        }
+        (true, false) => {
+            cx.emit_lanes(integer_in(from).ok_or_else(unsupported)?, &[wide], &[a]);
+            let double = if from == U64 {
+                warp!(|a: u64| -> f64 { odd_from(i128::from(a)) })
+            } else {
+                warp!(|a: i64| -> f64 { odd_from(i128::from(a)) })
+            };
+            // A double as the target is rounded from the integer itself.
+            if to == F64 {
+                let run = integer_to_double(from == U64, modifiers.round).ok_or_else(unsupported)?;
+                (run, vec![wide])
+            } else {
+                cx.emit_lanes(double, &[wide], &[wide]);
+                (float_out(cx, wide, to, &modifiers).ok_or_else(unsupported)?, vec![wide])
+            }
+        }
+        (_, true) => {
+            cx.emit_lanes(float_in(from, modifiers.ftz).ok_or_else(unsupported)?, &[wide], &[a]);
+            if let Some(mode) = modifiers.integral {
+                cx.emit_lanes(integral_part(mode), &[wide], &[wide]);
+            }
+            if to.is_float() {
+                (float_out(cx, wide, to, &modifiers).ok_or_else(unsupported)?, vec![wide])
+            } else {
+                let special = from == F64 || to.bits() == 64;
+                (float_to_integer(to, special).ok_or_else(unsupported)?, vec![wide])
+            }
+        }
+    };
+    let temporary = cx.temporary(d, to)?;
+    cx.emit_lanes(result.0, &[temporary], &result.1);
+    cx.store_wide(d, to, temporary)
+}
+
+/// The frequent conversions in one step.
+fn direct(modifiers: &Modifiers, to: ScalarType, from: ScalarType) -> Option<WarpFn> {
+    if modifiers.ftz || modifiers.saturate || modifiers.relu || modifiers.finite {
+        return None;
+    }
+    Some(match (to, from, modifiers.round, modifiers.integral) {
+        (S64, S32, None, None) => warp!(|a: i32| -> i64 { i64::from(a) }),
+        (U64, U32, None, None) => warp!(|a: u32| -> u64 { u64::from(a) }),
+        (U32 | S32, U64 | S64, None, None) => warp!(|a: u64| -> u32 { a as u32 }),
+        (U32 | S32, U16, None, None) => warp!(|a: u16| -> u32 { u32::from(a) }),
+        (U32 | S32, S16, None, None) => warp!(|a: i16| -> i32 { i32::from(a) }),
+        (U16 | S16, U32 | S32, None, None) => warp!(|a: u32| -> u16 { a as u16 }),
+        (F32, S32, Some(Round::Even), None) => warp!(|a: i32| -> f32 { a as f32 }),
+        (F32, U32, Some(Round::Even), None) => warp!(|a: u32| -> f32 { a as f32 }),
+        (F64, S32, Some(Round::Even), None) => warp!(|a: i32| -> f64 { f64::from(a) }),
+        (F64, U32, Some(Round::Even), None) => warp!(|a: u32| -> f64 { f64::from(a) }),
+        (F64, F32, None, None) => warp!(|a: f32| -> f64 { canonical64(f64::from(a)) }),
+        (F32, F64, Some(Round::Even), None) => warp!(|a: f64| -> f32 { canonical32(a as f32) }),
+        (S32, F32, None, Some(Round::Zero)) => warp!(|a: f32| -> i32 { a as i32 }),
+        (U32, F32, None, Some(Round::Zero)) => warp!(|a: f32| -> u32 { a as u32 }),
+        _ => return None,
+    })
+}
+
+/// An integer of any type, extended to 64 bits by its own sign.
+fn integer_in(from: ScalarType) -> Option<WarpFn> {
+    Some(match from {
+        U8 | B8 => warp!(|a: u8| -> u64 { u64::from(a) }),
+        S8 => warp!(|a: i8| -> i64 { i64::from(a) }),
+        U16 | B16 => warp!(|a: u16| -> u64 { u64::from(a) }),
+        S16 => warp!(|a: i16| -> i64 { i64::from(a) }),
+        U32 | B32 => warp!(|a: u32| -> u64 { u64::from(a) }),
+        S32 => warp!(|a: i32| -> i64 { i64::from(a) }),
+        U64 | S64 | ScalarType::B64 => warp!(|a: u64| -> u64 { a }),
+        _ => return None,
+    })
+}
+
+/// Truncates a 64-bit integer, or clamps it to the type's range.
+fn integer_out(to: ScalarType, saturate: bool, unsigned: bool) -> Option<WarpFn> {
+    macro_rules! narrow {
+        ($t:ty) => {
+            match (saturate, unsigned) {
+                (false, _) => warp!(|a: i64| -> $t { a as $t }),
+                (true, false) => warp!(|a: i64| -> $t {
+                    <$t>::try_from(a).unwrap_or(if a < 0 { <$t>::MIN } else { <$t>::MAX })
+                }),
+                (true, true) => warp!(|a: u64| -> $t { <$t>::try_from(a).unwrap_or(<$t>::MAX) }),
+            }
+        };
+    }
+    Some(match to {
+        U8 | B8 => narrow!(u8),
+        S8 => narrow!(i8),
+        U16 | B16 => narrow!(u16),
+        S16 => narrow!(i16),
+        U32 | B32 => narrow!(u32),
+        S32 => narrow!(i32),
+        U64 | ScalarType::B64 => narrow!(u64),
+        S64 => narrow!(i64),
+        _ => return None,
+    })
+}
+
+/// An integer as a double rounded to odd.
+fn odd_from(value: i128) -> f64 {
+    let nearest = value as f64;
+    let error = value - nearest as i128;
+    if error == 0 || nearest.to_bits() & 1 != 0 {
+        nearest
+    } else if error > 0 {
+        nearest.next_up()
+    } else {
+        nearest.next_down()
+    }
+}
+
+fn double_from(value: i128, round: Round) -> f64 {
+    let nearest = value as f64;
+    let error = value - nearest as i128;
+    let up = match round {
+        Round::Up => true,
+        Round::Zero => value < 0,
+        _ => false,
+    };
+    match (round, error.signum()) {
+        (Round::Even | Round::Away, _) | (_, 0) => nearest,
+        (_, 1) if up => nearest.next_up(),
+        (_, -1) if !up => nearest.next_down(),
+        _ => nearest,
+    }
+}
+
+fn integer_to_double(unsigned: bool, round: Option<Round>) -> Option<WarpFn> {
+    Some(match (unsigned, round?) {
+        (false, Round::Even) => warp!(|a: i64| -> f64 { a as f64 }),
+        (true, Round::Even) => warp!(|a: u64| -> f64 { a as f64 }),
+        (false, Round::Zero) => warp!(|a: i64| -> f64 { double_from(a.into(), Round::Zero) }),
+        (true, Round::Zero) => warp!(|a: u64| -> f64 { double_from(a.into(), Round::Zero) }),
+        (false, Round::Down) => warp!(|a: i64| -> f64 { double_from(a.into(), Round::Down) }),
+        (true, Round::Down) => warp!(|a: u64| -> f64 { double_from(a.into(), Round::Down) }),
+        (false, Round::Up) => warp!(|a: i64| -> f64 { double_from(a.into(), Round::Up) }),
+        (true, Round::Up) => warp!(|a: u64| -> f64 { double_from(a.into(), Round::Up) }),
+        _ => return None,
+    })
+}
+
+/// Any format as a double.
+fn float_in(from: ScalarType, ftz: bool) -> Option<WarpFn> {
+    Some(match (from, ftz) {
+        (F32, false) => warp!(|a: f32| -> f64 { f64::from(a) }),
+        (F32, true) => warp!(|a: f32| -> f64 { f64::from(flush32(a)) }),
+        (F64, false) => warp!(|a: f64| -> f64 { a }),
+        (Half, _) => warp!(|a: u16| -> f64 { f16_value(a) }),
+        (Bf16, _) => warp!(|a: u16| -> f64 { bf16_value(a) }),
+        _ => return None,
+    })
+}
+
+fn integral_part(mode: Round) -> WarpFn {
+    match mode {
+        Round::Zero => warp!(|a: f64| -> f64 { canonical64(a.trunc()) }),
+        Round::Down => warp!(|a: f64| -> f64 { canonical64(a.floor()) }),
+        Round::Up => warp!(|a: f64| -> f64 { canonical64(a.ceil()) }),
+        _ => warp!(|a: f64| -> f64 { canonical64(a.round_ties_even()) }),
+    }
+}
+
+/// Clamps to the type's range. NaN gives 0, or the top bit alone where a double or 64 bits are
+/// involved.
+fn float_to_integer(to: ScalarType, special: bool) -> Option<WarpFn> {
+    macro_rules! clamp {
+        ($t:ty, $top:expr) => {
+            if special {
+                warp!(|a: f64| -> $t { if a.is_nan() { $top } else { a as $t } })
+            } else {
+                warp!(|a: f64| -> $t { a as $t })
+            }
+        };
+    }
+    Some(match to {
+        U8 => clamp!(u8, 1 << 7),
+        S8 => clamp!(i8, i8::MIN),
+        U16 => clamp!(u16, 1 << 15),
+        S16 => clamp!(i16, i16::MIN),
+        U32 => clamp!(u32, 1 << 31),
+        S32 => clamp!(i32, i32::MIN),
+        U64 => clamp!(u64, 1 << 63),
+        S64 => clamp!(i64, i64::MIN),
+        _ => return None,
+    })
+}
+
+/// Rounds a double to a format. Saturation and rectification come first: their bounds are exact
+/// in every format.
+fn float_out(
+    cx: &mut Decoder<'_, '_, '_>,
+    wide: Slot,
+    to: ScalarType,
+    modifiers: &Modifiers,
+) -> Option<WarpFn> {
+    if modifiers.saturate {
+        cx.emit_lanes(warp!(|a: f64| -> f64 { saturate64(a) }), &[wide], &[wide]);
+    }
+    if modifiers.relu {
+        cx.emit_lanes(warp!(|a: f64| -> f64 { rectify(a) }), &[wide], &[wide]);
+    }
+    let mode = modifiers.round.unwrap_or(Round::Even);
+    Some(match (to, mode, modifiers.ftz) {
+        (F64, ..) => warp!(|a: f64| -> f64 { canonical64(a) }),
+        (F32, Round::Even, false) => warp!(|a: f64| -> f32 { canonical32(a as f32) }),
+        (F32, Round::Even, true) => warp!(|a: f64| -> f32 { flush32(canonical32(a as f32)) }),
+        (F32, Round::Zero, false) => warp!(|a: f64| -> u32 { SINGLE.round(a, Round::Zero) }),
+        (F32, Round::Down, false) => warp!(|a: f64| -> u32 { SINGLE.round(a, Round::Down) }),
+        (F32, Round::Up, false) => warp!(|a: f64| -> u32 { SINGLE.round(a, Round::Up) }),
+        (F32, Round::Zero, true) => warp!(|a: f64| -> f32 {
+            flush32(f32::from_bits(SINGLE.round(a, Round::Zero)))
+        }),
+        (F32, Round::Down, true) => warp!(|a: f64| -> f32 {
+            flush32(f32::from_bits(SINGLE.round(a, Round::Down)))
+        }),
+        (F32, Round::Up, true) => warp!(|a: f64| -> f32 {
+            flush32(f32::from_bits(SINGLE.round(a, Round::Up)))
+        }),
+        (Half, ..) => narrow_out(F16, mode, modifiers.finite)?,
+        (Bf16, ..) => narrow_out(BF16, mode, modifiers.finite)?,
+        (Tf32, Round::Away, _) => warp!(|a: f64| -> u32 { TF32.round(a, Round::Away) << 13 }),
+        (Tf32, Round::Even, _) => warp!(|a: f64| -> u32 { TF32.round(a, Round::Even) << 13 }),
+        (Tf32, Round::Zero, _) => warp!(|a: f64| -> u32 { TF32.round(a, Round::Zero) << 13 }),
+        _ => return None,
+    })
+}
+
+fn rectify(value: f64) -> f64 {
+    if value < 0.0 || value == 0.0 { 0.0 } else { value }
+}
+
+/// Rounds to nearest and clamps an overflow to the largest finite number.
+fn finite(format: Format, value: f64) -> u32 {
+    let largest = format.widen(format.max_finite());
+    if value.is_nan() {
+        format.nan()
+    } else {
+        format.round(value.clamp(-largest, largest), Round::Even)
+    }
+}
+
+fn narrow_out(format: Format, mode: Round, clamp: bool) -> Option<WarpFn> {
+    macro_rules! to {
+        ($format:ident) => {
+            match (mode, clamp) {
+                (Round::Even, true) => warp!(|a: f64| -> u32 { finite($format, a) }),
+                (Round::Even, false) => warp!(|a: f64| -> u32 { $format.round(a, Round::Even) }),
+                (Round::Away, false) => warp!(|a: f64| -> u32 { $format.round(a, Round::Away) }),
+                (Round::Zero, false) => warp!(|a: f64| -> u32 { $format.round(a, Round::Zero) }),
+                (Round::Down, false) => warp!(|a: f64| -> u32 { $format.round(a, Round::Down) }),
+                (Round::Up, false) => warp!(|a: f64| -> u32 { $format.round(a, Round::Up) }),
+                _ => return None,
+            }
+        };
+    }
+    Some(match format {
+        F16 => to!(F16),
+        BF16 => to!(BF16),
+        E4M3 => to!(E4M3),
+        E5M2 => to!(E5M2),
+        _ => return None,
+    })
+}
+
+/// Conversions to two numbers in one register: from two singles (`d = {a, b}`, b in the low half),
+/// or from two numbers of another packed format.
+fn packed<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &Inst<'m, 's>,
+    modifiers: &Modifiers,
+    to: ScalarType,
+    from: ScalarType,
+) -> Result<(), Fault> {
+    let unsupported = || inst.bad_type(to);
+    let bits = if matches!(to, E4m3 | E5m2) { B16 } else { B32 };
+    let format = match to {
+        F16x2 => F16,
+        Bf16x2 => BF16,
+        E4m3 => E4M3,
+        _ => E5M2,
+    };
+    let mut halves = Vec::new();
+    if from == F32 {
+        for index in [2, 1] {
+            let a = cx.source(inst.operand(index)?, F32)?;
+            let wide = cx.scratch(File::W64);
+            let read = float_in(F32, modifiers.ftz).ok_or_else(unsupported)?;
+            cx.emit_lanes(read, &[wide], &[a]);
+            halves.push(wide);
+        }
+    } else {
+        let source = if matches!(from, E4m3 | E5m2) { B16 } else { B32 };
+        let a = cx.source(inst.operand(1)?, source)?;
+        let runs = match from {
+            E4m3 => [
+                warp!(|a: u32| -> f64 { E4M3.widen(a) }),
+                warp!(|a: u32| -> f64 { E4M3.widen(a >> 8) }),
+            ],
+            E5m2 => [
+                warp!(|a: u32| -> f64 { E5M2.widen(a) }),
+                warp!(|a: u32| -> f64 { E5M2.widen(a >> 8) }),
+            ],
+            F16x2 => [
+                warp!(|a: u32| -> f64 { F16.widen(a) }),
+                warp!(|a: u32| -> f64 { F16.widen(a >> 16) }),
+            ],
+            Bf16x2 => [
+                warp!(|a: u32| -> f64 { BF16.widen(a) }),
+                warp!(|a: u32| -> f64 { BF16.widen(a >> 16) }),
+            ],
+            _ => return Err(inst.bad_type(from)),
+        };
+        for run in runs {
+            let wide = cx.scratch(File::W64);
+            cx.emit_lanes(run, &[wide], &[a]);
+            halves.push(wide);
+        }
+    }
+    let mode = modifiers.round.unwrap_or(Round::Even);
+    let round = narrow_out(format, mode, modifiers.finite).ok_or_else(unsupported)?;
+    let d = cx.dest(inst.operand(0)?, bits)?;
+    let mut results = [0; 2];
+    for (result, wide) in results.iter_mut().zip(halves) {
+        if modifiers.relu {
+            cx.emit_lanes(warp!(|a: f64| -> f64 { rectify(a) }), &[wide], &[wide]);
+        }
+        *result = cx.scratch(File::W32);
+        cx.emit_lanes(round, &[*result], &[wide]);
+    }
+    let join = if bits == B16 {
+        warp!(|l: u32, h: u32| -> u32 { l | h << 8 })
+    } else {
+        warp!(|l: u32, h: u32| -> u32 { l | h << 16 })
+    };
+    cx.emit_lanes(join, &[d], &results);
+    Ok(())
+}
+
+/// `cvt.pack.sat.{u16,s16}.s32 d, a, b` and `cvt.pack.sat.{u8,s8}.s32.b32 d, a, b, c`.
+fn pack<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    inst.take("sat");
+    let to = inst.take_type()?;
+    inst.take_type()?;
+    inst.take("b32");
+    inst.finish()?;
+    let run = match to {
+        U16 => warp!(|a: i32, b: i32, _c: u32| -> u32 {
+            (a.clamp(0, 0xffff) as u32) << 16 | b.clamp(0, 0xffff) as u32
+        }),
+        S16 => warp!(|a: i32, b: i32, _c: u32| -> u32 {
+            (a.clamp(-0x8000, 0x7fff) as u32) << 16 | b.clamp(-0x8000, 0x7fff) as u32 & 0xffff
+        }),
+        U8 => warp!(|a: i32, b: i32, c: u32| -> u32 {
+            c << 16 | (a.clamp(0, 0xff) as u32) << 8 | b.clamp(0, 0xff) as u32
+        }),
+        S8 => warp!(|a: i32, b: i32, c: u32| -> u32 {
+            let byte = |v: i32| v.clamp(-0x80, 0x7f) as u32 & 0xff;
+            c << 16 | byte(a) << 8 | byte(b)
+        }),
+        _ => return Err(inst.bad_type(to)),
+    };
+    let mut types = vec![S32, S32];
+    if matches!(to, U8 | S8) {
+        types.push(B32);
+    }
+    cx.apply(inst, run, B32, &types)
+}

@@ -1,0 +1,110 @@
+//! Double precision (PTX ISA, "Floating Point Instructions").
+
+use super::single;
+use crate::interp::decode::{Decoder, Inst, Round};
+use crate::interp::fault::Fault;
+use crate::interp::float::{approx, canonical64, directed, saturate64};
+use crate::interp::registers::{WarpFn, warp};
+use crate::ptx::ScalarType::F64;
+
+/// All double-precision instructions but comparisons and conversions.
+pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    let name = inst.ast.mnemonic();
+    if name == "testp" {
+        return single::test(cx, inst);
+    }
+    let round = inst.take_round().unwrap_or(Round::Even);
+    let approximate = inst.take("approx");
+    let ftz = inst.take("ftz");
+    let saturate = inst.take("sat");
+    let ty = inst.take_type()?;
+    let run = match (name, approximate, ftz) {
+        ("rcp", true, true) => {
+            Some(warp!(|a: f64| -> f64 { approx::upper_half(a, approx::rcp) }))
+        }
+        ("rsqrt", true, true) => {
+            Some(warp!(|a: f64| -> f64 { approx::upper_half(a, approx::rsqrt) }))
+        }
+        ("rsqrt", true, false) => {
+            Some(warp!(|a: f64| -> f64 { canonical64(approx::rsqrt(a)) }))
+        }
+        (_, false, false) if round == Round::Even => nearest(name),
+        (_, false, false) => rounded(name, round),
+        _ => None,
+    };
+    let run = run.ok_or_else(|| inst.bad_type(ty))?;
+    let sources = match name {
+        "fma" | "mad" => 3,
+        "add" | "sub" | "mul" | "div" | "min" | "max" | "copysign" => 2,
+        _ => 1,
+    };
+    cx.apply(inst, run, F64, &[F64; 3][..sources])?;
+    if saturate {
+        let d = cx.dest(inst.operand(0)?, F64)?;
+        cx.emit_lanes(warp!(|a: f64| -> f64 { saturate64(a) }), &[d], &[d]);
+    }
+    Ok(())
+}
+
+fn nearest(name: &str) -> Option<WarpFn> {
+    Some(match name {
+        "add" => warp!(|a: f64, b: f64| -> f64 { canonical64(a + b) }),
+        "sub" => warp!(|a: f64, b: f64| -> f64 { canonical64(a - b) }),
+        "mul" => warp!(|a: f64, b: f64| -> f64 { canonical64(a * b) }),
+        "fma" | "mad" => warp!(|a: f64, b: f64, c: f64| -> f64 { canonical64(a.mul_add(b, c)) }),
+        "div" => warp!(|a: f64, b: f64| -> f64 { canonical64(a / b) }),
+        "rcp" => warp!(|a: f64| -> f64 { canonical64(1.0 / a) }),
+        "sqrt" => warp!(|a: f64| -> f64 { canonical64(a.sqrt()) }),
+        "abs" => warp!(|a: f64| -> f64 { a.abs() }),
+        "neg" => warp!(|a: f64| -> f64 { -a }),
+        "copysign" => warp!(|a: f64, b: f64| -> f64 { b.copysign(a) }),
+        "min" => warp!(|a: f64, b: f64| -> f64 { -maximum(-a, -b) }),
+        "max" => warp!(|a: f64, b: f64| -> f64 { maximum(a, b) }),
+        _ => return None,
+    })
+}
+
+/// The larger of two numbers, +0 above -0; a NaN loses against a number.
+fn maximum(a: f64, b: f64) -> f64 {
+    match (a.is_nan(), b.is_nan()) {
+        (true, true) => canonical64(a),
+        (true, false) => b,
+        (false, true) => a,
+        _ if a > b || a == b && a.is_sign_positive() => a,
+        _ => b,
+    }
+}
+
+/// The same function in each of the three directed modes.
+macro_rules! modes {
+    ($round:expr, |$($arg:ident),+; $mode:ident| $body:expr) => {
+        match $round {
+            Round::Zero => warp!(|$($arg: f64),+| -> f64 {
+                let $mode = Round::Zero;
+                canonical64($body)
+            }),
+            Round::Down => warp!(|$($arg: f64),+| -> f64 {
+                let $mode = Round::Down;
+                canonical64($body)
+            }),
+            Round::Up => warp!(|$($arg: f64),+| -> f64 {
+                let $mode = Round::Up;
+                canonical64($body)
+            }),
+            _ => return None,
+        }
+    };
+}
+
+fn rounded(name: &str, round: Round) -> Option<WarpFn> {
+    Some(match name {
+        "add" => modes!(round, |a, b; mode| directed::add(a, b, mode)),
+        "sub" => modes!(round, |a, b; mode| directed::add(a, -b, mode)),
+        "mul" => modes!(round, |a, b; mode| directed::mul(a, b, mode)),
+        "fma" | "mad" => modes!(round, |a, b, c; mode| directed::fma(a, b, c, mode)),
+        "div" => modes!(round, |a, b; mode| directed::div(a, b, mode)),
+        "rcp" => modes!(round, |a; mode| directed::div(1.0, a, mode)),
+        "sqrt" => modes!(round, |a; mode| directed::sqrt(a, mode)),
+        _ => return None,
+    })
+}

@@ -1,0 +1,175 @@
+//! Half precision and bfloat16, scalar and in pairs (PTX ISA, "Half Precision Floating Point
+//! Instructions"). Computed in doubles rounded to odd and rounded once to the format.
+
+use crate::interp::decode::{Decoder, Inst, Round};
+use crate::interp::fault::Fault;
+use crate::interp::float::format::{BF16, F16};
+use crate::interp::float::{Format, odd};
+use crate::interp::registers::{File, WarpFn, warp};
+use crate::ptx::ScalarType;
+
+/// The value of a half.
+pub fn f16_value(bits: u16) -> f64 {
+    F16.widen(u32::from(bits))
+}
+
+/// The value of a half with subnormal numbers flushed.
+pub fn f16_flushed(bits: u16) -> f64 {
+    f16_value(flush(bits))
+}
+
+/// The value of a bfloat16.
+pub fn bf16_value(bits: u16) -> f64 {
+    BF16.widen(u32::from(bits))
+}
+
+fn flush(bits: u16) -> u16 {
+    if bits & 0x7c00 == 0 { bits & 0x8000 } else { bits }
+}
+
+fn lower(format: Format, value: f64) -> u16 {
+    format.round(value, Round::Even) as u16
+}
+
+/// Applies a function to both halves of up to three registers.
+fn both(a: u32, b: u32, c: u32, f: impl Fn(u16, u16, u16) -> u16) -> u32 {
+    let low = f(a as u16, b as u16, c as u16);
+    let high = f((a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16);
+    u32::from(low) | u32::from(high) << 16
+}
+
+/// A function of values, given for each of the four types.
+macro_rules! halves {
+    ($ty:expr, |$a:ident, $b:ident, $c:ident| $body:expr) => {
+        match $ty {
+            ScalarType::F16 => warp!(|a: u16, b: u16, c: u16| -> u16 {
+                let ($a, $b, $c) = (f16_value(a), f16_value(b), f16_value(c));
+                lower(F16, $body)
+            }),
+            ScalarType::Bf16 => warp!(|a: u16, b: u16, c: u16| -> u16 {
+                let ($a, $b, $c) = (bf16_value(a), bf16_value(b), bf16_value(c));
+                lower(BF16, $body)
+            }),
+            ScalarType::F16x2 => warp!(|a: u32, b: u32, c: u32| -> u32 {
+                both(a, b, c, |a, b, c| {
+                    let ($a, $b, $c) = (f16_value(a), f16_value(b), f16_value(c));
+                    lower(F16, $body)
+                })
+            }),
+            ScalarType::Bf16x2 => warp!(|a: u32, b: u32, c: u32| -> u32 {
+                both(a, b, c, |a, b, c| {
+                    let ($a, $b, $c) = (bf16_value(a), bf16_value(b), bf16_value(c));
+                    lower(BF16, $body)
+                })
+            }),
+            _ => return None,
+        }
+    };
+}
+
+/// `add sub mul fma min max abs neg ex2 tanh`.
+pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    let name = inst.ast.mnemonic();
+    let round = inst.take_round();
+    inst.take("approx");
+    let (ftz, saturate, relu) = (inst.take("ftz"), inst.take("sat"), inst.take("relu"));
+    let propagate = inst.take("NaN");
+    let sign = inst.take("xorsign") && inst.take("abs");
+    let ty = inst.take_type()?;
+    if round.is_some_and(|round| round != Round::Even) {
+        return Err(inst.unsupported("half precision is modelled in `.rn` only"));
+    }
+    let run = if sign { None } else { operation(name, ty, propagate) };
+    let run = run.ok_or_else(|| inst.bad_type(ty))?;
+    inst.finish()?;
+    let count = match name {
+        "fma" => 3,
+        "abs" | "neg" | "ex2" | "tanh" => 1,
+        _ => 2,
+    };
+    if inst.operands().len() != count + 1 {
+        return Err(inst.unsupported("wrong number of operands"));
+    }
+    let mut sources = [0; 3];
+    for (index, slot) in sources[..count].iter_mut().enumerate() {
+        *slot = cx.source(inst.operand(index + 1)?, ty)?;
+    }
+    let d = cx.dest(inst.operand(0)?, ty)?;
+    let half = matches!(ty, ScalarType::F16 | ScalarType::F16x2);
+    let flushing = warp!(|a: u32| -> u32 { both(a, 0, 0, |a, _, _| flush(a)) });
+    if ftz && half {
+        for slot in &mut sources[..count] {
+            let flushed = cx.scratch(File::W32);
+            cx.emit_lanes(flushing, &[flushed], &[*slot]);
+            *slot = flushed;
+        }
+    }
+    cx.emit_lanes(run, &[d], &sources);
+    if ftz && half {
+        cx.emit_lanes(flushing, &[d], &[d]);
+    }
+    let limit = match (saturate, relu, half) {
+        (true, _, true) => {
+            Some(warp!(|a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3c00)) }))
+        }
+        (true, _, false) => {
+            Some(warp!(|a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3f80)) }))
+        }
+        (_, true, true) => {
+            Some(warp!(|a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7c00)) }))
+        }
+        (_, true, false) => {
+            Some(warp!(|a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7f80)) }))
+        }
+        _ => None,
+    };
+    if let Some(limit) = limit {
+        cx.emit_lanes(limit, &[d], &[d]);
+    }
+    Ok(())
+}
+
+/// Into `[0, 1]`: negative numbers and NaNs to +0.
+fn saturate_bits(bits: u16, one: u16) -> u16 {
+    let nan = bits & 0x7fff > if one == 0x3c00 { 0x7c00 } else { 0x7f80 };
+    if nan || bits & 0x8000 != 0 { 0 } else { bits.min(one) }
+}
+
+/// Negative numbers to +0; NaN stays.
+fn relu_bits(bits: u16, infinity: u16) -> u16 {
+    if bits & 0x8000 != 0 && bits & 0x7fff <= infinity { 0 } else { bits }
+}
+
+fn operation(name: &str, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
+    let pair = matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2);
+    Some(match name {
+        "add" => halves!(ty, |a, b, _c| odd::add(a, b)),
+        "sub" => halves!(ty, |a, b, _c| odd::add(a, -b)),
+        "mul" => halves!(ty, |a, b, _c| a * b),
+        "fma" => halves!(ty, |a, b, c| odd::fma(a, b, c)),
+        "min" if propagate => halves!(ty, |a, b, _c| either(a, b, minimum)),
+        "max" if propagate => halves!(ty, |a, b, _c| either(a, b, maximum)),
+        "min" => halves!(ty, |a, b, _c| minimum(a, b)),
+        "max" => halves!(ty, |a, b, _c| maximum(a, b)),
+        "ex2" => halves!(ty, |a, _b, _c| libm::exp2(a)),
+        "tanh" => halves!(ty, |a, _b, _c| libm::tanh(a)),
+        "abs" if pair => warp!(|a: u32| -> u32 { a & 0x7fff_7fff }),
+        "abs" => warp!(|a: u32| -> u32 { a & 0x7fff }),
+        "neg" if pair => warp!(|a: u32| -> u32 { a ^ 0x8000_8000 }),
+        "neg" => warp!(|a: u32| -> u32 { a ^ 0x8000 }),
+        _ => return None,
+    })
+}
+
+fn minimum(a: f64, b: f64) -> f64 {
+    -maximum(-a, -b)
+}
+
+/// The larger number, +0 above -0; a NaN loses against a number.
+fn maximum(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a < b || a == b && a.is_sign_negative() { b } else { a }
+}
+
+fn either(a: f64, b: f64, choose: fn(f64, f64) -> f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { choose(a, b) }
+}

@@ -1,0 +1,139 @@
+//! `mov`: copies, addresses, and packing and unpacking of vectors (PTX ISA, "Data Movement: mov").
+
+use crate::interp::decode::{Decoder, Inst};
+use crate::interp::fault::Fault;
+use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::ptx::Operand;
+use crate::ptx::ScalarType::{self, B8, B16, B32, B64, B128, Pred};
+
+/// `mov.type d, a`, where one side may be a vector of smaller elements.
+pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    let ty = inst.take_type()?;
+    inst.finish()?;
+    let (d, a) = (inst.operand(0)?, inst.operand(1)?);
+    match (d, a) {
+        (Operand::Vector(items, _), _) if items.len() > 1 => unpack(cx, inst, ty, items, a),
+        (_, Operand::Vector(items, _)) if items.len() > 1 => pack(cx, inst, ty, d, items),
+        _ if ty == B128 => {
+            let (a, d) = (cx.pair(a)?, cx.pair(d)?);
+            let copy = warp!(|a: u64| -> u64 { a });
+            cx.emit_lanes(copy, &[d], &[a]);
+            cx.emit_lanes(copy, &[d + 1], &[a + 1]);
+            Ok(())
+        }
+        _ => {
+            let run = match ty.bits() {
+                1 => warp!(|a: bool| -> bool { a }),
+                2..=32 => warp!(|a: u32| -> u32 { a }),
+                _ => warp!(|a: u64| -> u64 { a }),
+            };
+            // Old modules give addresses in registers wider or narrower than the type.
+            if ty != Pred {
+                return cx.apply_wide(run, (d, ty), &[(a, ty)]);
+            }
+            cx.apply(inst, run, ty, &[ty])
+        }
+    }
+}
+
+fn element(inst: &Inst<'_, '_>, ty: ScalarType, count: usize) -> Result<ScalarType, Fault> {
+    match (ty.bits() as usize).checked_div(count) {
+        Some(8) => Ok(B8),
+        Some(16) => Ok(B16),
+        Some(32) => Ok(B32),
+        Some(64) => Ok(B64),
+        _ => Err(inst.bad_type(ty)),
+    }
+}
+
+fn unpack<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &Inst<'m, 's>,
+    ty: ScalarType,
+    items: &'m [Operand<'s>],
+    a: &'m Operand<'s>,
+) -> Result<(), Fault> {
+    let small = element(inst, ty, items.len())?;
+    // The element's bits, counted from the lowest.
+    let run = match (ty.bits(), small.bits()) {
+        (16, _) => warp!(|a: u16, n: u32| -> u8 { (a >> n) as u8 }),
+        (32, 8) => warp!(|a: u32, n: u32| -> u8 { (a >> n) as u8 }),
+        (32, _) => warp!(|a: u32, n: u32| -> u16 { (a >> n) as u16 }),
+        (64, 8) => warp!(|a: u64, n: u32| -> u8 { (a >> n) as u8 }),
+        (64, 16) => warp!(|a: u64, n: u32| -> u16 { (a >> n) as u16 }),
+        (64, _) => warp!(|a: u64, n: u32| -> u32 { (a >> n) as u32 }),
+        (_, 64) => return unpack_pair(cx, items, a),
+        _ => return Err(inst.bad_type(ty)),
+    };
+    let source = cx.source(a, ty)?;
+    for (index, item) in items.iter().enumerate() {
+        if matches!(item, Operand::Sink(_)) {
+            continue;
+        }
+        let amount = cx.immediate(File::W32, index as u64 * u64::from(small.bits()));
+        let result = cx.temporary(item, small)?;
+        cx.emit_lanes(run, &[result], &[source, amount]);
+        cx.store_wide(item, small, result)?;
+    }
+    Ok(())
+}
+
+fn unpack_pair<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    items: &'m [Operand<'s>],
+    a: &'m Operand<'s>,
+) -> Result<(), Fault> {
+    let source = cx.pair(a)?;
+    for (index, item) in items.iter().enumerate() {
+        let d = cx.dest(item, B64)?;
+        cx.emit_lanes(warp!(|a: u64| -> u64 { a }), &[d], &[source + index as Slot]);
+    }
+    Ok(())
+}
+
+fn pack<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &Inst<'m, 's>,
+    ty: ScalarType,
+    d: &'m Operand<'s>,
+    items: &'m [Operand<'s>],
+) -> Result<(), Fault> {
+    let small = element(inst, ty, items.len())?;
+    let mut sources = Vec::new();
+    for item in items {
+        sources.push(cx.source_low(item, small)?);
+    }
+    if ty == B128 {
+        let d = cx.pair(d)?;
+        for (index, &source) in sources.iter().enumerate() {
+            cx.emit_lanes(warp!(|a: u64| -> u64 { a }), &[d + index as Slot], &[source]);
+        }
+        return Ok(());
+    }
+    let pairwise: [WarpFn; 2] = match (ty.bits(), small.bits()) {
+        (16, 8) => [warp!(|l: u8, h: u8| -> u16 { u16::from_le_bytes([l, h]) }); 2],
+        (32, 16) => [warp!(|l: u32, h: u32| -> u32 { l & 0xffff | h << 16 }); 2],
+        (32, 8) => [
+            warp!(|l: u8, h: u8| -> u16 { u16::from_le_bytes([l, h]) }),
+            warp!(|l: u32, h: u32| -> u32 { l & 0xffff | h << 16 }),
+        ],
+        (64, 32) => [warp!(|l: u32, h: u32| -> u64 { u64::from(l) | u64::from(h) << 32 }); 2],
+        (64, 16) => [
+            warp!(|l: u32, h: u32| -> u32 { l & 0xffff | h << 16 }),
+            warp!(|l: u32, h: u32| -> u64 { u64::from(l) | u64::from(h) << 32 }),
+        ],
+        _ => return Err(inst.bad_type(ty)),
+    };
+    let d = cx.dest(d, ty)?;
+    match sources[..] {
+        [low, high] => cx.emit_lanes(pairwise[0], &[d], &[low, high]),
+        [a, b, c, e] => {
+            let (low, high) = (cx.scratch(File::W32), cx.scratch(File::W32));
+            cx.emit_lanes(pairwise[0], &[low], &[a, b]);
+            cx.emit_lanes(pairwise[0], &[high], &[c, e]);
+            cx.emit_lanes(pairwise[1], &[d], &[low, high]);
+        }
+        _ => return Err(inst.bad_type(ty)),
+    }
+    Ok(())
+}

@@ -1,0 +1,298 @@
+//! Single precision (PTX ISA, "Floating Point Instructions").
+//!
+//! Round-to-nearest is the host's arithmetic with NaNs made canonical. Directed rounding goes
+//! through doubles rounded to odd. `.ftz` and `.sat` are operations of their own before and behind
+//! the arithmetic, except where speed matters.
+
+use crate::interp::decode::{Decoder, Inst, Round};
+use crate::interp::fault::Fault;
+use crate::interp::float::format::F32 as FORMAT;
+use crate::interp::float::{
+    NAN32, approx, canonical32, flush32, maximum32 as maximum, minimum32 as minimum, odd, saturate32,
+};
+use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::ptx::ScalarType::{self, F32, F32x2, Pred};
+
+/// All single-precision instructions but comparisons and conversions.
+pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    let round = inst.take_round();
+    let (approximate, full) = (inst.take("approx"), inst.take("full"));
+    let (ftz, saturate) = (inst.take("ftz"), inst.take("sat"));
+    let propagate = inst.take("NaN");
+    let sign = inst.take("xorsign");
+    let absolute = sign && inst.take("abs");
+    let name = inst.ast.mnemonic();
+    if name == "testp" {
+        return test(cx, inst);
+    }
+    let ty = inst.take_type()?;
+    let mode = round.unwrap_or(Round::Even);
+    // Which operation, and whether operands and result still have to be flushed around it.
+    let (run, flush) = match (ty, name) {
+        (F32x2, _) => return packed(cx, inst, round, ftz),
+        (F32, "min" | "max") => (extremum(name == "max", propagate, absolute), ftz),
+        (F32, "copysign") => (Some(warp!(|a: f32, b: f32| -> f32 { b.copysign(a) })), false),
+        (F32, "div") if round.is_none() => (Some(division(approximate || !full, ftz)), false),
+        (F32, "rcp" | "sqrt") if round.is_none() => (function(name, ftz), false),
+        (F32, "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh") => (function(name, ftz), false),
+        (F32, _) if mode == Round::Even && ftz && !saturate => (nearest_flushing(name), false),
+        (F32, _) if mode == Round::Even => (nearest(name), ftz),
+        (F32, _) => (directed(name, mode), ftz),
+        _ => (None, false),
+    };
+    let run = run.ok_or_else(|| inst.bad_type(ty))?;
+    inst.finish()?;
+    let sources = inst.operands().len().saturating_sub(1);
+    if sources != arity(name) {
+        let message = format!("`{}` is not modelled with {sources} sources", inst.ast.opcode.text);
+        return Err(inst.unsupported(message));
+    }
+    let mut slots = [0; 3];
+    for (index, slot) in slots[..sources].iter_mut().enumerate() {
+        *slot = cx.source(inst.operand(index + 1)?, F32)?;
+    }
+    let d = cx.dest(inst.operand(0)?, F32)?;
+    finish(cx, run, d, &mut slots[..sources], flush, saturate);
+    Ok(())
+}
+
+fn arity(name: &str) -> usize {
+    match name {
+        "fma" | "mad" => 3,
+        "add" | "sub" | "mul" | "div" | "min" | "max" | "copysign" => 2,
+        _ => 1,
+    }
+}
+
+/// Emits the operation with flushing before and behind it, and saturation at the end.
+fn finish(
+    cx: &mut Decoder<'_, '_, '_>,
+    run: WarpFn,
+    d: Slot,
+    sources: &mut [Slot],
+    flush: bool,
+    saturate: bool,
+) {
+    let flushing = warp!(|a: f32| -> f32 { flush32(a) });
+    if flush {
+        for slot in sources.iter_mut() {
+            let flushed = cx.scratch(File::W32);
+            cx.emit_lanes(flushing, &[flushed], &[*slot]);
+            *slot = flushed;
+        }
+    }
+    cx.emit_lanes(run, &[d], sources);
+    if flush {
+        cx.emit_lanes(flushing, &[d], &[d]);
+    }
+    if saturate {
+        cx.emit_lanes(warp!(|a: f32| -> f32 { saturate32(a) }), &[d], &[d]);
+    }
+}
+
+fn nearest(name: &str) -> Option<WarpFn> {
+    Some(match name {
+        "add" => warp!(|a: f32, b: f32| -> f32 { canonical32(a + b) }),
+        "sub" => warp!(|a: f32, b: f32| -> f32 { canonical32(a - b) }),
+        "mul" => warp!(|a: f32, b: f32| -> f32 { canonical32(a * b) }),
+        "fma" | "mad" => warp!(|a: f32, b: f32, c: f32| -> f32 { canonical32(a.mul_add(b, c)) }),
+        "div" => warp!(|a: f32, b: f32| -> f32 { canonical32(a / b) }),
+        "rcp" => warp!(|a: f32| -> f32 { canonical32(1.0 / a) }),
+        "sqrt" => warp!(|a: f32| -> f32 { canonical32(a.sqrt()) }),
+        "abs" => warp!(|a: f32| -> f32 { a.abs() }),
+        "neg" => warp!(|a: f32| -> f32 { -a }),
+        _ => return None,
+    })
+}
+
+/// Round-to-nearest with `.ftz`, for what `-use_fast_math` makes frequent.
+fn nearest_flushing(name: &str) -> Option<WarpFn> {
+    Some(match name {
+        "add" => warp!(|a: f32, b: f32| -> f32 {
+            flush32(canonical32(flush32(a) + flush32(b)))
+        }),
+        "sub" => warp!(|a: f32, b: f32| -> f32 {
+            flush32(canonical32(flush32(a) - flush32(b)))
+        }),
+        "mul" => warp!(|a: f32, b: f32| -> f32 {
+            flush32(canonical32(flush32(a) * flush32(b)))
+        }),
+        "fma" | "mad" => warp!(|a: f32, b: f32, c: f32| -> f32 {
+            flush32(canonical32(flush32(a).mul_add(flush32(b), flush32(c))))
+        }),
+        "div" => warp!(|a: f32, b: f32| -> f32 {
+            flush32(canonical32(flush32(a) / flush32(b)))
+        }),
+        "rcp" => warp!(|a: f32| -> f32 { flush32(canonical32(1.0 / flush32(a))) }),
+        "sqrt" => warp!(|a: f32| -> f32 { canonical32(flush32(a).sqrt()) }),
+        "abs" => warp!(|a: f32| -> f32 { flush32(a).abs() }),
+        "neg" => warp!(|a: f32| -> f32 { -flush32(a) }),
+        _ => return None,
+    })
+}
+
+fn narrow(value: f64, round: Round) -> f32 {
+    f32::from_bits(FORMAT.round(value, round))
+}
+
+/// A sum in a directed mode: an exact zero of operands that are not equal zeros is negative when
+/// rounding down.
+fn sum(a: f64, b: f64, round: Round) -> f32 {
+    let result = odd::add(a, b);
+    let same_zeros = a == 0.0 && b == 0.0 && a.is_sign_negative() == b.is_sign_negative();
+    if result == 0.0 && round == Round::Down && !same_zeros { -0.0 } else { narrow(result, round) }
+}
+
+/// The same function in each of the three directed modes.
+macro_rules! modes {
+    ($round:expr, |$($arg:ident),+; $mode:ident| $body:expr) => {
+        match $round {
+            Round::Zero => warp!(|$($arg: f32),+| -> f32 {
+                let $mode = Round::Zero;
+                $(let $arg = f64::from($arg);)+
+                $body
+            }),
+            Round::Down => warp!(|$($arg: f32),+| -> f32 {
+                let $mode = Round::Down;
+                $(let $arg = f64::from($arg);)+
+                $body
+            }),
+            Round::Up => warp!(|$($arg: f32),+| -> f32 {
+                let $mode = Round::Up;
+                $(let $arg = f64::from($arg);)+
+                $body
+            }),
+            _ => return None,
+        }
+    };
+}
+
+fn directed(name: &str, round: Round) -> Option<WarpFn> {
+    Some(match name {
+        "add" => modes!(round, |a, b; mode| sum(a, b, mode)),
+        "sub" => modes!(round, |a, b; mode| sum(a, -b, mode)),
+        "mul" => modes!(round, |a, b; mode| narrow(a * b, mode)),
+        "fma" | "mad" => modes!(round, |a, b, c; mode| sum(a * b, c, mode)),
+        "div" => modes!(round, |a, b; mode| narrow(odd::div(a, b), mode)),
+        "rcp" => modes!(round, |a; mode| narrow(odd::div(1.0, a), mode)),
+        "sqrt" => modes!(round, |a; mode| narrow(odd::sqrt(a), mode)),
+        _ => return None,
+    })
+}
+
+fn division(fast: bool, ftz: bool) -> WarpFn {
+    match (fast, ftz) {
+        (true, false) => warp!(|a: f32, b: f32| -> f32 { approx::div(a, b, false) }),
+        (true, true) => warp!(|a: f32, b: f32| -> f32 { approx::div(a, b, true) }),
+        (false, false) => warp!(|a: f32, b: f32| -> f32 { canonical32(a / b) }),
+        (false, true) => warp!(|a: f32, b: f32| -> f32 {
+            flush32(canonical32(flush32(a) / flush32(b)))
+        }),
+    }
+}
+
+/// The approximations.
+fn function(name: &str, ftz: bool) -> Option<WarpFn> {
+    Some(match (name, ftz) {
+        ("rcp", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, approx::rcp) }),
+        ("rcp", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, approx::rcp) }),
+        ("sqrt", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, f64::sqrt) }),
+        ("sqrt", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, f64::sqrt) }),
+        ("rsqrt", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, approx::rsqrt) }),
+        ("rsqrt", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, approx::rsqrt) }),
+        ("sin", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::sin) }),
+        ("sin", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::sin) }),
+        ("cos", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::cos) }),
+        ("cos", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::cos) }),
+        ("lg2", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::log2) }),
+        ("lg2", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::log2) }),
+        ("ex2", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::exp2) }),
+        ("ex2", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::exp2) }),
+        ("tanh", _) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::tanh) }),
+        _ => return None,
+    })
+}
+
+/// `min`/`max` with `.NaN` (a NaN operand wins) and `.xorsign.abs` (of magnitudes, the sign being
+/// the product's).
+fn extremum(max: bool, propagate: bool, absolute: bool) -> Option<WarpFn> {
+    Some(match (max, propagate, absolute) {
+        (false, false, false) => warp!(|a: f32, b: f32| -> f32 { minimum(a, b) }),
+        (true, false, false) => warp!(|a: f32, b: f32| -> f32 { maximum(a, b) }),
+        (false, true, false) => warp!(|a: f32, b: f32| -> f32 { either(a, b, minimum) }),
+        (true, true, false) => warp!(|a: f32, b: f32| -> f32 { either(a, b, maximum) }),
+        (false, false, true) => warp!(|a: f32, b: f32| -> f32 {
+            signed(a, b, minimum(a.abs(), b.abs()))
+        }),
+        (true, false, true) => warp!(|a: f32, b: f32| -> f32 {
+            signed(a, b, maximum(a.abs(), b.abs()))
+        }),
+        (false, true, true) => warp!(|a: f32, b: f32| -> f32 {
+            signed(a, b, either(a.abs(), b.abs(), minimum))
+        }),
+        (true, true, true) => warp!(|a: f32, b: f32| -> f32 {
+            signed(a, b, either(a.abs(), b.abs(), maximum))
+        }),
+    })
+}
+
+fn either(a: f32, b: f32, choose: fn(f32, f32) -> f32) -> f32 {
+    if a.is_nan() || b.is_nan() { f32::from_bits(NAN32) } else { choose(a, b) }
+}
+
+fn signed(a: f32, b: f32, magnitude: f32) -> f32 {
+    let sign = (a.to_bits() ^ b.to_bits()) & 0x8000_0000;
+    if magnitude.is_nan() { magnitude } else { f32::from_bits(magnitude.to_bits() | sign) }
+}
+
+/// `testp.op.{f32,f64} p, a`.
+pub fn test<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    let property = inst.take_with(|m| {
+        ["finite", "infinite", "number", "notanumber", "normal", "subnormal"]
+            .into_iter()
+            .find(|&name| name == m)
+    });
+    let ty = inst.take_type()?;
+    let run = match (property, ty) {
+        (Some("finite"), F32) => warp!(|a: f32| -> bool { a.is_finite() }),
+        (Some("infinite"), F32) => warp!(|a: f32| -> bool { a.is_infinite() }),
+        (Some("number"), F32) => warp!(|a: f32| -> bool { !a.is_nan() }),
+        (Some("notanumber"), F32) => warp!(|a: f32| -> bool { a.is_nan() }),
+        (Some("normal"), F32) => warp!(|a: f32| -> bool { a.is_normal() }),
+        (Some("subnormal"), F32) => warp!(|a: f32| -> bool { a.is_subnormal() }),
+        (Some("finite"), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_finite() }),
+        (Some("infinite"), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_infinite() }),
+        (Some("number"), ScalarType::F64) => warp!(|a: f64| -> bool { !a.is_nan() }),
+        (Some("notanumber"), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_nan() }),
+        (Some("normal"), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_normal() }),
+        (Some("subnormal"), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_subnormal() }),
+        _ => return Err(inst.bad_type(ty)),
+    };
+    cx.apply(inst, run, Pred, &[ty])
+}
+
+/// Two singles in a 64-bit register: `add sub mul fma .f32x2`, round-to-nearest.
+fn packed<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &Inst<'m, 's>,
+    round: Option<Round>,
+    ftz: bool,
+) -> Result<(), Fault> {
+    if ftz || round.is_some_and(|round| round != Round::Even) {
+        return Err(inst.unsupported("packed singles are modelled in `.rn` without `.ftz` only"));
+    }
+    let run = match inst.ast.mnemonic() {
+        "add" => warp!(|a: u64, b: u64| -> u64 { both(a, b, 0, |a, b, _| a + b) }),
+        "sub" => warp!(|a: u64, b: u64| -> u64 { both(a, b, 0, |a, b, _| a - b) }),
+        "mul" => warp!(|a: u64, b: u64| -> u64 { both(a, b, 0, |a, b, _| a * b) }),
+        "fma" => warp!(|a: u64, b: u64, c: u64| -> u64 { both(a, b, c, f32::mul_add) }),
+        _ => return Err(inst.bad_type(F32x2)),
+    };
+    cx.apply(inst, run, F32x2, &[F32x2; 3][..arity(inst.ast.mnemonic())])
+}
+
+fn both(a: u64, b: u64, c: u64, f: impl Fn(f32, f32, f32) -> f32) -> u64 {
+    let part = |bits: u64| f32::from_bits(bits as u32);
+    let one = |a, b, c| u64::from(canonical32(f(part(a), part(b), part(c))).to_bits());
+    one(a, b, c) | one(a >> 32, b >> 32, c >> 32) << 32
+}

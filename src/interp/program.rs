@@ -1,0 +1,422 @@
+//! The decoded form of a module: what the execution loop walks over.
+//!
+//! A function is a flat list of micro-operations; an instruction of the source becomes one or a
+//! few of them. Names are resolved to register slots and addresses, labels to indices, and every
+//! branch knows where its lanes meet again.
+
+use super::memory::StateSpaceLayout;
+use super::registers::{File, LANES, Mask, Slot, Slots, WarpFn};
+use crate::ptx::{ScalarType, StateSpace};
+use crate::source::Span;
+
+/// Index of a micro-operation in its function.
+pub type Pc = u32;
+
+/// Index of a function in its program.
+pub type FunctionId = u32;
+
+/// The reconvergence point of a branch whose lanes meet only where the function returns.
+pub const AT_RETURN: Pc = Pc::MAX;
+
+/// All functions that a kernel can reach, and what they share.
+#[derive(Debug)]
+pub struct Program {
+    /// The kernel is function 0.
+    pub functions: Vec<Function>,
+    /// Addresses of module variables and of kernel parameters.
+    pub layout: StateSpaceLayout,
+    /// Kernel parameters: offset and size in bytes, in order.
+    pub params: Vec<ParamPlace>,
+}
+
+/// A parameter or function-local variable in its memory.
+#[derive(Clone, Debug)]
+pub struct ParamPlace {
+    /// Its name.
+    pub name: String,
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Alignment in bytes.
+    pub align: u64,
+    /// The type of an element.
+    pub ty: Option<ScalarType>,
+}
+
+/// One decoded function.
+#[derive(Debug, Default)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// The micro-operations; empty where the module only declares the function.
+    pub code: Vec<MicroOp>,
+    /// Where each micro-operation comes from, by index.
+    pub spans: Vec<Span>,
+    /// How a frame's registers look when it is made.
+    pub frame: FrameTemplate,
+    /// Bytes of each lane's local memory that a frame needs (`.local` and `.param` variables).
+    pub local_bytes: u64,
+    /// Parameters.
+    pub params: Vec<Formal>,
+    /// Return values.
+    pub returns: Vec<Formal>,
+    /// `.noreturn` or a declaration without body.
+    pub external: bool,
+}
+
+/// Where a value that crosses a call lives in a frame.
+#[derive(Clone, Debug)]
+pub enum Formal {
+    /// Bytes of the frame's local memory.
+    Memory {
+        /// First byte within the frame.
+        offset: u64,
+        /// Bytes.
+        size: u64,
+    },
+    /// A register.
+    Register(File, Slot),
+}
+
+/// The initial registers of a frame.
+#[derive(Debug, Default, Clone)]
+pub struct FrameTemplate {
+    /// The predicates.
+    pub preds: Vec<Mask>,
+    /// The narrow registers; what the program does not initialise holds garbage.
+    pub w32: Vec<[u32; LANES]>,
+    /// The wide registers.
+    pub w64: Vec<[u64; LANES]>,
+    /// Slots that hold special registers, to be filled for each warp.
+    pub specials: Vec<(Special, Slot)>,
+}
+
+/// Special registers that do not change while a warp runs (PTX ISA, "Special Registers"). All are
+/// 32 bits wide here; `.u64` ones are widened where they are read.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)] // each variant is the special register of the same name
+pub enum Special {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    NwarpId,
+    LanemaskEq,
+    LanemaskLe,
+    LanemaskLt,
+    LanemaskGe,
+    LanemaskGt,
+    DynamicSharedSize,
+    TotalSharedSize,
+    Constant(u32),
+}
+
+/// A guard predicate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Guard {
+    /// All active lanes execute.
+    Always,
+    /// Those whose predicate is true.
+    If(Slot),
+    /// Those whose predicate is false.
+    Unless(Slot),
+}
+
+/// One micro-operation.
+#[derive(Debug)]
+pub struct MicroOp {
+    /// Which lanes take part.
+    pub guard: Guard,
+    /// Whether it is the first of its instruction: only those are counted.
+    pub first: bool,
+    /// What to do.
+    pub op: Op,
+}
+
+/// What a micro-operation does.
+#[derive(Debug)]
+pub enum Op {
+    /// A pure operation on registers.
+    Lanes(WarpFn, Slots),
+    /// A load; boxed, as are the other rare or large ones, to keep the list compact.
+    Load(Box<Load>),
+    /// A store.
+    Store(Box<Store>),
+    /// `atom` and `red`.
+    Atomic(Box<Atomic>),
+    /// `cp.async` of 4, 8 or 16 bytes from global to shared memory.
+    CopyAsync(Box<CopyAsync>),
+    /// The address of a frame's local or parameter variable: wide destination, bytes.
+    FrameAddress(File, Slot, u64),
+    /// A branch; the guard says which lanes take it.
+    Branch {
+        /// Where to.
+        target: Pc,
+        /// Where the lanes meet again.
+        meet: Pc,
+    },
+    /// `brx.idx`.
+    IndexedBranch(Box<IndexedBranch>),
+    /// `call`.
+    Call(Box<Call>),
+    /// `ret`.
+    Return,
+    /// `exit`.
+    Exit,
+    /// `trap` and `brkpt`.
+    Trap,
+    /// `bar`, `barrier`.
+    Barrier(Box<Barrier>),
+    /// What lanes of a warp do together: `shfl`, `vote`, `match`, `redux`, `bar.warp`, `elect`.
+    Collective(Box<Collective>),
+    /// `activemask`.
+    ActiveMask(Slot),
+    /// `%clock`, `%clock64`, `%globaltimer`: instructions executed by the warp so far.
+    Clock(File, Slot),
+    /// `isspacep`: predicate, address, space.
+    IsSpace(Slot, Slot, StateSpace),
+    /// Fences and prefetches: nothing that this machine could reorder or fetch.
+    Nothing,
+    /// An instruction that is not modelled; executing it is a fault with this message.
+    Unsupported(Box<str>),
+}
+
+/// The start of an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Base {
+    /// An absolute address: only the offset counts.
+    Absolute,
+    /// A narrow register, zero-extended.
+    W32(Slot),
+    /// A wide register.
+    W64(Slot),
+    /// The frame's part of local memory.
+    Frame,
+}
+
+/// A memory operand.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The space that the instruction names.
+    pub space: StateSpace,
+    /// What the address starts from.
+    pub base: Base,
+    /// Bytes added.
+    pub offset: i64,
+}
+
+/// How a loaded element becomes a register value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Destination {
+    /// The register.
+    pub file: File,
+    /// The register.
+    pub slot: Slot,
+    /// Bits of the register that a sign extension must fill; 0 where the value is zero-extended.
+    pub sign_to: u8,
+}
+
+/// A load (PTX ISA, "Data Movement and Conversion Instructions: ld").
+#[derive(Debug)]
+pub struct Load {
+    /// From where.
+    pub place: Place,
+    /// Bytes of an element: 1, 2, 4 or 8 (a 16-byte element counts as two of 8).
+    pub bytes: u32,
+    /// Required alignment: bytes of all elements together.
+    pub align: u32,
+    /// Where each element goes; `None` is a sink.
+    pub dests: Vec<Option<Destination>>,
+    /// Not to be checked for races: volatile and strong accesses.
+    pub strong: bool,
+}
+
+/// A store.
+#[derive(Debug)]
+pub struct Store {
+    /// Where to.
+    pub place: Place,
+    /// Bytes of an element: 1, 2, 4 or 8.
+    pub bytes: u32,
+    /// Required alignment.
+    pub align: u32,
+    /// The elements.
+    pub sources: Vec<(File, Slot)>,
+    /// Not to be checked for races.
+    pub strong: bool,
+}
+
+/// The function of an atomic: old value and operands to new value, on raw bits of the type's
+/// width.
+pub type AtomicFn = fn(old: u64, b: u64, c: u64) -> u64;
+
+/// `atom` and `red` (PTX ISA, "Parallel Synchronization and Communication Instructions").
+#[derive(Debug)]
+pub struct Atomic {
+    /// Where.
+    pub place: Place,
+    /// Bytes of an element: 2, 4, 8.
+    pub bytes: u32,
+    /// Required alignment.
+    pub align: u32,
+    /// What to compute.
+    pub run: AtomicFn,
+    /// The elements: old value's register (none for `red`), operand b.
+    pub elements: Vec<(Option<(File, Slot)>, (File, Slot))>,
+    /// Operand c (`cas`).
+    pub c: Option<(File, Slot)>,
+    /// Whether the value is 128 bits wide: `exch` (false) or `cas` (true) on register pairs.
+    pub wide: Option<bool>,
+}
+
+/// `cp.async` (non-bulk); performed at once.
+#[derive(Debug)]
+pub struct CopyAsync {
+    /// Shared memory.
+    pub to: Place,
+    /// Global memory.
+    pub from: Place,
+    /// 4, 8 or 16.
+    pub bytes: u32,
+    /// How many bytes are read, the rest being zero; or a predicate to read none.
+    pub limit: CopyLimit,
+}
+
+/// The optional operand of `cp.async`.
+#[derive(Clone, Copy, Debug)]
+pub enum CopyLimit {
+    /// All bytes are read.
+    All,
+    /// `src-size`.
+    Bytes(Slot),
+    /// `ignore-src`.
+    Ignore(Slot),
+}
+
+/// `brx.idx`.
+#[derive(Debug)]
+pub struct IndexedBranch {
+    /// The index, a narrow register.
+    pub index: Slot,
+    /// Where each index goes.
+    pub targets: Vec<Pc>,
+    /// Where the lanes meet again.
+    pub meet: Pc,
+}
+
+/// Who is called.
+#[derive(Clone, Copy, Debug)]
+pub enum Callee {
+    /// A function of the program.
+    Direct(FunctionId),
+    /// The function whose handle a wide register holds.
+    Indirect(Slot),
+}
+
+/// `call`.
+#[derive(Debug)]
+pub struct Call {
+    /// Who.
+    pub callee: Callee,
+    /// Arguments, in the caller's frame.
+    pub args: Vec<Formal>,
+    /// Results, in the caller's frame.
+    pub results: Vec<Formal>,
+}
+
+/// What a barrier instruction does besides arriving.
+#[derive(Clone, Copy, Debug)]
+pub enum BarrierKind {
+    /// Waits.
+    Sync,
+    /// Does not wait.
+    Arrive,
+    /// Waits and counts the lanes whose predicate (negated or not) is true, into a register.
+    Popc { d: Slot, p: Slot, negated: bool },
+    /// Waits and combines predicates.
+    And { d: Slot, p: Slot, negated: bool },
+    /// Waits and combines predicates.
+    Or { d: Slot, p: Slot, negated: bool },
+}
+
+/// `bar.*` and `barrier.*` of the block.
+#[derive(Debug)]
+pub struct Barrier {
+    /// Barrier number, a narrow register.
+    pub id: Slot,
+    /// Thread count, a narrow register; all threads of the block where absent.
+    pub threads: Option<Slot>,
+    /// What to do.
+    pub kind: BarrierKind,
+}
+
+/// `shfl` modes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)] // each variant is the mode of the same name
+pub enum Shuffle {
+    Up,
+    Down,
+    Bfly,
+    Idx,
+}
+
+/// `redux.sync` operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)] // each variant is the operation of the same name
+pub enum Reduction {
+    Add,
+    MinU,
+    MaxU,
+    MinS,
+    MaxS,
+    And,
+    Or,
+    Xor,
+    /// `.f32`: minimum or maximum, of absolute values, NaN-propagating.
+    Float { max: bool, abs: bool, nan: bool },
+}
+
+/// What the lanes do together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CollectiveKind {
+    /// `shfl`: value, b, c are narrow registers; `d[0]` the result, predicate `d[1]`.
+    Shuffle(Shuffle),
+    /// `vote.all`.
+    All,
+    /// `vote.any`.
+    Any,
+    /// `vote.uni`.
+    Uni,
+    /// `vote.ballot`.
+    Ballot,
+    /// `match.any` on values of 32 or 64 bits.
+    MatchAny(File),
+    /// `match.all`.
+    MatchAll(File),
+    /// `redux`.
+    Redux(Reduction),
+    /// `bar.warp.sync`.
+    Sync,
+    /// `elect`.
+    Elect,
+}
+
+/// A collective instruction.
+#[derive(Debug)]
+pub struct Collective {
+    /// What.
+    pub kind: CollectiveKind,
+    /// The member mask, a narrow register; the executing lanes where absent (before `.sync`).
+    pub members: Option<Slot>,
+    /// Sources; for votes `s[0]` is a predicate.
+    pub s: [Slot; 3],
+    /// The source predicate of a vote is negated.
+    pub negated: bool,
+    /// Result register or predicate, if wanted.
+    pub d: Option<Slot>,
+    /// Second result (the predicate of `shfl`, `match.all`, `elect`), if wanted.
+    pub p: Option<Slot>,
+}

@@ -1,0 +1,203 @@
+//! The JSON form of a launch.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Argument, Buffer, DEFAULT_LIMIT, Launch, Type, fill};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    kernel: Option<String>,
+    grid: Vec<u32>,
+    block: Vec<u32>,
+    #[serde(default)]
+    dynamic_shared: u64,
+    #[serde(default)]
+    buffers: BTreeMap<String, BufferSpec>,
+    #[serde(default)]
+    args: Vec<ArgumentSpec>,
+    limit: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BufferSpec {
+    #[serde(rename = "type")]
+    ty: Type,
+    len: Option<usize>,
+    fill: Option<Value>,
+    #[serde(default)]
+    seed: u64,
+    data: Option<Vec<Value>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ArgumentSpec {
+    buffer: Option<String>,
+    #[serde(default)]
+    offset: i64,
+    #[serde(rename = "type")]
+    ty: Option<Type>,
+    value: Option<Value>,
+    bytes: Option<String>,
+    #[serde(rename = "struct")]
+    members: Option<Vec<ArgumentSpec>>,
+}
+
+/// The largest buffer that a launch file may ask for, in bytes.
+const MAX_BUFFER: usize = 1 << 34;
+
+/// Reads a launch file.
+pub fn parse(text: &str) -> Result<Launch, String> {
+    let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let mut buffers = BTreeMap::new();
+    for (name, spec) in file.buffers {
+        let buffer = buffer(&spec).map_err(|message| format!("buffer `{name}`: {message}"))?;
+        buffers.insert(name, buffer);
+    }
+    let mut args = Vec::new();
+    for (index, spec) in file.args.iter().enumerate() {
+        args.push(argument(spec).map_err(|message| format!("argument {index}: {message}"))?);
+    }
+    let launch = Launch {
+        kernel: file.kernel,
+        grid: shape("grid", &file.grid)?,
+        block: shape("block", &file.block)?,
+        dynamic_shared: file.dynamic_shared,
+        buffers,
+        args,
+        limit: file.limit.unwrap_or(DEFAULT_LIMIT),
+    };
+    launch.check()?;
+    Ok(launch)
+}
+
+fn shape(name: &str, given: &[u32]) -> Result<[u32; 3], String> {
+    if given.is_empty() || given.len() > 3 {
+        return Err(format!("`{name}` has 1 to 3 dimensions"));
+    }
+    let mut shape = [1; 3];
+    shape[..given.len()].copy_from_slice(given);
+    Ok(shape)
+}
+
+fn buffer(spec: &BufferSpec) -> Result<Buffer, String> {
+    let ty = spec.ty;
+    let elements = match (&spec.data, spec.len) {
+        (Some(data), len) => {
+            if len.is_some_and(|len| len != data.len()) {
+                return Err("`len` is not the number of `data`".to_owned());
+            }
+            data.iter().map(|value| element(ty, value)).collect::<Result<Vec<u64>, String>>()?
+        }
+        (None, None) => return Err("neither `data` nor `len`".to_owned()),
+        (None, Some(len)) => {
+            if len.saturating_mul(ty.bytes()) > MAX_BUFFER {
+                return Err(format!("more than {MAX_BUFFER} bytes"));
+            }
+            match &spec.fill {
+                None => vec![0; len],
+                Some(Value::String(kind)) if kind == "random" => fill::random(ty, len, spec.seed),
+                Some(Value::String(kind)) if kind == "index" => fill::index(ty, len),
+                Some(value) => vec![element(ty, value)?; len],
+            }
+        }
+    };
+    Ok(Buffer { ty, bytes: fill::bytes(ty, &elements) })
+}
+
+/// The bits of one element.
+fn element(ty: Type, value: &Value) -> Result<u64, String> {
+    let bits = 8 * ty.bytes() as u32;
+    let mask = u64::MAX >> (64 - bits);
+    if let Value::String(text) = value {
+        if let Some(digits) = text.strip_prefix("0x") {
+            let pattern = u64::from_str_radix(digits, 16).ok().filter(|&p| p & !mask == 0);
+            return pattern.ok_or_else(|| format!("`{text}` is no pattern of {bits} bits"));
+        }
+        let special = match text.as_str() {
+            "nan" => f64::NAN,
+            "inf" => f64::INFINITY,
+            "-inf" => f64::NEG_INFINITY,
+            _ => return Err(format!("`{text}` is no number")),
+        };
+        if !ty.is_float() {
+            return Err(format!("`{text}` is no {}", ty.name()));
+        }
+        return Ok(ty.round(special));
+    }
+    if ty.is_float() {
+        // A single is read as a single: reading a double first would round twice.
+        return match (ty, value) {
+            (Type::F32, Value::Number(number)) => number
+                .to_string()
+                .parse::<f32>()
+                .map(|single| u64::from(single.to_bits()))
+                .map_err(|error| error.to_string()),
+            _ => value
+                .as_f64()
+                .map(|double| ty.round(double))
+                .ok_or_else(|| format!("`{value}` is no number")),
+        };
+    }
+    let wide = match (value.as_i64(), value.as_u64()) {
+        (_, Some(unsigned)) => i128::from(unsigned),
+        (Some(signed), None) => i128::from(signed),
+        _ => return Err(format!("`{value}` is no integer")),
+    };
+    let (low, high) = match (ty.is_signed(), ty.name().starts_with('b')) {
+        (true, _) => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
+        (_, true) => (-(1_i128 << (bits - 1)), (1_i128 << bits) - 1),
+        _ => (0, (1_i128 << bits) - 1),
+    };
+    if (low..=high).contains(&wide) {
+        Ok(wide as u64 & mask)
+    } else {
+        Err(format!("{value} does not fit into {}", ty.name()))
+    }
+}
+
+fn argument(spec: &ArgumentSpec) -> Result<Argument, String> {
+    match (&spec.buffer, spec.ty, &spec.value, &spec.bytes, &spec.members) {
+        (Some(buffer), None, None, None, None) => {
+            Ok(Argument::Pointer { buffer: buffer.clone(), offset: spec.offset })
+        }
+        (None, Some(ty), Some(value), None, None) => {
+            Ok(Argument::Value(fill::bytes(ty, &[element(ty, value)?])))
+        }
+        (None, None, None, Some(digits), None) => hex(digits).map(Argument::Value),
+        (None, None, None, None, Some(members)) => members_of(members).map(Argument::Value),
+        _ => Err("one of `buffer`, `type` with `value`, `bytes`, `struct`".to_owned()),
+    }
+}
+
+fn hex(digits: &str) -> Result<Vec<u8>, String> {
+    let bad = || format!("`{digits}` is no list of bytes in hexadecimal");
+    if digits.len() % 2 != 0 || !digits.is_ascii() {
+        return Err(bad());
+    }
+    (0..digits.len() / 2)
+        .map(|i| u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).map_err(|_| bad()))
+        .collect()
+}
+
+/// Members one after the other, each at a multiple of its size, the whole padded to the largest.
+fn members_of(members: &[ArgumentSpec]) -> Result<Vec<u8>, String> {
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut widest = 1;
+    for member in members {
+        let Argument::Value(value) = argument(member)? else {
+            return Err("a pointer inside a `struct` is not possible".to_owned());
+        };
+        let align = member.ty.map_or(1, Type::bytes);
+        widest = widest.max(align);
+        bytes.resize(bytes.len().next_multiple_of(align), 0);
+        bytes.extend(value);
+    }
+    bytes.resize(bytes.len().next_multiple_of(widest), 0);
+    Ok(bytes)
+}

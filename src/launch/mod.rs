@@ -1,0 +1,108 @@
+//! The launch file: which kernel to run, on how many threads, with what in its buffers. `run`,
+//! `verify` and `ab` share it.
+//!
+//! The text is JSON (see [`Launch::from_json`] for its form); what comes out is plain bytes, the
+//! same on every machine.
+
+mod fill;
+mod json;
+mod number;
+
+pub use number::{Type, show};
+
+use std::collections::BTreeMap;
+
+/// Instructions (per warp) after which a launch is given up, unless the file says otherwise.
+pub const DEFAULT_LIMIT: u64 = 1 << 34;
+
+/// One launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// The kernel; may be left out where the module has one.
+    pub kernel: Option<String>,
+    /// Blocks in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a block in each dimension.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u64,
+    /// Buffers in global memory, by name.
+    pub buffers: BTreeMap<String, Buffer>,
+    /// The kernel's arguments in order.
+    pub args: Vec<Argument>,
+    /// Warp-wide instructions after which an interpreter gives up.
+    pub limit: u64,
+}
+
+/// A buffer in global memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// What its elements are.
+    pub ty: Type,
+    /// Its bytes, little-endian.
+    pub bytes: Vec<u8>,
+}
+
+impl Buffer {
+    /// The bits of each element.
+    pub fn elements(&self) -> impl Iterator<Item = u64> {
+        self.bytes.chunks(self.ty.bytes()).map(|chunk| {
+            let mut raw = [0; 8];
+            raw[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(raw)
+        })
+    }
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// The address of a buffer, some bytes in.
+    Pointer {
+        /// Which buffer.
+        buffer: String,
+        /// Bytes into it (or outside of it).
+        offset: i64,
+    },
+    /// Bytes passed as they are.
+    Value(Vec<u8>),
+}
+
+impl Launch {
+    /// Whether the shape is one that a device would launch.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        if self.grid.contains(&0) || self.block.contains(&0) {
+            return Err("grid and block need at least 1 in each dimension".to_owned());
+        }
+        let threads: u64 = self.block.iter().map(|&n| u64::from(n)).product();
+        if threads > 1024 {
+            return Err(format!("a block of {threads} threads; at most 1024 are possible"));
+        }
+        if self.dynamic_shared > 1 << 20 {
+            return Err("more than 1 MiB of dynamic shared memory".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Reads a launch file:
+    ///
+    /// ```json
+    /// {"kernel": "add", "grid": [4, 1, 1], "block": [128, 1, 1], "dynamic_shared": 0,
+    ///  "buffers": {"x":   {"type": "f32", "len": 512, "fill": "random", "seed": 1},
+    ///              "y":   {"type": "f32", "data": [1.0, 2.5, "nan", "0x3f800000"]},
+    ///              "out": {"type": "u64", "len": 1, "fill": 0}},
+    ///  "args": [{"buffer": "x"}, {"buffer": "out", "offset": 8}, {"type": "s32", "value": 512}]}
+    /// ```
+    ///
+    /// `kernel`, `dynamic_shared` and trailing dimensions may be left out. An argument can also be
+    /// `{"bytes": "0a0b..."}`, or `{"struct": [...]}` of arguments laid out as C does.
+    ///
+    /// # Errors
+    /// Text that is not of this form, with the place or the field that is wrong.
+    pub fn from_json(text: &str) -> Result<Launch, String> {
+        json::parse(text)
+    }
+}
