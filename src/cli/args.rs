@@ -31,6 +31,8 @@ pub enum Command {
     Trace(Trace),
     /// Print a kernel's control-flow graph in Graphviz's language
     Cfg(Cfg),
+    /// Execute a kernel on the CPU, warp by warp, and print its buffers
+    Run(Run),
     /// Be ptxas: `ptxasw ptxas -- ARGS...`, every argument is ptxas's
     Ptxas {
         /// ptxas's arguments, behind `--`
@@ -102,6 +104,22 @@ pub struct Cfg {
     /// The kernel; may be left out where the file has only one
     #[arg(long)]
     pub kernel: Option<String>,
+}
+
+/// `run`
+#[derive(Debug, Args)]
+pub struct Run {
+    /// PTX file, `-` for standard input
+    pub input: PathBuf,
+    /// The launch: grid, block, buffers and arguments, as JSON
+    #[arg(long, value_name = "L.json")]
+    pub launch: PathBuf,
+    /// The kernel, instead of the launch file's
+    #[arg(long)]
+    pub kernel: Option<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
 }
 
 /// Output formats.

@@ -4,7 +4,8 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::args::{Candidates, Cfg, Command, Format, Parse, Rewrite, Trace};
+use super::args::{Candidates, Cfg, Command, Format, Parse, Rewrite, Run, Trace};
+use super::run;
 use crate::cfg;
 use crate::pipeline::{self, Options};
 use crate::ptx::{self, Depth};
@@ -16,32 +17,41 @@ use crate::tracing::{self, TraceFile, TraceReport};
 /// Exit status for input that cannot be read or parsed.
 const BAD_INPUT: u8 = 2;
 
-/// A message that ends the program with status 2.
-struct Failure(String);
+/// A message that ends the program.
+struct Failure {
+    status: u8,
+    message: String,
+}
+
+/// A failure to read, parse or write.
+fn bad_input(message: String) -> Failure {
+    Failure { status: BAD_INPUT, message }
+}
 
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Failure {
-        Failure(error.to_string())
+        bad_input(error.to_string())
     }
 }
 
 /// Runs a subcommand.
-pub fn run(command: Command) -> ExitCode {
+pub fn dispatch(command: Command) -> ExitCode {
     let done = match command {
         Command::Rewrite(args) => rewrite(&args),
         Command::Parse(args) => parse(&args),
         Command::Candidates(args) => candidates(&args),
         Command::Trace(args) => trace(&args),
         Command::Cfg(args) => graph(&args),
+        Command::Run(args) => execute(&args),
         Command::Ptxas { arguments } => {
             return super::wrapper::main(std::ffi::OsStr::new("ptxasw"), &arguments);
         }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure(message)) => {
+        Err(Failure { status, message }) => {
             eprintln!("{message}");
-            ExitCode::from(BAD_INPUT)
+            ExitCode::from(status)
         }
     }
 }
@@ -54,7 +64,7 @@ fn read(path: &Path) -> Result<SourceFile, Failure> {
     } else {
         std::fs::read(path).map(|found| bytes = found)
     };
-    read.map_err(|error| Failure(format!("{name}: error: cannot read the file: {error}")))?;
+    read.map_err(|error| bad_input(format!("{name}: error: cannot read the file: {error}")))?;
     Ok(SourceFile::from_bytes(name, bytes)?)
 }
 
@@ -62,14 +72,14 @@ fn read(path: &Path) -> Result<SourceFile, Failure> {
 fn print(text: &str) -> Result<(), Failure> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(Failure(format!("standard output: error: {error}"))),
+        Err(error) => Err(bad_input(format!("standard output: error: {error}"))),
         Ok(()) => Ok(()),
     }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text)
-        .map_err(|error| Failure(format!("{}: error: cannot write: {error}", path.display())))
+        .map_err(|error| bad_input(format!("{}: error: cannot write: {error}", path.display())))
 }
 
 fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
@@ -186,7 +196,7 @@ fn trace(args: &Trace) -> Result<(), Failure> {
 fn found(kernel: &Option<String>, count: usize, source: &SourceFile) -> Result<(), Failure> {
     match kernel {
         Some(name) if count == 0 => {
-            Err(Failure(format!("{}: error: there is no function `{name}`", source.name())))
+            Err(bad_input(format!("{}: error: there is no function `{name}`", source.name())))
         }
         _ => Ok(()),
     }
@@ -204,12 +214,24 @@ fn graph(args: &Cfg) -> Result<(), Failure> {
             Some(name) => format!("there is no function `{name}` with a body"),
             None => "there is no function with a body".to_owned(),
         };
-        return Err(Failure(format!("{}: error: {what}", source.name())));
+        return Err(bad_input(format!("{}: error: {what}", source.name())));
     };
     if args.kernel.is_none() && candidates.next().is_some() {
         let message = "the file has several functions; choose one with --kernel";
-        return Err(Failure(format!("{}: error: {message}", source.name())));
+        return Err(bad_input(format!("{}: error: {message}", source.name())));
     }
     let flow = cfg::build(&source, function)?;
     print(&cfg::dot(&source, function.name.text, &flow, &|_| Vec::new()))
+}
+
+fn execute(args: &Run) -> Result<(), Failure> {
+    let source = read(&args.input)?;
+    let launch = read(&args.launch)?;
+    let format = match args.format {
+        Format::Text => run::Format::Text,
+        Format::Json => run::Format::Json,
+    };
+    let shown = run::run(&source, launch.name(), launch.text(), args.kernel.as_deref(), format)
+        .map_err(|(status, message)| Failure { status, message })?;
+    print(&shown)
 }

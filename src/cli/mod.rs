@@ -23,7 +23,7 @@ pub fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
         words => {
             let parsed = args::Cli::parse_from(std::iter::once(&called_as).chain(words));
             wrapper::start_log(&env::Settings::of_process());
-            commands::run(parsed.command)
+            commands::dispatch(parsed.command)
         }
     }
 }
