@@ -128,6 +128,38 @@ fn line_ends_do_not_matter() {
     }
 }
 
+/// Damaged programs must give a tree of all that is there, or a message; nothing else.
+#[test]
+fn damage_is_survived() {
+    /// What is put in place of a character; nothing at all is the first.
+    const DAMAGE: [&str; 8] = ["", "{", "}", ";", "\"", "/*", "(", "\u{e9}"];
+    /// Of how many places one is damaged.
+    const STEP: usize = 31;
+    let (mut parsed, mut refused) = (0, 0);
+    for case in cases("ok") {
+        let source = read(&case);
+        let places = source.text().char_indices().step_by(STEP);
+        for ((at, c), damage) in places.zip(DAMAGE.iter().cycle()) {
+            let (before, after) = (&source.text()[..at], &source.text()[at + c.len_utf8()..]);
+            for text in [format!("{before}{damage}{after}"), before.to_owned()] {
+                let damaged = SourceFile::new(source.name(), text);
+                match ptx::parse(&damaged, Depth::All) {
+                    Ok(module) => {
+                        parsed += 1;
+                        let lost = coverage::violations(&damaged, &module);
+                        assert!(lost.is_empty(), "{lost:?} in:\n{}", damaged.text());
+                    }
+                    Err(error) => {
+                        refused += 1;
+                        assert!(error.position.is_some() && !error.to_string().is_empty());
+                    }
+                }
+            }
+        }
+    }
+    assert!(parsed > 100 && refused > 100, "{parsed} parsed, {refused} refused");
+}
+
 #[test]
 fn a_corpus_parses() {
     let Some(folder) = std::env::var_os("PTX_CORPUS") else { return };
