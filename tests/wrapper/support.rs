@@ -126,10 +126,14 @@ pub fn run(mut command: Command) -> Output {
 
 /// Runs a call to its end with this standard input.
 pub fn run_with(mut command: Command, stdin: &str) -> Output {
-    use std::io::Write;
+    use std::io::{ErrorKind, Write};
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+    // The pipe closes at the end of this statement; most calls end without reading it.
+    let written = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+    if let Err(error) = written {
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    }
     child.wait_with_output().unwrap()
 }
 
