@@ -6,7 +6,7 @@
 
 use super::memory::StateSpaceLayout;
 use super::registers::{File, LANES, Mask, Slot, Slots, WarpFn};
-use crate::ptx::{ScalarType, StateSpace};
+use crate::ptx::StateSpace;
 use crate::source::Span;
 
 /// Index of a micro-operation in its function.
@@ -29,7 +29,7 @@ pub struct Program {
     pub params: Vec<ParamPlace>,
 }
 
-/// A parameter or function-local variable in its memory.
+/// A kernel parameter in its memory.
 #[derive(Clone, Debug)]
 pub struct ParamPlace {
     /// Its name.
@@ -38,10 +38,6 @@ pub struct ParamPlace {
     pub offset: u64,
     /// Bytes.
     pub size: u64,
-    /// Alignment in bytes.
-    pub align: u64,
-    /// The type of an element.
-    pub ty: Option<ScalarType>,
 }
 
 /// One decoded function.

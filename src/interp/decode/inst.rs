@@ -95,11 +95,6 @@ impl<'a, 's> Inst<'a, 's> {
         self.rest.retain(|m| !hint(m));
     }
 
-    /// Modifiers not yet taken.
-    pub fn rest(&self) -> &[&'s str] {
-        &self.rest
-    }
-
     /// Every modifier must have been taken.
     ///
     /// # Errors

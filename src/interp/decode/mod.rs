@@ -39,8 +39,7 @@ pub fn decode(
     kernel: &Function<'_>,
     dynamic_shared: u64,
 ) -> Result<Program, Fault> {
-    let mut unit = Unit::new(module, dynamic_shared)?;
-    unit.resolve(kernel.name.text);
+    let mut unit = Unit::new(module, kernel.name.text, dynamic_shared)?;
     let mut params = Vec::new();
     for variable in &kernel.params {
         for declarator in &variable.names {
@@ -49,7 +48,7 @@ pub fn decode(
             let size = size_of(variable, declarator);
             unit.layout.param_bytes = offset.saturating_add(size);
             let name = declarator.name.text.to_owned();
-            params.push(ParamPlace { name, offset, size, align, ty: variable.ty });
+            params.push(ParamPlace { name, offset, size });
         }
     }
     let mut functions = Vec::new();

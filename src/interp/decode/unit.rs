@@ -64,11 +64,16 @@ pub fn constant_bits(value: Value, ty: ScalarType) -> u64 {
 }
 
 impl<'m, 's> Unit<'m, 's> {
-    /// Lays out a module's variables and gives them their initial values.
+    /// Lays out a module's variables and gives them their initial values. The kernel becomes
+    /// function 0.
     ///
     /// # Errors
     /// An initial value that is not modelled.
-    pub fn new(module: &'m Module<'s>, dynamic_shared: u64) -> Result<Unit<'m, 's>, Fault> {
+    pub fn new(
+        module: &'m Module<'s>,
+        kernel: &str,
+        dynamic_shared: u64,
+    ) -> Result<Unit<'m, 's>, Fault> {
         let mut unit = Unit {
             layout: StateSpaceLayout::new(module.address_size.unwrap_or(32), dynamic_shared),
             functions: Vec::new(),
@@ -92,6 +97,7 @@ impl<'m, 's> Unit<'m, 's> {
         for variable in variables() {
             unit.declare(variable);
         }
+        unit.resolve(kernel);
         for variable in variables() {
             unit.initialize(variable)?;
         }

@@ -314,11 +314,6 @@ impl<'a> Spaces<'a> {
         let offset = window.offset(address, 1)?;
         Some(window.read(offset, lane, 1) as u8)
     }
-
-    /// The local memory as a window.
-    pub fn local_window(&self) -> Window<'a> {
-        Window { base: 0, len: self.local.1, words: self.local.0, spread: 5, region: None }
-    }
 }
 
 fn exchange_pair(

@@ -11,11 +11,11 @@ use crate::interp::memory::new_words;
 
 /// Instructions after which a group that still runs lets others run: enough that hardly any
 /// kernel notices, and little enough that a lane spinning on a lock does not starve its holder.
-const SLICE: u64 = 1 << 16;
+const SLICE: u64 = 1 << 11;
 
 /// How long lanes wait at a meeting point, in slices of a group that keeps running, before they go
 /// on without it.
-const PATIENCE: u32 = 16;
+const PATIENCE: u32 = 4;
 
 /// Whether a block has finished.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +43,6 @@ pub struct Block<'p> {
     pub counters: Counters,
     /// What it has printed.
     pub printed: String,
-    slices: u32,
 }
 
 impl<'p> Block<'p> {
@@ -58,7 +57,6 @@ impl<'p> Block<'p> {
             barriers: Barriers::default(),
             counters: Counters::default(),
             printed: String::new(),
-            slices: 0,
         }
     }
 
@@ -113,11 +111,11 @@ impl<'p> Block<'p> {
                 }
                 Stop::Call(group) => self.call(warp, group)?,
                 Stop::Slice => {
-                    self.slices += 1;
                     let warp = &mut self.warps[warp];
+                    warp.slices += 1;
                     let spinning = warp.groups.remove(group);
                     warp.groups.insert(0, spinning);
-                    if self.slices % PATIENCE == 0 {
+                    if warp.slices % PATIENCE == 0 {
                         warp.release_waiting();
                     }
                     return Ok(true);

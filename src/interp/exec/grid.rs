@@ -7,7 +7,10 @@ use crate::interp::fault::{Fault, FaultKind};
 
 /// Instructions a block may execute before the next one gets a turn. Blocks that wait for each
 /// other through global memory make progress because of it.
-const TURN: u64 = 1 << 22;
+const TURN: u64 = 1 << 18;
+
+/// Blocks that may be under way at a time, as many as fit on a large device.
+const RESIDENT: usize = 256;
 
 /// What a launch has done, besides what it wrote to memory.
 #[derive(Debug, Default)]
@@ -31,7 +34,8 @@ pub fn run(machine: &Machine<'_>, limit: u64) -> Result<Executed, Fault> {
     let mut spent = 0;
     let mut next = 0;
     loop {
-        let mut block = match waiting.next() {
+        let room = started.len() < RESIDENT;
+        let mut block = match if room { waiting.next() } else { None } {
             Some(id) => Block::new(machine, id),
             None if started.is_empty() => return Ok(executed),
             None => {

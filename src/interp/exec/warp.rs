@@ -114,6 +114,8 @@ pub struct Warp {
     pub local_bytes: u64,
     /// Instructions executed.
     pub steps: u64,
+    /// Times that a group used up its slice.
+    pub slices: u32,
 }
 
 impl Warp {
@@ -131,6 +133,7 @@ impl Warp {
             local: Vec::new(),
             local_bytes: 0,
             steps: 0,
+            slices: 0,
         };
         let frame = warp.push_frame(machine, block, 0);
         warp.groups.push(Group { pc: 0, mask: live, frame, join: None, state: State::Ready });
