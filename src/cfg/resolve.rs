@@ -326,7 +326,7 @@ impl<'m, 's> Resolver<'m, 's> {
         if let Some((base, component)) = name.text.rsplit_once('.')
             && let Some(Meaning::Registers(first, elements)) = self.lookup(scope, base)
         {
-            if elements == 1 && matches!(component, "b0" | "b1" | "b2" | "b3" | "h0" | "h1") {
+            if elements == 1 && is_part(component) {
                 return Ok(Arg::Modified(first));
             }
             let index = "xyzw".find(component).or_else(|| "rgba".find(component));
@@ -425,6 +425,19 @@ fn missing_label(source: &SourceFile, span: Span, label: &str) -> Diagnostic {
     source
         .diagnostic(span, format!("there is no label `{label}` in this scope"))
         .with_hint("a branch reaches labels of its own scope and of those around it")
+}
+
+/// Whether a component selects bytes or halves of a register, as video instructions do: `b0` to
+/// `b3`, `h0`, `h1`, and for the SIMD ones up to four bytes of eight or two halves of four (`b7654`,
+/// `h32`).
+fn is_part(component: &str) -> bool {
+    let (most, limit) = match component.as_bytes().first() {
+        Some(b'b') => (4, b'7'),
+        Some(b'h') => (2, b'3'),
+        _ => return false,
+    };
+    let digits = &component.as_bytes()[1..];
+    (1..=most).contains(&digits.len()) && digits.iter().all(|d| (b'0'..=limit).contains(d))
 }
 
 /// Special registers (PTX ISA, "Special Registers") have reserved names.

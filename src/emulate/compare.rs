@@ -1,24 +1,16 @@
 //! Comparison and selection (PTX ISA, "Comparison and Selection Instructions").
 
+use super::forms::COMPARISONS;
 use super::machine::Machine;
 use crate::cfg::{Arg, Inst};
 use crate::expr::{Comparison, TermId};
 use crate::ptx::ScalarType;
-
-/// The modifiers that name a comparison.
-const COMPARISONS: &[&str] = &[
-    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
-    "geu", "num", "nan",
-];
 
 impl<'s> Machine<'_, '_, 's> {
     /// `setp.cmp[.bool].type p[|q], a, b[, c]`: `p = cmp bool c`, `q = !cmp bool c`. True if it
     /// was emulated.
     pub(super) fn setp(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
         let Some(ty) = inst.ast.types().last().copied() else { return false };
-        if ty.bits() > 64 || matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2) {
-            return false;
-        }
         let Some(condition) = self.comparison(inst, ty) else { return false };
         let third = match inst.args.get(3) {
             Some(arg) => match self.predicate(arg) {
@@ -54,9 +46,7 @@ impl<'s> Machine<'_, '_, 's> {
         let w = super::machine::width_of(ty);
         let (a, b) = (self.source(inst, 0, w)?, self.source(inst, 1, w)?);
         if ty.is_float() {
-            let ftz = if inst.ast.has("ftz") { ".ftz" } else { "" };
-            let function = self.symbols.function(&format!("compare.{name}{ftz}{ty}"));
-            return Some(self.arena.apply(function, &[a, b], 1));
+            return Some(self.float_comparison(inst, name, ty, a, b));
         }
         let signed = ty.is_signed();
         let less = if signed { Comparison::SignedLess } else { Comparison::UnsignedLess };
@@ -92,21 +82,21 @@ impl<'s> Machine<'_, '_, 's> {
             }
             "slct" => {
                 let [result, tested] = types[..] else { return None };
-                if tested.is_float() {
-                    return None;
-                }
                 let w = result.bits() as u8;
                 let (a, b) = (self.source(inst, 0, w)?, self.source(inst, 1, w)?);
-                let c = self.source(inst, 2, 32)?;
-                let zero = self.arena.constant(0, 32);
+                let tested_width = super::machine::width_of(tested);
+                let c = self.source(inst, 2, tested_width)?;
+                let zero = self.arena.constant(0, tested_width);
+                if tested.is_float() {
+                    // `c >= 0.0`, false for a NaN.
+                    let at_least = self.float_comparison(inst, "ge", tested, c, zero);
+                    return Some(self.arena.if_then_else(at_least, a, b));
+                }
                 let negative = self.arena.compare(Comparison::SignedLess, c, zero);
                 Some(self.arena.if_then_else(negative, b, a))
             }
             _ => {
                 let [result, compared] = types[..] else { return None };
-                if matches!(compared, ScalarType::F16x2 | ScalarType::Bf16x2) {
-                    return None;
-                }
                 let condition = self.comparison(inst, compared)?;
                 let third = match inst.args.get(3) {
                     Some(arg) => Some(self.predicate(arg)?),
@@ -116,6 +106,8 @@ impl<'s> Machine<'_, '_, 's> {
                 let w = result.bits() as u8;
                 let truth = match result {
                     ScalarType::F32 => u64::from(1f32.to_bits()),
+                    ScalarType::F16 => 0x3c00,
+                    ScalarType::Bf16 => 0x3f80,
                     _ if result.is_float() => return None,
                     _ => u64::MAX,
                 };
@@ -123,5 +115,20 @@ impl<'s> Machine<'_, '_, 's> {
                 Some(self.arena.if_then_else(condition, yes, no))
             }
         }
+    }
+
+    /// A comparison of floating-point numbers: a function of both that is named by the comparison,
+    /// the type and whether subnormal numbers count as zero.
+    fn float_comparison(
+        &mut self,
+        inst: &Inst<'_, 's>,
+        name: &str,
+        ty: ScalarType,
+        a: TermId,
+        b: TermId,
+    ) -> TermId {
+        let ftz = if inst.ast.has("ftz") { ".ftz" } else { "" };
+        let function = self.symbols.function(&format!("compare.{name}{ftz}{ty}"));
+        self.arena.apply(function, &[a, b], 1)
     }
 }

@@ -3,7 +3,7 @@
 use super::machine::{Machine, width_of};
 use super::trace::Widened;
 use crate::cfg::{Arg, Inst};
-use crate::expr::TermId;
+use crate::expr::{TermId, mask};
 use crate::ptx::{ScalarType, StateSpace};
 
 impl<'s> Machine<'_, '_, 's> {
@@ -12,11 +12,15 @@ impl<'s> Machine<'_, '_, 's> {
         let Some(ty) = inst.ast.types().last().copied() else { return false };
         let [destination, source] = &inst.args[..] else { return false };
         let bits = ty.bits();
-        if bits > 64 {
+        let divides = |arg: &Arg<'_>| match arg {
+            Arg::Vector(elements) => (bits as usize).is_multiple_of(elements.len().max(1)),
+            _ => true,
+        };
+        if bits > 64 || !divides(destination) || !divides(source) {
             return false;
         }
         let value = match source {
-            Arg::Vector(elements) if elements.len() > 1 => self.packed(elements, bits),
+            Arg::Vector(elements) if elements.len() > 1 => self.pack(elements, bits),
             _ => self.value(source, width_of(ty)),
         };
         let Some(value) = value else { return false };
@@ -35,7 +39,7 @@ impl<'s> Machine<'_, '_, 's> {
     }
 
     /// A value put together from equal parts, the first the lowest.
-    fn packed(&mut self, elements: &[Arg<'s>], bits: u32) -> Option<TermId> {
+    fn pack(&mut self, elements: &[Arg<'s>], bits: u32) -> Option<TermId> {
         let part = (bits as usize / elements.len()) as u8;
         let mut whole = self.value(elements.first()?, part)?;
         for element in &elements[1..] {
@@ -50,13 +54,10 @@ impl<'s> Machine<'_, '_, 's> {
     pub(super) fn cvt(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
         let types = inst.ast.types();
         let [to, from] = types[..] else { return None };
-        if to.is_float() || from.is_float() || inst.args.len() != 2 {
-            return None;
-        }
         let (to_bits, from_bits) = (to.bits() as u8, from.bits() as u8);
         let mut value = self.source(inst, 0, from_bits)?;
         if inst.ast.has("sat") {
-            value = self.saturate(value, to, from)?;
+            value = self.saturate(value, to, from);
         }
         if to_bits <= self.arena.width(value) {
             return Some(self.arena.extract(value, 0, to_bits));
@@ -69,22 +70,35 @@ impl<'s> Machine<'_, '_, 's> {
         })
     }
 
-    /// Clamps to the values of the target type, in 64 bits so that both limits fit.
-    fn saturate(&mut self, value: TermId, to: ScalarType, from: ScalarType) -> Option<TermId> {
-        if from.bits() > 32 || to.bits() > 32 {
-            return None;
+    /// Clamps to the values of the target type. Where both types have the same sign and the target
+    /// is not narrower, every value fits.
+    fn saturate(&mut self, value: TermId, to: ScalarType, from: ScalarType) -> TermId {
+        let width = self.arena.width(value);
+        let constant = |machine: &mut Self, bits: u64| machine.arena.constant(bits, width);
+        let (to_bits, from_bits) = (to.bits() as u8, from.bits() as u8);
+        match (from.is_signed(), to.is_signed()) {
+            (true, true) if to_bits < from_bits => {
+                let top = (mask(to_bits) >> 1) as i64;
+                self.clamp_signed(value, -top - 1, top)
+            }
+            (true, false) => {
+                let positive = self.at_least_zero(value);
+                if to_bits >= from_bits {
+                    return positive;
+                }
+                let top = constant(self, mask(to_bits));
+                self.choose(false, positive, top, false)
+            }
+            (false, _) => {
+                let top = mask(to_bits) >> u32::from(to.is_signed());
+                if top >= mask(from_bits) {
+                    return value;
+                }
+                let top = constant(self, top);
+                self.choose(false, value, top, false)
+            }
+            _ => value,
         }
-        let wide = if from.is_signed() {
-            self.arena.sign_extend(value, 64)
-        } else {
-            self.arena.zero_extend(value, 64)
-        };
-        let (low, high) = if to.is_signed() {
-            (-(1i64 << (to.bits() - 1)), (1i64 << (to.bits() - 1)) - 1)
-        } else {
-            (0, (1i64 << to.bits()) - 1)
-        };
-        Some(self.clamp_signed(wide, low, high))
     }
 
     /// Remembers which register a 64-bit value was widened from.
@@ -109,34 +123,5 @@ impl<'s> Machine<'_, '_, 's> {
             StateSpace::Global => self.source(inst, 0, width),
             _ => None,
         }
-    }
-
-    /// `prmt` with a constant selector: four bytes chosen from eight, each possibly replaced by
-    /// copies of its sign.
-    pub(super) fn prmt(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
-        const MODES: &[&str] = &["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"];
-        if inst.ast.modifiers().any(|m| MODES.contains(&m)) {
-            return None;
-        }
-        let (a, b) = (self.source(inst, 0, 32)?, self.source(inst, 1, 32)?);
-        let selector = self.source(inst, 2, 32)?;
-        let selector = self.arena.constant_value(selector)?;
-        let all = self.arena.concatenate(b, a);
-        let mut whole: Option<TermId> = None;
-        for index in 0..4 {
-            let control = selector >> (4 * index) & 15;
-            let low = (control & 7) as u8 * 8;
-            let byte = if control & 8 == 0 {
-                self.arena.extract(all, low, 8)
-            } else {
-                let sign = self.arena.extract(all, low + 7, 1);
-                self.arena.sign_extend(sign, 8)
-            };
-            whole = Some(match whole {
-                None => byte,
-                Some(lower) => self.arena.concatenate(byte, lower),
-            });
-        }
-        whole
     }
 }

@@ -171,32 +171,38 @@ pub fn definitions(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 2]> {
         Effect::Store | Effect::Control => {}
         Effect::Atomic if inst.ast.mnemonic() == "red" => {}
         Effect::Pure | Effect::Load | Effect::Atomic => {
-            first.iter().for_each(|arg| registers(arg, &mut written));
+            first.iter().for_each(|arg| collect(arg, &mut written));
         }
         Effect::Observe if HINTS.contains(&inst.ast.mnemonic()) => {}
-        Effect::Observe => first.iter().for_each(|arg| registers(arg, &mut written)),
+        Effect::Observe => first.iter().for_each(|arg| collect(arg, &mut written)),
         // `call (results), function, (arguments)`: results are a list in front.
         Effect::Call => {
             if let Some(arg @ Arg::Vector(_)) = first {
-                registers(arg, &mut written);
+                collect(arg, &mut written);
             }
         }
         Effect::Barrier | Effect::Opaque => {
-            inst.args.iter().for_each(|arg| registers(arg, &mut written));
+            inst.args.iter().for_each(|arg| collect(arg, &mut written));
         }
     }
     written
 }
 
 /// The registers that an operand names as values, those inside an address excepted.
-fn registers(arg: &Arg<'_>, found: &mut SmallVec<[RegisterId; 2]>) {
+pub(super) fn registers(arg: &Arg<'_>) -> SmallVec<[RegisterId; 2]> {
+    let mut found = SmallVec::new();
+    collect(arg, &mut found);
+    found
+}
+
+fn collect(arg: &Arg<'_>, found: &mut SmallVec<[RegisterId; 2]>) {
     match arg {
         Arg::Register(register) | Arg::Not(register) | Arg::Modified(register) => {
             found.push(*register);
         }
-        Arg::Vector(elements) => elements.iter().for_each(|element| registers(element, found)),
-        Arg::Pair(pair) => pair.iter().for_each(|element| registers(element, found)),
-        Arg::Memory { rest, .. } => rest.iter().for_each(|element| registers(element, found)),
+        Arg::Vector(elements) => elements.iter().for_each(|element| collect(element, found)),
+        Arg::Pair(pair) => pair.iter().for_each(|element| collect(element, found)),
+        Arg::Memory { rest, .. } => rest.iter().for_each(|element| collect(element, found)),
         Arg::Special(_) | Arg::Constant(_) | Arg::Symbol { .. } | Arg::Sink => {}
     }
 }

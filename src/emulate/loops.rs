@@ -262,6 +262,9 @@ impl Machine<'_, '_, '_> {
         for access in &mut self.accesses {
             access.address = access.address.map(|term| resolve(arena, term));
             access.guard = access.guard.map(|term| resolve(arena, term));
+            for value in access.values.iter_mut().flatten() {
+                *value = resolve(arena, *value);
+            }
         }
         for term in self.assumptions.iter_mut().chain(&mut self.branches).flatten() {
             *term = resolve(arena, *term);

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::carry::Flag;
 use super::effects::{Effect, definitions, effect};
 use super::loops::{LoopEffects, LoopValue};
 use super::state::{Definition, Exit, Slot, Writes};
@@ -77,7 +78,7 @@ pub(super) struct Machine<'a, 'm, 's> {
     pub memory: TermId,
     pub exits: Vec<Option<Exit>>,
     pub block: BlockId,
-    pub carry: Option<TermId>,
+    pub carry: Option<Flag>,
     pub loop_effects: Vec<LoopEffects>,
     pub loop_values: Vec<LoopValue>,
     /// Joins whose feeds are completed once the conditions around them are known.
@@ -303,6 +304,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
             Effect::Observe => self.havoc(inst, guard),
             effect @ (Effect::Barrier | Effect::Call | Effect::Opaque) => {
                 self.havoc(inst, guard);
+                self.carry = None;
                 self.record(inst, effect, guard);
                 self.memory = self.fresh_memory(LaneDependence::Uniform);
                 if effect == Effect::Opaque {

@@ -62,6 +62,10 @@ impl<'s> Machine<'_, '_, 's> {
             Effect::Load => inst.args.first().map(destinations).unwrap_or_default(),
             _ => SmallVec::new(),
         };
+        let values = match effect {
+            Effect::Store => self.stored(inst),
+            _ => SmallVec::new(),
+        };
         let access = Access {
             inst: self.at,
             block: self.block,
@@ -70,6 +74,7 @@ impl<'s> Machine<'_, '_, 's> {
             address,
             ty: ast.types().last().copied(),
             elements: elements.unwrap_or(1),
+            values,
             guard,
             read_only: ast.mnemonic() == "ldu" || ast.has("nc"),
             strong: STRONG.iter().copied().find(|strong| ast.has(strong)),
@@ -88,6 +93,21 @@ impl<'s> Machine<'_, '_, 's> {
         };
         let usable = self.arena.width(start) >= 32;
         usable.then(|| self.arena.add_constant(start, offset as u64))
+    }
+
+    /// The values of a store's elements, the low bits of each operand ("st": "Operand Size Exceeding
+    /// Instruction-Type Size").
+    fn stored(&mut self, inst: &Inst<'_, 's>) -> SmallVec<[Option<TermId>; 4]> {
+        let (Some(&ty), Some(source)) = (inst.ast.types().last(), inst.args.get(1)) else {
+            return SmallVec::new();
+        };
+        let known = ty.bits() <= 64;
+        let width = ty.bits().min(64) as u8;
+        let mut value = |arg| self.value(arg, width).filter(|_| known);
+        match source {
+            Arg::Vector(elements) => elements.iter().map(value).collect(),
+            single => SmallVec::from_iter([value(single)]),
+        }
     }
 
     fn load(&mut self, inst: &Inst<'_, 's>, index: usize, guard: Option<TermId>) {

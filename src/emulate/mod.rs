@@ -8,21 +8,31 @@
 
 mod alu;
 mod bitfield;
+mod carry;
 mod compare;
 mod convert;
 mod effects;
+mod forms;
+mod logic;
 mod loops;
 mod machine;
 mod memory;
+mod multiply;
 mod operand;
+mod packed;
+mod permute;
 mod print;
 mod special;
 mod state;
 mod symbols;
 mod trace;
 mod uniform;
+mod video;
+mod video_parts;
+mod video_simd;
 
 pub use effects::{Effect, definitions, effect};
+pub use forms::{Meaning, meaning};
 pub use machine::{Limits, TooLarge, run};
 pub use print::Printer;
 pub use symbols::{Dimension, LaneDependence, SymbolInfo, SymbolKind, Symbols};

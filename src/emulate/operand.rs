@@ -1,5 +1,6 @@
 //! Operands as terms of the instruction's width, and results into registers.
 
+use super::effects::registers;
 use super::machine::Machine;
 use super::symbols::{LaneDependence, SymbolKind};
 use crate::cfg::{Arg, Inst};
@@ -77,12 +78,16 @@ impl<'s> Machine<'_, '_, 's> {
                 };
                 self.write(*register, fitted, guard);
             }
-            Arg::Vector(elements) => {
-                if let [single] = &elements[..] {
-                    self.set(single, term, ty, guard);
+            Arg::Vector(elements) if elements.len() == 1 => {
+                self.set(&elements[0], term, ty, guard);
+            }
+            // Not a destination for one value: whatever it names is unknown from here on.
+            other => {
+                for register in registers(other) {
+                    let unknown = self.unknown(self.register_width(register));
+                    self.write(register, unknown, guard);
                 }
             }
-            _ => {}
         }
     }
 

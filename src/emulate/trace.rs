@@ -28,6 +28,9 @@ pub struct Access {
     pub ty: Option<ScalarType>,
     /// Number of elements.
     pub elements: u8,
+    /// What a store writes, element by element from the address up, each as wide as the element,
+    /// with loop values resolved; `None` where that is not known. Empty for anything but a store.
+    pub values: SmallVec<[Option<TermId>; 4]>,
     /// The predicate under which it runs, if it is guarded.
     pub guard: Option<TermId>,
     /// `ld.global.nc`, `ldu`: from memory that the kernel only reads.
