@@ -190,6 +190,35 @@ fn every_refusal_has_a_neighbour_that_is_allowed() {
     assert_eq!(stems("refuse"), stems("accept"), "refusing everything must not pass");
 }
 
+/// Hazards are numbered as in the project's list of rewrites that look right and are wrong; a file's
+/// header says to which one its kernels belong.
+#[test]
+fn every_hazard_has_kernels_on_both_sides() {
+    const HAZARDS: usize = 26;
+    const ENOUGH: usize = 3;
+    let mut counts = [[0; 2]; HAZARDS + 1];
+    for file in case_files() {
+        let text = common::read(&file);
+        let header = text.lines().take_while(|line| line.starts_with("//"));
+        let hazard = header
+            .filter_map(|line| line.strip_prefix("// hazard: "))
+            .find_map(|number| number.parse::<usize>().ok())
+            .filter(|number| (1..=HAZARDS).contains(number))
+            .unwrap_or_else(|| panic!("{}: the header names no hazard", file.display()));
+        let side = usize::from(lies_in(&file, "accept"));
+        counts[hazard][side] += text.lines().filter(|line| line.contains(".entry ")).count();
+    }
+    println!("hazard refuse accept");
+    let mut failures = Vec::new();
+    for (hazard, [refuse, accept]) in counts.into_iter().enumerate().skip(1) {
+        println!("{hazard:6} {refuse:6} {accept:6}");
+        if refuse.min(accept) < ENOUGH {
+            failures.push(format!("hazard {hazard}: {refuse} refused, {accept} accepted kernels"));
+        }
+    }
+    common::report(&failures, "Add kernels until there are three on each side.");
+}
+
 #[test]
 fn every_global_load_of_a_case_carries_an_expectation() {
     let opcodes = ["ld.global", "ld.volatile", "ld.relaxed", "ld.acquire", "ld.mmio", "ld.weak"];

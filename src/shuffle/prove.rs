@@ -8,7 +8,7 @@
 use smallvec::SmallVec;
 
 use super::distance::{Extension, Obligation, equal_without_wrap};
-use super::eligible::Load;
+use super::eligible::{Load, settled};
 use super::facts::imply;
 use super::refusal::Refusal;
 use super::shift::Shifter;
@@ -211,7 +211,7 @@ impl Prover<'_, '_, '_> {
                     .iter()
                     .any(|inst| definitions(inst).contains(&widened.register));
         }
-        trace.definitions[widened.register.0 as usize] == 1
+        settled(self.flow, trace, widened.register, widened.inst, widened.block)
             && self.flow.dominators.dominates(widened.block, block)
     }
 }

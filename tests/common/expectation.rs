@@ -53,9 +53,7 @@ pub fn split(line: &str) -> Result<(&str, Option<Expectation>), String> {
 
 fn parse_shuffle(text: &str) -> Option<Expectation> {
     let (head, guards) = match text.split_once("guards:") {
-        Some((head, list)) => {
-            (head, Some(list.split(',').map(|guard| guard.trim().to_owned()).collect()))
-        }
+        Some((head, list)) => (head, Some(guards(list))),
         None => (text, None),
     };
     let mut words = head.split_whitespace();
@@ -66,6 +64,12 @@ fn parse_shuffle(text: &str) -> Option<Expectation> {
         None => None,
     };
     words.next().is_none().then_some(Expectation::Shuffle { delta, from, guards })
+}
+
+/// The names in a list with commas; none in an empty one.
+fn guards(list: &str) -> Vec<String> {
+    let named = list.split(',').map(str::trim).filter(|guard| !guard.is_empty());
+    named.map(str::to_owned).collect()
 }
 
 impl Expectation {
@@ -142,7 +146,12 @@ impl fmt::Display for Expectation {
                 if let Some(name) = from.as_ref().and_then(|from| names(from).next()) {
                     write!(f, " from {name}")?;
                 }
-                guards.iter().try_for_each(|guards| write!(f, " guards: {}", guards.join(", ")))
+                guards.iter().try_for_each(|guards| {
+                    write!(f, " guards:")?;
+                    guards.iter().enumerate().try_for_each(|(index, guard)| {
+                        write!(f, "{} {guard}", if index > 0 { "," } else { "" })
+                    })
+                })
             }
         }
     }
@@ -156,6 +165,7 @@ fn expectations_are_read_as_they_are_written() {
         "shuffle: 0",
         "shuffle: -3 from %f1",
         "shuffle: +1 guards: linear-lanes, no-wrap %r13",
+        "shuffle: 0 from %f1 guards:",
     ] {
         let line = format!("\tld.global.f32 %f2, [%rd6];   // {text}");
         let (statement, expectation) = split(&line).expect(text);
