@@ -44,7 +44,8 @@ fn groups<'t>(file: &str, text: &'t str) -> Vec<Group<'t>> {
             continue;
         }
         if line.starts_with(' ') {
-            let (given, expected) = line.split_once('=').unwrap_or_else(|| panic!("{file}: {line}"));
+            let (given, expected) =
+                line.split_once('=').unwrap_or_else(|| panic!("{file}: {line}"));
             let group = groups.last_mut().expect("a case stands below its instruction");
             let case = (
                 given.split_whitespace().collect::<Vec<_>>(),

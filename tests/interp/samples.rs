@@ -37,12 +37,7 @@ const SAMPLES: [Sample; 16] = [
     Sample { name: "uxx1", params: "ppppppxyzfff", block: [32, 4, 1], grid: [3, 6, 9] },
     Sample { name: "vecadd", params: "pppx", block: [31, 1, 1], grid: [3, 1, 1] },
     Sample { name: "wave13pt", params: "pppXYZfff", block: [32, 2, 2], grid: [3, 9, 3] },
-    Sample {
-        name: "whispering",
-        params: "ppppppppppppxyff",
-        block: [32, 4, 1],
-        grid: [3, 6, 1],
-    },
+    Sample { name: "whispering", params: "ppppppppppppxyff", block: [32, 4, 1], grid: [3, 6, 1] },
 ];
 
 /// The PTX files of a sample.
@@ -166,9 +161,8 @@ fn jacobi_is_its_formula() {
 
 #[test]
 fn laplacian_is_its_formula() {
-    let inside = |i, j, k| {
-        (1..NX - 1).contains(&i) && (1..NY - 1).contains(&j) && (1..NZ - 1).contains(&k)
-    };
+    let inside =
+        |i, j, k| (1..NX - 1).contains(&i) && (1..NY - 1).contains(&j) && (1..NZ - 1).contains(&k);
     check("laplacian", 1, inside, |w| {
         let around = w(0, -1, 0, 0)
             + w(0, 1, 0, 0)
