@@ -131,18 +131,8 @@ fn element(ty: Type, value: &Value) -> Result<u64, String> {
         return Ok(ty.round(special));
     }
     if ty.is_float() {
-        // A single is read as a single: reading a double first would round twice.
-        return match (ty, value) {
-            (Type::F32, Value::Number(number)) => number
-                .to_string()
-                .parse::<f32>()
-                .map(|single| u64::from(single.to_bits()))
-                .map_err(|error| error.to_string()),
-            _ => value
-                .as_f64()
-                .map(|double| ty.round(double))
-                .ok_or_else(|| format!("`{value}` is no number")),
-        };
+        let double = value.as_f64().ok_or_else(|| format!("`{value}` is no number"))?;
+        return Ok(ty.round(double));
     }
     let wide = match (value.as_i64(), value.as_u64()) {
         (_, Some(unsigned)) => i128::from(unsigned),

@@ -1,1 +1,193 @@
-//! faults
+//! What a kernel must not do is reported, with the place and the thread; what it may do is not.
+
+use crate::bed::Bed;
+use ptxasw::interp::FaultKind;
+
+fn faults(body: &str, length: usize) -> (FaultKind, String) {
+    let (fault, shown) = Bed::body(body).buffer("p", &vec![7_u32; length]).limit(1 << 20).fault();
+    (fault.kind, shown)
+}
+
+fn passes(body: &str) -> Vec<u32> {
+    Bed::body(body).buffer("p", &[7_u32; 32]).limit(1 << 20).good().get("p")
+}
+
+#[test]
+fn the_last_byte_of_a_buffer_is_inside_and_the_next_is_not() {
+    assert_eq!(passes("ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd1], %r1; ret;"), [7; 32]);
+    let (kind, message) = faults("ld.global.u32 %r1, [%rd1]; ret;", 31);
+    assert_eq!(kind, FaultKind::OutOfBounds);
+    assert!(message.contains("4 bytes at offset 124 of `p`, which has 124 bytes"), "{message}");
+    assert!(message.contains("thread (31, 0, 0) of block (0, 0, 0)"), "{message}");
+    assert!(message.starts_with("body.ptx:8:1: error: access of"), "{message}");
+    assert_eq!(faults("st.global.u32 [%rd1+-4], %r1; ret;", 32).0, FaultKind::OutOfBounds);
+    assert_eq!(
+        faults("ld.global.v2.u32 {%r1, %r2}, [%rd0+124]; ret;", 32).0,
+        FaultKind::OutOfBounds
+    );
+    // 2^32 + 4 is another buffer's address on no machine.
+    assert_eq!(faults("ld.global.u32 %r1, [%rd1+4294967300]; ret;", 32).0, FaultKind::OutOfBounds);
+}
+
+#[test]
+fn an_access_under_a_false_guard_is_none() {
+    let body = "setp.lt.u32 %p1, %r0, 31; @%p1 ld.global.u32 %r1, [%rd1]; ret;";
+    Bed::body(body).buffer("p", &[7_u32; 31]).good();
+    let body = "setp.lt.u32 %p1, %r0, 31; @!%p1 ld.global.u32 %r1, [%rd1]; ret;";
+    assert_eq!(faults(body, 31).0, FaultKind::OutOfBounds);
+}
+
+#[test]
+fn null_and_truncated_pointers_fault() {
+    assert_eq!(
+        faults("mov.u64 %rd2, 0; ld.global.u32 %r1, [%rd2]; ret;", 32).0,
+        FaultKind::OutOfBounds
+    );
+    let body = "cvt.u32.u64 %r2, %rd1; cvt.u64.u32 %rd2, %r2; ld.u32 %r1, [%rd2]; ret;";
+    assert_eq!(faults(body, 32).0, FaultKind::OutOfBounds);
+}
+
+#[test]
+fn misaligned_accesses_fault() {
+    assert_eq!(faults("ld.global.u32 %r1, [%rd1+2]; ret;", 40).0, FaultKind::Misaligned);
+    assert_eq!(faults("ld.global.v2.u32 {%r1, %r2}, [%rd1]; ret;", 40).0, FaultKind::Misaligned);
+    passes("ld.global.u16 %h1, [%rd0+2]; ret;");
+}
+
+#[test]
+fn state_spaces_are_kept_apart() {
+    let shared = ".shared .align 4 .b8 s[8]; mov.u64 %rd2, s;";
+    let body = format!("{shared} ld.shared.u32 %r1, [%rd2+8]; ret;");
+    assert_eq!(faults(&body, 32).0, FaultKind::OutOfBounds);
+    // The shared address is no generic address.
+    assert_eq!(
+        faults(&format!("{shared} ld.u32 %r1, [%rd2+4]; ret;"), 32).0,
+        FaultKind::OutOfBounds
+    );
+    let body = format!(
+        "{shared} cvta.shared.u64 %rd3, %rd2; st.u32 [%rd3+4], %r0; ld.shared.u32 %r1, [s+4];
+         st.global.u32 [%rd1], %r1; ret;"
+    );
+    assert_eq!(passes(&body), [31; 32]);
+    assert_eq!(faults("ld.const.u32 %r1, [%rd1]; ret;", 32).0, FaultKind::OutOfBounds);
+}
+
+#[test]
+fn traps_end_the_run() {
+    let (kind, message) = faults("setp.eq.u32 %p1, %r0, 5; @%p1 trap; ret;", 32);
+    assert_eq!(kind, FaultKind::Trap);
+    assert!(message.contains("thread (5, 0, 0)"), "{message}");
+    passes("setp.eq.u32 %p1, %r0, 99; @%p1 trap; ret;");
+}
+
+#[test]
+fn an_instruction_that_is_not_modelled_is_named_when_it_is_executed() {
+    let unknown = "tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [t, {%r0}];";
+    let (kind, message) = faults(&format!("{unknown} ret;"), 32);
+    assert_eq!(kind, FaultKind::Unsupported);
+    assert!(message.contains("`tex.1d.v4.f32.s32` is not modelled"), "{message}");
+    assert!(message.contains(":8:1:"), "{message}");
+    passes(&format!("bra.uni L; {unknown} L: ret;"));
+    let (kind, message) = faults("add.sat.u32 %r1, %r0, %r0; ret;", 32);
+    assert_eq!(kind, FaultKind::Unsupported);
+    assert!(message.contains("`add.sat.u32`"), "{message}");
+}
+
+#[test]
+fn a_barrier_that_some_never_reach_is_a_deadlock() {
+    // Lanes that wait for the others behind the branch cannot come to a barrier inside of it.
+    let body = "setp.lt.u32 %p1, %r0, 16; @%p1 bra L; bar.sync 0; L: bar.sync 1; ret;";
+    let (kind, message) = faults(body, 32);
+    assert_eq!(kind, FaultKind::Deadlock);
+    assert!(message.contains("wait at barrier 0"), "{message}");
+    // Lanes that have ended need not come; both sides of a branch may have a barrier each.
+    passes("setp.lt.u32 %p1, %r0, 16; @%p1 exit; bar.sync 0; ret;");
+    passes("setp.lt.u32 %p1, %r0, 16; @%p1 bra L; bar.sync 0; bra M; L: bar.sync 0; M: ret;");
+}
+
+#[test]
+fn barriers_count_threads() {
+    // One warp arrives and goes on, the other waits for it.
+    let body = "shr.u32 %r1, %r0, 5; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;
+        .shared .align 4 .b8 s[4]; mov.u32 %r2, 42; st.shared.u32 [s], %r2; bar.arrive 3, 64; ret;
+        L: bar.sync 3, 64; ld.shared.u32 %r3, [s]; st.global.u32 [%rd1], %r3; ret;";
+    let done = Bed::body(body).block([64, 1, 1]).buffer("p", &[7_u32; 32]).good();
+    assert_eq!(done.get::<u32>("p"), [42; 32]);
+    assert_eq!(faults("bar.sync 3, 64; ret;", 32).0, FaultKind::Deadlock);
+    assert_eq!(faults("bar.sync 16; ret;", 32).0, FaultKind::Undefined);
+}
+
+#[test]
+fn a_shuffle_reads_garbage_from_lanes_that_take_no_part() {
+    // Lane 31 is predicated off; lane 30 would like its value.
+    let body = "setp.lt.u32 %p1, %r0, 31; mov.u32 %r2, 5;
+        @%p1 shfl.sync.down.b32 %r2|%p2, %r0, 1, 31, -1; st.global.u32 [%rd1], %r2; ret;";
+    let got = passes(body);
+    let expected: Vec<u32> = (1..31).collect();
+    assert_eq!(got[..30], expected);
+    assert_ne!(got[30], 31);
+    assert_eq!(got[31], 5);
+    // The same for a lane that has ended.
+    let body = "setp.eq.u32 %p1, %r0, 31; @%p1 exit; mov.u32 %r2, 5;
+        shfl.sync.down.b32 %r2|%p2, %r0, 1, 31, -1; st.global.u32 [%rd1], %r2; ret;";
+    let got = passes(body);
+    assert_eq!(got[..30], expected);
+    assert_ne!(got[30], 31);
+}
+
+#[test]
+fn a_shuffle_waits_for_its_members() {
+    // Its members sit behind the branch and cannot come.
+    let body = "setp.lt.u32 %p1, %r0, 16; @%p1 bra L;
+        shfl.sync.bfly.b32 %r1, %r0, 1, 31, -1; L: st.global.u32 [%rd1], %r1; ret;";
+    assert_eq!(faults(body, 32).0, FaultKind::Deadlock);
+    let body = "setp.lt.u32 %p1, %r0, 16; @%p1 bra L;
+        shfl.sync.bfly.b32 %r1, %r0, 1, 31, 0xffff0000; L: ret;";
+    passes(body);
+    // Who executes it must be a member.
+    let (kind, message) = faults("shfl.sync.bfly.b32 %r1, %r0, 1, 31, 0x7fffffff; ret;", 32);
+    assert_eq!(kind, FaultKind::Undefined);
+    assert!(message.contains("lane 31 is not in its own member mask"), "{message}");
+}
+
+#[test]
+fn activemask_tells_who_is_converged() {
+    let body = "setp.lt.u32 %p1, %r0, 20; @!%p1 bra L; activemask.b32 %r1; bra M;
+        L: activemask.b32 %r1; M: activemask.b32 %r2; xor.b32 %r3, %r1, %r2;
+        st.global.u32 [%rd1], %r3; ret;";
+    let expected: Vec<u32> = (0..32).map(|t| if t < 20 { 0xfff0_0000 } else { 0xf_ffff }).collect();
+    assert_eq!(passes(body), expected);
+}
+
+#[test]
+fn an_endless_loop_hits_the_limit() {
+    assert_eq!(faults("L: bra L;", 32).0, FaultKind::Limit);
+}
+
+#[test]
+fn registers_that_nobody_wrote_hold_reproducible_garbage() {
+    let one = passes("st.global.u32 [%rd1], %r5; ret;");
+    let other = passes("mov.u32 %r9, 3; add.u32 %r8, %r9, 4; st.global.u32 [%rd1], %r5; ret;");
+    assert_eq!(one, other);
+    assert!(one.iter().any(|&value| value != one[0]));
+}
+
+#[test]
+fn inner_scopes_hide_registers() {
+    let body =
+        "mov.u32 %r1, 1; { .reg .b32 %r1; mov.u32 %r1, 2; { .reg .b32 %r<5>; mov.u32 %r1, 3; } }
+        st.global.u32 [%rd1], %r1; ret;";
+    assert_eq!(passes(body), [1; 32]);
+}
+
+#[test]
+fn launches_that_do_not_fit_are_refused() {
+    let body = "ret;";
+    assert_eq!(Bed::body(body).fault().0.kind, FaultKind::Launch);
+    let two = Bed::body(body).buffer("p", &[0_u32]).value(1_u32);
+    assert_eq!(two.fault().0.kind, FaultKind::Launch);
+    let narrow = Bed::body(body).value(1_u32);
+    assert!(narrow.fault().0.message.contains("parameter `p` has 8 bytes, its argument 4"));
+    let big = Bed::body(body).buffer("p", &[0_u32]).block([33, 32, 1]);
+    assert_eq!(big.fault().0.kind, FaultKind::Launch);
+}

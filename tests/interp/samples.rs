@@ -1,1 +1,181 @@
-//! samples
+//! The sample kernels: every compilation of a sample computes the same bits, those agree with the
+//! formula on the host, and the rewritten kernel agrees with the original bit by bit.
+
+use std::collections::BTreeMap;
+
+use crate::bed::{Bed, Done, noise_f32, path};
+use ptxasw::pipeline::{self, Options};
+use ptxasw::source::SourceFile;
+
+const NX: usize = 70;
+const NY: usize = 13;
+const NZ: usize = 7;
+
+/// What a sample's parameters are: `p` a buffer of NX * NY * NZ singles, `x y z` the sizes, `X Y Z`
+/// the same in 64 bits, `f` a coefficient.
+struct Sample {
+    name: &'static str,
+    params: &'static str,
+    block: [u32; 3],
+    grid: [u32; 3],
+}
+
+/// Blocks that are no multiple of a warp wide, several rows to a warp, one row to a block.
+const SAMPLES: [Sample; 16] = [
+    Sample { name: "divergence", params: "ppppxyzfff", block: [32, 4, 1], grid: [3, 6, 9] },
+    Sample { name: "gameoflife", params: "ppxy", block: [16, 8, 1], grid: [5, 3, 1] },
+    Sample { name: "gaussblur", params: "ppxyffffff", block: [128, 1, 1], grid: [1, 17, 1] },
+    Sample { name: "gradient", params: "ppppxyzfff", block: [48, 3, 1], grid: [2, 7, 9] },
+    Sample { name: "jacobi", params: "ppxyfff", block: [32, 4, 1], grid: [3, 6, 1] },
+    Sample { name: "lapgsrb", params: "ppxyzffff", block: [64, 2, 1], grid: [2, 9, 5] },
+    Sample { name: "laplacian", params: "ppxyzff", block: [96, 1, 1], grid: [1, 19, 7] },
+    Sample { name: "matmul", params: "pppx", block: [32, 2, 1], grid: [3, 35, 1] },
+    Sample { name: "matvec", params: "pppyx", block: [33, 1, 1], grid: [3, 1, 1] },
+    Sample { name: "sincos", params: "pppxy", block: [64, 1, 1], grid: [2, 21, 1] },
+    Sample { name: "tricubic", params: "pppppxyz", block: [64, 1, 1], grid: [2, 18, 6] },
+    Sample { name: "tricubic2", params: "pppppxyz", block: [32, 2, 2], grid: [3, 9, 3] },
+    Sample { name: "uxx1", params: "ppppppxyzfff", block: [32, 4, 1], grid: [3, 6, 9] },
+    Sample { name: "vecadd", params: "pppx", block: [31, 1, 1], grid: [3, 1, 1] },
+    Sample { name: "wave13pt", params: "pppXYZfff", block: [32, 2, 2], grid: [3, 9, 3] },
+    Sample { name: "whispering", params: "ppppppppppppxyff", block: [32, 4, 1], grid: [3, 6, 1] },
+];
+
+/// The PTX files of a sample.
+fn files(name: &str) -> Vec<(String, String)> {
+    let folder = format!("ptx-samples/{name}");
+    let mut files: Vec<_> = std::fs::read_dir(path(&folder))
+        .expect("samples")
+        .map(|entry| entry.expect("entry").file_name().into_string().expect("name"))
+        .filter(|name| name.ends_with(".ptx"))
+        .map(|name| {
+            let text = std::fs::read_to_string(path(&folder).join(&name)).expect("text");
+            (name, text)
+        })
+        .collect();
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+fn input(index: usize) -> Vec<f32> {
+    noise_f32(NX * NY * NZ, 100 + index as u32).into_iter().map(|x| x + 1.5).collect()
+}
+
+fn launch(sample: &Sample, file: &str, text: &str) -> Done {
+    let kernel = if sample.name == "sincos" { "sincos_sum" } else { sample.name };
+    let mut bed = Bed::text(file, text, kernel).block(sample.block).grid(sample.grid);
+    for (index, param) in sample.params.chars().enumerate() {
+        bed = match param {
+            'p' => bed.buffer(&format!("p{index:02}"), &input(index)),
+            'x' => bed.value(NX as i32),
+            'y' => bed.value(NY as i32),
+            'z' => bed.value(NZ as i32),
+            'X' => bed.value(NX as u64),
+            'Y' => bed.value(NY as u64),
+            'Z' => bed.value(NZ as u64),
+            _ => bed.value(0.25 + index as f32 / 64.0),
+        };
+    }
+    bed.good()
+}
+
+#[test]
+fn all_compilations_of_a_sample_agree() {
+    for sample in &SAMPLES {
+        let results: BTreeMap<String, _> = files(sample.name)
+            .into_iter()
+            .map(|(name, text)| {
+                let buffers = launch(sample, &name, &text).0.buffers;
+                (name, buffers)
+            })
+            .collect();
+        let (first, expected) = results.first_key_value().expect("a file");
+        for (name, buffers) in &results {
+            assert!(buffers == expected, "{name} and {first} differ");
+        }
+    }
+}
+
+#[test]
+fn rewritten_samples_agree_bit_by_bit() {
+    for sample in &SAMPLES {
+        for (name, text) in files(sample.name) {
+            let source = SourceFile::new(&name, text.clone());
+            let rewritten = pipeline::rewrite(&source, &Options::default()).expect("parses");
+            let before = launch(sample, &name, &text);
+            let after = launch(sample, &format!("rewritten {name}"), &rewritten.text);
+            assert!(before.0.buffers == after.0.buffers, "{name} was rewritten wrongly");
+            let shuffles = rewritten.report.kernels.iter().map(|k| k.shuffles).sum::<usize>();
+            if shuffles > 0 {
+                assert!(after.counters().shuffles > 0, "{name}: no shuffle was executed");
+            }
+        }
+    }
+}
+
+/// Compares a buffer with a formula, at the points where `inside` holds; elsewhere it must not have
+/// changed.
+fn check(
+    name: &str,
+    output: usize,
+    inside: impl Fn(usize, usize, usize) -> bool,
+    formula: impl Fn(&dyn Fn(usize, i64, i64, i64) -> f64) -> f64,
+) {
+    let sample = SAMPLES.iter().find(|sample| sample.name == name).expect("a sample");
+    let inputs: Vec<Vec<f32>> = (0..sample.params.len()).map(input).collect();
+    for (file, text) in files(name) {
+        let got = launch(sample, &file, &text).get::<f32>(&format!("p{output:02}"));
+        let mut checked = 0;
+        for (at, &value) in got.iter().enumerate() {
+            let (i, j, k) = (at % NX, at / NX % NY, at / NX / NY);
+            if !inside(i, j, k) {
+                assert_eq!(value, inputs[output][at], "{file}: ({i}, {j}, {k})");
+                continue;
+            }
+            let load = |buffer: usize, di: i64, dj: i64, dk: i64| {
+                let index = at as i64 + di + dj * NX as i64 + dk * (NX * NY) as i64;
+                f64::from(inputs[buffer][index as usize])
+            };
+            let expected = formula(&load);
+            let error = (f64::from(value) - expected).abs() / expected.abs().max(1.0);
+            assert!(error < 2e-6, "{file}: ({i}, {j}, {k}): {value}, not {expected}");
+            checked += 1;
+        }
+        assert!(checked > 100);
+    }
+}
+
+fn coefficient(index: usize) -> f64 {
+    0.25 + index as f64 / 64.0
+}
+
+#[test]
+fn jacobi_is_its_formula() {
+    let inside = |i, j, k| (1..NX - 1).contains(&i) && (1..NY - 1).contains(&j) && k == 0;
+    check("jacobi", 1, inside, |w| {
+        let corners = w(0, -1, -1, 0) + w(0, 1, -1, 0) + w(0, -1, 1, 0) + w(0, 1, 1, 0);
+        let edges = w(0, -1, 0, 0) + w(0, 1, 0, 0) + w(0, 0, -1, 0) + w(0, 0, 1, 0);
+        coefficient(4) * w(0, 0, 0, 0) + coefficient(5) * edges + coefficient(6) * corners
+    });
+}
+
+#[test]
+fn laplacian_is_its_formula() {
+    let inside =
+        |i, j, k| (1..NX - 1).contains(&i) && (1..NY - 1).contains(&j) && (1..NZ - 1).contains(&k);
+    check("laplacian", 1, inside, |w| {
+        let around = w(0, -1, 0, 0)
+            + w(0, 1, 0, 0)
+            + w(0, 0, -1, 0)
+            + w(0, 0, 1, 0)
+            + w(0, 0, 0, -1)
+            + w(0, 0, 0, 1);
+        coefficient(5) * w(0, 0, 0, 0) + coefficient(6) * around
+    });
+}
+
+#[test]
+fn sincos_is_its_formula() {
+    let inside = |_, _, k| k == 0;
+    check("sincos", 2, inside, |w| w(0, 0, 0, 0).sin() + w(1, 0, 0, 0).cos());
+}

@@ -155,7 +155,9 @@ impl<'a> Spaces<'a> {
         match window.region {
             Some(index) => {
                 let name = &self.global.regions()[index].name;
-                format!("{bytes} bytes at offset {offset} of `{name}`, which has {size} bytes")
+                format!(
+                    "access of {bytes} bytes at offset {offset} of `{name}`, which has {size} bytes"
+                )
             }
             None => {
                 let space = match home {
@@ -163,7 +165,9 @@ impl<'a> Spaces<'a> {
                     StateSpace::Local => "local memory",
                     _ => "the parameters",
                 };
-                format!("{bytes} bytes at offset {offset} of {space}, which has {size} bytes")
+                format!(
+                    "access of {bytes} bytes at offset {offset} of {space}, which has {size} bytes"
+                )
             }
         }
     }

@@ -51,7 +51,7 @@ macro_rules! floating {
             "eq" => warp!(|a: $t, b: $t| -> bool { $see(a) == $see(b) }),
             "ne" => warp!(|a: $t, b: $t| -> bool {
                 let (a, b) = ($see(a), $see(b));
-                a < b || a > b
+                a != b && !a.is_nan() && !b.is_nan()
             }),
             "lt" => warp!(|a: $t, b: $t| -> bool { $see(a) < $see(b) }),
             "le" => warp!(|a: $t, b: $t| -> bool { $see(a) <= $see(b) }),
@@ -59,7 +59,7 @@ macro_rules! floating {
             "ge" => warp!(|a: $t, b: $t| -> bool { $see(a) >= $see(b) }),
             "equ" => warp!(|a: $t, b: $t| -> bool {
                 let (a, b) = ($see(a), $see(b));
-                !(a < b || a > b)
+                a == b || a.is_nan() || b.is_nan()
             }),
             "neu" => warp!(|a: $t, b: $t| -> bool { $see(a) != $see(b) }),
             "ltu" => warp!(|a: $t, b: $t| -> bool { !($see(a) >= $see(b)) }),
