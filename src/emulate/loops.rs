@@ -282,8 +282,7 @@ impl Machine<'_, '_, '_> {
             let feeds = feeds.into_iter().map(|term| resolve(arena, term)).collect();
             self.symbols.set_dependence(id, LaneDependence::Fed(feeds));
         }
-        let (uniform, uniform_exit) =
-            uniform::solve(&self.arena, &self.symbols, self.flow, &self.branches);
+        let uniformity = uniform::solve(&self.arena, &self.symbols, self.flow, &self.branches);
         KernelTrace {
             arena: self.arena,
             symbols: self.symbols,
@@ -294,8 +293,8 @@ impl Machine<'_, '_, '_> {
             widened: self.widened,
             definitions: self.writes.counts,
             induction: resolved,
-            uniform,
-            uniform_exit,
+            uniform: uniformity.symbols,
+            uniform_exit: uniformity.exits,
             approximations: self.approximations,
         }
     }
