@@ -34,7 +34,8 @@ pub(super) fn loops_taken_apart(blocks: &[Block], loops: &LoopForest) -> Vec<(Bl
     for early_exits in [true, false] {
         let meet = postdominators(blocks, early_exits);
         for branch in (0..blocks.len() as u32).map(BlockId) {
-            let (true, Some(at)) = (blocks[branch.index()].successors.len() > 1, meet[branch.index()])
+            let (true, Some(at)) =
+                (blocks[branch.index()].successors.len() > 1, meet[branch.index()])
             else {
                 continue;
             };

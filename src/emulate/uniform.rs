@@ -49,10 +49,8 @@ impl Fixpoint<'_, '_, '_> {
     fn round(&mut self, arena: &Arena, symbols: &Symbols) -> bool {
         let flow = self.flow;
         let terms = uniform_terms(arena, symbols, flow, &self.found);
-        let branch_is_uniform: Vec<bool> = flow
-            .block_ids()
-            .map(|block| self.branch_is_uniform(&terms, block))
-            .collect();
+        let branch_is_uniform: Vec<bool> =
+            flow.block_ids().map(|block| self.branch_is_uniform(&terms, block)).collect();
         let mut changed = false;
         for &(branch, id) in &flow.taken_apart {
             if self.in_step[id.0 as usize] && !branch_is_uniform[branch.index()] {

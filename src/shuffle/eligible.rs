@@ -79,9 +79,7 @@ pub(super) fn eligible(
         Some(term) if !always(term) => inst.guard,
         _ => None,
     };
-    if let Some((register, _)) = guard
-        && trace.definitions[register.0 as usize] != 1
-    {
+    if guard.is_some() && !access.guard_settled {
         return Err(Refusal::Guarded);
     }
     let address = access.address.ok_or(Refusal::Address)?;
