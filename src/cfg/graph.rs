@@ -2,8 +2,9 @@
 
 use smallvec::SmallVec;
 
+use super::convergence::loops_taken_apart;
 use super::dominators::DominatorTree;
-use super::loops::LoopForest;
+use super::loops::{LoopForest, LoopId};
 use super::opcode::{Opcode, ends_block};
 use super::resolve::{Flat, Inst, Register, RegisterId, Scopes, flatten};
 use crate::ptx::Function;
@@ -80,6 +81,9 @@ pub struct Flow<'m, 's> {
     pub dominators: DominatorTree,
     /// The loops.
     pub loops: LoopForest,
+    /// Branches that let lanes meet again in different iterations of a loop, unless all lanes of a
+    /// warp take them the same way.
+    pub taken_apart: Vec<(BlockId, LoopId)>,
 }
 
 /// Builds the control-flow graph of a body.
@@ -94,7 +98,8 @@ pub fn build<'m, 's>(
     let blocks = blocks(&insts);
     let dominators = DominatorTree::new(&blocks);
     let loops = LoopForest::new(&blocks, &dominators);
-    Ok(Flow { registers, scopes, insts, blocks, dominators, loops })
+    let taken_apart = loops_taken_apart(&blocks, &loops);
+    Ok(Flow { registers, scopes, insts, blocks, dominators, loops, taken_apart })
 }
 
 impl Flow<'_, '_> {

@@ -5,6 +5,7 @@
 //! followed (a label that does not exist, a register that was not declared) is an error with a
 //! place, so that no later stage works on a graph that misses a path.
 
+mod convergence;
 mod dominators;
 mod dot;
 mod graph;

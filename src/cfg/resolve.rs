@@ -55,10 +55,13 @@ pub enum Arg<'s> {
     Symbol {
         /// The variable's name.
         name: &'s str,
-        /// Bytes added.
+        /// Bytes added, or elements if it is indexed.
         offset: i64,
-        /// Declared inside the body (a call's parameter, a `.local` or `.shared` array).
-        local: bool,
+        /// Whether it is an element of an array, `name[2]`.
+        indexed: bool,
+        /// Declared inside the body (a call's parameter, a `.local` or `.shared` array): the scope.
+        /// Two scopes may each have a variable of one name.
+        local: Option<u32>,
     },
     /// `{a, b}` or `(a, b)`.
     Vector(Vec<Arg<'s>>),
@@ -86,8 +89,8 @@ pub enum Base<'s> {
     Symbol {
         /// The variable's name.
         name: &'s str,
-        /// Declared inside the body.
-        local: bool,
+        /// Declared inside the body: the scope.
+        local: Option<u32>,
     },
     /// Nothing: the offset is the address.
     Absolute,
@@ -170,7 +173,8 @@ impl Scope<'_> {
 enum Meaning {
     /// First register and number of vector elements.
     Registers(RegisterId, u8),
-    Variable,
+    /// The scope that declares it.
+    Variable(u32),
 }
 
 struct Resolver<'m, 's> {
@@ -242,7 +246,7 @@ impl<'m, 's> Resolver<'m, 's> {
                     self.allocate(scope, name, ty, variable.vector);
                 }
                 _ => {
-                    self.scopes[scope].names.insert(name, Meaning::Variable);
+                    self.scopes[scope].names.insert(name, Meaning::Variable(scope as u32));
                 }
             }
         }
@@ -313,14 +317,14 @@ impl<'m, 's> Resolver<'m, 's> {
     }
 
     fn name(&mut self, scope: usize, name: Name<'s>) -> Result<Arg<'s>, Diagnostic> {
-        let symbol = |local| Arg::Symbol { name: name.text, offset: 0, local };
+        let symbol = |local| Arg::Symbol { name: name.text, offset: 0, indexed: false, local };
         match self.lookup(scope, name.text) {
             Some(Meaning::Registers(register, 1)) => return Ok(Arg::Register(register)),
             Some(Meaning::Registers(first, elements)) => {
                 let all = (0..u32::from(elements)).map(|i| Arg::Register(RegisterId(first.0 + i)));
                 return Ok(Arg::Vector(all.collect()));
             }
-            Some(Meaning::Variable) => return Ok(symbol(true)),
+            Some(Meaning::Variable(scope)) => return Ok(symbol(Some(scope))),
             None => {}
         }
         if let Some((base, component)) = name.text.rsplit_once('.')
@@ -343,7 +347,7 @@ impl<'m, 's> Resolver<'m, 's> {
         if name.text.starts_with('%') {
             return Err(self.undeclared(name));
         }
-        Ok(symbol(false))
+        Ok(symbol(None))
     }
 
     fn operand(&mut self, scope: usize, operand: &'m Operand<'s>) -> Result<Arg<'s>, Diagnostic> {
@@ -363,9 +367,9 @@ impl<'m, 's> Resolver<'m, 's> {
             Operand::Vector(elements, _) | Operand::List(elements, _) => {
                 Arg::Vector(self.operands(scope, elements)?)
             }
-            Operand::Offset { name, offset } => match self.name(scope, *name)? {
-                Arg::Symbol { name, local, .. } => Arg::Symbol { name, offset: *offset, local },
-                _ => return Err(self.undeclared(*name).with_hint("only a variable has an offset")),
+            &Operand::Offset { name, offset, indexed } => match self.name(scope, name)? {
+                Arg::Symbol { name, local, .. } => Arg::Symbol { name, offset, indexed, local },
+                _ => return Err(self.undeclared(name).with_hint("only a variable has an offset")),
             },
             Operand::Address(address) => self.address(scope, address)?,
         })

@@ -109,7 +109,8 @@ impl<'s> Machine<'_, '_, 's> {
             let value = self.read(register);
             if self.arena.constant_value(value).is_none() {
                 let (block, inst) = (self.block, self.at);
-                self.widened.push(Widened { register, value, block, inst });
+                let settled = self.is_settled(register);
+                self.widened.push(Widened { register, value, block, inst, settled });
             }
         }
     }

@@ -7,6 +7,7 @@
 use smallvec::SmallVec;
 
 use crate::cfg::{Arg, Inst, RegisterId};
+use crate::ptx::Instruction;
 
 /// What an instruction does besides computing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,6 +143,25 @@ const HINTS: &[&str] = &["applypriority", "nanosleep", "pmevent", "prefetch", "p
 const BARRIERS: &[&str] = &["bar", "barrier", "fence", "griddepcontrol", "mbarrier", "membar"];
 
 const CONTROL: &[&str] = &["bra", "brx", "exit", "ret", "trap", "brkpt"];
+
+/// What makes an access more than weak (PTX ISA, "Memory Consistency Model"), and the cache operator
+/// `.cv`, "don't cache and fetch again"; such accesses are never merged, moved or replaced.
+const STRONG: &[&str] = &["volatile", "relaxed", "acquire", "release", "mmio", "cv"];
+
+/// The qualifier that makes an access more than weak, if it has one.
+pub(super) fn strong(ast: &Instruction<'_>) -> Option<&'static str> {
+    STRONG.iter().copied().find(|strong| ast.has(strong))
+}
+
+/// Whether loads behind an instruction may read something else than the same loads before it.
+pub(super) fn changes_memory(inst: &Inst<'_, '_>) -> bool {
+    match effect(inst) {
+        Effect::Pure | Effect::Observe | Effect::Control => false,
+        // A strong load may synchronise with a thread that has written.
+        Effect::Load => strong(inst.ast).is_some(),
+        _ => true,
+    }
+}
 
 /// Classifies an instruction.
 pub fn effect(inst: &Inst<'_, '_>) -> Effect {

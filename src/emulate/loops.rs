@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::effects::{Effect, definitions, effect};
+use super::effects::{changes_memory, definitions};
 use super::machine::Machine;
 use super::state::{Slot, Writes};
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
@@ -29,10 +29,7 @@ impl LoopEffects {
             let mut registers = Vec::new();
             let mut memory = false;
             for inst in insts {
-                memory |= !matches!(
-                    effect(inst),
-                    Effect::Pure | Effect::Observe | Effect::Control | Effect::Load
-                );
+                memory |= changes_memory(inst);
                 registers.extend(definitions(inst).iter().filter_map(
                     |register| match writes.slots[register.0 as usize] {
                         Slot::Mutable(index) => Some(index),
@@ -81,11 +78,12 @@ impl Machine<'_, '_, '_> {
                 let values: Vec<TermId> = std::iter::once(*value).chain(others).collect();
                 *value = self.merge(index, &values, selector);
             }
-            let versions = incoming[1..]
+            let versions: Vec<TermId> = incoming
                 .iter()
-                .filter_map(|edge| self.exits[edge.from.index()].as_ref().map(|e| e.memory));
-            if versions.into_iter().any(|version| version != memory) {
-                memory = self.fresh_memory(LaneDependence::Uniform);
+                .filter_map(|edge| self.exits[edge.from.index()].as_ref().map(|e| e.memory))
+                .collect();
+            if versions.iter().any(|&version| version != memory) {
+                memory = self.fresh_memory(LaneDependence::Fed(versions));
             }
         }
         self.state = state;
@@ -154,7 +152,22 @@ impl Machine<'_, '_, '_> {
             self.state[index as usize] = term;
         }
         if effects.memory {
-            self.memory = self.fresh_memory(LaneDependence::Uniform);
+            let before = self.memory;
+            self.memory = self.fresh_memory(LaneDependence::Fed(vec![before]));
+            self.loop_memories.push((id, self.memory, before));
+        }
+    }
+
+    /// What lanes see at the header of a loop is what they saw before it or at the end of an
+    /// iteration.
+    pub(super) fn complete_memories(&mut self) {
+        for (id, memory, before) in std::mem::take(&mut self.loop_memories) {
+            let latches = self.flow.loops.get(id).latches.iter();
+            let ends = latches.filter_map(|edge| self.exits[edge.from.index()].as_ref());
+            let feeds = std::iter::once(before).chain(ends.map(|exit| exit.memory)).collect();
+            if let Node::Symbol(symbol) = *self.arena.node(memory) {
+                self.symbols.set_dependence(symbol, LaneDependence::Fed(feeds));
+            }
         }
     }
 
@@ -285,8 +298,7 @@ impl Machine<'_, '_, '_> {
             let feeds = feeds.into_iter().map(|term| resolve(arena, term)).collect();
             self.symbols.set_dependence(id, LaneDependence::Fed(feeds));
         }
-        let (uniform, uniform_exit) =
-            uniform::solve(&self.arena, &self.symbols, self.flow, &self.branches);
+        let uniformity = uniform::solve(&self.arena, &self.symbols, self.flow, &self.branches);
         KernelTrace {
             arena: self.arena,
             symbols: self.symbols,
@@ -297,8 +309,8 @@ impl Machine<'_, '_, '_> {
             widened: self.widened,
             definitions: self.writes.counts,
             induction: resolved,
-            uniform,
-            uniform_exit,
+            uniform: uniformity.symbols,
+            uniform_exit: uniformity.exits,
             approximations: self.approximations,
         }
     }

@@ -81,12 +81,16 @@ pub(super) struct Machine<'a, 'm, 's> {
     pub carry: Option<Flag>,
     pub loop_effects: Vec<LoopEffects>,
     pub loop_values: Vec<LoopValue>,
+    /// Memory at the headers of loops that change it, and when the loop is entered.
+    pub loop_memories: Vec<(LoopId, TermId, TermId)>,
     /// Joins whose feeds are completed once the conditions around them are known.
     pub joins: Vec<(SymbolId, BlockId)>,
     pub accesses: Vec<Access>,
     pub assumptions: Vec<Option<TermId>>,
     pub branches: Vec<Option<TermId>>,
     pub reachable: Vec<bool>,
+    /// Whether some cycle has several entries.
+    irreducible: bool,
     pub widened: Vec<Widened>,
     pub approximations: Vec<(u32, String)>,
     /// Index of the instruction being emulated.
@@ -108,17 +112,21 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
             carry: None,
             loop_effects: LoopEffects::all(flow, &writes),
             loop_values: Vec::new(),
+            loop_memories: Vec::new(),
             joins: Vec::new(),
             accesses: Vec::new(),
             assumptions: vec![None; flow.blocks.len()],
             branches: vec![None; flow.blocks.len()],
             reachable: vec![false; flow.blocks.len()],
+            irreducible: flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block)),
             widened: Vec::new(),
             approximations: Vec::new(),
             at: 0,
             writes,
         };
-        machine.memory = machine.fresh_memory(LaneDependence::Uniform);
+        // The callers of a device function may have synchronised lane by lane.
+        let seen = machine.parameter_dependence();
+        machine.memory = machine.fresh_memory(seen);
         machine
     }
 
@@ -139,6 +147,9 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
 
     pub fn make(&mut self, kind: SymbolKind, width: u8, dependence: LaneDependence) -> TermId {
         let created_in = self.here();
+        // Where cycles have several entries there is no header at which iterations could be told
+        // apart, so nothing is known to be the same in lanes that went round them.
+        let dependence = if self.irreducible { LaneDependence::Varying } else { dependence };
         let info = SymbolInfo { kind, width, dependence, created_in };
         self.symbols.term(&mut self.arena, info, Range::full(width))
     }
@@ -154,15 +165,18 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         match self.writes.slots[register.0 as usize] {
             Slot::Mutable(index) => self.state[index as usize],
             Slot::Single => match self.single[register.0 as usize] {
-                Some(Definition { term, block })
-                    if self.flow.dominators.dominates(block, self.block) =>
-                {
-                    term
-                }
+                Some(Definition { term, .. }) if self.is_settled(register) => term,
                 // Not written on some way here, or only in an earlier iteration.
                 _ => self.unknown(self.register_width(register)),
             },
         }
+    }
+
+    /// Whether a register has one definition only, on every way here.
+    pub fn is_settled(&self, register: RegisterId) -> bool {
+        self.writes.slots[register.0 as usize] == Slot::Single
+            && self.single[register.0 as usize]
+                .is_some_and(|d| self.flow.dominators.dominates(d.block, self.block))
     }
 
     /// Gives a register a value, under the instruction's guard predicate.
@@ -306,12 +320,28 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
                 self.havoc(inst, guard);
                 self.carry = None;
                 self.record(inst, effect, guard);
-                self.memory = self.fresh_memory(LaneDependence::Uniform);
+                let seen = self.memory_behind(inst, effect);
+                self.memory = self.fresh_memory(seen);
                 if effect == Effect::Opaque {
                     let what = format!("`{}` is not modelled", inst.ast.opcode.text);
                     self.approximations.push((self.at, what));
                 }
             }
+        }
+    }
+
+    /// How memory behind a barrier, a call or something unknown differs between lanes: behind a
+    /// barrier that waits, all lanes see the same writes; a fence by itself shows no new ones; a
+    /// call may synchronise each lane by itself.
+    fn memory_behind(&self, inst: &Inst<'_, '_>, effect: Effect) -> LaneDependence {
+        match (effect, inst.ast.mnemonic()) {
+            (Effect::Barrier, "bar" | "barrier") if !inst.ast.has("arrive") => {
+                LaneDependence::Uniform
+            }
+            (Effect::Barrier, "fence" | "membar" | "bar" | "barrier") => {
+                LaneDependence::Fed(vec![self.memory])
+            }
+            _ => LaneDependence::Varying,
         }
     }
 
@@ -326,6 +356,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
     fn finish(mut self) -> KernelTrace {
         let resolved = self.resolve_loops();
         self.complete_joins();
+        self.complete_memories();
         self.resolve_everything(resolved)
     }
 

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::effects::{Effect, effect};
+use super::effects::{Effect, effect, strong};
 use super::machine::Machine;
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
 use super::trace::Access;
@@ -10,28 +10,26 @@ use crate::cfg::{Arg, Base, Inst, RegisterId};
 use crate::expr::{Range, TermId};
 use crate::ptx::{ScalarType, StateSpace};
 
-/// What makes an access more than weak (PTX ISA, "Memory Consistency Model"), and the cache operator
-/// `.cv`, "don't cache and fetch again"; such accesses are never merged, moved or replaced.
-const STRONG: &[&str] = &["volatile", "relaxed", "acquire", "release", "mmio", "cv"];
-
 impl<'s> Machine<'_, '_, 's> {
     pub(super) fn access(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
         let effect = effect(inst);
         let index = self.record(inst, effect, guard);
         match effect {
             Effect::Load => self.load(inst, index, guard),
-            Effect::Atomic => {
-                self.havoc(inst, guard);
-                self.memory = self.fresh_memory(LaneDependence::Uniform);
-            }
+            Effect::Atomic => self.havoc(inst, guard),
             _ => {}
         }
         let access = &self.accesses[index];
-        let writes = effect != Effect::Load
-            && !matches!(access.space, StateSpace::Param | StateSpace::Local);
-        // A strong load may synchronise with other threads.
-        if writes || access.strong.is_some() {
-            self.memory = self.fresh_memory(LaneDependence::Uniform);
+        let private = matches!(access.space, StateSpace::Param | StateSpace::Local);
+        let observes =
+            effect == Effect::Atomic || effect == Effect::Load && access.strong.is_some();
+        if observes {
+            // It may synchronise with another thread, and in each lane with another one or at
+            // another time: what the lanes read from now on need not be the same.
+            self.memory = self.fresh_memory(LaneDependence::Varying);
+        } else if effect != Effect::Load && !private || access.strong.is_some() {
+            let before = self.memory;
+            self.memory = self.fresh_memory(LaneDependence::Fed(vec![before]));
         }
     }
 
@@ -76,8 +74,9 @@ impl<'s> Machine<'_, '_, 's> {
             elements: elements.unwrap_or(1),
             values,
             guard,
+            guard_settled: inst.guard.is_some_and(|(register, _)| self.is_settled(register)),
             read_only: ast.mnemonic() == "ldu" || ast.has("nc"),
-            strong: STRONG.iter().copied().find(|strong| ast.has(strong)),
+            strong: strong(ast),
             registers,
         };
         self.accesses.push(access);
@@ -88,7 +87,7 @@ impl<'s> Machine<'_, '_, 's> {
     fn address(&mut self, base: Base<'s>, offset: i64) -> Option<TermId> {
         let start = match base {
             Base::Register(register) => self.read(register),
-            Base::Symbol { name, .. } => self.address_of(name, 64),
+            Base::Symbol { name, local } => self.address_of(name, local, 64),
             Base::Absolute => self.arena.constant(0, 64),
         };
         let usable = self.arena.width(start) >= 32;
@@ -138,7 +137,7 @@ impl<'s> Machine<'_, '_, 's> {
         else {
             return Some(self.unknown(width));
         };
-        if local {
+        if local.is_some() {
             return Some(self.unknown(width));
         }
         let offset = offset + element as i64;

@@ -29,8 +29,13 @@ impl<'s> Machine<'_, '_, 's> {
                 self.arena.resize(term, width)
             }
             Arg::Constant(value) => self.arena.constant(constant_bits(*value, width), width),
-            Arg::Symbol { name, offset, .. } => {
-                let base = self.address_of(name, width);
+            // How long an element is stands in the declaration, which may be in another module:
+            // each element is an address of its own.
+            Arg::Symbol { name, offset, indexed: true, local } => {
+                self.address_of(&format!("{name}[{offset}]"), *local, width)
+            }
+            Arg::Symbol { name, offset, indexed: false, local } => {
+                let base = self.address_of(name, *local, width);
                 self.arena.add_constant(base, *offset as u64)
             }
             Arg::Vector(elements) => match &elements[..] {
@@ -42,9 +47,10 @@ impl<'s> Machine<'_, '_, 's> {
     }
 
     /// The address of a variable or function: one value for the warp.
-    pub(super) fn address_of(&mut self, name: &str, width: u8) -> TermId {
+    pub(super) fn address_of(&mut self, name: &str, scope: Option<u32>, width: u8) -> TermId {
+        let scope = scope.map_or(String::new(), |scope| format!("{scope}."));
         let info = super::symbols::SymbolInfo {
-            kind: SymbolKind::Address(format!("{name}:{width}")),
+            kind: SymbolKind::Address(format!("{scope}{name}:{width}")),
             width,
             dependence: LaneDependence::Uniform,
             created_in: None,

@@ -33,6 +33,9 @@ pub struct Access {
     pub values: SmallVec<[Option<TermId>; 4]>,
     /// The predicate under which it runs, if it is guarded.
     pub guard: Option<TermId>,
+    /// Whether the guard predicate's only definition lies on every way here, so that the register
+    /// tells whether the access ran wherever this access lies on every way.
+    pub guard_settled: bool,
     /// `ld.global.nc`, `ldu`: from memory that the kernel only reads.
     pub read_only: bool,
     /// The qualifier that makes it more than a weak access (`volatile`, `relaxed`, ...).
@@ -66,6 +69,9 @@ pub struct Widened {
     pub block: BlockId,
     /// The instruction that extended it.
     pub inst: u32,
+    /// Whether the register's only definition lies on every way there, so that it still holds the
+    /// value wherever the extension does.
+    pub settled: bool,
 }
 
 /// The symbolic memory trace of one kernel or device function.

@@ -1,55 +1,133 @@
 //! Which symbols have one value for a whole warp: an optimistic fixpoint over what feeds them.
 
-use super::symbols::{LaneDependence, Symbols};
-use crate::cfg::{EdgeCondition, Flow, LoopId};
+use super::symbols::{LaneDependence, SymbolInfo, Symbols};
+use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, LoopId};
 use crate::expr::{Arena, Node, TermId};
 
-/// For each symbol whether it is uniform among lanes in the same iteration, and for each loop
-/// whether all lanes leave it in the same iteration.
+/// What the fixpoint finds.
+pub(super) struct Uniformity {
+    /// For each symbol whether it is uniform among lanes that have met.
+    pub symbols: Vec<bool>,
+    /// For each loop whether all lanes leave it in the same iteration.
+    pub exits: Vec<bool>,
+}
+
+/// Starts from everything being uniform that may be, and takes back what is not.
 pub(super) fn solve(
     arena: &Arena,
     symbols: &Symbols,
     flow: &Flow<'_, '_>,
     branches: &[Option<TermId>],
-) -> (Vec<bool>, Vec<bool>) {
-    let mut uniform: Vec<bool> = symbols
-        .iter()
-        .map(|(_, info)| {
-            matches!(info.dependence, LaneDependence::Uniform | LaneDependence::Fed(_))
-        })
-        .collect();
-    let mut exits = vec![true; flow.loops.loops.len()];
-    loop {
-        let terms = uniform_terms(arena, symbols, flow, &uniform, &exits);
+) -> Uniformity {
+    let may_be = |info: &SymbolInfo| {
+        matches!(info.dependence, LaneDependence::Uniform | LaneDependence::Fed(_))
+    };
+    let loops = flow.loops.loops.len();
+    let mut fixpoint = Fixpoint {
+        flow,
+        branches,
+        found: Uniformity {
+            symbols: symbols.iter().map(|(_, info)| may_be(info)).collect(),
+            exits: vec![true; loops],
+        },
+        in_step: vec![true; loops],
+    };
+    while fixpoint.round(arena, symbols) {}
+    fixpoint.found
+}
+
+struct Fixpoint<'a, 'm, 's> {
+    flow: &'a Flow<'m, 's>,
+    branches: &'a [Option<TermId>],
+    found: Uniformity,
+    /// For each loop whether lanes that meet in it are in the same iteration.
+    in_step: Vec<bool>,
+}
+
+impl Fixpoint<'_, '_, '_> {
+    /// One round; true if it took anything back.
+    fn round(&mut self, arena: &Arena, symbols: &Symbols) -> bool {
+        let flow = self.flow;
+        let terms = uniform_terms(arena, symbols, flow, &self.found);
+        let branch_is_uniform: Vec<bool> =
+            flow.block_ids().map(|block| self.branch_is_uniform(&terms, block)).collect();
         let mut changed = false;
+        for &(branch, id) in &flow.taken_apart {
+            if self.in_step[id.0 as usize] && !branch_is_uniform[branch.index()] {
+                self.in_step[id.0 as usize] = false;
+                changed = true;
+            }
+        }
         for (id, info) in symbols.iter() {
-            if let LaneDependence::Fed(feeds) = &info.dependence
-                && uniform[id.0 as usize]
-                && !feeds.iter().all(|feed| terms.at(*feed, info.created_in, flow, &exits))
+            let uniform = self.found.symbols[id.0 as usize];
+            if uniform && !(self.in_step(info.created_in) && self.is_fed_uniformly(&terms, info)) {
+                self.found.symbols[id.0 as usize] = false;
+                changed = true;
+            }
+        }
+        let as_one = loops_run_as_one(flow, &branch_is_uniform);
+        for id in (0..self.found.exits.len()).filter(|&id| !as_one[id]) {
+            let id = LoopId(id as u32);
+            let exits = &flow.loops.get(id).exits;
+            if self.found.exits[id.0 as usize]
+                && !exits.iter().all(|edge| {
+                    in_every_iteration(flow, id, edge) && branch_is_uniform[edge.from.index()]
+                })
             {
-                uniform[id.0 as usize] = false;
+                self.found.exits[id.0 as usize] = false;
                 changed = true;
             }
         }
-        for (id, natural) in flow.loops.loops.iter().enumerate() {
-            let together = natural.exits.iter().all(|edge| {
-                let condition = branches[edge.from.index()];
-                match edge.condition {
-                    EdgeCondition::Always => true,
-                    EdgeCondition::Index => false,
-                    EdgeCondition::Predicate(..) => condition
-                        .is_none_or(|c| terms.at(c, flow.loops.innermost(edge.from), flow, &exits)),
-                }
-            });
-            if exits[id] && !together {
-                exits[id] = false;
-                changed = true;
-            }
+        changed
+    }
+
+    fn branch_is_uniform(&self, terms: &UniformTerms, block: BlockId) -> bool {
+        let indexed = |edge: &Edge| edge.condition == EdgeCondition::Index;
+        if self.flow.block(block).successors.iter().any(indexed) {
+            return false;
         }
-        if !changed {
-            return (uniform, exits);
+        let place = self.flow.loops.innermost(block);
+        self.branches[block.index()]
+            .is_none_or(|condition| terms.at(condition, place, self.flow, &self.found.exits))
+    }
+
+    /// Whether lanes that meet at a place are in the same iteration of all loops around it.
+    fn in_step(&self, place: Option<LoopId>) -> bool {
+        self.flow.loops.around(place).all(|id| self.in_step[id.0 as usize])
+    }
+
+    fn is_fed_uniformly(&self, terms: &UniformTerms, info: &SymbolInfo) -> bool {
+        match &info.dependence {
+            LaneDependence::Fed(feeds) => feeds
+                .iter()
+                .all(|feed| terms.at(*feed, info.created_in, self.flow, &self.found.exits)),
+            _ => true,
         }
     }
+}
+
+/// Whether every lane that stays in the loop comes by an exit in each iteration, so that the exit's
+/// condition alone decides which iteration is the last. (An exit that some iterations miss is taken
+/// in different iterations even if its condition is the same for all lanes.)
+fn in_every_iteration(flow: &Flow<'_, '_>, id: LoopId, exit: &Edge) -> bool {
+    flow.loops.innermost(exit.from) == Some(id)
+        && flow
+            .loops
+            .get(id)
+            .latches
+            .iter()
+            .all(|latch| flow.dominators.dominates(exit.from, latch.from))
+}
+
+/// For each loop whether all branches in it are uniform.
+fn loops_run_as_one(flow: &Flow<'_, '_>, branch_is_uniform: &[bool]) -> Vec<bool> {
+    let mut as_one = vec![true; flow.loops.loops.len()];
+    for block in flow.block_ids().filter(|block| !branch_is_uniform[block.index()]) {
+        for id in flow.loops.around(flow.loops.innermost(block)) {
+            as_one[id.0 as usize] = false;
+        }
+    }
+    as_one
 }
 
 /// What is known of every term: whether all its symbols are uniform, and the loops they are from.
@@ -74,8 +152,7 @@ fn uniform_terms(
     arena: &Arena,
     symbols: &Symbols,
     flow: &Flow<'_, '_>,
-    uniform: &[bool],
-    exits: &[bool],
+    found: &Uniformity,
 ) -> UniformTerms {
     let mut inside = Vec::with_capacity(arena.len());
     let mut left: Vec<Vec<u32>> = Vec::with_capacity(arena.len());
@@ -84,8 +161,9 @@ fn uniform_terms(
         let (ok, loops) = match *arena.node(term) {
             Node::Symbol(symbol) => {
                 let around = flow.loops.around(symbols.info(symbol).created_in);
-                let staggered = around.map(|id| id.0).filter(|&id| !exits[id as usize]).collect();
-                (uniform[symbol.0 as usize], staggered)
+                let staggered =
+                    around.map(|id| id.0).filter(|&id| !found.exits[id as usize]).collect();
+                (found.symbols[symbol.0 as usize], staggered)
             }
             _ => {
                 let operands = arena.operands(term);

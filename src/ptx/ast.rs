@@ -236,13 +236,14 @@ pub enum Operand<'s> {
     Vector(Vec<Operand<'s>>, Span),
     /// `(a, b)`: the parameters or results of a call.
     List(Vec<Operand<'s>>, Span),
-    /// `variable+8`, or an element of an array variable, `variable[2]` (as a byte or element count
-    /// exactly as written).
+    /// `variable+8`, or an element of an array variable, `variable[2]`.
     Offset {
         /// The variable.
         name: Name<'s>,
-        /// What is added.
+        /// What is added: bytes, or for an index elements of the variable's type.
         offset: i64,
+        /// Whether it was written as an index.
+        indexed: bool,
     },
     /// `[...]`.
     Address(Box<Address<'s>>),

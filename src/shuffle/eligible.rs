@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::refusal::Refusal;
-use crate::cfg::{BlockId, Flow, RegisterId};
-use crate::emulate::{Access, KernelTrace, definitions};
+use crate::cfg::{Flow, RegisterId};
+use crate::emulate::{Access, KernelTrace};
 use crate::expr::TermId;
 use crate::ptx::{ScalarType, StateSpace};
 
@@ -79,9 +79,7 @@ pub(super) fn eligible(
         Some(term) if !always(term) => inst.guard,
         _ => None,
     };
-    if let Some((register, _)) = guard
-        && !settled(flow, trace, register, access.inst, access.block)
-    {
+    if guard.is_some() && !access.guard_settled {
         return Err(Refusal::Guarded);
     }
     let address = access.address.ok_or(Refusal::Address)?;
@@ -94,25 +92,6 @@ pub(super) fn eligible(
         guard,
         generic: access.space == StateSpace::Generic,
     })
-}
-
-/// Whether a register has one definition and that dominates the instruction `at`: then wherever `at`
-/// dominates, the register still holds what it held there. (A single definition behind `at` in a
-/// loop would come between.)
-pub(super) fn settled(
-    flow: &Flow<'_, '_>,
-    trace: &KernelTrace,
-    register: RegisterId,
-    at: u32,
-    block: BlockId,
-) -> bool {
-    trace.definitions[register.0 as usize] == 1
-        && flow.dominators.chain(block).any(|dominator| {
-            let instructions = flow.block(dominator).instructions();
-            let before = instructions.start..instructions.end.min(at as usize);
-            let earlier = if dominator == block { before } else { instructions };
-            flow.insts[earlier].iter().any(|inst| definitions(inst).contains(&register))
-        })
 }
 
 fn elements(flow: &Flow<'_, '_>, access: &Access) -> Result<SmallVec<[Element; 4]>, Refusal> {

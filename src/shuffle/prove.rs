@@ -8,13 +8,13 @@
 use smallvec::SmallVec;
 
 use super::distance::{Extension, Obligation, equal_without_wrap};
-use super::eligible::{Load, settled};
+use super::eligible::Load;
 use super::facts::imply;
 use super::refusal::Refusal;
 use super::shift::Shifter;
 use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::{KernelTrace, definitions};
-use crate::expr::{Facts, TermId};
+use crate::expr::{Facts, TermId, to_signed};
 use crate::solver::{Answer, Solver};
 
 /// A check that an index does not wrap around at 32 bits between the lanes: `register` must not be
@@ -48,6 +48,9 @@ pub(super) struct Proof {
     /// Checks at run time.
     pub checks: SmallVec<[NoWrap; 2]>,
 }
+
+/// How far a register may be from the index, and how wide the interval of values that wrap.
+const MAX_DISPLACEMENT: i64 = 1 << 29;
 
 /// Proves distances between the loads of one function.
 pub(super) struct Prover<'a, 'm, 's> {
@@ -186,7 +189,12 @@ impl Prover<'_, '_, '_> {
             // `base + low` must lie `high - low` or more below the wrap: the forbidden values of
             // `base + low` are -(high - low) ..= -1 from there, those of the register are moved by
             // what it is above `base + low`.
-            let moved = offset - obligation.low;
+            let moved = to_signed((offset - obligation.low) as u64, width);
+            let window = obligation.high - obligation.low;
+            // Checks of one register are joined to one interval, which must not go round.
+            if moved.abs() > MAX_DISPLACEMENT || window > MAX_DISPLACEMENT {
+                continue;
+            }
             return Some(NoWrap {
                 register: widened.register,
                 widened: widened.inst,
@@ -194,7 +202,7 @@ impl Prover<'_, '_, '_> {
                     Extension::Sign => WrapKind::Signed,
                     Extension::Zero => WrapKind::Unsigned,
                 },
-                first: moved - (obligation.high - obligation.low),
+                first: moved - window,
                 last: moved - 1,
             });
         }
@@ -211,7 +219,6 @@ impl Prover<'_, '_, '_> {
                     .iter()
                     .any(|inst| definitions(inst).contains(&widened.register));
         }
-        settled(self.flow, trace, widened.register, widened.inst, widened.block)
-            && self.flow.dominators.dominates(widened.block, block)
+        widened.settled && self.flow.dominators.dominates(widened.block, block)
     }
 }

@@ -120,7 +120,8 @@ fn operand(operand: &Operand<'_>) -> String {
         }
         Operand::Vector(operands, _) => format!("vector({})", list(operands)),
         Operand::List(operands, _) => format!("list({})", list(operands)),
-        Operand::Offset { name, offset } => format!("{} plus {offset}", name.text),
+        Operand::Offset { name, offset, indexed: false } => format!("{} plus {offset}", name.text),
+        Operand::Offset { name, offset, indexed: true } => format!("{} at {offset}", name.text),
         Operand::Address(address) => {
             let base = match address.base {
                 AddressBase::Name(name) => name.text,

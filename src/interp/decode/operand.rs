@@ -96,7 +96,9 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         match operand {
             Operand::Immediate(immediate) => Ok(self.constant(*immediate, ty)),
             Operand::Name(name) => self.named_source(*name, 0, file),
-            Operand::Offset { name, offset } => self.named_source(*name, *offset, file),
+            Operand::Offset { name, offset, indexed: false } => {
+                self.named_source(*name, *offset, file)
+            }
             Operand::Not(name) if file == File::Pred => {
                 let s = self.named_source(*name, 0, file)?;
                 let d = self.scratch(File::Pred);

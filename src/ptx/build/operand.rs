@@ -25,11 +25,12 @@ impl<'s> Operands<'s> {
                     return Err(Fault::new(span, "only a name can have an offset")
                         .hint("write one constant expression, or compute the address first"));
                 };
-                let offset = match node.as_rule() {
-                    Rule::index => constant::integer_expression(fragment, only(span, node)?)?,
-                    _ => constant::offset(fragment, node)?,
+                let indexed = node.as_rule() == Rule::index;
+                let offset = match indexed {
+                    true => constant::integer_expression(fragment, only(span, node)?)?,
+                    false => constant::offset(fragment, node)?,
                 };
-                Operand::Offset { name, offset }
+                Operand::Offset { name, offset, indexed }
             }
             Rule::second => {
                 let span = fragment.span(&node);
@@ -81,7 +82,11 @@ fn address<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Address<'s>> {
     let mut operands = operands.finish().into_iter();
     let (base, offset) = match operands.next() {
         Some(Operand::Name(name)) => (AddressBase::Name(name), 0),
-        Some(Operand::Offset { name, offset }) => (AddressBase::Name(name), offset),
+        Some(Operand::Offset { name, offset, indexed: false }) => (AddressBase::Name(name), offset),
+        Some(Operand::Offset { name, .. }) => {
+            return Err(Fault::new(name.span, "an address is not indexed")
+                .hint("write the offset in bytes, `[name+8]`"));
+        }
         Some(Operand::Immediate(immediate)) => match immediate.value.as_integer() {
             Some(offset) => (AddressBase::Absolute, offset),
             None => return Err(Fault::new(immediate.span, "an address is an integer")),
