@@ -158,11 +158,8 @@ fn calls_through_pointers() {
 #[test]
 fn switches() {
     let input: Vec<i32> = (0..64).map(|t| t * 5 % 9 - 1).collect();
-    let done = classic("choose")
-        .block([64, 1, 1])
-        .buffer("in", &input)
-        .buffer("out", &[0_i32; 64])
-        .good();
+    let done =
+        classic("choose").block([64, 1, 1]).buffer("in", &input).buffer("out", &[0_i32; 64]).good();
     let expected: Vec<i32> = input
         .iter()
         .zip(0..)

@@ -26,6 +26,11 @@ pub(in crate::ptx) fn expression<'s>(fragment: Fragment<'s>, node: Node<'s>) -> 
     Ok(Immediate { span, value })
 }
 
+/// A `number` as it stands.
+pub(in crate::ptx) fn literal<'s>(f: Fragment<'s>, node: &Node<'s>) -> Built<Immediate> {
+    Ok(Immediate { span: f.span(node), value: number(f, node)? })
+}
+
 /// The bytes that `added` or `subtracted` stand for: what follows the name is read as the rest of
 /// a sum.
 pub(in crate::ptx) fn offset<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<i64> {

@@ -107,6 +107,7 @@ fn add_initializer<'s>(
     node: Node<'s>,
 ) -> Built<()> {
     let value = match node.as_rule() {
+        Rule::number => Initializer::Value(constant::literal(fragment, &node)?),
         Rule::expression => Initializer::Value(constant::expression(fragment, node)?),
         Rule::initializer_list => {
             let mut list = Vec::new();
