@@ -5,6 +5,11 @@
 //! Every file that parses must also keep the invariants of `parser/coverage.rs`. With
 //! `PTX_CORPUS=DIR` they are checked for every `.ptx` file under another folder too.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "`BLESS` and `PTX_CORPUS` are environment variables"
+)]
+
 #[path = "parser/coverage.rs"]
 mod coverage;
 #[path = "parser/tree.rs"]
@@ -134,7 +139,7 @@ fn damage_is_survived() {
     /// What is put in place of a character; nothing at all is the first.
     const DAMAGE: [&str; 8] = ["", "{", "}", ";", "\"", "/*", "(", "\u{e9}"];
     /// Of how many places one is damaged.
-    const STEP: usize = 31;
+    const STEP: usize = 53;
     let (mut parsed, mut refused) = (0, 0);
     for case in cases("ok") {
         let source = read(&case);
@@ -160,11 +165,60 @@ fn damage_is_survived() {
     assert!(parsed > 100 && refused > 100, "{parsed} parsed, {refused} refused");
 }
 
+/// A body that is parsed in many runs, with scopes that are open where it is cut.
+#[test]
+fn a_long_body_is_one_body() {
+    const STATEMENTS: usize = 10_000;
+    let mut text = ".version 8.5\n.target sm_80\n.visible .entry long() {\n".to_owned();
+    for number in 0..STATEMENTS {
+        text.push_str(&format!("{{ ld.global.v2.u32 {{%r1, %r2}}, [%rd1+{number}]; /* ; */\n"));
+        text.push_str("} // ;\n");
+        if number % 1000 == 0 {
+            text.push_str("{ { mov.u32 %r1, 5;\n");
+        }
+    }
+    text.push_str(&"} }".repeat(STATEMENTS / 1000));
+    text.push_str("\n}\n");
+    let source = SourceFile::new("long.ptx", text);
+    let module = ptx::parse(&source, Depth::All).expect("the body parses");
+    assert_eq!(tree::instructions(&module), STATEMENTS + STATEMENTS / 1000);
+    assert_eq!(coverage::violations(&source, &module), Vec::<String>::new());
+    let stats = ptx::stats(&source, Depth::Rewritable).expect("the body parses");
+    assert_eq!(stats.instructions, STATEMENTS + STATEMENTS / 1000);
+}
+
+/// Of several mistakes the first is reported, whoever finds it.
+#[test]
+fn the_first_mistake_is_reported() {
+    let good = ".entry f() { add.s32 %r1, %r2, 1; }\n";
+    let bad = ".entry f() { add.s32 %r1 %r2, 1; }\n";
+    let unclosed = ".entry f() { /* \n";
+    let text = [good, good, bad, bad, unclosed].concat();
+    let source = SourceFile::new("mistakes.ptx", text);
+    for _ in 0..8 {
+        let error = ptx::parse(&source, Depth::All).expect_err("line 3 is wrong");
+        assert_eq!(error.position.map(|position| position.line), Some(3));
+    }
+}
+
+/// The other programs of the repository.
+#[test]
+fn samples_and_cases_parse() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    check_corpus(&root.join("ptx-samples"));
+    check_corpus(&root.join("tests/cases"));
+}
+
 #[test]
 fn a_corpus_parses() {
-    let Some(folder) = std::env::var_os("PTX_CORPUS") else { return };
+    if let Some(folder) = std::env::var_os("PTX_CORPUS") {
+        check_corpus(Path::new(&folder));
+    }
+}
+
+fn check_corpus(folder: &Path) {
     let mut failures = Vec::new();
-    for path in files(Path::new(&folder)) {
+    for path in files(folder) {
         let source = read(&path);
         match ptx::parse(&source, Depth::All) {
             Ok(module) => failures.extend(coverage::violations(&source, &module)),

@@ -1,4 +1,17 @@
 //! PTX text in, syntax tree out. This stage knows no GPU and no solver.
+//!
+//! - `scan`: the lexical scan cuts the text into items and function bodies, and bodies into runs
+//!   of statements. It also counts the loads that could be rewritten, so that a body without them
+//!   need not be parsed.
+//! - `grammar`: the pest grammar in `grammar/*.pest`, the definition of the syntax. It parses a
+//!   piece at a time: pest's own record of a match is an order of magnitude larger than the text.
+//! - `build`: from pest's pairs to the tree, `ast` and `types`.
+//! - `parse`: the driver, which puts the pieces together. `scopes` nests the blocks of a body.
+//! - `expected`: why a piece did not match, in words of PTX.
+//!
+//! What it promises: every span is exact, and no part of the program is missing from a tree (the
+//! parser's tests check both). A construct that is not known is an error, never skipped. An
+//! instruction that is not known is no such construct: it is an opcode with operands like any other.
 
 pub mod ast;
 mod build;

@@ -323,3 +323,87 @@ fn is_blank(byte: u8) -> bool {
 fn is_gap(byte: u8) -> bool {
     is_blank(byte) || matches!(byte, b'.' | b':')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bodies(text: &str) -> Vec<ScannedBody> {
+        let (pieces, scanned) = pieces(text);
+        scanned.expect("the scan finds nothing wrong");
+        pieces.into_iter().filter_map(|piece| piece.body).collect()
+    }
+
+    fn loads(body: &str) -> usize {
+        bodies(&format!(".entry f() {{ {body} }}"))[0].global_loads
+    }
+
+    #[test]
+    fn global_and_generic_loads_are_counted() {
+        for load in [
+            "ld.global.f32 %f1, [%rd1];",
+            "ld.f32 %f1, [%rd1];",
+            "ld.f32\t%f1, [%rd1];",
+            "ldu.global.u32 %r1, [%rd1];",
+            "ld.volatile.global.u32 %r1, [%rd1];",
+            "ld .global .u32 %r1, [%rd1];",
+            "@%p1 ld.global.nc.L1::no_allocate.v4.f32 {%f1,%f2,%f3,%f4}, [%rd1];",
+            "L:ld.u32 %r1,[%rd1];",
+            "{ ld.u32 %r1, [%rd1]; }",
+            "mov.u32 %r1, 5;ld.global.u32 %r1, [%rd1];",
+        ] {
+            assert_eq!(loads(load), 1, "{load}");
+        }
+    }
+
+    #[test]
+    fn other_statements_are_not() {
+        for other in [
+            "ld.shared.f32 %f1, [%r1];",
+            "ld.shared::cluster.f32 %f1, [%r1];",
+            "ld.param.u64 %rd1, [f_param_0];",
+            "ld.const[2].u32 %r1, [bank];",
+            "ld.volatile.local.u32 %r1, [%rd1];",
+            "// ld.global.f32 %f1, [%rd1];\n",
+            "/* ld.global.f32 %f1, [%rd1]; */",
+            ".pragma \"ld.global.f32\";",
+            "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%r2];",
+            "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];",
+            "mov.u32 %ld, ld; bra field.ld;",
+        ] {
+            assert_eq!(loads(other), 0, "{other}");
+        }
+    }
+
+    #[test]
+    fn bodies_and_initial_values_are_told_apart() {
+        let text = ".global .u32 x[2] = {1, 2};\n.func f() .pragma \"a;{\"; { ret; }\n\
+                    .section .debug_str { .b8 1 } .entry g() { { } // }\n }";
+        let spans: Vec<_> = bodies(text).iter().map(|body| &text[body.span.range()]).collect();
+        assert_eq!(spans, ["{ ret; }", "{ .b8 1 }", "{ { } // }\n }"]);
+    }
+
+    #[test]
+    fn pieces_and_chunks_cover_the_text() {
+        let statement = "add.s32 %r1, %r2, 3; // ;\n";
+        let text =
+            format!(".entry f() {{{}}} // end", statement.repeat(4 * CHUNK / statement.len()));
+        let (pieces, scanned) = pieces(&text);
+        assert!(scanned.is_ok());
+        let mut end = 0;
+        for piece in &pieces {
+            assert_eq!(piece.head.start, end);
+            end = piece.body.as_ref().map_or(piece.head.end, |body| body.span.end);
+        }
+        assert_eq!(end as usize, text.len());
+        let body = pieces[0].body.as_ref().expect("there is a body");
+        let chunks: Vec<_> = body.chunks().collect();
+        assert!(chunks.len() > 2);
+        assert_eq!(chunks[0].start, body.span.start + 1);
+        assert_eq!(chunks[chunks.len() - 1].end, body.span.end - 1);
+        for pair in chunks.windows(2) {
+            assert_eq!(pair[0].end, pair[1].start);
+            assert!(text[pair[0].range()].ends_with(';'));
+        }
+    }
+}

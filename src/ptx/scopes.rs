@@ -6,6 +6,9 @@ use super::ast::Statement;
 use super::build::statement::Run;
 use crate::source::Span;
 
+/// The tree of a body takes this much for each statement, whatever it is; bodies have millions.
+const _: () = assert!(size_of::<Statement<'_>>() <= 232);
+
 /// Puts statements into the scopes that they stand in. The scan has seen to it that braces match.
 pub(super) struct Scopes<'s> {
     /// Of the innermost scope that is open.

@@ -26,6 +26,15 @@ pub(in crate::ptx) fn expression<'s>(fragment: Fragment<'s>, node: Node<'s>) -> 
     Ok(Immediate { span, value })
 }
 
+/// A number as it stands, perhaps with a minus.
+pub(in crate::ptx) fn literal(text: &str, span: Span) -> Built<Immediate> {
+    let value = match text.strip_prefix('-') {
+        Some(digits) => unary("-", digits_value(digits, span)?),
+        None => digits_value(text, span)?,
+    };
+    Ok(Immediate { span, value })
+}
+
 /// The bytes that `added` or `subtracted` stand for: what follows the name is read as the rest of
 /// a sum.
 pub(in crate::ptx) fn offset<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<i64> {
@@ -65,9 +74,12 @@ pub(in crate::ptx) fn unsigned32(fragment: Fragment<'_>, node: &Node<'_>) -> Bui
 
 /// The value of a `number`.
 pub(in crate::ptx) fn number(fragment: Fragment<'_>, node: &Node<'_>) -> Built<Value> {
-    let text = node.as_str();
+    digits_value(node.as_str(), fragment.span(node))
+}
+
+fn digits_value(text: &str, span: Span) -> Built<Value> {
     let bad = || {
-        Fault::new(fragment.span(node), "this is not a number")
+        Fault::new(span, "this is not a number")
             .hint("a number that begins with 0 is octal: its digits are 0 to 7")
     };
     let (digits, suffixed) = match text.strip_suffix('U') {

@@ -107,6 +107,7 @@ fn add_initializer<'s>(
     node: Node<'s>,
 ) -> Built<()> {
     let value = match node.as_rule() {
+        Rule::number_row => return add_row(fragment, values, node),
         Rule::expression => Initializer::Value(constant::expression(fragment, node)?),
         Rule::initializer_list => {
             let mut list = Vec::new();
@@ -130,6 +131,26 @@ fn add_initializer<'s>(
         _ => return Err(unforeseen(fragment, &node)),
     };
     values.push(value);
+    Ok(())
+}
+
+/// Appends the numbers of a row. The grammar has seen to it that there is nothing else in it.
+fn add_row<'s>(
+    fragment: Fragment<'s>,
+    values: &mut Vec<Initializer<'s>>,
+    node: Node<'s>,
+) -> Built<()> {
+    let row = node.as_str();
+    // Exactly: a table can be most of a file.
+    values.reserve_exact(1 + memchr::memchr_iter(b',', row.as_bytes()).count());
+    let mut at = fragment.span(&node).start as usize;
+    for field in row.split(',') {
+        let start = at + field.len() - field.trim_ascii_start().len();
+        at += field.len() + 1;
+        let number = field.trim_ascii();
+        let span = Span::new(start, start + number.len());
+        values.push(Initializer::Value(constant::literal(number, span)?));
+    }
     Ok(())
 }
 
