@@ -109,6 +109,8 @@ fn what_the_manual_leaves_open_is_not_made_up() {
         "div.u32 %r1, %r2, 0; st.global.u32 [%rd1], %r1;",
         "rem.s32 %r1, %r2, 0; st.global.u32 [%rd1], %r1;",
         "fns.b32 %r1, %r2, 32, 1; st.global.u32 [%rd1], %r1;",
+        "bfe.u64 %rd2, %rd1, 256, 8; st.global.u64 [%rd1], %rd2;",
+        "bfi.b64 %rd2, %rd1, %rd1, 8, 300; st.global.u64 [%rd1], %rd2;",
     ] {
         assert_eq!(outcome(body), Outcome::Function, "{body}");
     }

@@ -75,6 +75,7 @@ fn value(random: &mut Random) -> u64 {
         0 | 1 => EDGES[(bits % EDGES.len() as u64) as usize],
         2 => bits % 70,
         3 => (bits % 70).wrapping_neg(),
+        6 => bits & 0xff,
         // Few ones, few zeros.
         4 => bits & random.next() & random.next(),
         5 => bits | random.next() | random.next(),

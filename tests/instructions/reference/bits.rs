@@ -11,6 +11,15 @@ pub fn results(call: &Call<'_>) -> Option<Vec<i128>> {
     let n = ty.bits;
     let unsigned = Type { bits: n, signed: false };
     let amount = |index: usize| call.source(index, U32);
+    // Positions and lengths have 8 bits; ptxas cuts others down only where operands have 32 bits.
+    let amounts = match name {
+        "bfe" => &call.values[1..],
+        "bfi" => &call.values[2..],
+        _ => &[],
+    };
+    if n == 64 && amounts.iter().any(|&amount| amount > 255) {
+        return None;
+    }
     let value = match name {
         "lop3" => return Some(lop3(call)),
         "fns" => return fns(call).map(|value| vec![value]),
