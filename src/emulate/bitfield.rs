@@ -35,8 +35,8 @@ impl<'s> Machine<'_, '_, 's> {
         })
     }
 
-    /// `bfe`: a field of up to `w` bits, extended by its sign bit or zeros; bits beyond the operand
-    /// are copies of the sign (or zero).
+    /// `bfe d, a, b, c`: the field of `c` bits from bit `b` of `a` on, extended by its sign bit or
+    /// zeros; bits beyond the operand are copies of the sign (or zero).
     fn bfe(&mut self, inst: &Inst<'_, 's>, a: TermId, ty: ScalarType) -> Option<TermId> {
         let w = ty.bits() as u8;
         let signed = ty.is_signed();
@@ -52,7 +52,32 @@ impl<'s> Machine<'_, '_, 's> {
                 self.arena.binary(op, a, position)
             }
         };
-        Some(self.low_field(moved, length, signed))
+        let field = self.low_field(moved, length, signed);
+        self.within_a_byte(inst, &[1, 2], field)
+    }
+
+    /// Positions and lengths "are restricted to the 8-bit value range 0..255". For 32-bit operands
+    /// ptxas takes them modulo 256; for 64-bit ones it does so here and not there, so beyond 255 the
+    /// result is some function of the operands.
+    fn within_a_byte(
+        &mut self,
+        inst: &Inst<'_, 's>,
+        amounts: &[usize],
+        defined: TermId,
+    ) -> Option<TermId> {
+        let w = self.arena.width(defined);
+        let limit = self.arena.constant(255, 32);
+        let mut within = self.arena.boolean(true);
+        for &index in amounts {
+            let amount = self.source(inst, index, 32)?;
+            let fits = self.arena.compare(Comparison::UnsignedLessEqual, amount, limit);
+            within = self.arena.and(within, fits);
+        }
+        if w == 32 || self.arena.constant_value(within) == Some(1) {
+            return Some(defined);
+        }
+        let unspecified = self.uninterpreted(inst, w)?;
+        Some(self.arena.if_then_else(within, defined, unspecified))
     }
 
     /// An operand of which the manual takes the value modulo 256, in `width` bits.
@@ -101,12 +126,12 @@ impl<'s> Machine<'_, '_, 's> {
         let (position, length) = (self.low_byte(inst, 2, w)?, self.low_byte(inst, 3, w)?);
         let constants = (self.arena.constant_value(position), self.arena.constant_value(length));
         let (moved, field, outside) = if let (Some(position), Some(length)) = constants {
-            if position >= u64::from(w) || length == 0 {
-                return Some(b);
-            }
-            let length = length.min(u64::from(w) - position);
-            let field = mask(length as u8) << position;
-            let moved = self.arena.scale(a, 1 << position);
+            let room = u64::from(w).saturating_sub(position);
+            let field = match length.min(room) {
+                0 => 0,
+                length => mask(length as u8) << position,
+            };
+            let moved = self.arena.scale(a, 1u64.checked_shl(position as u32).unwrap_or(0));
             (moved, self.arena.constant(field, w), self.arena.constant(!field, w))
         } else {
             let ones = self.ones(length);
@@ -116,7 +141,8 @@ impl<'s> Machine<'_, '_, 's> {
         };
         let inserted = self.arena.and(moved, field);
         let kept = self.arena.and(b, outside);
-        Some(self.arena.or(inserted, kept))
+        let merged = self.arena.or(inserted, kept);
+        self.within_a_byte(inst, &[2, 3], merged)
     }
 
     /// `bmsk.{clamp,wrap} d, a, b`: `b` one bits from bit `a` on.

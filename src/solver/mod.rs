@@ -38,6 +38,18 @@ pub trait Names {
     fn function(&self, function: FunctionId) -> &str;
 }
 
+/// The value that z3's arithmetic gives a term where the symbols have the given values: a second
+/// opinion on [`crate::expr::Evaluator`] and on the translation. `None` where the term depends on an
+/// uninterpreted function.
+pub fn value(
+    arena: &Arena,
+    names: &dyn Names,
+    term: TermId,
+    values: &dyn Fn(SymbolId) -> u64,
+) -> Option<u64> {
+    Translator::value(arena, names, term, values)
+}
+
 /// Asks z3.
 #[derive(Debug)]
 pub struct Solver {

@@ -5,7 +5,7 @@ use z3::ast::{Ast, BV, Bool, Dynamic};
 use z3::{FuncDecl, Sort};
 
 use super::Names;
-use crate::expr::{Arena, BinaryOp, Comparison, Node, Range, TermId, UnaryOp};
+use crate::expr::{Arena, BinaryOp, Comparison, Node, Range, SymbolId, TermId, UnaryOp};
 
 /// Translates terms of one arena; shared parts once.
 pub(super) struct Translator<'a> {
@@ -14,6 +14,8 @@ pub(super) struct Translator<'a> {
     done: FxHashMap<TermId, BV>,
     bounded: FxHashSet<TermId>,
     pending: Vec<Bool>,
+    /// Values that stand for the symbols.
+    values: Option<&'a dyn Fn(SymbolId) -> u64>,
 }
 
 impl<'a> Translator<'a> {
@@ -24,7 +26,20 @@ impl<'a> Translator<'a> {
             done: FxHashMap::default(),
             bounded: FxHashSet::default(),
             pending: Vec::new(),
+            values: None,
         }
+    }
+
+    /// The value of a term where the symbols have these values, by z3's simplifier; `None` where
+    /// that leaves an uninterpreted function.
+    pub fn value(
+        arena: &'a Arena,
+        names: &'a dyn Names,
+        term: TermId,
+        values: &'a dyn Fn(SymbolId) -> u64,
+    ) -> Option<u64> {
+        let mut translator = Translator { values: Some(values), ..Self::new(arena, names) };
+        translator.bits(term).simplify().as_u64()
     }
 
     /// A 1-bit term as a formula.
@@ -71,6 +86,9 @@ impl<'a> Translator<'a> {
         match arena.node(term) {
             Node::Constant(value) => constant(*value),
             Node::Symbol(symbol) => {
+                if let Some(values) = self.values {
+                    return constant(values(*symbol));
+                }
                 let name = self.names.symbol(*symbol);
                 let bits = BV::new_const(name, width);
                 self.bound(term, &bits);
