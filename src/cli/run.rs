@@ -38,8 +38,7 @@ pub fn run(
     kernel: Option<&str>,
     format: Format,
 ) -> Result<String, (u8, String)> {
-    let module =
-        ptx::parse(source, Depth::All).map_err(|error| (UNUSABLE, error.to_string()))?;
+    let module = ptx::parse(source, Depth::All).map_err(|error| (UNUSABLE, error.to_string()))?;
     let mut launch = Launch::from_json(launch_text)
         .map_err(|error| (UNUSABLE, format!("{launch_name}: error: {error}")))?;
     if let Some(kernel) = kernel {
@@ -87,9 +86,7 @@ fn json(outcome: &Outcome) -> String {
     let buffers = outcome
         .buffers
         .iter()
-        .map(|(name, buffer)| {
-            (name.as_str(), BufferReport { ty: buffer.ty.name(), data: buffer })
-        })
+        .map(|(name, buffer)| (name.as_str(), BufferReport { ty: buffer.ty.name(), data: buffer }))
         .collect();
     let report = Report {
         kernel: &outcome.kernel,
@@ -112,7 +109,8 @@ fn text(outcome: &Outcome) -> String {
         let shown: Vec<String> =
             buffer.elements().take(SHOWN).map(|bits| show(buffer.ty, bits)).collect();
         let more = if count > SHOWN { ", ..." } else { "" };
-        let _ = writeln!(text, "{name}: {}[{count}] = {}{more}", buffer.ty.name(), shown.join(", "));
+        let _ =
+            writeln!(text, "{name}: {}[{count}] = {}{more}", buffer.ty.name(), shown.join(", "));
     }
     if let Ok(serde_json::Value::Object(counters)) = serde_json::to_value(outcome.counters) {
         for (name, value) in counters {

@@ -67,8 +67,7 @@ pub fn run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
         word.store(u32::from_le_bytes(raw), Relaxed);
     }
     let (grid, block) = (launch.grid, launch.block);
-    let machine =
-        exec::Machine { program: &program, global: &global, grid, block, params: words };
+    let machine = exec::Machine { program: &program, global: &global, grid, block, params: words };
     let executed = exec::run(&machine, launch.limit)?;
     let statics = program.layout.statics.len();
     let buffers = launch
@@ -88,9 +87,8 @@ fn find_kernel<'m, 's>(
     module: &'m Module<'s>,
     name: Option<&str>,
 ) -> Result<&'m Function<'s>, Fault> {
-    let mut kernels = module
-        .functions()
-        .filter(|f| f.kind == FunctionKind::Entry && f.statements().is_some());
+    let mut kernels =
+        module.functions().filter(|f| f.kind == FunctionKind::Entry && f.statements().is_some());
     match name {
         Some(name) => kernels
             .find(|kernel| kernel.name.text == name)

@@ -376,7 +376,11 @@ pub enum Reduction {
     Or,
     Xor,
     /// `.f32`: minimum or maximum, of absolute values, NaN-propagating.
-    Float { max: bool, abs: bool, nan: bool },
+    Float {
+        max: bool,
+        abs: bool,
+        nan: bool,
+    },
 }
 
 /// What the lanes do together.

@@ -41,9 +41,7 @@ pub fn operation(name: &str, ty: ScalarType, flush: bool) -> Option<AtomicFn> {
             u64::from(flush32(canonical32(sum)).to_bits())
         },
         ("add", F32) => |old, b, _| u64::from(canonical32(single(old) + single(b)).to_bits()),
-        ("add", F64) => |old, b, _| {
-            canonical64(f64::from_bits(old) + f64::from_bits(b)).to_bits()
-        },
+        ("add", F64) => |old, b, _| canonical64(f64::from_bits(old) + f64::from_bits(b)).to_bits(),
         ("add", Half) => |old, b, _| half(F16, old, b, odd::add),
         ("add", Bf16) => |old, b, _| half(BF16, old, b, odd::add),
         ("add", F16x2) => |old, b, _| halves(F16, old, b, odd::add),

@@ -149,12 +149,11 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     fn directive(&mut self, directive: &'m Directive<'s>) {
         match directive {
             Directive::Targets { label, name: "branchtargets", targets, .. } => {
-                let list = targets.iter().filter_map(|target| {
-                    match self.scopes.find(target.text) {
+                let list =
+                    targets.iter().filter_map(|target| match self.scopes.find(target.text) {
                         Some(Found::Symbol(Symbol::Label(label))) => Some(label),
                         _ => None,
-                    }
-                });
+                    });
                 let list = list.collect();
                 self.scopes.declare(label.text, Symbol::Targets(self.targets.len()));
                 self.targets.push(list);
@@ -227,9 +226,9 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
             }
             _ => {
                 for half in 0..bits / 64 {
-                    frame.w64.push(std::array::from_fn(|lane| {
-                        garbage(lane + LANES * half as usize)
-                    }));
+                    frame
+                        .w64
+                        .push(std::array::from_fn(|lane| garbage(lane + LANES * half as usize)));
                 }
                 (File::W64, frame.w64.len() - (bits / 64) as usize)
             }
@@ -249,9 +248,10 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
                 self.scopes.declare_at(depth, name.text, register);
                 Ok(register)
             }
-            None => self.unit.resolve(name.text).ok_or_else(|| {
-                self.error(name.span, format!("nothing declares `{}`", name.text))
-            }),
+            None => self
+                .unit
+                .resolve(name.text)
+                .ok_or_else(|| self.error(name.span, format!("nothing declares `{}`", name.text))),
         }
     }
 

@@ -34,10 +34,7 @@ fn emit(cx: &mut Decoder<'_, '_, '_>, collective: Collective) {
 }
 
 /// `shfl{.sync}.mode.b32 d{|p}, a, b, c{, members}`.
-pub fn shuffle<'m, 's>(
-    cx: &mut Decoder<'_, 'm, 's>,
-    inst: &mut Inst<'m, 's>,
-) -> Result<(), Fault> {
+pub fn shuffle<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let sync = inst.take("sync");
     let mode = inst.take_with(|m| {
         Some(match m {

@@ -74,10 +74,7 @@ pub fn patch(code: &mut [MicroOp], labels: &[Pc]) {
 }
 
 /// `bar{.cta}.{sync,arrive,red}`, `barrier{.cta}.*{.aligned}`.
-pub fn barrier<'m, 's>(
-    cx: &mut Decoder<'_, 'm, 's>,
-    inst: &mut Inst<'m, 's>,
-) -> Result<(), Fault> {
+pub fn barrier<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     inst.take("cta");
     inst.take("aligned");
     let operands = inst.operands();

@@ -6,9 +6,7 @@ use super::body::Decoder;
 use super::inst::Inst;
 use super::operand::{file_of, span_of};
 use crate::interp::fault::Fault;
-use crate::interp::program::{
-    Atomic, CopyAsync, CopyLimit, Destination, Load, Op, Store,
-};
+use crate::interp::program::{Atomic, CopyAsync, CopyLimit, Destination, Load, Op, Store};
 use crate::interp::registers::{File, Slot, WarpFn, warp};
 use crate::ptx::ScalarType::{self, B128, Pred, U32, U64};
 use crate::ptx::{Operand, StateSpace};
@@ -17,9 +15,28 @@ use crate::ptx::{Operand, StateSpace};
 fn is_hint(modifier: &str) -> bool {
     matches!(
         modifier,
-        "nc" | "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "weak" | "volatile" | "relaxed"
-            | "acquire" | "release" | "acq_rel" | "sc" | "mmio" | "cta" | "gpu" | "sys" | "cluster"
-            | "unified" | "noftz" | "non_coherent"
+        "nc" | "ca"
+            | "cg"
+            | "cs"
+            | "lu"
+            | "cv"
+            | "wb"
+            | "wt"
+            | "weak"
+            | "volatile"
+            | "relaxed"
+            | "acquire"
+            | "release"
+            | "acq_rel"
+            | "sc"
+            | "mmio"
+            | "cta"
+            | "gpu"
+            | "sys"
+            | "cluster"
+            | "unified"
+            | "noftz"
+            | "non_coherent"
     ) || modifier.starts_with("L1::")
         || modifier.starts_with("L2::")
         || modifier.starts_with("level::")
@@ -253,4 +270,3 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         }
     }
 }
-

@@ -21,8 +21,8 @@ pub use body::Decoder;
 pub use call::decode as call;
 pub use collective::{active_mask, elect, matching, reduction, shuffle, vote, warp_barrier};
 pub use control::{barrier, branch, indexed_branch, leave};
-pub use memory::{address, atomic, copy_async, load, store};
 pub use inst::{Inst, Round};
+pub use memory::{address, atomic, copy_async, load, store};
 
 use self::unit::{Unit, align_of, align_up, size_of};
 use super::fault::Fault;

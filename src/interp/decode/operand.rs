@@ -77,7 +77,12 @@ fn special_register(name: &str) -> Option<Special> {
 fn is_clock(name: &str) -> bool {
     matches!(
         name,
-        "%clock" | "%clock_hi" | "%clock64" | "%globaltimer" | "%globaltimer_lo" | "%globaltimer_hi"
+        "%clock"
+            | "%clock_hi"
+            | "%clock64"
+            | "%globaltimer"
+            | "%globaltimer_lo"
+            | "%globaltimer_hi"
     )
 }
 
@@ -193,7 +198,8 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             Operand::Name(name) => match self.lookup(*name)? {
                 Symbol::Register(register) if register.file == file => Ok(register.slot),
                 Symbol::Register(_) => {
-                    let message = format!("register `{}` does not have the type's width", name.text);
+                    let message =
+                        format!("register `{}` does not have the type's width", name.text);
                     Err(self.error(name.span, message))
                 }
                 _ => Err(self.error(name.span, format!("`{}` is no register", name.text))),

@@ -27,9 +27,10 @@ pub fn size_of(variable: &Variable<'_>, declarator: &Declarator<'_>) -> u64 {
         Some(Initializer::List(items)) => items.len() as u64,
         _ => 0,
     };
-    declarator.dimensions.iter().fold(element, |size, dimension| {
-        size.saturating_mul(dimension.unwrap_or(listed))
-    })
+    declarator
+        .dimensions
+        .iter()
+        .fold(element, |size, dimension| size.saturating_mul(dimension.unwrap_or(listed)))
 }
 
 /// Alignment in bytes.

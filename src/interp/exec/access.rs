@@ -3,9 +3,7 @@
 use crate::interp::counters::Counters;
 use crate::interp::fault::FaultKind;
 use crate::interp::memory::{Global, StateSpaceLayout, Window};
-use crate::interp::program::{
-    Atomic, Base, CopyAsync, CopyLimit, Destination, Load, Place, Store,
-};
+use crate::interp::program::{Atomic, Base, CopyAsync, CopyLimit, Destination, Load, Place, Store};
 use crate::interp::registers::{File, LANES, Mask, Registers, Slot, blend, lanes};
 use crate::ptx::StateSpace;
 use std::sync::atomic::AtomicU32;
@@ -77,13 +75,8 @@ impl<'a> Spaces<'a> {
         } else {
             (0, space)
         };
-        let plain = |words: &'a [AtomicU32], len, spread| Window {
-            base,
-            len,
-            words,
-            spread,
-            region: None,
-        };
+        let plain =
+            |words: &'a [AtomicU32], len, spread| Window { base, len, words, spread, region: None };
         match home {
             StateSpace::Shared => {
                 Ok((plain(self.shared, self.layout.shared_bytes, 0), StateSpace::Shared))
@@ -141,10 +134,7 @@ impl<'a> Spaces<'a> {
                 }
             }
             if part.lanes >> lane & 1 == 0 {
-                return fault(
-                    FaultKind::OutOfBounds,
-                    self.outside(window, address, bytes, home),
-                );
+                return fault(FaultKind::OutOfBounds, self.outside(window, address, bytes, home));
             }
             for lane in lanes(part.lanes) {
                 if part.offsets[lane] & u64::from(bytes - 1) != 0 {
@@ -203,8 +193,7 @@ impl<'a> Spaces<'a> {
                 }
                 let mut values = [0; LANES];
                 for lane in lanes(part.lanes) {
-                    values[lane] =
-                        part.window.read(part.offsets[lane] + skip, lane, load.bytes);
+                    values[lane] = part.window.read(part.offsets[lane] + skip, lane, load.bytes);
                 }
                 put(registers, *dest, values, load.bytes, part.lanes);
             }

@@ -95,10 +95,11 @@ impl Block<'_> {
             warp.groups[index].state = State::Barrier(id);
         } else {
             // The lanes that the guard leaves out go on and meet the others behind the barrier.
-            warp.diverge(index, group.pc + 1, &[
-                (group.mask & !lanes, group.pc + 1),
-                (lanes, group.pc),
-            ]);
+            warp.diverge(
+                index,
+                group.pc + 1,
+                &[(group.mask & !lanes, group.pc + 1), (lanes, group.pc)],
+            );
             if let Some(waiting) = warp.groups.last_mut() {
                 waiting.state = State::Barrier(id);
             }

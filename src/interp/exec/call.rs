@@ -22,9 +22,9 @@ struct Ends<'a> {
 fn read(formal: &Formal, ends: &Ends<'_>, local: Window<'_>, lane: usize) -> Vec<u8> {
     match *formal {
         Formal::Register(file, slot) => get(ends.registers, file, slot, lane).to_le_bytes().into(),
-        Formal::Memory { offset, size } => (0..size)
-            .map(|byte| local.read(ends.base + offset + byte, lane, 1) as u8)
-            .collect(),
+        Formal::Memory { offset, size } => {
+            (0..size).map(|byte| local.read(ends.base + offset + byte, lane, 1) as u8).collect()
+        }
     }
 }
 

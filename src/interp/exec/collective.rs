@@ -245,8 +245,7 @@ fn together(kind: CollectiveKind, all: &Gathered, set: Mask, mask: Mask, outcome
             for lane in lanes(set) {
                 let (source, inside) = shuffle_source(mode, lane, all.b[lane], all.c[lane]);
                 let takes_part = set >> source & 1 != 0;
-                outcome.d[lane] =
-                    if takes_part { all.a[source] } else { garbage(lane, source) };
+                outcome.d[lane] = if takes_part { all.a[source] } else { garbage(lane, source) };
                 outcome.p |= Mask::from(inside) << lane;
             }
         }

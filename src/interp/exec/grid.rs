@@ -24,8 +24,8 @@ pub struct Executed {
 /// The kernel faults, or executes more than `limit` instructions.
 pub fn run(machine: &Machine<'_>, limit: u64) -> Result<Executed, Fault> {
     let [x, y, z] = machine.grid;
-    let mut waiting = (0..z)
-        .flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])));
+    let mut waiting =
+        (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])));
     let mut started: Vec<Block<'_>> = Vec::new();
     let mut executed = Executed::default();
     let mut spent = 0;

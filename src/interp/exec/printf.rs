@@ -14,8 +14,8 @@ pub fn format(format: u64, values: u64, byte: impl Fn(u64) -> Option<u8>) -> (St
     let mut count = 0;
     let mut take = |bytes: u64| {
         at = at.div_ceil(bytes) * bytes;
-        let value = (0..bytes)
-            .fold(0, |value, i| value | u64::from(byte(at + i).unwrap_or(0)) << (8 * i));
+        let value =
+            (0..bytes).fold(0, |value, i| value | u64::from(byte(at + i).unwrap_or(0)) << (8 * i));
         at += bytes;
         count += 1;
         value

@@ -432,13 +432,7 @@ impl Warp {
     }
 
     /// Lanes return from their function, or end. The others of the group go on.
-    fn leave(
-        &mut self,
-        machine: &Machine<'_>,
-        index: usize,
-        lanes: Mask,
-        only_function: bool,
-    ) {
+    fn leave(&mut self, machine: &Machine<'_>, index: usize, lanes: Mask, only_function: bool) {
         let Group { mask, join, .. } = self.groups[index];
         if mask == lanes {
             self.groups.remove(index);

@@ -33,15 +33,15 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         ("neg", false) => integers!(ty, |a| { a.wrapping_neg() }),
         // Division by zero has no defined result; this is what the machine gives.
         ("div", false) => match ty {
-            ScalarType::U16 => Some(warp!(|a: u16, b: u16| -> u16 {
-                a.checked_div(b).unwrap_or(u16::MAX)
-            })),
-            ScalarType::U32 => Some(warp!(|a: u32, b: u32| -> u32 {
-                a.checked_div(b).unwrap_or(u32::MAX)
-            })),
-            ScalarType::U64 => Some(warp!(|a: u64, b: u64| -> u64 {
-                a.checked_div(b).unwrap_or(u64::MAX)
-            })),
+            ScalarType::U16 => {
+                Some(warp!(|a: u16, b: u16| -> u16 { a.checked_div(b).unwrap_or(u16::MAX) }))
+            }
+            ScalarType::U32 => {
+                Some(warp!(|a: u32, b: u32| -> u32 { a.checked_div(b).unwrap_or(u32::MAX) }))
+            }
+            ScalarType::U64 => {
+                Some(warp!(|a: u64, b: u64| -> u64 { a.checked_div(b).unwrap_or(u64::MAX) }))
+            }
             _ => integers!(ty, |a, b| { if b == 0 { !b } else { a.wrapping_div(b) } }),
         },
         ("rem", false) => integers!(ty, |a, b| { if b == 0 { a } else { a.wrapping_rem(b) } }),

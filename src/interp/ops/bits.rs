@@ -33,31 +33,45 @@ fn plain(name: &str, ty: ScalarType) -> Option<Signature> {
         ("clz", B64) => (U32, vec![ty], warp!(|a: u64| -> u32 { a.leading_zeros() })),
         ("brev", B32) => (ty, vec![ty], warp!(|a: u32| -> u32 { a.reverse_bits() })),
         ("brev", B64) => (ty, vec![ty], warp!(|a: u64| -> u64 { a.reverse_bits() })),
-        ("fns", _) => (B32, vec![B32, U32, S32], warp!(|m: u32, base: u32, n: i32| -> u32 {
-            nth_set_bit(m, base, n)
-        })),
-        ("bfe", U32) => (ty, vec![ty, U32, U32], warp!(|a: u32, p: u32, l: u32| -> u32 {
-            extract(u64::from(a), p, l, 32, false) as u32
-        })),
-        ("bfe", S32) => (ty, vec![ty, U32, U32], warp!(|a: u32, p: u32, l: u32| -> u32 {
-            extract(u64::from(a), p, l, 32, true) as u32
-        })),
-        ("bfe", U64) => (ty, vec![ty, U32, U32], warp!(|a: u64, p: u32, l: u32| -> u64 {
-            extract(a, p, l, 64, false)
-        })),
-        ("bfe", S64) => (ty, vec![ty, U32, U32], warp!(|a: u64, p: u32, l: u32| -> u64 {
-            extract(a, p, l, 64, true)
-        })),
-        ("bfi", B32) => {
-            (ty, vec![ty, ty, U32, U32], warp!(|a: u32, b: u32, p: u32, l: u32| -> u32 {
+        ("fns", _) => (
+            B32,
+            vec![B32, U32, S32],
+            warp!(|m: u32, base: u32, n: i32| -> u32 { nth_set_bit(m, base, n) }),
+        ),
+        ("bfe", U32) => (
+            ty,
+            vec![ty, U32, U32],
+            warp!(|a: u32, p: u32, l: u32| -> u32 {
+                extract(u64::from(a), p, l, 32, false) as u32
+            }),
+        ),
+        ("bfe", S32) => (
+            ty,
+            vec![ty, U32, U32],
+            warp!(|a: u32, p: u32, l: u32| -> u32 { extract(u64::from(a), p, l, 32, true) as u32 }),
+        ),
+        ("bfe", U64) => (
+            ty,
+            vec![ty, U32, U32],
+            warp!(|a: u64, p: u32, l: u32| -> u64 { extract(a, p, l, 64, false) }),
+        ),
+        ("bfe", S64) => (
+            ty,
+            vec![ty, U32, U32],
+            warp!(|a: u64, p: u32, l: u32| -> u64 { extract(a, p, l, 64, true) }),
+        ),
+        ("bfi", B32) => (
+            ty,
+            vec![ty, ty, U32, U32],
+            warp!(|a: u32, b: u32, p: u32, l: u32| -> u32 {
                 insert(u64::from(a), u64::from(b), p, l, 32) as u32
-            }))
-        }
-        ("bfi", B64) => {
-            (ty, vec![ty, ty, U32, U32], warp!(|a: u64, b: u64, p: u32, l: u32| -> u64 {
-                insert(a, b, p, l, 64)
-            }))
-        }
+            }),
+        ),
+        ("bfi", B64) => (
+            ty,
+            vec![ty, ty, U32, U32],
+            warp!(|a: u64, b: u64, p: u32, l: u32| -> u64 { insert(a, b, p, l, 64) }),
+        ),
         _ => return None,
     })
 }
@@ -114,12 +128,12 @@ fn find(ty: ScalarType, shift_amount: bool) -> Option<Signature> {
     let run = match (ty, shift_amount) {
         (U32, false) => warp!(|a: u32| -> u32 { a.checked_ilog2().unwrap_or(u32::MAX) }),
         (U64, false) => warp!(|a: u64| -> u32 { a.checked_ilog2().unwrap_or(u32::MAX) }),
-        (S32, false) => warp!(|a: i32| -> u32 {
-            ((a ^ a >> 31) as u32).checked_ilog2().unwrap_or(u32::MAX)
-        }),
-        (S64, false) => warp!(|a: i64| -> u32 {
-            ((a ^ a >> 63) as u64).checked_ilog2().unwrap_or(u32::MAX)
-        }),
+        (S32, false) => {
+            warp!(|a: i32| -> u32 { ((a ^ a >> 31) as u32).checked_ilog2().unwrap_or(u32::MAX) })
+        }
+        (S64, false) => {
+            warp!(|a: i64| -> u32 { ((a ^ a >> 63) as u64).checked_ilog2().unwrap_or(u32::MAX) })
+        }
         (U32, true) => {
             warp!(|a: u32| -> u32 { a.checked_ilog2().map_or(u32::MAX, |bit| 31 - bit) })
         }

@@ -84,7 +84,8 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
             };
             // A double as the target is rounded from the integer itself.
             if to == F64 {
-                let run = integer_to_double(from == U64, modifiers.round).ok_or_else(unsupported)?;
+                let run =
+                    integer_to_double(from == U64, modifiers.round).ok_or_else(unsupported)?;
                 (run, vec![wide])
             } else {
                 cx.emit_lanes(double, &[wide], &[wide]);
@@ -284,15 +285,15 @@ fn float_out(
         (F32, Round::Zero, false) => warp!(|a: f64| -> u32 { SINGLE.round(a, Round::Zero) }),
         (F32, Round::Down, false) => warp!(|a: f64| -> u32 { SINGLE.round(a, Round::Down) }),
         (F32, Round::Up, false) => warp!(|a: f64| -> u32 { SINGLE.round(a, Round::Up) }),
-        (F32, Round::Zero, true) => warp!(|a: f64| -> f32 {
-            flush32(f32::from_bits(SINGLE.round(a, Round::Zero)))
-        }),
-        (F32, Round::Down, true) => warp!(|a: f64| -> f32 {
-            flush32(f32::from_bits(SINGLE.round(a, Round::Down)))
-        }),
-        (F32, Round::Up, true) => warp!(|a: f64| -> f32 {
-            flush32(f32::from_bits(SINGLE.round(a, Round::Up)))
-        }),
+        (F32, Round::Zero, true) => {
+            warp!(|a: f64| -> f32 { flush32(f32::from_bits(SINGLE.round(a, Round::Zero))) })
+        }
+        (F32, Round::Down, true) => {
+            warp!(|a: f64| -> f32 { flush32(f32::from_bits(SINGLE.round(a, Round::Down))) })
+        }
+        (F32, Round::Up, true) => {
+            warp!(|a: f64| -> f32 { flush32(f32::from_bits(SINGLE.round(a, Round::Up))) })
+        }
         (Half, ..) => narrow_out(F16, mode, modifiers.finite)?,
         (Bf16, ..) => narrow_out(BF16, mode, modifiers.finite)?,
         (Tf32, Round::Away, _) => warp!(|a: f64| -> u32 { TF32.round(a, Round::Away) << 13 }),

@@ -19,15 +19,11 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let saturate = inst.take("sat");
     let ty = inst.take_type()?;
     let run = match (name, approximate, ftz) {
-        ("rcp", true, true) => {
-            Some(warp!(|a: f64| -> f64 { approx::upper_half(a, approx::rcp) }))
-        }
+        ("rcp", true, true) => Some(warp!(|a: f64| -> f64 { approx::upper_half(a, approx::rcp) })),
         ("rsqrt", true, true) => {
             Some(warp!(|a: f64| -> f64 { approx::upper_half(a, approx::rsqrt) }))
         }
-        ("rsqrt", true, false) => {
-            Some(warp!(|a: f64| -> f64 { canonical64(approx::rsqrt(a)) }))
-        }
+        ("rsqrt", true, false) => Some(warp!(|a: f64| -> f64 { canonical64(approx::rsqrt(a)) })),
         (_, false, false) if round == Round::Even => nearest(name),
         (_, false, false) => rounded(name, round),
         _ => None,

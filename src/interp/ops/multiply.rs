@@ -172,10 +172,7 @@ fn wide_s24(a: i32, b: i32) -> i64 {
 }
 
 /// `dp4a.atype.btype d, a, b, c` and `dp2a.{lo,hi}.atype.btype d, a, b, c`.
-fn dot_product<'m, 's>(
-    cx: &mut Decoder<'_, 'm, 's>,
-    inst: &mut Inst<'m, 's>,
-) -> Result<(), Fault> {
+fn dot_product<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let high = inst.take("hi");
     inst.take("lo");
     let (a, b) = (inst.take_type()?, inst.take_type()?);

@@ -16,22 +16,22 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     }
     let run = match mode {
         None => warp!(|a: u32, b: u32, c: u32| -> u32 { permute(a, b, c) }),
-        Some("f4e") => warp!(|a: u32, b: u32, c: u32| -> u32 {
-            gather(a, b, |byte| byte + (c & 3))
-        }),
+        Some("f4e") => {
+            warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte + (c & 3)) })
+        }
         Some("b4e") => warp!(|a: u32, b: u32, c: u32| -> u32 {
             gather(a, b, |byte| (c & 3).wrapping_sub(byte) & 7)
         }),
         Some("rc8") => warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |_| c & 3) }),
-        Some("ecl") => warp!(|a: u32, b: u32, c: u32| -> u32 {
-            gather(a, b, |byte| byte.max(c & 3))
-        }),
-        Some("ecr") => warp!(|a: u32, b: u32, c: u32| -> u32 {
-            gather(a, b, |byte| byte.min(c & 3))
-        }),
-        Some(_) => warp!(|a: u32, b: u32, c: u32| -> u32 {
-            gather(a, b, |byte| byte % 2 + 2 * (c & 1))
-        }),
+        Some("ecl") => {
+            warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte.max(c & 3)) })
+        }
+        Some("ecr") => {
+            warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte.min(c & 3)) })
+        }
+        Some(_) => {
+            warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte % 2 + 2 * (c & 1)) })
+        }
     };
     cx.apply(inst, run, ty, &[ty; 3])
 }

@@ -8,7 +8,8 @@ use crate::interp::decode::{Decoder, Inst, Round};
 use crate::interp::fault::Fault;
 use crate::interp::float::format::F32 as FORMAT;
 use crate::interp::float::{
-    NAN32, approx, canonical32, flush32, maximum32 as maximum, minimum32 as minimum, odd, saturate32,
+    NAN32, approx, canonical32, flush32, maximum32 as maximum, minimum32 as minimum, odd,
+    saturate32,
 };
 use crate::interp::registers::{File, Slot, WarpFn, warp};
 use crate::ptx::ScalarType::{self, F32, F32x2, Pred};
@@ -108,21 +109,13 @@ fn nearest(name: &str) -> Option<WarpFn> {
 /// Round-to-nearest with `.ftz`, for what `-use_fast_math` makes frequent.
 fn nearest_flushing(name: &str) -> Option<WarpFn> {
     Some(match name {
-        "add" => warp!(|a: f32, b: f32| -> f32 {
-            flush32(canonical32(flush32(a) + flush32(b)))
-        }),
-        "sub" => warp!(|a: f32, b: f32| -> f32 {
-            flush32(canonical32(flush32(a) - flush32(b)))
-        }),
-        "mul" => warp!(|a: f32, b: f32| -> f32 {
-            flush32(canonical32(flush32(a) * flush32(b)))
-        }),
+        "add" => warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) + flush32(b))) }),
+        "sub" => warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) - flush32(b))) }),
+        "mul" => warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) * flush32(b))) }),
         "fma" | "mad" => warp!(|a: f32, b: f32, c: f32| -> f32 {
             flush32(canonical32(flush32(a).mul_add(flush32(b), flush32(c))))
         }),
-        "div" => warp!(|a: f32, b: f32| -> f32 {
-            flush32(canonical32(flush32(a) / flush32(b)))
-        }),
+        "div" => warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) / flush32(b))) }),
         "rcp" => warp!(|a: f32| -> f32 { flush32(canonical32(1.0 / flush32(a))) }),
         "sqrt" => warp!(|a: f32| -> f32 { canonical32(flush32(a).sqrt()) }),
         "abs" => warp!(|a: f32| -> f32 { flush32(a).abs() }),
@@ -185,9 +178,9 @@ fn division(fast: bool, ftz: bool) -> WarpFn {
         (true, false) => warp!(|a: f32, b: f32| -> f32 { approx::div(a, b, false) }),
         (true, true) => warp!(|a: f32, b: f32| -> f32 { approx::div(a, b, true) }),
         (false, false) => warp!(|a: f32, b: f32| -> f32 { canonical32(a / b) }),
-        (false, true) => warp!(|a: f32, b: f32| -> f32 {
-            flush32(canonical32(flush32(a) / flush32(b)))
-        }),
+        (false, true) => {
+            warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) / flush32(b))) })
+        }
     }
 }
 
@@ -221,18 +214,18 @@ fn extremum(max: bool, propagate: bool, absolute: bool) -> Option<WarpFn> {
         (true, false, false) => warp!(|a: f32, b: f32| -> f32 { maximum(a, b) }),
         (false, true, false) => warp!(|a: f32, b: f32| -> f32 { either(a, b, minimum) }),
         (true, true, false) => warp!(|a: f32, b: f32| -> f32 { either(a, b, maximum) }),
-        (false, false, true) => warp!(|a: f32, b: f32| -> f32 {
-            signed(a, b, minimum(a.abs(), b.abs()))
-        }),
-        (true, false, true) => warp!(|a: f32, b: f32| -> f32 {
-            signed(a, b, maximum(a.abs(), b.abs()))
-        }),
-        (false, true, true) => warp!(|a: f32, b: f32| -> f32 {
-            signed(a, b, either(a.abs(), b.abs(), minimum))
-        }),
-        (true, true, true) => warp!(|a: f32, b: f32| -> f32 {
-            signed(a, b, either(a.abs(), b.abs(), maximum))
-        }),
+        (false, false, true) => {
+            warp!(|a: f32, b: f32| -> f32 { signed(a, b, minimum(a.abs(), b.abs())) })
+        }
+        (true, false, true) => {
+            warp!(|a: f32, b: f32| -> f32 { signed(a, b, maximum(a.abs(), b.abs())) })
+        }
+        (false, true, true) => {
+            warp!(|a: f32, b: f32| -> f32 { signed(a, b, either(a.abs(), b.abs(), minimum)) })
+        }
+        (true, true, true) => {
+            warp!(|a: f32, b: f32| -> f32 { signed(a, b, either(a.abs(), b.abs(), maximum)) })
+        }
     })
 }
 
