@@ -1,0 +1,269 @@
+//! Random kernels with affine addresses: whatever is claimed about them must hold in every lane of
+//! every launch, and whatever is there to be found must be found.
+//!
+//! The oracles know nothing of the program under test: addresses are evaluated in plain machine
+//! arithmetic, the selection rule is written down a second time, and the run-time checks are read
+//! from the rewritten text.
+
+#[path = "affine/mod.rs"]
+mod affine;
+mod common;
+
+use std::sync::OnceLock;
+
+use affine::environments::environment;
+use affine::evaluate::Environment;
+use affine::expect::{covered, displacements};
+use affine::guards::{linear, passes, windows};
+use affine::kernel::{Access, Kernel, Loop};
+use affine::machine::Machine;
+use affine::{Text, emit};
+use fastrand::Rng;
+use ptxasw::pipeline::{Options, Rewritten, rewrite};
+use ptxasw::report::{Decision, LoadReport};
+use ptxasw::source::SourceFile;
+use rayon::prelude::*;
+
+const KERNELS: u64 = 500;
+const LAUNCHES: usize = 10;
+
+struct Case {
+    seed: u64,
+    kernel: Kernel,
+    text: Text,
+    rewritten: Rewritten,
+}
+
+impl Case {
+    fn loads(&self) -> &[LoadReport] {
+        &self.rewritten.report.kernels[0].loads
+    }
+
+    /// The index of a covered load's source.
+    fn source(&self, load: &LoadReport) -> usize {
+        let line = load.source_line.expect("a covered load has a source");
+        self.text.lines.iter().position(|&l| l == line).expect("the source is a load")
+    }
+
+    fn complaint(&self, load: usize, what: &str) -> String {
+        let Case { seed, kernel, text, .. } = self;
+        let line = text.lines[load];
+        let found = &self.loads()[load];
+        format!("seed {seed}, line {line}: {what}\n{found:?}\n{kernel:?}\n{}", text.ptx)
+    }
+}
+
+fn cases() -> &'static [Case] {
+    static CASES: OnceLock<Vec<Case>> = OnceLock::new();
+    CASES.get_or_init(|| (0..KERNELS).into_par_iter().map(case).collect())
+}
+
+fn case(seed: u64) -> Case {
+    let kernel = Kernel::random(seed);
+    let text = emit(&kernel);
+    let source = SourceFile::new(format!("seed{seed}.ptx"), text.ptx.as_str());
+    let options = Options { all_bodies: true, ..Options::default() };
+    let rewritten = rewrite(&source, &options).unwrap_or_else(|e| panic!("{e}"));
+    let lines: Vec<u32> = rewritten.report.kernels[0].loads.iter().map(|load| load.line).collect();
+    assert_eq!(lines, text.lines, "seed {seed}: {:?}", rewritten.report);
+    Case { seed, kernel, text, rewritten }
+}
+
+/// How often a claim was put to the test.
+#[derive(Clone, Copy, Default, Debug)]
+struct Tally {
+    claims: u64,
+    pairs: u64,
+    checked_at_run_time: u64,
+}
+
+/// Holds the claim about one load against the addresses in one warp.
+fn contradiction(
+    case: &Case,
+    load: usize,
+    delta: i32,
+    environment: &Environment,
+    warp: u32,
+    windows: &std::collections::HashMap<String, Vec<(u32, u32)>>,
+    machine: &Machine,
+    tally: &mut Tally,
+) -> Option<String> {
+    let report = &case.loads()[load];
+    let source = case.source(report);
+    let guards = report.guards.as_deref().unwrap_or_default();
+    let claimed = |name: &str| guards.iter().any(|guard| guard == name);
+    let (kernel, loads) = (&case.kernel, &case.kernel.loads);
+    let lanes: Vec<[u32; 3]> = (warp * 32..environment.threads().min(warp * 32 + 32))
+        .map(|number| environment.thread(number))
+        .filter(|&thread| environment.active(kernel, thread))
+        .collect();
+    let whole = lanes.len() == 32;
+    if (claimed("linear-lanes") && !linear(environment)) || (claimed("whole-warp") && !whole) {
+        return None;
+    }
+    if delta != 0 && !whole {
+        return Some("claims a value of another lane without asking for a whole warp".to_owned());
+    }
+    let mut fitting = displacements(&loads[source], &loads[load]);
+    for (lane, &thread) in lanes.iter().enumerate() {
+        let from = lane as i32 + delta;
+        let Some(&other) = usize::try_from(from).ok().and_then(|from| lanes.get(from)) else {
+            continue;
+        };
+        let checked = guards.iter().filter_map(|guard| guard.strip_prefix("no-wrap "));
+        let mut state = None;
+        let mut pass = true;
+        for register in checked {
+            let state = state.get_or_insert_with(|| machine.run(environment, thread));
+            let value = machine.value(state, register).expect("a register of the kernel") as u32;
+            let Some(windows) = windows.get(register) else {
+                return Some(format!("the text holds no check of {register}"));
+            };
+            pass &= passes(windows, value);
+        }
+        tally.checked_at_run_time += u64::from(!pass);
+        if !pass {
+            continue;
+        }
+        tally.pairs += 1;
+        let sent = environment.address(kernel, &loads[source], other);
+        let wanted = environment.address(kernel, &loads[load], thread);
+        fitting.retain(|&skipped| sent.wrapping_add(skipped as u64) == wanted);
+        if fitting.is_empty() {
+            return Some(format!(
+                "in {environment:x?} lane {lane} of warp {warp} wants {wanted:#x}, lane {from} \
+                 has {sent:#x}"
+            ));
+        }
+    }
+    None
+}
+
+/// Tries the claims of a case, each distance moved by `error`, in a few launches.
+fn try_claims(case: &Case, error: i32) -> (Vec<String>, Tally) {
+    let mut rng = Rng::with_seed(case.seed ^ 0x5eed);
+    let windows = windows(&case.rewritten.text);
+    let machine = Machine::new(&case.text.ptx);
+    let mut complaints = Vec::new();
+    let mut tally = Tally::default();
+    for _ in 0..LAUNCHES {
+        let environment = environment(&case.kernel, &mut rng);
+        let warps = environment.threads().div_ceil(32);
+        let warp = rng.u32(..warps);
+        let thread = environment.thread(warp * 32);
+        let executed = machine.run(&environment, thread).addresses;
+        for (index, load) in case.kernel.loads.iter().enumerate() {
+            let address = environment.address(&case.kernel, load, thread);
+            assert_eq!(executed[index], address, "{}", case.complaint(index, "the oracle errs"));
+        }
+        for (index, load) in case.loads().iter().enumerate() {
+            let Some(delta) = load.delta else { continue };
+            tally.claims += 1;
+            let delta = delta + error;
+            let found = contradiction(
+                case,
+                index,
+                delta,
+                &environment,
+                warp,
+                &windows,
+                &machine,
+                &mut tally,
+            );
+            complaints.extend(found.map(|what| case.complaint(index, &what)));
+        }
+    }
+    (complaints, tally)
+}
+
+#[test]
+fn every_claimed_distance_holds_in_every_lane() {
+    let results: Vec<_> = cases().par_iter().map(|case| try_claims(case, 0)).collect();
+    let complaints: Vec<String> = results.iter().flat_map(|(found, _)| found.clone()).collect();
+    assert!(complaints.is_empty(), "{} of them\n{}", complaints.len(), complaints[0]);
+    let sum = results.iter().fold(Tally::default(), |sum, (_, tally)| Tally {
+        claims: sum.claims + tally.claims,
+        pairs: sum.pairs + tally.pairs,
+        checked_at_run_time: sum.checked_at_run_time + tally.checked_at_run_time,
+    });
+    println!("{sum:?}");
+    assert!(sum.pairs > 100_000, "hardly a claim was tried: {sum:?}");
+    assert!(sum.checked_at_run_time > 500, "hardly an index wrapped around: {sum:?}");
+}
+
+#[test]
+fn a_wrong_distance_is_noticed() {
+    let with_claims: Vec<&Case> =
+        cases().iter().filter(|case| case.loads().iter().any(|l| l.delta.is_some())).collect();
+    let unnoticed: Vec<u64> = with_claims
+        .par_iter()
+        .filter(|case| try_claims(case, 1).0.is_empty())
+        .map(|case| case.seed)
+        .collect();
+    // Where no tried launch has a whole warp inside of the guard, nothing can be noticed.
+    assert!(unnoticed.len() * 10 < with_claims.len(), "{unnoticed:?} of {}", with_claims.len());
+}
+
+#[test]
+fn every_load_with_a_partner_is_covered_at_the_smallest_distance() {
+    let complaints: Vec<String> = cases()
+        .par_iter()
+        .flat_map_iter(|case| {
+            let expected = covered(&case.kernel);
+            let found = case.loads().iter().map(|load| load.delta.map(i64::from));
+            let differ = found
+                .zip(expected)
+                .enumerate()
+                .find(|(_, (found, expected))| found.map(i64::abs) != expected.map(i64::abs));
+            differ.map(|(index, (_, expected))| {
+                case.complaint(index, &format!("expected the distance {expected:?}"))
+            })
+        })
+        .collect();
+    assert!(complaints.is_empty(), "{} kernels\n{}", complaints.len(), complaints[0]);
+}
+
+/// The kernels are as different as they are meant to be.
+#[test]
+fn the_kernels_cover_what_they_are_meant_to() {
+    let count = |what: &dyn Fn(&Case, &LoadReport) -> bool| -> usize {
+        let covered = |case: &Case| {
+            case.loads().iter().filter(|l| l.decision == Decision::Shuffle && what(case, l)).count()
+        };
+        cases().iter().map(covered).sum()
+    };
+    let guarded = |name: &'static str| {
+        move |_: &Case, load: &LoadReport| {
+            load.guards.iter().flatten().any(|guard| guard.starts_with(name))
+        }
+    };
+    let access = |case: &Case, load: &LoadReport| {
+        let index = case.text.lines.iter().position(|&line| line == load.line);
+        case.kernel.loads[index.expect("a load")].access
+    };
+    let counts = [
+        ("all", count(&|_, _| true)),
+        ("up", count(&|_, l| l.delta.is_some_and(|d| d > 0))),
+        ("down", count(&|_, l| l.delta.is_some_and(|d| d < 0))),
+        ("none", count(&|_, l| l.delta == Some(0))),
+        ("no-wrap", count(&guarded("no-wrap"))),
+        ("global-address", count(&guarded("global-address"))),
+        ("without no-wrap", count(&|c, l| !guarded("no-wrap")(c, l))),
+        ("64 bits", count(&|c, l| access(c, l).elements().1 == 8)),
+        ("8 bits", count(&|c, l| access(c, l).elements().1 == 1)),
+        ("vectors", count(&|c, l| access(c, l).elements().0 > 1)),
+        (
+            "element of a vector",
+            count(&|c, l| {
+                let source = c.kernel.loads[c.source(l)].access;
+                access(c, l) == Access::F32 && source != Access::F32
+            }),
+        ),
+        ("in loops", count(&|c, _| c.kernel.around != Loop::None)),
+        ("negative stride", count(&|c, _| c.kernel.stride < 0)),
+    ];
+    println!("{counts:#?}");
+    for (what, number) in counts {
+        assert!(number >= 20, "{what}: only {number} covered loads");
+    }
+}
