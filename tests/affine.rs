@@ -7,8 +7,8 @@
 
 #[path = "affine/mod.rs"]
 mod affine;
-mod common;
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use affine::environments::environment;
@@ -24,8 +24,10 @@ use ptxasw::report::{Decision, LoadReport};
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
 
-const KERNELS: u64 = 500;
-const LAUNCHES: usize = 10;
+/// Kernels, seeded from 0.
+const KERNELS: u64 = 300;
+/// Launches in which each kernel's claims are tried, one warp each.
+const LAUNCHES: usize = 12;
 
 struct Case {
     seed: u64,
@@ -77,17 +79,41 @@ struct Tally {
     checked_at_run_time: u64,
 }
 
-/// Holds the claim about one load against the addresses in one warp.
-fn contradiction(
-    case: &Case,
-    load: usize,
-    delta: i32,
-    environment: &Environment,
+/// A claim in a place where it must hold.
+struct Trial<'c> {
+    case: &'c Case,
+    machine: &'c Machine,
+    windows: &'c HashMap<String, Vec<(u32, u32)>>,
+    environment: Environment,
     warp: u32,
-    windows: &std::collections::HashMap<String, Vec<(u32, u32)>>,
-    machine: &Machine,
-    tally: &mut Tally,
-) -> Option<String> {
+}
+
+impl Trial<'_> {
+    /// Whether all run-time checks on indices let a thread take the value that it is sent; an error
+    /// if the text holds no such check.
+    fn passes(&self, guards: &[String], thread: [u32; 3]) -> Result<bool, String> {
+        let mut checked =
+            guards.iter().filter_map(|guard| guard.strip_prefix("no-wrap ")).peekable();
+        if checked.peek().is_none() {
+            return Ok(true);
+        }
+        let state = self.machine.run(&self.environment, thread);
+        let mut all = true;
+        for register in checked {
+            let value = self.machine.value(&state, register);
+            let value = value.ok_or_else(|| format!("{register} is no register"))?;
+            let windows = self.windows.get(register);
+            let windows =
+                windows.ok_or_else(|| format!("the text holds no check of {register}"))?;
+            all &= passes(windows, value as u32);
+        }
+        Ok(all)
+    }
+}
+
+/// Holds the claim about one load against the addresses in one warp.
+fn contradiction(trial: &Trial<'_>, load: usize, delta: i32, tally: &mut Tally) -> Option<String> {
+    let Trial { case, environment, warp, .. } = trial;
     let report = &case.loads()[load];
     let source = case.source(report);
     let guards = report.guards.as_deref().unwrap_or_default();
@@ -110,17 +136,10 @@ fn contradiction(
         let Some(&other) = usize::try_from(from).ok().and_then(|from| lanes.get(from)) else {
             continue;
         };
-        let checked = guards.iter().filter_map(|guard| guard.strip_prefix("no-wrap "));
-        let mut state = None;
-        let mut pass = true;
-        for register in checked {
-            let state = state.get_or_insert_with(|| machine.run(environment, thread));
-            let value = machine.value(state, register).expect("a register of the kernel") as u32;
-            let Some(windows) = windows.get(register) else {
-                return Some(format!("the text holds no check of {register}"));
-            };
-            pass &= passes(windows, value);
-        }
+        let pass = match trial.passes(guards, thread) {
+            Ok(pass) => pass,
+            Err(what) => return Some(what),
+        };
         tally.checked_at_run_time += u64::from(!pass);
         if !pass {
             continue;
@@ -156,20 +175,11 @@ fn try_claims(case: &Case, error: i32) -> (Vec<String>, Tally) {
             let address = environment.address(&case.kernel, load, thread);
             assert_eq!(executed[index], address, "{}", case.complaint(index, "the oracle errs"));
         }
+        let trial = Trial { case, machine: &machine, windows: &windows, environment, warp };
         for (index, load) in case.loads().iter().enumerate() {
             let Some(delta) = load.delta else { continue };
             tally.claims += 1;
-            let delta = delta + error;
-            let found = contradiction(
-                case,
-                index,
-                delta,
-                &environment,
-                warp,
-                &windows,
-                &machine,
-                &mut tally,
-            );
+            let found = contradiction(&trial, index, delta + error, &mut tally);
             complaints.extend(found.map(|what| case.complaint(index, &what)));
         }
     }

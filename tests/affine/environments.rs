@@ -4,7 +4,7 @@
 use fastrand::Rng;
 
 use super::evaluate::Environment;
-use super::kernel::{Kernel, Loop};
+use super::kernel::{Arithmetic, Kernel, Loop};
 
 const BLOCKS: [[u32; 3]; 12] = [
     [32, 1, 1],
@@ -44,13 +44,21 @@ pub fn environment(kernel: &Kernel, rng: &mut Rng) -> Environment {
     };
     let target = EDGES[rng.usize(..2)].wrapping_add(rng.u32(..160)).wrapping_sub(80);
     match rng.u8(..4) {
-        // x itself at the edge.
-        0 => {
-            environment.ctaid[0] = (target / block[0]).min(0x7fff_fffd);
+        // The multiple of x, or its bytes, at the edge.
+        0 | 1 if kernel.grid => {
+            let factor = match kernel.arithmetic {
+                Arithmetic::Narrow { .. } => kernel.stride.unsigned_abs(),
+                Arithmetic::NarrowBytes { .. } => kernel.stride.unsigned_abs() * kernel.unit,
+                Arithmetic::Wide { .. } => 1,
+            };
+            // One time around, or several.
+            let around = u64::from(rng.u32(..factor)) << 32;
+            let x = (around + u64::from(target)) / u64::from(factor);
+            environment.ctaid[0] = (x as u32 / block[0]).min(0x7fff_fffd);
             environment.grid_x = rng.u32(environment.ctaid[0] + 1..0x7fff_ffff);
         }
         // The whole index of some load at the edge, by way of the parameter that is added.
-        1 | 2 if kernel.shifted && !kernel.loads.is_empty() => {
+        2 if kernel.shifted && !kernel.loads.is_empty() => {
             let load = &kernel.loads[rng.usize(..kernel.loads.len())];
             let zero = Environment { s: 0, arrays: [0; 2], ..environment };
             let bytes = zero.address(kernel, load, zero.thread(rng.u32(..zero.threads())));

@@ -227,6 +227,8 @@ impl Kernel {
             kernel.grid = true;
             kernel.guard = None;
         }
+        // What counts backwards starts from somewhere.
+        kernel.shifted |= kernel.stride < 0;
         let count = rng.usize(2..14);
         kernel.loads = (0..count).map(|_| kernel.load(rng)).collect();
         kernel
@@ -237,7 +239,7 @@ impl Kernel {
         let (access, fields) = pick(rng, accesses(self.unit));
         let mut load = Load {
             array: rng.usize(..ARRAYS).min(rng.usize(..ARRAYS)),
-            row: if self.rows == Rows::None { 0 } else { rng.i32(-1..=1) },
+            row: if self.has_rows() { rng.i32(-1..=1) } else { 0 },
             column: if rng.u8(..8) == 0 { rng.i32(-100..100) } else { rng.i32(-5..=5) },
             field: pick(rng, fields),
             access,
@@ -255,6 +257,13 @@ impl Kernel {
             load.spelling = Immediate;
         }
         load
+    }
+
+    /// Whether loads may be of different rows. A row that is widened by itself may wrap around by
+    /// itself: where that decides about a constant distance, there is one row only.
+    fn has_rows(&self) -> bool {
+        let wide = matches!(self.arithmetic, Arithmetic::Wide { .. });
+        self.rows != Rows::None && (!wide || self.pitch == Pitch::Parameter)
     }
 
     /// Whether an index without column is a multiple of four, and visibly so.
