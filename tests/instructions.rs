@@ -7,6 +7,7 @@ mod instructions {
     pub mod check;
     pub mod corpus;
     pub mod form;
+    pub mod interpreted;
     pub mod operands;
     pub mod reference;
 }
@@ -20,7 +21,7 @@ use std::path::Path;
 use assembler::Assembler;
 use instructions::check::{HEADER, check, stored, with_instructions};
 use instructions::form::{Form, forms};
-use instructions::{corpus, form};
+use instructions::{corpus, form, interpreted};
 use ptxasw::emulate::{Effect, Meaning, SymbolKind, effect, meaning};
 use ptxasw::expr::Node;
 use ptxasw::pipeline;
@@ -53,6 +54,26 @@ fn every_form_computes_what_the_manual_says() {
     let failures: Vec<String> =
         all_forms().par_iter().filter_map(|form| check(form).err()).collect();
     report(&failures);
+}
+
+#[test]
+fn the_interpreter_computes_what_the_manual_says() {
+    let results: Vec<(Form, Result<bool, String>)> = all_forms()
+        .into_par_iter()
+        .map(|form| {
+            let result = interpreted::check(&form);
+            (form, result)
+        })
+        .collect();
+    let mut skipped: BTreeMap<&str, usize> = BTreeMap::new();
+    for (form, _) in results.iter().filter(|(_, result)| *result == Ok(false)) {
+        *skipped.entry(form.mnemonic()).or_default() += 1;
+    }
+    println!("not interpreted: {skipped:?}");
+    let video = |name: &&&str| name.starts_with('v');
+    let others: Vec<_> = skipped.keys().filter(|name| !video(name)).collect();
+    assert!(others.is_empty(), "the interpreter models no {others:?}");
+    report(&results.into_iter().filter_map(|(_, result)| result.err()).collect::<Vec<_>>());
 }
 
 #[test]
