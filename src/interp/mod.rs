@@ -57,8 +57,6 @@ pub fn run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
     let kernel = find_kernel(module, launch.kernel.as_deref())?;
     launch.check().map_err(Fault::launch)?;
     let program = decode::decode(module, kernel, launch.dynamic_shared)?;
-    let buffers = launch.buffers.iter().map(|(name, buffer)| (name.as_str(), &buffer.bytes[..]));
-    let global = Global::new(&program.layout, buffers)?;
     let params = parameters(&program, launch)?;
     let words = new_words(program.layout.param_bytes);
     for (word, chunk) in words.iter().zip(params.chunks(4)) {
@@ -66,9 +64,23 @@ pub fn run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
         raw[..chunk.len()].copy_from_slice(chunk);
         word.store(u32::from_le_bytes(raw), Relaxed);
     }
-    let (grid, block) = (launch.grid, launch.block);
-    let machine = exec::Machine { program: &program, global: &global, grid, block, params: words };
-    let executed = exec::run(&machine, launch.limit)?;
+    let fresh = || {
+        let buffers = launch.buffers.iter();
+        Global::new(&program.layout, buffers.map(|(name, b)| (name.as_str(), &b.bytes[..])))
+    };
+    let (grid, block, params) = (launch.grid, launch.block, words.as_slice());
+    let (limit, races) = (launch.limit, launch.races);
+    let mut global = fresh()?;
+    let machine = exec::Machine { program: &program, global: &global, grid, block, params };
+    let executed = match exec::run_side_by_side(&machine, limit, races) {
+        Some(executed) => executed,
+        None => {
+            global = fresh()?;
+            let global = &global;
+            let machine = exec::Machine { program: &program, global, grid, block, params };
+            exec::run(&machine, limit, races)?
+        }
+    };
     let statics = program.layout.statics.len();
     let buffers = launch
         .buffers
@@ -79,7 +91,12 @@ pub fn run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
         })
         .collect();
     let kernel = kernel.name.text.to_owned();
-    Ok(Outcome { kernel, buffers, counters: executed.counters, printed: executed.printed })
+    Ok(Outcome {
+        kernel,
+        buffers,
+        counters: executed.counters,
+        printed: executed.printed.into_values().collect(),
+    })
 }
 
 /// The kernel of a name, or the only one.

@@ -25,6 +25,9 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// Addresses of module variables and of kernel parameters.
     pub layout: StateSpaceLayout,
+    /// Whether nothing orders threads but barriers: no fence, no strong access, no atomic outside of
+    /// shared memory. Only then can races be told from synchronisation, and blocks run side by side.
+    pub plain: bool,
     /// Kernel parameters: offset and size in bytes, in order.
     pub params: Vec<ParamPlace>,
 }
@@ -174,8 +177,10 @@ pub enum Op {
     Clock(File, Slot),
     /// `isspacep`: predicate, address, space.
     IsSpace(Slot, Slot, StateSpace),
-    /// Fences and prefetches: nothing that this machine could reorder or fetch.
+    /// Prefetches, hints: nothing that this machine could do.
     Nothing,
+    /// Fences: nothing is ever reordered here, but they tell that threads talk to each other.
+    Fence,
     /// An instruction that is not modelled; executing it is a fault with this message.
     Unsupported(Box<str>),
 }
@@ -249,6 +254,9 @@ pub struct Store {
 /// width.
 pub type AtomicFn = fn(old: u64, b: u64, c: u64) -> u64;
 
+/// An element of an atomic: the register of the old value (none for `red`), and operand b.
+pub type AtomicElement = (Option<(File, Slot)>, (File, Slot));
+
 /// `atom` and `red` (PTX ISA, "Parallel Synchronization and Communication Instructions").
 #[derive(Debug)]
 pub struct Atomic {
@@ -260,8 +268,8 @@ pub struct Atomic {
     pub align: u32,
     /// What to compute.
     pub run: AtomicFn,
-    /// The elements: old value's register (none for `red`), operand b.
-    pub elements: Vec<(Option<(File, Slot)>, (File, Slot))>,
+    /// The elements.
+    pub elements: Vec<AtomicElement>,
     /// Operand c (`cas`).
     pub c: Option<(File, Slot)>,
     /// Whether the value is 128 bits wide: `exch` (false) or `cas` (true) on register pairs.

@@ -20,6 +20,7 @@ struct File {
     #[serde(default)]
     args: Vec<ArgumentSpec>,
     limit: Option<u64>,
+    races: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -71,6 +72,7 @@ pub fn parse(text: &str) -> Result<Launch, String> {
         buffers,
         args,
         limit: file.limit.unwrap_or(DEFAULT_LIMIT),
+        races: file.races.unwrap_or(true),
     };
     launch.check()?;
     Ok(launch)
@@ -167,7 +169,7 @@ fn argument(spec: &ArgumentSpec) -> Result<Argument, String> {
 
 fn hex(digits: &str) -> Result<Vec<u8>, String> {
     let bad = || format!("`{digits}` is no list of bytes in hexadecimal");
-    if digits.len() % 2 != 0 || !digits.is_ascii() {
+    if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
         return Err(bad());
     }
     (0..digits.len() / 2)

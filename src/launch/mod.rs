@@ -32,6 +32,8 @@ pub struct Launch {
     pub args: Vec<Argument>,
     /// Warp-wide instructions after which an interpreter gives up.
     pub limit: u64,
+    /// Whether an interpreter reports races between threads.
+    pub races: bool,
 }
 
 /// A buffer in global memory.
@@ -97,6 +99,7 @@ impl Launch {
     ///  "args": [{"buffer": "x"}, {"buffer": "out", "offset": 8}, {"type": "s32", "value": 512}]}
     /// ```
     ///
+    /// `"races": false` turns the search for races off, `"limit"` is a number of instructions.
     /// `kernel`, `dynamic_shared` and trailing dimensions may be left out. An argument can also be
     /// `{"bytes": "0a0b..."}`, or `{"struct": [...]}` of arguments laid out as C does.
     ///

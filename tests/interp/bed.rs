@@ -66,6 +66,7 @@ impl Bed {
             buffers: BTreeMap::new(),
             args: Vec::new(),
             limit: DEFAULT_LIMIT,
+            races: true,
         };
         Bed { source: SourceFile::new(name, text), launch }
     }

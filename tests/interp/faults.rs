@@ -191,3 +191,51 @@ fn launches_that_do_not_fit_are_refused() {
     let big = Bed::body(body).buffer("p", &[0_u32]).block([33, 32, 1]);
     assert_eq!(big.fault().0.kind, FaultKind::Launch);
 }
+
+/// Two warps; what is behind `BAR` differs.
+fn exchange(barrier: &str) -> Bed {
+    let body = format!(
+        ".shared .align 4 .b8 s[256]; mov.u64 %rd2, s; mul.wide.u32 %rd3, %r0, 4;
+         add.u64 %rd2, %rd2, %rd3; st.shared.u32 [%rd2], %r0; {barrier}
+         xor.b32 %r1, %r0, 32; mul.wide.u32 %rd3, %r1, 4; mov.u64 %rd2, s;
+         add.u64 %rd2, %rd2, %rd3; ld.shared.u32 %r2, [%rd2]; st.global.u32 [%rd1], %r2; ret;"
+    );
+    Bed::body(&body).block([64, 1, 1]).buffer("p", &[7_u32; 64])
+}
+
+#[test]
+fn a_missing_barrier_is_a_race() {
+    let swapped: Vec<u32> = (0..64).map(|t| t ^ 32).collect();
+    assert_eq!(exchange("bar.sync 0;").good().get::<u32>("p"), swapped);
+    let (fault, shown) = exchange("").fault();
+    assert_eq!(fault.kind, FaultKind::Race);
+    // The second warp stores what the first has read already.
+    assert!(shown.contains("st.shared.u32 [%rd2], %r0;"), "{shown}");
+    assert!(shown.contains("by warp 0 of block number 0"), "{shown}");
+    // A barrier of the warp does not order another warp.
+    assert_eq!(exchange("bar.warp.sync -1;").fault().0.kind, FaultKind::Race);
+}
+
+#[test]
+fn blocks_that_read_what_others_write_race() {
+    let body = "mov.u32 %r3, %ctaid.x; mad.lo.u32 %r0, %r3, 32, %r0;
+        mad.wide.u32 %rd1, %r0, 4, %rd0; ld.global.u32 %r1, [%rd1+128];
+        add.u32 %r1, %r1, 1; st.global.u32 [%rd1], %r1; ret;";
+    let bed = |body: &str| Bed::body(body).grid([4, 1, 1]).buffer("p", &[7_u32; 160]);
+    assert_eq!(bed(body).fault().0.kind, FaultKind::Race);
+    let own = body.replace("+128", "");
+    assert_eq!(bed(&own).good().get::<u32>("p")[..128], [8; 128]);
+    // Volatile accesses are the program's own business.
+    let strong = body.replace(".global", ".volatile.global");
+    assert_eq!(bed(&strong).good().get::<u32>("p")[..128], [8; 128]);
+}
+
+#[test]
+fn blocks_may_store_the_same_value() {
+    let body = "mov.u32 %r1, 5; st.global.u32 [%rd1], %r1; ret;";
+    let done = Bed::body(body).grid([9, 1, 1]).buffer("p", &[7_u32; 32]).good();
+    assert_eq!(done.get::<u32>("p"), [5; 32]);
+    let body = "mov.u32 %r1, %ctaid.x; st.global.u32 [%rd1], %r1; ret;";
+    let two = Bed::body(body).grid([2, 1, 1]).buffer("p", &[7_u32; 32]);
+    assert_eq!(two.fault().0.kind, FaultKind::Race);
+}

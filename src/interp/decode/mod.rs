@@ -26,8 +26,8 @@ pub use memory::{address, atomic, copy_async, load, store};
 
 use self::unit::{Unit, align_of, align_up, size_of};
 use super::fault::Fault;
-use super::program::{ParamPlace, Program};
-use crate::ptx::{Function, Module};
+use super::program::{Function, Op, ParamPlace, Program};
+use crate::ptx::{self, Module, StateSpace};
 
 /// Decodes a kernel and what it calls.
 ///
@@ -36,7 +36,7 @@ use crate::ptx::{Function, Module};
 /// is not modelled.
 pub fn decode(
     module: &Module<'_>,
-    kernel: &Function<'_>,
+    kernel: &ptx::Function<'_>,
     dynamic_shared: u64,
 ) -> Result<Program, Fault> {
     let mut unit = Unit::new(module, kernel.name.text, dynamic_shared)?;
@@ -57,5 +57,12 @@ pub fn decode(
         let is_kernel = functions.is_empty();
         functions.push(Decoder::new(&mut unit).function(function, is_kernel.then_some(&params))?);
     }
-    Ok(Program { functions, layout: unit.layout, params })
+    let plain = functions.iter().flat_map(|f: &Function| &f.code).all(|micro| match &micro.op {
+        Op::Fence => false,
+        Op::Load(load) => !load.strong,
+        Op::Store(store) => !store.strong,
+        Op::Atomic(atomic) => atomic.place.space == StateSpace::Shared,
+        _ => true,
+    });
+    Ok(Program { functions, layout: unit.layout, plain, params })
 }

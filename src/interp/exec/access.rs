@@ -2,7 +2,7 @@
 
 use crate::interp::counters::Counters;
 use crate::interp::fault::FaultKind;
-use crate::interp::memory::{Global, StateSpaceLayout, Window};
+use crate::interp::memory::{Accessor, Global, Kind, Race, Shadow, StateSpaceLayout, Window};
 use crate::interp::program::{Atomic, Base, CopyAsync, CopyLimit, Destination, Load, Place, Store};
 use crate::interp::registers::{File, LANES, Mask, Registers, Slot, blend, lanes};
 use crate::ptx::StateSpace;
@@ -40,6 +40,53 @@ pub struct AccessFault {
 enum Intent {
     Read,
     Write,
+}
+
+/// Who is looking for races, and on whose behalf.
+pub struct Watch<'a> {
+    /// The stamps, if anyone is.
+    pub shadow: Option<&'a mut Shadow>,
+    /// Who accesses.
+    pub who: Accessor,
+}
+
+impl Watch<'_> {
+    fn active(&self) -> bool {
+        self.shadow.is_some()
+    }
+
+    /// Notes one lane's access to `bytes` bytes, `skip` bytes behind where its part begins.
+    #[allow(clippy::too_many_arguments)] // what, where and how of one access
+    fn note(
+        &mut self,
+        part: &Part<'_>,
+        home: StateSpace,
+        lane: usize,
+        skip: u64,
+        bytes: u32,
+        kind: Kind,
+        strong: bool,
+    ) -> Result<(), AccessFault> {
+        let Some(shadow) = self.shadow.as_deref_mut() else { return Ok(()) };
+        if !matches!(home, StateSpace::Global | StateSpace::Shared) {
+            return Ok(());
+        }
+        let first = part.offsets[lane] + skip;
+        for word in first / 4..(first + u64::from(bytes)).div_ceil(4) {
+            let how = (kind, strong, bytes < 4);
+            let race = shadow.access(part.window.region, word as usize, self.who, how);
+            if let Some(Race { wrote, block, warp }) = race {
+                let verb = if kind == Kind::Read { "reads" } else { "writes" };
+                let earlier = if wrote { "written" } else { "read" };
+                let message = format!(
+                    "race: the thread {verb} bytes that were {earlier} by warp {warp} of block \
+                     number {block}, and no barrier lies between"
+                );
+                return Err(AccessFault { lane, kind: FaultKind::Race, message });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Some lanes of an access, all in one window.
@@ -115,7 +162,7 @@ impl<'a> Spaces<'a> {
         (space, bytes, intent): (StateSpace, u32, Intent),
         addresses: &[u64; LANES],
         mask: Mask,
-        mut each: impl FnMut(&Part<'a>, StateSpace),
+        mut each: impl FnMut(&Part<'a>, StateSpace) -> Result<(), AccessFault>,
     ) -> Result<(), AccessFault> {
         let mut rest = mask;
         while rest != 0 {
@@ -144,7 +191,7 @@ impl<'a> Spaces<'a> {
                 }
             }
             rest &= !part.lanes;
-            each(&part, home);
+            each(&part, home)?;
         }
         Ok(())
     }
@@ -179,12 +226,16 @@ impl<'a> Spaces<'a> {
         load: &Load,
         mask: Mask,
         counters: &mut Counters,
+        watch: &mut Watch<'_>,
     ) -> Result<(), AccessFault> {
         let addresses = self.addresses(registers, &load.place);
         let mut tally = Tally::default();
         let what = (load.place.space, load.align, Intent::Read);
         self.parts(what, &addresses, mask, |part, home| {
             tally.add(part, home);
+            for lane in lanes(part.lanes) {
+                watch.note(part, home, lane, 0, load.align, Kind::Read, load.strong)?;
+            }
             for (index, dest) in load.dests.iter().enumerate() {
                 let Some(dest) = dest else { continue };
                 let skip = index as u64 * u64::from(load.bytes);
@@ -201,6 +252,7 @@ impl<'a> Spaces<'a> {
                 }
                 put(registers, *dest, values, load.bytes, part.lanes);
             }
+            Ok(())
         })?;
         counters.global_load_requests += u64::from(tally.global);
         counters.global_load_wavefronts += tally.lines;
@@ -215,6 +267,7 @@ impl<'a> Spaces<'a> {
         store: &Store,
         mask: Mask,
         counters: &mut Counters,
+        watch: &mut Watch<'_>,
     ) -> Result<(), AccessFault> {
         let addresses = self.addresses(registers, &store.place);
         let mut tally = Tally::default();
@@ -225,9 +278,19 @@ impl<'a> Spaces<'a> {
                 let skip = index as u64 * u64::from(store.bytes);
                 for lane in lanes(part.lanes) {
                     let value = get(registers, file, slot, lane);
-                    part.window.write(part.offsets[lane] + skip, lane, store.bytes, value);
+                    let at = part.offsets[lane] + skip;
+                    if watch.active() {
+                        let old = part.window.read(at, lane, store.bytes);
+                        part.window.write(at, lane, store.bytes, value);
+                        let changes = part.window.read(at, lane, store.bytes) != old;
+                        let kind = Kind::Write { changes };
+                        watch.note(part, home, lane, skip, store.bytes, kind, store.strong)?;
+                    } else {
+                        part.window.write(at, lane, store.bytes, value);
+                    }
                 }
             }
+            Ok(())
         })?;
         counters.global_store_requests += u64::from(tally.global);
         counters.global_store_wavefronts += tally.lines;
@@ -242,12 +305,15 @@ impl<'a> Spaces<'a> {
         atomic: &Atomic,
         mask: Mask,
         counters: &mut Counters,
+        watch: &mut Watch<'_>,
     ) -> Result<(), AccessFault> {
         let addresses = self.addresses(registers, &atomic.place);
         let what = (atomic.place.space, atomic.align, Intent::Write);
         counters.atomic_requests += 1;
-        self.parts(what, &addresses, mask, |part, _| {
+        self.parts(what, &addresses, mask, |part, home| {
             for lane in lanes(part.lanes) {
+                let kind = Kind::Write { changes: true };
+                watch.note(part, home, lane, 0, atomic.align, kind, true)?;
                 let at = part.offsets[lane];
                 if let Some(compare) = atomic.wide {
                     exchange_pair(registers, atomic, part, lane, compare);
@@ -264,6 +330,7 @@ impl<'a> Spaces<'a> {
                     }
                 }
             }
+            Ok(())
         })
     }
 
@@ -274,6 +341,7 @@ impl<'a> Spaces<'a> {
         copy: &CopyAsync,
         mask: Mask,
         counters: &mut Counters,
+        watch: &mut Watch<'_>,
     ) -> Result<(), AccessFault> {
         let bytes = copy.bytes;
         let read: [u32; LANES] = std::array::from_fn(|lane| match copy.limit {
@@ -289,6 +357,7 @@ impl<'a> Spaces<'a> {
         self.parts((copy.from.space, bytes, Intent::Read), &from, sources, |part, home| {
             tally.add(part, home);
             for lane in lanes(part.lanes) {
+                watch.note(part, home, lane, 0, bytes, Kind::Read, false)?;
                 for word in 0..bytes / 4 {
                     let offset = part.offsets[lane] + 4 * u64::from(word);
                     let left = read[lane].saturating_sub(4 * word);
@@ -296,17 +365,21 @@ impl<'a> Spaces<'a> {
                     data[lane][word as usize] = part.window.read32(offset, lane) & keep;
                 }
             }
+            Ok(())
         })?;
         counters.global_load_requests += u64::from(tally.global);
         counters.global_load_wavefronts += tally.lines;
         let to = self.addresses(registers, &copy.to);
-        self.parts((copy.to.space, bytes, Intent::Write), &to, mask, |part, _| {
+        self.parts((copy.to.space, bytes, Intent::Write), &to, mask, |part, home| {
             for lane in lanes(part.lanes) {
+                let kind = Kind::Write { changes: true };
+                watch.note(part, home, lane, 0, bytes, kind, false)?;
                 for word in 0..bytes / 4 {
                     let offset = part.offsets[lane] + 4 * u64::from(word);
                     part.window.write(offset, lane, 4, u64::from(data[lane][word as usize]));
                 }
             }
+            Ok(())
         })?;
         counters.shared_requests += 1;
         Ok(())

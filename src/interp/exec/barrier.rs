@@ -126,6 +126,7 @@ impl Block<'_> {
             }
             let gate = std::mem::take(&mut self.barriers.gates[id]);
             any = true;
+            self.epoch += 1;
             for warp in 0..self.warps.len() {
                 for index in 0..self.warps[warp].groups.len() {
                     if self.warps[warp].groups[index].state == State::Barrier(id as u32) {

@@ -2,12 +2,13 @@
 
 use std::sync::atomic::AtomicU32;
 
+use super::access::Watch;
 use super::barrier::Barriers;
 use super::machine::Machine;
 use super::warp::{State, Stop, Warp};
 use crate::interp::counters::Counters;
 use crate::interp::fault::{Fault, FaultKind};
-use crate::interp::memory::new_words;
+use crate::interp::memory::{Accessor, Shadow, new_words};
 
 /// Instructions after which a group that still runs lets others run: enough that hardly any
 /// kernel notices, and little enough that a lane spinning on a lock does not starve its holder.
@@ -43,6 +44,8 @@ pub struct Block<'p> {
     pub counters: Counters,
     /// What it has printed.
     pub printed: String,
+    /// Barriers that it has passed.
+    pub epoch: u32,
 }
 
 impl<'p> Block<'p> {
@@ -57,6 +60,7 @@ impl<'p> Block<'p> {
             barriers: Barriers::default(),
             counters: Counters::default(),
             printed: String::new(),
+            epoch: 0,
         }
     }
 
@@ -64,12 +68,12 @@ impl<'p> Block<'p> {
     ///
     /// # Errors
     /// The kernel faults.
-    pub fn run(&mut self, budget: u64) -> Result<Progress, Fault> {
+    pub fn run(&mut self, budget: u64, shadow: &mut Option<Shadow>) -> Result<Progress, Fault> {
         let end = self.counters.instructions.saturating_add(budget);
         loop {
             let mut progress = false;
             for warp in 0..self.warps.len() {
-                progress |= self.run_warp(warp).map_err(|mut fault| {
+                progress |= self.run_warp(warp, shadow).map_err(|mut fault| {
                     fault.block = Some(self.id);
                     fault
                 })?;
@@ -90,7 +94,7 @@ impl<'p> Block<'p> {
     }
 
     /// Runs a warp until its groups wait, end, or have had a slice. Returns whether it got on.
-    fn run_warp(&mut self, warp: usize) -> Result<bool, Fault> {
+    fn run_warp(&mut self, warp: usize, shadow: &mut Option<Shadow>) -> Result<bool, Fault> {
         let mut progress = false;
         loop {
             let Some(group) = self.warps[warp].ready() else {
@@ -102,7 +106,11 @@ impl<'p> Block<'p> {
             };
             progress = true;
             let (machine, shared) = (self.machine, &self.shared);
-            match self.warps[warp].run(machine, shared, &mut self.counters, group, SLICE)? {
+            let counters = &mut self.counters;
+            let block = machine.number(self.id);
+            let who = Accessor { block, warp: warp as u32, epoch: self.epoch };
+            let mut watch = Watch { shadow: shadow.as_mut(), who };
+            match self.warps[warp].run(machine, shared, counters, &mut watch, group, SLICE)? {
                 Stop::Switch => {}
                 Stop::Barrier(group) => self.arrive_at_barrier(warp, group)?,
                 Stop::Collective(group) => {
@@ -115,7 +123,7 @@ impl<'p> Block<'p> {
                     warp.slices += 1;
                     let spinning = warp.groups.remove(group);
                     warp.groups.insert(0, spinning);
-                    if warp.slices % PATIENCE == 0 {
+                    if warp.slices.is_multiple_of(PATIENCE) {
                         warp.release_waiting();
                     }
                     return Ok(true);

@@ -189,7 +189,7 @@ impl Block<'_> {
             global: machine.global,
             shared: &self.shared,
             local: (local.words, local.len),
-            params: &machine.params,
+            params: machine.params,
             frame: base,
         };
         let mut ends = Ends { registers: &mut frame.registers, base };

@@ -1,50 +1,120 @@
-//! All blocks of a launch.
+//! All blocks of a launch: one after the other, or side by side where nobody can tell.
+//!
+//! Side by side means: the grid is cut into as many parts as there are threads, all work on the
+//! same memory, and each part notes which words it touched. If no part touched what another wrote,
+//! any order would have given the same result. Otherwise, or if anything faulted, the launch runs
+//! again from the start, in order. So the outcome never depends on timing.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use rayon::prelude::*;
 
 use super::block::{Block, Progress};
 use super::machine::Machine;
 use crate::interp::counters::Counters;
 use crate::interp::fault::{Fault, FaultKind};
+use crate::interp::memory::Shadow;
 
-/// Instructions a block may execute before the next one gets a turn. Blocks that wait for each
+/// Instructions a block may execute before another one gets a turn. Blocks that wait for each
 /// other through global memory make progress because of it.
 const TURN: u64 = 1 << 18;
 
 /// Blocks that may be under way at a time, as many as fit on a large device.
 const RESIDENT: usize = 256;
 
+/// Bytes of buffers up to which accesses are watched; the stamps take four times as much.
+const WATCHED: u64 = 1 << 29;
+
 /// What a launch has done, besides what it wrote to memory.
 #[derive(Debug, Default)]
 pub struct Executed {
     /// What it cost.
     pub counters: Counters,
-    /// What it printed, block by block.
-    pub printed: String,
+    /// What each block printed.
+    pub printed: BTreeMap<u64, String>,
 }
 
-/// Runs all blocks in order, or in turns where they take long.
+fn watched(machine: &Machine<'_>) -> bool {
+    machine.global.regions().iter().map(|region| region.len).sum::<u64>() <= WATCHED
+}
+
+fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
+    let regions = machine.global.regions().iter().map(|region| region.len);
+    let report = races && machine.program.plain;
+    Shadow::new(regions, machine.program.layout.shared_bytes, report, report)
+}
+
+/// Runs all blocks in order. With `races`, unordered accesses of different threads are faults.
 ///
 /// # Errors
 /// The kernel faults, or executes more than `limit` instructions.
-pub fn run(machine: &Machine<'_>, limit: u64) -> Result<Executed, Fault> {
-    let [x, y, z] = machine.grid;
-    let mut waiting =
-        (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])));
-    let mut started: Vec<Block<'_>> = Vec::new();
+pub fn run(machine: &Machine<'_>, limit: u64, races: bool) -> Result<Executed, Fault> {
+    let mut shadow =
+        (races && machine.program.plain && watched(machine)).then(|| shadow(machine, races));
+    run_part(machine, 0..machine.blocks(), limit, &mut shadow)
+}
+
+/// Runs all blocks side by side. `None`: memory is in an undefined state, and the launch has to
+/// run in order.
+pub fn run_side_by_side(machine: &Machine<'_>, limit: u64, races: bool) -> Option<Executed> {
+    let parts = (rayon::current_num_threads() as u64).min(machine.blocks());
+    if parts < 2 || !machine.program.plain || !watched(machine) {
+        return None;
+    }
+    let step = machine.blocks().div_ceil(parts);
+    let results: Vec<Option<(Executed, Shadow)>> = (0..parts)
+        .into_par_iter()
+        .map(|part| {
+            let range = part * step..((part + 1) * step).min(machine.blocks());
+            let mut shadow = Some(shadow(machine, races));
+            let executed = run_part(machine, range, limit, &mut shadow).ok()?;
+            Some((executed, shadow?))
+        })
+        .collect();
+    let results: Vec<(Executed, Shadow)> = results.into_iter().collect::<Option<_>>()?;
+    for (index, (_, shadow)) in results.iter().enumerate() {
+        if results[..index].iter().any(|(_, other)| shadow.meets(other)) {
+            return None;
+        }
+    }
+    let mut whole = Executed::default();
+    for (executed, _) in results {
+        whole.counters.add(&executed.counters);
+        whole.printed.extend(executed.printed);
+    }
+    (whole.counters.instructions <= limit).then_some(whole)
+}
+
+/// Runs some blocks in order, or in turns where they take long.
+fn run_part(
+    machine: &Machine<'_>,
+    blocks: Range<u64>,
+    limit: u64,
+    shadow: &mut Option<Shadow>,
+) -> Result<Executed, Fault> {
+    let mut waiting = blocks;
+    let mut started: VecDeque<Block<'_>> = VecDeque::new();
     let mut executed = Executed::default();
     let mut spent = 0;
-    let mut next = 0;
     loop {
-        let room = started.len() < RESIDENT;
-        let mut block = match if room { waiting.next() } else { None } {
-            Some(id) => Block::new(machine, id),
-            None if started.is_empty() => return Ok(executed),
-            None => {
-                next %= started.len();
-                started.remove(next)
-            }
+        let number = if started.len() < RESIDENT { waiting.next() } else { None };
+        let (fresh, mut block) = match number {
+            Some(number) => (true, Block::new(machine, machine.block_at(number))),
+            None => match started.pop_front() {
+                Some(block) => (false, block),
+                None => return Ok(executed),
+            },
         };
+        if let Some(shadow) = shadow {
+            // A block that comes back has been interrupted anywhere: its stamps are gone, which
+            // can hide a race in shared memory, not invent one.
+            if fresh || !started.is_empty() {
+                shadow.next_block();
+            }
+        }
         let before = block.counters.instructions;
-        let progress = block.run(TURN)?;
+        let progress = block.run(TURN, shadow)?;
         spent += block.counters.instructions - before;
         if spent > limit {
             let message = format!("the launch executed more than {limit} instructions");
@@ -53,12 +123,9 @@ pub fn run(machine: &Machine<'_>, limit: u64) -> Result<Executed, Fault> {
         match progress {
             Progress::Done => {
                 executed.counters.add(&block.counters);
-                executed.printed += &block.printed;
+                executed.printed.insert(machine.number(block.id), block.printed);
             }
-            Progress::Running => {
-                started.insert(next.min(started.len()), block);
-                next += 1;
-            }
+            Progress::Running => started.push_back(block),
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct Machine<'p> {
     /// Threads of a block in each dimension.
     pub block: [u32; 3],
     /// The kernel's parameters.
-    pub params: Vec<AtomicU32>,
+    pub params: &'p [AtomicU32],
 }
 
 impl Machine<'_> {
@@ -29,9 +29,26 @@ impl Machine<'_> {
         self.block.iter().product()
     }
 
+    /// Blocks of the grid.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+
     /// Warps of a block.
     pub fn warps(&self) -> u32 {
         self.threads().div_ceil(LANES as u32)
+    }
+
+    /// A block's number in the grid, x first.
+    pub fn number(&self, [x, y, z]: [u32; 3]) -> u64 {
+        let [width, height, _] = self.grid.map(u64::from);
+        u64::from(x) + width * (u64::from(y) + height * u64::from(z))
+    }
+
+    /// The index of a block in the grid.
+    pub fn block_at(&self, number: u64) -> [u32; 3] {
+        let [width, height, _] = self.grid.map(u64::from);
+        [number % width, number / width % height, number / width / height].map(|n| n as u32)
     }
 
     /// Where a lane is in its block: lanes count x first, then y, then z.

@@ -10,5 +10,5 @@ mod machine;
 mod printf;
 mod warp;
 
-pub use grid::run;
+pub use grid::{run, run_side_by_side};
 pub use machine::Machine;

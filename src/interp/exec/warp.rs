@@ -5,7 +5,7 @@
 //! plain stack, every group that is not waiting can run, so lanes that wait in different branches
 //! (for a barrier, a shuffle, or a lock) do not block each other.
 
-use super::access::{AccessFault, Spaces};
+use super::access::{AccessFault, Spaces, Watch};
 use super::machine::Machine;
 use crate::interp::counters::Counters;
 use crate::interp::fault::{Fault, FaultKind};
@@ -218,6 +218,7 @@ impl Warp {
         machine: &Machine<'_>,
         shared: &[AtomicU32],
         counters: &mut Counters,
+        watch: &mut Watch<'_>,
         index: usize,
         slice: u64,
     ) -> Result<Stop, Fault> {
@@ -236,7 +237,7 @@ impl Warp {
             global: machine.global,
             shared,
             local: (&self.local, self.local_bytes),
-            params: &machine.params,
+            params: machine.params,
             frame: *local_base,
         };
         let code = function.code.as_slice();
@@ -269,8 +270,8 @@ impl Warp {
                     run(registers, slots, lanes);
                     Ok(())
                 }
-                Op::Load(load) => spaces.load(registers, load, lanes, counters),
-                Op::Store(store) => spaces.store(registers, store, lanes, counters),
+                Op::Load(load) => spaces.load(registers, load, lanes, counters, watch),
+                Op::Store(store) => spaces.store(registers, store, lanes, counters, watch),
                 Op::Branch { target, meet } => {
                     counters.branches += 1;
                     if lanes == mask {
@@ -282,8 +283,8 @@ impl Warp {
                     self.diverge(index, *meet, &[(lanes, *target), (mask & !lanes, pc + 1)]);
                     return Ok(Stop::Switch);
                 }
-                Op::Atomic(atomic) => spaces.atomic(registers, atomic, lanes, counters),
-                Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters),
+                Op::Atomic(atomic) => spaces.atomic(registers, atomic, lanes, counters, watch),
+                Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters, watch),
                 Op::FrameAddress(file, slot, offset) => {
                     let address = spaces.frame.wrapping_add(*offset);
                     fill(registers, *file, *slot, address, lanes);
@@ -304,7 +305,7 @@ impl Warp {
                     *p = *p & !lanes | inside & lanes;
                     Ok(())
                 }
-                Op::Nothing => Ok(()),
+                Op::Nothing | Op::Fence => Ok(()),
                 Op::IndexedBranch(branch) => {
                     counters.branches += 1;
                     let indices = registers.w32[branch.index as usize];

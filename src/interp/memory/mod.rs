@@ -8,9 +8,11 @@
 //! undefined behaviour even where the kernel has races.
 
 mod global;
+mod shadow;
 mod words;
 
 pub use global::Global;
+pub use shadow::{Accessor, Kind, Race, Shadow};
 pub use words::{Window, new_words};
 
 use crate::interp::program::FunctionId;

@@ -12,7 +12,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let saturate = inst.take("sat");
     let relu = inst.take("relu");
     let ty = inst.take_type()?;
-    if saturate && ty != ScalarType::S32 || relu && ty != ScalarType::S32 {
+    if (saturate || relu) && ty != ScalarType::S32 {
         return Err(inst.bad_type(ty));
     }
     let run = match (inst.ast.mnemonic(), saturate || relu) {

@@ -58,22 +58,22 @@ enum Part {
 fn operation(name: &str, part: Part, ty: ScalarType) -> Option<WarpFn> {
     Some(match (ty, name, part) {
         (S32, "mad", Part::High(true)) => warp!(|a: i32, b: i32, c: u32| -> (u32, bool) {
-            ((i64::from(a) * i64::from(b) >> 32) as u32).overflowing_add(c)
+            (((i64::from(a) * i64::from(b)) >> 32) as u32).overflowing_add(c)
         }),
         (S32, "madc", Part::High(true)) => {
             warp!(|a: i32, b: i32, c: u32, cf: bool| -> (u32, bool) {
-                let high = (i64::from(a) * i64::from(b) >> 32) as u32;
+                let high = ((i64::from(a) * i64::from(b)) >> 32) as u32;
                 let (sum, first) = high.overflowing_add(c);
                 let (sum, second) = sum.overflowing_add(u32::from(cf));
                 (sum, first || second)
             })
         }
         (S64, "mad", Part::High(true)) => warp!(|a: i64, b: i64, c: u64| -> (u64, bool) {
-            ((i128::from(a) * i128::from(b) >> 64) as u64).overflowing_add(c)
+            (((i128::from(a) * i128::from(b)) >> 64) as u64).overflowing_add(c)
         }),
         (S64, "madc", Part::High(true)) => {
             warp!(|a: i64, b: i64, c: u64, cf: bool| -> (u64, bool) {
-                let high = (i128::from(a) * i128::from(b) >> 64) as u64;
+                let high = ((i128::from(a) * i128::from(b)) >> 64) as u64;
                 let (sum, first) = high.overflowing_add(c);
                 let (sum, second) = sum.overflowing_add(u64::from(cf));
                 (sum, first || second)

@@ -304,7 +304,7 @@ fn float_out(
 }
 
 fn rectify(value: f64) -> f64 {
-    if value < 0.0 || value == 0.0 { 0.0 } else { value }
+    if value <= 0.0 { 0.0 } else { value }
 }
 
 /// Rounds to nearest and clamps an overflow to the largest finite number.

@@ -20,6 +20,7 @@ mod single;
 
 use super::decode::{self, Decoder, Inst};
 use super::fault::Fault;
+use super::program::Op;
 use crate::ptx::ScalarType;
 
 /// The one scalar function for each of the integer types of 16, 32 and 64 bits; `None` for others.
@@ -67,7 +68,11 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         "st" => decode::store(cx, inst),
         "atom" | "red" => decode::atomic(cx, inst),
         "cp" => decode::copy_async(cx, inst),
-        "membar" | "fence" | "prefetch" | "prefetchu" | "applypriority" | "discard" => Ok(()),
+        "membar" | "fence" => {
+            cx.emit(Op::Fence);
+            Ok(())
+        }
+        "prefetch" | "prefetchu" | "applypriority" | "discard" => Ok(()),
         "griddepcontrol" | "nanosleep" | "pmevent" | "setmaxnreg" => Ok(()),
         "bra" => decode::branch(cx, inst),
         "brx" => decode::indexed_branch(cx, inst),

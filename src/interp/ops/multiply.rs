@@ -110,22 +110,22 @@ fn product(part: Part, ty: ScalarType, add: bool, saturate: bool) -> Option<Warp
 }
 
 fn high_u16(a: u16, b: u16) -> u16 {
-    (u32::from(a) * u32::from(b) >> 16) as u16
+    ((u32::from(a) * u32::from(b)) >> 16) as u16
 }
 fn high_s16(a: i16, b: i16) -> i16 {
-    (i32::from(a) * i32::from(b) >> 16) as i16
+    ((i32::from(a) * i32::from(b)) >> 16) as i16
 }
 fn high_u32(a: u32, b: u32) -> u32 {
-    (u64::from(a) * u64::from(b) >> 32) as u32
+    ((u64::from(a) * u64::from(b)) >> 32) as u32
 }
 fn high_s32(a: i32, b: i32) -> i32 {
-    (i64::from(a) * i64::from(b) >> 32) as i32
+    ((i64::from(a) * i64::from(b)) >> 32) as i32
 }
 fn high_u64(a: u64, b: u64) -> u64 {
-    (u128::from(a) * u128::from(b) >> 64) as u64
+    ((u128::from(a) * u128::from(b)) >> 64) as u64
 }
 fn high_s64(a: i64, b: i64) -> i64 {
-    (i128::from(a) * i128::from(b) >> 64) as i64
+    ((i128::from(a) * i128::from(b)) >> 64) as i64
 }
 
 /// The product of the low 24 bits: its bits 0 to 31 or 16 to 47.
