@@ -1,4 +1,43 @@
-//! `ptxasw` stands in for NVIDIA's PTX assembler.
+//! `ptxasw` stands in for NVIDIA's PTX assembler `ptxas`: it replaces redundant global loads by warp
+//! shuffles and runs the real ptxas on the result.
+//!
+//! # Bird's-eye view
+//!
+//! ```text
+//! SourceFile --ptx::parse--> Module --cfg::build--> Flow --emulate::run--> KernelTrace
+//!   --shuffle::decide--> findings --rewrite::plan--> KernelPlan --Strategy::edits--> Edits --> text
+//! ```
+//!
+//! [`pipeline::rewrite`] is this line as one function; every subcommand is the same line stopped
+//! earlier or joined later.
+//!
+//! # Code map, in the order of stages
+//!
+//! - [`source`]: the input's text, spans, positions, messages that point into it.
+//! - [`ptx`]: lexical scan, grammar (in `grammar/`), syntax tree. Knows no GPU and no solver.
+//! - [`cfg`]: scopes and names resolved, basic blocks, dominators, loops.
+//! - [`expr`]: hash-consed bit-vector terms in normal form. Knows no PTX.
+//! - [`solver`]: z3 behind three-valued answers; nobody else names it.
+//! - [`emulate`]: symbolic execution into a memory trace. Records, never decides.
+//! - [`shuffle`]: decides, with a reason for every refusal. Never edits.
+//! - [`rewrite`]: edits of the original text.
+//! - [`interp`], [`launch`]: a concrete interpreter, an independent judge of rewrites; shares no
+//!   instruction semantics with [`emulate`].
+//! - [`ptxas`]: the real assembler: its options, where it is, how it is run.
+//! - [`report`], [`tracing`]: what is shown to people and programs.
+//! - [`cli`]: the command line.
+//!
+//! A stage uses only stages before it; `ptxas` and `interp` stand beside the others.
+//!
+//! # Architecture invariants
+//!
+//! - The program is never printed anew: no edit, no changed byte.
+//! - Input files are never written to. Output depends on the input's bytes and the options alone: no
+//!   hash order, no thread order, no clock.
+//! - Any failure of ours falls back to the original PTX with one warning line.
+//! - Only [`ptxas`] starts processes; only [`cli`] prints or reads the environment (`clippy.toml`
+//!   enforces both).
+//! - An unknown is a refusal, everywhere.
 
 #![warn(missing_docs)]
 
