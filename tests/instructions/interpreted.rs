@@ -51,6 +51,7 @@ fn run(module: &Module<'_>, values: &[u64], carry: u64, results: usize) -> Resul
     ];
     args.extend(values.iter().map(|value| Argument::Value(value.to_le_bytes().to_vec())));
     let launch = Launch {
+        races: false,
         kernel: None,
         grid: [1; 3],
         block: [1; 3],
