@@ -57,7 +57,7 @@ fn launch(kernel: &Function<'_>, grid: [u32; 3], block: [u32; 3], seed: u32) -> 
         }
     }
     format!(
-        r#"{{"kernel": "{}", "grid": {grid:?}, "block": {block:?}, "dynamic_shared": 4096,
+        r#"{{"kernel": "{}", "grid": {grid:?}, "block": {block:?}, "dynamic_shared": 4096, "races": false,
             "buffers": {{{}}}, "args": [{}]}}"#,
         kernel.name.text,
         buffers.join(", "),
