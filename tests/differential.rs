@@ -2,11 +2,8 @@
 //! whole and incomplete warps, rows shorter and longer than a warp, lanes that leave loops early.
 //! What the buffers hold afterwards is the same to the bit.
 
-mod common;
+use std::path::{Path, PathBuf};
 
-use std::path::PathBuf;
-
-use common::invariants::rewritten;
 use ptxasw::interp;
 use ptxasw::launch::Launch;
 use ptxasw::pipeline::{Options, rewrite};
@@ -83,7 +80,7 @@ fn compare(file: &str, original: &str, result: &str) -> (usize, Vec<String>) {
 
 #[test]
 fn rewritten_cases_compute_the_same() {
-    let folder = common::root().join(FOLDER);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER);
     let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
         .expect("a readable folder")
         .map(|entry| entry.expect("a readable entry").path())
@@ -94,19 +91,25 @@ fn rewritten_cases_compute_the_same() {
         .map(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let text = std::fs::read_to_string(path).expect("a readable case");
-            let result = rewritten(&name, &text).unwrap_or_else(|error| panic!("{error}"));
+            let source = SourceFile::new(&*name, text.as_str());
+            let result = rewrite(&source, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
             if result.text == text { (0, Vec::new()) } else { compare(&name, &text, &result.text) }
         })
         .collect();
     let completed: usize = results.iter().map(|(completed, _)| completed).sum();
     assert!(completed > 500, "only {completed} launches went through");
     let differences: Vec<String> = results.into_iter().flat_map(|(_, found)| found).collect();
-    common::report(&differences, "Run both texts by hand: `ptxasw rewrite`, `ptxasw run`.");
+    assert!(
+        differences.is_empty(),
+        "\n{}\nRun both texts by hand: `ptxasw rewrite`, `ptxasw run`.",
+        differences.join("\n")
+    );
 }
 
 #[test]
 fn a_wrong_rewrite_is_noticed() {
-    let text = common::read(&PathBuf::from(FOLDER).join("loop_carried.ptx"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER).join("loop_carried.ptx");
+    let text = std::fs::read_to_string(path).expect("a readable case");
     let source = SourceFile::new("loop_carried.ptx", text.as_str());
     // Without the loads for lanes that have no source lane the result is wrong by design.
     let options = Options { mode: Mode::NoCorner, ..Options::default() };
