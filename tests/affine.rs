@@ -8,7 +8,7 @@
 #[path = "affine/mod.rs"]
 mod affine;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
 use affine::environments::environment;
@@ -19,7 +19,10 @@ use affine::kernel::{Access, Kernel, Loop};
 use affine::machine::Machine;
 use affine::{Text, emit};
 use fastrand::Rng;
+use ptxasw::interp;
+use ptxasw::launch::{Buffer, Launch};
 use ptxasw::pipeline::{Options, Rewritten, rewrite};
+use ptxasw::ptx::{self, Depth};
 use ptxasw::report::{Decision, LoadReport};
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
@@ -28,6 +31,13 @@ use rayon::prelude::*;
 const KERNELS: u64 = 300;
 /// Launches in which each kernel's claims are tried, one warp each.
 const LAUNCHES: usize = 12;
+
+/// Blocks in which kernels are executed.
+const SHAPES: [[u32; 3]; 8] =
+    [[1, 1, 1], [31, 1, 1], [32, 1, 1], [33, 1, 1], [96, 1, 1], [16, 4, 1], [48, 3, 1], [8, 8, 4]];
+
+/// Bytes of each array where kernels are executed.
+const BUFFER_BYTES: usize = 1 << 17;
 
 struct Case {
     seed: u64,
@@ -231,6 +241,92 @@ fn every_load_with_a_partner_is_covered_at_the_smallest_distance() {
         })
         .collect();
     assert!(complaints.is_empty(), "{} kernels\n{}", complaints.len(), complaints[0]);
+}
+
+/// A launch of one block, small enough for the buffers of [`outcome`].
+fn small(block: [u32; 3], iteration: u32) -> Environment {
+    let threads: u32 = block.iter().product();
+    Environment {
+        arrays: [0; 2],
+        n: threads + 40,
+        w: 37,
+        s: 700,
+        block,
+        ctaid: [0; 3],
+        grid_x: 1,
+        iteration,
+    }
+}
+
+/// Times a loop runs at the most where kernels are executed.
+const ITERATIONS: u32 = 3;
+
+/// Whether all threads stay within the arrays.
+fn fits(case: &Case, block: [u32; 3]) -> bool {
+    let reach = (BUFFER_BYTES / 2) as i64 - 16;
+    (0..ITERATIONS).all(|iteration| {
+        let environment = small(block, iteration);
+        (0..environment.threads()).map(|number| environment.thread(number)).all(|thread| {
+            !environment.active(&case.kernel, thread)
+                || case.kernel.loads.iter().all(|load| {
+                    let address = environment.address(&case.kernel, load, thread) as i64;
+                    (-reach..reach).contains(&address)
+                })
+        })
+    })
+}
+
+/// What the buffers hold after the launch.
+fn outcome(case: &Case, ptx: &str, block: [u32; 3]) -> BTreeMap<String, Buffer> {
+    let environment = small(block, 0);
+    let (half, loads) = (BUFFER_BYTES / 2, case.kernel.loads.len());
+    let array = |seed: u32| {
+        let words = BUFFER_BYTES / 4;
+        format!(r#"{{"type": "b32", "len": {words}, "fill": "random", "seed": {seed}}}"#)
+    };
+    let value = |value: u32| format!(r#"{{"type": "u32", "value": {value}}}"#);
+    let json = format!(
+        r#"{{"grid": [1, 1, 1], "block": {block:?},
+             "buffers": {{"a0": {}, "a1": {}, "out": {{"type": "b32", "len": {}, "fill": 0}}}},
+             "args": [{{"buffer": "a0", "offset": {half}}}, {{"buffer": "a1", "offset": {half}}},
+                      {{"buffer": "out"}}, {}, {}, {}, {}]}}"#,
+        array(1),
+        array(2),
+        environment.threads() as usize * loads * 4,
+        value(environment.n),
+        value(environment.w),
+        value(environment.s),
+        value(ITERATIONS),
+    );
+    let launch = Launch::from_json(&json).unwrap_or_else(|e| panic!("{e}\n{json}"));
+    let launch = Launch { limit: 1 << 20, ..launch };
+    let source = SourceFile::new(format!("seed{}.ptx", case.seed), ptx);
+    let module = ptx::parse(&source, Depth::All).unwrap_or_else(|e| panic!("{e}"));
+    let outcome = interp::run(&module, &launch);
+    outcome.unwrap_or_else(|e| panic!("seed {}, {block:?}: {e:?}\n{ptx}", case.seed)).buffers
+}
+
+#[test]
+fn executed_they_leave_the_same_bytes() {
+    let rewritten = cases().iter().filter(|case| case.rewritten.text != case.text.ptx);
+    let launches: Vec<(&Case, [u32; 3])> = rewritten
+        .take(100)
+        .enumerate()
+        .map(|(index, case)| (case, SHAPES[index % SHAPES.len()]))
+        .map(|(case, shape)| (case, case.kernel.required.unwrap_or(shape)))
+        .filter(|&(case, block)| fits(case, block))
+        .collect();
+    assert!(launches.len() >= 40, "only {} launches stay within their buffers", launches.len());
+    let different: Vec<String> = launches
+        .par_iter()
+        .filter(|&&(case, block)| {
+            outcome(case, &case.text.ptx, block) != outcome(case, &case.rewritten.text, block)
+        })
+        .map(|(case, block)| {
+            format!("seed {}, {block:?}\n{}\n{}", case.seed, case.text.ptx, case.rewritten.text)
+        })
+        .collect();
+    assert!(different.is_empty(), "{} kernels\n{}", different.len(), different[0]);
 }
 
 /// The kernels are as different as they are meant to be.

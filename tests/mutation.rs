@@ -19,12 +19,11 @@ use ptxasw::report::{Decision, LoadReport};
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
 
-const SAMPLES: [&str; 6] =
-    ["divergence", "gameoflife", "jacobi", "laplacian", "wave13pt", "whispering"];
+const SAMPLES: [&str; 3] = ["divergence", "jacobi", "laplacian"];
 /// Seeds of random kernels; those without a covered load do not count.
-const SEEDS: u64 = 60;
+const SEEDS: u64 = 24;
 /// Random kernels that are changed.
-const RANDOM: usize = 24;
+const RANDOM: usize = 9;
 
 /// A load that is covered as long as nothing is changed.
 struct Subject {
@@ -120,5 +119,5 @@ fn one_wrong_detail_refuses_the_load() {
         println!("{name:40} {tried:5} {right:5}");
         assert!(*tried >= 5, "{name} applies to {tried} loads only");
     }
-    assert!(complaints.is_empty(), "{} of them\n{}", complaints.len(), complaints[0]);
+    assert!(complaints.is_empty(), "{} of them\n{}", complaints.len(), complaints.join("\n"));
 }

@@ -60,7 +60,7 @@ pub const CHANGES: &[Change] = &[
     between("barrier of the warp", "bar.warp.sync 0xffffffff;\n{load}", "barrier between"),
     between("fence", "fence.acq_rel.gpu;\n{load}", "barrier between"),
     between("old fence", "membar.cta;\n{load}", "barrier between"),
-    between("asynchronous copies", "cp.async.wait_all;\n{load}", "barrier between"),
+    between("asynchronous copies", "cp.async.wait_all;\n{load}", "between (`cp.async.wait_all`)"),
     between("atomic", "atom.global.add.u32 %mr1, [%md1], 1;\n{load}", "atomic between"),
     between("reduction", "red.global.add.u32 [%md1], 1;\n{load}", "atomic between"),
     between("atomic in shared memory", "atom.shared.add.u32 %mr1, [%mr2], 1;\n{load}", "atomic"),
@@ -130,8 +130,8 @@ pub const CHANGES: &[Change] = &[
         "",
     ),
     load(
-        "an offset from a vote",
-        "mov.u32 %mr1, %laneid;\nsetp.lt.u32 %mp1, %mr1, 9;\nselp.b64 %md1, 64, 0, %mp1;\nadd.s64 %md1, {base}, %md1;\n{moved}",
+        "an offset for every other lane",
+        "mov.u32 %mr1, %laneid;\nand.b32 %mr1, %mr1, 1;\nsetp.eq.u32 %mp1, %mr1, 0;\nselp.b64 %md1, 64, 0, %mp1;\nadd.s64 %md1, {base}, %md1;\n{moved}",
         "",
     ),
     load(
@@ -207,8 +207,7 @@ pub fn apply(change: &Change, text: &str, source: u32, load: u32) -> Option<Chan
                 continue;
             }
         };
-        for (number, statement) in fill(pattern, pair)?.lines().enumerate() {
-            let _ = number;
+        for statement in fill(pattern, pair)?.lines() {
             let opcode = statement.trim_start_matches("@%mp1 ");
             let own = opcode.contains("%mr1, [") || opcode.contains("%md1, [");
             if opcode.starts_with("ld.") && (!own || pattern == "{byte}") {
@@ -238,7 +237,9 @@ fn fill(pattern: &str, [source, load]: [&str; 2]) -> Option<String> {
     };
     let (_, source_rest) = source.split_once('[')?;
     let source_base = source_rest.split([']', '+']).next()?;
-    if pattern.contains("{byte}") && source.contains("8 ") {
+    let already = pattern.contains("{byte}") && source.contains("8 ");
+    let both_move = pattern.contains("{source base}") && load.contains(&format!("[{source_base}"));
+    if already || both_move {
         return None;
     }
     let filled = pattern
