@@ -107,6 +107,9 @@ pub struct Inst<'m, 's> {
     pub args: SmallVec<[Arg<'s>; 4]>,
     /// The labels it may jump to, as indices of instructions.
     pub targets: Vec<u32>,
+    /// A `.pragma "used_bytes_mask ..."` stands right before it and applies to it: nothing may come
+    /// between (PTX ISA, "Pragma Strings").
+    pub pragma: bool,
     /// The scope it stands in.
     scope: u32,
 }
@@ -181,6 +184,8 @@ struct Resolver<'m, 's> {
     source: &'m SourceFile,
     flat: Flat<'m, 's>,
     scopes: Vec<Scope<'s>>,
+    /// A pragma waits for its instruction.
+    pragma: bool,
     /// The scope in force at each instruction that names labels.
     jumps: Vec<(u32, usize, Name<'s>)>,
 }
@@ -193,8 +198,13 @@ pub fn flatten<'m, 's>(
     source: &'m SourceFile,
     function: &'m Function<'s>,
 ) -> Result<Flat<'m, 's>, Diagnostic> {
-    let mut resolver =
-        Resolver { source, flat: Flat::default(), scopes: Vec::new(), jumps: Vec::new() };
+    let mut resolver = Resolver {
+        source,
+        flat: Flat::default(),
+        scopes: Vec::new(),
+        pragma: false,
+        jumps: Vec::new(),
+    };
     // Parameters of old device functions may be registers.
     resolver.scopes.push(Scope::default());
     for variable in function.returns.iter().chain(&function.params) {
@@ -227,7 +237,11 @@ impl<'m, 's> Resolver<'m, 's> {
                 Statement::Instruction(instruction) => self.instruction(scope, instruction)?,
                 Statement::Directive(Directive::Targets { label, targets, .. }) => {
                     let names = targets.iter().map(|t| t.text).collect();
+                    // `L<4>` stands for `L0` to `L3`; there is no such label, so `link` says so.
                     self.scopes[scope].target_lists.insert(label.text, names);
+                }
+                Statement::Directive(Directive::Pragma { strings, .. }) => {
+                    self.pragma |= strings.iter().any(|s| s.starts_with("used_bytes_mask"));
                 }
                 Statement::Directive(_) => {}
             }
@@ -299,7 +313,15 @@ impl<'m, 's> Resolver<'m, 's> {
             args.push(self.operand(scope, operand)?);
         }
         let scope = scope as u32;
-        self.flat.insts.push(Inst { ast: instruction, guard, args, targets: Vec::new(), scope });
+        let pragma = std::mem::take(&mut self.pragma);
+        self.flat.insts.push(Inst {
+            ast: instruction,
+            guard,
+            args,
+            targets: Vec::new(),
+            pragma,
+            scope,
+        });
         Ok(())
     }
 

@@ -247,7 +247,7 @@ impl Decider<'_, '_, '_> {
                     at.constant.wrapping_sub(source.outline.constant).wrapping_sub(displacement);
                 let delta = match source.stride {
                     _ if bytes == 0 => 0,
-                    Some(stride) if stride != 0 && bytes % stride == 0 => bytes / stride,
+                    Some(stride) if bytes.checked_rem(stride) == Some(0) => bytes / stride,
                     _ => continue,
                 };
                 if (-31..=31).contains(&delta) {

@@ -67,6 +67,9 @@ pub(super) fn eligible(
     if let Some(strong) = access.strong {
         return Err(Refusal::Strong(strong));
     }
+    if inst.pragma {
+        return Err(Refusal::Form(".pragma \"used_bytes_mask\"".to_owned()));
+    }
     if inst.ast.mnemonic() != "ld" {
         return Err(Refusal::Form(inst.ast.mnemonic().to_owned()));
     }
@@ -104,7 +107,12 @@ fn elements(flow: &Flow<'_, '_>, access: &Access) -> Result<SmallVec<[Element; 4
     let mut found = SmallVec::new();
     for (index, register) in access.registers.iter().enumerate() {
         let Some(register) = *register else { continue };
-        let register_bits = flow.registers[register.0 as usize].ty.bits();
+        let described = &flow.registers[register.0 as usize];
+        // `%v.x` cannot be an operand of what is put in place.
+        if described.component.is_some() {
+            return Err(Refusal::Register);
+        }
+        let register_bits = described.ty.bits();
         if !matches!(register_bits, 16 | 32 | 64) || register_bits < bits {
             return Err(Refusal::Register);
         }
