@@ -8,6 +8,7 @@ use std::fmt::{self, Write};
 
 use crate::cfg::{BlockId, Flow};
 use crate::emulate::{Access, Effect, KernelTrace, Printer};
+use crate::expr::Facts;
 use crate::ptx::Function;
 use crate::shuffle::lane_stride;
 use crate::source::SourceFile;
@@ -34,6 +35,8 @@ pub struct TraceReport {
     /// Why there is no trace, if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
+    /// What the names of grid indices stand for.
+    pub names: Vec<String>,
     /// Loads, stores, atomics, barriers and calls in program order.
     pub accesses: Vec<TraceAccess>,
     /// What is not exact.
@@ -113,6 +116,7 @@ pub fn describe(
     TraceReport {
         name: function.name.text.to_owned(),
         skipped: None,
+        names: printer.legend(),
         accesses: accesses.into_iter().map(|(_, access)| access).collect(),
         approximations: trace
             .approximations
@@ -140,11 +144,15 @@ fn path(
     printer: &Printer<'_>,
     block: BlockId,
 ) -> Vec<String> {
-    let dominators = std::iter::successors(Some(block), |&b| flow.dominators.immediate(b));
-    let mut found: Vec<String> =
-        dominators.filter_map(|b| trace.assumptions[b.index()]).map(|t| printer.print(t)).collect();
-    found.reverse();
-    found
+    let mut known = Facts::default();
+    let mut chain: Vec<BlockId> = flow.dominators.chain(block).collect();
+    chain.reverse();
+    for at in chain {
+        if let Some(predicate) = trace.assumptions[at.index()] {
+            known.add(&trace.arena, predicate);
+        }
+    }
+    known.literals(&trace.arena).map(|(term, holds)| printer.literal(term, holds)).collect()
 }
 
 fn loops(flow: &Flow<'_, '_>, block: BlockId) -> Vec<u32> {
@@ -159,6 +167,9 @@ impl fmt::Display for TraceReport {
         writeln!(f, "{}:", self.name)?;
         if let Some(reason) = &self.skipped {
             return writeln!(f, "  no trace: {reason}");
+        }
+        for name in &self.names {
+            writeln!(f, "  {name}")?;
         }
         let mut path: &[String] = &[];
         for access in &self.accesses {

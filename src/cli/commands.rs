@@ -176,6 +176,7 @@ fn trace(args: &Trace) -> Result<(), Failure> {
         Err(reason) => kernels.push(TraceReport {
             name: function.name.text.to_owned(),
             skipped: Some(reason),
+            names: Vec::new(),
             accesses: Vec::new(),
             approximations: Vec::new(),
         }),

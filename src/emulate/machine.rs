@@ -11,6 +11,7 @@ use super::trace::{Access, KernelTrace, Widened};
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, Inst, LoopId, RegisterId};
 use crate::expr::{Arena, Facts, Range, SymbolId, TermId};
 use crate::ptx::{Function, FunctionKind, ScalarType};
+use crate::solver::Solver;
 
 /// Bounds on the work for one kernel, by count, so that giving up is reproducible.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +29,9 @@ impl Default for Limits {
         Limits { instructions: 100_000, terms: 4_000_000, merges: 20_000_000 }
     }
 }
+
+/// z3's resource limit for deciding one branch.
+const SOLVER_LIMIT: u32 = 50_000;
 
 /// How far up the dominator tree conditions are looked for that decide a branch.
 const MAX_PATH: usize = 32;
@@ -93,6 +97,10 @@ pub(super) struct Machine<'a, 'm, 's> {
     irreducible: bool,
     pub widened: Vec<Widened>,
     pub approximations: Vec<(u32, String)>,
+    /// Branches put before the solver so far.
+    pub pruned: u32,
+    /// Decides branches that facts alone do not.
+    pub solver: Solver,
     /// Index of the instruction being emulated.
     pub at: u32,
 }
@@ -121,6 +129,8 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
             irreducible: flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block)),
             widened: Vec::new(),
             approximations: Vec::new(),
+            pruned: 0,
+            solver: Solver::new(SOLVER_LIMIT, None),
             at: 0,
             writes,
         };
@@ -298,7 +308,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         match () {
             () if facts.contain(&self.arena, condition) => self.arena.boolean(true),
             () if facts.contain(&self.arena, negated) => self.arena.boolean(false),
-            () => condition,
+            () => self.prune(&facts, condition),
         }
     }
 

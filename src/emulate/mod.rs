@@ -22,6 +22,7 @@ mod operand;
 mod packed;
 mod permute;
 mod print;
+mod prune;
 mod special;
 mod state;
 mod symbols;

@@ -71,6 +71,16 @@ impl Facts {
         }
     }
 
+    /// The predicates that cannot be split further, each with the value it has.
+    pub fn literals<'a>(&'a self, arena: &'a Arena) -> impl Iterator<Item = (TermId, bool)> + 'a {
+        self.conjuncts.iter().copied().filter(|&(term, holds)| match arena.node(term) {
+            Node::Unary(UnaryOp::Not, _) => false,
+            Node::Binary(BinaryOp::And, ..) => !holds,
+            Node::Binary(BinaryOp::Or, ..) => holds,
+            _ => true,
+        })
+    }
+
     /// All predicates as they were given.
     pub fn predicates(&self) -> &[TermId] {
         &self.predicates

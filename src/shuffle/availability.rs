@@ -9,6 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use super::eligible::Load;
+use super::prove::Prover;
 use super::refusal::Refusal;
 use crate::cfg::{BlockId, Flow};
 use crate::emulate::{Access, Effect, KernelTrace};
@@ -41,6 +42,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     pub fn check(
         &mut self,
         trace: &mut KernelTrace,
+        prover: &mut Prover<'_, '_, '_>,
         from: &Load,
         to: &Load,
     ) -> Result<(), Refusal> {
@@ -58,17 +60,17 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             return Ok(());
         }
         if block_a == block_b {
-            return self.scan(trace, from, to, block_a, from.inst + 1, to.inst);
+            return self.scan(trace, prover, from, to, block_a, from.inst + 1, to.inst);
         }
-        self.scan(trace, from, to, block_a, from.inst + 1, u32::MAX)?;
+        self.scan(trace, prover, from, to, block_a, from.inst + 1, u32::MAX)?;
         let mut whole_destination = false;
         for block in self.blocks_between(block_a, block_b) {
             whole_destination |= block == block_b;
-            self.scan(trace, from, to, block, 0, u32::MAX)?;
+            self.scan(trace, prover, from, to, block, 0, u32::MAX)?;
         }
         match whole_destination {
             true => Ok(()),
-            false => self.scan(trace, from, to, block_b, 0, to.inst),
+            false => self.scan(trace, prover, from, to, block_b, 0, to.inst),
         }
     }
 
@@ -101,6 +103,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     fn scan(
         &self,
         trace: &mut KernelTrace,
+        prover: &mut Prover<'_, '_, '_>,
         from: &Load,
         to: &Load,
         block: BlockId,
@@ -112,7 +115,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             if inst < start || inst >= end || inst == from.inst || inst == to.inst {
                 continue;
             }
-            if let Some(what) = self.kills(trace, index, from, to) {
+            if let Some(what) = self.kills(trace, prover, index, from, to) {
                 return Err(Refusal::Between(what, self.line(inst)));
             }
         }
@@ -123,6 +126,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     fn kills(
         &self,
         trace: &mut KernelTrace,
+        prover: &mut Prover<'_, '_, '_>,
         killer: usize,
         from: &Load,
         to: &Load,
@@ -148,7 +152,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         let disjoint = same_iteration
             && access.address.is_some_and(|address| {
                 let size = i64::from(access.bytes());
-                apart(&mut trace.arena, address, size, to)
+                apart(&mut trace.arena, address, size, to) || prover.apart(trace, address, size, to)
             });
         (!disjoint).then(|| "may-alias store between".to_owned())
     }

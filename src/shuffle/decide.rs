@@ -294,7 +294,7 @@ impl Decider<'_, '_, '_> {
         if delta != 0 && self.linear == Some(false) {
             return Err(Refusal::BlockShape);
         }
-        self.availability.check(trace, &source, load)?;
+        self.availability.check(trace, &mut self.prover, &source, load)?;
         let pieces = pieces(&source, load, displacement)
             .ok_or_else(|| Refusal::Elements(self.availability.line(source.inst)))?;
         let source_active = source.guard.filter(|_| delta != 0 || source.guard != load.guard);

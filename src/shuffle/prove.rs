@@ -13,8 +13,8 @@ use super::facts::imply;
 use super::refusal::Refusal;
 use super::shift::Shifter;
 use crate::cfg::{BlockId, Flow, LoopId};
-use crate::emulate::{KernelTrace, definitions};
-use crate::expr::{Facts, TermId, to_signed};
+use crate::emulate::{KernelTrace, SymbolKind, definitions};
+use crate::expr::{Comparison, Facts, Node, TermId};
 use crate::solver::{Answer, Solver};
 
 /// A check that an index does not wrap around at 32 bits between the lanes: `register` must not be
@@ -129,6 +129,35 @@ impl Prover<'_, '_, '_> {
         self.solver.prove_equal(arena, symbols, (a, b), facts.predicates())
     }
 
+    /// Whether a store of `size` bytes and a load touch no common byte in any lane that reaches the
+    /// load. Only asked where both start from the same pointers: two pointers may always alias.
+    pub fn apart(
+        &mut self,
+        trace: &mut KernelTrace,
+        store: TermId,
+        size: i64,
+        load: &Load,
+    ) -> bool {
+        let width = trace.arena.width(store);
+        if size == 0 || width != trace.arena.width(load.address) {
+            return false;
+        }
+        let distance = trace.arena.sub(store, load.address);
+        if contains_pointer(trace, distance) {
+            return false;
+        }
+        let least = trace.arena.constant(load.bytes as u64, width);
+        let most = trace.arena.constant((size as u64).wrapping_neg(), width);
+        let behind = trace.arena.compare(Comparison::UnsignedLessEqual, least, distance);
+        let before = trace.arena.compare(Comparison::UnsignedLessEqual, distance, most);
+        let apart = trace.arena.and(behind, before);
+        let always = trace.arena.boolean(true);
+        let block = trace.accesses[load.access].block;
+        let place = self.flow.loops.innermost(block);
+        let facts = self.facts(trace, block, 0, place);
+        apart == always || self.solve(trace, apart, always, &facts) == Answer::Proved
+    }
+
     /// Whether a predicate holds wherever a block is reached.
     pub fn always(&self, trace: &KernelTrace, block: BlockId, predicate: TermId) -> bool {
         let mut facts = Facts::default();
@@ -221,4 +250,33 @@ impl Prover<'_, '_, '_> {
         }
         widened.settled && self.flow.dominators.dominates(widened.block, block)
     }
+}
+
+/// Whether a term depends on the value of a pointer: a 64-bit parameter, something loaded, or the
+/// address of a variable.
+fn contains_pointer(trace: &KernelTrace, term: TermId) -> bool {
+    let mut work = vec![term];
+    let mut seen = rustc_hash::FxHashSet::default();
+    while let Some(next) = work.pop() {
+        if !seen.insert(next) {
+            continue;
+        }
+        let pointer = match trace.arena.node(next) {
+            Node::Apply(..) => true,
+            Node::Symbol(symbol) => {
+                let info = trace.symbols.info(*symbol);
+                match info.kind {
+                    SymbolKind::Parameter { .. } => info.width == 64,
+                    SymbolKind::Address(_) | SymbolKind::Unknown(_) => true,
+                    _ => false,
+                }
+            }
+            _ => false,
+        };
+        if pointer {
+            return true;
+        }
+        work.extend(trace.arena.operands(next));
+    }
+    false
 }

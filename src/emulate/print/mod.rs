@@ -1,10 +1,13 @@
 //! Terms in infix, with the names that the PTX uses.
 
+mod factor;
+
 use std::fmt::Write;
 
 use super::symbols::{Dimension, SymbolKind, Symbols};
 use crate::cfg::Register;
-use crate::expr::{Arena, BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp, mask, to_signed};
+use crate::expr::{Arena, BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp, to_signed};
+use factor::{Factor, INDEX_NAMES, Summand, common_factor};
 
 /// Deeper terms are shown as `…`.
 const MAX_DEPTH: u32 = 40;
@@ -27,6 +30,45 @@ impl<'a> Printer<'a> {
         let mut out = String::new();
         self.term(term, 0, false, &mut out);
         out
+    }
+
+    /// A predicate that holds, or does not, in infix.
+    pub fn literal(&self, term: TermId, holds: bool) -> String {
+        let (Node::Compare(op, a, b), false) = (self.arena.node(term), holds) else {
+            let text = self.print(term);
+            return if holds { text } else { format!("!({text})") };
+        };
+        // The complement of an order is the other order, turned round.
+        let (sign, x, y) = match op {
+            Comparison::Equal => (" != ", a, b),
+            Comparison::UnsignedLess => (" <=u ", b, a),
+            Comparison::UnsignedLessEqual => (" <u ", b, a),
+            Comparison::SignedLess => (" <= ", b, a),
+            Comparison::SignedLessEqual => (" < ", b, a),
+        };
+        let mut out = String::new();
+        self.infix(*x, sign, *y, 0, false, &mut out);
+        out
+    }
+
+    /// The definitions of the index names that a text may use: those of dimensions that occur.
+    pub fn legend(&self) -> Vec<String> {
+        let axes = ["x", "y", "z"];
+        let used = |name: String| {
+            self.symbols.iter().any(
+                |(_, info)| matches!(&info.kind, SymbolKind::WarpUniform(found) if *found == name),
+            )
+        };
+        (0..3)
+            .filter(|&axis| {
+                let letter = axes[axis];
+                used(format!("%ntid.{letter}")) && used(format!("%ctaid.{letter}"))
+            })
+            .map(|axis| {
+                let (name, letter) = (INDEX_NAMES[axis], axes[axis]);
+                format!("{name} = %tid.{letter} + %ntid.{letter}*%ctaid.{letter}")
+            })
+            .collect()
     }
 
     /// A symbol's name.
@@ -104,6 +146,8 @@ impl<'a> Printer<'a> {
                 let _ = write!(out, "{}{from}", if sign { "s" } else { "u" });
                 self.call(&[*a], depth, out);
             }
+            // A narrower register counts the same iterations.
+            Node::Extract(a, 0) if self.is_iteration(*a) => self.term(*a, depth, nested, out),
             Node::Extract(a, low) => {
                 self.term(*a, depth + 1, true, out);
                 let _ = write!(out, "[{}:{low}]", u32::from(*low) + u32::from(width) - 1);
@@ -120,6 +164,11 @@ impl<'a> Printer<'a> {
                 self.call(shown, depth, out);
             }
         }
+    }
+
+    fn is_iteration(&self, term: TermId) -> bool {
+        matches!(*self.arena.node(term), Node::Symbol(symbol)
+            if matches!(self.symbols.info(symbol).kind, SymbolKind::Iteration(_)))
     }
 
     fn constant(&self, value: u64, width: u8, out: &mut String) {
@@ -140,33 +189,77 @@ impl<'a> Printer<'a> {
         nested: bool,
         out: &mut String,
     ) {
-        if nested {
+        let summands = self.summands(constant, addends, width);
+        // An index by itself needs no parentheses.
+        let single = summands.len() == 1 && summands[0].coefficient == 1;
+        if nested && !single {
             out.push('(');
         }
-        // Positive summands first, so that a difference reads as one.
-        let positive = |&&(_, c): &&(TermId, u64)| to_signed(c, width) > 0;
-        let ordered =
-            addends.iter().filter(positive).chain(addends.iter().filter(|a| !positive(a)));
-        for (index, &(term, coefficient)) in ordered.enumerate() {
-            let coefficient = to_signed(coefficient, width);
-            match (index, coefficient < 0) {
+        self.summed(summands, depth, out);
+        if nested && !single {
+            out.push(')');
+        }
+    }
+
+    /// Summands with signs between them: positive ones first, so that a difference reads as one, and
+    /// plain numbers last.
+    fn summed(&self, summands: Vec<Summand>, depth: u32, out: &mut String) {
+        if let Some((factor, with, without)) = common_factor(&summands) {
+            let mut inner = String::new();
+            self.summed(with, depth + 1, &mut inner);
+            let mut first = String::new();
+            if !without.is_empty() {
+                let (numbers, rest): (Vec<Summand>, Vec<Summand>) =
+                    without.into_iter().partition(|summand| summand.factors.is_empty());
+                if !rest.is_empty() {
+                    self.summed(rest, depth, &mut first);
+                    first.push_str(" + ");
+                }
+                out.push_str(&first);
+                self.factor(factor, depth, out);
+                let _ = write!(out, "*({inner})");
+                for number in numbers {
+                    let sign = if number.coefficient < 0 { '-' } else { '+' };
+                    let _ = write!(out, " {sign} {}", number.coefficient.unsigned_abs());
+                }
+                return;
+            }
+            self.factor(factor, depth, out);
+            let _ = write!(out, "*({inner})");
+            return;
+        }
+        let mut ordered = summands;
+        ordered.sort_by_key(|summand| {
+            (summand.factors.is_empty(), summand.coefficient < 0 && !summand.factors.is_empty())
+        });
+        for (index, summand) in ordered.iter().enumerate() {
+            match (index, summand.coefficient < 0) {
                 (0, false) => {}
                 (0, true) => out.push('-'),
                 (_, false) => out.push_str(" + "),
                 (_, true) => out.push_str(" - "),
             }
-            if coefficient.unsigned_abs() & mask(width) != 1 {
-                let _ = write!(out, "{}*", coefficient.unsigned_abs());
+            let size = summand.coefficient.unsigned_abs();
+            if summand.factors.is_empty() {
+                let _ = write!(out, "{size}");
+                continue;
             }
-            self.term(term, depth + 1, true, out);
+            if size != 1 {
+                let _ = write!(out, "{size}*");
+            }
+            for (index, &factor) in summand.factors.iter().enumerate() {
+                if index > 0 {
+                    out.push('*');
+                }
+                self.factor(factor, depth, out);
+            }
         }
-        let constant = to_signed(constant, width);
-        if constant != 0 {
-            let sign = if constant < 0 { '-' } else { '+' };
-            let _ = write!(out, " {sign} {}", constant.unsigned_abs());
-        }
-        if nested {
-            out.push(')');
+    }
+
+    fn factor(&self, factor: Factor, depth: u32, out: &mut String) {
+        match factor {
+            Factor::Index(axis) => out.push_str(INDEX_NAMES[axis]),
+            Factor::Term(term) => self.term(term, depth + 1, true, out),
         }
     }
 

@@ -1,0 +1,76 @@
+//! Branches that only go one way: tried on samples first, proved by the solver then.
+//!
+//! Starting the solver costs more than emulating a kernel, so it is only asked about a condition that
+//! came out the same in every sample that satisfies the path.
+
+use rustc_hash::FxHashMap;
+
+use super::machine::Machine;
+use super::symbols::{SymbolInfo, SymbolKind};
+use crate::expr::{Evaluator, Facts, SymbolId, TermId, mask};
+use crate::solver::Answer;
+
+/// Assignments tried.
+const SAMPLES: u64 = 64;
+
+/// A path that fewer samples satisfy says nothing about the branch.
+const ENOUGH: usize = 6;
+
+/// At most so many branches of a function are put before the solver.
+const MAX_BRANCHES: u32 = 16;
+
+impl Machine<'_, '_, '_> {
+    /// The condition as a constant, if the facts decide it.
+    pub(super) fn prune(&mut self, facts: &Facts, condition: TermId) -> TermId {
+        let Some(value) = self.sampled(facts, condition) else { return condition };
+        if self.pruned >= MAX_BRANCHES {
+            return condition;
+        }
+        self.pruned += 1;
+        let constant = self.arena.boolean(value);
+        let names = &self.symbols;
+        let claim = (condition, constant);
+        match self.solver.prove_equal(&self.arena, names, claim, facts.predicates()) {
+            Answer::Proved => constant,
+            Answer::Refuted | Answer::Unknown => condition,
+        }
+    }
+
+    /// The one value that the condition has in all samples that satisfy the facts.
+    fn sampled(&self, facts: &Facts, condition: TermId) -> Option<bool> {
+        let mut seen = Vec::new();
+        for round in 0..SAMPLES {
+            let mut known: FxHashMap<SymbolId, u64> = FxHashMap::default();
+            let mut evaluator = Evaluator::new(&self.arena, |symbol, _| {
+                let info = self.symbols.info(symbol);
+                *known.entry(symbol).or_insert_with(|| sample(round, symbol, info))
+            });
+            if facts.predicates().iter().all(|&predicate| evaluator.value(predicate) != 0) {
+                seen.push(evaluator.value(condition) != 0);
+            }
+        }
+        let (&first, others) = seen.split_first()?;
+        (others.len() + 1 >= ENOUGH && others.iter().all(|&value| value == first)).then_some(first)
+    }
+}
+
+/// Numbers of all magnitudes, both signs, and many small ones that are often equal to each other.
+fn sample(round: u64, symbol: SymbolId, info: &SymbolInfo) -> u64 {
+    let mixed = (u64::from(symbol.0) + 1)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .wrapping_add(round.wrapping_mul(0xd1b5_4a32_d192_ed03));
+    let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = mixed ^ mixed >> 32;
+    let value = match info.kind {
+        SymbolKind::Tid(_) => mixed & 63,
+        SymbolKind::LaneId => mixed & 31,
+        SymbolKind::WarpUniform(_) => 1 + (mixed & 31),
+        _ => match round % 4 {
+            0 => mixed & 7,
+            1 => mixed & 0xfff,
+            2 => mixed & 0xff_ffff,
+            _ => mixed,
+        },
+    };
+    value & mask(info.width)
+}
