@@ -18,7 +18,10 @@ fn arguments() -> Vec<f64> {
         .collect()
 }
 
-fn compare(rows: &[(&str, fn(f64) -> f64)], inputs: &[f64], got: &[f64], tolerance: f64) {
+/// A function of the kernel, and the same on the host.
+type Row = (&'static str, fn(f64) -> f64);
+
+fn compare(rows: &[Row], inputs: &[f64], got: &[f64], tolerance: f64) {
     for (row, (name, function)) in rows.iter().enumerate() {
         for (i, &x) in inputs.iter().enumerate() {
             let (value, expected) = (got[row * N + i], function(x));
@@ -37,7 +40,7 @@ fn double_functions_are_accurate() {
         .buffer("out", &[0_f64; 16 * N])
         .value(N as i32)
         .good();
-    let rows: [(&str, fn(f64) -> f64); 16] = [
+    let rows: [Row; 16] = [
         ("sin", f64::sin),
         ("cos", f64::cos),
         ("tan", f64::tan),
@@ -67,7 +70,7 @@ fn single_functions_are_accurate() {
         .buffer("out", &[0_f32; 16 * N])
         .value(N as i32)
         .good();
-    let rows: [(&str, fn(f64) -> f64); 16] = [
+    let rows: [Row; 16] = [
         ("sin", f64::sin),
         ("cos", f64::cos),
         ("tan", f64::tan),
