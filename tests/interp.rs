@@ -10,5 +10,7 @@ mod cli;
 mod faults;
 #[path = "interp/instructions.rs"]
 mod instructions;
+#[path = "interp/numeric.rs"]
+mod numeric;
 #[path = "interp/samples.rs"]
 mod samples;

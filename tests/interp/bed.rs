@@ -121,6 +121,12 @@ impl Bed {
         self
     }
 
+    /// Bytes as the next argument.
+    pub fn bytes(mut self, bytes: Vec<u8>) -> Bed {
+        self.launch.args.push(Argument::Value(bytes));
+        self
+    }
+
     /// Runs it.
     pub fn run(&self) -> Result<Outcome, Fault> {
         let module = ptx::parse(&self.source, Depth::All).unwrap_or_else(|e| panic!("{e}"));

@@ -239,3 +239,17 @@ fn blocks_may_store_the_same_value() {
     let two = Bed::body(body).grid([2, 1, 1]).buffer("p", &[7_u32; 32]);
     assert_eq!(two.fault().0.kind, FaultKind::Race);
 }
+
+#[test]
+fn absurd_sizes_are_refused() {
+    let huge = ".version 8.0\n.target sm_90\n.address_size 64\n";
+    for (variable, body) in [
+        (".global .b8 x[1152921504606846976];", ""),
+        (".shared .b8 x[1152921504606846976];", ""),
+        ("", ".local .b8 x[1152921504606846976];"),
+        ("", ".shared .b64 x[4294967296][4294967296];"),
+    ] {
+        let text = format!("{huge}{variable}\n.visible .entry k() {{ {body} ret; }}\n");
+        assert!(!Bed::text("huge.ptx", text, "k").fault().0.kind.is_kernel_fault());
+    }
+}

@@ -108,7 +108,7 @@ fn kernel(group: &Group<'_>) -> String {
         .map(|opcode| match opcode.trim().split_once(' ') {
             // A sequence spells out its operands.
             Some((opcode, rest)) => {
-                let mut rest = rest.to_owned();
+                let mut rest = rest.replace('/', "|");
                 for (i, ty) in group.sources.iter().enumerate() {
                     rest = rest.replace(&format!("s{i}"), &format!("{}{}", class(ty).0, 20 + i));
                 }

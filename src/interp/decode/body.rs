@@ -9,8 +9,10 @@ use super::{control, reconverge};
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::ops;
 use crate::interp::program::{Formal, Function, Guard, MicroOp, Op, ParamPlace, Pc, Special};
-use crate::interp::registers::{File, LANES, Slot, Slots, WarpFn};
-use crate::ptx::{self, Directive, Instruction, Name, ScalarType, StateSpace, Statement, Variable};
+use crate::interp::registers::{File, LANES, Slot, Slots, WarpFn, warp};
+use crate::ptx::{
+    self, Directive, Instruction, Name, Operand, ScalarType, StateSpace, Statement, Variable,
+};
 use crate::source::Span;
 
 /// The state of decoding one function.
@@ -280,10 +282,22 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
                 let message = format!("guard `{}` is no predicate register", guard.register.text);
                 return Err(self.error(guard.register.span, message));
             };
+            let slot = self.stable_guard(instruction, slot);
             self.guard = if guard.negated { Guard::Unless(slot) } else { Guard::If(slot) };
         }
         let mut inst = Inst::new(instruction);
         ops::decode(self, &mut inst)
+    }
+
+    /// An instruction with two destinations becomes several micro-operations, the first of which
+    /// may overwrite the guard: such a guard is copied beforehand.
+    fn stable_guard(&mut self, instruction: &Instruction<'s>, slot: Slot) -> Slot {
+        if !matches!(instruction.operands.first(), Some(Operand::Pair(_))) {
+            return slot;
+        }
+        let copy = self.scratch(File::Pred);
+        self.emit_lanes(warp!(|a: bool| -> bool { a }), &[copy], &[slot]);
+        copy
     }
 
     /// Appends a micro-operation to the current instruction.

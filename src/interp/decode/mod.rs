@@ -26,6 +26,7 @@ pub use memory::{address, atomic, copy_async, load, store};
 
 use self::unit::{Unit, align_of, align_up, size_of};
 use super::fault::Fault;
+use super::memory::StateSpaceLayout;
 use super::program::{Function, Op, ParamPlace, Program};
 use crate::ptx::{self, Module, StateSpace};
 
@@ -57,6 +58,7 @@ pub fn decode(
         let is_kernel = functions.is_empty();
         functions.push(Decoder::new(&mut unit).function(function, is_kernel.then_some(&params))?);
     }
+    check_sizes(&unit.layout, &functions)?;
     let plain = functions.iter().flat_map(|f: &Function| &f.code).all(|micro| match &micro.op {
         Op::Fence => false,
         Op::Load(load) => !load.strong,
@@ -65,4 +67,24 @@ pub fn decode(
         _ => true,
     });
     Ok(Program { functions, layout: unit.layout, plain, params })
+}
+
+/// Bytes of shared memory that a block can have, of parameters, and of a thread's local memory:
+/// generous for any device, and small enough to allocate.
+const MAX_SHARED: u64 = 4 << 20;
+const MAX_PARAMS: u64 = 1 << 16;
+const MAX_LOCAL: u64 = 1 << 19;
+
+fn check_sizes(layout: &StateSpaceLayout, functions: &[Function]) -> Result<(), Fault> {
+    let local = functions.iter().map(|function| function.local_bytes).max().unwrap_or(0);
+    for (what, bytes, limit) in [
+        ("shared memory of a block", layout.shared_bytes, MAX_SHARED),
+        ("parameters", layout.param_bytes, MAX_PARAMS),
+        ("local memory of a function", local, MAX_LOCAL),
+    ] {
+        if bytes > limit {
+            return Err(Fault::launch(format!("{bytes} bytes of {what}; {limit} are possible")));
+        }
+    }
+    Ok(())
 }

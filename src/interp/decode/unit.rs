@@ -20,6 +20,9 @@ pub struct Unit<'m, 's> {
     variables: FxHashMap<&'s str, Place>,
 }
 
+/// The largest module variable, in bytes.
+const MAX_VARIABLE: u64 = 1 << 32;
+
 /// Bytes of a declared variable; an unsized array takes its size from its initial value.
 pub fn size_of(variable: &Variable<'_>, declarator: &Declarator<'_>) -> u64 {
     let element = element_size(variable);
@@ -95,7 +98,7 @@ impl<'m, 's> Unit<'m, 's> {
             })
         };
         for variable in variables() {
-            unit.declare(variable);
+            unit.declare(variable)?;
         }
         unit.resolve(kernel);
         for variable in variables() {
@@ -104,10 +107,14 @@ impl<'m, 's> Unit<'m, 's> {
         Ok(unit)
     }
 
-    fn declare(&mut self, variable: &Variable<'s>) {
+    fn declare(&mut self, variable: &Variable<'s>) -> Result<(), Fault> {
         for declarator in &variable.names {
             let size = size_of(variable, declarator);
             let name = declarator.name.text;
+            if size > MAX_VARIABLE {
+                let message = format!("`{name}` is larger than {MAX_VARIABLE} bytes");
+                return Err(Fault::new(FaultKind::Unsupported, message).at(variable.span));
+            }
             let place = match variable.space {
                 StateSpace::Shared => self.shared(variable, size),
                 space @ (StateSpace::Global | StateSpace::Const) => {
@@ -123,6 +130,7 @@ impl<'m, 's> Unit<'m, 's> {
             };
             self.variables.insert(name, place);
         }
+        Ok(())
     }
 
     /// Gives a shared variable its place; an unsized one is the dynamic part, which begins at 0.
