@@ -11,13 +11,13 @@ mod affine;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
+use affine::emit::{Text, emit};
 use affine::environments::environment;
 use affine::evaluate::Environment;
 use affine::expect::{covered, displacements};
 use affine::guards::{linear, passes, windows};
 use affine::kernel::{Access, Kernel, Loop};
 use affine::machine::Machine;
-use affine::{Text, emit};
 use fastrand::Rng;
 use ptxasw::interp;
 use ptxasw::launch::{Buffer, Launch};
@@ -28,7 +28,7 @@ use ptxasw::source::SourceFile;
 use rayon::prelude::*;
 
 /// Kernels, seeded from 0.
-const KERNELS: u64 = 300;
+const KERNELS: u64 = 500;
 /// Launches in which each kernel's claims are tried, one warp each.
 const LAUNCHES: usize = 12;
 

@@ -11,7 +11,7 @@ mod changes;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use affine::emit;
+use affine::emit::emit;
 use affine::kernel::Kernel;
 use changes::{CHANGES, Change, Verdict};
 use ptxasw::pipeline::{Options, rewrite};
