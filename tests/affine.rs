@@ -11,13 +11,13 @@ mod affine;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
+use affine::emit::{Text, emit};
 use affine::environments::environment;
 use affine::evaluate::Environment;
 use affine::expect::{covered, displacements};
 use affine::guards::{linear, passes, windows};
 use affine::kernel::{Access, Kernel, Loop};
 use affine::machine::Machine;
-use affine::{Text, emit};
 use fastrand::Rng;
 use ptxasw::interp;
 use ptxasw::launch::{Buffer, Launch};
@@ -28,7 +28,7 @@ use ptxasw::source::SourceFile;
 use rayon::prelude::*;
 
 /// Kernels, seeded from 0.
-const KERNELS: u64 = 300;
+const KERNELS: u64 = 1500;
 /// Launches in which each kernel's claims are tried, one warp each.
 const LAUNCHES: usize = 12;
 
@@ -207,8 +207,8 @@ fn every_claimed_distance_holds_in_every_lane() {
         checked_at_run_time: sum.checked_at_run_time + tally.checked_at_run_time,
     });
     println!("{sum:?}");
-    assert!(sum.pairs > 100_000, "hardly a claim was tried: {sum:?}");
-    assert!(sum.checked_at_run_time > 500, "hardly an index wrapped around: {sum:?}");
+    assert!(sum.pairs > 400_000, "hardly a claim was tried: {sum:?}");
+    assert!(sum.checked_at_run_time > 2_000, "hardly an index wrapped around: {sum:?}");
 }
 
 #[test]
@@ -228,6 +228,7 @@ fn a_wrong_distance_is_noticed() {
 fn every_load_with_a_partner_is_covered_at_the_smallest_distance() {
     let complaints: Vec<String> = cases()
         .par_iter()
+        .filter(|case| !case.kernel.nearly_bounded())
         .flat_map_iter(|case| {
             let expected = covered(&case.kernel);
             let found = case.loads().iter().map(|load| load.delta.map(i64::from));
@@ -310,13 +311,13 @@ fn outcome(case: &Case, ptx: &str, block: [u32; 3]) -> BTreeMap<String, Buffer> 
 fn executed_they_leave_the_same_bytes() {
     let rewritten = cases().iter().filter(|case| case.rewritten.text != case.text.ptx);
     let launches: Vec<(&Case, [u32; 3])> = rewritten
-        .take(100)
+        .take(400)
         .enumerate()
         .map(|(index, case)| (case, SHAPES[index % SHAPES.len()]))
         .map(|(case, shape)| (case, case.kernel.required.unwrap_or(shape)))
         .filter(|&(case, block)| fits(case, block))
         .collect();
-    assert!(launches.len() >= 40, "only {} launches stay within their buffers", launches.len());
+    assert!(launches.len() >= 150, "only {} launches stay within their buffers", launches.len());
     let different: Vec<String> = launches
         .par_iter()
         .filter(|&&(case, block)| {
@@ -370,6 +371,6 @@ fn the_kernels_cover_what_they_are_meant_to() {
     ];
     println!("{counts:#?}");
     for (what, number) in counts {
-        assert!(number >= 20, "{what}: only {number} covered loads");
+        assert!(number >= 100, "{what}: only {number} covered loads");
     }
 }

@@ -11,7 +11,7 @@ mod changes;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use affine::emit;
+use affine::emit::emit;
 use affine::kernel::Kernel;
 use changes::{CHANGES, Change, Verdict};
 use ptxasw::pipeline::{Options, rewrite};
@@ -19,11 +19,12 @@ use ptxasw::report::{Decision, LoadReport};
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
 
-const SAMPLES: [&str; 3] = ["divergence", "jacobi", "laplacian"];
+const SAMPLES: [&str; 6] =
+    ["divergence", "gameoflife", "jacobi", "laplacian", "wave13pt", "whispering"];
 /// Seeds of random kernels; those without a covered load do not count.
-const SEEDS: u64 = 24;
+const SEEDS: u64 = 60;
 /// Random kernels that are changed.
-const RANDOM: usize = 9;
+const RANDOM: usize = 34;
 
 /// A load that is covered as long as nothing is changed.
 struct Subject {

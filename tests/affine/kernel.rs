@@ -266,6 +266,14 @@ impl Kernel {
         self.rows != Rows::None && (!wide || self.pitch == Pitch::Parameter)
     }
 
+    /// Whether an unsigned index is known to be small but for the few columns by which it may lie
+    /// below zero. In one lane it can then be seen not to wrap around and in its neighbour it cannot:
+    /// such pairs may be left alone (which is a pity, and not wrong).
+    pub fn nearly_bounded(&self) -> bool {
+        let unknown = self.rows != Rows::None && self.pitch == Pitch::Parameter;
+        !self.arithmetic.signed() && !self.grid && !self.shifted && !unknown
+    }
+
     /// Whether an index without column is a multiple of four, and visibly so.
     pub fn low_bits_are_zero(&self) -> bool {
         self.stride == 4

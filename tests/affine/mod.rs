@@ -7,5 +7,3 @@ pub mod expect;
 pub mod guards;
 pub mod kernel;
 pub mod machine;
-
-pub use emit::{Text, emit};
