@@ -6,6 +6,8 @@
 //! destination, and no killer lies on any path from the source to the destination that does not
 //! pass the source again. Back edges are paths like any other.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 
 use super::eligible::Load;
@@ -60,17 +62,17 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             return Ok(());
         }
         if block_a == block_b {
-            return self.scan(trace, prover, from, to, block_a, from.inst + 1, to.inst);
+            return self.scan(trace, prover, from, to, block_a, from.inst + 1..to.inst);
         }
-        self.scan(trace, prover, from, to, block_a, from.inst + 1, u32::MAX)?;
+        self.scan(trace, prover, from, to, block_a, from.inst + 1..u32::MAX)?;
         let mut whole_destination = false;
         for block in self.blocks_between(block_a, block_b) {
             whole_destination |= block == block_b;
-            self.scan(trace, prover, from, to, block, 0, u32::MAX)?;
+            self.scan(trace, prover, from, to, block, 0..u32::MAX)?;
         }
         match whole_destination {
             true => Ok(()),
-            false => self.scan(trace, prover, from, to, block_b, 0, to.inst),
+            false => self.scan(trace, prover, from, to, block_b, 0..to.inst),
         }
     }
 
@@ -99,7 +101,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             .clone()
     }
 
-    /// Looks for a killer among the instructions `start..end` of a block.
+    /// Looks for a killer among some instructions of a block.
     fn scan(
         &self,
         trace: &mut KernelTrace,
@@ -107,12 +109,11 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         from: &Load,
         to: &Load,
         block: BlockId,
-        start: u32,
-        end: u32,
+        part: Range<u32>,
     ) -> Result<(), Refusal> {
         for &index in &self.killers[block.index()] {
             let inst = trace.accesses[index].inst;
-            if inst < start || inst >= end || inst == from.inst || inst == to.inst {
+            if !part.contains(&inst) || inst == from.inst || inst == to.inst {
                 continue;
             }
             if let Some(what) = self.kills(trace, prover, index, from, to) {
@@ -132,6 +133,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         to: &Load,
     ) -> Option<String> {
         let access = &trace.accesses[killer];
+        let (block, address, size) = (access.block, access.address, i64::from(access.bytes()));
         let opcode = self.flow.insts[access.inst as usize].ast.opcode.text;
         match access.effect {
             Effect::Barrier => return Some(format!("barrier between (`{opcode}`)")),
@@ -148,10 +150,9 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         let loops = &self.flow.loops;
         let home = loops.innermost(trace.accesses[from.access].block);
         let same_iteration =
-            loops.around(loops.innermost(access.block)).all(|around| loops.nested(home, around));
+            loops.around(loops.innermost(block)).all(|around| loops.nested(home, around));
         let disjoint = same_iteration
-            && access.address.is_some_and(|address| {
-                let size = i64::from(access.bytes());
+            && address.is_some_and(|address| {
                 apart(&mut trace.arena, address, size, to) || prover.apart(trace, address, size, to)
             });
         (!disjoint).then(|| "may-alias store between".to_owned())

@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 use super::shift::Shifter;
 use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::{KernelTrace, SymbolKind, definitions};
-use crate::expr::{Comparison, Facts, Node, TermId};
+use crate::expr::{Comparison, Facts, Node, TermId, to_signed};
 use crate::solver::{Answer, Solver};
 
 /// A check that an index does not wrap around at 32 bits between the lanes: `register` must not be
