@@ -24,6 +24,7 @@
 //! - [`interp`], [`launch`]: a concrete interpreter, an independent judge of rewrites; shares no
 //!   instruction semantics with [`emulate`].
 //! - [`ptxas`]: the real assembler: its options, where it is, how it is run.
+//! - [`timings`]: where the time goes, for those who ask.
 //! - [`report`], [`tracing`]: what is shown to people and programs.
 //! - [`cli`]: the command line.
 //!
@@ -55,4 +56,5 @@ pub mod rewrite;
 pub mod shuffle;
 pub mod solver;
 pub mod source;
+pub mod timings;
 pub mod tracing;

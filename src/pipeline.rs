@@ -2,6 +2,7 @@
 //! earlier or joined later.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -12,6 +13,7 @@ use crate::report::{Decision, KernelReport, LoadReport, Report};
 use crate::rewrite::{self, Edit, Edits, Mode, Names, StrategyName};
 use crate::shuffle::{self, Finding, Refusal, Verdict};
 use crate::source::{Diagnostic, SourceFile};
+use crate::timings::Timings;
 
 pub use crate::rewrite::LineMap;
 
@@ -30,6 +32,8 @@ pub struct Options {
     pub all_bodies: bool,
     /// Only this kernel.
     pub kernel: Option<String>,
+    /// Adds up where the time goes.
+    pub timings: Option<Arc<Timings>>,
     /// Number of the first accepted candidate to replace, from 1 in source order.
     pub first_shuffle: Option<usize>,
     /// Number of the last accepted candidate to replace.
@@ -66,7 +70,8 @@ struct Decided<'m, 's> {
 /// says so in the report.
 pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diagnostic> {
     let depth = if options.all_bodies { Depth::All } else { Depth::Rewritable };
-    let module = ptx::parse(source, depth)?;
+    let timings = options.timings.as_deref();
+    let module = Timings::measure(timings, "parse", || ptx::parse(source, depth))?;
     let unsupported = unsupported(&module);
     let mut analyses: Vec<Analysis<'_, '_>> = module
         .functions()
@@ -81,7 +86,7 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
             },
         })
         .collect();
-    select(&mut analyses, options);
+    Timings::measure(timings, "select", || select(&mut analyses, options));
     let report = Report {
         file: source.name().to_owned(),
         kernels: analyses.iter().map(|analysis| kernel_report(source, analysis)).collect(),
@@ -102,7 +107,7 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
         let Decided { flow, trace, findings } = decided;
         let plan = rewrite::plan(source, flow, trace, findings, body, &names);
         if !plan.replacements.is_empty() {
-            edits.extend(strategy.edits(&plan));
+            edits.extend(Timings::measure(timings, "rewrite", || strategy.edits(&plan)));
         }
     }
     match Edits::new(edits) {
@@ -133,7 +138,7 @@ pub fn for_each_trace(
 ) -> Result<(), Diagnostic> {
     let module = ptx::parse(source, Depth::All)?;
     for function in module.functions().filter(|function| wanted(function, options)) {
-        match emulated(source, function, &options.limits) {
+        match emulated(source, function, options) {
             Ok((flow, mut trace)) => visit(function, Ok((&flow, &mut trace))),
             Err(reason) => visit(function, Err(reason)),
         }
@@ -171,10 +176,14 @@ fn unsupported(module: &Module<'_>) -> Option<String> {
 fn emulated<'m, 's>(
     source: &'m SourceFile,
     function: &'m Function<'s>,
-    limits: &Limits,
+    options: &Options,
 ) -> Result<(Flow<'m, 's>, KernelTrace), String> {
-    let flow = cfg::build(source, function).map_err(|error| error.to_string())?;
-    let trace = emulate::run(function, &flow, limits).map_err(|large| large.0)?;
+    let timings = options.timings.as_deref();
+    let flow = Timings::measure(timings, "flow", || cfg::build(source, function))
+        .map_err(|error| error.to_string())?;
+    let trace =
+        Timings::measure(timings, "emulate", || emulate::run(function, &flow, &options.limits))
+            .map_err(|large| large.0)?;
     Ok((flow, trace))
 }
 
@@ -188,8 +197,10 @@ fn analyse<'m, 's>(
     }
     // A panic in here is a bug of ours; the function is left as it is and the build goes on.
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
-        let (flow, mut trace) = emulated(source, function, &options.limits)?;
-        let findings = shuffle::decide(source, function, &flow, &mut trace, &options.shuffle);
+        let (flow, mut trace) = emulated(source, function, options)?;
+        let findings = Timings::measure(options.timings.as_deref(), "decide", || {
+            shuffle::decide(source, function, &flow, &mut trace, &options.shuffle)
+        });
         Ok(Decided { flow, trace, findings })
     }));
     attempt.unwrap_or_else(|_| Err("internal error: the analysis panicked".to_owned()))

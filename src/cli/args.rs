@@ -162,6 +162,9 @@ pub struct Decisions {
     /// Only replace read-only loads, and loads in kernels that write no global memory
     #[arg(long)]
     pub strict: bool,
+    /// Show on standard error where the time went
+    #[arg(long)]
+    pub timings: bool,
     /// Write each solver query to this folder as SMT-LIB
     #[arg(long, value_name = "DIR")]
     pub dump_queries: Option<PathBuf>,
@@ -182,6 +185,7 @@ impl Decisions {
                 ..shuffle::Options::default()
             },
             kernel: self.kernel.clone(),
+            timings: self.timings.then(Default::default),
             first_shuffle: self.first_shuffle,
             last_shuffle: self.last_shuffle,
             ..Options::default()

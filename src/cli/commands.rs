@@ -94,12 +94,19 @@ fn rewrite(args: &Rewrite) -> Result<(), Failure> {
         eprintln!("ptxasw: warning: --mode {mode} is for measuring and computes wrong results");
     }
     let rewritten = pipeline::rewrite(&source, &options)?;
+    show_timings(&options);
     if let Some(path) = &args.report {
         write(path, &json(&rewritten.report)?)?;
     }
     match &args.output {
         Some(path) => write(path, &rewritten.text),
         None => print(&rewritten.text),
+    }
+}
+
+fn show_timings(options: &Options) {
+    if let Some(timings) = &options.timings {
+        eprint!("{timings}");
     }
 }
 
@@ -121,6 +128,7 @@ fn candidates(args: &Candidates) -> Result<(), Failure> {
     let source = read(&args.input)?;
     let options = Options { mode: Mode::Original, all_bodies: true, ..args.decisions.options() };
     let report = pipeline::rewrite(&source, &options)?.report;
+    show_timings(&options);
     print(&match args.format {
         Format::Json => json(&report)?,
         Format::Text => render(&report),

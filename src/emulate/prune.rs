@@ -11,10 +11,10 @@ use crate::expr::{Evaluator, Facts, SymbolId, TermId, mask};
 use crate::solver::Answer;
 
 /// Assignments tried.
-const SAMPLES: u64 = 64;
+const SAMPLES: u64 = 192;
 
 /// A path that fewer samples satisfy says nothing about the branch.
-const ENOUGH: usize = 6;
+const ENOUGH: usize = 24;
 
 /// At most so many branches of a function are put before the solver.
 const MAX_BRANCHES: u32 = 16;
@@ -65,10 +65,13 @@ fn sample(round: u64, symbol: SymbolId, info: &SymbolInfo) -> u64 {
         SymbolKind::Tid(_) => mixed & 63,
         SymbolKind::LaneId => mixed & 31,
         SymbolKind::WarpUniform(_) => 1 + (mixed & 31),
-        _ => match round % 4 {
-            0 => mixed & 7,
-            1 => mixed & 0xfff,
-            2 => mixed & 0xff_ffff,
+        // Each symbol has a magnitude of its own in each round.
+        _ => match mixed >> 56 & 7 {
+            0 => 0,
+            1 | 2 => mixed & 7,
+            3 => (mixed & 7).wrapping_neg(),
+            4 => mixed & 0xfff,
+            5 => mixed & 0xff_ffff,
             _ => mixed,
         },
     };

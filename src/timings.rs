@@ -1,0 +1,53 @@
+//! Where the time goes, stage by stage, for those who ask (`--timings`).
+//!
+//! The only clock in the pipeline, and it never influences a decision: nothing is read from it but
+//! the report.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Time and number of runs.
+type Spent = (Duration, usize);
+
+/// Adds up the time of named stages, over all threads.
+#[derive(Debug, Default)]
+pub struct Timings {
+    stages: Mutex<BTreeMap<(usize, &'static str), Spent>>,
+}
+
+/// The stages in the order of the pipeline.
+const ORDER: [&str; 6] = ["parse", "flow", "emulate", "decide", "select", "rewrite"];
+
+impl Timings {
+    /// Runs a stage, measured if anybody wants to know.
+    #[expect(clippy::disallowed_methods, reason = "this is the stopwatch")]
+    pub fn measure<T>(
+        timings: Option<&Timings>,
+        stage: &'static str,
+        run: impl FnOnce() -> T,
+    ) -> T {
+        let Some(timings) = timings else { return run() };
+        let start = Instant::now();
+        let result = run();
+        let spent = start.elapsed();
+        let position = ORDER.iter().position(|&name| name == stage).unwrap_or(ORDER.len());
+        if let Ok(mut stages) = timings.stages.lock() {
+            let entry = stages.entry((position, stage)).or_default();
+            entry.0 += spent;
+            entry.1 += 1;
+        }
+        result
+    }
+}
+
+impl fmt::Display for Timings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ok(stages) = self.stages.lock() else { return Ok(()) };
+        for ((_, name), (spent, runs)) in stages.iter() {
+            writeln!(f, "{name:<8} {:>10.3} ms  {runs:>6} runs", spent.as_secs_f64() * 1e3)?;
+        }
+        Ok(())
+    }
+}
