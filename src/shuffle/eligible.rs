@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::refusal::Refusal;
-use crate::cfg::{Flow, RegisterId};
+use crate::cfg::{Arg, Base, Flow, Inst, RegisterId};
 use crate::emulate::{Access, KernelTrace};
 use crate::expr::TermId;
 use crate::ptx::{ScalarType, StateSpace};
@@ -86,6 +86,11 @@ pub(super) fn eligible(
         return Err(Refusal::Guarded);
     }
     let address = access.address.ok_or(Refusal::Address)?;
+    let generic = access.space == StateSpace::Generic;
+    // Whether it is global is asked at run time of a 64-bit register.
+    if generic && (trace.arena.width(address) != 64 || !addressed_by_register(inst)) {
+        return Err(Refusal::Form("generic ld without a 64-bit address register".to_owned()));
+    }
     Ok(Load {
         access: index,
         inst: access.inst,
@@ -93,8 +98,12 @@ pub(super) fn eligible(
         elements: elements(flow, access)?,
         bytes: i64::from(access.bytes()),
         guard,
-        generic: access.space == StateSpace::Generic,
+        generic,
     })
+}
+
+fn addressed_by_register(inst: &Inst<'_, '_>) -> bool {
+    inst.args.iter().any(|arg| matches!(arg, Arg::Memory { base: Base::Register(_), .. }))
 }
 
 fn elements(flow: &Flow<'_, '_>, access: &Access) -> Result<SmallVec<[Element; 4]>, Refusal> {
