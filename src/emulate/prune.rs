@@ -64,6 +64,10 @@ fn sample(round: u64, symbol: SymbolId, info: &SymbolInfo) -> u64 {
     let value = match info.kind {
         SymbolKind::Tid(_) => mixed & 63,
         SymbolKind::LaneId => mixed & 31,
+        // Grids may be so large that indices wrap around.
+        SymbolKind::WarpUniform(ref name) if name.contains("ctaid") && mixed >> 62 == 0 => {
+            1 + (mixed & 0x3fff_ffff)
+        }
         SymbolKind::WarpUniform(_) => 1 + (mixed & 31),
         // Each symbol has a magnitude of its own in each round.
         _ => match mixed >> 56 & 7 {

@@ -1,6 +1,7 @@
 //! Conjunctions of predicates known to hold, and what follows from them by logic alone.
 
 use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
+use super::range::Range;
 
 /// A conjunction of predicates known to be true.
 #[derive(Clone, Debug, Default)]
@@ -56,19 +57,81 @@ impl Facts {
             Node::Binary(BinaryOp::Or, a, b) => {
                 self.decide(arena, a, false) && self.decide(arena, b, false)
             }
-            Node::Compare(op, a, b) => self.comparisons.iter().any(|&(known, x, y, value)| {
-                // a < b is not (b <= a), so one may stand for the other.
-                let negated = match known {
-                    Comparison::Equal => None,
-                    Comparison::UnsignedLess => Some(Comparison::UnsignedLessEqual),
-                    Comparison::UnsignedLessEqual => Some(Comparison::UnsignedLess),
-                    Comparison::SignedLess => Some(Comparison::SignedLessEqual),
-                    Comparison::SignedLessEqual => Some(Comparison::SignedLess),
-                };
-                Some(op) == negated && (a, b) == (y, x) && value != holds
-            }),
+            Node::Compare(op, a, b) => {
+                self.comparisons.iter().any(|&(known, x, y, value)| {
+                    // a < b is not (b <= a), so one may stand for the other.
+                    let negated = match known {
+                        Comparison::Equal => None,
+                        Comparison::UnsignedLess => Some(Comparison::UnsignedLessEqual),
+                        Comparison::UnsignedLessEqual => Some(Comparison::UnsignedLess),
+                        Comparison::SignedLess => Some(Comparison::SignedLessEqual),
+                        Comparison::SignedLessEqual => Some(Comparison::SignedLess),
+                    };
+                    Some(op) == negated && (a, b) == (y, x) && value != holds
+                }) || self.decide_by_bounds(arena, op, a, b) == Some(holds)
+            }
             _ => false,
         }
+    }
+
+    fn decide_by_bounds(
+        &self,
+        arena: &Arena,
+        op: Comparison,
+        a: TermId,
+        b: TermId,
+    ) -> Option<bool> {
+        let (x, y) = (self.bounds(arena, a), self.bounds(arena, b));
+        match op {
+            Comparison::Equal => None,
+            Comparison::SignedLess if x.smax < y.smin => Some(true),
+            Comparison::SignedLess if x.smin >= y.smax => Some(false),
+            Comparison::SignedLessEqual if x.smax <= y.smin => Some(true),
+            Comparison::SignedLessEqual if x.smin > y.smax => Some(false),
+            Comparison::UnsignedLess if x.umax < y.umin => Some(true),
+            Comparison::UnsignedLess if x.umin >= y.umax => Some(false),
+            Comparison::UnsignedLessEqual if x.umax <= y.umin => Some(true),
+            Comparison::UnsignedLessEqual if x.umin > y.umax => Some(false),
+            _ => None,
+        }
+    }
+
+    /// A term's own bounds, narrowed by the comparisons in which it stands.
+    fn bounds(&self, arena: &Arena, term: TermId) -> Range {
+        let mut bounds = arena.range(term);
+        for &(op, a, b, holds) in &self.comparisons {
+            if (a == term) == (b == term) {
+                continue;
+            }
+            // As `low <= high` or `low < high`, in one of the two readings.
+            let (low, high) = if holds { (a, b) } else { (b, a) };
+            let (signed, strict) = match op {
+                Comparison::Equal => continue,
+                Comparison::SignedLess => (true, holds),
+                Comparison::SignedLessEqual => (true, !holds),
+                Comparison::UnsignedLess => (false, holds),
+                Comparison::UnsignedLessEqual => (false, !holds),
+            };
+            match (term == low, signed) {
+                (true, true) => {
+                    let top = arena.range(high).smax.saturating_sub(i64::from(strict));
+                    bounds.smax = bounds.smax.min(top);
+                }
+                (false, true) => {
+                    let bottom = arena.range(low).smin.saturating_add(i64::from(strict));
+                    bounds.smin = bounds.smin.max(bottom);
+                }
+                (true, false) => {
+                    let top = arena.range(high).umax.saturating_sub(u64::from(strict));
+                    bounds.umax = bounds.umax.min(top);
+                }
+                (false, false) => {
+                    let bottom = arena.range(low).umin.saturating_add(u64::from(strict));
+                    bounds.umin = bounds.umin.max(bottom);
+                }
+            }
+        }
+        bounds
     }
 
     /// The predicates that cannot be split further, each with the value it has.

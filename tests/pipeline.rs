@@ -1,0 +1,86 @@
+//! The pipeline as a whole: what it gives does not depend on threads, and every query that the solver
+//! was asked can be asked again, of another solver.
+
+#![expect(clippy::disallowed_methods, reason = "another solver is another process")]
+
+use std::path::Path;
+use std::process::Command;
+
+use ptxasw::pipeline::{Options, rewrite};
+use ptxasw::source::SourceFile;
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file")
+}
+
+/// Many kernels in one module: every accepted case that needs nothing but sm_80.
+fn large_module() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/accept");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .expect("the cases")
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "ptx"))
+        .collect();
+    files.sort();
+    let mut module = ".version 7.8\n.target sm_80\n.address_size 64\n".to_owned();
+    for file in files {
+        let text = std::fs::read_to_string(file).expect("a case");
+        module.extend(
+            text.lines()
+                .filter(|line| {
+                    ![".version", ".target", ".address_size"].iter().any(|d| line.starts_with(d))
+                })
+                .map(|line| format!("{line}\n")),
+        );
+    }
+    module
+}
+
+#[test]
+fn output_does_not_depend_on_the_number_of_threads() {
+    let source = SourceFile::new("large.ptx", large_module());
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        let result = pool.install(|| rewrite(&source, &Options::default())).expect("a module");
+        (result.text, result.report)
+    };
+    let (text, report) = with(1);
+    assert!(report.kernels.iter().map(|kernel| kernel.shuffles).sum::<usize>() > 100);
+    for threads in [2, 5] {
+        let (other_text, other_report) = with(threads);
+        assert!(other_text == text, "the text differs with {threads} threads");
+        assert_eq!(other_report, report, "with {threads} threads");
+    }
+}
+
+/// Needs the `z3` program, which `scripts/setup` installs; without it only the files are checked.
+#[test]
+fn another_solver_answers_the_dumped_queries_alike() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut options = Options::default();
+    options.shuffle.dump_queries = Some(folder.path().to_owned());
+    for case in
+        ["accept/boundary.ptx", "refuse/boundary.ptx", "accept/solver.ptx", "refuse/solver.ptx"]
+    {
+        let source = SourceFile::new(case, read(&format!("tests/cases/{case}")));
+        rewrite(&source, &options).expect("a case that parses");
+    }
+    let program = which::which("z3").ok();
+    let mut answers = [0; 2];
+    for entry in std::fs::read_dir(folder.path()).expect("the folder").flatten() {
+        let text = std::fs::read_to_string(entry.path()).expect("a query");
+        let status = text
+            .lines()
+            .find_map(|line| line.strip_prefix("(set-info :status ")?.strip_suffix(')'))
+            .expect("the answer stands in the query");
+        assert!(["sat", "unsat", "unknown"].contains(&status), "{status}");
+        if let (Some(program), "sat" | "unsat") = (&program, status) {
+            let output = Command::new(program).arg(entry.path()).output().expect("z3 runs");
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(said.trim(), status, "{}", entry.path().display());
+        }
+        answers[usize::from(status == "unsat")] += 1;
+    }
+    assert!(answers[0] > 0 && answers[1] > 0, "queries of both kinds: {answers:?}");
+}
