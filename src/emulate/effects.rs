@@ -6,6 +6,7 @@
 
 use smallvec::SmallVec;
 
+use super::state::Window;
 use crate::cfg::{Arg, Inst, RegisterId};
 use crate::ptx::Instruction;
 
@@ -153,13 +154,14 @@ pub(super) fn strong(ast: &Instruction<'_>) -> Option<&'static str> {
     STRONG.iter().copied().find(|strong| ast.has(strong))
 }
 
-/// Whether loads behind an instruction may read something else than the same loads before it.
-pub(super) fn changes_memory(inst: &Inst<'_, '_>) -> bool {
+/// The windows in which loads behind an instruction may read something else than before it.
+pub(super) fn changes_memory(inst: &Inst<'_, '_>) -> &'static [Window] {
     match effect(inst) {
-        Effect::Pure | Effect::Observe | Effect::Control => false,
-        // A strong load may synchronise with a thread that has written.
-        Effect::Load => strong(inst.ast).is_some(),
-        _ => true,
+        Effect::Pure | Effect::Observe | Effect::Control => &[],
+        Effect::Load if strong(inst.ast).is_none() => &[],
+        Effect::Store if strong(inst.ast).is_none() => Window::written(inst.ast.space()),
+        // It may synchronise with a thread that has written anything.
+        _ => &Window::ALL,
     }
 }
 

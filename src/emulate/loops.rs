@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::effects::{changes_memory, definitions};
 use super::machine::Machine;
-use super::state::{Slot, Writes};
+use super::state::{Slot, Window, Writes};
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
 use super::trace::KernelTrace;
 use super::uniform;
@@ -16,7 +16,7 @@ use crate::expr::{Arena, Node, Range, Substitution, SymbolId, TermId};
 pub(super) struct LoopEffects {
     /// Indices of mutable registers, ascending.
     registers: Vec<u32>,
-    memory: bool,
+    memory: [bool; Window::ALL.len()],
 }
 
 impl LoopEffects {
@@ -27,9 +27,11 @@ impl LoopEffects {
             let Some(innermost) = flow.loops.innermost(id) else { continue };
             let insts = &flow.insts[flow.block(id).instructions()];
             let mut registers = Vec::new();
-            let mut memory = false;
+            let mut memory = [false; Window::ALL.len()];
             for inst in insts {
-                memory |= changes_memory(inst);
+                for &window in changes_memory(inst) {
+                    memory[window as usize] = true;
+                }
                 registers.extend(definitions(inst).iter().filter_map(
                     |register| match writes.slots[register.0 as usize] {
                         Slot::Mutable(index) => Some(index),
@@ -40,7 +42,9 @@ impl LoopEffects {
             for around in flow.loops.around(Some(innermost)) {
                 let effects = &mut all[around.0 as usize];
                 effects.registers.extend(&registers);
-                effects.memory |= memory;
+                for window in Window::ALL {
+                    effects.memory[window as usize] |= memory[window as usize];
+                }
             }
         }
         for effects in &mut all {
@@ -78,12 +82,13 @@ impl Machine<'_, '_, '_> {
                 let values: Vec<TermId> = std::iter::once(*value).chain(others).collect();
                 *value = self.merge(index, &values, selector);
             }
-            let versions: Vec<TermId> = incoming
-                .iter()
-                .filter_map(|edge| self.exits[edge.from.index()].as_ref().map(|e| e.memory))
-                .collect();
-            if versions.iter().any(|&version| version != memory) {
-                memory = self.fresh_memory(LaneDependence::Fed(versions));
+            for (window, version) in memory.iter_mut().enumerate() {
+                let exits =
+                    incoming.iter().filter_map(|edge| self.exits[edge.from.index()].as_ref());
+                let versions: Vec<TermId> = exits.map(|exit| exit.memory[window]).collect();
+                if versions.iter().any(|other| other != version) {
+                    *version = self.fresh_memory(LaneDependence::Fed(versions));
+                }
             }
         }
         self.state = state;
@@ -151,21 +156,23 @@ impl Machine<'_, '_, '_> {
             }
             self.state[index as usize] = term;
         }
-        if effects.memory {
-            let before = self.memory;
-            self.memory = self.fresh_memory(LaneDependence::Fed(vec![before]));
-            self.loop_memories.push((id, self.memory, before));
+        for window in Window::ALL.into_iter().filter(|&w| effects.memory[w as usize]) {
+            let before = self.memory[window as usize];
+            let version = self.fresh_memory(LaneDependence::Fed(vec![before]));
+            self.memory[window as usize] = version;
+            self.loop_memories.push((id, window, version, before));
         }
     }
 
     /// What lanes see at the header of a loop is what they saw before it or at the end of an
     /// iteration.
     pub(super) fn complete_memories(&mut self) {
-        for (id, memory, before) in std::mem::take(&mut self.loop_memories) {
+        for (id, window, version, before) in std::mem::take(&mut self.loop_memories) {
             let latches = self.flow.loops.get(id).latches.iter();
             let ends = latches.filter_map(|edge| self.exits[edge.from.index()].as_ref());
-            let feeds = std::iter::once(before).chain(ends.map(|exit| exit.memory)).collect();
-            if let Node::Symbol(symbol) = *self.arena.node(memory) {
+            let ends = ends.map(|exit| exit.memory[window as usize]);
+            let feeds = std::iter::once(before).chain(ends).collect();
+            if let Node::Symbol(symbol) = *self.arena.node(version) {
                 self.symbols.set_dependence(symbol, LaneDependence::Fed(feeds));
             }
         }

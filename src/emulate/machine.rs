@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::carry::Flag;
 use super::effects::{Effect, definitions, effect};
 use super::loops::{LoopEffects, LoopValue};
-use super::state::{Definition, Exit, Slot, Writes};
+use super::state::{Definition, Exit, Memory, Slot, Window, Writes};
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use super::trace::{Access, KernelTrace, Widened};
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, Inst, LoopId, RegisterId};
@@ -79,14 +79,14 @@ pub(super) struct Machine<'a, 'm, 's> {
     pub writes: Writes,
     single: Vec<Option<Definition>>,
     pub state: Vec<TermId>,
-    pub memory: TermId,
+    pub memory: Memory,
     pub exits: Vec<Option<Exit>>,
     pub block: BlockId,
     pub carry: Option<Flag>,
     pub loop_effects: Vec<LoopEffects>,
     pub loop_values: Vec<LoopValue>,
     /// Memory at the headers of loops that change it, and when the loop is entered.
-    pub loop_memories: Vec<(LoopId, TermId, TermId)>,
+    pub loop_memories: Vec<(LoopId, Window, TermId, TermId)>,
     /// Joins whose feeds are completed once the conditions around them are known.
     pub joins: Vec<(SymbolId, BlockId)>,
     pub accesses: Vec<Access>,
@@ -114,7 +114,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
             symbols: Symbols::default(),
             single: vec![None; flow.registers.len()],
             state: Vec::new(),
-            memory: Arena::new().constant(0, 1),
+            memory: [Arena::new().constant(0, 1); Window::ALL.len()],
             exits: flow.blocks.iter().map(|_| None).collect(),
             block: BlockId(0),
             carry: None,
@@ -136,7 +136,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         };
         // The callers of a device function may have synchronised lane by lane.
         let seen = machine.parameter_dependence();
-        machine.memory = machine.fresh_memory(seen);
+        machine.change_memory(&Window::ALL, |_| seen.clone());
         machine
     }
 
@@ -164,7 +164,16 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         self.symbols.term(&mut self.arena, info, Range::full(width))
     }
 
-    /// All memory after something may have written it.
+    /// New versions of some windows; `seen` tells from a window's version before how the new one
+    /// differs between lanes.
+    pub fn change_memory(&mut self, windows: &[Window], seen: impl Fn(TermId) -> LaneDependence) {
+        for &window in windows {
+            let before = self.memory[window as usize];
+            self.memory[window as usize] = self.fresh_memory(seen(before));
+        }
+    }
+
+    /// A version of memory that nothing has read yet.
     pub fn fresh_memory(&mut self, dependence: LaneDependence) -> TermId {
         let number = self.symbols.next_fresh();
         self.make(SymbolKind::Memory(number), 32, dependence)
@@ -258,7 +267,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
     fn forget_everything(&mut self) {
         let registers = self.writes.mutable.clone();
         self.state = registers.iter().map(|&r| self.unknown(self.register_width(r))).collect();
-        self.memory = self.fresh_memory(LaneDependence::Varying);
+        self.change_memory(&Window::ALL, |_| LaneDependence::Varying);
         self.approximations.push((
             self.flow.block(self.block).first,
             "cycle with several entries: all registers that change are unknown".to_owned(),
@@ -330,28 +339,12 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
                 self.havoc(inst, guard);
                 self.carry = None;
                 self.record(inst, effect, guard);
-                let seen = self.memory_behind(inst, effect);
-                self.memory = self.fresh_memory(seen);
+                self.change_memory(&Window::ALL, |before| memory_behind(inst, effect, before));
                 if effect == Effect::Opaque {
                     let what = format!("`{}` is not modelled", inst.ast.opcode.text);
                     self.approximations.push((self.at, what));
                 }
             }
-        }
-    }
-
-    /// How memory behind a barrier, a call or something unknown differs between lanes: behind a
-    /// barrier that waits, all lanes see the same writes; a fence by itself shows no new ones; a
-    /// call may synchronise each lane by itself.
-    fn memory_behind(&self, inst: &Inst<'_, '_>, effect: Effect) -> LaneDependence {
-        match (effect, inst.ast.mnemonic()) {
-            (Effect::Barrier, "bar" | "barrier") if !inst.ast.has("arrive") => {
-                LaneDependence::Uniform
-            }
-            (Effect::Barrier, "fence" | "membar" | "bar" | "barrier") => {
-                LaneDependence::Fed(vec![self.memory])
-            }
-            _ => LaneDependence::Varying,
         }
     }
 
@@ -382,4 +375,17 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
 /// The width in which a register's value is kept: 128-bit registers are opaque and kept as 64.
 pub(super) fn width_of(ty: ScalarType) -> u8 {
     ty.bits().min(64) as u8
+}
+
+/// How memory behind a barrier, a call or something unknown differs between lanes: behind a
+/// barrier that waits, all lanes see the same writes; a fence by itself shows no new ones; a
+/// call may synchronise each lane by itself.
+fn memory_behind(inst: &Inst<'_, '_>, effect: Effect, before: TermId) -> LaneDependence {
+    match (effect, inst.ast.mnemonic()) {
+        (Effect::Barrier, "bar" | "barrier") if !inst.ast.has("arrive") => LaneDependence::Uniform,
+        (Effect::Barrier, "fence" | "membar" | "bar" | "barrier") => {
+            LaneDependence::Fed(vec![before])
+        }
+        _ => LaneDependence::Varying,
+    }
 }

@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use super::effects::{Effect, effect, strong};
 use super::machine::Machine;
+use super::state::Window;
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
 use super::trace::Access;
 use crate::cfg::{Arg, Base, Inst, RegisterId};
@@ -20,16 +21,15 @@ impl<'s> Machine<'_, '_, 's> {
             _ => {}
         }
         let access = &self.accesses[index];
-        let private = matches!(access.space, StateSpace::Param | StateSpace::Local);
-        let observes =
-            effect == Effect::Atomic || effect == Effect::Load && access.strong.is_some();
-        if observes {
+        let strong = access.strong.is_some();
+        let written = Window::written(access.space);
+        if effect == Effect::Atomic || effect == Effect::Load && strong {
             // It may synchronise with another thread, and in each lane with another one or at
             // another time: what the lanes read from now on need not be the same.
-            self.memory = self.fresh_memory(LaneDependence::Varying);
-        } else if effect != Effect::Load && !private || access.strong.is_some() {
-            let before = self.memory;
-            self.memory = self.fresh_memory(LaneDependence::Fed(vec![before]));
+            self.change_memory(&Window::ALL, |_| LaneDependence::Varying);
+        } else if effect != Effect::Load {
+            let windows = if strong { &Window::ALL } else { written };
+            self.change_memory(windows, |before| LaneDependence::Fed(vec![before]));
         }
     }
 
@@ -156,7 +156,10 @@ impl<'s> Machine<'_, '_, 's> {
             return self.unknown(width);
         };
         let constant = access.space == StateSpace::Const || access.read_only;
-        let version = if constant { self.arena.constant(0, 32) } else { self.memory };
+        let window =
+            if access.space == StateSpace::Shared { Window::Shared } else { Window::Global };
+        let version =
+            if constant { self.arena.constant(0, 32) } else { self.memory[window as usize] };
         let address = self.arena.add_constant(address, offset);
         let name = format!("load.{:?}.{}", access.space, ty.bits());
         let function = self.symbols.function(&name);

@@ -8,6 +8,7 @@ use crate::cfg::{BlockId, Flow, RegisterId};
 use crate::expr::TermId;
 
 use super::effects::definitions;
+use crate::ptx::StateSpace;
 
 /// Where a register's value is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,9 +58,34 @@ pub(super) struct Definition {
     pub block: BlockId,
 }
 
+/// A part of memory that is written apart from the others. Local memory and parameters are not kept;
+/// constant memory never changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Window {
+    Global,
+    Shared,
+}
+
+impl Window {
+    pub const ALL: [Window; 2] = [Window::Global, Window::Shared];
+
+    /// The windows that a weak store to a state space may write.
+    pub fn written(space: StateSpace) -> &'static [Window] {
+        match space {
+            StateSpace::Global => &[Window::Global],
+            StateSpace::Shared => &[Window::Shared],
+            StateSpace::Local | StateSpace::Param => &[],
+            _ => &Window::ALL,
+        }
+    }
+}
+
+/// The version of each window.
+pub(super) type Memory = [TermId; Window::ALL.len()];
+
 /// What holds at the end of a block.
 #[derive(Clone, Debug)]
 pub(super) struct Exit {
     pub mutable: Box<[TermId]>,
-    pub memory: TermId,
+    pub memory: Memory,
 }
