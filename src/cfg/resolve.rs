@@ -154,7 +154,7 @@ struct Scope<'s> {
     /// `%r<100>`: prefix to (count, type, elements).
     families: FxHashMap<&'s str, (u32, ScalarType, u8)>,
     labels: FxHashMap<&'s str, u32>,
-    target_lists: FxHashMap<&'s str, Vec<&'s str>>,
+    target_lists: FxHashMap<&'s str, Vec<String>>,
 }
 
 impl Scope<'_> {
@@ -236,8 +236,7 @@ impl<'m, 's> Resolver<'m, 's> {
                 Statement::Block { statements, .. } => self.scope(statements, Some(scope))?,
                 Statement::Instruction(instruction) => self.instruction(scope, instruction)?,
                 Statement::Directive(Directive::Targets { label, targets, .. }) => {
-                    let names = targets.iter().map(|t| t.text).collect();
-                    // `L<4>` stands for `L0` to `L3`; there is no such label, so `link` says so.
+                    let names = targets.iter().flat_map(|t| expand(t.text)).collect();
                     self.scopes[scope].target_lists.insert(label.text, names);
                 }
                 Statement::Directive(Directive::Pragma { strings, .. }) => {
@@ -423,11 +422,11 @@ impl<'m, 's> Resolver<'m, 's> {
         for (at, scope, name) in std::mem::take(&mut self.jumps) {
             let labels = match self.find(scope, |s| s.target_lists.get(name.text).cloned()) {
                 Some(list) => list,
-                None => vec![name.text],
+                None => vec![name.text.to_owned()],
             };
             for label in labels {
-                let Some(target) = self.find(scope, |s| s.labels.get(label).copied()) else {
-                    return Err(missing_label(self.source, name.span, label));
+                let Some(target) = self.find(scope, |s| s.labels.get(&*label).copied()) else {
+                    return Err(missing_label(self.source, name.span, &label));
                 };
                 self.flat.insts[at as usize].targets.push(target);
             }
@@ -444,6 +443,18 @@ impl<'m, 's> Resolver<'m, 's> {
             next = self.scopes[at].parent;
         }
         None
+    }
+}
+
+/// `L<4>` in a list of branch targets stands for `L0` to `L3`.
+fn expand(target: &str) -> Vec<String> {
+    const MAX_TARGETS: u32 = 1 << 16;
+    let family = target.strip_suffix('>').and_then(|rest| rest.split_once('<'));
+    match family.and_then(|(stem, count)| Some((stem, count.trim().parse::<u32>().ok()?))) {
+        Some((stem, count @ 0..=MAX_TARGETS)) => {
+            (0..count).map(|index| format!("{}{index}", stem.trim_end())).collect()
+        }
+        _ => vec![target.to_owned()],
     }
 }
 
