@@ -46,7 +46,13 @@ fn ptxas_and_temporary_files_go() {
     for sent in [Signal::TERM, Signal::INT, Signal::HUP] {
         let bench = Bench::new();
         bench.input("a.ptx", &["// rewrite: wait"]);
-        let mut child = bench.stand_in(&["a.ptx"]).stderr(Stdio::piped()).spawn().unwrap();
+        // The tests themselves may have been started with signals ignored (`nohup`, a background job).
+        let executable = std::env::current_exe().unwrap();
+        let words =
+            ["--default-signal=HUP,INT,TERM", executable.to_str().unwrap(), "stand-in", "a.ptx"];
+        let mut call = bench.call(Path::new("env"), &words);
+        call.env("PTXASW_PTXAS", bench.path("fake/ptxas"));
+        let mut child = call.stderr(Stdio::piped()).spawn().unwrap();
         wait_for_ptxas(&bench, &mut child);
         assert_eq!(bench.names("tmp").len(), 1);
         signal(sent, &child);
