@@ -15,7 +15,7 @@
 //!
 //! - [`source`]: the input's text, spans, positions, messages that point into it.
 //! - [`ptx`]: lexical scan, grammar (in `grammar/`), syntax tree. Knows no GPU and no solver.
-//! - [`cfg`]: scopes and names resolved, basic blocks, dominators, loops.
+//! - [`mod@cfg`]: scopes and names resolved, basic blocks, dominators, loops.
 //! - [`expr`]: hash-consed bit-vector terms in normal form. Knows no PTX.
 //! - [`solver`]: z3 behind three-valued answers; nobody else names it.
 //! - [`emulate`]: symbolic execution into a memory trace. Records, never decides.

@@ -203,7 +203,12 @@ fn analyse<'m, 's>(
         });
         Ok(Decided { flow, trace, findings })
     }));
-    attempt.unwrap_or_else(|_| Err("internal error: the analysis panicked".to_owned()))
+    let result =
+        attempt.unwrap_or_else(|_| Err("internal error: the analysis panicked".to_owned()));
+    if let Err(reason) = &result {
+        log::info!("{}: {} is left as it is: {reason}", source.name(), function.name.text);
+    }
+    result
 }
 
 /// Numbers the accepted candidates in source order and drops those outside the chosen range.

@@ -11,7 +11,7 @@
 //! It shares no instruction semantics with the symbolic emulator, and decides nothing about
 //! rewrites.
 //!
-//! Code map: [`decode`](self) turns a function into micro-operations ([`program`]), `ops` holds what
+//! Code map: `decode` turns a function into micro-operations (`program`), `ops` holds what
 //! instructions compute, `exec` runs blocks and warps, `memory` holds the bytes, `float` the
 //! arithmetic that the host does not have.
 
