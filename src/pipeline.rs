@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::cfg::{self, Flow};
 use crate::emulate::{self, KernelTrace, Limits};
-use crate::ptx::{self, Body, Depth, Function, Module};
+use crate::ptx::{self, Body, Depth, Function, Module, StateSpace, Statement};
 use crate::report::{Decision, KernelReport, LoadReport, Report};
 use crate::rewrite::{self, Edit, Edits, Mode, Names, StrategyName};
 use crate::shuffle::{self, Finding, Refusal, Verdict};
@@ -234,12 +234,19 @@ fn kernel_report(source: &SourceFile, analysis: &Analysis<'_, '_>) -> KernelRepo
     let decided = match &analysis.result {
         Ok(decided) => decided,
         Err(reason) => {
+            let mut loads = Vec::new();
+            kept_loads(
+                source,
+                analysis.function.statements().unwrap_or_default(),
+                reason,
+                &mut loads,
+            );
             let global_loads = match analysis.function.body {
                 Body::Unparsed { global_loads, .. } => global_loads,
-                _ => 0,
+                _ => loads.len(),
             };
             let skipped = Some(reason.clone());
-            return KernelReport { name, global_loads, skipped, ..KernelReport::default() };
+            return KernelReport { name, global_loads, skipped, loads, ..KernelReport::default() };
         }
     };
     let loads: Vec<LoadReport> =
@@ -301,6 +308,38 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
         }
     }
     report
+}
+
+/// The global loads of a function that is left as it is as a whole, all for one reason.
+fn kept_loads(
+    source: &SourceFile,
+    statements: &[Statement<'_>],
+    reason: &str,
+    found: &mut Vec<LoadReport>,
+) {
+    for statement in statements {
+        match statement {
+            Statement::Block { statements, .. } => kept_loads(source, statements, reason, found),
+            Statement::Instruction(ast)
+                if matches!(ast.mnemonic(), "ld" | "ldu")
+                    && matches!(ast.space(), StateSpace::Global | StateSpace::Generic) =>
+            {
+                let elements = ast.modifiers().find_map(|m| m.strip_prefix('v')?.parse().ok());
+                let bits = ast.types().last().map_or(0, |ty| ty.bits());
+                found.push(LoadReport {
+                    line: source.line(ast.span.start),
+                    register: operand_text(source, ast),
+                    bytes: bits / 8 * elements.unwrap_or(1),
+                    decision: Decision::Keep,
+                    source_line: None,
+                    delta: None,
+                    guards: None,
+                    reason: Some(reason.to_owned()),
+                });
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The destination operand as written.

@@ -84,3 +84,38 @@ fn another_solver_answers_the_dumped_queries_alike() {
     }
     assert!(answers[0] > 0 && answers[1] > 0, "queries of both kinds: {answers:?}");
 }
+
+/// A function that is passed through as a whole still shows its loads, each with the reason.
+#[test]
+fn functions_left_as_they_are_report_their_loads() {
+    let text = read("tests/cases/accept/atomic.ptx");
+    let all = |text: String, limit: Option<usize>| {
+        let mut options = Options { all_bodies: true, ..Options::default() };
+        options.limits.instructions = limit.unwrap_or(options.limits.instructions);
+        let source = SourceFile::new("atomic.ptx", text);
+        let result = rewrite(&source, &options).expect("a case that parses");
+        assert!(limit.is_none() || result.text == source.text());
+        result.report.kernels
+    };
+    let plain = all(text.clone(), None);
+    for (kernels, reason) in [
+        (all(text.clone(), Some(3)), "the limit is 3"),
+        (all(text.replace(".version 7.4", ".version 6.1"), None), "needs 6.2"),
+    ] {
+        assert_eq!(kernels.len(), plain.len());
+        for (kernel, plain) in kernels.iter().zip(&plain) {
+            assert!(kernel.skipped.as_deref().is_some_and(|why| why.contains(reason)));
+            let places = |k: &ptxasw::report::KernelReport| {
+                k.loads.iter().map(|l| (l.line, l.register.clone(), l.bytes)).collect::<Vec<_>>()
+            };
+            assert_eq!(places(kernel), places(plain), "{}", kernel.name);
+            assert_eq!(kernel.global_loads, plain.global_loads);
+            assert!(
+                kernel
+                    .loads
+                    .iter()
+                    .all(|l| l.reason.as_deref().is_some_and(|w| w.contains(reason)))
+            );
+        }
+    }
+}
