@@ -58,3 +58,4 @@ pub mod solver;
 pub mod source;
 pub mod timings;
 pub mod tracing;
+pub mod verify;

@@ -33,6 +33,8 @@ pub enum Command {
     Cfg(Cfg),
     /// Execute a kernel on the CPU, warp by warp, and print its buffers
     Run(Run),
+    /// Prove that a rewritten file does what the original does
+    Verify(Verify),
     /// Be ptxas: `ptxasw ptxas -- ARGS...`, every argument is ptxas's
     Ptxas {
         /// ptxas's arguments, behind `--`
@@ -120,6 +122,30 @@ pub struct Run {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// `verify`
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// The original PTX file
+    pub original: PathBuf,
+    /// The rewritten PTX file, by ptxasw or by hand
+    pub rewritten: PathBuf,
+    /// Also run both on the CPU and compare their buffers bit by bit; may be given several times
+    #[arg(long, value_name = "L.json")]
+    pub launch: Vec<PathBuf>,
+    /// Only this kernel
+    #[arg(long)]
+    pub kernel: Option<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// z3's resource limit for one query
+    #[arg(long, value_name = "N", default_value_t = crate::verify::Options::default().solver_limit)]
+    pub solver_limit: u32,
+    /// Write each solver query to this folder as SMT-LIB
+    #[arg(long, value_name = "DIR")]
+    pub dump_queries: Option<PathBuf>,
 }
 
 /// Output formats.

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::args::{Candidates, Cfg, Command, Format, Parse, Rewrite, Run, Trace};
+use super::args::{Candidates, Cfg, Command, Format, Parse, Rewrite, Run, Trace, Verify};
 use super::run;
 use crate::cfg;
 use crate::pipeline::{self, Options};
@@ -43,6 +43,10 @@ pub fn dispatch(command: Command) -> ExitCode {
         Command::Trace(args) => trace(&args),
         Command::Cfg(args) => graph(&args),
         Command::Run(args) => execute(&args),
+        Command::Verify(args) => match verification(&args) {
+            Ok(status) => return status,
+            Err(failure) => Err(failure),
+        },
         Command::Ptxas { arguments } => {
             return super::wrapper::main(std::ffi::OsStr::new("ptxasw"), &arguments);
         }
@@ -54,6 +58,27 @@ pub fn dispatch(command: Command) -> ExitCode {
             ExitCode::from(status)
         }
     }
+}
+
+/// `verify`: the verdict is the exit status.
+fn verification(args: &Verify) -> Result<ExitCode, Failure> {
+    let (original, rewritten) = (read(&args.original)?, read(&args.rewritten)?);
+    let mut launches = Vec::new();
+    for path in &args.launch {
+        let launch = read(path)?;
+        launches.push((launch.name().to_owned(), launch.text().to_owned()));
+    }
+    let options = crate::verify::Options {
+        kernel: args.kernel.clone(),
+        solver_limit: args.solver_limit,
+        dump_queries: args.dump_queries.clone(),
+        ..crate::verify::Options::default()
+    };
+    let (text, status) =
+        super::verify::verify(&original, &rewritten, &launches, &options, args.format)
+            .map_err(bad_input)?;
+    print(&text)?;
+    Ok(ExitCode::from(status))
 }
 
 fn read(path: &Path) -> Result<SourceFile, Failure> {

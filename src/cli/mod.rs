@@ -5,6 +5,7 @@ mod commands;
 pub mod env;
 pub mod keep;
 pub mod run;
+mod verify;
 pub mod wrapper;
 
 use clap::Parser;

@@ -27,8 +27,21 @@ pub enum Answer {
     Unknown,
 }
 
-/// At most so many queries for one kernel; the rest is unknown.
+/// At most so many queries for one kernel, unless asked otherwise; the rest is unknown.
 const MAX_QUERIES: u32 = 256;
+
+/// What the solver says of a claim, with a witness against it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Judgement {
+    /// It holds whenever the assumptions do, and they can.
+    Proved,
+    /// The assumptions contradict each other: it holds, and means nothing.
+    Vacuous,
+    /// It does not hold; the values of the terms asked for in a counterexample.
+    Refuted(Vec<u64>),
+    /// The resource limit was reached.
+    Unknown,
+}
 
 /// What symbols and functions are called in queries; different ones must have different names.
 pub trait Names {
@@ -56,13 +69,69 @@ pub struct Solver {
     limit: u32,
     dump: Option<PathBuf>,
     queries: u32,
+    most: u32,
 }
 
 impl Solver {
     /// `limit` is z3's resource limit for one query; with `dump` each query is written to that
     /// folder.
     pub fn new(limit: u32, dump: Option<PathBuf>) -> Solver {
-        Solver { limit, dump, queries: 0 }
+        Solver { limit, dump, queries: 0, most: MAX_QUERIES }
+    }
+
+    /// The same with a bound of its own on the number of queries.
+    #[must_use]
+    pub fn with_queries(mut self, most: u32) -> Solver {
+        self.most = most;
+        self
+    }
+
+    /// How many claims have been put to the solver.
+    pub fn queries(&self) -> u32 {
+        self.queries
+    }
+
+    /// Whether `a = b` for all values of the symbols that satisfy the assumptions; if not, the
+    /// values that `wanted` have where it fails.
+    pub fn judge(
+        &mut self,
+        arena: &Arena,
+        names: &(dyn Names + Sync),
+        (a, b): (TermId, TermId),
+        assumptions: &[TermId],
+        wanted: &[TermId],
+    ) -> Judgement {
+        if self.queries >= self.most {
+            return Judgement::Unknown;
+        }
+        self.queries += 1;
+        with_z3_config(&Config::new(), || {
+            let mut translator = Translator::new(arena, names);
+            let mut premises: Vec<_> =
+                assumptions.iter().map(|&assumption| translator.boolean(assumption)).collect();
+            let differ = translator.differ(a, b);
+            let wanted: Vec<_> = wanted.iter().map(|&term| translator.bits(term)).collect();
+            premises.extend(translator.bounds());
+            let possible = premises.clone();
+            premises.push(differ);
+            let (result, model) = self.check_with_model(&premises, "equal");
+            match (result, model) {
+                (SatResult::Sat, Some(model)) => Judgement::Refuted(
+                    wanted
+                        .iter()
+                        .map(|bits| {
+                            model.eval(bits, true).and_then(|value| value.as_u64()).unwrap_or(0)
+                        })
+                        .collect(),
+                ),
+                (SatResult::Unsat, _) => match self.check(&possible, "satisfiable") {
+                    SatResult::Unsat => Judgement::Vacuous,
+                    // The proof stands; only that it is no empty one is not certain.
+                    SatResult::Sat | SatResult::Unknown => Judgement::Proved,
+                },
+                _ => Judgement::Unknown,
+            }
+        })
     }
 
     /// Whether `a = b` for all values of the symbols that satisfy the assumptions.
@@ -73,7 +142,7 @@ impl Solver {
         (a, b): (TermId, TermId),
         assumptions: &[TermId],
     ) -> Answer {
-        if self.queries >= MAX_QUERIES {
+        if self.queries >= self.most {
             return Answer::Unknown;
         }
         self.queries += 1;
@@ -110,6 +179,14 @@ impl Solver {
     }
 
     fn check(&self, formulas: &[z3::ast::Bool], purpose: &str) -> SatResult {
+        self.check_with_model(formulas, purpose).0
+    }
+
+    fn check_with_model(
+        &self,
+        formulas: &[z3::ast::Bool],
+        purpose: &str,
+    ) -> (SatResult, Option<z3::Model>) {
         let solver = z3::Solver::new();
         let mut params = Params::new();
         params.set_u32("rlimit", self.limit);
@@ -119,6 +196,7 @@ impl Solver {
         if let Some(folder) = &self.dump {
             smtlib::dump(folder, self.queries, purpose, &solver, result);
         }
-        result
+        let model = if result == SatResult::Sat { solver.get_model() } else { None };
+        (result, model)
     }
 }

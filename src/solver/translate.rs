@@ -59,7 +59,8 @@ impl<'a> Translator<'a> {
         std::mem::take(&mut self.pending)
     }
 
-    fn bits(&mut self, term: TermId) -> BV {
+    /// A term as a bit-vector.
+    pub fn bits(&mut self, term: TermId) -> BV {
         let mut stack = vec![term];
         while let Some(&next) = stack.last() {
             if self.done.contains_key(&next) {

@@ -1,0 +1,107 @@
+//! Which instruction of the rewritten program stands for which of the original.
+//!
+//! Only a guess that makes proofs short: whatever it says, every event of the one program has to be
+//! shown equal to one of the other. Instructions of the same text are matched by a difference of the
+//! two texts; in the gaps between them, events of the same opcode in order.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::instructions::{role, Role};
+use super::program::Program;
+
+/// The matching.
+#[derive(Debug, Default)]
+pub(super) struct Alignment {
+    /// For each instruction of the rewritten program, the one of the original.
+    pub matched: Vec<Option<u32>>,
+    /// For each instruction of the rewritten program, the unmatched ones of the original around it.
+    pub gaps: Vec<Range<u32>>,
+}
+
+/// Matches two programs.
+pub(super) fn align(original: &Program<'_, '_>, rewritten: &Program<'_, '_>) -> Alignment {
+    let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
+    let mut number = |program: &Program<'_, '_>| -> Vec<u32> {
+        program
+            .flow
+            .insts
+            .iter()
+            .map(|inst| {
+                let mut text = program.text(inst);
+                // A load under another guard predicate is the same load.
+                if let (Some((register, negated)), false) = (inst.guard, role(inst) == Role::Load) {
+                    let name = &program.flow.registers[register.0 as usize];
+                    text = format!("@{negated}{name} {text}");
+                }
+                let next = numbers.len() as u32;
+                *numbers.entry(text).or_insert(next)
+            })
+            .collect()
+    };
+    let (a, b) = (number(original), number(rewritten));
+    let mut alignment = Alignment { matched: vec![None; b.len()], gaps: vec![0..0; b.len()] };
+    for op in capture_diff_slices(Algorithm::Patience, &a, &b) {
+        let (olds, news) = (op.old_range(), op.new_range());
+        match op {
+            DiffOp::Equal { .. } => {
+                for (old, new) in olds.zip(news) {
+                    alignment.matched[new] = Some(old as u32);
+                    alignment.gaps[new] = old as u32..old as u32 + 1;
+                }
+            }
+            _ => fill_gap(original, rewritten, olds, news, &mut alignment),
+        }
+    }
+    widen_gaps(&mut alignment, a.len() as u32);
+    alignment
+}
+
+/// Matches events of one opcode, in order.
+fn fill_gap(
+    original: &Program<'_, '_>,
+    rewritten: &Program<'_, '_>,
+    olds: Range<usize>,
+    news: Range<usize>,
+    alignment: &mut Alignment,
+) {
+    let is_event = |program: &Program<'_, '_>, at: usize| {
+        !matches!(role(&program.flow.insts[at]), Role::Pure | Role::Load | Role::Branch)
+    };
+    let mut next = olds.start;
+    for new in news {
+        if !is_event(rewritten, new) {
+            continue;
+        }
+        let opcode = rewritten.flow.insts[new].ast.opcode.text;
+        let found = (next..olds.end).find(|&old| {
+            is_event(original, old) && original.flow.insts[old].ast.opcode.text == opcode
+        });
+        if let Some(old) = found {
+            alignment.matched[new] = Some(old as u32);
+            next = old + 1;
+        }
+    }
+}
+
+/// An unmatched instruction stands in place of everything between its matched neighbours, those
+/// included: the code that replaces a load may stand before or behind it.
+fn widen_gaps(alignment: &mut Alignment, count: u32) {
+    let mut before = 0;
+    let mut firsts = Vec::with_capacity(alignment.matched.len());
+    for matched in &alignment.matched {
+        firsts.push(before);
+        if let Some(old) = matched {
+            before = *old;
+        }
+    }
+    let mut behind = count;
+    for new in (0..alignment.matched.len()).rev() {
+        match alignment.matched[new] {
+            Some(old) => behind = old + 1,
+            None => alignment.gaps[new] = firsts[new].min(behind)..behind,
+        }
+    }
+}

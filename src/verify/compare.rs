@@ -1,0 +1,400 @@
+//! Compares two functions: what each does is evaluated, matched and proved equal.
+//!
+//! The argument is an induction over the iterations of the loops. At each header, registers of one
+//! name are assumed to hold the same value in both programs; what goes in and what comes round must
+//! then be equal, and each must go round as often as the other. Registers for which that fails get
+//! values of their own, and everything is evaluated again. Given that, every event of the original
+//! must be an event of the rewritten program under the same condition with the same operands, and
+//! there must be no others.
+
+use super::align::{align, Alignment};
+use super::counterexample;
+use super::evaluate::{evaluate, Event, Execution, Reference};
+use super::instructions::Role;
+use super::lanes::Lanes;
+use super::program::Program;
+use super::prove::{Place, Proof, Prover};
+use super::symbols::Terms;
+use super::verdict::{FunctionReport, Problem, Verdict};
+use super::warp::Warp;
+use super::Options;
+use crate::cfg::{LoopId, RegisterId};
+use crate::expr::TermId;
+use crate::solver::Solver;
+
+/// How often loop registers may be taken apart before giving up.
+const MAX_ROUNDS: u32 = 16;
+
+/// Compares two functions of one name, whose texts differ.
+pub(super) fn compare<'s>(
+    original: &Program<'_, 's>,
+    rewritten: &Program<'_, 's>,
+    options: &Options,
+) -> FunctionReport {
+    let name = original.function.name.text.to_owned();
+    if let Some(reason) = shape_differs(original, rewritten, options) {
+        return FunctionReport::unknown(name, reason);
+    }
+    let mut terms = Terms::default();
+    let alignment = align(original, rewritten);
+    let execution = evaluate(original, &mut terms, None, None);
+    let mut split: Vec<(LoopId, RegisterId)> = Vec::new();
+    for _ in 0..MAX_ROUNDS {
+        let reference = Reference {
+            execution: &execution,
+            program: original,
+            matched: &alignment.matched,
+            gaps: &alignment.gaps,
+            split: &split,
+        };
+        let solver = Solver::new(options.solver_limit, options.dump_queries.clone())
+            .with_queries(options.queries);
+        let mut warp = Warp::new(Lanes::new(original, &execution), Prover::new(solver));
+        let result = evaluate(rewritten, &mut terms, Some(&reference), Some(&mut warp));
+        let mut comparison = Comparison {
+            original,
+            rewritten,
+            before: &execution,
+            after: &result,
+            alignment: &alignment,
+            terms: &mut terms,
+            warp,
+            problems: Vec::new(),
+        };
+        let apart = comparison.loops();
+        if !apart.is_empty() {
+            split.extend(apart);
+            continue;
+        }
+        comparison.events();
+        comparison.loads();
+        return comparison.report(name);
+    }
+    FunctionReport::unknown(name, "the loops' registers could not be matched".to_owned())
+}
+
+/// What keeps two functions from being compared at all.
+fn shape_differs<'s>(
+    original: &Program<'_, 's>,
+    rewritten: &Program<'_, 's>,
+    options: &Options,
+) -> Option<String> {
+    let instructions = original.flow.insts.len().max(rewritten.flow.insts.len());
+    if instructions > options.instructions {
+        return Some(format!("{instructions} instructions, the limit is {}", options.instructions));
+    }
+    let parents = |program: &Program<'_, '_>| -> Vec<Option<LoopId>> {
+        program.flow.loops.loops.iter().map(|one| one.parent).collect()
+    };
+    if parents(original) != parents(rewritten) {
+        return Some("the two have different loops".to_owned());
+    }
+    for program in [original, rewritten] {
+        let flow = &program.flow;
+        if flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block)) {
+            return Some("a cycle with several entries".to_owned());
+        }
+        let merged = program.carried.len() * flow.blocks.len();
+        if merged > options.merges {
+            return Some(format!("{merged} values to merge, the limit is {}", options.merges));
+        }
+    }
+    None
+}
+
+struct Comparison<'c, 's> {
+    original: &'c Program<'c, 's>,
+    rewritten: &'c Program<'c, 's>,
+    before: &'c Execution,
+    after: &'c Execution,
+    alignment: &'c Alignment,
+    terms: &'c mut Terms,
+    warp: Warp<'c, 's>,
+    problems: Vec<Problem>,
+}
+
+impl Comparison<'_, '_> {
+    /// What is known in a block of the rewritten program.
+    fn place(&self, block: crate::cfg::BlockId) -> Place {
+        let entries =
+            |id: LoopId| self.after.loops[id.0 as usize].as_ref().map(|record| record.entry);
+        let facts = (&self.warp.reaches[..], &self.warp.votes[..]);
+        Place::new(self.terms, self.rewritten, self.after, &entries, block, facts)
+    }
+
+    fn prove(&mut self, place: &Place, original: TermId, rewritten: TermId, known: &[TermId]) -> Proof {
+        if self.terms.arena.width(original) != self.terms.arena.width(rewritten) {
+            return Proof::Unknown;
+        }
+        let Warp { prover, lanes, .. } = &mut self.warp;
+        prover.equal(self.terms, lanes, place, (original, rewritten), known)
+    }
+
+    /// Proves what goes into loops and comes round; gives the registers for which that fails.
+    fn loops(&mut self) -> Vec<(LoopId, RegisterId)> {
+        let mut apart = Vec::new();
+        for index in 0..self.before.loops.len() {
+            let id = LoopId(index as u32);
+            let header = self.rewritten.flow.loops.get(id).header;
+            let inst = self.rewritten.flow.block(header).first;
+            let (before, after) = match (&self.before.loops[index], &self.after.loops[index]) {
+                (None, None) => continue,
+                (Some(before), Some(after)) => (before, after),
+                _ => {
+                    self.unknown(inst, None, "a loop that only one of the two can reach".to_owned());
+                    continue;
+                }
+            };
+            let outside = self.outside(id);
+            let inside = self.place(header);
+            for (what, place, pair) in [
+                ("a loop is entered", &outside, (before.entry, after.entry)),
+                ("a loop goes on", &inside, (before.again, after.again)),
+            ] {
+                let proof = self.prove(place, pair.0, pair.1, &[]);
+                self.check(proof, inst, None, place, || format!("the condition under which {what}"));
+            }
+            for round in &after.rounds {
+                let Some(partner) = before.rounds.iter().find(|one| one.symbol == round.symbol)
+                else {
+                    continue;
+                };
+                let entered = self.prove(&outside, partner.initial, round.initial, &[]);
+                let came_round = match entered {
+                    Proof::Equal => self.prove(&inside, partner.latch, round.latch, &[after.again]),
+                    other => other,
+                };
+                match (came_round, round.register) {
+                    (Proof::Equal, _) => {}
+                    (_, Some(register)) => apart.push((id, register)),
+                    (_, None) => {
+                        self.unknown(inst, None, "memory differs at the head of a loop".to_owned());
+                    }
+                }
+            }
+        }
+        apart
+    }
+
+    /// What is known where a loop is entered.
+    fn outside(&self, id: LoopId) -> Place {
+        let loops = &self.rewritten.flow.loops;
+        let mut place = Place { around: loops.get(id).parent, ..Place::default() };
+        for around in loops.around(Some(id)) {
+            if let Some(record) = &self.after.loops[around.0 as usize] {
+                place.path.extend(super::conditions::literals(&self.terms.arena, record.entry));
+            }
+        }
+        place
+    }
+
+    /// Proves the events equal, one by one.
+    fn events(&mut self) {
+        let mut open: Vec<bool> = vec![true; self.before.events.len()];
+        let mut last = 0;
+        for event in &self.after.events {
+            let matched = self.alignment.matched[event.inst as usize];
+            let partner = matched
+                .and_then(|inst| self.before.events.iter().position(|one| one.inst == inst))
+                .filter(|&index| open[index]);
+            match partner {
+                None => self.only_one(event, true),
+                Some(index) => {
+                    open[index] = false;
+                    if index < last {
+                        let reason = "the order of what both do differs".to_owned();
+                        self.unknown(event.inst, Some(self.before.events[index].inst), reason);
+                    }
+                    last = index;
+                    let partner = &self.before.events[index];
+                    self.event(partner, event);
+                }
+            }
+        }
+        for (event, open) in self.before.events.iter().zip(open) {
+            if open {
+                self.only_one(event, false);
+            }
+        }
+    }
+
+    fn event(&mut self, before: &Event, after: &Event) {
+        let (old, new) = (
+            &self.original.flow.insts[before.inst as usize],
+            &self.rewritten.flow.insts[after.inst as usize],
+        );
+        let words = |text: &str| text.split_whitespace().collect::<String>();
+        let places = (
+            self.original.loop_of(before.block),
+            self.rewritten.loop_of(after.block),
+        );
+        if words(old.ast.opcode.text) != words(new.ast.opcode.text)
+            || before.operands.len() != after.operands.len()
+            || places.0 != places.1
+        {
+            let reason = "the two do different things here".to_owned();
+            return self.unknown(after.inst, Some(before.inst), reason);
+        }
+        let place = self.place(after.block);
+        let proof = self.prove(&place, before.condition, after.condition, &[]);
+        self.check(proof, after.inst, Some(before.inst), &place, || {
+            format!("the condition of `{}`", old.ast.opcode.text)
+        });
+        for (number, (&a, &b)) in before.operands.iter().zip(&after.operands).enumerate() {
+            let proof = self.prove(&place, a, b, &[after.condition]);
+            self.check(proof, after.inst, Some(before.inst), &place, || {
+                match (before.role, number) {
+                    (Role::Store, 0) => format!("the address of `{}`", old.ast.opcode.text),
+                    (Role::Store, _) => format!("the value of `{}`", old.ast.opcode.text),
+                    _ => format!("operand {number} of `{}`", old.ast.opcode.text),
+                }
+            });
+        }
+    }
+
+    /// An event that only one of the two has is none if it cannot happen.
+    fn only_one(&mut self, event: &Event, in_rewritten: bool) {
+        let program = if in_rewritten { "the rewritten" } else { "the original" };
+        let inst = match in_rewritten {
+            true => &self.rewritten.flow.insts[event.inst as usize],
+            false => &self.original.flow.insts[event.inst as usize],
+        };
+        let opcode = inst.ast.opcode.text.to_owned();
+        let harmless = ["prefetch", "prefetchu", "nanosleep", "pmevent", "applypriority"];
+        if event.role == Role::Observe
+            && (!in_rewritten || harmless.contains(&inst.ast.mnemonic()))
+        {
+            return;
+        }
+        let lines = match in_rewritten {
+            true => (Some(event.inst), None),
+            false => (None, Some(event.inst)),
+        };
+        let place = match in_rewritten {
+            true => self.place(event.block),
+            false => Place::default(),
+        };
+        let never = self.terms.arena.boolean(false);
+        let proof = self.prove(&place, never, event.condition, &[]);
+        let what = format!("only {program} program has `{opcode}`");
+        match proof {
+            Proof::Equal => {}
+            Proof::Differ(difference)
+                if matches!(event.role, Role::Store | Role::Effect) =>
+            {
+                let found =
+                    counterexample::find(self.terms, &mut self.warp, &place, &difference, self.before);
+                self.problem(what, lines, found);
+            }
+            _ => self.problem(what, lines, None),
+        }
+    }
+
+    /// A load of the rewritten program must read what the original reads too, or it may fault where
+    /// that does not.
+    fn loads(&mut self) {
+        for load in &self.after.loads {
+            let around = self.rewritten.loop_of(load.block);
+            let literals = super::conditions::literals(&self.terms.arena, load.condition);
+            let candidates: Vec<TermId> = self
+                .before
+                .loads
+                .iter()
+                .filter(|one| {
+                    one.address == load.address
+                        && one.bytes >= load.bytes
+                        && self.original.loop_of(one.block) == around
+                })
+                .map(|one| one.condition)
+                .collect();
+            let implied = |terms: &Terms, condition: TermId| {
+                super::conditions::literals(&terms.arena, condition)
+                    .iter()
+                    .all(|literal| literals.contains(literal))
+            };
+            if candidates.iter().any(|&condition| implied(self.terms, condition)) {
+                continue;
+            }
+            let place = self.place(load.block);
+            let always = self.terms.arena.boolean(true);
+            let shown = candidates.iter().any(|&condition| {
+                self.prove(&place, condition, always, &[load.condition]) == Proof::Equal
+            });
+            if !shown {
+                let reason = "reads an address of which it is not shown that the original reads it, \
+                              too: it may fault"
+                    .to_owned();
+                self.unknown(load.inst, None, reason);
+            }
+        }
+    }
+
+    fn check(
+        &mut self,
+        proof: Proof,
+        inst: u32,
+        original: Option<u32>,
+        place: &Place,
+        what: impl FnOnce() -> String,
+    ) {
+        match proof {
+            Proof::Equal => {}
+            Proof::Unknown => {
+                let reason = format!("{} was not shown to be equal", what());
+                self.unknown(inst, original, reason);
+            }
+            Proof::Differ(difference) => {
+                let found =
+                    counterexample::find(self.terms, &mut self.warp, place, &difference, self.before);
+                let reason = match &found {
+                    Some(_) => format!("{} differs", what()),
+                    None => format!(
+                        "{} may differ: {}",
+                        what(),
+                        counterexample::why(self.terms, &difference)
+                    ),
+                };
+                self.problem(reason, (Some(inst), original), found);
+            }
+        }
+    }
+
+    fn unknown(&mut self, inst: u32, original: Option<u32>, reason: String) {
+        self.problem(reason, (Some(inst), original), None);
+    }
+
+    fn problem(
+        &mut self,
+        reason: String,
+        (rewritten, original): (Option<u32>, Option<u32>),
+        counterexample: Option<super::verdict::Counterexample>,
+    ) {
+        self.problems.push(Problem {
+            reason,
+            line: rewritten.map(|inst| self.rewritten.line(inst)),
+            original_line: original.map(|inst| self.original.line(inst)),
+            counterexample,
+        });
+    }
+
+    fn report(self, name: String) -> FunctionReport {
+        let different = self.problems.iter().position(|one| one.counterexample.is_some());
+        let verdict = match (different, self.problems.is_empty()) {
+            (Some(_), _) => Verdict::Different,
+            (None, true) => Verdict::Equal,
+            (None, false) => Verdict::Unknown,
+        };
+        let mut problems = self.problems;
+        if let Some(first) = different {
+            problems.swap(0, first);
+        }
+        FunctionReport {
+            name,
+            verdict,
+            events: self.after.events.len(),
+            shuffles: self.warp.shuffles,
+            queries: self.warp.prover.solver.queries(),
+            problems,
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Path conditions: how those of several ways become one, and what a condition says about a term.
+
+use smallvec::SmallVec;
+
+use crate::expr::{Arena, BinaryOp, Node, TermId, UnaryOp};
+
+type Literals = SmallVec<[TermId; 8]>;
+
+/// The conjuncts of a condition, sorted.
+pub(super) fn literals(arena: &Arena, condition: TermId) -> Literals {
+    let (mut found, mut work) = (Literals::new(), vec![condition]);
+    while let Some(term) = work.pop() {
+        match *arena.node(term) {
+            Node::Binary(BinaryOp::And, a, b) => work.extend([a, b]),
+            Node::Constant(1) => {}
+            _ => found.push(term),
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn conjunction(arena: &mut Arena, literals: &[TermId]) -> TermId {
+    let mut all = arena.boolean(true);
+    for &literal in literals {
+        all = arena.and(all, literal);
+    }
+    all
+}
+
+/// `a or b` of conjunctions, with `x & c | x & !c = x` and `x | x & c = x`.
+fn either(arena: &mut Arena, a: &Literals, b: &Literals) -> Option<Literals> {
+    let common: Literals = a.iter().copied().filter(|term| b.contains(term)).collect();
+    let only = |all: &Literals| -> Literals {
+        all.iter().copied().filter(|term| !common.contains(term)).collect()
+    };
+    let (rest_a, rest_b) = (only(a), only(b));
+    if rest_a.is_empty() || rest_b.is_empty() {
+        return Some(common);
+    }
+    // `!x` on one side and more on the other: `x | !x & c = x | c`, which is simpler only where
+    // `c` is nothing.
+    match (&rest_a[..], &rest_b[..]) {
+        (&[x], &[y]) if arena.not(x) == y => Some(common),
+        _ => None,
+    }
+}
+
+/// The condition of a place to which several ways lead, and for each way its condition given that
+/// the place is reached.
+pub(super) fn join(arena: &mut Arena, ways: &[TermId]) -> (TermId, Vec<TermId>) {
+    let all: Vec<Literals> = ways.iter().map(|&way| literals(arena, way)).collect();
+    let mut terms = all.clone();
+    'again: loop {
+        for first in 0..terms.len() {
+            for second in first + 1..terms.len() {
+                if let Some(one) = either(arena, &terms[first], &terms[second]) {
+                    terms[first] = one;
+                    terms.remove(second);
+                    continue 'again;
+                }
+            }
+        }
+        break;
+    }
+    let common: Literals = terms[0]
+        .iter()
+        .copied()
+        .filter(|term| terms[1..].iter().all(|other| other.contains(term)))
+        .collect();
+    let mut rest: Option<TermId> = None;
+    for term in &terms {
+        let own: Literals = term.iter().copied().filter(|t| !common.contains(t)).collect();
+        let own = conjunction(arena, &own);
+        rest = Some(match rest {
+            None => own,
+            Some(rest) => arena.or(rest, own),
+        });
+    }
+    let rest = rest.unwrap_or_else(|| arena.boolean(true));
+    let shared = conjunction(arena, &common);
+    let path = arena.and(shared, rest);
+    let local = all
+        .iter()
+        .map(|way| {
+            let own: Literals = way.iter().copied().filter(|t| !common.contains(t)).collect();
+            conjunction(arena, &own)
+        })
+        .collect();
+    (path, local)
+}
+
+/// What a selection comes to where a condition is known to hold or not.
+pub(super) fn under(arena: &mut Arena, term: TermId, condition: TermId, holds: bool) -> TermId {
+    if !is_selection(arena, term) {
+        return term;
+    }
+    let known = if holds { condition } else { arena.not(condition) };
+    let known = literals(arena, known);
+    simplify(arena, term, &known)
+}
+
+fn is_selection(arena: &Arena, term: TermId) -> bool {
+    match *arena.node(term) {
+        Node::IfThenElse(..) => true,
+        Node::Concatenate(a, b) => is_selection(arena, a) || is_selection(arena, b),
+        Node::Extract(a, _) | Node::ZeroExtend(a) | Node::SignExtend(a) => is_selection(arena, a),
+        _ => false,
+    }
+}
+
+/// A term where some conditions are known to hold: looks at its outermost selections, and those of
+/// the parts that it is packed from.
+pub(super) fn simplify(arena: &mut Arena, term: TermId, known: &[TermId]) -> TermId {
+    match *arena.node(term) {
+        Node::IfThenElse(condition, a, b) => match decided(arena, condition, known) {
+            Some(true) => simplify(arena, a, known),
+            Some(false) => simplify(arena, b, known),
+            None => term,
+        },
+        Node::Concatenate(a, b) => {
+            let (x, y) = (simplify(arena, a, known), simplify(arena, b, known));
+            if (x, y) == (a, b) { term } else { arena.concatenate(x, y) }
+        }
+        Node::Extract(a, low) => {
+            let x = simplify(arena, a, known);
+            let width = arena.width(term);
+            if x == a { term } else { arena.extract(x, low, width) }
+        }
+        Node::ZeroExtend(a) => {
+            let x = simplify(arena, a, known);
+            let width = arena.width(term);
+            if x == a { term } else { arena.zero_extend(x, width) }
+        }
+        Node::SignExtend(a) => {
+            let x = simplify(arena, a, known);
+            let width = arena.width(term);
+            if x == a { term } else { arena.sign_extend(x, width) }
+        }
+        _ => term,
+    }
+}
+
+/// Whether a condition holds, as far as logic alone tells.
+fn decided(arena: &mut Arena, condition: TermId, known: &[TermId]) -> Option<bool> {
+    if literals(arena, condition).iter().all(|literal| known.contains(literal)) {
+        return Some(true);
+    }
+    let negated = arena.not(condition);
+    if known.contains(&negated)
+        || literals(arena, negated).iter().all(|literal| known.contains(literal))
+    {
+        return Some(false);
+    }
+    match *arena.node(condition) {
+        Node::Binary(BinaryOp::And, a, b) => {
+            let refuted = [a, b].into_iter().any(|part| decided(arena, part, known) == Some(false));
+            refuted.then_some(false)
+        }
+        Node::Binary(BinaryOp::Or, a, b) => {
+            let shown = [a, b].into_iter().any(|part| decided(arena, part, known) == Some(true));
+            shown.then_some(true)
+        }
+        Node::Unary(UnaryOp::Not, inner) => match *arena.node(inner) {
+            Node::Binary(..) => decided(arena, inner, known).map(|holds| !holds),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether two of the conditions are each other's negation.
+pub(super) fn contradict(arena: &mut Arena, known: &[TermId]) -> bool {
+    known.iter().any(|&literal| {
+        let negated = arena.not(literal);
+        known.contains(&negated) || arena.constant_value(literal) == Some(0)
+    })
+}

@@ -1,0 +1,181 @@
+//! A state in which two terms differ, in terms that a user knows: lane, block shape, parameters.
+//!
+//! Only states that can come up count: loops are in their first iteration, so that each symbol of a
+//! header has the value with which its loop is entered. Where two terms differ by what memory or
+//! floating-point arithmetic might do, there is no telling, and no counterexample.
+
+use std::collections::BTreeMap;
+
+use super::evaluate::Execution;
+use super::prove::{assumptions, Difference, Place};
+use super::symbols::{Kind, Terms};
+use super::verdict::Counterexample;
+use super::warp::Warp;
+use crate::expr::{Node, SymbolId, TermId};
+use crate::solver::{Judgement, Names};
+
+/// Looks for a state in which a difference shows.
+pub(super) fn find(
+    terms: &mut Terms,
+    warp: &mut Warp<'_, '_>,
+    place: &Place,
+    difference: &Difference,
+    execution: &Execution,
+) -> Option<Counterexample> {
+    let Difference { original, rewritten, known } = difference;
+    if !is_definite(terms, *original) || !is_definite(terms, *rewritten) {
+        return None;
+    }
+    let mut facts = assumptions(terms, &mut warp.lanes, place, known);
+    facts.extend(first_iterations(terms, execution));
+    let shown = shown(terms, &facts, *original, *rewritten);
+    let mut wanted: Vec<TermId> = shown.iter().map(|(_, term)| *term).collect();
+    wanted.extend([*original, *rewritten]);
+    let claim = (*original, *rewritten);
+    let solver = &mut warp.prover.solver;
+    let answer = solver.judge(&terms.arena, &terms.symbols, claim, &facts, &wanted);
+    let Judgement::Refuted(values) = answer else { return None };
+    let mut found = Counterexample {
+        lane: 0,
+        thread: [0; 3],
+        block: [1; 3],
+        active: None,
+        values: BTreeMap::new(),
+        original: say(terms, *original, values[values.len() - 2]),
+        rewritten: say(terms, *rewritten, values[values.len() - 1]),
+    };
+    let mut lane = None;
+    for ((symbol, _), &value) in shown.iter().zip(&values) {
+        match &terms.symbols.info(*symbol).kind {
+            Kind::Tid(axis) => found.thread[usize::from(*axis)] = value,
+            Kind::LaneId => lane = Some(value),
+            Kind::Mask(_) => found.active = Some(format!("{value:#010x}")),
+            Kind::Uniform(name) => match name.as_str() {
+                "%ntid.x" => found.block[0] = value,
+                "%ntid.y" => found.block[1] = value,
+                "%ntid.z" => found.block[2] = value,
+                other => {
+                    found.values.insert(other.to_owned(), format!("{value:#x}"));
+                }
+            },
+            Kind::Parameter { name, offset, .. } => {
+                let name = if *offset == 0 { name.clone() } else { format!("{name}+{offset}") };
+                found.values.insert(name, format!("{value:#x}"));
+            }
+            _ => {}
+        }
+    }
+    let [x, y, z] = found.thread;
+    let linear = x + found.block[0] * (y + found.block[1] * z);
+    found.lane = lane.unwrap_or(linear % 32);
+    Some(found)
+}
+
+/// Why a difference is none for certain.
+pub(super) fn why(terms: &Terms, difference: &Difference) -> String {
+    let memory = |term: TermId| match terms.arena.node(term) {
+        Node::Symbol(symbol) => matches!(terms.symbols.info(*symbol).kind, Kind::Memory(..)),
+        Node::IfThenElse(_, a, _) => terms.arena.width(*a) == 32 && mentions_memory(terms, term),
+        _ => false,
+    };
+    if memory(difference.original) && memory(difference.rewritten) {
+        return "memory may have changed in between".to_owned();
+    }
+    format!(
+        "{} against {}",
+        super::settle::describe(terms, difference.original),
+        super::settle::describe(terms, difference.rewritten)
+    )
+}
+
+fn mentions_memory(terms: &Terms, term: TermId) -> bool {
+    symbols(terms, &[term])
+        .iter()
+        .any(|symbol| matches!(terms.symbols.info(*symbol).kind, Kind::Memory(..)))
+}
+
+/// Whether a term's values are those of machine arithmetic, so that the solver's differ where the
+/// machine's do. What memory holds may be anything; what a floating-point operation gives may not.
+fn is_definite(terms: &Terms, term: TermId) -> bool {
+    match terms.arena.node(term) {
+        Node::Symbol(symbol) => !matches!(
+            terms.symbols.info(*symbol).kind,
+            Kind::Memory(..) | Kind::Shifted(..) | Kind::Event(..) | Kind::Extra(..)
+        ),
+        Node::Apply(function, _) => terms.symbols.function(*function).starts_with("load."),
+        Node::Constant(_) => true,
+        _ => terms.arena.operands(term).iter().all(|&operand| is_definite(terms, operand)),
+    }
+}
+
+/// Each symbol of a loop's header has its first value.
+fn first_iterations(terms: &mut Terms, execution: &Execution) -> Vec<TermId> {
+    let mut facts = Vec::new();
+    for record in execution.loops.iter().flatten() {
+        facts.push(record.entry);
+        for round in record.rounds.iter().filter(|round| round.register.is_some()) {
+            facts.push(terms.arena.equal(round.symbol, round.initial));
+        }
+    }
+    facts
+}
+
+/// The symbols that a user can set, with their terms.
+fn shown(
+    terms: &mut Terms,
+    facts: &[TermId],
+    original: TermId,
+    rewritten: TermId,
+) -> Vec<(SymbolId, TermId)> {
+    let mut all = facts.to_vec();
+    all.extend([original, rewritten]);
+    let mut found: Vec<SymbolId> = symbols(terms, &all)
+        .into_iter()
+        .filter(|symbol| {
+            matches!(
+                terms.symbols.info(*symbol).kind,
+                Kind::Tid(_)
+                    | Kind::LaneId
+                    | Kind::Mask(_)
+                    | Kind::Uniform(_)
+                    | Kind::Parameter { .. }
+            )
+        })
+        .collect();
+    found.sort_unstable();
+    let width = |terms: &Terms, symbol: SymbolId| terms.symbols.info(symbol).width;
+    found
+        .into_iter()
+        .map(|symbol| {
+            let width = width(terms, symbol);
+            (symbol, terms.arena.symbol(symbol, width))
+        })
+        .collect()
+}
+
+/// The symbols that terms are made of.
+fn symbols(terms: &Terms, roots: &[TermId]) -> Vec<SymbolId> {
+    let (mut seen, mut found) = (rustc_hash::FxHashSet::default(), Vec::new());
+    let mut work = roots.to_vec();
+    while let Some(term) = work.pop() {
+        if !seen.insert(term) {
+            continue;
+        }
+        if let Node::Symbol(symbol) = *terms.arena.node(term) {
+            found.push(symbol);
+        }
+        work.extend(terms.arena.operands(term));
+    }
+    found
+}
+
+/// A value in words: what was loaded has no value before the kernel runs.
+fn say(terms: &Terms, term: TermId, value: u64) -> String {
+    match terms.arena.node(term) {
+        Node::Symbol(symbol) if matches!(terms.symbols.info(*symbol).kind, Kind::Unpredictable(_)) => {
+            "unpredictable: the lane that it would come from takes no part".to_owned()
+        }
+        Node::Apply(..) => super::settle::describe(terms, term),
+        _ => format!("{value:#x}"),
+    }
+}

@@ -1,0 +1,232 @@
+//! Loads and stores: what a load delivers is a function of a version of memory and the address.
+//!
+//! A version is made by each thing that may change a window: the thread's own stores, barriers,
+//! effects. A load reads from the oldest version that is certain to hold the same bytes: stores to
+//! places that are certainly others are stepped over.
+//!
+//! Two lanes that read the same bytes at the same version read the same value. That rests on the
+//! freedom from data races that the PTX memory model demands of weak accesses: whoever changed the
+//! bytes between the two reads would have to be ordered with both lanes, which takes a barrier, a
+//! fence or an effect, and each of these makes a new version.
+
+use super::evaluate::{Evaluation, Load, StoreRecord};
+use super::instructions::{written, Role};
+use super::symbols::{Kind, Window};
+use crate::cfg::{Arg, Base, Inst};
+use crate::expr::{Node, TermId};
+use crate::ptx::{ScalarType, StateSpace};
+
+impl<'s> Evaluation<'_, '_, '_, 's> {
+    /// A weak load.
+    pub(super) fn load(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
+        let ast = inst.ast;
+        let (Some(&ty), Some(Arg::Memory { base, offset: displacement, .. })) =
+            (ast.types().last(), inst.args.get(1))
+        else {
+            return self.unknown_results(inst, guard);
+        };
+        if ty.bits() > 64 {
+            return self.unknown_results(inst, guard);
+        }
+        let address = self.address(*base, *displacement);
+        let elements: Vec<&Arg<'s>> = match inst.args.first() {
+            Some(Arg::Vector(elements)) => elements.iter().collect(),
+            Some(single) => vec![single],
+            None => Vec::new(),
+        };
+        let bytes = ty.bits() / 8;
+        if self.may_fault(ast.space()) {
+            let condition = self.condition(guard);
+            let whole = bytes * elements.len() as u32;
+            let (at, block) = (self.at, self.block);
+            self.out.loads.push(Load { inst: at, block, condition, address, bytes: whole });
+        }
+        // All addresses are computed before any register is written.
+        let values: Vec<TermId> = (0..elements.len() as u64)
+            .map(|index| {
+                let offset = index * u64::from(bytes);
+                let at = self.terms.arena.add_constant(address, offset);
+                match self.parameter(inst, *base, *displacement + offset as i64, ty) {
+                    Some(value) => value,
+                    None => self.loaded(ast.space(), read_only(inst), at, ty),
+                }
+            })
+            .collect();
+        for (element, value) in elements.into_iter().zip(values) {
+            self.set(element, value, ty.is_signed(), guard);
+        }
+    }
+
+    fn may_fault(&self, space: StateSpace) -> bool {
+        matches!(space, StateSpace::Global | StateSpace::Generic | StateSpace::Shared)
+    }
+
+    /// A load of a form that is not understood: some function of the memory it may read, this
+    /// thread, and its operands.
+    fn unknown_results(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
+        let mut operands = smallvec::SmallVec::new();
+        inst.args.iter().skip(1).for_each(|arg| self.natural(arg, &mut operands));
+        operands.extend(self.memory);
+        operands.push(self.terms.symbol(Kind::Thread, 64, None));
+        let operands = operands.to_vec();
+        let name: String = inst.ast.opcode.text.split_whitespace().collect();
+        for (number, register) in super::instructions::results(inst).into_iter().enumerate() {
+            let width = self.width(register);
+            let value = self.terms.function(&format!("{name}#{number}"), &operands, width);
+            self.write(register, value, guard);
+        }
+    }
+
+    /// A parameter of the function itself.
+    fn parameter(
+        &mut self,
+        inst: &Inst<'_, 's>,
+        base: Base<'s>,
+        offset: i64,
+        ty: ScalarType,
+    ) -> Option<TermId> {
+        let Base::Symbol { name, local: None } = base else { return None };
+        if inst.ast.space() != StateSpace::Param {
+            return None;
+        }
+        let bits = ty.bits() as u8;
+        let kind = Kind::Parameter { name: name.to_owned(), offset, bits };
+        Some(self.terms.symbol(kind, bits, None))
+    }
+
+    /// What a load of one element delivers.
+    fn loaded(
+        &mut self,
+        space: StateSpace,
+        read_only: bool,
+        address: TermId,
+        ty: ScalarType,
+    ) -> TermId {
+        let bits = ty.bits() as u8;
+        let (window, name) = match space {
+            StateSpace::Global => (Window::Global, "global"),
+            StateSpace::Shared => (Window::Shared, "shared"),
+            StateSpace::Local => (Window::Local, "local"),
+            StateSpace::Param => (Window::Param, "param"),
+            StateSpace::Const => {
+                return self.terms.function(&format!("load.const.{bits}"), &[address], bits);
+            }
+            _ => return self.loaded_generic(address, bits),
+        };
+        let version = match read_only {
+            true => self.terms.arena.constant(0, 32),
+            false => self.oldest(self.memory[window as usize], address, u32::from(bits) / 8),
+        };
+        let mut operands = vec![version, address];
+        if matches!(window, Window::Local | Window::Param) {
+            operands.push(self.terms.symbol(Kind::Thread, 64, None));
+        }
+        self.terms.function(&format!("load.{name}.{bits}"), &operands, bits)
+    }
+
+    /// A generic address: what it reads in the global window, else something of this thread.
+    fn loaded_generic(&mut self, address: TermId, bits: u8) -> TermId {
+        let bytes = u32::from(bits) / 8;
+        let global = self.oldest(self.memory[Window::Global as usize], address, bytes);
+        let in_global = self.terms.function(&format!("load.global.{bits}"), &[global, address], bits);
+        let thread = self.terms.symbol(Kind::Thread, 64, None);
+        let (shared, local) =
+            (self.memory[Window::Shared as usize], self.memory[Window::Local as usize]);
+        let elsewhere = self.terms.function(
+            &format!("load.generic.{bits}"),
+            &[shared, local, address, thread],
+            bits,
+        );
+        let is_global = self.terms.function("isspacep.global#0", &[address], 1);
+        self.terms.arena.if_then_else(is_global, in_global, elsewhere)
+    }
+
+    /// The oldest version that holds the same bytes at an address.
+    fn oldest(&mut self, version: TermId, address: TermId, bytes: u32) -> TermId {
+        let mut version = version;
+        loop {
+            if let Some(&record) = self.out.stores.get(&version) {
+                if !self.apart(record, address, bytes) {
+                    return version;
+                }
+                version = record.before;
+                continue;
+            }
+            let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(version) else {
+                return version;
+            };
+            let (old_a, old_b) =
+                (self.oldest(a, address, bytes), self.oldest(b, address, bytes));
+            let older = self.terms.arena.if_then_else(condition, old_a, old_b);
+            if older == version {
+                return version;
+            }
+            version = older;
+        }
+    }
+
+    /// Whether a store certainly leaves some bytes alone.
+    fn apart(&mut self, record: StoreRecord, address: TermId, bytes: u32) -> bool {
+        let difference = self.terms.arena.constant_difference(address, record.address);
+        difference.is_some_and(|d| d >= i64::from(record.bytes) || -d >= i64::from(bytes))
+    }
+
+    /// A weak store: new versions of what it may change.
+    pub(super) fn store(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
+        let ast = inst.ast;
+        let address = match inst.args.first() {
+            Some(Arg::Memory { base, offset, .. }) => Some(self.address(*base, *offset)),
+            _ => None,
+        };
+        let elements = match inst.args.get(1) {
+            Some(Arg::Vector(elements)) => elements.len() as u32,
+            _ => 1,
+        };
+        let bytes = ast.types().last().map_or(16, |ty| ty.bits() / 8) * elements;
+        for &window in written(ast.space()) {
+            let (before, version) = self.change(window, guard);
+            if let Some(address) = address {
+                self.out.stores.insert(version, StoreRecord { before, address, bytes });
+            }
+        }
+    }
+
+    /// What both programs must hand to an event alike.
+    pub(super) fn event_operands(&mut self, inst: &Inst<'_, 's>, role: Role) -> Vec<TermId> {
+        let mut operands = smallvec::SmallVec::new();
+        if role == Role::Store {
+            if let Some(Arg::Memory { base, offset, .. }) = inst.args.first() {
+                operands.push(self.address(*base, *offset));
+            }
+            let width = inst.ast.types().last().map_or(64, |ty| ty.bits().min(64)) as u8;
+            for arg in inst.args.iter().skip(1) {
+                let values: &[Arg<'s>] = match arg {
+                    Arg::Vector(elements) => elements,
+                    single => std::slice::from_ref(single),
+                };
+                for value in values {
+                    match self.operand(value, width) {
+                        Some(term) => operands.push(term),
+                        None => self.natural(value, &mut operands),
+                    }
+                }
+            }
+            return operands.to_vec();
+        }
+        // Where it is not known which operands are results, all of them are compared: what stood in
+        // a register before is the same in both programs, or the comparison fails.
+        let results = usize::from(!super::instructions::results(inst).is_empty());
+        for arg in inst.args.iter().skip(match role {
+            Role::Observe => results,
+            _ if inst.ast.mnemonic() == "atom" || inst.ast.mnemonic() == "ld" => results,
+            _ => 0,
+        }) {
+            self.natural(arg, &mut operands);
+        }
+        operands.to_vec()
+    }
+}
+
+fn read_only(inst: &Inst<'_, '_>) -> bool {
+    inst.ast.mnemonic() == "ldu" || inst.ast.has("nc")
+}

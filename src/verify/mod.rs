@@ -1,0 +1,68 @@
+//! Translation validation: proves that a rewritten PTX file does what the original does.
+//!
+//! In: two files. Out: a [`Verification`]: for each function *equal*, *different* with a
+//! counterexample, or *unknown* with the reason. Nothing here knows how our own rewriter works: both
+//! texts are evaluated symbolically, a shuffle that only the rewritten one has delivers "the value
+//! of the same expression in lane L + n" where the warp is whole, and every store, atomic, call,
+//! barrier and exit must happen under the same condition with the same operands. So rewrites by hand
+//! are judged as well.
+//!
+//! **Architecture invariant:** nothing here uses `emulate`, `shuffle` or `rewrite`. What is shared
+//! with the analysis are syntax, graph, terms and the solver.
+//!
+//! What is taken for granted, and shown with every verdict: the original is free of data races;
+//! lanes that `activemask` reports together in a loop are in the same iteration, wherever control
+//! flow lets them meet only so.
+
+mod align;
+mod compare;
+mod conditions;
+mod counterexample;
+mod evaluate;
+mod instructions;
+mod lanes;
+mod memory;
+mod module;
+mod operands;
+mod program;
+mod prove;
+mod semantics;
+mod settle;
+mod symbols;
+mod verdict;
+mod warp;
+
+use std::path::PathBuf;
+
+pub use module::verify;
+pub use verdict::{Counterexample, FunctionReport, Problem, Verdict, Verification};
+
+/// Bounds on the work, by count, so that giving up is reproducible.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Only this kernel or function.
+    pub kernel: Option<String>,
+    /// z3's resource limit for one query.
+    pub solver_limit: u32,
+    /// Queries for one function.
+    pub queries: u32,
+    /// Instructions of a function.
+    pub instructions: usize,
+    /// Registers carried times blocks.
+    pub merges: usize,
+    /// Write each query to this folder as SMT-LIB.
+    pub dump_queries: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            kernel: None,
+            solver_limit: 2_000_000,
+            queries: 4096,
+            instructions: 100_000,
+            merges: 20_000_000,
+            dump_queries: None,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Two files: what stands outside of functions must be the same, functions are matched by name.
+
+use std::panic::AssertUnwindSafe;
+
+use rayon::prelude::*;
+
+use super::compare::compare;
+use super::program::Program;
+use super::verdict::{FunctionReport, Problem, Verdict, Verification};
+use super::Options;
+use crate::ptx::{self, Body, Depth, Directive, Function, Item, Module};
+use crate::source::{Diagnostic, SourceFile};
+
+const ASSUMPTIONS: &[&str] = &[
+    "the original is free of data races",
+    "lanes that are converged in a loop are in the same iteration",
+];
+
+/// Validates a rewritten file against the original.
+///
+/// # Errors
+/// A syntax error in one of the two.
+pub fn verify(
+    original: &SourceFile,
+    rewritten: &SourceFile,
+    options: &Options,
+) -> Result<Verification, Diagnostic> {
+    let before = ptx::parse(original, Depth::All)?;
+    let after = ptx::parse(rewritten, Depth::All)?;
+    let wanted: Vec<&Function<'_>> = before
+        .functions()
+        .filter(|function| !matches!(function.body, Body::Absent))
+        .filter(|f| options.kernel.as_deref().is_none_or(|name| f.name.text == name))
+        .collect();
+    let functions: Vec<FunctionReport> = wanted
+        .par_iter()
+        .map(|function| {
+            let counterpart = after
+                .functions()
+                .find(|f| f.name.text == function.name.text && !matches!(f.body, Body::Absent));
+            match counterpart {
+                None => FunctionReport::unknown(
+                    function.name.text.to_owned(),
+                    "the rewritten file does not define it".to_owned(),
+                ),
+                Some(other) => pair(original, function, rewritten, other, options),
+            }
+        })
+        .collect();
+    let problems = outside(original, &before, rewritten, &after);
+    let worst = functions.iter().map(|function| function.verdict).max();
+    let mut verdict = worst.unwrap_or(Verdict::Equal);
+    if !problems.is_empty() {
+        verdict = verdict.max(Verdict::Unknown);
+    }
+    if functions.is_empty() && options.kernel.is_some() {
+        verdict = Verdict::Unknown;
+    }
+    Ok(Verification { verdict, assumptions: ASSUMPTIONS.to_vec(), functions, problems })
+}
+
+/// Compares two functions of one name.
+fn pair<'s>(
+    original: &SourceFile,
+    before: &Function<'s>,
+    rewritten: &SourceFile,
+    after: &Function<'s>,
+    options: &Options,
+) -> FunctionReport {
+    let name = before.name.text.to_owned();
+    if words(original.slice(before.span)) == words(rewritten.slice(after.span)) {
+        return FunctionReport::same(name);
+    }
+    if head(original, before) != head(rewritten, after) {
+        let reason = "parameters or directives of the two differ".to_owned();
+        return FunctionReport::unknown(name, reason);
+    }
+    // A panic in here is a bug of ours, and no proof.
+    let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        let programs = Program::new(original, before)
+            .and_then(|one| Ok((one, Program::new(rewritten, after)?)));
+        match programs {
+            Ok((one, other)) => compare(&one, &other, options),
+            Err(error) => FunctionReport::unknown(name.clone(), error.to_string()),
+        }
+    }));
+    attempt.unwrap_or_else(|_| {
+        FunctionReport::unknown(name, "internal error: the validation panicked".to_owned())
+    })
+}
+
+/// Parameters, results and directives of a function that its meaning depends on.
+fn head(source: &SourceFile, function: &Function<'_>) -> Vec<String> {
+    let variables = function.returns.iter().chain(&function.params);
+    let mut all: Vec<String> = variables.map(|one| words(source.slice(one.span))).collect();
+    for directive in &function.directives {
+        match directive {
+            // Hints to the compiler and debug information.
+            Directive::Performance { name: "maxnreg" | "minnctapersm", .. }
+            | Directive::Loc(_)
+            | Directive::File { .. } => {}
+            Directive::Performance { span, .. }
+            | Directive::Pragma { span, .. }
+            | Directive::Targets { span, .. }
+            | Directive::Prototype { span, .. }
+            | Directive::Other { span, .. } => all.push(words(source.slice(*span))),
+        }
+    }
+    all
+}
+
+/// What differs outside of function bodies.
+fn outside(
+    original: &SourceFile,
+    before: &Module<'_>,
+    rewritten: &SourceFile,
+    after: &Module<'_>,
+) -> Vec<Problem> {
+    let variables = |source: &SourceFile, module: &Module<'_>| -> Vec<String> {
+        let spans = module.items.iter().filter_map(|item| match item {
+            Item::Variable(variable) => Some(variable.span),
+            _ => None,
+        });
+        spans.map(|span| words(source.slice(span))).collect()
+    };
+    let problem = |reason: &str| Problem { reason: reason.to_owned(), ..Problem::default() };
+    let mut problems = Vec::new();
+    if before.address_size != after.address_size {
+        problems.push(problem("the two have different address sizes"));
+    }
+    if variables(original, before) != variables(rewritten, after) {
+        problems.push(problem("the variables of the two modules differ"));
+    }
+    problems
+}
+
+/// A text without comments, each run of blanks as one.
+fn words(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('/') {
+        let (before, from) = rest.split_at(at);
+        kept.push_str(before);
+        let end = match from.as_bytes().get(1) {
+            Some(b'/') => from.find('\n').unwrap_or(from.len()),
+            Some(b'*') => from.find("*/").map_or(from.len(), |end| end + 2),
+            _ => {
+                kept.push('/');
+                rest = &from[1..];
+                continue;
+            }
+        };
+        kept.push(' ');
+        rest = &from[end..];
+    }
+    kept.push_str(rest);
+    kept.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,186 @@
+//! One of the two functions, prepared for evaluation: its graph, which registers change, where.
+
+use rustc_hash::FxHashMap;
+
+use super::instructions::{changed, results, role, Role};
+use super::symbols::Window;
+use crate::cfg::{self, Arg, Base, BlockId, EdgeCondition, Flow, Inst, LoopId, RegisterId};
+use crate::ptx::Function;
+use crate::source::{Diagnostic, SourceFile};
+
+/// Where a register's value is kept while blocks are visited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Slot {
+    /// Written once, unguarded, before all its uses: one value for the function.
+    Single,
+    /// Carried from block to block: index into the state.
+    Carried(u32),
+}
+
+/// A function, prepared.
+pub(super) struct Program<'m, 's> {
+    pub source: &'m SourceFile,
+    pub function: &'m Function<'s>,
+    pub flow: Flow<'m, 's>,
+    pub slots: Vec<Slot>,
+    pub carried: Vec<RegisterId>,
+    /// Name and number among the registers of that name: what registers of the two programs are
+    /// paired by.
+    pub keys: Vec<(String, u32)>,
+    pub by_key: FxHashMap<(String, u32), RegisterId>,
+    /// For each loop, the carried registers that it changes and the windows of memory.
+    pub loops: Vec<Changes>,
+}
+
+/// What a loop changes.
+#[derive(Default, Debug)]
+pub(super) struct Changes {
+    pub registers: Vec<RegisterId>,
+    pub windows: Vec<Window>,
+}
+
+impl<'m, 's> Program<'m, 's> {
+    /// # Errors
+    /// A register that is not declared, a label that does not exist.
+    pub fn new(
+        source: &'m SourceFile,
+        function: &'m Function<'s>,
+    ) -> Result<Self, Diagnostic> {
+        let flow = cfg::build(source, function)?;
+        let slots = slots(&flow);
+        let carried: Vec<RegisterId> = (0..slots.len() as u32)
+            .map(RegisterId)
+            .filter(|register| slots[register.0 as usize] != Slot::Single)
+            .collect();
+        let mut seen: FxHashMap<String, u32> = FxHashMap::default();
+        let keys: Vec<(String, u32)> = flow
+            .registers
+            .iter()
+            .map(|register| {
+                let name = register.to_string();
+                let number = seen.entry(name.clone()).or_insert(0);
+                *number += 1;
+                (name, *number)
+            })
+            .collect();
+        let by_key = keys
+            .iter()
+            .enumerate()
+            .map(|(index, key)| (key.clone(), RegisterId(index as u32)))
+            .collect();
+        let loops = changes(&flow, &slots);
+        Ok(Program { source, function, flow, slots, carried, keys, by_key, loops })
+    }
+
+    /// The line of an instruction in its file.
+    pub fn line(&self, inst: u32) -> u32 {
+        self.source.line(self.flow.insts[inst as usize].ast.span.start)
+    }
+
+    /// An instruction's text with every run of blanks as one, without its guard predicate.
+    pub fn text(&self, inst: &Inst<'m, 's>) -> String {
+        let ast = inst.ast;
+        let text = self.source.slice(ast.span);
+        let from = (ast.opcode.span.start - ast.span.start) as usize;
+        text[from..].split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// The innermost loop around a block.
+    pub fn loop_of(&self, block: BlockId) -> Option<LoopId> {
+        self.flow.loops.innermost(block)
+    }
+}
+
+/// The registers that an instruction reads, its guard predicate included.
+fn uses(inst: &Inst<'_, '_>) -> smallvec::SmallVec<[RegisterId; 2]> {
+    let mut found = smallvec::SmallVec::new();
+    let own = results(inst);
+    let first = usize::from(!own.is_empty() && role(inst) != Role::Effect);
+    for arg in inst.args.iter().skip(first) {
+        super::instructions::registers(arg, &mut found);
+    }
+    for arg in &inst.args {
+        if let Arg::Memory { base: Base::Register(register), .. } = arg {
+            found.push(*register);
+        }
+        // The bits of a destination that are left as they are.
+        if let Arg::Modified(register) = arg {
+            found.push(*register);
+        }
+    }
+    found.extend(inst.guard.map(|(register, _)| register));
+    found
+}
+
+fn slots(flow: &Flow<'_, '_>) -> Vec<Slot> {
+    let count = flow.registers.len();
+    let mut written = vec![0u32; count];
+    let mut simple = vec![true; count];
+    // Block and instruction of the definition.
+    let mut at: Vec<Option<(BlockId, usize)>> = vec![None; count];
+    for block in flow.block_ids() {
+        for index in flow.block(block).instructions() {
+            let inst = &flow.insts[index];
+            for register in results(inst) {
+                let register = register.0 as usize;
+                written[register] += 1;
+                simple[register] &= inst.guard.is_none();
+                at[register] = Some((block, index));
+            }
+        }
+    }
+    let mut use_one = |register: RegisterId, block: BlockId, index: usize| {
+        let early = match at[register.0 as usize] {
+            None => true,
+            Some((defined, first)) if defined == block => first >= index,
+            Some((defined, _)) => !flow.dominators.dominates(defined, block),
+        };
+        simple[register.0 as usize] &= !early;
+    };
+    for block in flow.block_ids() {
+        let range = flow.block(block).instructions();
+        let end = range.end;
+        for index in range {
+            for register in uses(&flow.insts[index]) {
+                use_one(register, block, index);
+            }
+        }
+        for edge in &flow.block(block).successors {
+            if let EdgeCondition::Predicate(register, _) = edge.condition {
+                use_one(register, block, end);
+            }
+        }
+    }
+    let mut next = 0;
+    (0..count)
+        .map(|register| {
+            if written[register] == 1 && simple[register] {
+                return Slot::Single;
+            }
+            next += 1;
+            Slot::Carried(next - 1)
+        })
+        .collect()
+}
+
+fn changes(flow: &Flow<'_, '_>, slots: &[Slot]) -> Vec<Changes> {
+    let mut all: Vec<Changes> = flow.loops.loops.iter().map(|_| Changes::default()).collect();
+    for block in flow.block_ids() {
+        for id in flow.loops.around(flow.loops.innermost(block)) {
+            let changes = &mut all[id.0 as usize];
+            for index in flow.block(block).instructions() {
+                let inst = &flow.insts[index];
+                let carried = |register: &RegisterId| slots[register.0 as usize] != Slot::Single;
+                changes.registers.extend(results(inst).into_iter().filter(carried));
+                changes.windows.extend(changed(inst));
+            }
+        }
+    }
+    for changes in &mut all {
+        changes.registers.sort_unstable();
+        changes.registers.dedup();
+        changes.windows.sort_unstable();
+        changes.windows.dedup();
+    }
+    all
+}

@@ -1,0 +1,284 @@
+//! Whether two terms are equal at a place: by normal form, by cases over the selections they are
+//! made of, operand by operand, and by the solver for what is left.
+
+use rustc_hash::FxHashSet;
+
+use super::conditions;
+use super::evaluate::Execution;
+use super::lanes::Lanes;
+use super::program::Program;
+use super::symbols::{Kind, Terms};
+use super::warp::{Reach, Vote};
+use crate::cfg::{BlockId, LoopId};
+use crate::expr::{Arena, Comparison, Node, SymbolId, TermId};
+use crate::solver::{Judgement, Solver};
+
+/// How many cases one claim may fall into.
+const MAX_CASES: u32 = 512;
+
+/// What became of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// It holds.
+    Equal,
+    /// It does not hold for these two terms, which stand where the claim's terms differ, under
+    /// these conditions.
+    Differ(Box<Difference>),
+    /// Neither was shown.
+    Unknown,
+}
+
+/// Where two terms part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Difference {
+    pub original: TermId,
+    pub rewritten: TermId,
+    /// The conditions on top of the place's own under which they were looked at.
+    pub known: Vec<TermId>,
+}
+
+/// A place in the rewritten program, and what is known there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    pub around: Option<LoopId>,
+    /// Conditions that hold for every lane that is there.
+    pub path: Vec<TermId>,
+    pub reaches: Vec<Reach>,
+    pub votes: Vec<Vote>,
+}
+
+impl Place {
+    /// A block of a program that was evaluated (or is being evaluated) so far.
+    pub fn new(
+        terms: &Terms,
+        program: &Program<'_, '_>,
+        execution: &Execution,
+        entries: &dyn Fn(LoopId) -> Option<TermId>,
+        block: BlockId,
+        (reaches, votes): (&[Reach], &[Vote]),
+    ) -> Place {
+        let around = program.loop_of(block);
+        let mut path = Vec::new();
+        if let Some(own) = execution.path[block.index()] {
+            path.extend(conditions::literals(&terms.arena, own));
+        }
+        for id in program.flow.loops.around(around) {
+            if let Some(entry) = entries(id) {
+                path.extend(conditions::literals(&terms.arena, entry));
+            }
+        }
+        Place {
+            around,
+            path,
+            reaches: reaches.iter().filter(|reach| reach.block == block).copied().collect(),
+            votes: votes.iter().filter(|vote| vote.block == block).copied().collect(),
+        }
+    }
+}
+
+/// Proves claims and counts what it took.
+pub(super) struct Prover {
+    pub solver: Solver,
+    cases: u32,
+}
+
+impl Prover {
+    pub fn new(solver: Solver) -> Prover {
+        Prover { solver, cases: 0 }
+    }
+
+    /// Whether the original's term and the rewritten one's are equal in every lane at a place.
+    pub fn equal(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        (original, rewritten): (TermId, TermId),
+        known: &[TermId],
+    ) -> Proof {
+        if original == rewritten {
+            return Proof::Equal;
+        }
+        self.cases = 0;
+        let mut all: Vec<TermId> = place.path.clone();
+        for &condition in known {
+            all.extend(conditions::literals(&terms.arena, condition));
+        }
+        self.by_cases(terms, lanes, place, original, rewritten, &all)
+    }
+
+    fn by_cases(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        original: TermId,
+        rewritten: TermId,
+        known: &[TermId],
+    ) -> Proof {
+        let a = conditions::simplify(&mut terms.arena, original, known);
+        let b = conditions::simplify(&mut terms.arena, rewritten, known);
+        if a == b {
+            return Proof::Equal;
+        }
+        self.cases += 1;
+        if self.cases > MAX_CASES {
+            return Proof::Unknown;
+        }
+        for (first, second, swapped) in [(b, a, true), (a, b, false)] {
+            let Node::IfThenElse(condition, x, y) = *terms.arena.node(first) else { continue };
+            let negated = terms.arena.not(condition);
+            for (holds, value) in [(condition, x), (negated, y)] {
+                let mut more = known.to_vec();
+                more.extend(conditions::literals(&terms.arena, holds));
+                if conditions::contradict(&mut terms.arena, &more) {
+                    continue;
+                }
+                let (a, b) = if swapped { (second, value) } else { (value, second) };
+                match self.by_cases(terms, lanes, place, a, b, &more) {
+                    Proof::Equal => {}
+                    other => return other,
+                }
+            }
+            return Proof::Equal;
+        }
+        if let Some(pairs) = same_shape(&terms.arena, a, b) {
+            for (x, y) in pairs {
+                match self.by_cases(terms, lanes, place, x, y, known) {
+                    Proof::Equal => {}
+                    other => return other,
+                }
+            }
+            return Proof::Equal;
+        }
+        let assumptions = assumptions(terms, lanes, place, known);
+        match self.solver.judge(&terms.arena, &terms.symbols, (a, b), &assumptions, &[]) {
+            Judgement::Proved | Judgement::Vacuous => Proof::Equal,
+            Judgement::Unknown => Proof::Unknown,
+            Judgement::Refuted(_) => Proof::Differ(Box::new(Difference {
+                original: a,
+                rewritten: b,
+                known: known.to_vec(),
+            })),
+        }
+    }
+}
+
+/// The operands to compare where two terms are the same function of different ones, and nothing
+/// but equal operands makes them equal.
+fn same_shape(arena: &Arena, a: TermId, b: TermId) -> Option<Vec<(TermId, TermId)>> {
+    if arena.width(a) != arena.width(b) {
+        return None;
+    }
+    let pairs = || {
+        let (x, y) = (arena.operands(a), arena.operands(b));
+        let differ = x.into_iter().zip(y).filter(|(x, y)| x != y);
+        Some(differ.collect())
+    };
+    match (arena.node(a), arena.node(b)) {
+        (Node::Apply(f, x), Node::Apply(g, y))
+            if f == g
+                && x.len() == y.len()
+                && x.iter().zip(y).all(|(x, y)| arena.width(*x) == arena.width(*y)) =>
+        {
+            pairs()
+        }
+        (Node::Concatenate(x, _), Node::Concatenate(y, _)) if arena.width(*x) == arena.width(*y) => {
+            pairs()
+        }
+        (Node::ZeroExtend(x), Node::ZeroExtend(y)) | (Node::SignExtend(x), Node::SignExtend(y))
+            if arena.width(*x) == arena.width(*y) =>
+        {
+            pairs()
+        }
+        _ => None,
+    }
+}
+
+/// Everything that holds at a place, as predicates.
+pub(super) fn assumptions(
+    terms: &mut Terms,
+    lanes: &mut Lanes<'_, '_>,
+    place: &Place,
+    known: &[TermId],
+) -> Vec<TermId> {
+    let mut all = known.to_vec();
+    let axioms = hardware(terms);
+    let implies = |terms: &mut Terms, condition: TermId, then: TermId| {
+        let not = terms.arena.not(condition);
+        terms.arena.or(not, then)
+    };
+    let mut seen = FxHashSet::default();
+    for reach in &place.reaches {
+        if !seen.insert((reach.condition, reach.n)) {
+            continue;
+        }
+        for &literal in place.path.iter().chain(&axioms) {
+            let there = lanes.shift(terms, literal, reach.n, place.around);
+            if there != literal {
+                let fact = implies(terms, reach.condition, there);
+                all.push(fact);
+            }
+        }
+        for vote in &place.votes {
+            let there = lanes.shift(terms, vote.predicate, reach.n, place.around);
+            let when = terms.arena.and(vote.whole, vote.result);
+            let when = terms.arena.and(when, reach.condition);
+            let fact = implies(terms, when, there);
+            all.push(fact);
+        }
+    }
+    all.extend(axioms);
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// What the hardware guarantees of thread indices: they lie within the block, and the lane is the
+/// linear index modulo 32 (PTX ISA, "%tid", "%laneid").
+fn hardware(terms: &mut Terms) -> Vec<TermId> {
+    let find = |kind: Kind| {
+        terms.symbols.iter().find(|(_, info)| info.kind == kind).map(|(id, info)| (id, info.width))
+    };
+    let names = ["%ntid.x", "%ntid.y", "%ntid.z"];
+    let index = [0, 1, 2].map(|axis| find(Kind::Tid(axis)));
+    let extent = names.map(|name| find(Kind::Uniform(name.to_owned())));
+    let lane = find(Kind::LaneId);
+    let term = |arena: &mut Arena, (id, width): (SymbolId, u8)| arena.symbol(id, width);
+    let arena = &mut terms.arena;
+    let mut facts = Vec::new();
+    for axis in 0..3 {
+        if let (Some(index), Some(extent)) = (index[axis], extent[axis]) {
+            let (index, extent) = (term(arena, index), term(arena, extent));
+            facts.push(arena.compare(Comparison::UnsignedLess, index, extent));
+        }
+    }
+    if let Some(lane) = lane {
+        // Modulo 32, so that five bits of each are enough. An index or extent that the function does
+        // not mention may be anything, unless it is fixed.
+        let mut low = |symbol: Option<(SymbolId, u8)>, other: Kind, width: u8| {
+            let whole = match symbol {
+                Some(symbol) => term(arena, symbol),
+                None => terms.symbols.term(
+                    arena,
+                    other,
+                    width,
+                    None,
+                    crate::expr::Range::full(width),
+                ),
+            };
+            arena.extract(whole, 0, 5)
+        };
+        let [x, y, z] = [0u8, 1, 2].map(|axis| low(index[axis as usize], Kind::Tid(axis), 32));
+        let [dx, dy] = [0, 1]
+            .map(|axis| low(extent[axis], Kind::Uniform(names[axis].to_owned()), 32));
+        let plane = arena.mul(dy, z);
+        let rows = arena.add(y, plane);
+        let before = arena.mul(dx, rows);
+        let linear = arena.add(x, before);
+        let lane = term(arena, lane);
+        let lane = arena.extract(lane, 0, 5);
+        facts.push(arena.equal(lane, linear));
+    }
+    facts
+}

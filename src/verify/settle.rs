@@ -1,0 +1,129 @@
+//! Brings the rewritten program's values back to the original's as soon as they can be: a register
+//! that got its value from another lane is shown to hold what the original's register holds, and
+//! from then on *is* that term. So what is computed from it is equal by construction.
+
+use rustc_hash::FxHashMap;
+
+use super::evaluate::Evaluation;
+use super::prove::{Place, Proof};
+use super::symbols::{Kind, Terms};
+use crate::cfg::{LoopId, RegisterId};
+use crate::expr::{Node, TermId};
+
+/// Which terms contain something that a shuffle may deliver where nothing is promised.
+#[derive(Default)]
+pub(super) struct Taint {
+    known: FxHashMap<TermId, bool>,
+}
+
+impl Taint {
+    pub fn of(&mut self, terms: &Terms, term: TermId) -> bool {
+        let mut stack = vec![term];
+        while let Some(&next) = stack.last() {
+            if self.known.contains_key(&next) {
+                stack.pop();
+                continue;
+            }
+            if let Node::Symbol(symbol) = *terms.arena.node(next) {
+                let kind = &terms.symbols.info(symbol).kind;
+                self.known.insert(next, matches!(kind, Kind::Unpredictable(_)));
+                continue;
+            }
+            let operands = terms.arena.operands(next);
+            let missing: Vec<TermId> =
+                operands.iter().copied().filter(|t| !self.known.contains_key(t)).collect();
+            if missing.is_empty() {
+                let tainted = operands.iter().any(|t| self.known[t]);
+                self.known.insert(next, tainted);
+            }
+            stack.extend(missing);
+        }
+        self.known[&term]
+    }
+}
+
+impl Evaluation<'_, '_, '_, '_> {
+    /// The value that a register gets, as the original's term if it is shown to be equal.
+    pub(super) fn settle(&mut self, register: RegisterId, term: TermId) -> TermId {
+        if !self.is_tainted(term) {
+            return term;
+        }
+        for candidate in self.candidates(register) {
+            if self.terms.arena.width(candidate) == self.terms.arena.width(term)
+                && self.proved(candidate, term, &[])
+            {
+                return candidate;
+            }
+        }
+        self.settle_joined(term)
+    }
+
+    /// A selection of which one side came from another lane: the other side, where they are equal.
+    pub(super) fn settle_joined(&mut self, term: TermId) -> TermId {
+        if !self.is_tainted(term) {
+            return term;
+        }
+        let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(term) else { return term };
+        let negated = self.terms.arena.not(condition);
+        let (received, own, when) = match (self.is_tainted(a), self.is_tainted(b)) {
+            (true, false) => (a, b, condition),
+            (false, true) => (b, a, negated),
+            _ => return term,
+        };
+        if self.proved(own, received, &[when]) { own } else { term }
+    }
+
+    fn is_tainted(&mut self, term: TermId) -> bool {
+        let terms = &*self.terms;
+        self.warp.as_deref_mut().is_some_and(|warp| warp.taint.of(terms, term))
+    }
+
+    /// What the original's register of that name holds behind the instructions that the one being
+    /// evaluated stands in place of.
+    fn candidates(&self, register: RegisterId) -> Vec<TermId> {
+        let Some(reference) = self.reference else { return Vec::new() };
+        let key = &self.program.keys[register.0 as usize];
+        let Some(&counterpart) = reference.program.by_key.get(key) else { return Vec::new() };
+        let gap = reference.gaps[self.at as usize].clone();
+        gap.rev()
+            .filter_map(|inst| reference.execution.definitions.get(&(inst, counterpart)).copied())
+            .collect()
+    }
+
+    fn proved(&mut self, original: TermId, rewritten: TermId, known: &[TermId]) -> bool {
+        let place = self.place();
+        let Some(warp) = self.warp.as_deref_mut() else { return false };
+        let claim = (original, rewritten);
+        let proof = warp.prover.equal(self.terms, &mut warp.lanes, &place, claim, known);
+        if let Proof::Differ(difference) = proof {
+            warp.suspects.push((self.at, place, *difference));
+            return false;
+        }
+        proof == Proof::Equal
+    }
+
+    /// What is known at the place being evaluated.
+    fn place(&self) -> Place {
+        let (reaches, votes): (&[_], &[_]) = match self.warp.as_deref() {
+            Some(warp) => (&warp.reaches, &warp.votes),
+            None => (&[], &[]),
+        };
+        let entries = |id: LoopId| self.entry_of(id);
+        let facts = (reaches, votes);
+        Place::new(self.terms, self.program, &self.out, &entries, self.block, facts)
+    }
+}
+
+/// For messages: what a term is at its root.
+pub(super) fn describe(terms: &Terms, term: TermId) -> String {
+    use crate::solver::Names;
+    match terms.arena.node(term) {
+        Node::Symbol(symbol) => match &terms.symbols.info(*symbol).kind {
+            Kind::Unpredictable(_) => "an unpredictable value".to_owned(),
+            other => format!("{other:?}"),
+        },
+        Node::Constant(value) => format!("{value:#x}"),
+        Node::Apply(function, _) => format!("a result of `{}`", terms.symbols.function(*function)),
+        _ => "a computed value".to_owned(),
+    }
+}

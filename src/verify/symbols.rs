@@ -1,0 +1,185 @@
+//! The free symbols of one pair of functions, and the terms made of them. Both programs share one
+//! arena and one table, so that values which are equal by construction are one term.
+
+use rustc_hash::FxHashMap;
+
+use crate::cfg::LoopId;
+use crate::expr::{Arena, FunctionId, Range, SymbolId, TermId};
+use crate::solver::Names;
+
+/// A part of memory that is written apart from the others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) enum Window {
+    Global,
+    Shared,
+    Local,
+    /// Parameters of calls.
+    Param,
+}
+
+impl Window {
+    pub const ALL: [Window; 4] = [Window::Global, Window::Shared, Window::Local, Window::Param];
+}
+
+/// What made a version of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Origin {
+    /// The start of the function.
+    Entry,
+    /// The event of the original with this number.
+    Event(u32),
+    /// The header of a loop that changes memory.
+    Header(LoopId),
+    /// An event of the rewritten program that the original has not.
+    Extra(u32),
+}
+
+/// What a symbol stands for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Kind {
+    /// `%tid` in a dimension, 0 to 2.
+    Tid(u8),
+    /// `%laneid`
+    LaneId,
+    /// A special register with one value for the warp.
+    Uniform(String),
+    /// A parameter of the function, or a part of one.
+    Parameter { name: String, offset: i64, bits: u8 },
+    /// The address of a variable or function.
+    Address(String),
+    /// Which thread this is: tells apart what only one thread can see.
+    Thread,
+    /// A register before it was written: whose it is, name, number among those of one name.
+    Unwritten(Side, String, u32),
+    /// A register at a loop's header; of the original unless only the rewritten one changes it.
+    Phi(Side, LoopId, u32),
+    /// A version of memory.
+    Memory(Window, Origin),
+    /// A result of an event of the original: its number, which result.
+    Event(u32, u32),
+    /// A result of an event that only the rewritten program has.
+    Extra(u32, u32),
+    /// The lanes that are converged at an instruction of the rewritten program.
+    Mask(u32),
+    /// What a shuffle delivers where nothing is promised.
+    Unpredictable(u32),
+    /// Another symbol's value some lanes up.
+    Shifted(SymbolId, i32),
+}
+
+/// One of the two programs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) enum Side {
+    Original,
+    Rewritten,
+}
+
+/// What is known of a symbol.
+#[derive(Clone, Debug)]
+pub(super) struct Info {
+    pub kind: Kind,
+    pub width: u8,
+    /// The innermost loop whose iterations give it new values.
+    pub made_in: Option<LoopId>,
+}
+
+/// All symbols and uninterpreted functions.
+#[derive(Debug, Default)]
+pub(super) struct Symbols {
+    infos: Vec<Info>,
+    ids: FxHashMap<Kind, SymbolId>,
+    functions: Vec<String>,
+    function_ids: FxHashMap<String, FunctionId>,
+}
+
+impl Names for Symbols {
+    fn symbol(&self, symbol: SymbolId) -> String {
+        format!("{:?}", self.info(symbol).kind)
+    }
+
+    fn function(&self, function: FunctionId) -> &str {
+        &self.functions[function.0 as usize]
+    }
+}
+
+impl Symbols {
+    pub fn info(&self, symbol: SymbolId) -> &Info {
+        &self.infos[symbol.0 as usize]
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (SymbolId, &Info)> {
+        self.infos.iter().enumerate().map(|(index, info)| (SymbolId(index as u32), info))
+    }
+
+    pub fn function_id(&mut self, name: &str) -> FunctionId {
+        if let Some(&id) = self.function_ids.get(name) {
+            return id;
+        }
+        let id = FunctionId(self.functions.len() as u32);
+        self.functions.push(name.to_owned());
+        self.function_ids.insert(name.to_owned(), id);
+        id
+    }
+
+    /// The term of the symbol of a kind, made on first use.
+    pub fn term(
+        &mut self,
+        arena: &mut Arena,
+        kind: Kind,
+        width: u8,
+        made_in: Option<LoopId>,
+        range: Range,
+    ) -> TermId {
+        let (id, new) = self.id(Info { kind, width, made_in });
+        let width = self.info(id).width;
+        if new { arena.symbol_within(id, width, range) } else { arena.symbol(id, width) }
+    }
+
+    fn id(&mut self, info: Info) -> (SymbolId, bool) {
+        let next = SymbolId(self.infos.len() as u32);
+        let id = *self.ids.entry(info.kind.clone()).or_insert(next);
+        if id == next {
+            self.infos.push(info);
+        }
+        (id, id == next)
+    }
+}
+
+/// Terms and what their symbols mean.
+#[derive(Debug, Default)]
+pub(super) struct Terms {
+    pub arena: Arena,
+    pub symbols: Symbols,
+}
+
+impl Terms {
+    /// The symbol of a kind, of which nothing is known but its width.
+    pub fn symbol(&mut self, kind: Kind, width: u8, made_in: Option<LoopId>) -> TermId {
+        self.bounded(kind, width, made_in, Range::full(width))
+    }
+
+    /// The symbol of a kind, made on first use.
+    pub fn bounded(
+        &mut self,
+        kind: Kind,
+        width: u8,
+        made_in: Option<LoopId>,
+        range: Range,
+    ) -> TermId {
+        self.symbols.term(&mut self.arena, kind, width, made_in, range)
+    }
+
+    /// An uninterpreted function by its name.
+    pub fn function(&mut self, name: &str, arguments: &[TermId], width: u8) -> TermId {
+        let id = self.symbols.function_id(name);
+        self.arena.apply(id, arguments, width)
+    }
+
+    /// The symbol that a term is, if it is one.
+    pub fn as_symbol(&self, term: TermId) -> Option<SymbolId> {
+        match *self.arena.node(term) {
+            crate::expr::Node::Symbol(symbol) => Some(symbol),
+            _ => None,
+        }
+    }
+}

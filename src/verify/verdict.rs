@@ -1,0 +1,157 @@
+//! What a validation says, for people and programs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+/// The answer for a function or a file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Both do the same, proved.
+    Equal,
+    /// Neither equality nor a difference was shown.
+    Unknown,
+    /// They do not: there is a counterexample.
+    Different,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Equal => "equal",
+            Verdict::Unknown => "unknown",
+            Verdict::Different => "different",
+        })
+    }
+}
+
+/// The outcome for two files.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verification {
+    /// The worst of all functions' verdicts.
+    pub verdict: Verdict,
+    /// What the proofs take for granted.
+    pub assumptions: Vec<&'static str>,
+    /// Functions of both files, in the order of the original.
+    pub functions: Vec<FunctionReport>,
+    /// What is wrong outside of functions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
+}
+
+/// The outcome for one function.
+#[derive(Clone, Debug, Serialize)]
+pub struct FunctionReport {
+    /// Its name.
+    pub name: String,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Stores, atomics, calls, barriers, exits and whatever else was compared.
+    pub events: usize,
+    /// Shuffles of the rewritten function that the original has not.
+    pub shuffles: u32,
+    /// Claims that went to the solver.
+    pub queries: u32,
+    /// What was not shown to be equal; a difference first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<Problem>,
+}
+
+impl FunctionReport {
+    /// A function whose text is the same in both files.
+    pub(super) fn same(name: String) -> FunctionReport {
+        let verdict = Verdict::Equal;
+        FunctionReport { name, verdict, events: 0, shuffles: 0, queries: 0, problems: Vec::new() }
+    }
+
+    /// A function that could not be compared.
+    pub(super) fn unknown(name: String, reason: String) -> FunctionReport {
+        let verdict = Verdict::Unknown;
+        let problems = vec![Problem { reason, ..Problem::default() }];
+        FunctionReport { name, verdict, events: 0, shuffles: 0, queries: 0, problems }
+    }
+}
+
+/// Something that was not shown to be equal.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Problem {
+    /// What, and why.
+    pub reason: String,
+    /// 1-based line of the rewritten file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// 1-based line of the original.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original_line: Option<u32>,
+    /// A state in which it differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counterexample: Option<Counterexample>,
+}
+
+/// A state in which the two programs differ. Loops are in their first iteration.
+#[derive(Clone, Debug, Serialize)]
+pub struct Counterexample {
+    /// The lane of the warp.
+    pub lane: u64,
+    /// The thread's index in its block.
+    pub thread: [u64; 3],
+    /// The block's shape.
+    pub block: [u64; 3],
+    /// The active lanes at the shuffles, where it matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active: Option<String>,
+    /// Parameters and other values that are the same for the warp, in hexadecimal.
+    pub values: BTreeMap<String, String>,
+    /// The original's value.
+    pub original: String,
+    /// The rewritten program's value.
+    pub rewritten: String,
+}
+
+impl fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.thread;
+        let [dx, dy, dz] = self.block;
+        write!(f, "in lane {}, thread ({x}, {y}, {z}) of a block of {dx} x {dy} x {dz}", self.lane)?;
+        if let Some(active) = &self.active {
+            write!(f, ", active lanes {active}")?;
+        }
+        for (name, value) in &self.values {
+            write!(f, ", {name} = {value}")?;
+        }
+        write!(f, "\n    original:  {}\n    rewritten: {}", self.original, self.rewritten)
+    }
+}
+
+impl fmt::Display for Verification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for function in &self.functions {
+            write!(f, "{}: {}", function.name, function.verdict)?;
+            if function.events > 0 {
+                let FunctionReport { events, shuffles, queries, .. } = function;
+                write!(f, " ({events} events, {shuffles} shuffles, {queries} solver queries)")?;
+            }
+            writeln!(f)?;
+            function.problems.iter().try_for_each(|problem| write_problem(f, problem))?;
+        }
+        self.problems.iter().try_for_each(|problem| write_problem(f, problem))?;
+        writeln!(f, "{}", self.verdict)
+    }
+}
+
+fn write_problem(f: &mut fmt::Formatter<'_>, problem: &Problem) -> fmt::Result {
+    write!(f, "  {}", problem.reason)?;
+    match (problem.line, problem.original_line) {
+        (Some(line), Some(original)) => write!(f, " (line {line}, original line {original})")?,
+        (Some(line), None) => write!(f, " (line {line})")?,
+        (None, Some(original)) => write!(f, " (original line {original})")?,
+        (None, None) => {}
+    }
+    writeln!(f)?;
+    if let Some(counterexample) = &problem.counterexample {
+        writeln!(f, "    {counterexample}")?;
+    }
+    Ok(())
+}

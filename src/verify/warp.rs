@@ -1,0 +1,193 @@
+//! The warp instructions that only the rewritten program has: what a lane receives from another one
+//! (PTX ISA, "activemask", "shfl.sync", "vote.sync").
+//!
+//! A shuffle delivers "the value of the same expression in lane L + n" where all 32 lanes take part
+//! and are consecutive in `tid.x`, the lane's own value where it reaches over the edge, and nothing
+//! predictable otherwise.
+
+use super::evaluate::Evaluation;
+use super::instructions::{role, Role};
+use super::lanes::Lanes;
+use super::prove::{Difference, Place, Prover};
+use super::settle::Taint;
+use super::symbols::Kind;
+use crate::cfg::{Arg, BlockId, Inst};
+use crate::expr::{BinaryOp, Comparison, TermId};
+use crate::ptx::Value;
+
+/// What the rewritten program's own warp instructions came to.
+pub(super) struct Warp<'r, 's> {
+    pub lanes: Lanes<'r, 's>,
+    pub prover: Prover,
+    /// Shuffles understood.
+    pub shuffles: u32,
+    /// Results of `activemask`: where, instruction, term.
+    masks: Vec<(BlockId, u32, TermId)>,
+    /// What a whole warp implies: where, when, distance.
+    pub reaches: Vec<Reach>,
+    pub votes: Vec<Vote>,
+    pub taint: Taint,
+    /// Claims that failed: at which instruction, what is known there, where the terms part.
+    pub suspects: Vec<(u32, Place, Difference)>,
+}
+
+/// Under this condition lane `L + n` is in the block too.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    pub block: BlockId,
+    pub condition: TermId,
+    pub n: i32,
+}
+
+/// If the result is true and the warp whole, each lane's predicate is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Vote {
+    pub block: BlockId,
+    pub result: TermId,
+    pub whole: TermId,
+    pub predicate: TermId,
+}
+
+impl<'r, 's> Warp<'r, 's> {
+    pub fn new(lanes: Lanes<'r, 's>, prover: Prover) -> Self {
+        Warp {
+            lanes,
+            prover,
+            shuffles: 0,
+            masks: Vec::new(),
+            reaches: Vec::new(),
+            votes: Vec::new(),
+            taint: Taint::default(),
+            suspects: Vec::new(),
+        }
+    }
+}
+
+impl<'s> Evaluation<'_, '_, '_, 's> {
+    /// An instruction that the original has not. True if it was understood; otherwise it is an event
+    /// like any other.
+    pub(super) fn extra(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
+        if guard.is_some() {
+            // Lanes that leave it out would be waited for.
+            return false;
+        }
+        match inst.ast.mnemonic() {
+            "activemask" => {
+                let mask = self.terms.symbol(Kind::Mask(self.at), 32, self.here());
+                let (block, at) = (self.block, self.at);
+                if let Some(warp) = self.warp.as_deref_mut() {
+                    warp.masks.push((block, at, mask));
+                }
+                self.set(&inst.args[0], mask, false, None);
+                true
+            }
+            "shfl" => self.shuffle(inst).is_some(),
+            "vote" => self.vote(inst).is_some(),
+            _ => false,
+        }
+    }
+
+    /// The condition that the warp is whole, for a member mask from an `activemask` of the same
+    /// straight line.
+    fn whole(&mut self, mask: &Arg<'s>) -> Option<TermId> {
+        let mask = self.operand(mask, 32)?;
+        let warp = self.warp.as_deref()?;
+        let &(_, made_at, _) = warp
+            .masks
+            .iter()
+            .find(|(block, _, term)| *block == self.block && *term == mask)?;
+        let waits = |at: &u32| {
+            matches!(role(&self.program.flow.insts[*at as usize]), Role::Barrier | Role::Effect)
+        };
+        if (made_at..self.at).any(|at| waits(&at)) {
+            return None;
+        }
+        let all = self.terms.arena.constant(0xffff_ffff, 32);
+        Some(self.terms.arena.equal(mask, all))
+    }
+
+    /// Whether the lanes of a whole warp are consecutive in `tid.x`: whole rows of 32, or one row.
+    fn consecutive(&mut self) -> TermId {
+        let (x, y, z) = (self.block_extent(0), self.block_extent(1), self.block_extent(2));
+        let arena = &mut self.terms.arena;
+        let (zero, one, low) = (arena.constant(0, 32), arena.constant(1, 32), arena.constant(31, 32));
+        let rest = arena.and(x, low);
+        let rows_of_warps = arena.equal(rest, zero);
+        let rows = arena.mul(y, z);
+        let one_row = arena.equal(rows, one);
+        arena.or(rows_of_warps, one_row)
+    }
+
+    /// `shfl.sync.up|down.b32 d[|p], a, b, c, mask` with constant b and c.
+    fn shuffle(&mut self, inst: &Inst<'_, 's>) -> Option<()> {
+        let ast = inst.ast;
+        if !ast.has("sync") || inst.args.len() != 5 {
+            return None;
+        }
+        let constant = |arg: &Arg<'s>| match arg {
+            Arg::Constant(Value::Signed(value)) => Some(*value),
+            Arg::Constant(Value::Unsigned(value)) => i64::try_from(*value).ok(),
+            _ => None,
+        };
+        let sent = self.operand(&inst.args[1], 32)?;
+        let distance = constant(&inst.args[2])? & 31;
+        let control = constant(&inst.args[3])?;
+        if (control >> 8) & 31 != 0 {
+            return None;
+        }
+        let clamp = control & 31;
+        let whole = self.whole(&inst.args[4])?;
+        let lane = self.operand(&Arg::Special("%laneid"), 32)?;
+        // Lanes whose source lane lies within bounds.
+        let (n, in_range) = if ast.has("up") {
+            let least = self.terms.arena.constant((distance + clamp) as u64, 32);
+            (-distance, self.terms.arena.compare(Comparison::UnsignedLessEqual, least, lane))
+        } else if ast.has("down") {
+            let end = self.terms.arena.constant((clamp - distance + 1).max(0) as u64, 32);
+            (distance, self.terms.arena.compare(Comparison::UnsignedLess, lane, end))
+        } else {
+            return None;
+        };
+        let n = n as i32;
+        let place = self.here();
+        let linear = self.consecutive();
+        let warp = self.warp.as_deref_mut()?;
+        let there = warp.lanes.shift(self.terms, sent, n, place);
+        warp.shuffles += 1;
+        let in_warp = self.terms.arena.and(whole, in_range);
+        let condition = self.terms.arena.and(in_warp, linear);
+        warp.reaches.push(Reach { block: self.block, condition, n });
+        let kind = Kind::Unpredictable(self.at);
+        let nothing = self.terms.symbol(kind, 32, place);
+        let arena = &mut self.terms.arena;
+        let linear_value = arena.if_then_else(linear, there, nothing);
+        let in_whole = arena.if_then_else(in_range, linear_value, sent);
+        let received = arena.if_then_else(whole, in_whole, nothing);
+        match &inst.args[0] {
+            Arg::Pair(pair) => {
+                let bit = self.terms.arena.extract(nothing, 0, 1);
+                let valid = self.terms.arena.if_then_else(whole, in_range, bit);
+                self.set(&pair[0], received, false, None);
+                self.set(&pair[1], valid, false, None);
+            }
+            single => self.set(single, received, false, None),
+        }
+        Some(())
+    }
+
+    /// `vote.sync.all.pred p, {!}a, mask`
+    fn vote(&mut self, inst: &Inst<'_, 's>) -> Option<()> {
+        if !inst.ast.has("sync") || !inst.ast.has("all") || inst.args.len() != 3 {
+            return None;
+        }
+        let predicate = self.operand(&inst.args[1], 1)?;
+        let whole = self.whole(&inst.args[2])?;
+        let result = self.terms.symbol(Kind::Extra(self.at, 0), 1, self.here());
+        // The lane's own predicate is among them whatever the mask.
+        let value = self.terms.arena.binary(BinaryOp::And, result, predicate);
+        let vote = Vote { block: self.block, result: value, whole, predicate };
+        self.warp.as_deref_mut()?.votes.push(vote);
+        self.set(&inst.args[0], value, false, None);
+        Some(())
+    }
+}
