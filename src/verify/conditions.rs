@@ -6,14 +6,17 @@ use crate::expr::{Arena, BinaryOp, Node, TermId, UnaryOp};
 
 type Literals = SmallVec<[TermId; 8]>;
 
-/// The conjuncts of a condition, sorted.
-pub(super) fn literals(arena: &Arena, condition: TermId) -> Literals {
-    let (mut found, mut work) = (Literals::new(), vec![condition]);
-    while let Some(term) = work.pop() {
+/// The conjuncts of a condition, sorted; `!(a | b)` is `!a & !b`.
+pub(super) fn literals(arena: &mut Arena, condition: TermId) -> Literals {
+    let (mut found, mut work) = (Literals::new(), vec![(condition, true)]);
+    while let Some((term, holds)) = work.pop() {
         match *arena.node(term) {
-            Node::Binary(BinaryOp::And, a, b) => work.extend([a, b]),
-            Node::Constant(1) => {}
-            _ => found.push(term),
+            Node::Binary(BinaryOp::And, a, b) if holds => work.extend([(a, true), (b, true)]),
+            Node::Binary(BinaryOp::Or, a, b) if !holds => work.extend([(a, false), (b, false)]),
+            Node::Unary(UnaryOp::Not, inner) => work.push((inner, !holds)),
+            Node::Constant(value) if (value == 1) == holds => {}
+            _ if holds => found.push(term),
+            _ => found.push(arena.not(term)),
         }
     }
     found.sort_unstable();

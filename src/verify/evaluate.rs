@@ -130,7 +130,7 @@ pub(super) struct Evaluation<'a, 'r, 'm, 's> {
     single: Vec<Option<TermId>>,
     exits: Vec<Option<Exit>>,
     /// The values of the header's symbols before the loop, until the latches are known.
-    entered: FxHashMap<LoopId, (TermId, Vec<Round>)>,
+    pub entered: FxHashMap<LoopId, (TermId, Vec<Round>)>,
 }
 
 /// Evaluates a program. `reference` is `None` for the original.

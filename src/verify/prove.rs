@@ -10,7 +10,7 @@ use super::program::Program;
 use super::symbols::{Kind, Terms};
 use super::warp::{Reach, Vote};
 use crate::cfg::{BlockId, LoopId};
-use crate::expr::{Arena, Comparison, Node, SymbolId, TermId};
+use crate::expr::{Arena, BinaryOp, Comparison, Node, SymbolId, TermId};
 use crate::solver::{Judgement, Solver};
 
 /// How many cases one claim may fall into.
@@ -50,7 +50,7 @@ pub(super) struct Place {
 impl Place {
     /// A block of a program that was evaluated (or is being evaluated) so far.
     pub fn new(
-        terms: &Terms,
+        terms: &mut Terms,
         program: &Program<'_, '_>,
         execution: &Execution,
         entries: &dyn Fn(LoopId) -> Option<TermId>,
@@ -60,11 +60,11 @@ impl Place {
         let around = program.loop_of(block);
         let mut path = Vec::new();
         if let Some(own) = execution.path[block.index()] {
-            path.extend(conditions::literals(&terms.arena, own));
+            path.extend(conditions::literals(&mut terms.arena, own));
         }
         for id in program.flow.loops.around(around) {
             if let Some(entry) = entries(id) {
-                path.extend(conditions::literals(&terms.arena, entry));
+                path.extend(conditions::literals(&mut terms.arena, entry));
             }
         }
         Place {
@@ -102,7 +102,7 @@ impl Prover {
         self.cases = 0;
         let mut all: Vec<TermId> = place.path.clone();
         for &condition in known {
-            all.extend(conditions::literals(&terms.arena, condition));
+            all.extend(conditions::literals(&mut terms.arena, condition));
         }
         self.by_cases(terms, lanes, place, original, rewritten, &all)
     }
@@ -130,7 +130,7 @@ impl Prover {
             let negated = terms.arena.not(condition);
             for (holds, value) in [(condition, x), (negated, y)] {
                 let mut more = known.to_vec();
-                more.extend(conditions::literals(&terms.arena, holds));
+                more.extend(conditions::literals(&mut terms.arena, holds));
                 if conditions::contradict(&mut terms.arena, &more) {
                     continue;
                 }
@@ -151,9 +151,16 @@ impl Prover {
             }
             return Proof::Equal;
         }
+        // First with what is known at the place alone, each product and function as a symbol of its
+        // own: that is linear, and quick.
+        let (abstracted, facts) = abstracted(terms, (a, b), known);
+        let judged = self.solver.judge(&terms.arena, &terms.symbols, abstracted, &facts, &[]);
+        if judged == Judgement::Proved {
+            return Proof::Equal;
+        }
         let assumptions = assumptions(terms, lanes, place, known);
         match self.solver.judge(&terms.arena, &terms.symbols, (a, b), &assumptions, &[]) {
-            Judgement::Proved | Judgement::Vacuous => Proof::Equal,
+            Judgement::Proved => Proof::Equal,
             Judgement::Unknown => Proof::Unknown,
             Judgement::Refuted(_) => Proof::Differ(Box::new(Difference {
                 original: a,
@@ -193,6 +200,40 @@ fn same_shape(arena: &Arena, a: TermId, b: TermId) -> Option<Vec<(TermId, TermId
         }
         _ => None,
     }
+}
+
+/// A claim and what is known, with every product of terms and every uninterpreted function replaced
+/// by a symbol of its own. What holds then holds all the more.
+fn abstracted(
+    terms: &mut Terms,
+    (a, b): (TermId, TermId),
+    known: &[TermId],
+) -> ((TermId, TermId), Vec<TermId>) {
+    let mut substitution = std::mem::take(&mut terms.abstraction);
+    let Terms { arena, symbols, .. } = terms;
+    let mut go = |arena: &mut Arena, term: TermId| {
+        substitution.transform(arena, term, &mut |arena, next| {
+            let opaque = match arena.node(next) {
+                Node::Product(_) | Node::Apply(..) => true,
+                Node::Binary(op, _, divisor) => match op {
+                    BinaryOp::UnsignedMultiplyHigh | BinaryOp::SignedMultiplyHigh => true,
+                    BinaryOp::UnsignedDivide
+                    | BinaryOp::UnsignedRemainder
+                    | BinaryOp::SignedDivide
+                    | BinaryOp::SignedRemainder => arena.constant_value(*divisor).is_none(),
+                    _ => false,
+                },
+                _ => false,
+            };
+            let width = arena.width(next);
+            let range = arena.range(next);
+            opaque.then(|| symbols.term(arena, Kind::Abstract(next), width, None, range))
+        })
+    };
+    let claim = (go(arena, a), go(arena, b));
+    let facts = known.iter().map(|&fact| go(arena, fact)).collect();
+    terms.abstraction = substitution;
+    (claim, facts)
 }
 
 /// Everything that holds at a place, as predicates.

@@ -103,14 +103,18 @@ impl Evaluation<'_, '_, '_, '_> {
     }
 
     /// What is known at the place being evaluated.
-    fn place(&self) -> Place {
+    fn place(&mut self) -> Place {
         let (reaches, votes): (&[_], &[_]) = match self.warp.as_deref() {
             Some(warp) => (&warp.reaches, &warp.votes),
             None => (&[], &[]),
         };
-        let entries = |id: LoopId| self.entry_of(id);
+        let (entered, out) = (&self.entered, &self.out);
+        let entries = |id: LoopId| match entered.get(&id) {
+            Some((entry, _)) => Some(*entry),
+            None => out.loops[id.0 as usize].as_ref().map(|record| record.entry),
+        };
         let facts = (reaches, votes);
-        Place::new(self.terms, self.program, &self.out, &entries, self.block, facts)
+        Place::new(self.terms, self.program, out, &entries, self.block, facts)
     }
 }
 

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::cfg::LoopId;
-use crate::expr::{Arena, FunctionId, Range, SymbolId, TermId};
+use crate::expr::{Arena, FunctionId, Range, Substitution, SymbolId, TermId};
 use crate::solver::Names;
 
 /// A part of memory that is written apart from the others.
@@ -63,6 +63,8 @@ pub(super) enum Kind {
     Mask(u32),
     /// What a shuffle delivers where nothing is promised.
     Unpredictable(u32),
+    /// Stands for a term that is not looked into.
+    Abstract(TermId),
     /// Another symbol's value some lanes up.
     Shifted(SymbolId, i32),
 }
@@ -150,6 +152,8 @@ impl Symbols {
 pub(super) struct Terms {
     pub arena: Arena,
     pub symbols: Symbols,
+    /// Terms with what is not linear replaced by symbols, for quick proofs.
+    pub abstraction: Substitution,
 }
 
 impl Terms {
