@@ -50,8 +50,7 @@ pub fn verify(
         verify::verify(original, rewritten, options).map_err(|error| error.to_string())?;
     let mut runs = Vec::new();
     for (name, text) in launches {
-        let launch =
-            Launch::from_json(text).map_err(|error| format!("{name}: error: {error}"))?;
+        let launch = Launch::from_json(text).map_err(|error| format!("{name}: error: {error}"))?;
         runs.push(replay(original, rewritten, name, launch, options)?);
     }
     // What was seen to differ does, whatever was proved.

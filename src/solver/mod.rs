@@ -62,6 +62,13 @@ pub fn value(
     Translator::value(arena, names, term, values)
 }
 
+/// Runs something in a solver context of its own, for many claims by [`Solver::judge`]: a context for
+/// each would cost more than the claims. What z3 did before shows in its answers, so what belongs
+/// together and always comes in one order goes into one session.
+pub fn session<R: Send + Sync>(work: impl FnOnce() -> R + Send + Sync) -> R {
+    with_z3_config(&Config::new(), work)
+}
+
 /// Asks z3.
 #[derive(Debug)]
 pub struct Solver {
@@ -104,28 +111,26 @@ impl Solver {
             return Judgement::Unknown;
         }
         self.queries += 1;
-        with_z3_config(&Config::new(), || {
-            let mut translator = Translator::new(arena, names);
-            let mut premises: Vec<_> =
-                assumptions.iter().map(|&assumption| translator.boolean(assumption)).collect();
-            let differ = translator.differ(a, b);
-            let wanted: Vec<_> = wanted.iter().map(|&term| translator.bits(term)).collect();
-            premises.extend(translator.bounds());
-            premises.push(differ);
-            let (result, model) = self.check_with_model(&premises, "equal");
-            match (result, model) {
-                (SatResult::Sat, Some(model)) => Judgement::Refuted(
-                    wanted
-                        .iter()
-                        .map(|bits| {
-                            model.eval(bits, true).and_then(|value| value.as_u64()).unwrap_or(0)
-                        })
-                        .collect(),
-                ),
-                (SatResult::Unsat, _) => Judgement::Proved,
-                _ => Judgement::Unknown,
-            }
-        })
+        let mut translator = Translator::new(arena, names);
+        let mut premises: Vec<_> =
+            assumptions.iter().map(|&assumption| translator.boolean(assumption)).collect();
+        let differ = translator.differ(a, b);
+        let wanted: Vec<_> = wanted.iter().map(|&term| translator.bits(term)).collect();
+        premises.extend(translator.bounds());
+        premises.push(differ);
+        let (result, model) = self.check_with_model(&premises, "equal");
+        match (result, model) {
+            (SatResult::Sat, Some(model)) => Judgement::Refuted(
+                wanted
+                    .iter()
+                    .map(|bits| {
+                        model.eval(bits, true).and_then(|value| value.as_u64()).unwrap_or(0)
+                    })
+                    .collect(),
+            ),
+            (SatResult::Unsat, _) => Judgement::Proved,
+            _ => Judgement::Unknown,
+        }
     }
 
     /// Whether `a = b` for all values of the symbols that satisfy the assumptions.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::instructions::{role, Role};
+use super::instructions::{Role, role};
 use super::program::Program;
 
 /// The matching.

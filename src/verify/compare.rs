@@ -7,9 +7,10 @@
 //! must be an event of the rewritten program under the same condition with the same operands, and
 //! there must be no others.
 
-use super::align::{align, Alignment};
+use super::Options;
+use super::align::{Alignment, align};
 use super::counterexample;
-use super::evaluate::{evaluate, Event, Execution, Reference};
+use super::evaluate::{Event, Execution, Reference, evaluate};
 use super::instructions::Role;
 use super::lanes::Lanes;
 use super::program::Program;
@@ -17,7 +18,6 @@ use super::prove::{Place, Proof, Prover};
 use super::symbols::Terms;
 use super::verdict::{FunctionReport, Problem, Verdict};
 use super::warp::Warp;
-use super::Options;
 use crate::cfg::{LoopId, RegisterId};
 use crate::expr::TermId;
 use crate::solver::Solver;
@@ -122,7 +122,13 @@ impl Comparison<'_, '_> {
         Place::new(self.terms, self.rewritten, self.after, &entries, block, facts)
     }
 
-    fn prove(&mut self, place: &Place, original: TermId, rewritten: TermId, known: &[TermId]) -> Proof {
+    fn prove(
+        &mut self,
+        place: &Place,
+        original: TermId,
+        rewritten: TermId,
+        known: &[TermId],
+    ) -> Proof {
         if self.terms.arena.width(original) != self.terms.arena.width(rewritten) {
             return Proof::Unknown;
         }
@@ -141,7 +147,11 @@ impl Comparison<'_, '_> {
                 (None, None) => continue,
                 (Some(before), Some(after)) => (before, after),
                 _ => {
-                    self.unknown(inst, None, "a loop that only one of the two can reach".to_owned());
+                    self.unknown(
+                        inst,
+                        None,
+                        "a loop that only one of the two can reach".to_owned(),
+                    );
                     continue;
                 }
             };
@@ -152,7 +162,9 @@ impl Comparison<'_, '_> {
                 ("a loop goes on", &inside, (before.again, after.again)),
             ] {
                 let proof = self.prove(place, pair.0, pair.1, &[]);
-                self.check(proof, inst, None, place, || format!("the condition under which {what}"));
+                self.check(proof, inst, None, place, || {
+                    format!("the condition under which {what}")
+                });
             }
             for round in &after.rounds {
                 let Some(partner) = before.rounds.iter().find(|one| one.symbol == round.symbol)
@@ -224,10 +236,7 @@ impl Comparison<'_, '_> {
             &self.rewritten.flow.insts[after.inst as usize],
         );
         let words = |text: &str| text.split_whitespace().collect::<String>();
-        let places = (
-            self.original.loop_of(before.block),
-            self.rewritten.loop_of(after.block),
-        );
+        let places = (self.original.loop_of(before.block), self.rewritten.loop_of(after.block));
         if words(old.ast.opcode.text) != words(new.ast.opcode.text)
             || before.operands.len() != after.operands.len()
             || places.0 != places.1
@@ -261,8 +270,7 @@ impl Comparison<'_, '_> {
         };
         let opcode = inst.ast.opcode.text.to_owned();
         let harmless = ["prefetch", "prefetchu", "nanosleep", "pmevent", "applypriority"];
-        if event.role == Role::Observe
-            && (!in_rewritten || harmless.contains(&inst.ast.mnemonic()))
+        if event.role == Role::Observe && (!in_rewritten || harmless.contains(&inst.ast.mnemonic()))
         {
             return;
         }
@@ -279,11 +287,14 @@ impl Comparison<'_, '_> {
         let what = format!("only {program} program has `{opcode}`");
         match proof {
             Proof::Equal => {}
-            Proof::Differ(difference)
-                if matches!(event.role, Role::Store | Role::Effect) =>
-            {
-                let found =
-                    counterexample::find(self.terms, &mut self.warp, &place, &difference, self.before);
+            Proof::Differ(difference) if matches!(event.role, Role::Store | Role::Effect) => {
+                let found = counterexample::find(
+                    self.terms,
+                    &mut self.warp,
+                    &place,
+                    &difference,
+                    self.before,
+                );
                 self.problem(what, lines, found);
             }
             _ => self.problem(what, lines, None),
@@ -321,9 +332,10 @@ impl Comparison<'_, '_> {
                 self.prove(&place, condition, always, &[load.condition]) == Proof::Equal
             });
             if !shown {
-                let reason = "reads an address of which it is not shown that the original reads it, \
+                let reason =
+                    "reads an address of which it is not shown that the original reads it, \
                               too: it may fault"
-                    .to_owned();
+                        .to_owned();
                 self.unknown(load.inst, None, reason);
             }
         }
@@ -344,8 +356,13 @@ impl Comparison<'_, '_> {
                 self.unknown(inst, original, reason);
             }
             Proof::Differ(difference) => {
-                let found =
-                    counterexample::find(self.terms, &mut self.warp, place, &difference, self.before);
+                let found = counterexample::find(
+                    self.terms,
+                    &mut self.warp,
+                    place,
+                    &difference,
+                    self.before,
+                );
                 let reason = match &found {
                     Some(_) => format!("{} differs", what()),
                     None => format!(

@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 
 use super::evaluate::Execution;
-use super::prove::{assumptions, Difference, Place};
+use super::prove::{Difference, Place, assumptions};
 use super::symbols::{Kind, Terms};
 use super::verdict::Counterexample;
 use super::warp::Warp;
-use crate::expr::{Node, SymbolId, TermId};
+use crate::expr::{Comparison, Node, SymbolId, TermId};
 use crate::solver::{Judgement, Names};
 
 /// Looks for a state in which a difference shows.
@@ -28,6 +28,7 @@ pub(super) fn find(
     }
     let mut facts = assumptions(terms, &mut warp.lanes, place, known);
     facts.extend(first_iterations(terms, execution));
+    facts.extend(block_size(terms));
     let shown = shown(terms, &facts, *original, *rewritten);
     let mut wanted: Vec<TermId> = shown.iter().map(|(_, term)| *term).collect();
     wanted.extend([*original, *rewritten]);
@@ -120,6 +121,23 @@ fn first_iterations(terms: &mut Terms, execution: &Execution) -> Vec<TermId> {
     facts
 }
 
+/// A block has at most 1024 threads.
+fn block_size(terms: &mut Terms) -> Option<TermId> {
+    let find = |name: &str| {
+        terms.symbols.iter().find_map(|(id, info)| match &info.kind {
+            Kind::Uniform(known) if known == name => Some((id, info.width)),
+            _ => None,
+        })
+    };
+    let extents: Vec<_> = ["%ntid.x", "%ntid.y", "%ntid.z"].into_iter().filter_map(find).collect();
+    let arena = &mut terms.arena;
+    let extents: Vec<TermId> =
+        extents.into_iter().map(|(id, width)| arena.symbol(id, width)).collect();
+    let threads = extents.into_iter().reduce(|product, extent| arena.mul(product, extent))?;
+    let limit = arena.constant(1024, arena.width(threads));
+    Some(arena.compare(Comparison::UnsignedLessEqual, threads, limit))
+}
+
 /// The symbols that a user can set, with their terms.
 fn shown(
     terms: &mut Terms,
@@ -172,7 +190,9 @@ fn symbols(terms: &Terms, roots: &[TermId]) -> Vec<SymbolId> {
 /// A value in words: what was loaded has no value before the kernel runs.
 fn say(terms: &Terms, term: TermId, value: u64) -> String {
     match terms.arena.node(term) {
-        Node::Symbol(symbol) if matches!(terms.symbols.info(*symbol).kind, Kind::Unpredictable(_)) => {
+        Node::Symbol(symbol)
+            if matches!(terms.symbols.info(*symbol).kind, Kind::Unpredictable(_)) =>
+        {
             "unpredictable: the lane that it would come from takes no part".to_owned()
         }
         Node::Apply(..) => super::settle::describe(terms, term),

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::conditions;
-use super::instructions::{changed, results, role, Role};
+use super::instructions::{Role, changed, results, role};
 use super::program::{Program, Slot};
 use super::semantics::Carry;
 use super::symbols::{Kind, Origin, Side, Terms, Window};
@@ -255,11 +255,11 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             let inst = &self.program.flow.insts[index];
             self.execute(inst);
         }
-        let register = self.program.flow.block(block).successors.iter().find_map(|edge| {
-            match edge.condition {
-                EdgeCondition::Predicate(register, _) => Some(register),
-                _ => None,
-            }
+        let register = self.program.flow.block(block).successors.iter().find_map(|edge| match edge
+            .condition
+        {
+            EdgeCondition::Predicate(register, _) => Some(register),
+            _ => None,
         });
         self.out.branches[block.index()] = register.map(|register| self.read(register));
         self.exits[block.index()] =
@@ -356,8 +356,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
                 }
             }
             for index in 0..self.memory.len() {
-                self.memory[index] =
-                    self.select(condition, exit.memory[index], self.memory[index]);
+                self.memory[index] = self.select(condition, exit.memory[index], self.memory[index]);
             }
         }
         if !rest.is_empty() {
@@ -423,8 +422,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
                 .copied()
                 .filter(|edge| self.exits[edge.from.index()].is_some())
                 .collect();
-            let ways: Vec<TermId> =
-                latches.iter().map(|edge| self.taken(edge, Some(id))).collect();
+            let ways: Vec<TermId> = latches.iter().map(|edge| self.taken(edge, Some(id))).collect();
             let (again, local) = conditions::join(&mut self.terms.arena, &ways);
             let exits: Vec<Exit> =
                 latches.iter().filter_map(|edge| self.exits[edge.from.index()].clone()).collect();

@@ -32,24 +32,106 @@ pub(super) enum Role {
 }
 
 const PURE: &[&str] = &[
-    "abs", "add", "addc", "and", "bfe", "bfi", "bfind", "bmsk", "brev", "clz", "cnot", "copysign",
-    "cos", "cvt", "cvta", "div", "dp2a", "dp4a", "ex2", "fma", "fns", "isspacep", "lg2", "lop3",
-    "mad", "mad24", "madc", "max", "min", "mov", "mul", "mul24", "neg", "not", "or", "popc", "prmt",
-    "rcp", "rem", "rsqrt", "sad", "selp", "set", "setp", "shf", "shl", "shr", "sin", "slct", "sqrt",
-    "sub", "subc", "szext", "tanh", "testp", "xor", "vabsdiff", "vabsdiff2", "vabsdiff4", "vadd",
-    "vadd2", "vadd4", "vavrg2", "vavrg4", "vmad", "vmax", "vmax2", "vmax4", "vmin", "vmin2", "vmin4",
-    "vset", "vset2", "vset4", "vshl", "vshr", "vsub", "vsub2", "vsub4",
+    "abs",
+    "add",
+    "addc",
+    "and",
+    "bfe",
+    "bfi",
+    "bfind",
+    "bmsk",
+    "brev",
+    "clz",
+    "cnot",
+    "copysign",
+    "cos",
+    "cvt",
+    "cvta",
+    "div",
+    "dp2a",
+    "dp4a",
+    "ex2",
+    "fma",
+    "fns",
+    "isspacep",
+    "lg2",
+    "lop3",
+    "mad",
+    "mad24",
+    "madc",
+    "max",
+    "min",
+    "mov",
+    "mul",
+    "mul24",
+    "neg",
+    "not",
+    "or",
+    "popc",
+    "prmt",
+    "rcp",
+    "rem",
+    "rsqrt",
+    "sad",
+    "selp",
+    "set",
+    "setp",
+    "shf",
+    "shl",
+    "shr",
+    "sin",
+    "slct",
+    "sqrt",
+    "sub",
+    "subc",
+    "szext",
+    "tanh",
+    "testp",
+    "xor",
+    "vabsdiff",
+    "vabsdiff2",
+    "vabsdiff4",
+    "vadd",
+    "vadd2",
+    "vadd4",
+    "vavrg2",
+    "vavrg4",
+    "vmad",
+    "vmax",
+    "vmax2",
+    "vmax4",
+    "vmin",
+    "vmin2",
+    "vmin4",
+    "vset",
+    "vset2",
+    "vset4",
+    "vshl",
+    "vshr",
+    "vsub",
+    "vsub2",
+    "vsub4",
 ];
 
 const OBSERVE: &[&str] = &[
-    "activemask", "applypriority", "elect", "match", "nanosleep", "pmevent", "prefetch", "prefetchu",
-    "redux", "shfl", "vote",
+    "activemask",
+    "applypriority",
+    "elect",
+    "match",
+    "nanosleep",
+    "pmevent",
+    "prefetch",
+    "prefetchu",
+    "redux",
+    "shfl",
+    "vote",
 ];
 
 const BARRIERS: &[&str] = &["bar", "barrier", "fence", "membar"];
 
 /// Qualifiers that make an access more than weak (PTX ISA, "Memory Consistency Model").
-const STRONG: &[&str] = &["volatile", "relaxed", "acquire", "release", "mmio", "cv", "async", "bulk"];
+const STRONG: &[&str] =
+    &["volatile", "relaxed", "acquire", "release", "mmio", "cv", "async", "bulk"];
 
 /// Special registers that differ each time they are read.
 const UNSTEADY: &[&str] = &["%clock", "%globaltimer", "%pm", "%smid", "%warpid", "%envreg"];
@@ -103,8 +185,9 @@ pub(super) fn changed(inst: &Inst<'_, '_>) -> &'static [Window] {
 /// The registers that an instruction may write, in the order of its results.
 pub(super) fn results(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 2]> {
     let mut found = SmallVec::new();
-    let none = matches!(inst.ast.mnemonic(), "red" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu")
-        || matches!(role(inst), Role::Store | Role::Leave | Role::Branch | Role::Barrier);
+    let none =
+        matches!(inst.ast.mnemonic(), "red" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu")
+            || matches!(role(inst), Role::Store | Role::Leave | Role::Branch | Role::Barrier);
     match role(inst) {
         _ if none => {}
         Role::Pure | Role::Load | Role::Observe => {

@@ -8,7 +8,6 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::evaluate::Execution;
-use super::instructions::{role, Role};
 use super::program::Program;
 use super::symbols::{Info, Kind, Origin, Side, Terms, Window};
 use crate::cfg::LoopId;
@@ -196,14 +195,11 @@ fn ahead(
         Kind::Phi(Side::Original, ..) | Kind::Memory(_, Origin::Header(_)) => {
             relations.ahead.get(&symbol).copied()
         }
-        Kind::Memory(Window::Global | Window::Shared, origin) => match origin {
-            Origin::Entry if kernel => same(arena),
-            Origin::Event(inst) => {
-                let made_by = role(&program.flow.insts[*inst as usize]);
-                matches!(made_by, Role::Store | Role::Barrier).then(|| same(arena))?
-            }
-            _ => None,
-        },
+        // See `memory`: whoever wrote between what two lanes read at one version would be ordered
+        // with both, and could not be with the shuffle at which they meet in between.
+        Kind::Memory(Window::Global | Window::Shared, Origin::Entry | Origin::Event(_)) => {
+            same(arena)
+        }
         _ => None,
     }
 }

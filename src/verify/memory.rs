@@ -4,13 +4,16 @@
 //! effects. A load reads from the oldest version that is certain to hold the same bytes: stores to
 //! places that are certainly others are stepped over.
 //!
-//! Two lanes that read the same bytes at the same version read the same value. That rests on the
-//! freedom from data races that the PTX memory model demands of weak accesses: whoever changed the
-//! bytes between the two reads would have to be ordered with both lanes, which takes a barrier, a
-//! fence or an effect, and each of these makes a new version.
+//! Two lanes that read the same bytes at the same version, and meet at a shuffle in between, read the
+//! same value. That rests on the freedom from data races that the PTX memory model demands of weak
+//! accesses. Say lane M reads first, then both shuffle, then lane L would read. A write by a third
+//! thread is ordered with both reads. If it came between, lane M would have to release after its
+//! read and lane L to acquire before its own, through a barrier, fence, atomic or call of theirs. Each
+//! of these makes a new version, so lane M's comes behind the shuffle and lane L's before it; but lane
+//! L's would have to see lane M's.
 
 use super::evaluate::{Evaluation, Load, StoreRecord};
-use super::instructions::{written, Role};
+use super::instructions::{Role, written};
 use super::symbols::{Kind, Window};
 use crate::cfg::{Arg, Base, Inst};
 use crate::expr::{Node, TermId};
@@ -128,7 +131,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     fn loaded_generic(&mut self, address: TermId, bits: u8) -> TermId {
         let bytes = u32::from(bits) / 8;
         let global = self.oldest(self.memory[Window::Global as usize], address, bytes);
-        let in_global = self.terms.function(&format!("load.global.{bits}"), &[global, address], bits);
+        let in_global =
+            self.terms.function(&format!("load.global.{bits}"), &[global, address], bits);
         let thread = self.terms.symbol(Kind::Thread, 64, None);
         let (shared, local) =
             (self.memory[Window::Shared as usize], self.memory[Window::Local as usize]);
@@ -155,8 +159,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(version) else {
                 return version;
             };
-            let (old_a, old_b) =
-                (self.oldest(a, address, bytes), self.oldest(b, address, bytes));
+            let (old_a, old_b) = (self.oldest(a, address, bytes), self.oldest(b, address, bytes));
             let older = self.terms.arena.if_then_else(condition, old_a, old_b);
             if older == version {
                 return version;

@@ -4,11 +4,12 @@ use std::panic::AssertUnwindSafe;
 
 use rayon::prelude::*;
 
+use super::Options;
 use super::compare::compare;
 use super::program::Program;
 use super::verdict::{FunctionReport, Problem, Verdict, Verification};
-use super::Options;
 use crate::ptx::{self, Body, Depth, Directive, Function, Item, Module};
+use crate::solver;
 use crate::source::{Diagnostic, SourceFile};
 
 const ASSUMPTIONS: &[&str] = &[
@@ -80,7 +81,7 @@ fn pair<'s>(
         let programs = Program::new(original, before)
             .and_then(|one| Ok((one, Program::new(rewritten, after)?)));
         match programs {
-            Ok((one, other)) => compare(&one, &other, options),
+            Ok((one, other)) => solver::session(|| compare(&one, &other, options)),
             Err(error) => FunctionReport::unknown(name.clone(), error.to_string()),
         }
     }));

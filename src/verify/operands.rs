@@ -56,13 +56,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     }
 
     /// Gives a destination a value, cut or extended to the register's width.
-    pub(super) fn set(
-        &mut self,
-        arg: &Arg<'s>,
-        term: TermId,
-        signed: bool,
-        guard: Option<TermId>,
-    ) {
+    pub(super) fn set(&mut self, arg: &Arg<'s>, term: TermId, signed: bool, guard: Option<TermId>) {
         match arg {
             Arg::Register(register) => {
                 let width = self.width(*register);
@@ -124,7 +118,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             ("%laneid", _) => {
                 self.terms.bounded(Kind::LaneId, 32, None, Range::unsigned(0, 31, 32))
             }
-            ("%lanemask_eq" | "%lanemask_lt" | "%lanemask_le" | "%lanemask_gt" | "%lanemask_ge", _) => {
+            (
+                "%lanemask_eq" | "%lanemask_lt" | "%lanemask_le" | "%lanemask_gt" | "%lanemask_ge",
+                _,
+            ) => {
                 let lane = self.special("%laneid");
                 self.terms.function(base, &[lane], 32)
             }

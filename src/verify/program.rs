@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::instructions::{changed, results, role, Role};
+use super::instructions::{Role, changed, results, role};
 use super::symbols::Window;
 use crate::cfg::{self, Arg, Base, BlockId, EdgeCondition, Flow, Inst, LoopId, RegisterId};
 use crate::ptx::Function;
@@ -42,10 +42,7 @@ pub(super) struct Changes {
 impl<'m, 's> Program<'m, 's> {
     /// # Errors
     /// A register that is not declared, a label that does not exist.
-    pub fn new(
-        source: &'m SourceFile,
-        function: &'m Function<'s>,
-    ) -> Result<Self, Diagnostic> {
+    pub fn new(source: &'m SourceFile, function: &'m Function<'s>) -> Result<Self, Diagnostic> {
         let flow = cfg::build(source, function)?;
         let slots = slots(&flow);
         let carried: Vec<RegisterId> = (0..slots.len() as u32)

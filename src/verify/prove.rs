@@ -190,7 +190,9 @@ fn same_shape(arena: &Arena, a: TermId, b: TermId) -> Option<Vec<(TermId, TermId
         {
             pairs()
         }
-        (Node::Concatenate(x, _), Node::Concatenate(y, _)) if arena.width(*x) == arena.width(*y) => {
+        (Node::Concatenate(x, _), Node::Concatenate(y, _))
+            if arena.width(*x) == arena.width(*y) =>
+        {
             pairs()
         }
         (Node::ZeroExtend(x), Node::ZeroExtend(y)) | (Node::SignExtend(x), Node::SignExtend(y))
@@ -300,19 +302,15 @@ fn hardware(terms: &mut Terms) -> Vec<TermId> {
         let mut low = |symbol: Option<(SymbolId, u8)>, other: Kind, width: u8| {
             let whole = match symbol {
                 Some(symbol) => term(arena, symbol),
-                None => terms.symbols.term(
-                    arena,
-                    other,
-                    width,
-                    None,
-                    crate::expr::Range::full(width),
-                ),
+                None => {
+                    terms.symbols.term(arena, other, width, None, crate::expr::Range::full(width))
+                }
             };
             arena.extract(whole, 0, 5)
         };
         let [x, y, z] = [0u8, 1, 2].map(|axis| low(index[axis as usize], Kind::Tid(axis), 32));
-        let [dx, dy] = [0, 1]
-            .map(|axis| low(extent[axis], Kind::Uniform(names[axis].to_owned()), 32));
+        let [dx, dy] =
+            [0, 1].map(|axis| low(extent[axis], Kind::Uniform(names[axis].to_owned()), 32));
         let plane = arena.mul(dy, z);
         let rows = arena.add(y, plane);
         let before = arena.mul(dx, rows);

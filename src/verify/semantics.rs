@@ -67,7 +67,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             }
             "selp" => {
                 let condition = self.operand(inst.args.get(3)?, 1)?;
-                let (a, b) = (self.operand(&inst.args[1], width)?, self.operand(&inst.args[2], width)?);
+                let (a, b) =
+                    (self.operand(&inst.args[1], width)?, self.operand(&inst.args[2], width)?);
                 return Some(self.select(condition, a, b));
             }
             _ => {}
@@ -115,8 +116,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         ty: ScalarType,
     ) -> Option<TermId> {
         let arena = &mut self.terms.arena;
-        let less =
-            if ty.is_signed() { Comparison::SignedLess } else { Comparison::UnsignedLess };
+        let less = if ty.is_signed() { Comparison::SignedLess } else { Comparison::UnsignedLess };
         Some(match name {
             "add" => arena.add(a, b),
             "sub" => arena.sub(a, b),
@@ -125,7 +125,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             "xor" => arena.binary(BinaryOp::Xor, a, b),
             "min" | "max" => {
                 let first = arena.compare(less, a, b);
-                let (low, high) = (arena.if_then_else(first, a, b), arena.if_then_else(first, b, a));
+                let (low, high) =
+                    (arena.if_then_else(first, a, b), arena.if_then_else(first, b, a));
                 if name == "min" { low } else { high }
             }
             "mul" => return self.product(inst, a, b, ty),

@@ -114,7 +114,11 @@ impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.thread;
         let [dx, dy, dz] = self.block;
-        write!(f, "in lane {}, thread ({x}, {y}, {z}) of a block of {dx} x {dy} x {dz}", self.lane)?;
+        write!(
+            f,
+            "in lane {}, thread ({x}, {y}, {z}) of a block of {dx} x {dy} x {dz}",
+            self.lane
+        )?;
         if let Some(active) = &self.active {
             write!(f, ", active lanes {active}")?;
         }

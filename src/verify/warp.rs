@@ -6,7 +6,7 @@
 //! predictable otherwise.
 
 use super::evaluate::Evaluation;
-use super::instructions::{role, Role};
+use super::instructions::{Role, role};
 use super::lanes::Lanes;
 use super::prove::{Difference, Place, Prover};
 use super::settle::Taint;
@@ -92,10 +92,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     fn whole(&mut self, mask: &Arg<'s>) -> Option<TermId> {
         let mask = self.operand(mask, 32)?;
         let warp = self.warp.as_deref()?;
-        let &(_, made_at, _) = warp
-            .masks
-            .iter()
-            .find(|(block, _, term)| *block == self.block && *term == mask)?;
+        let &(_, made_at, _) =
+            warp.masks.iter().find(|(block, _, term)| *block == self.block && *term == mask)?;
         let waits = |at: &u32| {
             matches!(role(&self.program.flow.insts[*at as usize]), Role::Barrier | Role::Effect)
         };
@@ -110,7 +108,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     fn consecutive(&mut self) -> TermId {
         let (x, y, z) = (self.block_extent(0), self.block_extent(1), self.block_extent(2));
         let arena = &mut self.terms.arena;
-        let (zero, one, low) = (arena.constant(0, 32), arena.constant(1, 32), arena.constant(31, 32));
+        let (zero, one, low) =
+            (arena.constant(0, 32), arena.constant(1, 32), arena.constant(31, 32));
         let rest = arena.and(x, low);
         let rows_of_warps = arena.equal(rest, zero);
         let rows = arena.mul(y, z);
