@@ -49,7 +49,9 @@ pub(super) fn compare<'s>(
         };
         let solver = Solver::new(options.solver_limit, options.dump_queries.clone())
             .with_queries(options.queries);
-        let mut warp = Warp::new(Lanes::new(original, &execution), Prover::new(solver));
+        let lanes = Lanes::new(original, &execution);
+        let originals = execution.definitions.values().copied().collect();
+        let mut warp = Warp::new(lanes, Prover::new(solver, execution.stores.clone()), originals);
         let result = evaluate(rewritten, &mut terms, Some(&reference), Some(&mut warp));
         let mut comparison = Comparison {
             original,
@@ -118,7 +120,7 @@ impl Comparison<'_, '_> {
     fn place(&mut self, block: crate::cfg::BlockId) -> Place {
         let entries =
             |id: LoopId| self.after.loops[id.0 as usize].as_ref().map(|record| record.entry);
-        let facts = (&self.warp.reaches[..], &self.warp.votes[..]);
+        let facts = (&self.warp.reaches[..], &self.warp.votes[..], &self.before.global[..]);
         Place::new(self.terms, self.rewritten, self.after, &entries, block, facts)
     }
 

@@ -8,7 +8,7 @@
 //! Conditions are relative to the header of the innermost loop around them: "given that this
 //! iteration is executed".
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::conditions;
@@ -16,7 +16,7 @@ use super::instructions::{Role, changed, results, role};
 use super::program::{Program, Slot};
 use super::semantics::Carry;
 use super::symbols::{Kind, Origin, Side, Terms, Window};
-use super::warp::Warp;
+use super::warp::{GlobalFact, Warp};
 use crate::cfg::{BlockId, Edge, EdgeCondition, Inst, LoopId, RegisterId};
 use crate::expr::TermId;
 
@@ -84,6 +84,10 @@ pub(super) struct Execution {
     /// The address and earlier version behind each version made by a store: what it may have
     /// changed.
     pub stores: FxHashMap<TermId, StoreRecord>,
+    /// What read-only loads deliver.
+    pub read_only: FxHashSet<TermId>,
+    /// Addresses of accesses that name the global space: when, in which loop, that it is global.
+    pub global: Vec<GlobalFact>,
 }
 
 /// A store as seen from the version of memory that it made.

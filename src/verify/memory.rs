@@ -12,12 +12,14 @@
 //! of these makes a new version, so lane M's comes behind the shuffle and lane L's before it; but lane
 //! L's would have to see lane M's.
 
+use super::conditions;
 use super::evaluate::{Evaluation, Load, StoreRecord};
 use super::instructions::{Role, written};
-use super::symbols::{Kind, Window};
+use super::symbols::{Kind, Origin, Window};
 use crate::cfg::{Arg, Base, Inst};
 use crate::expr::{Node, TermId};
 use crate::ptx::{ScalarType, StateSpace};
+use crate::solver::Names;
 
 impl<'s> Evaluation<'_, '_, '_, 's> {
     /// A weak load.
@@ -44,6 +46,9 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             let (at, block) = (self.at, self.block);
             self.out.loads.push(Load { inst: at, block, condition, address, bytes: whole });
         }
+        if ast.space() == StateSpace::Global {
+            self.note_global(address, guard);
+        }
         // All addresses are computed before any register is written.
         let values: Vec<TermId> = (0..elements.len() as u64)
             .map(|index| {
@@ -58,6 +63,66 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         for (element, value) in elements.into_iter().zip(values) {
             self.set(element, value, ty.is_signed(), guard);
         }
+    }
+
+    /// An address that is used as a global one is global.
+    fn note_global(&mut self, address: TermId, guard: Option<TermId>) {
+        let condition = self.condition(guard);
+        let is_global = self.terms.function("isspacep.global#0", &[address], 1);
+        let here = self.here();
+        self.out.global.push((condition, here, is_global));
+    }
+
+    /// Whether nothing was published or taken over since a value was loaded, by a barrier, fence,
+    /// atomic or call of the thread: otherwise another lane's copy may be older than what this lane
+    /// would read.
+    pub(super) fn is_current(&mut self, value: TermId) -> bool {
+        let (mut work, mut seen) = (vec![value], rustc_hash::FxHashSet::default());
+        let path = match self.path() {
+            Some(path) => conditions::literals(&mut self.terms.arena, path).to_vec(),
+            None => Vec::new(),
+        };
+        let [global, shared] = [Window::Global, Window::Shared].map(|window| {
+            let base = self.before_stores(self.memory[window as usize]);
+            conditions::simplify(&mut self.terms.arena, base, &path)
+        });
+        while let Some(term) = work.pop() {
+            if !seen.insert(term) {
+                continue;
+            }
+            work.extend(self.terms.arena.operands(term));
+            let Node::Apply(function, arguments) = self.terms.arena.node(term) else { continue };
+            let now = match self.terms.symbols.function(*function) {
+                name if name.starts_with("load.global") => global,
+                name if name.starts_with("load.shared") => shared,
+                _ => continue,
+            };
+            let version = arguments[0];
+            if self.terms.arena.constant_value(version).is_some() {
+                continue;
+            }
+            let base = self.before_stores(version);
+            if conditions::simplify(&mut self.terms.arena, base, &path) != now {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The version of memory before the thread's own weak stores, which publish nothing.
+    fn before_stores(&mut self, version: TermId) -> TermId {
+        let record = match self.out.stores.get(&version) {
+            Some(record) => Some(record),
+            None => self.reference.and_then(|r| r.execution.stores.get(&version)),
+        };
+        if let Some(record) = record {
+            return self.before_stores(record.before);
+        }
+        let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(version) else {
+            return version;
+        };
+        let (a, b) = (self.before_stores(a), self.before_stores(b));
+        self.terms.arena.if_then_else(condition, a, b)
     }
 
     fn may_fault(&self, space: StateSpace) -> bool {
@@ -116,15 +181,36 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             }
             _ => return self.loaded_generic(address, bits),
         };
-        let version = match read_only {
-            true => self.terms.arena.constant(0, 32),
-            false => self.oldest(self.memory[window as usize], address, u32::from(bits) / 8),
-        };
+        if read_only {
+            return self.loaded_read_only(address, bits);
+        }
+        let version = self.oldest(self.memory[window as usize], address, u32::from(bits) / 8);
         let mut operands = vec![version, address];
         if matches!(window, Window::Local | Window::Param) {
             operands.push(self.terms.symbol(Kind::Thread, 64, None));
         }
         self.terms.function(&format!("load.{name}.{bits}"), &operands, bits)
+    }
+
+    /// `ld.global.nc`: from memory that does not change while the kernel runs, so of no version. That
+    /// it does not change is the original's promise; a load that only the rewritten program makes so
+    /// promises nothing.
+    fn loaded_read_only(&mut self, address: TermId, bits: u8) -> TermId {
+        let never = self.terms.arena.constant(0, 32);
+        let name = format!("load.global.{bits}");
+        let value = self.terms.function(&name, &[never, address], bits);
+        match self.reference {
+            None => {
+                self.out.read_only.insert(value);
+                value
+            }
+            Some(reference) if reference.execution.read_only.contains(&value) => value,
+            Some(_) => {
+                let kind = Kind::Memory(Window::Global, Origin::Extra(self.at));
+                let some = self.terms.symbol(kind, 32, self.here());
+                self.terms.function(&name, &[some, address], bits)
+            }
+        }
     }
 
     /// A generic address: what it reads in the global window, else something of this thread.
@@ -186,6 +272,9 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             _ => 1,
         };
         let bytes = ast.types().last().map_or(16, |ty| ty.bits() / 8) * elements;
+        if let (StateSpace::Global, Some(address)) = (ast.space(), address) {
+            self.note_global(address, guard);
+        }
         for &window in written(ast.space()) {
             let (before, version) = self.change(window, guard);
             if let Some(address) = address {

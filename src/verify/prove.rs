@@ -1,17 +1,17 @@
 //! Whether two terms are equal at a place: by normal form, by cases over the selections they are
 //! made of, operand by operand, and by the solver for what is left.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::conditions;
-use super::evaluate::Execution;
+use super::evaluate::{Execution, StoreRecord};
 use super::lanes::Lanes;
 use super::program::Program;
 use super::symbols::{Kind, Terms};
-use super::warp::{Reach, Vote};
+use super::warp::{GlobalFact, Reach, Vote};
 use crate::cfg::{BlockId, LoopId};
 use crate::expr::{Arena, BinaryOp, Comparison, Node, SymbolId, TermId};
-use crate::solver::{Judgement, Solver};
+use crate::solver::{Judgement, Names, Solver};
 
 /// How many cases one claim may fall into.
 const MAX_CASES: u32 = 512;
@@ -55,7 +55,7 @@ impl Place {
         execution: &Execution,
         entries: &dyn Fn(LoopId) -> Option<TermId>,
         block: BlockId,
-        (reaches, votes): (&[Reach], &[Vote]),
+        (reaches, votes, global): (&[Reach], &[Vote], &[GlobalFact]),
     ) -> Place {
         let around = program.loop_of(block);
         let mut path = Vec::new();
@@ -65,6 +65,16 @@ impl Place {
         for id in program.flow.loops.around(around) {
             if let Some(entry) = entries(id) {
                 path.extend(conditions::literals(&mut terms.arena, entry));
+            }
+        }
+        // What the original does wherever this place is reached.
+        for &(condition, place, fact) in global {
+            let always = place == around
+                && conditions::literals(&mut terms.arena, condition)
+                    .iter()
+                    .all(|literal| path.contains(literal));
+            if always && !path.contains(&fact) {
+                path.push(fact);
             }
         }
         Place {
@@ -79,12 +89,14 @@ impl Place {
 /// Proves claims and counts what it took.
 pub(super) struct Prover {
     pub solver: Solver,
+    /// What made versions of memory.
+    stores: FxHashMap<TermId, StoreRecord>,
     cases: u32,
 }
 
 impl Prover {
-    pub fn new(solver: Solver) -> Prover {
-        Prover { solver, cases: 0 }
+    pub fn new(solver: Solver, stores: FxHashMap<TermId, StoreRecord>) -> Prover {
+        Prover { solver, stores, cases: 0 }
     }
 
     /// Whether the original's term and the rewritten one's are equal in every lane at a place.
@@ -142,6 +154,15 @@ impl Prover {
             }
             return Proof::Equal;
         }
+        if let Some(pairs) = self.same_load(terms, lanes, place, (a, b), known) {
+            for (x, y) in pairs {
+                match self.by_cases(terms, lanes, place, x, y, known) {
+                    Proof::Equal => {}
+                    other => return other,
+                }
+            }
+            return Proof::Equal;
+        }
         if let Some(pairs) = same_shape(&terms.arena, a, b) {
             for (x, y) in pairs {
                 match self.by_cases(terms, lanes, place, x, y, known) {
@@ -151,15 +172,7 @@ impl Prover {
             }
             return Proof::Equal;
         }
-        // First with what is known at the place alone, each product and function as a symbol of its
-        // own: that is linear, and quick.
-        let (abstracted, facts) = abstracted(terms, (a, b), known);
-        let judged = self.solver.judge(&terms.arena, &terms.symbols, abstracted, &facts, &[]);
-        if judged == Judgement::Proved {
-            return Proof::Equal;
-        }
-        let assumptions = assumptions(terms, lanes, place, known);
-        match self.solver.judge(&terms.arena, &terms.symbols, (a, b), &assumptions, &[]) {
+        match self.ask(terms, lanes, place, (a, b), known) {
             Judgement::Proved => Proof::Equal,
             Judgement::Unknown => Proof::Unknown,
             Judgement::Refuted(_) => Proof::Differ(Box::new(Difference {
@@ -168,6 +181,104 @@ impl Prover {
                 known: known.to_vec(),
             })),
         }
+    }
+}
+
+impl Prover {
+    /// Asks the solver: first with what is known at the place alone, each product and function as a
+    /// symbol of its own, which is linear and quick; then with everything.
+    fn ask(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        claim: (TermId, TermId),
+        known: &[TermId],
+    ) -> Judgement {
+        let (simpler, facts) = abstracted(terms, claim, known);
+        let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
+        if judged == Judgement::Proved {
+            return judged;
+        }
+        let assumptions = assumptions(terms, lanes, place, known);
+        self.solver.judge(&terms.arena, &terms.symbols, claim, &assumptions, &[])
+    }
+
+    /// What has to be equal for two loads from global or shared memory to deliver the same: the
+    /// addresses, and the versions, once each is the oldest that holds the same bytes. A load from
+    /// memory that the original promises to be read-only is of every version.
+    fn same_load(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        (a, b): (TermId, TermId),
+        known: &[TermId],
+    ) -> Option<Vec<(TermId, TermId)>> {
+        let (Node::Apply(f, x), Node::Apply(g, y)) = (terms.arena.node(a), terms.arena.node(b))
+        else {
+            return None;
+        };
+        let name = terms.symbols.function(*f);
+        if f != g || !(name.starts_with("load.global.") || name.starts_with("load.shared.")) {
+            return None;
+        }
+        let ((v, address), (w, other)) = ((x[0], x[1]), (y[0], y[1]));
+        let mut pairs = Vec::new();
+        if address != other {
+            pairs.push((address, other));
+        }
+        let read_only = [v, w].into_iter().any(|v| terms.arena.constant_value(v) == Some(0));
+        if v != w && !read_only {
+            let bytes = u32::from(terms.arena.width(a)) / 8;
+            let v = self.oldest(terms, lanes, place, v, (address, bytes), known);
+            let w = self.oldest(terms, lanes, place, w, (other, bytes), known);
+            if v != w {
+                pairs.push((v, w));
+            }
+        }
+        Some(pairs)
+    }
+
+    /// Steps over stores that the solver shows to leave some bytes alone.
+    fn oldest(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        version: TermId,
+        (address, bytes): (TermId, u32),
+        known: &[TermId],
+    ) -> TermId {
+        if let Some(&record) = self.stores.get(&version) {
+            let arena = &mut terms.arena;
+            let width = arena.width(address);
+            let (ahead, behind) =
+                (arena.sub(address, record.address), arena.sub(record.address, address));
+            let (stored, read) = (
+                arena.constant(u64::from(record.bytes), width),
+                arena.constant(u64::from(bytes), width),
+            );
+            // Modulo 2^64: neither starts within the other.
+            let after = arena.compare(Comparison::UnsignedLessEqual, stored, ahead);
+            let before = arena.compare(Comparison::UnsignedLessEqual, read, behind);
+            let apart = arena.and(after, before);
+            let always = arena.boolean(true);
+            if self.ask(terms, lanes, place, (apart, always), known) != Judgement::Proved {
+                return version;
+            }
+            return self.oldest(terms, lanes, place, record.before, (address, bytes), known);
+        }
+        let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) else { return version };
+        let negated = terms.arena.not(condition);
+        let mut side = |this: &mut Self, terms: &mut Terms, side, holds| {
+            let mut more = known.to_vec();
+            more.extend(conditions::literals(&mut terms.arena, holds));
+            this.oldest(terms, lanes, place, side, (address, bytes), &more)
+        };
+        let a = side(self, terms, a, condition);
+        let b = side(self, terms, b, negated);
+        terms.arena.if_then_else(condition, a, b)
     }
 }
 

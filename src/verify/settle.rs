@@ -10,13 +10,18 @@ use super::symbols::{Kind, Terms};
 use crate::cfg::{LoopId, RegisterId};
 use crate::expr::{Node, TermId};
 
-/// Which terms contain something that a shuffle may deliver where nothing is promised.
+/// Which terms contain something that came from another lane and is no term of the original.
 #[derive(Default)]
 pub(super) struct Taint {
     known: FxHashMap<TermId, bool>,
 }
 
 impl Taint {
+    /// A term that a shuffle delivers.
+    pub fn received(&mut self, term: TermId) {
+        self.known.insert(term, true);
+    }
+
     pub fn of(&mut self, terms: &Terms, term: TermId) -> bool {
         let mut stack = vec![term];
         while let Some(&next) = stack.last() {
@@ -108,12 +113,13 @@ impl Evaluation<'_, '_, '_, '_> {
             Some(warp) => (&warp.reaches, &warp.votes),
             None => (&[], &[]),
         };
+        let global: &[_] = self.reference.map_or(&[], |r| &r.execution.global);
         let (entered, out) = (&self.entered, &self.out);
         let entries = |id: LoopId| match entered.get(&id) {
             Some((entry, _)) => Some(*entry),
             None => out.loops[id.0 as usize].as_ref().map(|record| record.entry),
         };
-        let facts = (reaches, votes);
+        let facts = (reaches, votes, global);
         Place::new(self.terms, self.program, out, &entries, self.block, facts)
     }
 }

@@ -5,13 +5,15 @@
 //! and are consecutive in `tid.x`, the lane's own value where it reaches over the edge, and nothing
 //! predictable otherwise.
 
+use rustc_hash::FxHashSet;
+
 use super::evaluate::Evaluation;
 use super::instructions::{Role, role};
 use super::lanes::Lanes;
 use super::prove::{Difference, Place, Prover};
 use super::settle::Taint;
 use super::symbols::Kind;
-use crate::cfg::{Arg, BlockId, Inst};
+use crate::cfg::{Arg, BlockId, Inst, LoopId};
 use crate::expr::{BinaryOp, Comparison, TermId};
 use crate::ptx::Value;
 
@@ -27,6 +29,8 @@ pub(super) struct Warp<'r, 's> {
     pub reaches: Vec<Reach>,
     pub votes: Vec<Vote>,
     pub taint: Taint,
+    /// All values of the original's registers.
+    originals: FxHashSet<TermId>,
     /// Claims that failed: at which instruction, what is known there, where the terms part.
     pub suspects: Vec<(u32, Place, Difference)>,
 }
@@ -39,6 +43,9 @@ pub(super) struct Reach {
     pub n: i32,
 }
 
+/// When, in which loop, that an address is global.
+pub(super) type GlobalFact = (TermId, Option<LoopId>, TermId);
+
 /// If the result is true and the warp whole, each lane's predicate is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vote {
@@ -49,7 +56,7 @@ pub(super) struct Vote {
 }
 
 impl<'r, 's> Warp<'r, 's> {
-    pub fn new(lanes: Lanes<'r, 's>, prover: Prover) -> Self {
+    pub fn new(lanes: Lanes<'r, 's>, prover: Prover, originals: FxHashSet<TermId>) -> Self {
         Warp {
             lanes,
             prover,
@@ -58,6 +65,7 @@ impl<'r, 's> Warp<'r, 's> {
             reaches: Vec::new(),
             votes: Vec::new(),
             taint: Taint::default(),
+            originals,
             suspects: Vec::new(),
         }
     }
@@ -150,14 +158,22 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         let n = n as i32;
         let place = self.here();
         let linear = self.consecutive();
+        let kind = Kind::Unpredictable(self.at);
+        let nothing = self.terms.symbol(kind, 32, place);
+        let current = self.is_current(sent);
         let warp = self.warp.as_deref_mut()?;
-        let there = warp.lanes.shift(self.terms, sent, n, place);
+        let there = match current {
+            true => warp.lanes.shift(self.terms, sent, n, place),
+            // Some value from the past.
+            false => nothing,
+        };
         warp.shuffles += 1;
+        if !warp.originals.contains(&there) {
+            warp.taint.received(there);
+        }
         let in_warp = self.terms.arena.and(whole, in_range);
         let condition = self.terms.arena.and(in_warp, linear);
         warp.reaches.push(Reach { block: self.block, condition, n });
-        let kind = Kind::Unpredictable(self.at);
-        let nothing = self.terms.symbol(kind, 32, place);
         let arena = &mut self.terms.arena;
         let linear_value = arena.if_then_else(linear, there, nothing);
         let in_whole = arena.if_then_else(in_range, linear_value, sent);
