@@ -10,7 +10,7 @@
 use super::Options;
 use super::align::{Alignment, align};
 use super::counterexample;
-use super::evaluate::{Event, Execution, Reference, evaluate};
+use super::evaluate::{Cut, Event, Execution, Reference, evaluate};
 use super::instructions::Role;
 use super::lanes::Lanes;
 use super::program::Program;
@@ -63,7 +63,10 @@ pub(super) fn compare<'s>(
             warp,
             problems: Vec::new(),
         };
-        let apart = comparison.loops();
+        let apart = match original.irreducible {
+            true => comparison.cuts(),
+            false => comparison.loops(),
+        };
         if !apart.is_empty() {
             split.extend(apart);
             continue;
@@ -91,11 +94,11 @@ fn shape_differs<'s>(
     if parents(original) != parents(rewritten) {
         return Some("the two have different loops".to_owned());
     }
+    if original.irreducible != rewritten.irreducible {
+        return Some("only one of the two has a cycle with several entries".to_owned());
+    }
     for program in [original, rewritten] {
         let flow = &program.flow;
-        if flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block)) {
-            return Some("a cycle with several entries".to_owned());
-        }
         let merged = program.carried.len() * flow.blocks.len();
         if merged > options.merges {
             return Some(format!("{merged} values to merge, the limit is {}", options.merges));
@@ -190,6 +193,51 @@ impl Comparison<'_, '_> {
         apart
     }
 
+    /// Proves what comes together where ways meet; gives the registers for which that fails.
+    fn cuts(&mut self) -> Vec<(LoopId, RegisterId)> {
+        let (before, after) = (&self.before.cuts, &self.after.cuts);
+        let mut apart = Vec::new();
+        let entry = self.rewritten.flow.block(crate::cfg::BlockId(0)).first;
+        if before.len() != after.len() {
+            self.unknown(entry, None, "ways meet at different places in the two".to_owned());
+            return apart;
+        }
+        let number = |cuts: &[Cut], root| cuts.iter().position(|cut| cut.block == root);
+        for (index, (old, new)) in before.iter().zip(after).enumerate() {
+            let inst = self.rewritten.flow.block(new.block).first;
+            let id = LoopId((self.original.flow.loops.loops.len() + index) as u32);
+            let roots = |cuts: &[Cut], cut: &Cut| -> Vec<Option<usize>> {
+                cut.ways.iter().map(|(root, ..)| number(cuts, *root)).collect()
+            };
+            if roots(before, old) != roots(after, new) {
+                self.unknown(inst, None, "different ways lead here in the two".to_owned());
+                continue;
+            }
+            for ((_, when, a), (root, condition, b)) in old.ways.iter().zip(&new.ways) {
+                let place = self.place(*root);
+                // The root's own facts hold on every way from there.
+                let proof = self.prove(&place, *when, *condition, &[]);
+                self.check(proof, inst, None, &place, || "the condition of a way here".to_owned());
+                for (position, &(register, symbol)) in new.symbols.iter().enumerate() {
+                    let Some(partner) = old.symbols.iter().position(|one| one.1 == symbol) else {
+                        continue;
+                    };
+                    let proof = self.prove(&place, a[partner], b[position], &[*condition]);
+                    match (proof, register) {
+                        (Proof::Equal, _) => {}
+                        (_, Some(register)) => apart.push((id, register)),
+                        (_, None) => {
+                            self.unknown(inst, None, "memory differs where ways meet".to_owned());
+                        }
+                    }
+                }
+            }
+        }
+        apart.sort_unstable();
+        apart.dedup();
+        apart
+    }
+
     /// What is known where a loop is entered.
     fn outside(&mut self, id: LoopId) -> Place {
         let loops = &self.rewritten.flow.loops;
@@ -242,6 +290,7 @@ impl Comparison<'_, '_> {
         if words(old.ast.opcode.text) != words(new.ast.opcode.text)
             || before.operands.len() != after.operands.len()
             || places.0 != places.1
+            || self.root_number(self.before, before) != self.root_number(self.after, after)
         {
             let reason = "the two do different things here".to_owned();
             return self.unknown(after.inst, Some(before.inst), reason);
@@ -261,6 +310,12 @@ impl Comparison<'_, '_> {
                 }
             });
         }
+    }
+
+    /// Which of the places where ways meet an event is relative to.
+    fn root_number(&self, execution: &Execution, event: &Event) -> Option<usize> {
+        let root = execution.root[event.block.index()];
+        execution.cuts.iter().position(|cut| cut.block == root)
     }
 
     /// An event that only one of the two has is none if it cannot happen.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::evaluate::Execution;
-use super::prove::{Difference, Place, assumptions};
+use super::prove::{Difference, Place, SHAPES, assumptions, in_shape};
 use super::symbols::{Kind, Terms};
 use super::verdict::Counterexample;
 use super::warp::Warp;
@@ -22,28 +22,52 @@ pub(super) fn find(
     difference: &Difference,
     execution: &Execution,
 ) -> Option<Counterexample> {
-    let Difference { original, rewritten, known } = difference;
+    let Difference { original, rewritten, known, addresses } = difference;
     if !is_definite(terms, *original) || !is_definite(terms, *rewritten) {
         return None;
     }
+    // These come first: what they mention, the others bound.
+    let whole = whole_warps(terms);
     let mut facts = assumptions(terms, &mut warp.lanes, place, known);
     facts.extend(first_iterations(terms, execution));
+    facts.extend(whole);
+    let required = warp.lanes.required_shape();
+    for shape in required.map_or_else(|| SHAPES.to_vec(), |shape| vec![shape]) {
+        let claim = (*original, *rewritten);
+        let (claim, here) = in_shape(terms, claim, &facts, shape);
+        if here.iter().any(|&fact| terms.arena.constant_value(fact) == Some(0)) {
+            continue;
+        }
+        if let Some(found) = ask(terms, warp, claim, &here, Some(shape)) {
+            return Some(found.of_addresses(*addresses));
+        }
+    }
     facts.extend(block_size(terms));
-    let shown = shown(terms, &facts, *original, *rewritten);
+    let found = ask(terms, warp, (*original, *rewritten), &facts, None)?;
+    Some(found.of_addresses(*addresses))
+}
+
+fn ask(
+    terms: &mut Terms,
+    warp: &mut Warp<'_, '_>,
+    claim: (TermId, TermId),
+    facts: &[TermId],
+    shape: Option<[u64; 3]>,
+) -> Option<Counterexample> {
+    let shown = shown(terms, facts, claim.0, claim.1);
     let mut wanted: Vec<TermId> = shown.iter().map(|(_, term)| *term).collect();
-    wanted.extend([*original, *rewritten]);
-    let claim = (*original, *rewritten);
+    wanted.extend([claim.0, claim.1]);
     let solver = &mut warp.prover.solver;
-    let answer = solver.judge(&terms.arena, &terms.symbols, claim, &facts, &wanted);
+    let answer = solver.judge(&terms.arena, &terms.symbols, claim, facts, &wanted);
     let Judgement::Refuted(values) = answer else { return None };
     let mut found = Counterexample {
         lane: 0,
         thread: [0; 3],
-        block: [1; 3],
+        block: shape.unwrap_or([1; 3]),
         active: None,
         values: BTreeMap::new(),
-        original: say(terms, *original, values[values.len() - 2]),
-        rewritten: say(terms, *rewritten, values[values.len() - 1]),
+        original: say(terms, claim.0, values[values.len() - 2]),
+        rewritten: say(terms, claim.1, values[values.len() - 1]),
     };
     let mut lane = None;
     for ((symbol, _), &value) in shown.iter().zip(&values) {
@@ -70,6 +94,40 @@ pub(super) fn find(
     let linear = x + found.block[0] * (y + found.block[1] * z);
     found.lane = lane.unwrap_or(linear % 32);
     Some(found)
+}
+
+/// All 32 lanes can only be active in a warp that has 32 threads.
+fn whole_warps(terms: &mut Terms) -> Vec<TermId> {
+    let symbol = |terms: &mut Terms, kind: Kind| terms.symbol(kind, 32, None);
+    let [x, y, z] = [0, 1, 2].map(|axis| symbol(terms, Kind::Tid(axis)));
+    let [dx, dy, dz] =
+        ["%ntid.x", "%ntid.y", "%ntid.z"].map(|name| symbol(terms, Kind::Uniform(name.to_owned())));
+    let masks: Vec<SymbolId> = terms
+        .symbols
+        .iter()
+        .filter(|(_, info)| matches!(info.kind, Kind::Mask(_)))
+        .map(|(id, _)| id)
+        .collect();
+    let arena = &mut terms.arena;
+    let plane = arena.mul(dy, z);
+    let rows = arena.add(y, plane);
+    let before = arena.mul(dx, rows);
+    let linear = arena.add(x, before);
+    let low = arena.constant(31, 32);
+    let last = arena.or(linear, low);
+    let area = arena.mul(dx, dy);
+    let threads = arena.mul(area, dz);
+    let full = arena.compare(Comparison::UnsignedLess, last, threads);
+    let all = arena.constant(0xffff_ffff, 32);
+    masks
+        .into_iter()
+        .map(|mask| {
+            let mask = arena.symbol(mask, 32);
+            let whole = arena.equal(mask, all);
+            let partial = arena.not(whole);
+            arena.or(partial, full)
+        })
+        .collect()
 }
 
 /// Why a difference is none for certain.
@@ -190,11 +248,14 @@ fn symbols(terms: &Terms, roots: &[TermId]) -> Vec<SymbolId> {
 /// A value in words: what was loaded has no value before the kernel runs.
 fn say(terms: &Terms, term: TermId, value: u64) -> String {
     match terms.arena.node(term) {
-        Node::Symbol(symbol)
-            if matches!(terms.symbols.info(*symbol).kind, Kind::Unpredictable(_)) =>
-        {
-            "unpredictable: the lane that it would come from takes no part".to_owned()
-        }
+        Node::Symbol(symbol) => match terms.symbols.info(*symbol).kind {
+            Kind::Unpredictable(_) => {
+                "unpredictable: not all lanes take part in the shuffle, or they are not in a row"
+                    .to_owned()
+            }
+            Kind::Unwritten(..) => "that of a register which was never written".to_owned(),
+            _ => format!("{value:#x}"),
+        },
         Node::Apply(..) => super::settle::describe(terms, term),
         _ => format!("{value:#x}"),
     }

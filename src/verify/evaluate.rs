@@ -69,6 +69,18 @@ pub(super) struct LoopRecord {
     pub rounds: Vec<Round>,
 }
 
+/// A place where ways meet in a function with cycles of several entries: everything is new there, and
+/// compared way by way.
+#[derive(Clone, Debug)]
+pub(super) struct Cut {
+    pub block: BlockId,
+    /// Symbols of the registers and windows there.
+    pub symbols: Vec<(Option<RegisterId>, TermId)>,
+    /// For each way in: the cut it comes from, when it is taken, and the values in the order of
+    /// `symbols`.
+    pub ways: Vec<(BlockId, TermId, Vec<TermId>)>,
+}
+
 /// The outcome of an evaluation.
 #[derive(Debug, Default)]
 pub(super) struct Execution {
@@ -77,6 +89,10 @@ pub(super) struct Execution {
     pub loops: Vec<Option<LoopRecord>>,
     /// For each block, when it is reached.
     pub path: Vec<Option<TermId>>,
+    /// In functions with cycles of several entries, all places where ways meet.
+    pub cuts: Vec<Cut>,
+    /// The last such place on the way to each block; the entry itself elsewhere.
+    pub root: Vec<BlockId>,
     /// The condition by which a block branches.
     pub branches: Vec<Option<TermId>>,
     /// Each definition of a register: instruction, register, value behind it.
@@ -159,6 +175,7 @@ pub(super) fn evaluate<'r, 's>(
             path: vec![None; blocks],
             branches: vec![None; blocks],
             loops: vec![None; program.flow.loops.loops.len()],
+            root: vec![BlockId(0); blocks],
             ..Execution::default()
         },
         state: Vec::new(),
@@ -169,13 +186,14 @@ pub(super) fn evaluate<'r, 's>(
     for block in program.flow.block_ids() {
         evaluation.visit(block);
     }
+    evaluation.close_cuts();
     evaluation.out
 }
 
 impl<'s> Evaluation<'_, '_, '_, 's> {
     /// The innermost loop around the block that is being visited.
     pub fn here(&self) -> Option<LoopId> {
-        self.program.loop_of(self.block)
+        self.program.loop_of(self.block).filter(|_| !self.program.irreducible)
     }
 
     pub fn width(&self, register: RegisterId) -> u8 {
@@ -242,7 +260,11 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             .copied()
             .filter(|edge| edge.from < block && self.exits[edge.from.index()].is_some())
             .collect();
-        if block.0 == 0 {
+        let meets = self.program.irreducible
+            && flow.block(block).predecessors.len() + usize::from(block.0 == 0) > 1;
+        if meets {
+            self.cut(block);
+        } else if block.0 == 0 {
             let registers = self.program.carried.clone();
             self.state = registers.into_iter().map(|r| self.unwritten(r)).collect();
             self.out.path[0] = Some(self.terms.arena.boolean(true));
@@ -251,7 +273,9 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         } else {
             self.join(block, &forward);
         }
-        if let Some(id) = self.program.flow.loops.headed_by(block) {
+        if let (Some(id), false) =
+            (self.program.flow.loops.headed_by(block), self.program.irreducible)
+        {
             self.enter(id);
         }
         for index in self.program.flow.block(block).instructions() {
@@ -268,7 +292,72 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         self.out.branches[block.index()] = register.map(|register| self.read(register));
         self.exits[block.index()] =
             Some(Exit { state: self.state.clone().into(), memory: self.memory });
-        self.close_loops(block);
+        if !self.program.irreducible {
+            self.close_loops(block);
+        }
+    }
+
+    /// Starts anew where ways meet.
+    fn cut(&mut self, block: BlockId) {
+        // Numbered behind the loops, of which this is none.
+        let id = LoopId((self.program.flow.loops.loops.len() + self.out.cuts.len()) as u32);
+        let mut symbols = Vec::new();
+        let changes = self.program.between(block);
+        // What nothing on the way changes is as it was in the dominator.
+        match self.program.flow.dominators.immediate(block) {
+            Some(above) if self.exits[above.index()].is_some() => {
+                let exit = self.exits[above.index()].clone();
+                self.state = exit.iter().flat_map(|exit| exit.state.iter().copied()).collect();
+                exit.iter().for_each(|exit| self.memory = exit.memory);
+            }
+            _ => {
+                let registers = self.program.carried.clone();
+                self.state = registers.into_iter().map(|r| self.unwritten(r)).collect();
+            }
+        }
+        for register in changes.registers {
+            let Slot::Carried(index) = self.program.slots[register.0 as usize] else { continue };
+            let kind = self.phi(id, register);
+            let width = self.width(register);
+            let symbol = self.terms.symbol(kind, width, None);
+            self.state[index as usize] = symbol;
+            symbols.push((Some(register), symbol));
+        }
+        for window in changes.windows {
+            let kind = Kind::Memory(window, Origin::Header(id));
+            let symbol = self.terms.symbol(kind, 32, None);
+            self.memory[window as usize] = symbol;
+            symbols.push((None, symbol));
+        }
+        self.out.path[block.index()] = Some(self.terms.arena.boolean(true));
+        self.out.root[block.index()] = block;
+        self.out.cuts.push(Cut { block, symbols, ways: Vec::new() });
+    }
+
+    /// Collects what comes in by each way, once all ways are known.
+    fn close_cuts(&mut self) {
+        for index in 0..self.out.cuts.len() {
+            let block = self.out.cuts[index].block;
+            let edges = self.program.flow.block(block).predecessors.clone();
+            for edge in edges {
+                let Some(exit) = self.exits[edge.from.index()].clone() else { continue };
+                let condition = self.taken(&edge, None);
+                let mut values = Vec::new();
+                let changed = self.program.between(block).windows;
+                let mut changed = changed.iter();
+                for (register, symbol) in &self.out.cuts[index].symbols {
+                    values.push(match register.map(|r| self.program.slots[r.0 as usize]) {
+                        Some(Slot::Carried(slot)) => exit.state[slot as usize],
+                        Some(Slot::Single) => *symbol,
+                        None => {
+                            changed.next().map_or(*symbol, |&window| exit.memory[window as usize])
+                        }
+                    });
+                }
+                let root = self.out.root[edge.from.index()];
+                self.out.cuts[index].ways.push((root, condition, values));
+            }
+        }
     }
 
     /// When an edge is taken, relative to the loop `place` around its target.
@@ -287,7 +376,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         if let Some(local) = local {
             condition = self.terms.arena.and(condition, local);
         }
-        let mut around = loops.innermost(edge.from);
+        let mut around = loops.innermost(edge.from).filter(|_| !self.program.irreducible);
         while let Some(id) = around.filter(|&id| Some(id) != place) {
             if let Some(entry) = self.entry_of(id) {
                 condition = self.terms.arena.and(entry, condition);
@@ -340,6 +429,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
 
     /// Joins the states of all ways into a block.
     fn join(&mut self, block: BlockId, forward: &[Edge]) {
+        self.out.root[block.index()] = self.out.root[forward[0].from.index()];
         let place = match self.program.flow.loops.headed_by(block) {
             Some(id) => self.program.flow.loops.get(id).parent,
             None => self.program.loop_of(block),
@@ -401,8 +491,11 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         };
         let key = &self.program.keys[register.0 as usize];
         let counterpart = reference.program.by_key.get(key).copied().filter(|other| {
-            reference.program.loops[id.0 as usize].registers.contains(other)
-                && !reference.split.contains(&(id, register))
+            let changed = match reference.program.loops.get(id.0 as usize) {
+                Some(changes) => changes.registers.contains(other),
+                None => reference.program.carried.contains(other),
+            };
+            changed && !reference.split.contains(&(id, register))
         });
         match counterpart {
             Some(other) => Kind::Phi(Side::Original, id, other.0),

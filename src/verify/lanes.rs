@@ -40,6 +40,12 @@ impl<'r, 's> Lanes<'r, 's> {
         Lanes { program, execution, relations, moved }
     }
 
+    /// The shape that `.reqntid` demands of a block.
+    pub fn required_shape(&self) -> Option<[u64; 3]> {
+        let exact = self.program.function.directive("reqntid")?;
+        Some([0, 1, 2].map(|axis| exact.get(axis).copied().unwrap_or(1)))
+    }
+
     /// `term` as lane `L + n` has it, where both lanes have met in a block of the loop `place`.
     pub fn shift(
         &mut self,
@@ -192,13 +198,18 @@ fn ahead(
         Kind::Tid(0) | Kind::LaneId => Some(arena.constant(n as i64 as u64, info.width)),
         Kind::Tid(_) | Kind::Uniform(_) | Kind::Address(_) => same(arena),
         Kind::Parameter { .. } if kernel => same(arena),
-        Kind::Phi(Side::Original, ..) | Kind::Memory(_, Origin::Header(_)) => {
-            relations.ahead.get(&symbol).copied()
-        }
         // See `memory`: whoever wrote between what two lanes read at one version would be ordered
         // with both, and could not be with the shuffle at which they meet in between.
         Kind::Memory(Window::Global | Window::Shared, Origin::Entry | Origin::Event(_)) => {
             same(arena)
+        }
+        Kind::Memory(Window::Global | Window::Shared, Origin::Header(id))
+            if id.0 as usize >= loops.loops.len() =>
+        {
+            same(arena)
+        }
+        Kind::Phi(Side::Original, ..) | Kind::Memory(_, Origin::Header(_)) => {
+            relations.ahead.get(&symbol).copied()
         }
         _ => None,
     }

@@ -30,6 +30,8 @@ pub(super) struct Program<'m, 's> {
     pub by_key: FxHashMap<(String, u32), RegisterId>,
     /// For each loop, the carried registers that it changes and the windows of memory.
     pub loops: Vec<Changes>,
+    /// Whether some cycle has several entries.
+    pub irreducible: bool,
 }
 
 /// What a loop changes.
@@ -66,7 +68,8 @@ impl<'m, 's> Program<'m, 's> {
             .map(|(index, key)| (key.clone(), RegisterId(index as u32)))
             .collect();
         let loops = changes(&flow, &slots);
-        Ok(Program { source, function, flow, slots, carried, keys, by_key, loops })
+        let irreducible = flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block));
+        Ok(Program { irreducible, source, function, flow, slots, carried, keys, by_key, loops })
     }
 
     /// The line of an instruction in its file.
@@ -82,9 +85,37 @@ impl<'m, 's> Program<'m, 's> {
         text[from..].split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
+    /// What may be changed on the ways from a block's immediate dominator to it; everything carried,
+    /// where it has none.
+    pub fn between(&self, block: BlockId) -> Changes {
+        let above = self.flow.dominators.immediate(block);
+        let mut seen = vec![false; self.flow.blocks.len()];
+        let mut work: Vec<BlockId> =
+            self.flow.block(block).predecessors.iter().map(|edge| edge.from).collect();
+        let mut changes = Changes::default();
+        while let Some(next) = work.pop() {
+            if Some(next) == above || std::mem::replace(&mut seen[next.index()], true) {
+                continue;
+            }
+            for index in self.flow.block(next).instructions() {
+                let inst = &self.flow.insts[index];
+                let carried = |r: &RegisterId| self.slots[r.0 as usize] != Slot::Single;
+                changes.registers.extend(results(inst).into_iter().filter(carried));
+                changes.windows.extend(changed(inst));
+            }
+            work.extend(self.flow.block(next).predecessors.iter().map(|edge| edge.from));
+        }
+        changes.registers.sort_unstable();
+        changes.registers.dedup();
+        changes.windows.sort_unstable();
+        changes.windows.dedup();
+        changes
+    }
+
     /// The innermost loop around a block.
     pub fn loop_of(&self, block: BlockId) -> Option<LoopId> {
-        self.flow.loops.innermost(block)
+        // Where cycles have several entries, loops play no part: see `Cut`.
+        self.flow.loops.innermost(block).filter(|_| !self.irreducible)
     }
 }
 

@@ -10,11 +10,15 @@ use super::program::Program;
 use super::symbols::{Kind, Terms};
 use super::warp::{GlobalFact, Reach, Vote};
 use crate::cfg::{BlockId, LoopId};
-use crate::expr::{Arena, BinaryOp, Comparison, Node, SymbolId, TermId};
+use crate::expr::{Arena, BinaryOp, Comparison, Node, Substitution, SymbolId, TermId};
 use crate::solver::{Judgement, Names, Solver};
 
 /// How many cases one claim may fall into.
 const MAX_CASES: u32 = 512;
+
+/// How many claims of one function may fail with everything known; after so many nobody expects
+/// "equal" any more, and the solver takes longest for those.
+const MAX_FAILURES: u32 = 3;
 
 /// What became of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +37,10 @@ pub(super) enum Proof {
 pub(super) struct Difference {
     pub original: TermId,
     pub rewritten: TermId,
-    /// The conditions on top of the place's own under which they were looked at.
+    /// The conditions under which they were looked at.
     pub known: Vec<TermId>,
+    /// Whether they are addresses that something is loaded from.
+    pub addresses: bool,
 }
 
 /// A place in the rewritten program, and what is known there.
@@ -92,11 +98,12 @@ pub(super) struct Prover {
     /// What made versions of memory.
     stores: FxHashMap<TermId, StoreRecord>,
     cases: u32,
+    failures: u32,
 }
 
 impl Prover {
     pub fn new(solver: Solver, stores: FxHashMap<TermId, StoreRecord>) -> Prover {
-        Prover { solver, stores, cases: 0 }
+        Prover { solver, stores, cases: 0, failures: 0 }
     }
 
     /// Whether the original's term and the rewritten one's are equal in every lane at a place.
@@ -158,7 +165,11 @@ impl Prover {
             for (x, y) in pairs {
                 match self.by_cases(terms, lanes, place, x, y, known) {
                     Proof::Equal => {}
-                    other => return other,
+                    Proof::Differ(mut difference) => {
+                        difference.addresses |= terms.arena.width(x) == 64;
+                        return Proof::Differ(difference);
+                    }
+                    Proof::Unknown => return Proof::Unknown,
                 }
             }
             return Proof::Equal;
@@ -179,6 +190,7 @@ impl Prover {
                 original: a,
                 rewritten: b,
                 known: known.to_vec(),
+                addresses: false,
             })),
         }
     }
@@ -186,7 +198,8 @@ impl Prover {
 
 impl Prover {
     /// Asks the solver: first with what is known at the place alone, each product and function as a
-    /// symbol of its own, which is linear and quick; then with everything.
+    /// symbol of its own, which is linear and quick; then for a counterexample in blocks of a few
+    /// shapes, which is linear too; then with everything.
     fn ask(
         &mut self,
         terms: &mut Terms,
@@ -201,7 +214,19 @@ impl Prover {
             return judged;
         }
         let assumptions = assumptions(terms, lanes, place, known);
-        self.solver.judge(&terms.arena, &terms.symbols, claim, &assumptions, &[])
+        for shape in &SHAPES[..2] {
+            let (fixed, facts) = in_shape(terms, claim, &assumptions, *shape);
+            let judged = self.solver.judge(&terms.arena, &terms.symbols, fixed, &facts, &[]);
+            if matches!(judged, Judgement::Refuted(_)) {
+                return judged;
+            }
+        }
+        if self.failures >= MAX_FAILURES {
+            return Judgement::Unknown;
+        }
+        let judged = self.solver.judge(&terms.arena, &terms.symbols, claim, &assumptions, &[]);
+        self.failures += u32::from(judged != Judgement::Proved);
+        judged
     }
 
     /// What has to be equal for two loads from global or shared memory to deliver the same: the
@@ -313,6 +338,38 @@ fn same_shape(arena: &Arena, a: TermId, b: TermId) -> Option<Vec<(TermId, TermId
         }
         _ => None,
     }
+}
+
+/// Block shapes in which counterexamples are looked for: with numbers in place of extents, what the
+/// solver gets is linear. Whole and incomplete warps, rows longer and shorter than a warp.
+pub(super) const SHAPES: [[u64; 3]; 7] =
+    [[32, 2, 2], [16, 4, 1], [64, 1, 1], [31, 1, 1], [33, 1, 1], [48, 3, 1], [1, 1, 1]];
+
+/// A claim and what is known, in the first block of a grid, with blocks of a shape.
+pub(super) fn in_shape(
+    terms: &mut Terms,
+    claim: (TermId, TermId),
+    known: &[TermId],
+    shape: [u64; 3],
+) -> ((TermId, TermId), Vec<TermId>) {
+    let mut substitution = Substitution::new();
+    let Terms { arena, symbols, .. } = terms;
+    let mut fix = |term: TermId| {
+        substitution.apply(arena, term, &mut |arena, symbol, own| {
+            let Kind::Uniform(name) = &symbols.info(symbol).kind else { return own };
+            let value = match name.as_str() {
+                "%ntid.x" => shape[0],
+                "%ntid.y" => shape[1],
+                "%ntid.z" => shape[2],
+                "%ctaid.x" | "%ctaid.y" | "%ctaid.z" => 0,
+                "%nctaid.x" | "%nctaid.y" | "%nctaid.z" => 1,
+                _ => return own,
+            };
+            arena.constant(value, arena.width(own))
+        })
+    };
+    let claim = (fix(claim.0), fix(claim.1));
+    (claim, known.iter().map(|&fact| fix(fact)).collect())
 }
 
 /// A claim and what is known, with every product of terms and every uninterpreted function replaced

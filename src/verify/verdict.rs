@@ -110,6 +110,17 @@ pub struct Counterexample {
     pub rewritten: String,
 }
 
+impl Counterexample {
+    /// The two values are addresses that something is loaded from.
+    pub(super) fn of_addresses(mut self, addresses: bool) -> Counterexample {
+        if addresses {
+            self.original = format!("what is loaded from {}", self.original);
+            self.rewritten = format!("what is loaded from {}", self.rewritten);
+        }
+        self
+    }
+}
+
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.thread;

@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use super::evaluate::Evaluation;
 use super::instructions::{Role, role};
 use super::lanes::Lanes;
-use super::prove::{Difference, Place, Prover};
+use super::prove::Prover;
 use super::settle::Taint;
 use super::symbols::Kind;
 use crate::cfg::{Arg, BlockId, Inst, LoopId};
@@ -31,8 +31,6 @@ pub(super) struct Warp<'r, 's> {
     pub taint: Taint,
     /// All values of the original's registers.
     originals: FxHashSet<TermId>,
-    /// Claims that failed: at which instruction, what is known there, where the terms part.
-    pub suspects: Vec<(u32, Place, Difference)>,
 }
 
 /// Under this condition lane `L + n` is in the block too.
@@ -66,7 +64,6 @@ impl<'r, 's> Warp<'r, 's> {
             votes: Vec::new(),
             taint: Taint::default(),
             originals,
-            suspects: Vec::new(),
         }
     }
 }
