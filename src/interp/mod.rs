@@ -22,18 +22,22 @@ mod fault;
 pub mod float;
 mod memory;
 mod ops;
+mod profile;
 mod program;
 mod registers;
 
 pub use counters::Counters;
 pub use fault::{Fault, FaultKind};
+pub use profile::{InstructionProfile, Origin};
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::launch::{Argument, Buffer, Launch};
 use crate::ptx::{Function, FunctionKind, Module};
+use counters::Tally;
 use memory::{Global, new_words};
+use profile::Profile;
 use program::Program;
 
 /// What a launch has done.
@@ -54,6 +58,29 @@ pub struct Outcome {
 /// # Errors
 /// The launch does not fit the kernel, the kernel uses what is not modelled, or it faults.
 pub fn run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
+    let (outcome, _) = execute::<Counters, _>(module, launch, |counters, _| (*counters, ()))?;
+    Ok(outcome)
+}
+
+/// Runs a kernel and tells what each of its instructions cost.
+///
+/// # Errors
+/// As [`run`].
+pub fn profile(
+    module: &Module<'_>,
+    launch: &Launch,
+) -> Result<(Outcome, Vec<InstructionProfile>), Fault> {
+    execute::<Profile, _>(module, launch, |profile, program| {
+        (profile.total(), profile.instructions(program))
+    })
+}
+
+/// Runs a kernel; `finish` makes the sum of all events, and what else is wanted, of the tally.
+fn execute<C: Tally, T>(
+    module: &Module<'_>,
+    launch: &Launch,
+    finish: impl Fn(&C, &Program) -> (Counters, T),
+) -> Result<(Outcome, T), Fault> {
     let kernel = find_kernel(module, launch.kernel.as_deref())?;
     launch.check().map_err(Fault::launch)?;
     let program = decode::decode(module, kernel, launch.dynamic_shared)?;
@@ -72,7 +99,7 @@ pub fn run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
     let (limit, races) = (launch.limit, launch.races);
     let mut global = fresh()?;
     let machine = exec::Machine { program: &program, global: &global, grid, block, params };
-    let executed = match exec::run_side_by_side(&machine, limit, races) {
+    let executed = match exec::run_side_by_side::<C>(&machine, limit, races) {
         Some(executed) => executed,
         None => {
             global = fresh()?;
@@ -91,12 +118,9 @@ pub fn run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
         })
         .collect();
     let kernel = kernel.name.text.to_owned();
-    Ok(Outcome {
-        kernel,
-        buffers,
-        counters: executed.counters,
-        printed: executed.printed.into_values().collect(),
-    })
+    let (counters, more) = finish(&executed.counters, &program);
+    let printed = executed.printed.into_values().collect();
+    Ok((Outcome { kernel, buffers, counters, printed }, more))
 }
 
 /// The kernel of a name, or the only one.

@@ -5,6 +5,7 @@
 //! branch knows where its lanes meet again.
 
 use super::memory::StateSpaceLayout;
+use super::profile::Origin;
 use super::registers::{File, LANES, Mask, Slot, Slots, WarpFn};
 use crate::ptx::StateSpace;
 use crate::source::Span;
@@ -28,6 +29,9 @@ pub struct Program {
     /// Whether nothing orders threads but barriers: no fence, no strong access, no atomic outside of
     /// shared memory. Only then can races be told from synchronisation, and blocks run side by side.
     pub plain: bool,
+    /// Whether a lane may wait for what another one writes: the program has atomics, volatile or
+    /// strong accesses, or objects to synchronise on.
+    pub signals: bool,
     /// Kernel parameters: offset and size in bytes, in order.
     pub params: Vec<ParamPlace>,
 }
@@ -50,8 +54,10 @@ pub struct Function {
     pub name: String,
     /// The micro-operations; empty where the module only declares the function.
     pub code: Vec<MicroOp>,
-    /// Where each micro-operation comes from, by index.
+    /// Where each micro-operation stands, by index.
     pub spans: Vec<Span>,
+    /// What each micro-operation was compiled from, by index.
+    pub origins: Vec<Option<Origin>>,
     /// How a frame's registers look when it is made.
     pub frame: FrameTemplate,
     /// Bytes of each lane's local memory that a frame needs (`.local` and `.param` variables).

@@ -8,6 +8,7 @@ use super::unit::{Unit, align_of, align_up, size_of};
 use super::{control, reconverge};
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::ops;
+use crate::interp::profile::Origin;
 use crate::interp::program::{Formal, Function, Guard, MicroOp, Op, ParamPlace, Pc, Special};
 use crate::interp::registers::{File, LANES, Slot, Slots, WarpFn, warp};
 use crate::ptx::{
@@ -31,6 +32,7 @@ pub struct Decoder<'u, 'm, 's> {
     guard: Guard,
     first: bool,
     span: Span,
+    origin: Option<Origin>,
 }
 
 impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
@@ -48,6 +50,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
             guard: Guard::Always,
             first: true,
             span: Span::default(),
+            origin: None,
         }
     }
 
@@ -150,6 +153,9 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
 
     fn directive(&mut self, directive: &'m Directive<'s>) {
         match directive {
+            Directive::Loc(location) => {
+                self.origin = Some(Origin { file: location.file, line: location.line });
+            }
             Directive::Targets { label, name: "branchtargets", targets, .. } => {
                 let list =
                     targets.iter().filter_map(|target| match self.scopes.find(target.text) {
@@ -266,6 +272,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
             // What was already emitted for the instruction must not run without the rest.
             self.function.code.truncate(start);
             self.function.spans.truncate(start);
+            self.function.origins.truncate(start);
             self.first = true;
             self.emit(Op::Unsupported(fault.message.into()));
         } else if self.function.code.len() == start {
@@ -304,6 +311,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     pub fn emit(&mut self, op: Op) {
         self.function.code.push(MicroOp { guard: self.guard, first: self.first, op });
         self.function.spans.push(self.span);
+        self.function.origins.push(self.origin);
         self.first = false;
     }
 

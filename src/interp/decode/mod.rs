@@ -66,7 +66,12 @@ pub fn decode(
         Op::Atomic(atomic) => atomic.place.space == StateSpace::Shared,
         _ => true,
     });
-    Ok(Program { functions, layout: unit.layout, plain, params })
+    let signals = functions.iter().flat_map(|f| &f.code).any(|micro| match &micro.op {
+        Op::Load(load) => load.strong,
+        Op::Store(store) => store.strong,
+        op => matches!(op, Op::Fence | Op::Atomic(_)),
+    });
+    Ok(Program { functions, layout: unit.layout, plain, signals, params })
 }
 
 /// Bytes of shared memory that a block can have, of parameters, and of a thread's local memory:

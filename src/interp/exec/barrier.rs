@@ -7,6 +7,7 @@
 
 use super::block::Block;
 use super::warp::State;
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::{Barrier, BarrierKind, Op};
 use crate::interp::registers::{LANES, Mask};
@@ -33,7 +34,7 @@ pub struct Barriers {
     gates: Vec<Gate>,
 }
 
-impl Block<'_> {
+impl<C: Tally> Block<'_, C> {
     fn barrier(&self, warp: usize, group: usize) -> Option<&Barrier> {
         let pc = self.warps[warp].groups[group].pc;
         match &self.warps[warp].function(self.machine, group).code.get(pc as usize)?.op {
@@ -73,7 +74,7 @@ impl Block<'_> {
                 (true, Some(if negated { !mask } else { mask } & lanes))
             }
         };
-        self.counters.barriers += 1;
+        self.counters.at(self.warps[warp].function_id(index), group.pc).barriers += 1;
         let warps = self.warps.len();
         self.barriers.gates.resize(COUNT, Gate::default());
         let gate = &mut self.barriers.gates[id as usize];

@@ -5,6 +5,7 @@ use super::block::Block;
 use super::machine::Machine;
 use super::printf;
 use super::warp::{Group, Join, State, Then, Warp};
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::Window;
 use crate::interp::program::{AT_RETURN, Call, Callee, Formal, FunctionId, Op, Pc};
@@ -81,7 +82,7 @@ impl Warp {
     }
 }
 
-impl Block<'_> {
+impl<C: Tally> Block<'_, C> {
     /// A group has come to a call.
     ///
     /// # Errors

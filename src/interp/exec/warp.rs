@@ -7,7 +7,7 @@
 
 use super::access::{AccessFault, Spaces, Watch};
 use super::machine::Machine;
-use crate::interp::counters::Counters;
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::new_words;
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, IndexedBranch, Op, Pc};
@@ -185,11 +185,15 @@ impl Warp {
         &mut self.frames[frame].as_mut().expect(EMPTY).registers
     }
 
+    /// The number of the function that a group is in.
+    pub fn function_id(&self, group: usize) -> FunctionId {
+        let frame = self.groups[group].frame;
+        self.frames[frame].as_ref().map_or(0, |frame| frame.function)
+    }
+
     /// The function that a group is in.
     pub fn function<'p>(&self, machine: &Machine<'p>, group: usize) -> &'p Function {
-        let frame = self.groups[group].frame;
-        let id = self.frames[frame].as_ref().map_or(0, |frame| frame.function);
-        &machine.program.functions[id as usize]
+        &machine.program.functions[self.function_id(group) as usize]
     }
 
     /// The lanes of a group that take part in the micro-operation at its program counter.
@@ -217,12 +221,13 @@ impl Warp {
         &mut self,
         machine: &Machine<'_>,
         shared: &[AtomicU32],
-        counters: &mut Counters,
+        tally: &mut impl Tally,
         watch: &mut Watch<'_>,
         index: usize,
         slice: u64,
     ) -> Result<Stop, Fault> {
-        let function = self.function(machine, index);
+        let id = self.function_id(index);
+        let function = &machine.program.functions[id as usize];
         let Group { mut pc, mask, frame, join, .. } = self.groups[index];
         let meeting = match join.and_then(|id| self.joins[id].as_ref()) {
             Some(join) => join.at,
@@ -252,6 +257,7 @@ impl Warp {
                 return Ok(Stop::Slice);
             }
             let micro = &code[pc as usize];
+            let counters = tally.at(id, pc);
             let lanes = active(registers, micro.guard, mask);
             if micro.first {
                 self.steps += 1;
