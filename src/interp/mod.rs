@@ -31,6 +31,7 @@ pub use fault::{Fault, FaultKind};
 pub use profile::{InstructionProfile, Origin};
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::launch::{Argument, Buffer, Launch};
@@ -39,6 +40,9 @@ use counters::Tally;
 use memory::{Global, new_words};
 use profile::Profile;
 use program::Program;
+
+/// Bytes of the device heap: what `cudaLimitMallocHeapSize` is unless somebody changes it.
+const HEAP_BYTES: usize = 8 << 20;
 
 /// What a launch has done.
 #[derive(Clone, Debug)]
@@ -83,28 +87,35 @@ fn execute<C: Tally, T>(
 ) -> Result<(Outcome, T), Fault> {
     let kernel = find_kernel(module, launch.kernel.as_deref())?;
     launch.check().map_err(Fault::launch)?;
-    let program = decode::decode(module, kernel, launch.dynamic_shared)?;
-    let params = parameters(&program, launch)?;
+    let program = &decode::decode(module, kernel, launch.dynamic_shared)?;
+    let params = parameters(program, launch)?;
     let words = new_words(program.layout.param_bytes);
     for (word, chunk) in words.iter().zip(params.chunks(4)) {
         let mut raw = [0; 4];
         raw[..chunk.len()].copy_from_slice(chunk);
         word.store(u32::from_le_bytes(raw), Relaxed);
     }
+    let heap_bytes = vec![0; if program.heap { HEAP_BYTES } else { 0 }];
     let fresh = || {
-        let buffers = launch.buffers.iter();
-        Global::new(&program.layout, buffers.map(|(name, b)| (name.as_str(), &b.bytes[..])))
+        let buffers = launch.buffers.iter().map(|(name, b)| (name.as_str(), &b.bytes[..]));
+        let heap = program.heap.then_some(("(heap)", &heap_bytes[..]));
+        Global::new(&program.layout, buffers.chain(heap))
+    };
+    let heap_of = || {
+        let index = program.layout.statics.len() + launch.buffers.len();
+        Mutex::new(exec::Heap::new(program.layout.region_base(index), heap_bytes.len() as u64))
     };
     let (grid, block, params) = (launch.grid, launch.block, words.as_slice());
     let (limit, races) = (launch.limit, launch.races);
     let mut global = fresh()?;
-    let machine = exec::Machine { program: &program, global: &global, grid, block, params };
+    let heap = heap_of();
+    let machine = exec::Machine { program, global: &global, grid, block, params, heap };
     let executed = match exec::run_side_by_side::<C>(&machine, limit, races) {
         Some(executed) => executed,
         None => {
             global = fresh()?;
-            let global = &global;
-            let machine = exec::Machine { program: &program, global, grid, block, params };
+            let (global, heap) = (&global, heap_of());
+            let machine = exec::Machine { program, global, grid, block, params, heap };
             exec::run(&machine, limit, races)?
         }
     };
@@ -118,7 +129,7 @@ fn execute<C: Tally, T>(
         })
         .collect();
     let kernel = kernel.name.text.to_owned();
-    let (counters, more) = finish(&executed.counters, &program);
+    let (counters, more) = finish(&executed.counters, program);
     let printed = executed.printed.into_values().collect();
     Ok((Outcome { kernel, buffers, counters, printed }, more))
 }

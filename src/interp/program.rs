@@ -4,6 +4,11 @@
 //! few of them. Names are resolved to register slots and addresses, labels to indices, and every
 //! branch knows where its lanes meet again.
 
+pub mod rare;
+pub mod transaction;
+
+use self::rare::{Across, FragmentMove, Scalar};
+use self::transaction::{BulkCopy, MBarrier};
 use super::memory::StateSpaceLayout;
 use super::profile::Origin;
 use super::registers::{File, LANES, Mask, Slot, Slots, WarpFn};
@@ -32,6 +37,8 @@ pub struct Program {
     /// Whether a lane may wait for what another one writes: the program has atomics, volatile or
     /// strong accesses, or objects to synchronise on.
     pub signals: bool,
+    /// Whether the program allocates memory (`malloc`).
+    pub heap: bool,
     /// Kernel parameters: offset and size in bytes, in order.
     pub params: Vec<ParamPlace>,
 }
@@ -146,6 +153,10 @@ pub struct MicroOp {
 pub enum Op {
     /// A pure operation on registers.
     Lanes(WarpFn, Slots),
+    /// A pure operation, lane by lane.
+    Scalar(Box<Scalar>),
+    /// A pure operation on the registers of all lanes together.
+    Across(Across),
     /// A load; boxed, as are the other rare or large ones, to keep the list compact.
     Load(Box<Load>),
     /// A store.
@@ -154,6 +165,12 @@ pub enum Op {
     Atomic(Box<Atomic>),
     /// `cp.async` of 4, 8 or 16 bytes from global to shared memory.
     CopyAsync(Box<CopyAsync>),
+    /// `cp.async.bulk`.
+    CopyBulk(Box<BulkCopy>),
+    /// A matrix fragment is loaded or stored.
+    Fragment(Box<FragmentMove>),
+    /// `mbarrier`.
+    MBarrier(Box<MBarrier>),
     /// The address of a frame's local or parameter variable: wide destination, bytes.
     FrameAddress(File, Slot, u64),
     /// A branch; the guard says which lanes take it.
@@ -355,8 +372,8 @@ pub enum BarrierKind {
 /// `bar.*` and `barrier.*` of the block.
 #[derive(Debug)]
 pub struct Barrier {
-    /// Barrier number, a narrow register.
-    pub id: Slot,
+    /// Barrier number, a narrow register; `None` is the barrier of the cluster.
+    pub id: Option<Slot>,
     /// Thread count, a narrow register; all threads of the block where absent.
     pub threads: Option<Slot>,
     /// What to do.

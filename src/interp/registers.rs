@@ -51,6 +51,29 @@ pub struct Registers {
     pub w64: Vec<[u64; LANES]>,
 }
 
+impl Registers {
+    /// One lane of a register, zero-extended.
+    pub fn get(&self, file: File, slot: Slot, lane: usize) -> u64 {
+        match file {
+            File::Pred => u64::from(self.preds[slot as usize] >> lane & 1),
+            File::W32 => u64::from(self.w32[slot as usize][lane]),
+            File::W64 => self.w64[slot as usize][lane],
+        }
+    }
+
+    /// Overwrites one lane of a register.
+    pub fn set(&mut self, file: File, slot: Slot, lane: usize, value: u64) {
+        match file {
+            File::Pred => {
+                let mask = &mut self.preds[slot as usize];
+                *mask = *mask & !(1 << lane) | (u32::from(value != 0)) << lane;
+            }
+            File::W32 => self.w32[slot as usize][lane] = value as u32,
+            File::W64 => self.w64[slot as usize][lane] = value,
+        }
+    }
+}
+
 /// The operands of a warp-wide operation: destinations and sources, each a slot of the file that
 /// the operation's lane types say.
 #[derive(Clone, Copy, Debug, Default)]

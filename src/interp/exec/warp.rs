@@ -10,8 +10,9 @@ use super::machine::Machine;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::new_words;
+use crate::interp::program::rare::Scalar;
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, IndexedBranch, Op, Pc};
-use crate::interp::registers::{File, LANES, Mask, Registers, Slot, lanes};
+use crate::interp::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
 use std::sync::atomic::AtomicU32;
 
 /// Index of a [`Join`] in its warp.
@@ -291,6 +292,29 @@ impl Warp {
                 }
                 Op::Atomic(atomic) => spaces.atomic(registers, atomic, lanes, counters, watch),
                 Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters, watch),
+                Op::CopyBulk(copy) => spaces.copy_bulk(registers, copy, lanes, counters),
+                Op::Scalar(scalar) => each_lane(registers, scalar, lanes),
+                Op::Across(_) | Op::Fragment(_) if lanes != FULL => Err(AccessFault {
+                    lane: lanes.trailing_zeros() as usize,
+                    kind: FaultKind::Undefined,
+                    message: format!(
+                        "all 32 lanes must execute this together; here are {lanes:#010x}"
+                    ),
+                }),
+                Op::Across(across) => {
+                    (across.0)(registers);
+                    Ok(())
+                }
+                Op::Fragment(fragment) => spaces.fragment(registers, fragment, counters, watch),
+                Op::MBarrier(mbarrier) => {
+                    let stepped = spaces.mbarrier(registers, mbarrier, lanes, counters);
+                    if let Ok(true) = stepped {
+                        // Nothing is gained by asking again before others have had a turn.
+                        self.groups[index].pc = pc + 1;
+                        return Ok(Stop::Slice);
+                    }
+                    stepped.map(|_| ())
+                }
                 Op::FrameAddress(file, slot, offset) => {
                     let address = spaces.frame.wrapping_add(*offset);
                     fill(registers, *file, *slot, address, lanes);
@@ -466,6 +490,23 @@ impl Warp {
     }
 }
 
+/// Applies a function to the registers of some lanes.
+fn each_lane(registers: &mut Registers, scalar: &Scalar, mask: Mask) -> Result<(), AccessFault> {
+    for lane in lanes(mask) {
+        let mut sources = [0; 4];
+        for (value, &(file, slot)) in sources.iter_mut().zip(&scalar.s) {
+            *value = registers.get(file, slot, lane);
+        }
+        let result = (scalar.run)(sources).map_err(|message| AccessFault {
+            lane,
+            kind: FaultKind::Undefined,
+            message: message.to_owned(),
+        })?;
+        registers.set(scalar.d.0, scalar.d.1, lane, result);
+    }
+    Ok(())
+}
+
 /// Where each lane of an indexed branch goes.
 fn indexed(
     branch: &IndexedBranch,
@@ -500,6 +541,6 @@ fn active(registers: &Registers, guard: Guard, mask: Mask) -> Mask {
 /// Writes one value to the lanes of a mask.
 fn fill(registers: &mut Registers, file: File, slot: Slot, value: u64, mask: Mask) {
     for lane in lanes(mask) {
-        super::access::set(registers, file, slot, lane, value);
+        registers.set(file, slot, lane, value);
     }
 }

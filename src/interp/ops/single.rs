@@ -4,6 +4,7 @@
 //! through doubles rounded to odd. `.ftz` and `.sat` are operations of their own before and behind
 //! the arithmetic, except where speed matters.
 
+use super::half::{bf16_value, f16_value};
 use crate::interp::decode::{Decoder, Inst, Round};
 use crate::interp::fault::Fault;
 use crate::interp::float::format::F32 as FORMAT;
@@ -12,6 +13,7 @@ use crate::interp::float::{
     saturate32,
 };
 use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::ptx::Operand;
 use crate::ptx::ScalarType::{self, F32, F32x2, Pred};
 
 /// All single-precision instructions but comparisons and conversions.
@@ -27,6 +29,15 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         return test(cx, inst);
     }
     let ty = inst.take_type()?;
+    // `add sub fma .f32.f16`: all sources but the last are narrower.
+    let narrow = match name {
+        "add" | "sub" | "fma" if ty == F32 => inst.take_with(|m| match m {
+            "f16" => Some(ScalarType::F16),
+            "bf16" => Some(ScalarType::Bf16),
+            _ => None,
+        }),
+        _ => None,
+    };
     let mode = round.unwrap_or(Round::Even);
     // Which operation, and whether operands and result still have to be flushed around it.
     let (run, flush) = match (ty, name) {
@@ -50,11 +61,30 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     }
     let mut slots = [0; 3];
     for (index, slot) in slots[..sources].iter_mut().enumerate() {
-        *slot = cx.source(inst.operand(index + 1)?, F32)?;
+        *slot = match narrow {
+            Some(ty) if index + 1 < sources => widened(cx, inst.operand(index + 1)?, ty)?,
+            _ => cx.source(inst.operand(index + 1)?, F32)?,
+        };
     }
     let d = cx.dest(inst.operand(0)?, F32)?;
     finish(cx, run, d, &mut slots[..sources], flush, saturate);
     Ok(())
+}
+
+/// A half or bfloat16 as a single, which holds it exactly.
+fn widened<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    operand: &'m Operand<'s>,
+    ty: ScalarType,
+) -> Result<Slot, Fault> {
+    let narrow = cx.source(operand, ty)?;
+    let wide = cx.scratch(File::W32);
+    let run = match ty {
+        ScalarType::F16 => warp!(|a: u16| -> f32 { f16_value(a) as f32 }),
+        _ => warp!(|a: u16| -> f32 { bf16_value(a) as f32 }),
+    };
+    cx.emit_lanes(run, &[wide], &[narrow]);
+    Ok(wide)
 }
 
 fn arity(name: &str) -> usize {
