@@ -10,7 +10,11 @@ mod cli;
 mod faults;
 #[path = "interp/instructions.rs"]
 mod instructions;
+#[path = "interp/matrix.rs"]
+mod matrix;
 #[path = "interp/numeric.rs"]
 mod numeric;
 #[path = "interp/samples.rs"]
 mod samples;
+#[path = "interp/tensor.rs"]
+mod tensor;
