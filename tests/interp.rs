@@ -16,5 +16,7 @@ mod matrix;
 mod numeric;
 #[path = "interp/samples.rs"]
 mod samples;
+#[path = "common/shapes.rs"]
+mod shapes;
 #[path = "interp/tensor.rs"]
 mod tensor;

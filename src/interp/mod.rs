@@ -87,6 +87,7 @@ fn execute<C: Tally, T>(
 ) -> Result<(Outcome, T), Fault> {
     let kernel = find_kernel(module, launch.kernel.as_deref())?;
     launch.check().map_err(Fault::launch)?;
+    check_shape(kernel, launch)?;
     let program = &decode::decode(module, kernel, launch.dynamic_shared)?;
     let params = parameters(program, launch)?;
     let words = new_words(program.layout.param_bytes);
@@ -150,6 +151,30 @@ fn find_kernel<'m, 's>(
             (None, _) => Err(Fault::launch("the module defines no kernel")),
             _ => Err(Fault::launch("the module defines several kernels: name one in the launch")),
         },
+    }
+}
+
+/// What the kernel's directives demand of a launch (PTX ISA, "Performance-Tuning Directives" and
+/// "Cluster Dimension Directives").
+fn check_shape(kernel: &Function<'_>, launch: &Launch) -> Result<(), Fault> {
+    let of = |values: &[u64]| [0, 1, 2].map(|at| values.get(at).copied().unwrap_or(1));
+    let block = launch.block.map(u64::from);
+    if let Some(required) = kernel.directive("reqntid").map(of)
+        && block != required
+    {
+        return Err(Fault::launch(format!("the kernel demands blocks of {required:?} threads")));
+    }
+    if let Some(most) = kernel.directive("maxntid").map(of)
+        && block.iter().product::<u64>() > most.iter().product()
+    {
+        return Err(Fault::launch(format!("the kernel takes blocks of at most {most:?} threads")));
+    }
+    match kernel.directive("reqnctapercluster").map(of) {
+        Some(cluster) if cluster != [1; 3] => {
+            let message = format!("clusters of {cluster:?} blocks are not modelled");
+            Err(Fault::new(FaultKind::Unsupported, message).at(kernel.span))
+        }
+        _ => Ok(()),
     }
 }
 

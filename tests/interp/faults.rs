@@ -218,6 +218,22 @@ fn registers_that_nobody_wrote_hold_reproducible_garbage() {
 }
 
 #[test]
+fn an_index_counts_elements() {
+    let body = ".shared .align 8 .b64 table[9]; mov.u64 %rd2, table[4]; mov.u64 %rd3, table;
+        sub.u64 %rd4, %rd2, %rd3; cvt.u32.u64 %r1, %rd4; st.global.u32 [%rd1], %r1; ret;";
+    assert_eq!(passes(body), [32; 32]);
+}
+
+#[test]
+fn a_row_of_labels_stands_for_each() {
+    let body = "and.b32 %r1, %r0, 3; T: .branchtargets B, A<3>; brx.idx %r1, T;
+        A0: mov.u32 %r2, 10; bra S; A1: mov.u32 %r2, 11; bra S; A2: mov.u32 %r2, 12; bra S;
+        B: mov.u32 %r2, 20; S: st.global.u32 [%rd1], %r2; ret;";
+    let expected: Vec<u32> = (0..32).map(|t| [20, 10, 11, 12][t % 4]).collect();
+    assert_eq!(passes(body), expected);
+}
+
+#[test]
 fn inner_scopes_hide_registers() {
     let body =
         "mov.u32 %r1, 1; { .reg .b32 %r1; mov.u32 %r1, 2; { .reg .b32 %r<5>; mov.u32 %r1, 3; } }

@@ -4,8 +4,12 @@
 use std::collections::BTreeMap;
 
 use crate::bed::{Bed, Done, noise_f32, path};
+use crate::shapes::shapes;
+use ptxasw::interp::FaultKind;
 use ptxasw::pipeline::{self, Options};
+use ptxasw::ptx::{self, Depth};
 use ptxasw::source::SourceFile;
+use rayon::prelude::*;
 
 const NX: usize = 70;
 const NY: usize = 13;
@@ -21,7 +25,7 @@ struct Sample {
 }
 
 /// Blocks that are no multiple of a warp wide, several rows to a warp, one row to a block.
-const SAMPLES: [Sample; 16] = [
+const SAMPLES: [Sample; 17] = [
     Sample { name: "divergence", params: "ppppxyzfff", block: [32, 4, 1], grid: [3, 6, 9] },
     Sample { name: "gameoflife", params: "ppxy", block: [16, 8, 1], grid: [5, 3, 1] },
     Sample { name: "gaussblur", params: "ppxyffffff", block: [128, 1, 1], grid: [1, 17, 1] },
@@ -36,6 +40,7 @@ const SAMPLES: [Sample; 16] = [
     },
     Sample { name: "matmul", params: "pppx", block: [32, 2, 1], grid: [3, 35, 1] },
     Sample { name: "matvec", params: "pppyx", block: [33, 1, 1], grid: [3, 1, 1] },
+    Sample { name: "nvhpc", params: "ppxyfff", block: [128, 1, 1], grid: [4, 1, 1] },
     Sample { name: "sincos", params: "pppxy", block: [64, 1, 1], grid: [2, NY as u32, 1] },
     Sample {
         name: "tricubic",
@@ -72,8 +77,16 @@ fn input(index: usize) -> Vec<f32> {
 }
 
 fn launch(sample: &Sample, file: &str, text: &str) -> Done {
-    let kernel = if sample.name == "sincos" { "sincos_sum" } else { sample.name };
-    let mut bed = Bed::text(file, text, kernel).block(sample.block).grid(sample.grid);
+    bed(sample, file, text).block(sample.block).grid(sample.grid).good()
+}
+
+fn bed(sample: &Sample, file: &str, text: &str) -> Bed {
+    let kernel = match sample.name {
+        "sincos" => "sincos_sum",
+        "nvhpc" => "jacobi_17_gpu",
+        name => name,
+    };
+    let mut bed = Bed::text(file, text, kernel);
     for (index, param) in sample.params.chars().enumerate() {
         bed = match param {
             'p' => bed.buffer(&format!("p{index:02}"), &input(index)),
@@ -86,7 +99,7 @@ fn launch(sample: &Sample, file: &str, text: &str) -> Done {
             _ => bed.value(0.25 + index as f32 / 64.0),
         };
     }
-    bed.good()
+    bed
 }
 
 #[test]
@@ -121,6 +134,52 @@ fn rewritten_samples_agree_bit_by_bit() {
             }
         }
     }
+}
+
+/// The most blocks in each dimension.
+const BLOCKS: [u32; 3] = [6, 3, 3];
+
+#[test]
+fn rewritten_samples_agree_in_blocks_of_every_shape() {
+    let results: Vec<(usize, Vec<String>)> = SAMPLES
+        .par_iter()
+        .flat_map(|sample| files(sample.name).into_par_iter().map(move |file| (sample, file)))
+        .map(|(sample, (name, text))| in_every_shape(sample, &name, &text))
+        .collect();
+    let failures: Vec<String> = results.iter().flat_map(|(_, found)| found.clone()).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    let compared: usize = results.iter().map(|(compared, _)| compared).sum();
+    assert!(compared > 10 * results.len(), "only {compared} launches of {}", results.len());
+}
+
+/// Compares a kernel with its rewritten form; gives the number of comparisons, and the differences.
+fn in_every_shape(sample: &Sample, name: &str, text: &str) -> (usize, Vec<String>) {
+    let source = SourceFile::new(name, text);
+    let rewritten = pipeline::rewrite(&source, &Options::default()).expect("parses");
+    let module = ptx::parse(&source, Depth::All).expect("parses");
+    let kernel = module.functions().next().expect("a kernel");
+    let extent: [u32; 3] = std::array::from_fn(|d| sample.block[d] * sample.grid[d]);
+    let (mut compared, mut failures) = (0, Vec::new());
+    for block in shapes(kernel, 3, name.len() as u64) {
+        let grid: [u32; 3] = std::array::from_fn(|d| extent[d].div_ceil(block[d]).min(BLOCKS[d]));
+        let run = |text: &str| bed(sample, name, text).block(block).grid(grid).run();
+        let before = match run(text) {
+            Ok(before) => before,
+            // Several threads at the same elements: the kernel is not made for this shape.
+            Err(fault) if fault.kind == FaultKind::Race => continue,
+            Err(fault) => {
+                failures.push(format!("{name}, {block:?}: original: {fault}"));
+                continue;
+            }
+        };
+        compared += 1;
+        match run(&rewritten.text) {
+            Ok(after) if after.buffers == before.buffers => {}
+            Ok(_) => failures.push(format!("{name}, {block:?}: the buffers differ")),
+            Err(fault) => failures.push(format!("{name}, {block:?}: rewritten: {fault}")),
+        }
+    }
+    (compared, failures)
 }
 
 /// Compares a buffer with a formula, at the points where `inside` holds; elsewhere it must not have

@@ -97,8 +97,12 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         match operand {
             Operand::Immediate(immediate) => Ok(self.constant(*immediate, ty)),
             Operand::Name(name) => self.named_source(*name, 0, file),
-            Operand::Offset { name, offset, indexed: false } => {
-                self.named_source(*name, *offset, file)
+            Operand::Offset { name, offset, indexed } => {
+                let scale = match (indexed, self.lookup(*name)?) {
+                    (true, Symbol::Variable(variable)) => variable.element as i64,
+                    _ => 1,
+                };
+                self.named_source(*name, offset.wrapping_mul(scale), file)
             }
             Operand::Not(name) if file == File::Pred => {
                 let s = self.named_source(*name, 0, file)?;
