@@ -1,11 +1,18 @@
 //! The concrete interpreter against results that were computed without it.
 
+use std::path::Path;
+
+#[expect(clippy::disallowed_methods, reason = "finds and starts the real ptxas")]
+#[path = "common/assembler.rs"]
+mod assembler;
 #[path = "interp/bed.rs"]
 mod bed;
 #[path = "interp/classic.rs"]
 mod classic;
 #[path = "interp/cli.rs"]
 mod cli;
+#[path = "interp/coverage.rs"]
+mod coverage;
 #[path = "interp/faults.rs"]
 mod faults;
 #[path = "interp/instructions.rs"]
@@ -20,3 +27,10 @@ mod samples;
 mod shapes;
 #[path = "interp/tensor.rs"]
 mod tensor;
+#[path = "interp/transaction.rs"]
+mod transaction;
+
+/// The root of the repository.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

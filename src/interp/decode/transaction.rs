@@ -99,7 +99,7 @@ pub fn copy_arrives<'m, 's>(
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
     let counts = inst.take("noinc");
-    inst.drop_hints(|m| is_ordering(m) || matches!(m, "mbarrier" | "arrive"));
+    inst.drop_hints(|m| is_ordering(m) || matches!(m, "async" | "mbarrier" | "arrive"));
     let space = inst.take_space();
     inst.finish()?;
     let place = cx.place(inst.operand(0)?, space)?;

@@ -82,12 +82,13 @@ fn power(value: f64, up: bool, clamp: bool) -> u32 {
     if magnitude.is_nan() {
         return 0xff;
     }
-    let exponent = if magnitude < 2_f64.powi(-127) {
+    let exponent = if magnitude.is_infinite() {
+        0xff
+    } else if magnitude < 2_f64.powi(-127) {
         0
     } else {
-        let exponent = libm::ilogb(magnitude) + 127;
-        let exact = magnitude == 2_f64.powi(exponent - 127);
-        if magnitude.is_infinite() { 0xff } else { exponent + i32::from(up && !exact) }
+        let exponent = libm::ilogb(magnitude);
+        exponent + 127 + i32::from(up && magnitude != 2_f64.powi(exponent))
     };
     exponent.min(if clamp { 0xfe } else { 0xff }) as u32
 }

@@ -22,8 +22,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let (approximate, full) = (inst.take("approx"), inst.take("full"));
     let (ftz, saturate) = (inst.take("ftz"), inst.take("sat"));
     let propagate = inst.take("NaN");
-    let sign = inst.take("xorsign");
-    let absolute = sign && inst.take("abs");
+    let (sign, absolute) = (inst.take("xorsign"), inst.take("abs"));
     let name = inst.ast.mnemonic();
     if name == "testp" {
         return test(cx, inst);
@@ -42,7 +41,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     // Which operation, and whether operands and result still have to be flushed around it.
     let (run, flush) = match (ty, name) {
         (F32x2, _) => return packed(cx, inst, round, ftz),
-        (F32, "min" | "max") => (extremum(name == "max", propagate, absolute), ftz),
+        (F32, "min" | "max") => (extremum(name == "max", propagate, sign && absolute), ftz),
         (F32, "copysign") => (Some(warp!(|a: f32, b: f32| -> f32 { b.copysign(a) })), false),
         (F32, "div") if round.is_none() => (Some(division(approximate || !full, ftz)), false),
         (F32, "rcp" | "sqrt") if round.is_none() => (function(name, ftz), false),
@@ -55,7 +54,9 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let run = run.ok_or_else(|| inst.bad_type(ty))?;
     inst.finish()?;
     let sources = inst.operands().len().saturating_sub(1);
-    if sources != arity(name) {
+    // `min` and `max` also come with three.
+    let three = matches!(name, "min" | "max") && sources == 3 && !sign;
+    if sources != arity(name) && !three || (absolute && !three && !sign) {
         let message = format!("`{}` is not modelled with {sources} sources", inst.ast.opcode.text);
         return Err(inst.unsupported(message));
     }
@@ -67,6 +68,19 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         };
     }
     let d = cx.dest(inst.operand(0)?, F32)?;
+    if three {
+        if absolute {
+            for slot in &mut slots {
+                let magnitude = cx.scratch(File::W32);
+                cx.emit_lanes(warp!(|a: f32| -> f32 { a.abs() }), &[magnitude], &[*slot]);
+                *slot = magnitude;
+            }
+        }
+        let first = cx.scratch(File::W32);
+        finish(cx, run, first, &mut slots[..2].to_vec(), flush, false);
+        finish(cx, run, d, &mut [first, slots[2]], flush, false);
+        return Ok(());
+    }
     finish(cx, run, d, &mut slots[..sources], flush, saturate);
     Ok(())
 }

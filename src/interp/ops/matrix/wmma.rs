@@ -39,7 +39,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         return Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text)));
     };
     if element.bits() < 8 {
-        return Err(inst.unsupported("fragments of elements narrower than a byte are not modelled"));
+        return Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text)));
     }
     let (at, registers) = if store { (0, 1) } else { (1, 0) };
     let cells = fragment(cx, inst, registers, element, !store)?;
