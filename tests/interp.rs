@@ -21,10 +21,14 @@ mod instructions;
 mod matrix;
 #[path = "interp/numeric.rs"]
 mod numeric;
+#[path = "interp/random.rs"]
+mod random;
 #[path = "interp/samples.rs"]
 mod samples;
 #[path = "common/shapes.rs"]
 mod shapes;
+#[path = "interp/stencils.rs"]
+mod stencils;
 #[path = "interp/tensor.rs"]
 mod tensor;
 #[path = "interp/transaction.rs"]
