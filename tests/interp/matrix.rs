@@ -103,7 +103,7 @@ fn word_a4(g: usize, t: usize, i: usize) -> (usize, usize) {
 }
 
 fn double_a16(g: usize, t: usize, i: usize) -> (usize, usize) {
-    if i % 2 == 0 { (g, i * 2 + t) } else { (g + 8, i * 2 - 2 + t) }
+    if i.is_multiple_of(2) { (g, i * 2 + t) } else { (g + 8, i * 2 - 2 + t) }
 }
 
 fn double_b16(g: usize, t: usize, i: usize) -> (usize, usize) {
@@ -474,7 +474,7 @@ fn ldmatrix_spreads_rows_over_lanes() {
              mad.wide.u32 %rd1, %r0, 16, %rd0; st.global.v4.u32 [%rd1], {{%r4, %r5, %r6, %r7}}; ret;"
         );
         let got = Bed::body(&body).buffer("p", &[0_u32; 128]).good().get::<u32>("p");
-        let expected: Vec<u32> = (0..128).map(|word| 2 * word | (2 * word + 1) << 16).collect();
+        let expected: Vec<u32> = (0..128).map(|word| 2 * word + ((2 * word + 1) << 16)).collect();
         assert_eq!(got, expected);
     }
 }
