@@ -1,16 +1,40 @@
 //! The concrete interpreter against results that were computed without it.
 
+use std::path::Path;
+
+#[expect(clippy::disallowed_methods, reason = "finds and starts the real ptxas")]
+#[path = "common/assembler.rs"]
+mod assembler;
 #[path = "interp/bed.rs"]
 mod bed;
 #[path = "interp/classic.rs"]
 mod classic;
 #[path = "interp/cli.rs"]
 mod cli;
+#[path = "interp/coverage.rs"]
+mod coverage;
 #[path = "interp/faults.rs"]
 mod faults;
 #[path = "interp/instructions.rs"]
 mod instructions;
+#[path = "interp/matrix.rs"]
+mod matrix;
 #[path = "interp/numeric.rs"]
 mod numeric;
+#[path = "interp/random.rs"]
+mod random;
 #[path = "interp/samples.rs"]
 mod samples;
+#[path = "common/shapes.rs"]
+mod shapes;
+#[path = "interp/stencils.rs"]
+mod stencils;
+#[path = "interp/tensor.rs"]
+mod tensor;
+#[path = "interp/transaction.rs"]
+mod transaction;
+
+/// The root of the repository.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

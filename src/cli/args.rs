@@ -119,6 +119,9 @@ pub struct Run {
     /// The kernel, instead of the launch file's
     #[arg(long)]
     pub kernel: Option<String>,
+    /// Count the events of each line: requests, wavefronts, shuffles, divergent branches
+    #[arg(long)]
+    pub profile: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,

@@ -265,7 +265,8 @@ fn execute(args: &Run) -> Result<(), Failure> {
         Format::Text => run::Format::Text,
         Format::Json => run::Format::Json,
     };
-    let shown = run::run(&source, launch.name(), launch.text(), args.kernel.as_deref(), format)
+    let request = run::Request { kernel: args.kernel.as_deref(), profile: args.profile, format };
+    let shown = run::run(&source, launch.name(), launch.text(), &request)
         .map_err(|(status, message)| Failure { status, message })?;
     print(&shown)
 }

@@ -4,6 +4,7 @@ pub mod args;
 mod commands;
 pub mod env;
 pub mod keep;
+mod profile;
 pub mod run;
 mod verify;
 pub mod wrapper;

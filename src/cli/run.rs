@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::profile::{self, LineProfile};
 use crate::interp::{self, Counters, Outcome};
 use crate::launch::{Buffer, Launch, show};
 use crate::ptx::{self, Depth};
@@ -27,6 +28,17 @@ pub enum Format {
     Json,
 }
 
+/// What to run and what to show of it, besides the two texts.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The kernel, instead of the launch file's.
+    pub kernel: Option<&'a str>,
+    /// Whether to count the events of each line.
+    pub profile: bool,
+    /// How to show the outcome.
+    pub format: Format,
+}
+
 /// Runs a kernel. `launch_name` is the launch file's name, for messages.
 ///
 /// # Errors
@@ -35,16 +47,21 @@ pub fn run(
     source: &SourceFile,
     launch_name: &str,
     launch_text: &str,
-    kernel: Option<&str>,
-    format: Format,
+    request: &Request<'_>,
 ) -> Result<String, (u8, String)> {
     let module = ptx::parse(source, Depth::All).map_err(|error| (UNUSABLE, error.to_string()))?;
     let mut launch = Launch::from_json(launch_text)
         .map_err(|error| (UNUSABLE, format!("{launch_name}: error: {error}")))?;
-    if let Some(kernel) = kernel {
+    if let Some(kernel) = request.kernel {
         launch.kernel = Some(kernel.to_owned());
     }
-    let outcome = interp::run(&module, &launch).map_err(|fault| {
+    let ran = if request.profile {
+        interp::profile(&module, &launch)
+            .map(|(outcome, found)| (outcome, Some(profile::by_line(source, &module, &found))))
+    } else {
+        interp::run(&module, &launch).map(|outcome| (outcome, None))
+    };
+    let (outcome, lines) = ran.map_err(|fault| {
         let status = if fault.kind.is_kernel_fault() { FAULTED } else { UNUSABLE };
         let message = match fault.span {
             Some(_) => fault.diagnostic(source).to_string(),
@@ -52,9 +69,11 @@ pub fn run(
         };
         (status, message)
     })?;
-    Ok(match format {
-        Format::Json => json(&outcome),
-        Format::Text => text(&outcome),
+    Ok(match request.format {
+        Format::Json => json(&outcome, lines),
+        Format::Text => {
+            text(&outcome) + &lines.map(|lines| profile::table(source, &lines)).unwrap_or_default()
+        }
     })
 }
 
@@ -65,6 +84,8 @@ struct Report<'o> {
     counters: Counters,
     #[serde(skip_serializing_if = "str::is_empty")]
     printed: &'o str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<Vec<LineProfile>>,
 }
 
 #[derive(Serialize)]
@@ -82,7 +103,7 @@ fn elements<S: Serializer>(buffer: &Buffer, serializer: S) -> Result<S::Ok, S::E
     )
 }
 
-fn json(outcome: &Outcome) -> String {
+fn json(outcome: &Outcome, profile: Option<Vec<LineProfile>>) -> String {
     let buffers = outcome
         .buffers
         .iter()
@@ -93,6 +114,7 @@ fn json(outcome: &Outcome) -> String {
         buffers,
         counters: outcome.counters,
         printed: &outcome.printed,
+        profile,
     };
     let mut text = serde_json::to_string(&report).unwrap_or_default();
     text.push('\n');

@@ -2,6 +2,22 @@
 
 use serde::Serialize;
 
+use super::program::{FunctionId, Pc, Program};
+
+/// Where events are counted: in one sum ([`Counters`]), or for each micro-operation by itself
+/// ([`super::profile::Profile`]). The execution loop is compiled for each, so that the sum does not
+/// pay for the profile.
+pub trait Tally: Sized + Send {
+    /// No events yet.
+    fn new(program: &Program) -> Self;
+
+    /// The counters for events of a micro-operation.
+    fn at(&mut self, function: FunctionId, pc: Pc) -> &mut Counters;
+
+    /// Adds another part's events.
+    fn merge(&mut self, other: &Self);
+}
+
 /// Events per warp-instruction, summed over the launch. An instruction counts once for each group
 /// of converged lanes that executes it; a memory request counts when at least one lane takes part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -34,6 +50,21 @@ pub struct Counters {
     pub branches: u64,
     /// Those whose lanes went different ways.
     pub divergent_branches: u64,
+}
+
+impl Tally for Counters {
+    fn new(_: &Program) -> Counters {
+        Counters::default()
+    }
+
+    #[inline(always)]
+    fn at(&mut self, _: FunctionId, _: Pc) -> &mut Counters {
+        self
+    }
+
+    fn merge(&mut self, other: &Counters) {
+        self.add(other);
+    }
 }
 
 impl Counters {

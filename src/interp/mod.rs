@@ -22,19 +22,27 @@ mod fault;
 pub mod float;
 mod memory;
 mod ops;
+mod profile;
 mod program;
 mod registers;
 
 pub use counters::Counters;
 pub use fault::{Fault, FaultKind};
+pub use profile::{InstructionProfile, Origin};
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::launch::{Argument, Buffer, Launch};
 use crate::ptx::{Function, FunctionKind, Module};
+use counters::Tally;
 use memory::{Global, new_words};
+use profile::Profile;
 use program::Program;
+
+/// Bytes of the device heap: what `cudaLimitMallocHeapSize` is unless somebody changes it.
+const HEAP_BYTES: usize = 8 << 20;
 
 /// What a launch has done.
 #[derive(Clone, Debug)]
@@ -54,30 +62,61 @@ pub struct Outcome {
 /// # Errors
 /// The launch does not fit the kernel, the kernel uses what is not modelled, or it faults.
 pub fn run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
+    let (outcome, _) = execute::<Counters, _>(module, launch, |counters, _| (*counters, ()))?;
+    Ok(outcome)
+}
+
+/// Runs a kernel and tells what each of its instructions cost.
+///
+/// # Errors
+/// As [`run`].
+pub fn profile(
+    module: &Module<'_>,
+    launch: &Launch,
+) -> Result<(Outcome, Vec<InstructionProfile>), Fault> {
+    execute::<Profile, _>(module, launch, |profile, program| {
+        (profile.total(), profile.instructions(program))
+    })
+}
+
+/// Runs a kernel; `finish` makes the sum of all events, and what else is wanted, of the tally.
+fn execute<C: Tally, T>(
+    module: &Module<'_>,
+    launch: &Launch,
+    finish: impl Fn(&C, &Program) -> (Counters, T),
+) -> Result<(Outcome, T), Fault> {
     let kernel = find_kernel(module, launch.kernel.as_deref())?;
     launch.check().map_err(Fault::launch)?;
-    let program = decode::decode(module, kernel, launch.dynamic_shared)?;
-    let params = parameters(&program, launch)?;
+    check_shape(kernel, launch)?;
+    let program = &decode::decode(module, kernel, launch.dynamic_shared)?;
+    let params = parameters(program, launch)?;
     let words = new_words(program.layout.param_bytes);
     for (word, chunk) in words.iter().zip(params.chunks(4)) {
         let mut raw = [0; 4];
         raw[..chunk.len()].copy_from_slice(chunk);
         word.store(u32::from_le_bytes(raw), Relaxed);
     }
+    let heap_bytes = vec![0; if program.heap { HEAP_BYTES } else { 0 }];
     let fresh = || {
-        let buffers = launch.buffers.iter();
-        Global::new(&program.layout, buffers.map(|(name, b)| (name.as_str(), &b.bytes[..])))
+        let buffers = launch.buffers.iter().map(|(name, b)| (name.as_str(), &b.bytes[..]));
+        let heap = program.heap.then_some(("(heap)", &heap_bytes[..]));
+        Global::new(&program.layout, buffers.chain(heap))
+    };
+    let heap_of = || {
+        let index = program.layout.statics.len() + launch.buffers.len();
+        Mutex::new(exec::Heap::new(program.layout.region_base(index), heap_bytes.len() as u64))
     };
     let (grid, block, params) = (launch.grid, launch.block, words.as_slice());
     let (limit, races) = (launch.limit, launch.races);
     let mut global = fresh()?;
-    let machine = exec::Machine { program: &program, global: &global, grid, block, params };
-    let executed = match exec::run_side_by_side(&machine, limit, races) {
+    let heap = heap_of();
+    let machine = exec::Machine { program, global: &global, grid, block, params, heap };
+    let executed = match exec::run_side_by_side::<C>(&machine, limit, races) {
         Some(executed) => executed,
         None => {
             global = fresh()?;
-            let global = &global;
-            let machine = exec::Machine { program: &program, global, grid, block, params };
+            let (global, heap) = (&global, heap_of());
+            let machine = exec::Machine { program, global, grid, block, params, heap };
             exec::run(&machine, limit, races)?
         }
     };
@@ -91,12 +130,9 @@ pub fn run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
         })
         .collect();
     let kernel = kernel.name.text.to_owned();
-    Ok(Outcome {
-        kernel,
-        buffers,
-        counters: executed.counters,
-        printed: executed.printed.into_values().collect(),
-    })
+    let (counters, more) = finish(&executed.counters, program);
+    let printed = executed.printed.into_values().collect();
+    Ok((Outcome { kernel, buffers, counters, printed }, more))
 }
 
 /// The kernel of a name, or the only one.
@@ -115,6 +151,30 @@ fn find_kernel<'m, 's>(
             (None, _) => Err(Fault::launch("the module defines no kernel")),
             _ => Err(Fault::launch("the module defines several kernels: name one in the launch")),
         },
+    }
+}
+
+/// What the kernel's directives demand of a launch (PTX ISA, "Performance-Tuning Directives" and
+/// "Cluster Dimension Directives").
+fn check_shape(kernel: &Function<'_>, launch: &Launch) -> Result<(), Fault> {
+    let of = |values: &[u64]| [0, 1, 2].map(|at| values.get(at).copied().unwrap_or(1));
+    let block = launch.block.map(u64::from);
+    if let Some(required) = kernel.directive("reqntid").map(of)
+        && block != required
+    {
+        return Err(Fault::launch(format!("the kernel demands blocks of {required:?} threads")));
+    }
+    if let Some(most) = kernel.directive("maxntid").map(of)
+        && block.iter().product::<u64>() > most.iter().product()
+    {
+        return Err(Fault::launch(format!("the kernel takes blocks of at most {most:?} threads")));
+    }
+    match kernel.directive("reqnctapercluster").map(of) {
+        Some(cluster) if cluster != [1; 3] => {
+            let message = format!("clusters of {cluster:?} blocks are not modelled");
+            Err(Fault::new(FaultKind::Unsupported, message).at(kernel.span))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -4,7 +4,13 @@
 //! few of them. Names are resolved to register slots and addresses, labels to indices, and every
 //! branch knows where its lanes meet again.
 
+pub mod rare;
+pub mod transaction;
+
+use self::rare::{Across, FragmentMove, Scalar};
+use self::transaction::{BulkCopy, MBarrier};
 use super::memory::StateSpaceLayout;
+use super::profile::Origin;
 use super::registers::{File, LANES, Mask, Slot, Slots, WarpFn};
 use crate::ptx::StateSpace;
 use crate::source::Span;
@@ -28,6 +34,11 @@ pub struct Program {
     /// Whether nothing orders threads but barriers: no fence, no strong access, no atomic outside of
     /// shared memory. Only then can races be told from synchronisation, and blocks run side by side.
     pub plain: bool,
+    /// Whether a lane may wait for what another one writes: the program has atomics, volatile or
+    /// strong accesses, or objects to synchronise on.
+    pub signals: bool,
+    /// Whether the program allocates memory (`malloc`).
+    pub heap: bool,
     /// Kernel parameters: offset and size in bytes, in order.
     pub params: Vec<ParamPlace>,
 }
@@ -50,8 +61,10 @@ pub struct Function {
     pub name: String,
     /// The micro-operations; empty where the module only declares the function.
     pub code: Vec<MicroOp>,
-    /// Where each micro-operation comes from, by index.
+    /// Where each micro-operation stands, by index.
     pub spans: Vec<Span>,
+    /// What each micro-operation was compiled from, by index.
+    pub origins: Vec<Option<Origin>>,
     /// How a frame's registers look when it is made.
     pub frame: FrameTemplate,
     /// Bytes of each lane's local memory that a frame needs (`.local` and `.param` variables).
@@ -140,6 +153,10 @@ pub struct MicroOp {
 pub enum Op {
     /// A pure operation on registers.
     Lanes(WarpFn, Slots),
+    /// A pure operation, lane by lane.
+    Scalar(Box<Scalar>),
+    /// A pure operation on the registers of all lanes together.
+    Across(Across),
     /// A load; boxed, as are the other rare or large ones, to keep the list compact.
     Load(Box<Load>),
     /// A store.
@@ -148,6 +165,12 @@ pub enum Op {
     Atomic(Box<Atomic>),
     /// `cp.async` of 4, 8 or 16 bytes from global to shared memory.
     CopyAsync(Box<CopyAsync>),
+    /// `cp.async.bulk`.
+    CopyBulk(Box<BulkCopy>),
+    /// A matrix fragment is loaded or stored.
+    Fragment(Box<FragmentMove>),
+    /// `mbarrier`.
+    MBarrier(Box<MBarrier>),
     /// The address of a frame's local or parameter variable: wide destination, bytes.
     FrameAddress(File, Slot, u64),
     /// A branch; the guard says which lanes take it.
@@ -349,8 +372,8 @@ pub enum BarrierKind {
 /// `bar.*` and `barrier.*` of the block.
 #[derive(Debug)]
 pub struct Barrier {
-    /// Barrier number, a narrow register.
-    pub id: Slot,
+    /// Barrier number, a narrow register; `None` is the barrier of the cluster.
+    pub id: Option<Slot>,
     /// Thread count, a narrow register; all threads of the block where absent.
     pub threads: Option<Slot>,
     /// What to do.

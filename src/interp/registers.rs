@@ -51,6 +51,29 @@ pub struct Registers {
     pub w64: Vec<[u64; LANES]>,
 }
 
+impl Registers {
+    /// One lane of a register, zero-extended.
+    pub fn get(&self, file: File, slot: Slot, lane: usize) -> u64 {
+        match file {
+            File::Pred => u64::from(self.preds[slot as usize] >> lane & 1),
+            File::W32 => u64::from(self.w32[slot as usize][lane]),
+            File::W64 => self.w64[slot as usize][lane],
+        }
+    }
+
+    /// Overwrites one lane of a register.
+    pub fn set(&mut self, file: File, slot: Slot, lane: usize, value: u64) {
+        match file {
+            File::Pred => {
+                let mask = &mut self.preds[slot as usize];
+                *mask = *mask & !(1 << lane) | (u32::from(value != 0)) << lane;
+            }
+            File::W32 => self.w32[slot as usize][lane] = value as u32,
+            File::W64 => self.w64[slot as usize][lane] = value,
+        }
+    }
+}
+
 /// The operands of a warp-wide operation: destinations and sources, each a slot of the file that
 /// the operation's lane types say.
 #[derive(Clone, Copy, Debug, Default)]
@@ -139,38 +162,34 @@ impl Lane for bool {
 ///
 /// A closure of one to four parameters that returns one value or, with `-> (A, B)`, two.
 macro_rules! warp {
-    (|$($arg:ident: $ty:ty),+| -> ($d0:ty, $d1:ty) $body:block) => {{
+    (|$($arg:ident: $ty:ty),+| -> ($d0:ty, $d1:ty) $body:block) => {
+        $crate::interp::registers::warp!(@ |$($arg: $ty),+| -> ($d0, $d1) $body,
+            |registers, slots, mask, both| {
+                <$d0 as Lane>::write(registers, slots.d[0], both.map(|pair| pair.0), mask);
+                <$d1 as Lane>::write(registers, slots.d[1], both.map(|pair| pair.1), mask);
+            })
+    };
+    (|$($arg:ident: $ty:ty),+| -> $d:ty $body:block) => {
+        $crate::interp::registers::warp!(@ |$($arg: $ty),+| -> $d $body,
+            |registers, slots, mask, result| {
+                <$d as Lane>::write(registers, slots.d[0], result, mask);
+            })
+    };
+    (@ |$($arg:ident: $ty:ty),+| -> $d:ty $body:block,
+        |$registers:ident, $slots:ident, $mask:ident, $result:ident| $write:block) => {{
         fn run(
-            registers: &mut $crate::interp::registers::Registers,
-            slots: &$crate::interp::registers::Slots,
-            mask: $crate::interp::registers::Mask,
+            $registers: &mut $crate::interp::registers::Registers,
+            $slots: &$crate::interp::registers::Slots,
+            $mask: $crate::interp::registers::Mask,
         ) {
             use $crate::interp::registers::{LANES, Lane};
-            let mut sources = slots.s.into_iter();
-            $(let $arg = <$ty as Lane>::read(registers, sources.next().unwrap_or_default());)+
-            let both: [($d0, $d1); LANES] = std::array::from_fn(|lane| {
+            let mut sources = $slots.s.into_iter();
+            $(let $arg = <$ty as Lane>::read($registers, sources.next().unwrap_or_default());)+
+            let $result: [$d; LANES] = std::array::from_fn(|lane| {
                 $(let $arg = $arg[lane];)+
                 $body
             });
-            <$d0 as Lane>::write(registers, slots.d[0], both.map(|pair| pair.0), mask);
-            <$d1 as Lane>::write(registers, slots.d[1], both.map(|pair| pair.1), mask);
-        }
-        run as $crate::interp::registers::WarpFn
-    }};
-    (|$($arg:ident: $ty:ty),+| -> $d:ty $body:block) => {{
-        fn run(
-            registers: &mut $crate::interp::registers::Registers,
-            slots: &$crate::interp::registers::Slots,
-            mask: $crate::interp::registers::Mask,
-        ) {
-            use $crate::interp::registers::{LANES, Lane};
-            let mut sources = slots.s.into_iter();
-            $(let $arg = <$ty as Lane>::read(registers, sources.next().unwrap_or_default());)+
-            let result: [$d; LANES] = std::array::from_fn(|lane| {
-                $(let $arg = $arg[lane];)+
-                $body
-            });
-            <$d as Lane>::write(registers, slots.d[0], result, mask);
+            $write
         }
         run as $crate::interp::registers::WarpFn
     }};

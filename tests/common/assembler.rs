@@ -63,13 +63,18 @@ impl Assembler {
 
 /// `sm_80` of a module that begins `.target sm_80`.
 fn architecture(text: &str) -> Result<String, String> {
-    let number = text
+    let name = text
         .lines()
         .find_map(|line| line.trim().strip_prefix(".target"))
         .and_then(|rest| rest.trim().strip_prefix("sm_"))
-        .and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok())
+        .and_then(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric()).next())
         .ok_or("the text has no line `.target sm_NN`")?;
-    Ok(format!("sm_{}", number.max(OLDEST_TARGET)))
+    // Behind the number: `a` or `f`, for what not all later targets have.
+    let digits = name.trim_end_matches(|c: char| !c.is_ascii_digit());
+    match digits.parse::<u32>().map_err(|error| format!("sm_{name}: {error}"))? {
+        number if number < OLDEST_TARGET => Ok(format!("sm_{OLDEST_TARGET}")),
+        _ => Ok(format!("sm_{name}")),
+    }
 }
 
 /// The first path below `folder`, in sorted order, that ends in `tail`.

@@ -107,6 +107,12 @@ impl Bed {
         self
     }
 
+    /// Does not look for races.
+    pub fn without_races(mut self) -> Bed {
+        self.launch.races = false;
+        self
+    }
+
     /// A buffer, and a pointer to it as the next argument.
     pub fn buffer<T: Element>(mut self, name: &str, data: &[T]) -> Bed {
         let bytes = data.iter().flat_map(|&element| element.bytes()).collect();

@@ -1,6 +1,6 @@
 //! `ptxasw run`: the launch file, the JSON, the exit status.
 
-use ptxasw::cli::run::{FAULTED, Format, UNUSABLE, run};
+use ptxasw::cli::run::{FAULTED, Format, Request, UNUSABLE, run};
 use ptxasw::launch::Launch;
 use ptxasw::source::SourceFile;
 use serde_json::{Value, json};
@@ -30,9 +30,13 @@ fn launch(kind: &str, data: Value, count: u32) -> String {
     .to_string()
 }
 
+fn request(format: Format) -> Request<'static> {
+    Request { kernel: None, profile: false, format }
+}
+
 fn execute(launch: &str) -> Result<Value, (u8, String)> {
     let source = SourceFile::new("copy.ptx", COPY);
-    let text = run(&source, "copy.json", launch, None, Format::Json)?;
+    let text = run(&source, "copy.json", launch, &request(Format::Json))?;
     Ok(serde_json::from_str(&text).expect("JSON"))
 }
 
@@ -70,8 +74,75 @@ fn the_exit_status_tells_faults_from_unusable_input() {
     assert_eq!(status, UNUSABLE);
     assert!(message.starts_with("copy.json: error: "), "{message}");
     let broken = SourceFile::new("broken.ptx", ".entry {");
-    let failed = run(&broken, "copy.json", &short, None, Format::Text).expect_err("no PTX");
+    let failed = run(&broken, "copy.json", &short, &request(Format::Text)).expect_err("no PTX");
     assert_eq!(failed.0, UNUSABLE);
+}
+
+/// A row of loads 128 bytes apart, one conflict-free, a divergent branch and a shuffle.
+const COSTS: &str = ".version 8.0
+.target sm_80
+.address_size 64
+.file 3 \"costs.cu\"
+.visible .entry costs(.param .u64 p) {
+    .reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %rd<6>;
+    .shared .align 4 .b8 s[4];
+    ld.param.u64 %rd0, [p]; mov.u32 %r0, %tid.x;
+    mad.wide.u32 %rd1, %r0, 128, %rd0;
+    .loc 3 17 5
+    ld.global.u32 %r1, [%rd1];
+    ld.global.u32 %r2, [%rd0]; st.shared.u32 [s], %r2;
+    .loc 3 18 0
+    setp.lt.u32 %p0, %r0, 8;
+    @%p0 bra SKIP;
+    activemask.b32 %r2; shfl.sync.idx.b32 %r3, %r1, 9, 31, %r2;
+    bar.warp.sync %r2;
+SKIP:
+    ret;
+}";
+
+#[test]
+fn a_profile_counts_events_line_by_line() {
+    let source = SourceFile::new("costs.ptx", COSTS);
+    let launch = json!({"grid": [3], "block": [64],
+        "buffers": {"p": {"type": "u32", "len": 2048}}, "args": [{"buffer": "p"}]})
+    .to_string();
+    let request = Request { profile: true, ..request(Format::Json) };
+    let text = run(&source, "costs.json", &launch, &request).expect("runs");
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    let line = |number: u32| {
+        let lines = report["profile"].as_array().expect("an array");
+        lines.iter().find(|entry| entry["line"] == number).expect("an executed line").clone()
+    };
+    // Two warps in each of three blocks; two instructions stand on lines 8 and 12.
+    assert_eq!(line(8)["instructions"], 12);
+    assert_eq!(line(8).get("source_line"), None);
+    let scattered = line(11);
+    assert_eq!(scattered["global_load_requests"], 6);
+    assert_eq!(scattered["global_load_wavefronts"], 6 * 32);
+    assert_eq!(scattered["source_file"], "costs.cu");
+    assert_eq!(scattered["source_line"], 17);
+    assert_eq!(
+        (&line(12)["global_load_wavefronts"], &line(12)["shared_requests"]),
+        (&json!(6), &json!(6))
+    );
+    // The first warp of each block splits; its 24 lanes and the whole second warp shuffle.
+    assert_eq!((&line(15)["branches"], &line(15)["divergent_branches"]), (&json!(6), &json!(3)));
+    assert_eq!(line(15)["source_line"], 18);
+    assert_eq!(
+        (&line(16)["shuffles"], &line(16)["lane_instructions"]),
+        (&json!(6), &json!(2 * 3 * 56))
+    );
+    assert_eq!(line(17)["barriers"], 6);
+    assert_eq!(line(19)["instructions"], 6);
+    // The sum is what a run without a profile counts.
+    let plain = run(&source, "costs.json", &launch, &Request { profile: false, ..request });
+    let plain: Value = serde_json::from_str(&plain.expect("runs")).expect("JSON");
+    assert_eq!(plain["counters"], report["counters"]);
+    assert_eq!(plain.get("profile"), None);
+    let request = Request { format: Format::Text, ..request };
+    let table = run(&source, "costs.json", &launch, &request).expect("runs");
+    assert!(table.contains("\ncosts.cu:17\n   11        6       32        6      192 "), "{table}");
+    assert!(table.contains("  @%p0 bra SKIP;\n"), "{table}");
 }
 
 #[test]

@@ -162,6 +162,51 @@ fn activemask_tells_who_is_converged() {
 #[test]
 fn an_endless_loop_hits_the_limit() {
     assert_eq!(faults("L: bra L;", 32).0, FaultKind::Limit);
+    // Every turn splits the lanes and joins them again.
+    let split = "setp.lt.u32 %p1, %r0, 9; L: @%p1 bra M; add.u32 %r1, %r1, 1; M: bra L;";
+    assert_eq!(faults(split, 32).0, FaultKind::Limit);
+    // Lanes chase each other through a loop of two entries.
+    let irreducible = "setp.lt.u32 %p1, %r0, 9; @%p1 bra B;
+        A: add.u32 %r1, %r1, 1; B: add.u32 %r2, %r2, 1; @%p1 bra A; bra B;";
+    assert_eq!(faults(irreducible, 32).0, FaultKind::Limit);
+    let swapping = "setp.lt.u32 %p1, %r0, 9; @%p1 bra B;
+        A: not.b32 %r1, %r1; @%p1 bra C; B: not.b32 %r2, %r2; @%p1 bra A; C: @!%p1 bra A; bra B;";
+    assert_eq!(faults(swapping, 32).0, FaultKind::Limit);
+    // Some lanes leave and wait for the others, which never come.
+    assert_eq!(faults("setp.lt.u32 %p1, %r0, 9; L: @%p1 bra L; ret;", 32).0, FaultKind::Limit);
+    assert_eq!(
+        faults("setp.lt.u32 %p1, %r0, 9; L: @%p1 bra L; bar.sync 0; ret;", 64).0,
+        FaultKind::Limit
+    );
+}
+
+#[test]
+fn waiting_for_what_never_comes_hits_the_limit() {
+    // A flag that nobody sets, an exchange that never succeeds, a barrier passed for ever.
+    let flag = "L: ld.volatile.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 7; @%p1 bra L; ret;";
+    assert_eq!(faults(flag, 32).0, FaultKind::Limit);
+    let lock =
+        "L: atom.global.cas.b32 %r1, [%rd0], 1, 2; setp.ne.u32 %p1, %r1, 1; @%p1 bra L; ret;";
+    assert_eq!(faults(lock, 32).0, FaultKind::Limit);
+    assert_eq!(faults("L: bar.sync 0; bra L;", 32).0, FaultKind::Limit);
+    assert_eq!(faults("L: bar.warp.sync -1; bra L;", 32).0, FaultKind::Limit);
+    assert_eq!(faults("L: shfl.sync.idx.b32 %r1, %r0, 0, 31, -1; bra L;", 32).0, FaultKind::Limit);
+    let branch = "mov.u32 %r1, 0; T: .branchtargets L; L: brx.idx %r1, T;";
+    assert_eq!(faults(branch, 32).0, FaultKind::Limit);
+}
+
+#[test]
+fn endless_calls_end() {
+    let text = |body: &str| {
+        format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.func f();\n
+             .func f() {{ {body} ret; }}\n.visible .entry k() {{ L: call f; bra L; }}\n"
+        )
+    };
+    let fault = |body: &str| Bed::text("call.ptx", text(body), "k").limit(1 << 20).fault().0;
+    assert_eq!(fault("").kind, FaultKind::Limit);
+    assert_eq!(fault("call f;").kind, FaultKind::Limit);
+    assert_eq!(fault("L: bra L;").kind, FaultKind::Limit);
 }
 
 #[test]
@@ -170,6 +215,22 @@ fn registers_that_nobody_wrote_hold_reproducible_garbage() {
     let other = passes("mov.u32 %r9, 3; add.u32 %r8, %r9, 4; st.global.u32 [%rd1], %r5; ret;");
     assert_eq!(one, other);
     assert!(one.iter().any(|&value| value != one[0]));
+}
+
+#[test]
+fn an_index_counts_elements() {
+    let body = ".shared .align 8 .b64 table[9]; mov.u64 %rd2, table[4]; mov.u64 %rd3, table;
+        sub.u64 %rd4, %rd2, %rd3; cvt.u32.u64 %r1, %rd4; st.global.u32 [%rd1], %r1; ret;";
+    assert_eq!(passes(body), [32; 32]);
+}
+
+#[test]
+fn a_row_of_labels_stands_for_each() {
+    let body = "and.b32 %r1, %r0, 3; T: .branchtargets B, A<3>; brx.idx %r1, T;
+        A0: mov.u32 %r2, 10; bra S; A1: mov.u32 %r2, 11; bra S; A2: mov.u32 %r2, 12; bra S;
+        B: mov.u32 %r2, 20; S: st.global.u32 [%rd1], %r2; ret;";
+    let expected: Vec<u32> = (0..32).map(|t| [20, 10, 11, 12][t % 4]).collect();
+    assert_eq!(passes(body), expected);
 }
 
 #[test]

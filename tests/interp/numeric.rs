@@ -203,3 +203,53 @@ fn structures_and_local_arrays() {
     assert_eq!(done.get::<f64>("out"), expected);
     assert!(done.counters().local_requests > 0);
 }
+
+#[test]
+fn softmax_of_rows() {
+    let (rows, n) = (3, 100);
+    let input: Vec<f32> =
+        noise(rows * n, 15).into_iter().map(|x| (x >> 8) as f32 / 1e6 - 8.0).collect();
+    let done = numeric("softmax")
+        .grid([rows as u32, 1, 1])
+        .block([64, 1, 1])
+        .buffer("in", &input)
+        .buffer("out", &vec![0_f32; rows * n])
+        .value(n as i32)
+        .good();
+    let out = done.get::<f32>("out");
+    for (row, got) in input.chunks(n).zip(out.chunks(n)) {
+        let exponentials: Vec<f64> = row.iter().map(|&x| f64::from(x).exp()).collect();
+        let sum: f64 = exponentials.iter().sum();
+        for (value, exponential) in got.iter().zip(exponentials) {
+            let expected = exponential / sum;
+            let error = (f64::from(*value) - expected).abs() / expected;
+            assert!(error < 2e-6, "{value}, not {expected}");
+        }
+    }
+}
+
+#[test]
+fn mandelbrot_counts_iterations() {
+    let (width, height, limit) = (53, 21, 300);
+    let done = numeric("mandelbrot")
+        .grid([4, 6, 1])
+        .block([16, 4, 1])
+        .buffer("out", &vec![0_i32; width * height])
+        .value(width as i32)
+        .value(height as i32)
+        .value(limit)
+        .good();
+    let count = |x: usize, y: usize| {
+        let cr = 3.0 * x as f64 / width as f64 - 2.0;
+        let ci = 2.5 * y as f64 / height as f64 - 1.25;
+        let (mut r, mut i, mut n) = (0.0_f64, 0.0_f64, 0);
+        while n < limit && r * r + i * i <= 4.0 {
+            (r, i) = (r * r - i * i + cr, 2.0 * r * i + ci);
+            n += 1;
+        }
+        n
+    };
+    let expected: Vec<i32> = (0..width * height).map(|at| count(at % width, at / width)).collect();
+    assert_eq!(done.get::<i32>("out"), expected);
+    assert!(expected.contains(&limit) && done.counters().divergent_branches > 0);
+}

@@ -4,16 +4,23 @@ use rustc_hash::FxHashMap;
 
 use super::inst::Inst;
 use super::scope::{Found, Home, Register, Scopes, Symbol, Variable as Place};
-use super::unit::{Unit, align_of, align_up, size_of};
+use super::unit::{Unit, align_of, align_up, element_size, size_of};
 use super::{control, reconverge};
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::ops;
+use crate::interp::profile::Origin;
 use crate::interp::program::{Formal, Function, Guard, MicroOp, Op, ParamPlace, Pc, Special};
 use crate::interp::registers::{File, LANES, Slot, Slots, WarpFn, warp};
 use crate::ptx::{
     self, Directive, Instruction, Name, Operand, ScalarType, StateSpace, Statement, Variable,
 };
 use crate::source::Span;
+
+/// The prefix and the number of a row of labels: `L<4>` stands for `L0` to `L3`.
+fn row(text: &str) -> Option<(&str, u32)> {
+    let (prefix, count) = text.strip_suffix('>')?.split_once('<')?;
+    Some((prefix, count.trim().parse().ok()?))
+}
 
 /// The state of decoding one function.
 pub struct Decoder<'u, 'm, 's> {
@@ -31,6 +38,7 @@ pub struct Decoder<'u, 'm, 's> {
     guard: Guard,
     first: bool,
     span: Span,
+    origin: Option<Origin>,
 }
 
 impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
@@ -48,6 +56,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
             guard: Guard::Always,
             first: true,
             span: Span::default(),
+            origin: None,
         }
     }
 
@@ -85,11 +94,13 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     }
 
     fn kernel_params(&mut self, function: &'m ptx::Function<'s>, places: &[ParamPlace]) {
-        let names = function.params.iter().flat_map(|variable| &variable.names);
-        for (declarator, place) in names.zip(places) {
+        let params = function.params.iter();
+        let names = params.flat_map(|variable| variable.names.iter().map(move |n| (variable, n)));
+        for ((variable, declarator), place) in names.zip(places) {
             let home = Home::Absolute(place.offset);
-            let variable = Place { space: StateSpace::Param, home, size: place.size };
-            self.scopes.declare(declarator.name.text, Symbol::Variable(variable));
+            let (size, element) = (place.size, element_size(variable));
+            let place = Place { space: StateSpace::Param, home, size, element };
+            self.scopes.declare(declarator.name.text, Symbol::Variable(place));
         }
     }
 
@@ -150,13 +161,23 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
 
     fn directive(&mut self, directive: &'m Directive<'s>) {
         match directive {
+            Directive::Loc(location) => {
+                self.origin = Some(Origin { file: location.file, line: location.line });
+            }
             Directive::Targets { label, name: "branchtargets", targets, .. } => {
-                let list =
-                    targets.iter().filter_map(|target| match self.scopes.find(target.text) {
-                        Some(Found::Symbol(Symbol::Label(label))) => Some(label),
-                        _ => None,
-                    });
-                let list = list.collect();
+                let find = |name: &str| match self.scopes.find(name) {
+                    Some(Found::Symbol(Symbol::Label(label))) => Some(label),
+                    _ => None,
+                };
+                let mut list = Vec::new();
+                for target in targets {
+                    match row(target.text) {
+                        Some((prefix, count)) => {
+                            list.extend((0..count).map_while(|i| find(&format!("{prefix}{i}"))));
+                        }
+                        None => list.extend(find(target.text)),
+                    }
+                }
                 self.scopes.declare(label.text, Symbol::Targets(self.targets.len()));
                 self.targets.push(list);
             }
@@ -192,7 +213,8 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
                 StateSpace::Local | StateSpace::Param => {
                     let offset = align_up(self.function.local_bytes, align_of(variable));
                     self.function.local_bytes = offset.saturating_add(size);
-                    Place { space: StateSpace::Local, home: Home::Frame(offset), size }
+                    let element = element_size(variable);
+                    Place { space: StateSpace::Local, home: Home::Frame(offset), size, element }
                 }
                 space => {
                     let message = format!("a {space:?} variable inside a function is not modelled");
@@ -266,6 +288,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
             // What was already emitted for the instruction must not run without the rest.
             self.function.code.truncate(start);
             self.function.spans.truncate(start);
+            self.function.origins.truncate(start);
             self.first = true;
             self.emit(Op::Unsupported(fault.message.into()));
         } else if self.function.code.len() == start {
@@ -304,6 +327,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     pub fn emit(&mut self, op: Op) {
         self.function.code.push(MicroOp { guard: self.guard, first: self.first, op });
         self.function.spans.push(self.span);
+        self.function.origins.push(self.origin);
         self.first = false;
     }
 

@@ -107,7 +107,7 @@ pub fn barrier<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) ->
     }
     inst.finish()?;
     let end = operands.len() - usize::from(result.is_some());
-    let id = cx.source(inst.operand(rest - 1)?, ScalarType::U32)?;
+    let id = Some(cx.source(inst.operand(rest - 1)?, ScalarType::U32)?);
     let threads = match operands.get(rest..end) {
         Some([threads]) => Some(cx.source(threads, ScalarType::U32)?),
         Some([]) => None,

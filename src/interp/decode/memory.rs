@@ -5,6 +5,7 @@ use super::atomic::{self as atomics};
 use super::body::Decoder;
 use super::inst::Inst;
 use super::operand::{file_of, span_of};
+use super::transaction;
 use crate::interp::fault::Fault;
 use crate::interp::program::{Atomic, CopyAsync, CopyLimit, Destination, Load, Op, Store};
 use crate::interp::registers::{File, Slot, WarpFn, warp};
@@ -186,8 +187,11 @@ pub fn copy_async<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    if !inst.take("async") || inst.ast.has("bulk") || inst.ast.has("mbarrier") {
-        return Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text)));
+    match () {
+        () if inst.ast.has("bulk") => return transaction::copy_bulk(cx, inst),
+        () if inst.ast.has("mbarrier") => return transaction::copy_arrives(cx, inst),
+        () if inst.take("async") => {}
+        () => return Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text))),
     }
     if ["commit_group", "wait_group", "wait_all"].iter().any(|m| inst.ast.has(m)) {
         return Ok(());

@@ -15,6 +15,7 @@ mod memory;
 mod operand;
 mod reconverge;
 mod scope;
+mod transaction;
 mod unit;
 
 pub use body::Decoder;
@@ -23,6 +24,7 @@ pub use collective::{active_mask, elect, matching, reduction, shuffle, vote, war
 pub use control::{barrier, branch, indexed_branch, leave};
 pub use inst::{Inst, Round};
 pub use memory::{address, atomic, copy_async, load, store};
+pub use transaction::{cluster_barrier, map_address, mbarrier};
 
 use self::unit::{Unit, align_of, align_up, size_of};
 use super::fault::Fault;
@@ -59,14 +61,21 @@ pub fn decode(
         functions.push(Decoder::new(&mut unit).function(function, is_kernel.then_some(&params))?);
     }
     check_sizes(&unit.layout, &functions)?;
-    let plain = functions.iter().flat_map(|f: &Function| &f.code).all(|micro| match &micro.op {
-        Op::Fence => false,
+    let heap = functions.iter().any(|f: &Function| f.external && f.name == "malloc");
+    let plain = functions.iter().flat_map(|f| &f.code).all(|micro| match &micro.op {
+        Op::Fence | Op::MBarrier(_) | Op::CopyBulk(_) => false,
         Op::Load(load) => !load.strong,
         Op::Store(store) => !store.strong,
         Op::Atomic(atomic) => atomic.place.space == StateSpace::Shared,
         _ => true,
     });
-    Ok(Program { functions, layout: unit.layout, plain, params })
+    let signals = functions.iter().flat_map(|f| &f.code).any(|micro| match &micro.op {
+        Op::Load(load) => load.strong,
+        Op::Store(store) => store.strong,
+        op => matches!(op, Op::Fence | Op::Atomic(_) | Op::MBarrier(_)),
+    });
+    let plain = plain && !heap;
+    Ok(Program { functions, layout: unit.layout, plain, signals, heap, params })
 }
 
 /// Bytes of shared memory that a block can have, of parameters, and of a thread's local memory:

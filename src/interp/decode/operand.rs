@@ -5,6 +5,7 @@ use super::inst::Inst;
 use super::scope::{Home, Register, Symbol, Variable};
 use super::unit::constant_bits;
 use crate::interp::fault::Fault;
+use crate::interp::program::rare::Scalar;
 use crate::interp::program::{Base, Destination, Op, Place, Special};
 use crate::interp::registers::{File, Slot, WarpFn, warp};
 use crate::ptx::{AddressBase, Immediate, Name, Operand, ScalarType, StateSpace, Value};
@@ -96,8 +97,12 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         match operand {
             Operand::Immediate(immediate) => Ok(self.constant(*immediate, ty)),
             Operand::Name(name) => self.named_source(*name, 0, file),
-            Operand::Offset { name, offset, indexed: false } => {
-                self.named_source(*name, *offset, file)
+            Operand::Offset { name, offset, indexed } => {
+                let scale = match (indexed, self.lookup(*name)?) {
+                    (true, Symbol::Variable(variable)) => variable.element as i64,
+                    _ => 1,
+                };
+                self.named_source(*name, offset.wrapping_mul(scale), file)
             }
             Operand::Not(name) if file == File::Pred => {
                 let s = self.named_source(*name, 0, file)?;
@@ -143,7 +148,11 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         self.immediate(file_of(ty), bits)
     }
 
-    fn named_source(&mut self, name: Name<'s>, offset: i64, file: File) -> Result<Slot, Fault> {
+    /// The slot of a name in a file, for what adds an offset to a variable's address.
+    ///
+    /// # Errors
+    /// As [`Decoder::source`].
+    pub fn named_source(&mut self, name: Name<'s>, offset: i64, file: File) -> Result<Slot, Fault> {
         if is_clock(name.text) {
             let d = self.scratch(file);
             self.emit(Op::Clock(file, d));
@@ -194,20 +203,26 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// # Errors
     /// An operand that cannot be written.
     pub fn dest(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
-        let file = file_of(ty);
         match operand {
-            Operand::Sink(_) => Ok(self.scratch(file)),
-            Operand::Name(name) => match self.lookup(*name)? {
-                Symbol::Register(register) if register.file == file => Ok(register.slot),
-                Symbol::Register(_) => {
-                    let message =
-                        format!("register `{}` does not have the type's width", name.text);
-                    Err(self.error(name.span, message))
-                }
-                _ => Err(self.error(name.span, format!("`{}` is no register", name.text))),
-            },
+            Operand::Sink(_) => Ok(self.scratch(file_of(ty))),
+            Operand::Name(name) => self.named_dest(*name, ty),
             Operand::Vector(items, _) if items.len() == 1 => self.dest(&items[0], ty),
             _ => Err(self.error(span_of(operand), "this is no destination operand")),
+        }
+    }
+
+    /// The slot of a destination by its name.
+    ///
+    /// # Errors
+    /// As [`Decoder::dest`].
+    pub fn named_dest(&mut self, name: Name<'s>, ty: ScalarType) -> Result<Slot, Fault> {
+        match self.lookup(name)? {
+            Symbol::Register(register) if register.file == file_of(ty) => Ok(register.slot),
+            Symbol::Register(_) => {
+                let message = format!("register `{}` does not have the type's width", name.text);
+                Err(self.error(name.span, message))
+            }
+            _ => Err(self.error(name.span, format!("`{}` is no register", name.text))),
         }
     }
 
@@ -263,6 +278,33 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         }
         let dest = self.dest(inst.operand(0)?, d)?;
         self.emit_lanes(run, &[dest], &sources[..s.len()]);
+        Ok(())
+    }
+
+    /// Applies a function lane by lane: the first operand is the destination, of type `d`, the
+    /// others the sources, of types `s`, at most four.
+    ///
+    /// # Errors
+    /// A wrong number of operands, or one that does not fit its type.
+    pub fn scalar(
+        &mut self,
+        inst: &Inst<'m, 's>,
+        d: ScalarType,
+        s: &[ScalarType],
+        run: impl Fn([u64; 4]) -> Result<u64, &'static str> + Send + Sync + 'static,
+    ) -> Result<(), Fault> {
+        inst.finish()?;
+        if inst.operands().len() != s.len() + 1 {
+            let name = inst.ast.opcode.text;
+            let count = inst.operands().len();
+            return Err(inst.unsupported(format!("`{name}` is not modelled with {count} operands")));
+        }
+        let mut sources = Vec::new();
+        for (index, &ty) in s.iter().enumerate() {
+            sources.push((file_of(ty), self.source(inst.operand(index + 1)?, ty)?));
+        }
+        let d = (file_of(d), self.dest(inst.operand(0)?, d)?);
+        self.emit(Op::Scalar(Box::new(Scalar { run: Box::new(run), d, s: sources })));
         Ok(())
     }
 

@@ -36,6 +36,8 @@ pub struct Variable {
     pub home: Home,
     /// Bytes.
     pub size: u64,
+    /// Bytes of an element, where it is an array.
+    pub element: u64,
 }
 
 /// What a name stands for.

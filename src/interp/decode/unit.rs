@@ -41,7 +41,8 @@ pub fn align_of(variable: &Variable<'_>) -> u64 {
     variable.align.unwrap_or_else(|| element_size(variable)).max(1)
 }
 
-fn element_size(variable: &Variable<'_>) -> u64 {
+/// Bytes of an element.
+pub fn element_size(variable: &Variable<'_>) -> u64 {
     let scalar = variable.ty.map_or(8, |ty| u64::from(ty.bits().div_ceil(8)));
     scalar * u64::from(variable.vector.max(1))
 }
@@ -124,7 +125,12 @@ impl<'m, 's> Unit<'m, 's> {
                     let base = self.layout.region_base(self.layout.statics.len());
                     let bytes = vec![0; size as usize];
                     self.layout.statics.push(StaticRegion { name: name.to_owned(), space, bytes });
-                    Place { space, home: Home::Absolute(base), size }
+                    Place {
+                        space,
+                        home: Home::Absolute(base),
+                        size,
+                        element: element_size(variable),
+                    }
                 }
                 _ => continue,
             };
@@ -135,19 +141,20 @@ impl<'m, 's> Unit<'m, 's> {
 
     /// Gives a shared variable its place; an unsized one is the dynamic part, which begins at 0.
     pub fn shared(&mut self, variable: &Variable<'s>, size: u64) -> Place {
-        let space = StateSpace::Shared;
+        let (space, element) = (StateSpace::Shared, element_size(variable));
         if size == 0 {
-            return Place { space, home: Home::Absolute(0), size: self.layout.dynamic_shared };
+            let size = self.layout.dynamic_shared;
+            return Place { space, home: Home::Absolute(0), size, element };
         }
         let offset = align_up(self.layout.shared_bytes, align_of(variable));
         self.layout.shared_bytes = offset.saturating_add(size);
-        Place { space, home: Home::Absolute(offset), size }
+        Place { space, home: Home::Absolute(offset), size, element }
     }
 
     fn initialize(&mut self, variable: &Variable<'s>) -> Result<(), Fault> {
         for declarator in &variable.names {
             let Some(initializer) = &declarator.initializer else { continue };
-            let Some(&Place { space, home: Home::Absolute(base), size }) =
+            let Some(&Place { space, home: Home::Absolute(base), size, .. }) =
                 self.variables.get(declarator.name.text)
             else {
                 continue;

@@ -37,8 +37,10 @@ pub struct AccessFault {
 
 /// What an access does to memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Intent {
+pub enum Intent {
+    /// Reads.
     Read,
+    /// Writes, and perhaps reads.
     Write,
 }
 
@@ -57,7 +59,7 @@ impl Watch<'_> {
 
     /// Notes one lane's access to `bytes` bytes, `skip` bytes behind where its part begins.
     #[allow(clippy::too_many_arguments)] // what, where and how of one access
-    fn note(
+    pub fn note(
         &mut self,
         part: &Part<'_>,
         home: StateSpace,
@@ -90,14 +92,18 @@ impl Watch<'_> {
 }
 
 /// Some lanes of an access, all in one window.
-struct Part<'a> {
-    window: Window<'a>,
-    offsets: [u64; LANES],
-    lanes: Mask,
+pub struct Part<'a> {
+    /// The window.
+    pub window: Window<'a>,
+    /// Each lane's offset in it.
+    pub offsets: [u64; LANES],
+    /// The lanes.
+    pub lanes: Mask,
 }
 
 impl<'a> Spaces<'a> {
-    fn addresses(&self, registers: &Registers, place: &Place) -> [u64; LANES] {
+    /// The address of each lane.
+    pub fn addresses(&self, registers: &Registers, place: &Place) -> [u64; LANES] {
         let offset = place.offset as u64;
         match place.base {
             Base::Absolute => [offset; LANES],
@@ -110,7 +116,7 @@ impl<'a> Spaces<'a> {
     }
 
     /// The window that an address in a state space lies in, and its true space.
-    fn window(
+    pub fn window(
         &self,
         space: StateSpace,
         address: u64,
@@ -157,7 +163,7 @@ impl<'a> Spaces<'a> {
     }
 
     /// Splits an access into its windows, checks bounds and alignment, and hands each part on.
-    fn parts(
+    pub fn parts(
         &self,
         (space, bytes, intent): (StateSpace, u32, Intent),
         addresses: &[u64; LANES],
@@ -196,7 +202,13 @@ impl<'a> Spaces<'a> {
         Ok(())
     }
 
-    fn outside(&self, window: Window<'a>, address: u64, bytes: u32, home: StateSpace) -> String {
+    pub fn outside(
+        &self,
+        window: Window<'a>,
+        address: u64,
+        bytes: u32,
+        home: StateSpace,
+    ) -> String {
         let size = window.len;
         let offset = address.wrapping_sub(window.base) as i64;
         match window.region {
@@ -277,7 +289,7 @@ impl<'a> Spaces<'a> {
             for (index, &(file, slot)) in store.sources.iter().enumerate() {
                 let skip = index as u64 * u64::from(store.bytes);
                 for lane in lanes(part.lanes) {
-                    let value = get(registers, file, slot, lane);
+                    let value = registers.get(file, slot, lane);
                     let at = part.offsets[lane] + skip;
                     if watch.active() {
                         let old = part.window.read(at, lane, store.bytes);
@@ -322,11 +334,11 @@ impl<'a> Spaces<'a> {
                 for (index, &(d, (file, slot))) in atomic.elements.iter().enumerate() {
                     let at = at + index as u64 * u64::from(atomic.bytes);
                     let old = part.window.read(at, lane, atomic.bytes);
-                    let b = get(registers, file, slot, lane);
-                    let c = atomic.c.map_or(0, |(file, slot)| get(registers, file, slot, lane));
+                    let b = registers.get(file, slot, lane);
+                    let c = atomic.c.map_or(0, |(file, slot)| registers.get(file, slot, lane));
                     part.window.write(at, lane, atomic.bytes, (atomic.run)(old, b, c));
                     if let Some((file, slot)) = d {
-                        set(registers, file, slot, lane, old);
+                        registers.set(file, slot, lane, old);
                     }
                 }
             }
@@ -418,27 +430,6 @@ fn exchange_pair(
     }
 }
 
-/// Reads one lane of a register.
-pub fn get(registers: &Registers, file: File, slot: Slot, lane: usize) -> u64 {
-    match file {
-        File::Pred => u64::from(registers.preds[slot as usize] >> lane & 1),
-        File::W32 => u64::from(registers.w32[slot as usize][lane]),
-        File::W64 => registers.w64[slot as usize][lane],
-    }
-}
-
-/// Writes one lane of a register.
-pub fn set(registers: &mut Registers, file: File, slot: Slot, lane: usize, value: u64) {
-    match file {
-        File::Pred => {
-            let mask = &mut registers.preds[slot as usize];
-            *mask = *mask & !(1 << lane) | (u32::from(value != 0)) << lane;
-        }
-        File::W32 => registers.w32[slot as usize][lane] = value as u32,
-        File::W64 => registers.w64[slot as usize][lane] = value,
-    }
-}
-
 /// Writes loaded elements, extended as the destination asks.
 fn put(registers: &mut Registers, dest: Destination, raw: [u64; LANES], bytes: u32, mask: Mask) {
     let shift = 64 - 8 * bytes;
@@ -460,11 +451,14 @@ fn put(registers: &mut Registers, dest: Destination, raw: [u64; LANES], bytes: u
 
 /// What an access touched.
 #[derive(Default)]
-struct Tally {
-    global: bool,
+pub struct Tally {
+    /// Whether it touched global memory.
+    pub global: bool,
     shared: bool,
     local: bool,
     lines: u64,
+    /// The lines themselves, where an instruction accesses memory in several steps.
+    touched: Vec<(Option<usize>, u64)>,
 }
 
 impl Tally {
@@ -480,7 +474,24 @@ impl Tally {
         }
     }
 
-    fn count_others(&self, counters: &mut Counters) {
+    /// As [`Tally::add`] for one step of several: a line counts once, however many touch it.
+    pub fn add_lines(&mut self, part: &Part<'_>, home: StateSpace) {
+        self.add(part, home);
+        if home == StateSpace::Global {
+            let region = part.window.region;
+            self.touched.extend(lanes(part.lanes).map(|lane| (region, part.offsets[lane] >> 7)));
+        }
+    }
+
+    /// Distinct lines of all steps.
+    pub fn distinct(&mut self) -> u64 {
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        self.touched.len() as u64
+    }
+
+    /// Counts requests to shared and local memory.
+    pub fn count_others(&self, counters: &mut Counters) {
         counters.shared_requests += u64::from(self.shared);
         counters.local_requests += u64::from(self.local);
     }

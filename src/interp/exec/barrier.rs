@@ -7,12 +7,16 @@
 
 use super::block::Block;
 use super::warp::State;
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::{Barrier, BarrierKind, Op};
 use crate::interp::registers::{LANES, Mask};
 
 /// How many barriers a block has.
 const COUNT: usize = 16;
+
+/// The number under which the cluster's barrier is kept: a cluster is one block.
+const CLUSTER: u32 = COUNT as u32;
 
 #[derive(Clone, Debug, Default)]
 struct Gate {
@@ -33,7 +37,7 @@ pub struct Barriers {
     gates: Vec<Gate>,
 }
 
-impl Block<'_> {
+impl<C: Tally> Block<'_, C> {
     fn barrier(&self, warp: usize, group: usize) -> Option<&Barrier> {
         let pc = self.warps[warp].groups[group].pc;
         match &self.warps[warp].function(self.machine, group).code.get(pc as usize)?.op {
@@ -58,10 +62,13 @@ impl Block<'_> {
             let fault = Fault::new(FaultKind::Undefined, message).at(span);
             Err(machine.blame(fault, warp as u32, lanes))
         };
-        let id = registers.w32[barrier.id as usize][first];
-        if id as usize >= COUNT {
-            return fault(format!("there is no barrier {id}"));
-        }
+        let id = match barrier.id {
+            Some(slot) => match registers.w32[slot as usize][first] {
+                id if (id as usize) < COUNT => id,
+                id => return fault(format!("there is no barrier {id}")),
+            },
+            None => CLUSTER,
+        };
         let threads = barrier.threads.map(|slot| registers.w32[slot as usize][first]);
         let (waits, vote) = match barrier.kind {
             BarrierKind::Sync => (true, None),
@@ -73,9 +80,9 @@ impl Block<'_> {
                 (true, Some(if negated { !mask } else { mask } & lanes))
             }
         };
-        self.counters.barriers += 1;
+        self.counters.at(self.warps[warp].function_id(index), group.pc).barriers += 1;
         let warps = self.warps.len();
-        self.barriers.gates.resize(COUNT, Gate::default());
+        self.barriers.gates.resize(COUNT + 1, Gate::default());
         let gate = &mut self.barriers.gates[id as usize];
         if gate.count > 0 && gate.expected != threads {
             return fault(format!("threads arrive at barrier {id} with different thread counts"));

@@ -6,7 +6,7 @@ use super::access::Watch;
 use super::barrier::Barriers;
 use super::machine::Machine;
 use super::warp::{State, Stop, Warp};
-use crate::interp::counters::Counters;
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::{Accessor, Shadow, new_words};
 
@@ -14,9 +14,9 @@ use crate::interp::memory::{Accessor, Shadow, new_words};
 /// kernel notices, and little enough that a lane spinning on a lock does not starve its holder.
 const SLICE: u64 = 1 << 11;
 
-/// How long lanes wait at a meeting point, in slices of a group that keeps running, before they go
-/// on without it.
-const PATIENCE: u32 = 4;
+/// How long lanes wait at a meeting point, in slices of a warp that keeps running, before they go
+/// on without the others. Only where threads can wait for each other through memory.
+const PATIENCE: u32 = 8;
 
 /// Whether a block has finished.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +29,7 @@ pub enum Progress {
 
 /// One block.
 #[derive(Debug)]
-pub struct Block<'p> {
+pub struct Block<'p, C> {
     /// What it shares with the others.
     pub machine: &'p Machine<'p>,
     /// Its index in the grid.
@@ -41,16 +41,18 @@ pub struct Block<'p> {
     /// Its barriers.
     pub barriers: Barriers,
     /// What it has cost.
-    pub counters: Counters,
+    pub counters: C,
+    /// Instructions that its warps have executed.
+    pub steps: u64,
     /// What it has printed.
     pub printed: String,
     /// Barriers that it has passed.
     pub epoch: u32,
 }
 
-impl<'p> Block<'p> {
+impl<'p, C: Tally> Block<'p, C> {
     /// A block at the start of the kernel.
-    pub fn new(machine: &'p Machine<'p>, id: [u32; 3]) -> Block<'p> {
+    pub fn new(machine: &'p Machine<'p>, id: [u32; 3]) -> Block<'p, C> {
         let warps = (0..machine.warps()).map(|index| Warp::new(machine, id, index)).collect();
         Block {
             machine,
@@ -58,7 +60,8 @@ impl<'p> Block<'p> {
             shared: new_words(machine.program.layout.shared_bytes),
             warps,
             barriers: Barriers::default(),
-            counters: Counters::default(),
+            counters: C::new(machine.program),
+            steps: 0,
             printed: String::new(),
             epoch: 0,
         }
@@ -69,7 +72,7 @@ impl<'p> Block<'p> {
     /// # Errors
     /// The kernel faults.
     pub fn run(&mut self, budget: u64, shadow: &mut Option<Shadow>) -> Result<Progress, Fault> {
-        let end = self.counters.instructions.saturating_add(budget);
+        let end = self.steps.saturating_add(budget);
         loop {
             let mut progress = false;
             for warp in 0..self.warps.len() {
@@ -87,7 +90,7 @@ impl<'p> Block<'p> {
                 fault.block = Some(self.id);
                 return Err(fault);
             }
-            if self.counters.instructions >= end {
+            if self.steps >= end {
                 return Ok(Progress::Running);
             }
         }
@@ -96,6 +99,7 @@ impl<'p> Block<'p> {
     /// Runs a warp until its groups wait, end, or have had a slice. Returns whether it got on.
     fn run_warp(&mut self, warp: usize, shadow: &mut Option<Shadow>) -> Result<bool, Fault> {
         let mut progress = false;
+        let mut left = SLICE;
         loop {
             let Some(group) = self.warps[warp].ready() else {
                 if self.resolve_collectives(warp)? {
@@ -110,7 +114,12 @@ impl<'p> Block<'p> {
             let block = machine.number(self.id);
             let who = Accessor { block, warp: warp as u32, epoch: self.epoch };
             let mut watch = Watch { shadow: shadow.as_mut(), who };
-            match self.warps[warp].run(machine, shared, counters, &mut watch, group, SLICE)? {
+            let before = self.warps[warp].steps;
+            let stop = self.warps[warp].run(machine, shared, counters, &mut watch, group, left)?;
+            let spent = self.warps[warp].steps - before;
+            self.steps += spent;
+            left = left.saturating_sub(spent);
+            match stop {
                 Stop::Switch => {}
                 Stop::Barrier(group) => self.arrive_at_barrier(warp, group)?,
                 Stop::Collective(group) => {
@@ -118,16 +127,14 @@ impl<'p> Block<'p> {
                     self.resolve_collectives(warp)?;
                 }
                 Stop::Call(group) => self.call(warp, group)?,
-                Stop::Slice => {
-                    let warp = &mut self.warps[warp];
-                    warp.slices += 1;
-                    let spinning = warp.groups.remove(group);
-                    warp.groups.insert(0, spinning);
-                    if warp.slices.is_multiple_of(PATIENCE) {
-                        warp.release_waiting();
-                    }
-                    return Ok(true);
-                }
+                Stop::Slice => left = 0,
+            }
+            // A slice is for all groups together: a loop that splits and joins its lanes again and
+            // again would otherwise never come to an end of it.
+            if left == 0 {
+                let patient = !machine.program.signals;
+                self.warps[warp].end_slice(patient);
+                return Ok(true);
             }
         }
     }
@@ -157,6 +164,18 @@ impl<'p> Block<'p> {
 }
 
 impl Warp {
+    /// Puts the group that has run last behind the others, and at times lets lanes go on that wait
+    /// at a meeting point.
+    fn end_slice(&mut self, patient: bool) {
+        self.slices = self.slices.wrapping_add(1);
+        if let Some(running) = self.ready() {
+            self.groups[..=running].rotate_right(1);
+        }
+        if !patient && self.slices.is_multiple_of(PATIENCE) {
+            self.release_waiting();
+        }
+    }
+
     /// Lets lanes go on that wait for a group which may be waiting for them.
     fn release_waiting(&mut self) {
         use super::warp::{Group, Then};

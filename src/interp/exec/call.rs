@@ -1,10 +1,10 @@
 //! Calls: frames, arguments and results, and the few functions that the driver provides.
 
-use super::access::{get, set};
 use super::block::Block;
 use super::machine::Machine;
 use super::printf;
 use super::warp::{Group, Join, State, Then, Warp};
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::Window;
 use crate::interp::program::{AT_RETURN, Call, Callee, Formal, FunctionId, Op, Pc};
@@ -21,7 +21,7 @@ struct Ends<'a> {
 
 fn read(formal: &Formal, ends: &Ends<'_>, local: Window<'_>, lane: usize) -> Vec<u8> {
     match *formal {
-        Formal::Register(file, slot) => get(ends.registers, file, slot, lane).to_le_bytes().into(),
+        Formal::Register(file, slot) => ends.registers.get(file, slot, lane).to_le_bytes().into(),
         Formal::Memory { offset, size } => {
             (0..size).map(|byte| local.read(ends.base + offset + byte, lane, 1) as u8).collect()
         }
@@ -34,7 +34,7 @@ fn write(formal: &Formal, ends: &mut Ends<'_>, local: Window<'_>, lane: usize, b
             let mut raw = [0; 8];
             let width = bytes.len().min(8);
             raw[..width].copy_from_slice(&bytes[..width]);
-            set(ends.registers, file, slot, lane, u64::from_le_bytes(raw));
+            ends.registers.set(file, slot, lane, u64::from_le_bytes(raw));
         }
         Formal::Memory { offset, size } => {
             for (byte, &value) in (0..size).zip(bytes) {
@@ -81,7 +81,7 @@ impl Warp {
     }
 }
 
-impl Block<'_> {
+impl<C: Tally> Block<'_, C> {
     /// A group has come to a call.
     ///
     /// # Errors
@@ -213,6 +213,19 @@ impl Block<'_> {
                         write(result, &mut ends, local, lane, &count.to_le_bytes());
                     }
                 }
+                ("malloc", &[bytes]) => {
+                    let address = machine.heap.lock().map_or(0, |mut heap| heap.allocate(bytes));
+                    if let Some(result) = call.results.first() {
+                        write(result, &mut ends, local, lane, &address.to_le_bytes());
+                    }
+                }
+                ("free", &[address]) => {
+                    if !machine.heap.lock().is_ok_and(|mut heap| heap.release(address)) {
+                        let message = format!("{address:#x} was not allocated, or is free already");
+                        outcome = Err(Fault::new(FaultKind::Undefined, message));
+                        break;
+                    }
+                }
                 ("__assertfail", &[message, file, line, function, _]) => {
                     let text = |address| printf::text(address, byte);
                     let message = format!(
@@ -225,7 +238,12 @@ impl Block<'_> {
                     break;
                 }
                 _ => {
-                    let message = format!("function `{name}` has no body");
+                    let message = match name {
+                        _ if name.starts_with("cudaLaunch") || name.starts_with("cudaGetParam") => {
+                            format!("`{name}`: a kernel that launches kernels is not modelled")
+                        }
+                        _ => format!("function `{name}` has no body"),
+                    };
                     outcome = Err(Fault::new(FaultKind::Unsupported, message));
                     break;
                 }

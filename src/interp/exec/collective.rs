@@ -8,7 +8,7 @@
 use super::block::Block;
 use super::machine::Machine;
 use super::warp::{State, Warp};
-use crate::interp::counters::Counters;
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::{Collective, CollectiveKind, Op, Reduction, Shuffle};
 use crate::interp::registers::{File, LANES, Mask, blend, lanes};
@@ -34,7 +34,7 @@ fn garbage(reader: usize, source: usize) -> u64 {
     (mixed ^ mixed >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 7
 }
 
-impl Block<'_> {
+impl<C: Tally> Block<'_, C> {
     /// Lets every collective instruction of a warp happen whose members have all come. Returns
     /// whether there was one.
     ///
@@ -79,7 +79,7 @@ impl Warp {
     fn resolve(
         &mut self,
         machine: &Machine<'_>,
-        counters: &mut Counters,
+        counters: &mut impl Tally,
         index: usize,
     ) -> Result<bool, Fault> {
         let Some(collective) = self.collective(machine, index) else { return Ok(false) };
@@ -121,6 +121,7 @@ impl Warp {
         }
         self.perform(machine, &parts);
         for &(group, _) in &parts {
+            let counters = counters.at(self.function_id(group), self.groups[group].pc);
             match collective.kind {
                 CollectiveKind::Shuffle(_) => counters.shuffles += 1,
                 CollectiveKind::Sync => counters.barriers += 1,

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::block::{Block, Progress};
 use super::machine::Machine;
-use crate::interp::counters::Counters;
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::Shadow;
 
@@ -27,12 +27,20 @@ const RESIDENT: usize = 256;
 const WATCHED: u64 = 1 << 29;
 
 /// What a launch has done, besides what it wrote to memory.
-#[derive(Debug, Default)]
-pub struct Executed {
+#[derive(Debug)]
+pub struct Executed<C> {
     /// What it cost.
-    pub counters: Counters,
+    pub counters: C,
+    /// Instructions of warps.
+    pub steps: u64,
     /// What each block printed.
     pub printed: BTreeMap<u64, String>,
+}
+
+impl<C: Tally> Executed<C> {
+    fn new(machine: &Machine<'_>) -> Executed<C> {
+        Executed { counters: C::new(machine.program), steps: 0, printed: BTreeMap::new() }
+    }
 }
 
 fn watched(machine: &Machine<'_>) -> bool {
@@ -49,7 +57,7 @@ fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
 ///
 /// # Errors
 /// The kernel faults, or executes more than `limit` instructions.
-pub fn run(machine: &Machine<'_>, limit: u64, races: bool) -> Result<Executed, Fault> {
+pub fn run<C: Tally>(machine: &Machine<'_>, limit: u64, races: bool) -> Result<Executed<C>, Fault> {
     let mut shadow =
         (races && machine.program.plain && watched(machine)).then(|| shadow(machine, races));
     run_part(machine, 0..machine.blocks(), limit, &mut shadow)
@@ -57,13 +65,17 @@ pub fn run(machine: &Machine<'_>, limit: u64, races: bool) -> Result<Executed, F
 
 /// Runs all blocks side by side. `None`: memory is in an undefined state, and the launch has to
 /// run in order.
-pub fn run_side_by_side(machine: &Machine<'_>, limit: u64, races: bool) -> Option<Executed> {
+pub fn run_side_by_side<C: Tally>(
+    machine: &Machine<'_>,
+    limit: u64,
+    races: bool,
+) -> Option<Executed<C>> {
     let parts = (rayon::current_num_threads() as u64).min(machine.blocks());
     if parts < 2 || !machine.program.plain || !watched(machine) {
         return None;
     }
     let step = machine.blocks().div_ceil(parts);
-    let results: Vec<Option<(Executed, Shadow)>> = (0..parts)
+    let results: Vec<Option<(Executed<C>, Shadow)>> = (0..parts)
         .into_par_iter()
         .map(|part| {
             let range = part * step..((part + 1) * step).min(machine.blocks());
@@ -72,31 +84,31 @@ pub fn run_side_by_side(machine: &Machine<'_>, limit: u64, races: bool) -> Optio
             Some((executed, shadow?))
         })
         .collect();
-    let results: Vec<(Executed, Shadow)> = results.into_iter().collect::<Option<_>>()?;
+    let results: Vec<(Executed<C>, Shadow)> = results.into_iter().collect::<Option<_>>()?;
     for (index, (_, shadow)) in results.iter().enumerate() {
         if results[..index].iter().any(|(_, other)| shadow.meets(other)) {
             return None;
         }
     }
-    let mut whole = Executed::default();
+    let mut whole = Executed::<C>::new(machine);
     for (executed, _) in results {
-        whole.counters.add(&executed.counters);
+        whole.steps += executed.steps;
+        whole.counters.merge(&executed.counters);
         whole.printed.extend(executed.printed);
     }
-    (whole.counters.instructions <= limit).then_some(whole)
+    (whole.steps <= limit).then_some(whole)
 }
 
 /// Runs some blocks in order, or in turns where they take long.
-fn run_part(
+fn run_part<C: Tally>(
     machine: &Machine<'_>,
     blocks: Range<u64>,
     limit: u64,
     shadow: &mut Option<Shadow>,
-) -> Result<Executed, Fault> {
+) -> Result<Executed<C>, Fault> {
     let mut waiting = blocks;
-    let mut started: VecDeque<Block<'_>> = VecDeque::new();
-    let mut executed = Executed::default();
-    let mut spent = 0;
+    let mut started: VecDeque<Block<'_, C>> = VecDeque::new();
+    let mut executed = Executed::new(machine);
     loop {
         let number = if started.len() < RESIDENT { waiting.next() } else { None };
         let (fresh, mut block) = match number {
@@ -113,16 +125,17 @@ fn run_part(
                 shadow.next_block();
             }
         }
-        let before = block.counters.instructions;
-        let progress = block.run(TURN, shadow)?;
-        spent += block.counters.instructions - before;
-        if spent > limit {
+        let before = block.steps;
+        let turn = TURN.min(limit.saturating_sub(executed.steps).saturating_add(1));
+        let progress = block.run(turn, shadow)?;
+        executed.steps += block.steps - before;
+        if executed.steps > limit {
             let message = format!("the launch executed more than {limit} instructions");
             return Err(Fault::new(FaultKind::Limit, message));
         }
         match progress {
             Progress::Done => {
-                executed.counters.add(&block.counters);
+                executed.counters.merge(&block.counters);
                 executed.printed.insert(machine.number(block.id), block.printed);
             }
             Progress::Running => started.push_back(block),

@@ -1,7 +1,9 @@
 //! What all blocks of a launch share.
 
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
+use super::heap::Heap;
 use crate::interp::fault::Fault;
 use crate::interp::memory::Global;
 use crate::interp::program::{Program, Special};
@@ -21,6 +23,8 @@ pub struct Machine<'p> {
     pub block: [u32; 3],
     /// The kernel's parameters.
     pub params: &'p [AtomicU32],
+    /// The device heap. Blocks that allocate run in order, so that it is never contended.
+    pub heap: Mutex<Heap>,
 }
 
 impl Machine<'_> {

@@ -3,12 +3,18 @@
 mod access;
 mod barrier;
 mod block;
+mod bulk;
 mod call;
 mod collective;
+mod fragment;
 mod grid;
+mod heap;
 mod machine;
+mod mbarrier;
 mod printf;
 mod warp;
 
 pub use grid::{run, run_side_by_side};
+pub use heap::Heap;
 pub use machine::Machine;
+pub use mbarrier::pending_count;

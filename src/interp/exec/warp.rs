@@ -7,11 +7,12 @@
 
 use super::access::{AccessFault, Spaces, Watch};
 use super::machine::Machine;
-use crate::interp::counters::Counters;
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::new_words;
+use crate::interp::program::rare::Scalar;
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, IndexedBranch, Op, Pc};
-use crate::interp::registers::{File, LANES, Mask, Registers, Slot, lanes};
+use crate::interp::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
 use std::sync::atomic::AtomicU32;
 
 /// Index of a [`Join`] in its warp.
@@ -185,11 +186,15 @@ impl Warp {
         &mut self.frames[frame].as_mut().expect(EMPTY).registers
     }
 
+    /// The number of the function that a group is in.
+    pub fn function_id(&self, group: usize) -> FunctionId {
+        let frame = self.groups[group].frame;
+        self.frames[frame].as_ref().map_or(0, |frame| frame.function)
+    }
+
     /// The function that a group is in.
     pub fn function<'p>(&self, machine: &Machine<'p>, group: usize) -> &'p Function {
-        let frame = self.groups[group].frame;
-        let id = self.frames[frame].as_ref().map_or(0, |frame| frame.function);
-        &machine.program.functions[id as usize]
+        &machine.program.functions[self.function_id(group) as usize]
     }
 
     /// The lanes of a group that take part in the micro-operation at its program counter.
@@ -217,12 +222,13 @@ impl Warp {
         &mut self,
         machine: &Machine<'_>,
         shared: &[AtomicU32],
-        counters: &mut Counters,
+        tally: &mut impl Tally,
         watch: &mut Watch<'_>,
         index: usize,
         slice: u64,
     ) -> Result<Stop, Fault> {
-        let function = self.function(machine, index);
+        let id = self.function_id(index);
+        let function = &machine.program.functions[id as usize];
         let Group { mut pc, mask, frame, join, .. } = self.groups[index];
         let meeting = match join.and_then(|id| self.joins[id].as_ref()) {
             Some(join) => join.at,
@@ -252,6 +258,7 @@ impl Warp {
                 return Ok(Stop::Slice);
             }
             let micro = &code[pc as usize];
+            let counters = tally.at(id, pc);
             let lanes = active(registers, micro.guard, mask);
             if micro.first {
                 self.steps += 1;
@@ -285,6 +292,29 @@ impl Warp {
                 }
                 Op::Atomic(atomic) => spaces.atomic(registers, atomic, lanes, counters, watch),
                 Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters, watch),
+                Op::CopyBulk(copy) => spaces.copy_bulk(registers, copy, lanes, counters),
+                Op::Scalar(scalar) => each_lane(registers, scalar, lanes),
+                Op::Across(_) | Op::Fragment(_) if lanes != FULL => Err(AccessFault {
+                    lane: lanes.trailing_zeros() as usize,
+                    kind: FaultKind::Undefined,
+                    message: format!(
+                        "all 32 lanes must execute this together; here are {lanes:#010x}"
+                    ),
+                }),
+                Op::Across(across) => {
+                    (across.0)(registers);
+                    Ok(())
+                }
+                Op::Fragment(fragment) => spaces.fragment(registers, fragment, counters, watch),
+                Op::MBarrier(mbarrier) => {
+                    let stepped = spaces.mbarrier(registers, mbarrier, lanes, counters);
+                    if let Ok(true) = stepped {
+                        // Nothing is gained by asking again before others have had a turn.
+                        self.groups[index].pc = pc + 1;
+                        return Ok(Stop::Slice);
+                    }
+                    stepped.map(|_| ())
+                }
                 Op::FrameAddress(file, slot, offset) => {
                     let address = spaces.frame.wrapping_add(*offset);
                     fill(registers, *file, *slot, address, lanes);
@@ -460,6 +490,23 @@ impl Warp {
     }
 }
 
+/// Applies a function to the registers of some lanes.
+fn each_lane(registers: &mut Registers, scalar: &Scalar, mask: Mask) -> Result<(), AccessFault> {
+    for lane in lanes(mask) {
+        let mut sources = [0; 4];
+        for (value, &(file, slot)) in sources.iter_mut().zip(&scalar.s) {
+            *value = registers.get(file, slot, lane);
+        }
+        let result = (scalar.run)(sources).map_err(|message| AccessFault {
+            lane,
+            kind: FaultKind::Undefined,
+            message: message.to_owned(),
+        })?;
+        registers.set(scalar.d.0, scalar.d.1, lane, result);
+    }
+    Ok(())
+}
+
 /// Where each lane of an indexed branch goes.
 fn indexed(
     branch: &IndexedBranch,
@@ -494,6 +541,6 @@ fn active(registers: &Registers, guard: Guard, mask: Mask) -> Mask {
 /// Writes one value to the lanes of a mask.
 fn fill(registers: &mut Registers, file: File, slot: Slot, value: u64, mask: Mask) {
     for lane in lanes(mask) {
-        super::access::set(registers, file, slot, lane, value);
+        registers.set(file, slot, lane, value);
     }
 }

@@ -1,6 +1,7 @@
 //! Binary formats narrower than a double: rounding a double to one, and widening.
 
 use super::Round;
+use Specials::{Ieee, NanOnly};
 
 /// An interchange format of at most 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,34 +12,54 @@ pub struct Format {
     pub emin: i32,
     /// Exponent of the largest finite number.
     pub emax: i32,
-    /// Whether the topmost exponent holds infinities and NaNs only. Otherwise (`.e4m3`, `.e2m1`
-    /// and their like) it holds finite numbers.
-    pub infinities: bool,
+    /// What there is besides finite numbers.
+    pub specials: Specials,
+}
+
+/// What a format has besides finite numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Specials {
+    /// The topmost exponent holds infinities and NaNs only.
+    Ieee,
+    /// The topmost exponent holds finite numbers, and NaN in its last place (`.e4m3`).
+    NanOnly,
+    /// Finite numbers only (`.e2m1` and its like).
+    None,
 }
 
 /// Half precision.
-pub const F16: Format = Format { precision: 11, emin: -14, emax: 15, infinities: true };
+pub const F16: Format = Format { precision: 11, emin: -14, emax: 15, specials: Ieee };
 /// The upper half of a single.
-pub const BF16: Format = Format { precision: 8, emin: -126, emax: 127, infinities: true };
+pub const BF16: Format = Format { precision: 8, emin: -126, emax: 127, specials: Ieee };
 /// A single with 10 fraction bits.
-pub const TF32: Format = Format { precision: 11, emin: -126, emax: 127, infinities: true };
+pub const TF32: Format = Format { precision: 11, emin: -126, emax: 127, specials: Ieee };
 /// Single precision.
-pub const F32: Format = Format { precision: 24, emin: -126, emax: 127, infinities: true };
+pub const F32: Format = Format { precision: 24, emin: -126, emax: 127, specials: Ieee };
 /// 8 bits, 3 of them fraction; no infinities, NaN is all ones.
-pub const E4M3: Format = Format { precision: 4, emin: -6, emax: 8, infinities: false };
+pub const E4M3: Format = Format { precision: 4, emin: -6, emax: 8, specials: NanOnly };
 /// 8 bits, 2 of them fraction.
-pub const E5M2: Format = Format { precision: 3, emin: -14, emax: 15, infinities: true };
+pub const E5M2: Format = Format { precision: 3, emin: -14, emax: 15, specials: Ieee };
+/// 6 bits, 3 of them fraction.
+pub const E2M3: Format = Format { precision: 4, emin: 0, emax: 2, specials: Specials::None };
+/// 6 bits, 2 of them fraction.
+pub const E3M2: Format = Format { precision: 3, emin: -2, emax: 4, specials: Specials::None };
+/// 4 bits, one of them fraction.
+pub const E2M1: Format = Format { precision: 2, emin: 0, emax: 2, specials: Specials::None };
 
 impl Format {
     /// The sign bit.
     fn sign_bit(self) -> u32 {
-        let fields = self.emax - self.emin + 2 + i32::from(self.infinities);
+        let fields = self.emax - self.emin + 2 + i32::from(self.specials == Ieee);
         (fields as u32) << (self.precision - 1)
     }
 
     /// The largest finite magnitude.
     pub fn max_finite(self) -> u32 {
-        if self.infinities { self.infinity() - 1 } else { self.nan() - 1 }
+        match self.specials {
+            Ieee => self.infinity() - 1,
+            NanOnly => self.nan() - 1,
+            Specials::None => self.sign_bit() - 1,
+        }
     }
 
     /// The bits behind the largest exponent of finite numbers.
@@ -46,14 +67,18 @@ impl Format {
         ((self.emax - self.emin + 2) as u32) << (self.precision - 1)
     }
 
-    /// The NaN that operations produce.
+    /// The NaN that operations produce; the largest number where there is none.
     pub fn nan(self) -> u32 {
         self.sign_bit() - 1
     }
 
     /// Whether a magnitude (no sign bit) is a NaN.
     fn is_nan(self, magnitude: u32) -> bool {
-        if self.infinities { magnitude > self.infinity() } else { magnitude == self.nan() }
+        match self.specials {
+            Ieee => magnitude > self.infinity(),
+            NanOnly => magnitude == self.nan(),
+            Specials::None => false,
+        }
     }
 
     /// Rounds a double. Overflow gives what the mode says; a format without infinities gives NaN.
@@ -70,7 +95,7 @@ impl Format {
             return sign;
         }
         if value.is_infinite() {
-            return if self.infinities { sign | self.infinity() } else { self.nan() };
+            return if self.specials == Ieee { sign | self.infinity() } else { self.nan() };
         }
         let bits = value.to_bits();
         let biased = (bits >> 52 & 0x7ff) as i32;
@@ -103,7 +128,7 @@ impl Format {
             Round::Down => sign != 0,
             Round::Up => sign == 0,
         };
-        match (away, self.infinities) {
+        match (away, self.specials == Ieee) {
             (true, true) => sign | self.infinity(),
             (true, false) => self.nan(),
             (false, _) => sign | self.max_finite(),
@@ -119,7 +144,7 @@ impl Format {
         let unit = 1.0 - self.precision as f64;
         let absolute = if self.is_nan(magnitude) {
             f64::NAN
-        } else if self.infinities && magnitude == self.infinity() {
+        } else if self.specials == Ieee && magnitude == self.infinity() {
             f64::INFINITY
         } else if field == 0 {
             fraction * exp2i(self.emin + unit as i32)

@@ -12,16 +12,23 @@ pub use format::Format;
 /// The NaN that single-precision operations produce (PTX ISA, "Floating Point Instructions").
 pub const NAN32: u32 = 0x7fff_ffff;
 
-/// A NaN becomes the canonical one.
+/// The NaN that double-precision operations produce.
+const NAN64: u64 = 0x7ff8_0000_0000_0000;
+
+/// A NaN becomes the canonical one. Decided on the bits: a compiler may take any NaN for as good as
+/// any other, and leave out a choice between two.
 #[inline(always)]
 pub fn canonical32(value: f32) -> f32 {
-    if value.is_nan() { f32::from_bits(NAN32) } else { value }
+    let bits = value.to_bits();
+    f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { NAN32 } else { bits })
 }
 
 /// A NaN becomes the canonical one.
 #[inline(always)]
 pub fn canonical64(value: f64) -> f64 {
-    if value.is_nan() { f64::from_bits(0x7ff8_0000_0000_0000) } else { value }
+    const INFINITY: u64 = 0x7ff0_0000_0000_0000;
+    let bits = value.to_bits();
+    f64::from_bits(if bits & (u64::MAX >> 1) > INFINITY { NAN64 } else { bits })
 }
 
 /// `.ftz`: a subnormal number becomes zero of the same sign.

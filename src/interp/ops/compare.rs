@@ -5,7 +5,7 @@ use super::half;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::float::flush32;
-use crate::interp::registers::{File, WarpFn, warp};
+use crate::interp::registers::{File, Slot, WarpFn, warp};
 use crate::ptx::Operand;
 use crate::ptx::ScalarType::{
     self, B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F64, Pred, S16, S32, S64, U16, U32, U64,
@@ -111,92 +111,105 @@ fn take_combination(inst: &mut Inst<'_, '_>) -> Option<&'static str> {
     inst.take_with(|m| ["and", "or", "xor"].into_iter().find(|&name| name == m))
 }
 
-/// `setp.cmp{.bool}.type p{|q}, a, b{, c}`: `p = (a cmp b) bool c`, `q = !(a cmp b) bool c`.
-fn set_predicate<'m, 's>(
+/// `cmp{.bool}{.ftz}.stype` of an instruction, on its operands a, b and c.
+struct Test {
+    run: WarpFn,
+    combine: Option<(WarpFn, Slot)>,
+    a: Slot,
+    b: Slot,
+    /// The operands hold two halves each, which are compared one by one.
+    packed: bool,
+}
+
+/// Takes the modifiers of a comparison, with the result type of `set` before the source type, and
+/// the operands behind the destination.
+fn take_test<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
-) -> Result<(), Fault> {
+    with_result: bool,
+) -> Result<(Test, ScalarType), Fault> {
     let Some(name) = take_comparison(inst) else {
         return Err(inst.unsupported("this comparison is not modelled"));
     };
     let combine = take_combination(inst);
     let ftz = inst.take("ftz");
+    let result = if with_result { inst.take_type()? } else { Pred };
     let ty = inst.take_type()?;
     inst.finish()?;
-    if matches!(ty, F16x2 | Bf16x2) {
-        return set_pair(cx, inst, name, combine, ty, ftz);
-    }
-    let run = comparison(name, ty, ftz).ok_or_else(|| inst.bad_type(ty))?;
-    let (a, b) = (cx.source(inst.operand(1)?, ty)?, cx.source(inst.operand(2)?, ty)?);
-    let with = match combine {
-        Some(name) => Some((name, cx.source(inst.operand(3)?, Pred)?)),
-        None => None,
+    let element = match ty {
+        F16x2 => F16,
+        Bf16x2 => Bf16,
+        ty => ty,
     };
-    let (p, q) = match inst.operand(0)? {
-        Operand::Pair(pair) => (cx.dest(&pair[0], Pred)?, Some(cx.dest(&pair[1], Pred)?)),
-        single => (cx.dest(single, Pred)?, None),
-    };
-    if with.is_none() && q.is_none() {
-        cx.emit_lanes(run, &[p], &[a, b]);
-        return Ok(());
-    }
-    let outcome = cx.scratch(File::Pred);
-    cx.emit_lanes(run, &[outcome], &[a, b]);
-    let negation = cx.scratch(File::Pred);
-    cx.emit_lanes(warp!(|t: bool| -> bool { !t }), &[negation], &[outcome]);
-    // Both are computed before either is written: c may be one of the destinations.
-    let results = [(Some(p), outcome), (q, negation)];
-    let mut last = Vec::new();
-    for (d, value) in results.into_iter().filter_map(|(d, value)| Some((d?, value))) {
-        match with {
-            Some((name, c)) => {
-                let combined = cx.scratch(File::Pred);
-                cx.emit_lanes(combination(name), &[combined], &[value, c]);
-                last.push((d, combined));
-            }
-            None => last.push((d, value)),
-        }
-    }
-    for (d, value) in last {
-        cx.emit_lanes(warp!(|a: bool| -> bool { a }), &[d], &[value]);
-    }
-    Ok(())
-}
-
-/// `setp.cmp{.bool}.{f16x2,bf16x2} p|q, a, b{, c}`: p compares the low halves, q the high ones.
-fn set_pair<'m, 's>(
-    cx: &mut Decoder<'_, 'm, 's>,
-    inst: &Inst<'m, 's>,
-    name: &str,
-    combine: Option<&str>,
-    ty: ScalarType,
-    ftz: bool,
-) -> Result<(), Fault> {
-    let element = if ty == F16x2 { F16 } else { Bf16 };
     let run = comparison(name, element, ftz).ok_or_else(|| inst.bad_type(ty))?;
     let (a, b) = (cx.source(inst.operand(1)?, ty)?, cx.source(inst.operand(2)?, ty)?);
-    let c = match combine {
-        Some(_) => Some(cx.source(inst.operand(3)?, Pred)?),
+    let combine = match combine {
+        Some(name) => Some((combination(name), cx.source(inst.operand(3)?, Pred)?)),
         None => None,
     };
-    let Operand::Pair(pair) = inst.operand(0)? else {
-        return Err(inst.unsupported("a packed comparison has two destinations"));
-    };
-    let destinations = [cx.dest(&pair[0], Pred)?, cx.dest(&pair[1], Pred)?];
-    let halves = [a, b].map(|slot| {
-        let high = cx.scratch(File::W32);
-        cx.emit_lanes(warp!(|x: u32| -> u32 { x >> 16 }), &[high], &[slot]);
-        high
-    });
-    let mut outcomes = [0; 2];
-    for (outcome, sources) in outcomes.iter_mut().zip([[a, b], halves]) {
-        *outcome = cx.scratch(File::Pred);
-        cx.emit_lanes(run, &[*outcome], &sources);
-        if let (Some(name), Some(c)) = (combine, c) {
-            cx.emit_lanes(combination(name), &[*outcome], &[*outcome, c]);
-        }
+    Ok((Test { run, combine, a, b, packed: element != ty }, result))
+}
+
+impl Test {
+    /// The comparison itself, in a new predicate.
+    fn holds(&self, cx: &mut Decoder<'_, '_, '_>, [a, b]: [Slot; 2]) -> Slot {
+        let outcome = cx.scratch(File::Pred);
+        cx.emit_lanes(self.run, &[outcome], &[a, b]);
+        outcome
     }
-    for (d, value) in destinations.into_iter().zip(outcomes) {
+
+    /// An outcome combined with c.
+    fn combined(&self, cx: &mut Decoder<'_, '_, '_>, outcome: Slot) -> Slot {
+        let Some((run, c)) = self.combine else { return outcome };
+        let combined = cx.scratch(File::Pred);
+        cx.emit_lanes(run, &[combined], &[outcome, c]);
+        combined
+    }
+
+    /// The upper halves of a and b.
+    fn upper(&self, cx: &mut Decoder<'_, '_, '_>) -> [Slot; 2] {
+        [self.a, self.b].map(|slot| {
+            let high = cx.scratch(File::W32);
+            cx.emit_lanes(warp!(|x: u32| -> u32 { x >> 16 }), &[high], &[slot]);
+            high
+        })
+    }
+}
+
+/// `setp.cmp{.bool}.type p{|q}, a, b{, c}`: `p = (a cmp b) bool c`, `q = !(a cmp b) bool c`; of packed
+/// types p compares the low halves and q the high ones.
+fn set_predicate<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
+    let (test, _) = take_test(cx, inst, false)?;
+    let Operand::Pair(pair) = inst.operand(0)? else {
+        let p = cx.dest(inst.operand(0)?, Pred)?;
+        if test.packed {
+            return Err(inst.unsupported("a packed comparison has two destinations"));
+        }
+        if test.combine.is_none() {
+            cx.emit_lanes(test.run, &[p], &[test.a, test.b]);
+            return Ok(());
+        }
+        let outcome = test.holds(cx, [test.a, test.b]);
+        let combined = test.combined(cx, outcome);
+        cx.emit_lanes(warp!(|a: bool| -> bool { a }), &[p], &[combined]);
+        return Ok(());
+    };
+    let first = test.holds(cx, [test.a, test.b]);
+    let second = if test.packed {
+        let upper = test.upper(cx);
+        test.holds(cx, upper)
+    } else {
+        let negation = cx.scratch(File::Pred);
+        cx.emit_lanes(warp!(|t: bool| -> bool { !t }), &[negation], &[first]);
+        negation
+    };
+    // Both are computed before either is written: c may be one of the destinations.
+    let values = [test.combined(cx, first), test.combined(cx, second)];
+    for (d, value) in pair.iter().zip(values) {
+        let d = cx.dest(d, Pred)?;
         cx.emit_lanes(warp!(|a: bool| -> bool { a }), &[d], &[value]);
     }
     Ok(())
@@ -207,62 +220,33 @@ fn set_register<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    let Some(name) = take_comparison(inst) else {
-        return Err(inst.unsupported("this comparison is not modelled"));
-    };
-    let combine = take_combination(inst);
-    let ftz = inst.take("ftz");
-    let (d_type, ty) = (inst.take_type()?, inst.take_type()?);
-    inst.finish()?;
-    let packed = matches!(ty, F16x2 | Bf16x2);
-    let element = match ty {
-        F16x2 => F16,
-        Bf16x2 => Bf16,
-        ty => ty,
-    };
-    let run = comparison(name, element, ftz).ok_or_else(|| inst.bad_type(ty))?;
-    let ones = match d_type {
+    let (test, ty) = take_test(cx, inst, true)?;
+    let ones = match ty {
+        // A packed comparison fills half a register for each element.
+        U32 | S32 if test.packed => warp!(|p: bool| -> u16 { if p { u16::MAX } else { 0 } }),
         U32 | S32 => warp!(|p: bool| -> u32 { if p { u32::MAX } else { 0 } }),
         F32 => warp!(|p: bool| -> f32 { if p { 1.0 } else { 0.0 } }),
         U16 | S16 => warp!(|p: bool| -> u16 { if p { u16::MAX } else { 0 } }),
         F16 | F16x2 => warp!(|p: bool| -> u16 { if p { 0x3c00 } else { 0 } }),
         Bf16 | Bf16x2 => warp!(|p: bool| -> u16 { if p { 0x3f80 } else { 0 } }),
-        _ => return Err(inst.bad_type(d_type)),
+        _ => return Err(inst.bad_type(ty)),
     };
-    let (a, b) = (cx.source(inst.operand(1)?, ty)?, cx.source(inst.operand(2)?, ty)?);
-    let c = match combine {
-        Some(_) => Some(cx.source(inst.operand(3)?, Pred)?),
-        None => None,
-    };
-    let d = cx.dest(inst.operand(0)?, d_type)?;
-    let one = |cx: &mut Decoder<'_, 'm, 's>, a, b, file_type: WarpFn| {
-        let outcome = cx.scratch(File::Pred);
-        cx.emit_lanes(run, &[outcome], &[a, b]);
-        if let (Some(name), Some(c)) = (combine, c) {
-            cx.emit_lanes(combination(name), &[outcome], &[outcome, c]);
-        }
+    let d = cx.dest(inst.operand(0)?, ty)?;
+    let filled = |cx: &mut Decoder<'_, 'm, 's>, sources| {
+        let outcome = test.holds(cx, sources);
+        let outcome = test.combined(cx, outcome);
         let result = cx.scratch(File::W32);
-        cx.emit_lanes(file_type, &[result], &[outcome]);
+        cx.emit_lanes(ones, &[result], &[outcome]);
         result
     };
-    if !packed {
-        let result = one(cx, a, b, ones);
-        cx.emit_lanes(warp!(|x: u32| -> u32 { x }), &[d], &[result]);
-        return Ok(());
+    let low = filled(cx, [test.a, test.b]);
+    if test.packed {
+        let upper = test.upper(cx);
+        let high = filled(cx, upper);
+        cx.emit_lanes(warp!(|l: u32, h: u32| -> u32 { l | h << 16 }), &[d], &[low, high]);
+    } else {
+        cx.emit_lanes(warp!(|x: u32| -> u32 { x }), &[d], &[low]);
     }
-    // A packed comparison with an integer result fills half a register for each element.
-    let ones = match d_type {
-        U32 | S32 => warp!(|p: bool| -> u16 { if p { u16::MAX } else { 0 } }),
-        _ => ones,
-    };
-    let low = one(cx, a, b, ones);
-    let [high_a, high_b] = [a, b].map(|slot| {
-        let high = cx.scratch(File::W32);
-        cx.emit_lanes(warp!(|x: u32| -> u32 { x >> 16 }), &[high], &[slot]);
-        high
-    });
-    let high = one(cx, high_a, high_b, ones);
-    cx.emit_lanes(warp!(|l: u32, h: u32| -> u32 { l | h << 16 }), &[d], &[low, high]);
     Ok(())
 }
 

@@ -4,24 +4,31 @@
 //! floating-point numbers through a double, which holds all narrower formats exactly.
 
 use super::half::{bf16_value, f16_value};
+use super::narrow::{self, Pair, finite, rectify};
 use crate::interp::decode::{Decoder, Inst, Round};
 use crate::interp::fault::Fault;
-use crate::interp::float::format::{BF16, E4M3, E5M2, F16, F32 as SINGLE, TF32};
+use crate::interp::float::format::{BF16, F16, F32 as SINGLE, TF32};
 use crate::interp::float::{Format, canonical32, canonical64, flush32, saturate64};
 use crate::interp::registers::{File, Slot, WarpFn, warp};
 use crate::ptx::ScalarType::{
-    self, B8, B16, B32, Bf16, Bf16x2, E4m3, E5m2, F16 as Half, F16x2, F32, F64, S8, S16, S32, S64,
-    Tf32, U8, U16, U32, U64,
+    self, B8, B16, B32, Bf16, F16 as Half, F32, F64, S8, S16, S32, S64, Tf32, U8, U16, U32, U64,
 };
 
 /// What the modifiers say.
-struct Modifiers {
-    round: Option<Round>,
-    integral: Option<Round>,
-    ftz: bool,
-    saturate: bool,
-    finite: bool,
-    relu: bool,
+#[derive(Clone, Copy)]
+pub struct Modifiers {
+    /// Rounding of a floating-point result.
+    pub round: Option<Round>,
+    /// Rounding to an integer.
+    pub integral: Option<Round>,
+    /// `.ftz`
+    pub ftz: bool,
+    /// `.sat`
+    pub saturate: bool,
+    /// `.satfinite`
+    pub finite: bool,
+    /// `.relu`
+    pub relu: bool,
 }
 
 /// `cvt{.round}{.ftz}{.sat}{.relu}{.satfinite}.dtype.atype d, a{, b}`.
@@ -46,20 +53,19 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         finite: inst.take("satfinite"),
         relu: inst.take("relu"),
     };
-    let mut next = || {
-        let narrow = inst.take_with(|m| match m {
-            "e4m3x2" => Some(E4m3),
-            "e5m2x2" => Some(E5m2),
-            other => ScalarType::from_modifier(other),
-        });
-        narrow.ok_or_else(|| inst.unsupported("`cvt` needs two types"))
-    };
-    let (to, from) = (next()?, next()?);
+    let pairs = |m: &str| m.ends_with("x2");
+    if inst.ast.modifiers().any(pairs) {
+        let mut next = || {
+            let pair = inst.take_with(Pair::from_modifier);
+            pair.ok_or_else(|| inst.unsupported("this conversion of pairs is not modelled"))
+        };
+        let (to, from) = (next()?, next()?);
+        return narrow::decode(cx, inst, &modifiers, to, from);
+    }
+    let (to, from) = (inst.take_type()?, inst.take_type()?);
     inst.finish()?;
-    match (to, from) {
-        (F16x2 | Bf16x2 | E4m3 | E5m2, _) => return packed(cx, inst, &modifiers, to, from),
-        _ if inst.operands().len() != 2 => return Err(inst.unsupported("`cvt` has two operands")),
-        _ => {}
+    if inst.operands().len() != 2 {
+        return Err(inst.unsupported("`cvt` has two operands"));
     }
     let (d, a) = (inst.operand(0)?, inst.operand(1)?);
     if let Some(run) = direct(&modifiers, to, from) {
@@ -296,6 +302,15 @@ fn float_out(
         }
         (Half, ..) => narrow_out(F16, mode, modifiers.finite)?,
         (Bf16, ..) => narrow_out(BF16, mode, modifiers.finite)?,
+        (Tf32, Round::Away, _) if modifiers.finite => {
+            warp!(|a: f64| -> u32 { finite(TF32, a, Round::Away) << 13 })
+        }
+        (Tf32, Round::Even, _) if modifiers.finite => {
+            warp!(|a: f64| -> u32 { finite(TF32, a, Round::Even) << 13 })
+        }
+        (Tf32, Round::Zero, _) if modifiers.finite => {
+            warp!(|a: f64| -> u32 { finite(TF32, a, Round::Zero) << 13 })
+        }
         (Tf32, Round::Away, _) => warp!(|a: f64| -> u32 { TF32.round(a, Round::Away) << 13 }),
         (Tf32, Round::Even, _) => warp!(|a: f64| -> u32 { TF32.round(a, Round::Even) << 13 }),
         (Tf32, Round::Zero, _) => warp!(|a: f64| -> u32 { TF32.round(a, Round::Zero) << 13 }),
@@ -303,25 +318,12 @@ fn float_out(
     })
 }
 
-fn rectify(value: f64) -> f64 {
-    if value <= 0.0 { 0.0 } else { value }
-}
-
-/// Rounds to nearest and clamps an overflow to the largest finite number.
-fn finite(format: Format, value: f64) -> u32 {
-    let largest = format.widen(format.max_finite());
-    if value.is_nan() {
-        format.nan()
-    } else {
-        format.round(value.clamp(-largest, largest), Round::Even)
-    }
-}
-
 fn narrow_out(format: Format, mode: Round, clamp: bool) -> Option<WarpFn> {
     macro_rules! to {
         ($format:ident) => {
             match (mode, clamp) {
-                (Round::Even, true) => warp!(|a: f64| -> u32 { finite($format, a) }),
+                (Round::Even, true) => warp!(|a: f64| -> u32 { finite($format, a, Round::Even) }),
+                (Round::Zero, true) => warp!(|a: f64| -> u32 { finite($format, a, Round::Zero) }),
                 (Round::Even, false) => warp!(|a: f64| -> u32 { $format.round(a, Round::Even) }),
                 (Round::Away, false) => warp!(|a: f64| -> u32 { $format.round(a, Round::Away) }),
                 (Round::Zero, false) => warp!(|a: f64| -> u32 { $format.round(a, Round::Zero) }),
@@ -334,84 +336,8 @@ fn narrow_out(format: Format, mode: Round, clamp: bool) -> Option<WarpFn> {
     Some(match format {
         F16 => to!(F16),
         BF16 => to!(BF16),
-        E4M3 => to!(E4M3),
-        E5M2 => to!(E5M2),
         _ => return None,
     })
-}
-
-/// Conversions to two numbers in one register: from two singles (`d = {a, b}`, b in the low half),
-/// or from two numbers of another packed format.
-fn packed<'m, 's>(
-    cx: &mut Decoder<'_, 'm, 's>,
-    inst: &Inst<'m, 's>,
-    modifiers: &Modifiers,
-    to: ScalarType,
-    from: ScalarType,
-) -> Result<(), Fault> {
-    let unsupported = || inst.bad_type(to);
-    let bits = if matches!(to, E4m3 | E5m2) { B16 } else { B32 };
-    let format = match to {
-        F16x2 => F16,
-        Bf16x2 => BF16,
-        E4m3 => E4M3,
-        _ => E5M2,
-    };
-    let mut halves = Vec::new();
-    if from == F32 {
-        for index in [2, 1] {
-            let a = cx.source(inst.operand(index)?, F32)?;
-            let wide = cx.scratch(File::W64);
-            let read = float_in(F32, modifiers.ftz).ok_or_else(unsupported)?;
-            cx.emit_lanes(read, &[wide], &[a]);
-            halves.push(wide);
-        }
-    } else {
-        let source = if matches!(from, E4m3 | E5m2) { B16 } else { B32 };
-        let a = cx.source(inst.operand(1)?, source)?;
-        let runs = match from {
-            E4m3 => [
-                warp!(|a: u32| -> f64 { E4M3.widen(a) }),
-                warp!(|a: u32| -> f64 { E4M3.widen(a >> 8) }),
-            ],
-            E5m2 => [
-                warp!(|a: u32| -> f64 { E5M2.widen(a) }),
-                warp!(|a: u32| -> f64 { E5M2.widen(a >> 8) }),
-            ],
-            F16x2 => [
-                warp!(|a: u32| -> f64 { F16.widen(a) }),
-                warp!(|a: u32| -> f64 { F16.widen(a >> 16) }),
-            ],
-            Bf16x2 => [
-                warp!(|a: u32| -> f64 { BF16.widen(a) }),
-                warp!(|a: u32| -> f64 { BF16.widen(a >> 16) }),
-            ],
-            _ => return Err(inst.bad_type(from)),
-        };
-        for run in runs {
-            let wide = cx.scratch(File::W64);
-            cx.emit_lanes(run, &[wide], &[a]);
-            halves.push(wide);
-        }
-    }
-    let mode = modifiers.round.unwrap_or(Round::Even);
-    let round = narrow_out(format, mode, modifiers.finite).ok_or_else(unsupported)?;
-    let d = cx.dest(inst.operand(0)?, bits)?;
-    let mut results = [0; 2];
-    for (result, wide) in results.iter_mut().zip(halves) {
-        if modifiers.relu {
-            cx.emit_lanes(warp!(|a: f64| -> f64 { rectify(a) }), &[wide], &[wide]);
-        }
-        *result = cx.scratch(File::W32);
-        cx.emit_lanes(round, &[*result], &[wide]);
-    }
-    let join = if bits == B16 {
-        warp!(|l: u32, h: u32| -> u32 { l | h << 8 })
-    } else {
-        warp!(|l: u32, h: u32| -> u32 { l | h << 16 })
-    };
-    cx.emit_lanes(join, &[d], &results);
-    Ok(())
 }
 
 /// `cvt.pack.sat.{u16,s16}.s32 d, a, b` and `cvt.pack.sat.{u8,s8}.s32.b32 d, a, b, c`.

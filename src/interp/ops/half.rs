@@ -79,7 +79,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     if round.is_some_and(|round| round != Round::Even) {
         return Err(inst.unsupported("half precision is modelled in `.rn` only"));
     }
-    let run = if sign { None } else { operation(name, ty, propagate) };
+    let run = if sign { by_magnitude(name, ty, propagate) } else { operation(name, ty, propagate) };
     let run = run.ok_or_else(|| inst.bad_type(ty))?;
     inst.finish()?;
     let count = match name {
@@ -159,6 +159,21 @@ fn operation(name: &str, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
         "neg" => warp!(|a: u32| -> u32 { a ^ 0x8000 }),
         _ => return None,
     })
+}
+
+/// `min`/`max` with `.xorsign.abs`: of magnitudes, the sign being the product's.
+fn by_magnitude(name: &str, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
+    Some(match (name, propagate) {
+        ("min", false) => halves!(ty, |a, b, _c| signed(a, b, minimum(a.abs(), b.abs()))),
+        ("max", false) => halves!(ty, |a, b, _c| signed(a, b, maximum(a.abs(), b.abs()))),
+        ("min", true) => halves!(ty, |a, b, _c| signed(a, b, either(a.abs(), b.abs(), minimum))),
+        ("max", true) => halves!(ty, |a, b, _c| signed(a, b, either(a.abs(), b.abs(), maximum))),
+        _ => return None,
+    })
+}
+
+fn signed(a: f64, b: f64, magnitude: f64) -> f64 {
+    if a.is_sign_negative() != b.is_sign_negative() { -magnitude } else { magnitude }
 }
 
 fn minimum(a: f64, b: f64) -> f64 {

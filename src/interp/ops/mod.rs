@@ -12,15 +12,20 @@ mod convert;
 mod double;
 mod half;
 mod logic;
+mod matrix;
 mod multiply;
+mod narrow;
 mod pack;
 mod packed;
 mod prmt;
+mod simd;
 mod single;
+mod video;
 
 use super::decode::{self, Decoder, Inst};
 use super::fault::Fault;
 use super::program::Op;
+use super::registers::{File, warp};
 use crate::ptx::ScalarType;
 
 /// The one scalar function for each of the integer types of 16, 32 and 64 bits; `None` for others.
@@ -68,6 +73,14 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         "st" => decode::store(cx, inst),
         "atom" | "red" => decode::atomic(cx, inst),
         "cp" => decode::copy_async(cx, inst),
+        "mma" => matrix::multiply(cx, inst),
+        "wmma" => matrix::wmma(cx, inst),
+        "ldmatrix" | "stmatrix" => matrix::rows(cx, inst),
+        "movmatrix" => matrix::transpose(cx, inst),
+        "vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax" | "vshl" | "vshr" | "vset" | "vmad" => {
+            video::decode(cx, inst)
+        }
+        name if simd::lanes_of(name).is_some() => simd::decode(cx, inst),
         "membar" | "fence" => {
             cx.emit(Op::Fence);
             Ok(())
@@ -79,8 +92,11 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         "call" => decode::call(cx, inst),
         "ret" | "exit" | "trap" | "brkpt" => decode::leave(cx, inst),
         "bar" if inst.ast.has("warp") => decode::warp_barrier(cx, inst),
-        "barrier" if inst.ast.has("cluster") => Err(unknown(inst)),
+        "barrier" if inst.ast.has("cluster") => decode::cluster_barrier(cx, inst),
         "bar" | "barrier" => decode::barrier(cx, inst),
+        "mbarrier" => decode::mbarrier(cx, inst),
+        "mapa" | "getctarank" => decode::map_address(cx, inst),
+        "createpolicy" => policy(cx, inst),
         "shfl" => decode::shuffle(cx, inst),
         "vote" => decode::vote(cx, inst),
         "match" => decode::matching(cx, inst),
@@ -89,6 +105,14 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         "activemask" => decode::active_mask(cx, inst),
         _ => Err(unknown(inst)),
     }
+}
+
+/// `createpolicy`: how to cache says nothing about values; the policy is 0.
+fn policy<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &Inst<'m, 's>) -> Result<(), Fault> {
+    let zero = cx.immediate(File::W64, 0);
+    let d = cx.dest(inst.operand(0)?, ScalarType::B64)?;
+    cx.emit_lanes(warp!(|a: u64| -> u64 { a }), &[d], &[zero]);
+    Ok(())
 }
 
 fn unknown(inst: &Inst<'_, '_>) -> Fault {

@@ -4,6 +4,7 @@
 //! through doubles rounded to odd. `.ftz` and `.sat` are operations of their own before and behind
 //! the arithmetic, except where speed matters.
 
+use super::half::{bf16_value, f16_value};
 use crate::interp::decode::{Decoder, Inst, Round};
 use crate::interp::fault::Fault;
 use crate::interp::float::format::F32 as FORMAT;
@@ -12,6 +13,7 @@ use crate::interp::float::{
     saturate32,
 };
 use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::ptx::Operand;
 use crate::ptx::ScalarType::{self, F32, F32x2, Pred};
 
 /// All single-precision instructions but comparisons and conversions.
@@ -20,18 +22,26 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let (approximate, full) = (inst.take("approx"), inst.take("full"));
     let (ftz, saturate) = (inst.take("ftz"), inst.take("sat"));
     let propagate = inst.take("NaN");
-    let sign = inst.take("xorsign");
-    let absolute = sign && inst.take("abs");
+    let (sign, absolute) = (inst.take("xorsign"), inst.take("abs"));
     let name = inst.ast.mnemonic();
     if name == "testp" {
         return test(cx, inst);
     }
     let ty = inst.take_type()?;
+    // `add sub fma .f32.f16`: all sources but the last are narrower.
+    let narrow = match name {
+        "add" | "sub" | "fma" if ty == F32 => inst.take_with(|m| match m {
+            "f16" => Some(ScalarType::F16),
+            "bf16" => Some(ScalarType::Bf16),
+            _ => None,
+        }),
+        _ => None,
+    };
     let mode = round.unwrap_or(Round::Even);
     // Which operation, and whether operands and result still have to be flushed around it.
     let (run, flush) = match (ty, name) {
         (F32x2, _) => return packed(cx, inst, round, ftz),
-        (F32, "min" | "max") => (extremum(name == "max", propagate, absolute), ftz),
+        (F32, "min" | "max") => (extremum(name == "max", propagate, sign && absolute), ftz),
         (F32, "copysign") => (Some(warp!(|a: f32, b: f32| -> f32 { b.copysign(a) })), false),
         (F32, "div") if round.is_none() => (Some(division(approximate || !full, ftz)), false),
         (F32, "rcp" | "sqrt") if round.is_none() => (function(name, ftz), false),
@@ -44,17 +54,51 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let run = run.ok_or_else(|| inst.bad_type(ty))?;
     inst.finish()?;
     let sources = inst.operands().len().saturating_sub(1);
-    if sources != arity(name) {
+    // `min` and `max` also come with three.
+    let three = matches!(name, "min" | "max") && sources == 3 && !sign;
+    if sources != arity(name) && !three || (absolute && !three && !sign) {
         let message = format!("`{}` is not modelled with {sources} sources", inst.ast.opcode.text);
         return Err(inst.unsupported(message));
     }
     let mut slots = [0; 3];
     for (index, slot) in slots[..sources].iter_mut().enumerate() {
-        *slot = cx.source(inst.operand(index + 1)?, F32)?;
+        *slot = match narrow {
+            Some(ty) if index + 1 < sources => widened(cx, inst.operand(index + 1)?, ty)?,
+            _ => cx.source(inst.operand(index + 1)?, F32)?,
+        };
     }
     let d = cx.dest(inst.operand(0)?, F32)?;
+    if three {
+        if absolute {
+            for slot in &mut slots {
+                let magnitude = cx.scratch(File::W32);
+                cx.emit_lanes(warp!(|a: f32| -> f32 { a.abs() }), &[magnitude], &[*slot]);
+                *slot = magnitude;
+            }
+        }
+        let first = cx.scratch(File::W32);
+        finish(cx, run, first, &mut slots[..2].to_vec(), flush, false);
+        finish(cx, run, d, &mut [first, slots[2]], flush, false);
+        return Ok(());
+    }
     finish(cx, run, d, &mut slots[..sources], flush, saturate);
     Ok(())
+}
+
+/// A half or bfloat16 as a single, which holds it exactly.
+fn widened<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    operand: &'m Operand<'s>,
+    ty: ScalarType,
+) -> Result<Slot, Fault> {
+    let narrow = cx.source(operand, ty)?;
+    let wide = cx.scratch(File::W32);
+    let run = match ty {
+        ScalarType::F16 => warp!(|a: u16| -> f32 { f16_value(a) as f32 }),
+        _ => warp!(|a: u16| -> f32 { bf16_value(a) as f32 }),
+    };
+    cx.emit_lanes(run, &[wide], &[narrow]);
+    Ok(wide)
 }
 
 fn arity(name: &str) -> usize {

@@ -120,3 +120,52 @@ extern "C" __global__ void locals(Pair p, const int *in, double *out)
         table[k] = p.weight * k + p.key;
     out[threadIdx.x] = table[in[threadIdx.x] & 7] + table[in[threadIdx.x + 1] & 7];
 }
+
+// One row for each block: maximum, exponentials, sum, quotient.
+extern "C" __global__ void softmax(const float *in, float *out, int n)
+{
+    __shared__ float part[256];
+    int t = threadIdx.x;
+    const float *row = in + blockIdx.x * n;
+    float most = -INFINITY;
+    for (int i = t; i < n; i += blockDim.x)
+        most = fmaxf(most, row[i]);
+    part[t] = most;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s /= 2) {
+        if (t < s)
+            part[t] = fmaxf(part[t], part[t + s]);
+        __syncthreads();
+    }
+    most = part[0];
+    __syncthreads();
+    float sum = 0;
+    for (int i = t; i < n; i += blockDim.x)
+        sum += expf(row[i] - most);
+    part[t] = sum;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s /= 2) {
+        if (t < s)
+            part[t] += part[t + s];
+        __syncthreads();
+    }
+    for (int i = t; i < n; i += blockDim.x)
+        out[blockIdx.x * n + i] = expf(row[i] - most) / part[0];
+}
+
+// Lanes leave the loop one by one.
+extern "C" __global__ void mandelbrot(int *out, int width, int height, int limit)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height)
+        return;
+    double cr = __dsub_rn(3.0 * x / width, 2.0), ci = __dsub_rn(2.5 * y / height, 1.25), r = 0, i = 0;
+    int n = 0;
+    while (n < limit && __dadd_rn(__dmul_rn(r, r), __dmul_rn(i, i)) <= 4.0) {
+        double next = __dadd_rn(__dsub_rn(__dmul_rn(r, r), __dmul_rn(i, i)), cr);
+        i = __dadd_rn(__dmul_rn(__dmul_rn(2.0, r), i), ci);
+        r = next;
+        n++;
+    }
+    out[y * width + x] = n;
+}

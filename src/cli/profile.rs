@@ -1,0 +1,107 @@
+//! `ptxasw run --profile`: the events of a run, line by line.
+//!
+//! Takes the counters of single instructions, adds up those that stand on one line of the PTX text,
+//! and shows them as a table for people. Programs get [`LineProfile`] as JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::interp::{Counters, InstructionProfile};
+use crate::ptx::{Directive, Item, Module};
+use crate::source::SourceFile;
+
+/// The events of one line of PTX.
+#[derive(Debug, Serialize)]
+pub struct LineProfile {
+    /// 1-based line of the PTX text.
+    line: u32,
+    /// The kernel or function.
+    function: String,
+    /// The file that the line was compiled from, if a `.loc` says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_file: Option<String>,
+    /// The 1-based line in that file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_line: Option<u32>,
+    #[serde(flatten)]
+    counters: Counters,
+}
+
+/// Adds up what stands on one line. Lines come in ascending order; those that were not executed are
+/// left out.
+pub fn by_line(
+    source: &SourceFile,
+    module: &Module<'_>,
+    found: &[InstructionProfile],
+) -> Vec<LineProfile> {
+    let files: BTreeMap<u32, &str> = module
+        .items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Directive(Directive::File { index, name, .. }) => Some((*index, *name)),
+            _ => None,
+        })
+        .collect();
+    let mut lines: BTreeMap<u32, LineProfile> = BTreeMap::new();
+    for instruction in found {
+        let line = source.line(instruction.span.start);
+        let entry = lines.entry(line).or_insert_with(|| LineProfile {
+            line,
+            function: instruction.function.clone(),
+            source_file: instruction
+                .origin
+                .and_then(|origin| files.get(&origin.file).map(|&name| name.to_owned())),
+            source_line: instruction.origin.map(|origin| origin.line).filter(|&line| line != 0),
+            counters: Counters::default(),
+        });
+        entry.counters.add(&instruction.counters);
+    }
+    lines.into_values().collect()
+}
+
+/// A column: its heading, and what stands in it.
+type Column = (&'static str, fn(&Counters) -> u64);
+
+const COLUMNS: [Column; 9] = [
+    ("instr", |c| c.instructions),
+    ("lanes", |c| c.lane_instructions.checked_div(c.instructions).unwrap_or(0)),
+    ("ld req", |c| c.global_load_requests),
+    ("ld wave", |c| c.global_load_wavefronts),
+    ("st req", |c| c.global_store_requests),
+    ("st wave", |c| c.global_store_wavefronts),
+    ("shared", |c| c.shared_requests),
+    ("shfl", |c| c.shuffles),
+    ("diverge", |c| c.divergent_branches),
+];
+
+/// The longest stretch of a line of PTX that the table shows, in characters.
+const SHOWN: usize = 72;
+
+/// A table with one row for each line; zeros are left out.
+pub fn table(source: &SourceFile, lines: &[LineProfile]) -> String {
+    let mut out = String::from("profile (per warp instruction; lanes: active on average):\n line");
+    for (heading, _) in COLUMNS {
+        let _ = write!(out, " {heading:>8}");
+    }
+    out.push('\n');
+    let mut origin = None;
+    for entry in lines {
+        let here = (entry.source_file.as_deref(), entry.source_line);
+        if here.1.is_some() && origin != Some(here) {
+            let _ = writeln!(out, "{}:{}", here.0.unwrap_or("?"), here.1.unwrap_or(0));
+            origin = Some(here);
+        }
+        let _ = write!(out, "{:5}", entry.line);
+        for (_, value) in COLUMNS {
+            let value = value(&entry.counters);
+            let shown = if value == 0 { String::new() } else { value.to_string() };
+            let _ = write!(out, " {shown:>8}");
+        }
+        let text = source.line_text(entry.line).split_whitespace().collect::<Vec<_>>().join(" ");
+        let text: String = text.chars().take(SHOWN).collect();
+        let _ = writeln!(out, "  {text}");
+    }
+    out
+}

@@ -1,0 +1,103 @@
+//! Bulk copies between global and shared memory. They are performed at once, by one lane after the
+//! other: a program that waits as the manual demands sees no difference.
+
+use super::access::{AccessFault, Intent, Spaces};
+use crate::interp::counters::Counters;
+use crate::interp::fault::FaultKind;
+use crate::interp::memory::Window;
+use crate::interp::program::Place;
+use crate::interp::program::transaction::BulkCopy;
+use crate::interp::registers::{Mask, Registers, lanes};
+use crate::ptx::StateSpace;
+
+/// What sizes and addresses must be multiples of, in bytes.
+const GRAIN: u32 = 16;
+
+/// A stretch of memory.
+struct Stretch<'a> {
+    window: Window<'a>,
+    home: StateSpace,
+    offset: u64,
+}
+
+impl Stretch<'_> {
+    /// The 128-byte lines of global memory in it.
+    fn lines(&self, bytes: u32) -> u64 {
+        match self.home {
+            StateSpace::Global if bytes > 0 => {
+                ((self.offset + u64::from(bytes) - 1) >> 7) - (self.offset >> 7) + 1
+            }
+            _ => 0,
+        }
+    }
+}
+
+impl<'a> Spaces<'a> {
+    /// `cp.async.bulk`, `cp.reduce.async.bulk`.
+    ///
+    /// # Errors
+    /// A size or address that is misaligned, an access out of bounds, a bad `mbarrier` object.
+    pub fn copy_bulk(
+        &self,
+        registers: &Registers,
+        copy: &BulkCopy,
+        mask: Mask,
+        counters: &mut Counters,
+    ) -> Result<(), AccessFault> {
+        for lane in lanes(mask) {
+            let size = registers.w32[copy.size as usize][lane];
+            let from = self.stretch(registers, &copy.from, size, Intent::Read, lane)?;
+            let to = self.stretch(registers, &copy.to, size, Intent::Write, lane)?;
+            let step = copy.reduce.map_or(4, |(_, bytes)| bytes);
+            for skip in (0..u64::from(size)).step_by(step as usize) {
+                let new = from.window.read(from.offset + skip, lane, step);
+                let at = to.offset + skip;
+                let value = match copy.reduce {
+                    Some((run, _)) => run(to.window.read(at, lane, step), new, 0),
+                    None => new,
+                };
+                to.window.write(at, lane, step, value);
+            }
+            counters.global_load_requests += u64::from(from.home == StateSpace::Global);
+            counters.global_load_wavefronts += from.lines(size);
+            counters.global_store_requests += u64::from(to.home == StateSpace::Global);
+            counters.global_store_wavefronts += to.lines(size);
+            counters.shared_requests += [&from, &to]
+                .into_iter()
+                .map(|stretch| u64::from(stretch.home == StateSpace::Shared))
+                .sum::<u64>();
+            if let Some(barrier) = &copy.barrier {
+                self.complete_transaction(registers, barrier, lane, size)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn stretch(
+        &self,
+        registers: &Registers,
+        place: &Place,
+        size: u32,
+        intent: Intent,
+        lane: usize,
+    ) -> Result<Stretch<'a>, AccessFault> {
+        let address = self.addresses(registers, place)[lane];
+        let fault = |kind, message| AccessFault { lane, kind, message };
+        if !size.is_multiple_of(GRAIN) || !address.is_multiple_of(u64::from(GRAIN)) {
+            let message = format!(
+                "a bulk copy of {size} bytes at {address:#x}: both must be multiples of {GRAIN}"
+            );
+            return Err(fault(FaultKind::Misaligned, message));
+        }
+        let (window, home) = self
+            .window(place.space, address, intent)
+            .map_err(|message| fault(FaultKind::OutOfBounds, message))?;
+        match window.offset(address, size) {
+            Some(offset) => Ok(Stretch { window, home, offset }),
+            None => {
+                let message = self.outside(window, address, size, home);
+                Err(fault(FaultKind::OutOfBounds, message))
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Matrix fragments between memory and registers. All lanes take part.
+
+use super::access::{AccessFault, Intent, Spaces, Tally, Watch};
+use crate::interp::counters::Counters;
+use crate::interp::fault::FaultKind;
+use crate::interp::memory::Kind;
+use crate::interp::program::rare::{FragmentBase, FragmentMove};
+use crate::interp::registers::{FULL, LANES, Registers, lanes};
+
+impl Spaces<'_> {
+    /// `ldmatrix`, `stmatrix`, `wmma.load`, `wmma.store`.
+    ///
+    /// # Errors
+    /// A row that is misaligned or out of bounds, a race.
+    pub fn fragment(
+        &self,
+        registers: &mut Registers,
+        fragment: &FragmentMove,
+        counters: &mut Counters,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), AccessFault> {
+        let addresses = self.addresses(registers, &fragment.place);
+        for (lane, &address) in addresses.iter().enumerate().take(fragment.givers) {
+            if !address.is_multiple_of(u64::from(fragment.align)) {
+                let message =
+                    format!("address {address:#x} is not a multiple of {}", fragment.align);
+                return Err(AccessFault { lane, kind: FaultKind::Misaligned, message });
+            }
+        }
+        let strides = fragment.stride.map_or([0; LANES], |slot| registers.w32[slot as usize]);
+        let base = FragmentBase { addresses, strides };
+        let intent = if fragment.store { Intent::Write } else { Intent::Read };
+        let what = (fragment.place.space, fragment.bytes, intent);
+        let mut tally = Tally::default();
+        for (index, &((file, slot), shift)) in fragment.elements.iter().enumerate() {
+            let of_lane = |lane| (fragment.address)(&base, lane, index);
+            let addresses: [u64; LANES] = std::array::from_fn(of_lane);
+            self.parts(what, &addresses, FULL, |part, home| {
+                tally.add_lines(part, home);
+                for lane in lanes(part.lanes) {
+                    let (at, bytes) = (part.offsets[lane], fragment.bytes);
+                    let mask = u64::MAX >> (64 - 8 * bytes) << shift;
+                    let old = registers.get(file, slot, lane);
+                    let kind = if fragment.store {
+                        part.window.write(at, lane, bytes, (old & mask) >> shift);
+                        Kind::Write { changes: true }
+                    } else {
+                        let value = part.window.read(at, lane, bytes) << shift;
+                        registers.set(file, slot, lane, old & !mask | value);
+                        Kind::Read
+                    };
+                    watch.note(part, home, lane, 0, bytes, kind, false)?;
+                }
+                Ok(())
+            })?;
+        }
+        if fragment.store {
+            counters.global_store_requests += u64::from(tally.global);
+            counters.global_store_wavefronts += tally.distinct();
+        } else {
+            counters.global_load_requests += u64::from(tally.global);
+            counters.global_load_wavefronts += tally.distinct();
+        }
+        tally.count_others(counters);
+        Ok(())
+    }
+}

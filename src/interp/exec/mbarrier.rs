@@ -1,0 +1,212 @@
+//! `mbarrier` objects: 8 bytes in shared memory that count arrivals and bytes of asynchronous
+//! copies, in phases.
+//!
+//! The manual leaves the format of the object open. Here: pending arrivals in bits 0 to 19,
+//! expected arrivals in bits 20 to 39, the transaction count in bits 40 to 61 (two's complement),
+//! bit 62 marks an initialised object, and bit 63 is the parity of the current phase.
+
+use super::access::{AccessFault, Intent, Spaces};
+use crate::interp::counters::Counters;
+use crate::interp::fault::FaultKind;
+use crate::interp::program::Place;
+use crate::interp::program::transaction::{MBarrier, MBarrierKind};
+use crate::interp::registers::{LANES, Mask, Registers, lanes};
+
+/// The largest arrival count.
+const MAX_COUNT: u64 = (1 << 20) - 1;
+
+/// The largest magnitude of a transaction count.
+const MAX_TX: i64 = (1 << 20) - 1;
+
+/// An object, decoded.
+#[derive(Clone, Copy)]
+struct Object {
+    pending: u64,
+    expected: u64,
+    tx: i64,
+    parity: bool,
+}
+
+/// Pending arrivals of a state that `arrive` has returned.
+pub fn pending_count(state: u64) -> u64 {
+    state & MAX_COUNT
+}
+
+fn decode(word: u64) -> Result<Object, &'static str> {
+    if word >> 62 & 1 == 0 {
+        return Err("no mbarrier object has been initialised here");
+    }
+    Ok(Object {
+        pending: word & MAX_COUNT,
+        expected: word >> 20 & MAX_COUNT,
+        tx: (word << 2) as i64 >> 42,
+        parity: word >> 63 != 0,
+    })
+}
+
+impl Object {
+    fn new(count: u64) -> Result<Object, &'static str> {
+        match count {
+            1..=MAX_COUNT => Ok(Object { pending: count, expected: count, tx: 0, parity: false }),
+            _ => Err("an mbarrier object expects 1 to 2^20-1 arrivals"),
+        }
+    }
+
+    fn encode(self) -> u64 {
+        self.pending
+            | self.expected << 20
+            | (self.tx as u64 & 0x3f_ffff) << 40
+            | 1 << 62
+            | u64::from(self.parity) << 63
+    }
+
+    fn transact(&mut self, bytes: i64) -> Result<(), &'static str> {
+        self.tx += bytes;
+        if self.tx.abs() > MAX_TX {
+            return Err("the transaction count of the mbarrier object leaves its range");
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, count: u64, drop: bool) -> Result<(), &'static str> {
+        if count == 0 || count > self.pending {
+            return Err("more threads arrive at the mbarrier object than its phase expects");
+        }
+        self.pending -= count;
+        if drop {
+            self.expected -= count.min(self.expected);
+        }
+        Ok(())
+    }
+
+    /// The phase ends when all have arrived and all bytes have come.
+    fn complete(&mut self) {
+        if self.pending == 0 && self.tx == 0 {
+            self.pending = self.expected;
+            self.parity = !self.parity;
+        }
+    }
+}
+
+impl Spaces<'_> {
+    /// An `mbarrier` instruction, one lane after the other. Returns whether a lane that may sleep
+    /// has found its phase unfinished.
+    ///
+    /// # Errors
+    /// An object that is not there, or is used against its rules.
+    pub fn mbarrier(
+        &self,
+        registers: &mut Registers,
+        mbarrier: &MBarrier,
+        mask: Mask,
+        counters: &mut Counters,
+    ) -> Result<bool, AccessFault> {
+        let addresses = self.addresses(registers, &mbarrier.place);
+        counters.barriers += 1;
+        let mut sleeps = false;
+        for lane in lanes(mask) {
+            self.object(&mbarrier.place, &addresses, lane, |word| {
+                sleeps |= step(registers, mbarrier.kind, lane, word)?;
+                Ok(())
+            })?;
+        }
+        Ok(sleeps)
+    }
+
+    /// Counts bytes of a copy as completed.
+    ///
+    /// # Errors
+    /// An object that is not there, or is used against its rules.
+    pub fn complete_transaction(
+        &self,
+        registers: &Registers,
+        place: &Place,
+        lane: usize,
+        bytes: u32,
+    ) -> Result<(), AccessFault> {
+        let addresses = self.addresses(registers, place);
+        self.object(place, &addresses, lane, |word| {
+            let mut object = decode(*word)?;
+            object.transact(-i64::from(bytes))?;
+            object.complete();
+            *word = object.encode();
+            Ok(())
+        })
+    }
+
+    /// Lets a function change the object at a lane's address.
+    fn object(
+        &self,
+        place: &Place,
+        addresses: &[u64; LANES],
+        lane: usize,
+        mut change: impl FnMut(&mut u64) -> Result<(), &'static str>,
+    ) -> Result<(), AccessFault> {
+        self.parts((place.space, 8, Intent::Write), addresses, 1 << lane, |part, _| {
+            let mut word = part.window.read(part.offsets[lane], lane, 8);
+            change(&mut word).map_err(|message| AccessFault {
+                lane,
+                kind: FaultKind::Undefined,
+                message: message.to_owned(),
+            })?;
+            part.window.write(part.offsets[lane], lane, 8, word);
+            Ok(())
+        })
+    }
+}
+
+/// What one lane does to an object.
+fn step(
+    registers: &mut Registers,
+    kind: MBarrierKind,
+    lane: usize,
+    word: &mut u64,
+) -> Result<bool, &'static str> {
+    let narrow = |slot: u32| registers.w32[slot as usize][lane];
+    match kind {
+        MBarrierKind::Init(count) => *word = Object::new(u64::from(narrow(count)))?.encode(),
+        MBarrierKind::Invalidate => {
+            decode(*word)?;
+            *word = 0;
+        }
+        MBarrierKind::ExpectTx(bytes) => {
+            let mut object = decode(*word)?;
+            object.transact(i64::from(narrow(bytes)))?;
+            *word = object.encode();
+        }
+        MBarrierKind::CompleteTx(bytes) => {
+            let mut object = decode(*word)?;
+            object.transact(-i64::from(narrow(bytes)))?;
+            object.complete();
+            *word = object.encode();
+        }
+        MBarrierKind::Arrive { count, expect, drop, no_complete, state } => {
+            let mut object = decode(*word)?;
+            let before = *word;
+            if let Some(bytes) = expect {
+                object.transact(i64::from(narrow(bytes)))?;
+            }
+            object.arrive(u64::from(narrow(count)), drop)?;
+            if no_complete && object.pending == 0 {
+                return Err("an arrival with `.noComplete` would end the phase");
+            }
+            object.complete();
+            *word = object.encode();
+            if let Some(state) = state {
+                registers.w64[state as usize][lane] = before;
+            }
+        }
+        MBarrierKind::Test { done, phase: (file, slot), waits } => {
+            let object = decode(*word)?;
+            let phase = registers.get(file, slot, lane);
+            let parity = match file {
+                crate::interp::registers::File::W64 => phase >> 63 != 0,
+                _ => phase & 1 != 0,
+            };
+            let over = object.parity != parity;
+            registers.set(crate::interp::registers::File::Pred, done, lane, u64::from(over));
+            return Ok(waits && !over);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,144 @@
+//! Which lane holds which element of a matrix.
+
+use super::Shape;
+use super::element::Element;
+use crate::interp::program::rare::Cell;
+use crate::interp::registers::{LANES, Registers};
+
+/// The part that a matrix has in `D = A * B + C`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// m rows, k columns.
+    A,
+    /// k rows, n columns.
+    B,
+    /// m rows, n columns; `C` and `D`.
+    C,
+}
+
+impl Part {
+    /// Rows and columns.
+    pub fn size(self, shape: Shape) -> (usize, usize) {
+        match self {
+            Part::A => (shape.m, shape.k),
+            Part::B => (shape.k, shape.n),
+            Part::C => (shape.m, shape.n),
+        }
+    }
+}
+
+/// How the elements are spread over the lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spread {
+    /// As the manual prescribes for `mma` with n = 8.
+    Mma,
+    /// As we like: the manual leaves the layout of `wmma` fragments open. Elements follow each
+    /// other row by row; where the registers hold more of them than there are, it starts again.
+    Wmma,
+}
+
+impl Spread {
+    /// Row and column of an element of a lane, by its number in the lane's registers of `per`
+    /// elements each, `total` in all.
+    pub fn place(
+        self,
+        part: Part,
+        shape: Shape,
+        (per, total): (usize, usize),
+        lane: usize,
+        index: usize,
+    ) -> (usize, usize) {
+        let (rows, columns) = part.size(shape);
+        if self == Spread::Wmma {
+            let linear = (lane * total + index) % (rows * columns);
+            return (linear / columns, linear % columns);
+        }
+        let (group, thread) = (lane / 4, lane % 4);
+        let (register, inside) = (index / per, index % per);
+        match part {
+            Part::A => {
+                // Matrices of 16 rows have their lower half in every other register.
+                let halves = rows / 8;
+                let row = group + 8 * (register % halves);
+                (row, thread * per + inside + 4 * per * (register / halves))
+            }
+            Part::B => (thread * per + inside + 4 * per * register, group),
+            Part::C => (group + 8 * (index / 2), 2 * thread + index % 2),
+        }
+    }
+}
+
+/// A matrix in registers.
+#[derive(Debug)]
+pub struct Matrix {
+    /// Which one.
+    pub part: Part,
+    /// Of what product.
+    pub shape: Shape,
+    /// How it is spread.
+    pub spread: Spread,
+    /// The type of its elements.
+    pub element: Element,
+    /// The registers of a lane.
+    pub cells: Vec<Cell>,
+}
+
+impl Matrix {
+    /// Elements of a lane.
+    pub fn per_lane(&self) -> usize {
+        self.cells.len() * self.element.per_register()
+    }
+
+    /// Whether the lanes hold each element: exactly once, or with `wmma` at least once.
+    pub fn is_complete(&self) -> bool {
+        let (rows, columns) = self.part.size(self.shape);
+        match self.spread {
+            Spread::Mma => self.per_lane() * LANES == rows * columns,
+            Spread::Wmma => {
+                rows * columns > 0 && (self.per_lane() * LANES).is_multiple_of(rows * columns)
+            }
+        }
+    }
+
+    /// Calls a function with each place: lane, register, first bit, row, column.
+    pub fn places(&self, mut each: impl FnMut(usize, Cell, u32, (usize, usize))) {
+        let (per, total) = (self.element.per_register(), self.per_lane());
+        for lane in 0..LANES {
+            for index in 0..total {
+                let at = self.spread.place(self.part, self.shape, (per, total), lane, index);
+                let shift = (index % per) as u32 * self.element.bits();
+                each(lane, self.cells[index / per], shift, at);
+            }
+        }
+    }
+
+    /// The elements' bits, row by row.
+    pub fn gather(&self, registers: &Registers) -> Vec<u64> {
+        let (rows, columns) = self.part.size(self.shape);
+        let mask = u64::MAX >> (64 - self.element.bits());
+        let mut elements = vec![0; rows * columns];
+        self.places(|lane, cell, shift, (row, column)| {
+            elements[row * columns + column] = read(registers, cell, lane) >> shift & mask;
+        });
+        elements
+    }
+
+    /// Writes the elements.
+    pub fn scatter(&self, registers: &mut Registers, elements: &[u64]) {
+        let (_, columns) = self.part.size(self.shape);
+        let mask = u64::MAX >> (64 - self.element.bits());
+        self.places(|lane, cell, shift, (row, column)| {
+            let new = elements[row * columns + column] & mask;
+            let old = read(registers, cell, lane);
+            write(registers, cell, lane, old & !(mask << shift) | new << shift);
+        });
+    }
+}
+
+fn read(registers: &Registers, (file, slot): Cell, lane: usize) -> u64 {
+    registers.get(file, slot, lane)
+}
+
+fn write(registers: &mut Registers, (file, slot): Cell, lane: usize, value: u64) {
+    registers.set(file, slot, lane, value);
+}

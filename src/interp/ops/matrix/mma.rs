@@ -1,0 +1,116 @@
+//! `mma.sync` with n = 8 (PTX ISA, "mma"): dense products whose fragments the manual lays out.
+
+use super::element::Element;
+use super::layout::{Matrix, Part, Spread};
+use super::product::{BitOperation, Product};
+use super::{Shape, fragment};
+use crate::interp::decode::{Decoder, Inst, Round};
+use crate::interp::fault::Fault;
+use crate::interp::program::Op;
+use crate::interp::program::rare::Across;
+
+/// `mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c`.
+pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    let (shape, types, options) = modifiers(inst)?;
+    // Quarters of the warp multiply by themselves in the first generation's shape.
+    let first_generation = shape == Shape { m: 8, n: 8, k: 4 } && types[1] == Element::F16;
+    if first_generation || shape.n != 8 || !matches!(shape.m, 8 | 16) {
+        return Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text)));
+    }
+    emit(cx, inst, Spread::Mma, shape, types, &options)
+}
+
+/// What the modifiers say besides shape and types.
+pub struct Options {
+    saturate: bool,
+    round: Option<Round>,
+    bits: Option<BitOperation>,
+}
+
+/// Takes all modifiers: shape, the types of D, A, B and C, options.
+///
+/// # Errors
+/// A modifier or a combination that is not modelled.
+pub fn modifiers(inst: &mut Inst<'_, '_>) -> Result<(Shape, [Element; 4], Options), Fault> {
+    let unsupported = |inst: &Inst<'_, '_>| {
+        inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text))
+    };
+    for name in ["mma", "sync", "aligned", "row", "col", "row", "col", "kind::f8f6f4"] {
+        inst.take(name);
+    }
+    let options = Options {
+        saturate: inst.take("satfinite"),
+        round: inst.take_round(),
+        bits: match (inst.take("and"), inst.take("xor"), inst.take("popc")) {
+            (true, false, true) => Some(BitOperation::And),
+            (false, true, true) => Some(BitOperation::Xor),
+            _ => None,
+        },
+    };
+    let shape = inst.take_with(Shape::from_modifier).ok_or_else(|| unsupported(inst))?;
+    let mut given = Vec::new();
+    while let Some(element) = inst.take_with(Element::from_modifier) {
+        given.push(element);
+    }
+    inst.finish()?;
+    let types = match given[..] {
+        [d, a, b, c] => [d, a, b, c],
+        // `wmma` of halves names the accumulators only.
+        [d, c] => [d, Element::F16, Element::F16, c],
+        _ => return Err(unsupported(inst)),
+    };
+    let [d, a, b, c] = types;
+    let accumulates = match a {
+        _ if a.is_integer() => {
+            b.is_integer() && [c, d] == [Element::S32; 2] && a.bits() == b.bits()
+        }
+        Element::F64 => [b, c, d] == [Element::F64; 3],
+        Element::F16 => b == a && [c, d].iter().all(|e| [Element::F16, Element::F32].contains(e)),
+        Element::Bf16 | Element::Tf32 => b == a && [c, d] == [Element::F32; 2],
+        // All others have a place of 8 bits, and mix.
+        _ => {
+            b.bits() == 8
+                && !b.is_integer()
+                && [c, d].iter().all(|e| [Element::F16, Element::F32].contains(e))
+        }
+    };
+    if !accumulates || (a == Element::B1) != options.bits.is_some() {
+        return Err(unsupported(inst));
+    }
+    Ok((shape, types, options))
+}
+
+/// Emits the product of the four fragments.
+///
+/// # Errors
+/// A fragment that does not have as many registers as the shape needs.
+pub fn emit<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &Inst<'m, 's>,
+    spread: Spread,
+    shape: Shape,
+    [d, a, b, c]: [Element; 4],
+    options: &Options,
+) -> Result<(), Fault> {
+    let mut matrix = |index, part, element| {
+        let cells = fragment(cx, inst, index, element, index == 0)?;
+        let matrix = Matrix { part, shape, spread, element, cells };
+        if matrix.is_complete() {
+            return Ok(matrix);
+        }
+        let count = matrix.cells.len();
+        let message = format!("{count} registers do not hold operand {} of this shape", index + 1);
+        Err(inst.unsupported(message))
+    };
+    let product = Product {
+        d: matrix(0, Part::C, d)?,
+        a: matrix(1, Part::A, a)?,
+        b: matrix(2, Part::B, b)?,
+        c: matrix(3, Part::C, c)?,
+        saturate: options.saturate,
+        round: options.round.unwrap_or(Round::Even),
+        bits: options.bits,
+    };
+    cx.emit(Op::Across(Across(Box::new(move |registers| product.run(registers)))));
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! Matrices held by the registers of a whole warp: `mma`, `wmma`, `ldmatrix`, `stmatrix`,
+//! `movmatrix` (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions").
+//!
+//! - `element`: the types of elements, and their values.
+//! - `layout`: which lane holds which element.
+//! - `product`: the arithmetic.
+//! - `mma`, `wmma`, `rows`: the instructions.
+
+mod element;
+mod layout;
+mod mma;
+mod product;
+mod rows;
+mod wmma;
+
+pub use mma::decode as multiply;
+pub use rows::{rows, transpose};
+pub use wmma::decode as wmma;
+
+use crate::interp::decode::{Decoder, Inst};
+use crate::interp::fault::Fault;
+use crate::interp::program::rare::Cell;
+use crate::interp::registers::File;
+use crate::ptx::ScalarType::{B32, B64};
+use crate::ptx::{Operand, ScalarType};
+use element::Element;
+
+/// The shape `mMnNkK` of a product.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Shape {
+    m: usize,
+    n: usize,
+    k: usize,
+}
+
+impl Shape {
+    fn from_modifier(text: &str) -> Option<Shape> {
+        let (m, rest) = text.strip_prefix('m')?.split_once('n')?;
+        let (n, k) = rest.split_once('k')?;
+        Some(Shape { m: m.parse().ok()?, n: n.parse().ok()?, k: k.parse().ok()? })
+    }
+}
+
+/// The registers of a fragment, `{r0, r1, ...}` or a single one.
+fn fragment<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &Inst<'m, 's>,
+    index: usize,
+    element: Element,
+    written: bool,
+) -> Result<Vec<Cell>, Fault> {
+    let (file, ty): (File, ScalarType) =
+        if element == Element::F64 { (File::W64, B64) } else { (File::W32, B32) };
+    let operand = inst.operand(index)?;
+    let items = match operand {
+        Operand::Vector(items, _) => &items[..],
+        single => std::slice::from_ref(single),
+    };
+    items
+        .iter()
+        .map(|item| {
+            let slot = if written { cx.dest(item, ty)? } else { cx.source(item, ty)? };
+            Ok((file, slot))
+        })
+        .collect()
+}

@@ -1,0 +1,89 @@
+//! `D = A * B + C`.
+//!
+//! The manual leaves open in which order products are added and how often a sum is rounded. Here a
+//! sum of floating-point products is built in double precision, from C on with ascending k, and
+//! rounded once; double-precision products are fused multiply-adds in the same order.
+
+use super::element::Element;
+use super::layout::Matrix;
+use crate::interp::float::format::F16;
+use crate::interp::float::{Round, canonical32, canonical64, directed};
+use crate::interp::registers::Registers;
+
+/// How products of bits are made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BitOperation {
+    /// `.and.popc`
+    And,
+    /// `.xor.popc`
+    Xor,
+}
+
+/// A multiply-accumulate of whole matrices.
+#[derive(Debug)]
+pub struct Product {
+    /// The left factor.
+    pub a: Matrix,
+    /// The right factor.
+    pub b: Matrix,
+    /// The addend.
+    pub c: Matrix,
+    /// The result.
+    pub d: Matrix,
+    /// `.satfinite` of integers.
+    pub saturate: bool,
+    /// The rounding mode of doubles.
+    pub round: Round,
+    /// For elements of one bit.
+    pub bits: Option<BitOperation>,
+}
+
+impl Product {
+    /// Performs it.
+    pub fn run(&self, registers: &mut Registers) {
+        let shape = self.a.shape;
+        let (a, b) = (self.a.gather(registers), self.b.gather(registers));
+        let mut result = self.c.gather(registers);
+        for row in 0..shape.m {
+            for column in 0..shape.n {
+                let pairs = (0..shape.k).map(|k| (a[row * shape.k + k], b[k * shape.n + column]));
+                let element = &mut result[row * shape.n + column];
+                *element = if self.c.element.is_integer() {
+                    self.integers(*element, pairs)
+                } else {
+                    self.numbers(*element, pairs)
+                };
+            }
+        }
+        self.d.scatter(registers, &result);
+    }
+
+    fn integers(&self, c: u64, pairs: impl Iterator<Item = (u64, u64)>) -> u64 {
+        let sum = pairs.fold(self.c.element.integer(c), |sum, (a, b)| {
+            sum + match self.bits {
+                Some(BitOperation::And) => (a & b) as i64,
+                Some(BitOperation::Xor) => (a ^ b) as i64,
+                None => self.a.element.integer(a) * self.b.element.integer(b),
+            }
+        });
+        let sum = if self.saturate { sum.clamp(i32::MIN.into(), i32::MAX.into()) } else { sum };
+        u64::from(sum as u32)
+    }
+
+    fn numbers(&self, c: u64, pairs: impl Iterator<Item = (u64, u64)>) -> u64 {
+        let c = self.c.element.number(c);
+        let pairs = pairs.map(|(a, b)| (self.a.element.number(a), self.b.element.number(b)));
+        if self.d.element == Element::F64 {
+            let fused = |sum: f64, (a, b): (f64, f64)| match self.round {
+                Round::Even => a.mul_add(b, sum),
+                round => directed::fma(a, b, sum, round),
+            };
+            return canonical64(pairs.fold(c, fused)).to_bits();
+        }
+        let sum = pairs.fold(c, |sum, (a, b)| sum + a * b);
+        match self.d.element {
+            Element::F16 => u64::from(F16.round(sum, Round::Even)),
+            _ => u64::from(canonical32(sum as f32).to_bits()),
+        }
+    }
+}

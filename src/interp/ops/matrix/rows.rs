@@ -1,0 +1,78 @@
+//! Matrices of 8 x 8 elements of 16 bits: `ldmatrix`, `stmatrix`, `movmatrix` (PTX ISA, "ldmatrix"
+//! and the following). Lane 4r + c holds elements 2c and 2c + 1 of row r; transposed, of column r.
+
+use super::element::Element;
+use super::fragment;
+use crate::interp::decode::{Decoder, Inst};
+use crate::interp::fault::Fault;
+use crate::interp::program::Op;
+use crate::interp::program::rare::{Across, FragmentBase, FragmentMove};
+use crate::interp::registers::LANES;
+use crate::ptx::ScalarType::B32;
+
+/// `ldmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 r, [p]` and `stmatrix`.
+pub fn rows<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    let store = inst.ast.mnemonic() == "stmatrix";
+    let transposed = inst.take("trans");
+    let count = inst.take_with(|m| match m {
+        "x1" => Some(1),
+        "x2" => Some(2),
+        "x4" => Some(4),
+        _ => None,
+    });
+    let known = inst.take("m8n8") && inst.take("b16");
+    inst.take("sync");
+    inst.take("aligned");
+    let space = inst.take_space();
+    inst.finish()?;
+    let (Some(count), true) = (count, known) else {
+        return Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text)));
+    };
+    let (at, registers) = if store { (0, 1) } else { (1, 0) };
+    let cells = fragment(cx, inst, registers, Element::F16, !store)?;
+    if cells.len() != count {
+        return Err(inst.unsupported("the vector does not have as many registers as matrices"));
+    }
+    let place = cx.place(inst.operand(at)?, space)?;
+    let address = move |base: &FragmentBase, lane: usize, index: usize| {
+        let (group, along) = (lane / 4, lane % 4 * 2 + index % 2);
+        let (row, column) = if transposed { (along, group) } else { (group, along) };
+        base.addresses[8 * (index / 2) + row].wrapping_add(2 * column as u64)
+    };
+    let elements =
+        (0..2 * count).map(|index| (cells[index / 2], 16 * (index % 2) as u32)).collect();
+    cx.emit(Op::Fragment(Box::new(FragmentMove {
+        store,
+        place,
+        stride: None,
+        givers: 8 * count,
+        align: 16,
+        bytes: 2,
+        elements,
+        address: Box::new(address),
+    })));
+    Ok(())
+}
+
+/// `movmatrix.sync.aligned.m8n8.trans.b16 d, a`.
+pub fn transpose<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &mut Inst<'m, 's>,
+) -> Result<(), Fault> {
+    for name in ["sync", "aligned", "m8n8", "trans", "b16"] {
+        inst.take(name);
+    }
+    inst.finish()?;
+    let a = cx.source(inst.operand(1)?, B32)? as usize;
+    let d = cx.dest(inst.operand(0)?, B32)? as usize;
+    cx.emit(Op::Across(Across(Box::new(move |registers| {
+        let given = registers.w32[a];
+        let element =
+            |row: usize, column: usize| given[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff;
+        registers.w32[d] = std::array::from_fn::<u32, LANES, _>(|lane| {
+            let (row, column) = (lane / 4, lane % 4 * 2);
+            element(column, row) | element(column + 1, row) << 16
+        });
+    }))));
+    Ok(())
+}

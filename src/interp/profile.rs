@@ -1,0 +1,85 @@
+//! A profile without a GPU: the events of a run, instruction by instruction.
+
+use super::counters::{Counters, Tally};
+use super::program::{FunctionId, Pc, Program};
+use crate::source::Span;
+
+/// The events of each micro-operation, by function and index.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    functions: Vec<Vec<Counters>>,
+}
+
+/// A place in the sources that PTX was compiled from (`.loc`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Origin {
+    /// Number of the `.file`.
+    pub file: u32,
+    /// 1-based line; 0 where the compiler names none.
+    pub line: u32,
+}
+
+/// What one instruction cost.
+#[derive(Clone, Debug)]
+pub struct InstructionProfile {
+    /// The kernel or function that it stands in.
+    pub function: String,
+    /// The instruction in the PTX text.
+    pub span: Span,
+    /// Where it comes from, if a `.loc` says so.
+    pub origin: Option<Origin>,
+    /// Its events.
+    pub counters: Counters,
+}
+
+impl Tally for Profile {
+    fn new(program: &Program) -> Profile {
+        let functions = program.functions.iter();
+        Profile { functions: functions.map(|f| vec![Counters::default(); f.code.len()]).collect() }
+    }
+
+    #[inline(always)]
+    fn at(&mut self, function: FunctionId, pc: Pc) -> &mut Counters {
+        &mut self.functions[function as usize][pc as usize]
+    }
+
+    fn merge(&mut self, other: &Profile) {
+        for (mine, theirs) in self.functions.iter_mut().zip(&other.functions) {
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.add(theirs));
+        }
+    }
+}
+
+impl Profile {
+    /// All events in one sum.
+    pub fn total(&self) -> Counters {
+        let mut total = Counters::default();
+        self.functions.iter().flatten().for_each(|counters| total.add(counters));
+        total
+    }
+
+    /// The instructions that were executed, in the order of the text within each function.
+    pub fn instructions(&self, program: &Program) -> Vec<InstructionProfile> {
+        let mut found: Vec<InstructionProfile> = Vec::new();
+        for (function, counters) in program.functions.iter().zip(&self.functions) {
+            let mut current: Option<InstructionProfile> = None;
+            for (pc, counters) in counters.iter().enumerate() {
+                if function.code[pc].first {
+                    found.extend(current.take());
+                    current = Some(InstructionProfile {
+                        function: function.name.clone(),
+                        span: function.spans[pc],
+                        origin: function.origins[pc],
+                        counters: Counters::default(),
+                    });
+                }
+                if let Some(current) = &mut current {
+                    current.counters.add(counters);
+                }
+            }
+            found.extend(current);
+        }
+        found.retain(|instruction| instruction.counters.instructions > 0);
+        found
+    }
+}

@@ -1,0 +1,87 @@
+//! Micro-operations that are too rare for a warp-wide function of their own: closures that know
+//! the instruction's modifiers, on one lane or on the registers of a whole warp, and the movement
+//! of matrix fragments.
+
+use std::fmt;
+
+use super::Place;
+use crate::interp::registers::{File, LANES, Registers, Slot};
+
+/// A register of a lane.
+pub type Cell = (File, Slot);
+
+/// What a pure instruction computes in one lane, on raw bits; the error is the rule that the lane
+/// has broken.
+pub type ScalarFn = Box<dyn Fn([u64; 4]) -> Result<u64, &'static str> + Send + Sync>;
+
+/// A pure instruction, performed lane by lane.
+pub struct Scalar {
+    /// What it computes.
+    pub run: ScalarFn,
+    /// The destination.
+    pub d: Cell,
+    /// The sources; as many as the instruction has.
+    pub s: Vec<Cell>,
+}
+
+impl fmt::Debug for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scalar").field("d", &self.d).field("s", &self.s).finish_non_exhaustive()
+    }
+}
+
+/// What an instruction does to the registers of a whole warp.
+pub type AcrossFn = Box<dyn Fn(&mut Registers) + Send + Sync>;
+
+/// A pure instruction that mixes the registers of all 32 lanes: `mma`, `movmatrix`.
+pub struct Across(pub AcrossFn);
+
+impl fmt::Debug for Across {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Across")
+    }
+}
+
+/// What the address of an element of a fragment is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct FragmentBase {
+    /// The address operand of each lane.
+    pub addresses: [u64; LANES],
+    /// The stride operand of each lane, in elements; 0 where there is none.
+    pub strides: [u32; LANES],
+}
+
+/// The address of a lane's element.
+pub type ElementAddress = Box<dyn Fn(&FragmentBase, usize, usize) -> u64 + Send + Sync>;
+
+/// A matrix fragment between memory and registers: `ldmatrix`, `stmatrix`, `wmma.load`,
+/// `wmma.store`.
+pub struct FragmentMove {
+    /// Whether registers are written to memory.
+    pub store: bool,
+    /// The address operand.
+    pub place: Place,
+    /// The stride operand, a narrow register.
+    pub stride: Option<Slot>,
+    /// Lanes whose address operand counts, from lane 0.
+    pub givers: usize,
+    /// What the address operands must be multiples of, in bytes.
+    pub align: u32,
+    /// Bytes of an element: 1, 2, 4 or 8.
+    pub bytes: u32,
+    /// Where each element of a lane lives: its register, and the first bit in it. The elements of
+    /// a register stand next to each other.
+    pub elements: Vec<(Cell, u32)>,
+    /// Where each element of a lane lies in memory.
+    pub address: ElementAddress,
+}
+
+impl fmt::Debug for FragmentMove {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FragmentMove")
+            .field("store", &self.store)
+            .field("place", &self.place)
+            .field("elements", &self.elements)
+            .finish_non_exhaustive()
+    }
+}

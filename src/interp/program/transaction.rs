@@ -1,0 +1,65 @@
+//! Micro-operations on `mbarrier` objects, and the bulk copies that complete transactions on them.
+
+use super::rare::Cell;
+use super::{AtomicFn, Place};
+use crate::interp::registers::Slot;
+
+/// What an `mbarrier` instruction does. Counts are narrow registers.
+#[derive(Clone, Copy, Debug)]
+pub enum MBarrierKind {
+    /// `init`: a new object that expects so many arrivals in each phase.
+    Init(Slot),
+    /// `inval`.
+    Invalidate,
+    /// `expect_tx`.
+    ExpectTx(Slot),
+    /// `complete_tx`.
+    CompleteTx(Slot),
+    /// `arrive`, `arrive_drop`.
+    Arrive {
+        /// Arrivals.
+        count: Slot,
+        /// Transactions to expect first.
+        expect: Option<Slot>,
+        /// Whether later phases expect that many fewer.
+        drop: bool,
+        /// Whether the phase must not end here.
+        no_complete: bool,
+        /// Where the state from before goes.
+        state: Option<Slot>,
+    },
+    /// `test_wait`, `try_wait`: a predicate that tells whether a phase has ended.
+    Test {
+        /// The predicate.
+        done: Slot,
+        /// The phase: a state (wide register) or its parity (narrow register).
+        phase: Cell,
+        /// Whether the thread may be put to sleep.
+        waits: bool,
+    },
+}
+
+/// An `mbarrier` instruction (PTX ISA, "Parallel Synchronization and Communication Instructions:
+/// mbarrier").
+#[derive(Debug)]
+pub struct MBarrier {
+    /// The object, 8 bytes in shared memory.
+    pub place: Place,
+    /// What to do.
+    pub kind: MBarrierKind,
+}
+
+/// `cp.async.bulk`, `cp.reduce.async.bulk` without a tensor map; performed at once.
+#[derive(Debug)]
+pub struct BulkCopy {
+    /// Where to.
+    pub to: Place,
+    /// Where from.
+    pub from: Place,
+    /// Bytes, a narrow register; a multiple of 16.
+    pub size: Slot,
+    /// The object on which the bytes are counted as completed.
+    pub barrier: Option<Place>,
+    /// How the bytes are combined with what is there, and the bytes of an element.
+    pub reduce: Option<(AtomicFn, u32)>,
+}

@@ -1,0 +1,42 @@
+//! Shapes of blocks that rewritten kernels are tried in: single lanes, whole and incomplete warps,
+//! rows shorter and longer than a warp, in one to three dimensions.
+
+use ptxasw::ptx::Function;
+
+const FIXED: [[u32; 3]; 9] = [
+    [1, 1, 1],
+    [31, 1, 1],
+    [32, 1, 1],
+    [33, 1, 1],
+    [96, 1, 1],
+    [512, 1, 1],
+    [16, 4, 1],
+    [48, 3, 1],
+    [8, 8, 4],
+];
+
+/// Threads of the largest random block.
+const MOST: u32 = 256;
+
+/// The shapes that a kernel can be launched in: the fixed ones and `random` more, which the seed
+/// chooses; what `.reqntid` and `.maxntid` demand is respected.
+pub fn shapes(function: &Function<'_>, random: usize, seed: u64) -> Vec<[u32; 3]> {
+    let number = |values: &[u64], at: usize| values.get(at).map_or(1, |&value| value as u32);
+    if let Some(required) = function.directive("reqntid") {
+        return vec![[0, 1, 2].map(|at| number(required, at))];
+    }
+    let most = match function.directive("maxntid") {
+        Some(values) => [0, 1, 2].map(|at| number(values, at)).iter().product(),
+        None => u32::MAX,
+    };
+    let mut source = fastrand::Rng::with_seed(seed);
+    let random = std::iter::repeat_with(|| {
+        let x = source.u32(1..=80);
+        let y = if source.bool() { source.u32(1..=MOST / x) } else { 1 };
+        let z = if source.bool() { source.u32(1..=MOST / (x * y)) } else { 1 };
+        [x, y, z]
+    })
+    .take(random);
+    let fits = |shape: &[u32; 3]| shape.iter().product::<u32>() <= most;
+    FIXED.into_iter().chain(random).filter(fits).collect()
+}
