@@ -23,12 +23,14 @@
 //! - [`rewrite`]: edits of the original text.
 //! - [`interp`], [`launch`]: a concrete interpreter, an independent judge of rewrites; shares no
 //!   instruction semantics with [`emulate`].
+//! - [`verify`]: translation validation, another independent judge; shares syntax, graph, terms and
+//!   solver with the analysis, and neither its emulation nor its decisions.
 //! - [`ptxas`]: the real assembler: its options, where it is, how it is run.
 //! - [`timings`]: where the time goes, for those who ask.
 //! - [`report`], [`tracing`]: what is shown to people and programs.
 //! - [`cli`]: the command line.
 //!
-//! A stage uses only stages before it; `ptxas` and `interp` stand beside the others.
+//! A stage uses only stages before it; `ptxas`, `interp` and `verify` stand beside the others.
 //!
 //! # Architecture invariants
 //!

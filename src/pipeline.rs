@@ -14,6 +14,7 @@ use crate::rewrite::{self, Edit, Edits, Mode, Names, StrategyName};
 use crate::shuffle::{self, Finding, Refusal, Verdict};
 use crate::source::{Diagnostic, SourceFile};
 use crate::timings::Timings;
+use crate::verify::{self, Verdict as Judged};
 
 pub use crate::rewrite::LineMap;
 
@@ -38,6 +39,14 @@ pub struct Options {
     pub first_shuffle: Option<usize>,
     /// Number of the last accepted candidate to replace.
     pub last_shuffle: Option<usize>,
+    /// Functions to leave as they are, and why.
+    pub left_out: Vec<(String, String)>,
+}
+
+impl Options {
+    fn reason_to_leave_out(&self, function: &Function<'_>) -> Option<&String> {
+        self.left_out.iter().find(|(name, _)| name == function.name.text).map(|(_, reason)| reason)
+    }
 }
 
 /// A finished rewrite.
@@ -80,9 +89,9 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
         .par_iter()
         .map(|&function| Analysis {
             function,
-            result: match &unsupported {
-                Some(reason) => Err(reason.clone()),
-                None => analyse(source, function, options),
+            result: match (&unsupported, options.reason_to_leave_out(function)) {
+                (Some(reason), _) | (None, Some(reason)) => Err(reason.clone()),
+                (None, None) => analyse(source, function, options),
             },
         })
         .collect();
@@ -120,6 +129,42 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
             log::error!("{}: {overlap}; the file is left as it is", source.name());
             Ok(unchanged(report))
         }
+    }
+}
+
+/// Rewrites one module and proves the result ([`verify::verify`]); functions for which there is no
+/// proof are left as they are, and the report says so.
+///
+/// # Errors
+/// A syntax error.
+pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritten, Diagnostic> {
+    let rewritten = rewrite(source, options)?;
+    if rewritten.text == source.text() {
+        return Ok(rewritten);
+    }
+    let result = SourceFile::new(source.name(), rewritten.text.as_str());
+    let judged = verify::verify(source, &result, &verify::Options::default())?;
+    let unproved: Vec<(String, String)> = judged
+        .functions
+        .iter()
+        .filter(|function| function.verdict != Judged::Equal)
+        .map(|function| {
+            let why = function.problems.first().map_or("", |problem| problem.reason.as_str());
+            log::warn!("{}: {}: not proved: {why}", source.name(), function.name);
+            (function.name.clone(), format!("the rewrite was not proved: {why}"))
+        })
+        .collect();
+    if unproved.is_empty() && judged.problems.is_empty() {
+        return Ok(rewritten);
+    }
+    let mut options = options.clone();
+    options.left_out.extend(unproved);
+    if judged.problems.is_empty() {
+        rewrite(source, &options)
+    } else {
+        // Something outside of functions: nothing of it is used.
+        options.mode = Mode::Original;
+        rewrite(source, &options)
     }
 }
 

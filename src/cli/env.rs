@@ -24,6 +24,8 @@ pub const SELECT: &str = "PTXASW_SELECT";
 pub const STRATEGY: &str = "PTXASW_STRATEGY";
 /// `1` allows the modes that compute wrong results.
 pub const UNSAFE: &str = "PTXASW_UNSAFE";
+/// `1`: a rewrite without a proof is not used.
+pub const VERIFY: &str = "PTXASW_VERIFY";
 /// A folder that receives each original and rewritten PTX.
 pub const KEEP: &str = "PTXASW_KEEP";
 /// A folder that receives one JSON report per assembled file.
@@ -50,6 +52,8 @@ pub struct Settings {
     pub strategy: Option<String>,
     /// [`UNSAFE`] is `1`.
     pub allow_unsafe: bool,
+    /// [`VERIFY`] is `1`.
+    pub verify: bool,
     /// [`KEEP`].
     pub keep: Option<PathBuf>,
     /// [`REPORT`].
@@ -82,6 +86,7 @@ impl Settings {
             select: text(SELECT),
             strategy: text(STRATEGY),
             allow_unsafe: text(UNSAFE).is_some_and(|value| value == "1"),
+            verify: text(VERIFY).is_some_and(|value| value == "1"),
             keep: get(KEEP).map(PathBuf::from),
             report: get(REPORT).map(PathBuf::from),
             log: text(LOG),

@@ -36,7 +36,11 @@ pub fn is_ptxas(called_as: &OsStr) -> bool {
 
 /// Is ptxas. `called_as` is the name the program was called by, `arguments` follow it.
 pub fn main(called_as: &OsStr, arguments: &[OsString]) -> ExitCode {
-    main_with(called_as, arguments, &pipeline::rewrite)
+    if Settings::of_process().verify {
+        main_with(called_as, arguments, &pipeline::rewrite_proved)
+    } else {
+        main_with(called_as, arguments, &pipeline::rewrite)
+    }
 }
 
 /// A rewriter of one module, such as [`pipeline::rewrite`].

@@ -110,13 +110,12 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     }
 
     /// The version of memory before the thread's own weak stores, which publish nothing.
-    fn before_stores(&mut self, version: TermId) -> TermId {
-        let record = match self.out.stores.get(&version) {
+    fn before_stores(&mut self, mut version: TermId) -> TermId {
+        while let Some(record) = match self.out.stores.get(&version) {
             Some(record) => Some(record),
             None => self.reference.and_then(|r| r.execution.stores.get(&version)),
-        };
-        if let Some(record) = record {
-            return self.before_stores(record.before);
+        } {
+            version = record.before;
         }
         let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(version) else {
             return version;

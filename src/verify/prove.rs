@@ -271,11 +271,11 @@ impl Prover {
         terms: &mut Terms,
         lanes: &mut Lanes<'_, '_>,
         place: &Place,
-        version: TermId,
+        mut version: TermId,
         (address, bytes): (TermId, u32),
         known: &[TermId],
     ) -> TermId {
-        if let Some(&record) = self.stores.get(&version) {
+        while let Some(&record) = self.stores.get(&version) {
             let arena = &mut terms.arena;
             let width = arena.width(address);
             let (ahead, behind) =
@@ -292,7 +292,7 @@ impl Prover {
             if self.ask(terms, lanes, place, (apart, always), known) != Judgement::Proved {
                 return version;
             }
-            return self.oldest(terms, lanes, place, record.before, (address, bytes), known);
+            version = record.before;
         }
         let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) else { return version };
         let negated = terms.arena.not(condition);
