@@ -11,7 +11,7 @@
     _(average1d_11) _(average1d_12) _(average1d_13) _(average1d_14) _(average1d_15)
 
 enum { DIMENSIONS = 1, MOST = 15 };
-static const int small_size[3] = {300, 1, 1}, paper_size[3] = {1 << 26, 1, 1};
+static const int small_size[3] = {1030, 1, 1}, paper_size[3] = {1 << 26, 1, 1};
 
 /* The output for radius r is number Y + r - 1. */
 enum { X, Y };

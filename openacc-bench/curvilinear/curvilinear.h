@@ -17,7 +17,7 @@
 #define KERNELS(_) _(curvilinear)
 
 enum { DIMENSIONS = 3 };
-static const int small_size[3] = {140, 9, 8}, paper_size[3] = {300, 300, 300};
+static const int small_size[3] = {258, 7, 6}, paper_size[3] = {300, 300, 300};
 
 enum { METRIC, JACOBIAN, DENSITY, STRESS, VELOCITY, ACCELERATION, STRAIN };
 

@@ -17,7 +17,7 @@
 #define KERNELS(_) _(hypterm_x) _(hypterm_y) _(hypterm_z)
 
 enum { DIMENSIONS = 3 };
-static const int small_size[3] = {140, 11, 10}, paper_size[3] = {300, 300, 300};
+static const int small_size[3] = {258, 10, 9}, paper_size[3] = {300, 300, 300};
 
 /* Given: momentum (3), energy, velocity (3), pressure; computed: five rates. */
 enum { MX, MY, MZ, ENERGY, VX, VY, VZ, PRESSURE, RATE, ARRAYS = RATE + 5 };

@@ -9,7 +9,7 @@
 #define KERNELS(_) _(lapgsrb)
 
 enum { DIMENSIONS = 3 };
-static const int small_size[3] = {140, 11, 10}, paper_size[3] = {512, 1024, 1024};
+static const int small_size[3] = {258, 10, 9}, paper_size[3] = {512, 1024, 1024};
 
 enum { W0, W1 };
 

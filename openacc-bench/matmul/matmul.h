@@ -8,7 +8,7 @@
 #define KERNELS(_) _(matmul)
 
 enum { DIMENSIONS = 1 };
-static const int small_size[3] = {40, 1, 1}, paper_size[3] = {32768, 1, 1};
+static const int small_size[3] = {64, 1, 1}, paper_size[3] = {32768, 1, 1};
 
 enum { A, B, C };
 

@@ -8,7 +8,7 @@
 #define KERNELS(_) _(matvec)
 
 enum { DIMENSIONS = 2 };
-static const int small_size[3] = {33, 140, 1}, paper_size[3] = {32768, 32768, 1};
+static const int small_size[3] = {33, 260, 1}, paper_size[3] = {32768, 32768, 1};
 
 enum { A, X, Y };
 

@@ -18,7 +18,7 @@
 #define KERNELS(_) _(rhs4)
 
 enum { DIMENSIONS = 3 };
-static const int small_size[3] = {140, 9, 8}, paper_size[3] = {300, 300, 300};
+static const int small_size[3] = {258, 7, 6}, paper_size[3] = {300, 300, 300};
 
 enum { MU, LAMBDA, UP, STRETCH_X, STRETCH_Y, STRETCH_Z, LU };
 

@@ -8,7 +8,7 @@
 #define KERNELS(_) _(sincos_sum)
 
 enum { DIMENSIONS = 2 };
-static const int small_size[3] = {200, 12, 1}, paper_size[3] = {32768, 32768, 1};
+static const int small_size[3] = {386, 8, 1}, paper_size[3] = {32768, 32768, 1};
 
 enum { X, Y, XY };
 

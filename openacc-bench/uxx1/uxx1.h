@@ -8,7 +8,7 @@
 #define KERNELS(_) _(uxx1)
 
 enum { DIMENSIONS = 3 };
-static const int small_size[3] = {140, 11, 10}, paper_size[3] = {512, 1024, 1024};
+static const int small_size[3] = {258, 10, 9}, paper_size[3] = {512, 1024, 1024};
 
 enum { U0, D1, XX, XY, XZ, U1 };
 

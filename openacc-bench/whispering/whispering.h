@@ -8,7 +8,7 @@
 #define KERNELS(_) _(whispering)
 
 enum { DIMENSIONS = 2 };
-static const int small_size[3] = {200, 12, 1}, paper_size[3] = {8192, 16384, 1};
+static const int small_size[3] = {386, 8, 1}, paper_size[3] = {8192, 16384, 1};
 
 enum { CA, CB, DA, DB, E0, E1, H, U, N0, N1, H1, U1 };
 
