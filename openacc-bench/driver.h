@@ -1,15 +1,16 @@
 /* The main program of every benchmark: initialises, runs once and checks, runs n times and times.
  *
- * Comes in: a benchmark's description (NAME.h: `describe`, `reference`, DIMENSIONS, `paper_size`) and
- * a back end (openacc.h or cuda.h: `device_name`, `to_device`, `from_device`, `run`, `wait_for_device`).
- * Goes out: one line, and exit status 0 if every output agrees with the plain CPU loop, 1 if one does
- * not, 2 for a wrong call, 77 where the device that the program was built for is missing.
+ * Comes in: a benchmark's description (NAME.h: `describe`, `reference`, DIMENSIONS, `paper_size`)
+ * and a back end (openacc.h or cuda.h: `device_name`, `to_device`, `from_device`, `run`,
+ * `wait_for_device`). Goes out: one line, and exit status 0 if every output agrees with the plain
+ * CPU loop, 1 if one does not, 2 for a wrong call, 77 where the device that the program was built
+ * for is missing.
  */
 
 #include <time.h>
 
-/* Where the device's results may differ in the last bits (fused operations, other sums), relative to
- * the largest number expected in the same array. */
+/* Where the device's results may differ in the last bits (fused operations, other sums), relative
+ * to the largest number expected in the same array. */
 static const double tolerance = sizeof(real) == 4 ? 1e-5 : 1e-13;
 
 static const char usage[] =

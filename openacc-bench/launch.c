@@ -1,6 +1,7 @@
 /* Writes the launch files of a benchmark, for `ptxasw run`, `verify` and `ab`.
  *
- * Compiled once for each benchmark with -DBENCHMARK='"NAME/NAME.h"'. Called with a folder and a size
+ * Compiled once for each benchmark with -DBENCHMARK='"NAME/NAME.h"'. Called with a folder and a
+ * size
  * (`small`, `paper` or three numbers), it writes KERNEL.json for every kernel into the folder.
  */
 
@@ -18,8 +19,10 @@ static void write_buffers(FILE *out, const struct problem *p, const struct launc
     for (int n = 0; n < p->fields; n++) {
         if (!used[n])
             continue;
-        fprintf(out, "%s\n  \"%s\": {\"type\": \"%s\", \"len\": %zu, \"fill\": \"random\", \"seed\": %d}",
-                first ? "" : ",", p->field[n].name, type, p->field[n].length, n + 1);
+        fprintf(
+            out,
+            "%s\n  \"%s\": {\"type\": \"%s\", \"len\": %zu, \"fill\": \"random\", \"seed\": %d}",
+            first ? "" : ",", p->field[n].name, type, p->field[n].length, n + 1);
         first = 0;
     }
 }
@@ -44,8 +47,8 @@ static void write_argument(FILE *out, const struct problem *p, const struct argu
 
 static void write_launch(FILE *out, const struct problem *p, const struct launch *l)
 {
-    fprintf(out, "{\"kernel\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u],\n", l->kernel,
-            l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z);
+    fprintf(out, "{\"kernel\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u],\n",
+            l->kernel, l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z);
     fprintf(out, " \"buffers\": {");
     write_buffers(out, p, l);
     fprintf(out, "},\n \"args\": [");

@@ -1,5 +1,6 @@
 /* The OpenACC back end of driver.h. Comes behind a benchmark's `run`, which marks its arrays as
- * `present`. Without OpenACC in the compiler, or without a device, it is an ordinary CPU program. */
+ * `present`. Without OpenACC in the compiler, or without a device, it is an ordinary CPU program.
+ */
 
 #ifdef _OPENACC
 #include <openacc.h>
@@ -20,7 +21,7 @@ static void to_device(const struct problem *p, real *const field[])
         real *data = field[n];
         const size_t length = p->field[n].length;
         (void)data, (void)length;
-#pragma acc enter data copyin(data[0:length])
+#pragma acc enter data copyin(data[0 : length])
     }
 }
 
@@ -30,7 +31,7 @@ static void from_device(const struct problem *p, real *const field[])
         real *data = field[n];
         const size_t length = p->field[n].length;
         (void)data, (void)length;
-#pragma acc update self(data[0:length])
+#pragma acc update self(data[0 : length])
     }
 }
 

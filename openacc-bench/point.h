@@ -1,6 +1,6 @@
-/* POINT marks a function that computes one point and is inlined into its kernel, be it CUDA's (nvcc,
- * NVRTC) or OpenACC's. The application stencils are long; so the formula stands in one file that both
- * include. */
+/* POINT marks a function that computes one point and is inlined into its kernel, be it CUDA's
+ * (nvcc, NVRTC) or OpenACC's. The application stencils are long; so the formula stands in one file
+ * that both include. */
 
 #ifndef POINT_H
 #define POINT_H

@@ -1,9 +1,9 @@
 /* What a benchmark works on: its arrays, its size, and how its kernels are launched.
  *
  * Comes in: NAME/NAME.h, which describes one benchmark by the functions below. Goes out: `struct
- * problem`, from which the OpenACC driver, the CUDA driver and the generator of launch files all take
- * what they need, so that none of it is written down twice. Host code, C and C++ alike; knows no
- * device and no compiler.
+ * problem`, from which the OpenACC driver, the CUDA driver and the generator of launch files all
+ * take what they need, so that none of it is written down twice. Host code, C and C++ alike; knows
+ * no device and no compiler.
  *
  * A benchmark in double precision defines REAL before it includes this file.
  */
@@ -99,8 +99,8 @@ static inline struct dims dims(int x, int y, int z)
 }
 
 /* Declares array number `index`. */
-static inline void array(struct problem *p, int index, const char *name, size_t length, enum role role,
-                  enum fill fill)
+static inline void array(struct problem *p, int index, const char *name, size_t length,
+                         enum role role, enum fill fill)
 {
     const struct field field = {name, length, role, fill};
     if (index >= MAX_FIELDS)
@@ -125,10 +125,10 @@ static inline unsigned covering(unsigned threads, unsigned block)
     return (threads + block - 1) / block;
 }
 
-/* Adds a launch of at least `threads` threads. `kinds` has a letter for each argument: `p` the array
- * of that number, `i` an int, `z` a size_t, `r` a coefficient. */
-static inline void launch(struct problem *p, const char *kernel, struct dims block, struct dims threads,
-                   const char *kinds, ...)
+/* Adds a launch of at least `threads` threads. `kinds` has a letter for each argument: `p` the
+ * array of that number, `i` an int, `z` a size_t, `r` a coefficient. */
+static inline void launch(struct problem *p, const char *kernel, struct dims block,
+                          struct dims threads, const char *kinds, ...)
 {
     struct launch *l = &p->launch[p->launches++];
     va_list list;

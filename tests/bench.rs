@@ -3,10 +3,14 @@
 
 #![expect(clippy::disallowed_methods, reason = "compilers are processes")]
 
+#[expect(dead_code, reason = "only the assembler is needed")]
+mod common;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use common::assembler::Assembler;
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -59,6 +63,44 @@ fn openacc_programs_agree_with_plain_loops() {
     assert!(output.status.success(), "{said}");
     let right = said.lines().filter(|line| line.ends_with(": right")).count();
     assert_eq!(right, names.len(), "{said}");
+}
+
+/// What GCC's offload compiler emits: it calls ptxasw, which understands all of it. Only where that
+/// compiler is installed (Debian: gcc-12-offload-nvptx), and for some.
+#[test]
+fn gcc_calls_ptxasw() {
+    let ptxas = Assembler::find();
+    if ptxas.is_none() || which::which("x86_64-linux-gnu-accel-nvptx-none-gcc-12").is_err() {
+        eprintln!("not tried: there is no gcc-12-offload-nvptx");
+        return;
+    }
+    let mut names = vec!["average1d", "hypterm", "laplacian"];
+    names.extend(fortran().then_some("jacobi"));
+    let build = folder().join("build/gcc");
+    for name in &names {
+        let _ = std::fs::remove_file(build.join(format!("{name}.s")));
+        let _ = std::fs::remove_dir_all(build.join(format!("{name}.report")));
+    }
+    let (output, said) = run(Command::new("make")
+        .args(["--silent", "--jobs=2", "check-gcc"])
+        .arg(format!("NAMES={}", names.join(" ")))
+        .arg(concat!("PTXASW=", env!("CARGO_BIN_EXE_ptxasw")))
+        .env("PTXASW_PTXAS", ptxas.expect("a ptxas").ptxas)
+        .current_dir(folder()));
+    assert!(output.status.success(), "{said}");
+    for name in names {
+        let reports = build.join(format!("{name}.report")).read_dir().expect("a report").flatten();
+        let kernels: Vec<Value> = reports.flat_map(|r| kernels(&json(&r.path()))).collect();
+        assert!(!kernels.is_empty(), "{name}: no kernel was reported");
+        for kernel in kernels {
+            assert!(kernel["skipped"].is_null(), "{name}: {kernel}");
+            assert!(kernel["global_loads"].as_u64() > Some(2), "{name}: {kernel}");
+        }
+    }
+}
+
+fn kernels(report: &Value) -> Vec<Value> {
+    report["kernels"].as_array().expect("kernels").clone()
 }
 
 /// A weight that is off by one, and a point that is not written.

@@ -1,14 +1,16 @@
 // Moving average with radius 1 to 15: 2 r + 1 neighbours.
 
-#define RADIUS(r)                                                                                   \
-    extern "C" __global__ void average1d_##r(const float *x, float *y, int n)                       \
-    {                                                                                               \
-        const int i = blockIdx.x * blockDim.x + threadIdx.x + r;                                    \
-        if (i >= n - r)                                                                             \
-            return;                                                                                 \
-        float sum = 0.0f;                                                                           \
-        _Pragma("unroll") for (int k = -r; k <= r; k++) sum += x[i + k];                     \
-        y[i] = sum * (1.0f / (2 * r + 1));                                                            \
+#define RADIUS(r)                                                                                  \
+    extern "C" __global__ void average1d_##r(const float *x, float *y, int n)                      \
+    {                                                                                              \
+        const int i = blockIdx.x * blockDim.x + threadIdx.x + r;                                   \
+        if (i >= n - r)                                                                            \
+            return;                                                                                \
+        float sum = 0.0f;                                                                          \
+        _Pragma("unroll")                                                                          \
+        for (int k = -r; k <= r; k++)                                                              \
+            sum += x[i + k];                                                                       \
+        y[i] = sum * (1.0f / (2 * r + 1));                                                         \
     }
 
 RADIUS(1)

@@ -6,9 +6,11 @@
 
 #include "../problem.h"
 
-#define KERNELS(_) _(average1d_1) _(average1d_2) _(average1d_3) _(average1d_4) _(average1d_5) \
-    _(average1d_6) _(average1d_7) _(average1d_8) _(average1d_9) _(average1d_10) \
-    _(average1d_11) _(average1d_12) _(average1d_13) _(average1d_14) _(average1d_15)
+#define KERNELS(_)                                                                            \
+    _(average1d_1)                                                                            \
+    _(average1d_2) _(average1d_3) _(average1d_4) _(average1d_5) _(average1d_6) _(average1d_7) \
+        _(average1d_8) _(average1d_9) _(average1d_10) _(average1d_11) _(average1d_12)         \
+            _(average1d_13) _(average1d_14) _(average1d_15)
 
 enum { DIMENSIONS = 1, MOST = 15 };
 static const int small_size[3] = {1030, 1, 1}, paper_size[3] = {1 << 26, 1, 1};
@@ -20,7 +22,7 @@ static inline void describe(struct problem *p)
 {
     static const char *const names[MOST][2] = {
 #define NAMES(r) {"y" #r, "average1d_" #r}
-        NAMES(1), NAMES(2),  NAMES(3),  NAMES(4),  NAMES(5),  NAMES(6),  NAMES(7), NAMES(8),
+        NAMES(1), NAMES(2),  NAMES(3),  NAMES(4),  NAMES(5),  NAMES(6),  NAMES(7),  NAMES(8),
         NAMES(9), NAMES(10), NAMES(11), NAMES(12), NAMES(13), NAMES(14), NAMES(15),
 #undef NAMES
     };

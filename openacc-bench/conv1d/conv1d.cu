@@ -1,14 +1,17 @@
-// 1-D convolution with radius 1 to 15: 2 r + 1 neighbours, and as many weights, which all lanes share.
+// 1-D convolution with radius 1 to 15: 2 r + 1 neighbours, and as many weights, which all lanes
+// share.
 
-#define RADIUS(r)                                                                                   \
-    extern "C" __global__ void conv1d_##r(const float *x, const float *w, float *y, int n)          \
-    {                                                                                               \
-        const int i = blockIdx.x * blockDim.x + threadIdx.x + r;                                    \
-        if (i >= n - r)                                                                             \
-            return;                                                                                 \
-        float sum = 0.0f;                                                                           \
-        _Pragma("unroll") for (int k = 0; k <= 2 * r; k++) sum += w[k] * x[i - r + k];              \
-        y[i] = sum;                                                                                 \
+#define RADIUS(r)                                                                                  \
+    extern "C" __global__ void conv1d_##r(const float *x, const float *w, float *y, int n)         \
+    {                                                                                              \
+        const int i = blockIdx.x * blockDim.x + threadIdx.x + r;                                   \
+        if (i >= n - r)                                                                            \
+            return;                                                                                \
+        float sum = 0.0f;                                                                          \
+        _Pragma("unroll")                                                                          \
+        for (int k = 0; k <= 2 * r; k++)                                                           \
+            sum += w[k] * x[i - r + k];                                                            \
+        y[i] = sum;                                                                                \
     }
 
 RADIUS(1)

@@ -13,16 +13,16 @@ static void run(const struct problem *p, real *const field[])
     real *acceleration = field[ACCELERATION];
     real *strain = field[STRAIN];
 
-#pragma acc parallel loop gang collapse(2) vector_length(128)                                        \
-    present(metric[0:9 * n], jacobian[0:n], density[0:n], stress[0:6 * n], velocity[0:3 * n],        \
-            acceleration[0:3 * n], strain[0:6 * n])
+#pragma acc parallel loop gang collapse(2) vector_length(128)                      \
+    present(metric[0 : 9 * n], jacobian[0 : n], density[0 : n], stress[0 : 6 * n], \
+            velocity[0 : 3 * n], acceleration[0 : 3 * n], strain[0 : 6 * n])
     for (int k = 2; k < nz - 2; k++)
         for (int j = 2; j < ny - 2; j++) {
 #pragma acc loop vector
             for (int i = 2; i < nx - 2; i++) {
                 const int at = (k * ny + j) * nx + i;
-                const struct derivatives r = derivatives_at(metric, jacobian, density, stress, velocity,
-                                                            at, nx, nx * ny, n);
+                const struct derivatives r =
+                    derivatives_at(metric, jacobian, density, stress, velocity, at, nx, nx * ny, n);
 #pragma acc loop seq
                 for (int c = 0; c < 3; c++)
                     acceleration[c * n + at] = SCALE * r.a[c];

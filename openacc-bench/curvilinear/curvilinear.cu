@@ -1,12 +1,13 @@
 // Derivatives on a curvilinear grid, order 4: acceleration from the stress, rate of strain from the
-// velocity; curvilinear.h has the equations. 155 loads; offsets between components are 64 bits wide.
+// velocity; curvilinear.h has the equations. 155 loads; offsets between components are 64 bits
+// wide.
 
 #include "point.h"
 
-extern "C" __global__ void curvilinear(const float *metric, const float *jacobian, const float *density,
-                                       const float *stress, const float *velocity,
-                                       float *acceleration, float *strain, int nx, int ny, int nz,
-                                       float scale)
+extern "C" __global__ void curvilinear(const float *metric, const float *jacobian,
+                                       const float *density, const float *stress,
+                                       const float *velocity, float *acceleration, float *strain,
+                                       int nx, int ny, int nz, float scale)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x + 2;
     const int j = blockIdx.y + 2;

@@ -34,7 +34,8 @@ static inline void describe(struct problem *p)
     output(p, ACCELERATION, "acceleration", 3 * points(p));
     output(p, STRAIN, "strain", 6 * points(p));
     launch(p, "curvilinear", dims(128, 1, 1), dims(p->nx - 4, p->ny - 4, p->nz - 4), "pppppppiiir",
-           METRIC, JACOBIAN, DENSITY, STRESS, VELOCITY, ACCELERATION, STRAIN, p->nx, p->ny, p->nz, SCALE);
+           METRIC, JACOBIAN, DENSITY, STRESS, VELOCITY, ACCELERATION, STRAIN, p->nx, p->ny, p->nz,
+           SCALE);
 }
 
 /* Which component of a symmetric tensor is (m, n). */

@@ -1,5 +1,5 @@
-/* One point of the derivatives: 12 neighbours of 3 components of the metric, 6 of the stress and 3 of
- * the velocity, and 11 numbers at the point itself: 155 loads. */
+/* One point of the derivatives: 12 neighbours of 3 components of the metric, 6 of the stress and 3
+ * of the velocity, and 11 numbers at the point itself: 155 loads. */
 
 #include "../point.h"
 
@@ -12,9 +12,11 @@ struct derivatives {
 #define AT(f, c, n, s) f[(c) * size + at + (n) * (s)]
 #define DIFFERENCE(F) (8.0f * (F(1) - F(-1)) - (F(2) - F(-2)))
 
-/* Flux of the stress components (x, y, z) of one row of the tensor through the face of direction d. */
-#define FLUX(d, x, y, z, n, s)                                                                      \
-    (AT(metric, 3 * (d), n, s) * AT(stress, x, n, s) + AT(metric, 3 * (d) + 1, n, s) * AT(stress, y, n, s) + \
+/* Flux of the stress components (x, y, z) of one row of the tensor through the face of direction d.
+ */
+#define FLUX(d, x, y, z, n, s)                             \
+    (AT(metric, 3 * (d), n, s) * AT(stress, x, n, s) +     \
+     AT(metric, 3 * (d) + 1, n, s) * AT(stress, y, n, s) + \
      AT(metric, 3 * (d) + 2, n, s) * AT(stress, z, n, s))
 
 POINT struct derivatives derivatives_at(const float *metric, const float *jacobian,

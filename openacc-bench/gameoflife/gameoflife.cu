@@ -9,8 +9,8 @@ extern "C" __global__ void gameoflife(const float *w0, float *w1, int nx, int ny
         const float *up = &w0[(j - 1) * nx + i];
         const float *mid = &w0[j * nx + i];
         const float *down = &w0[(j + 1) * nx + i];
-        const float around = up[-1] + up[1] + up[0] + mid[-1] + mid[1] +
-                             down[-1] + down[1] + down[0];
+        const float around =
+            up[-1] + up[1] + up[0] + mid[-1] + mid[1] + down[-1] + down[1] + down[0];
         const float alive = mid[0];
         w1[j * nx + i] = 1.0f / (1.0f + (alive + around - 3.0f) * (around - 3.0f) * 1.0e20f);
     }

@@ -18,8 +18,8 @@ static inline void describe(struct problem *p)
 {
     input(p, W0, "w0", points(p));
     output(p, W1, "w1", points(p));
-    launch(p, "gaussblur", dims(128, 1, 1), dims(p->nx - 4, p->ny - 4, 1), "ppiirrrrrr", W0, W1, p->nx,
-           p->ny, S0, S1, S2, S4, S5, S8);
+    launch(p, "gaussblur", dims(128, 1, 1), dims(p->nx - 4, p->ny - 4, 1), "ppiirrrrrr", W0, W1,
+           p->nx, p->ny, S0, S1, S2, S4, S5, S8);
 }
 
 /* The plain CPU loop. */

@@ -11,7 +11,7 @@ static void run(const struct problem *p, real *const field[])
     const size_t plane = (size_t)nx * ny;
 
 #pragma acc parallel loop gang collapse(2) vector_length(128) \
-    present(u[0:n], ux[0:n], uy[0:n], uz[0:n])
+    present(u[0 : n], ux[0 : n], uy[0 : n], uz[0 : n])
     for (int k = 1; k < nz - 1; k++)
         for (int j = 1; j < ny - 1; j++) {
 #pragma acc loop vector

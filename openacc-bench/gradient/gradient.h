@@ -20,8 +20,8 @@ static inline void describe(struct problem *p)
     output(p, UX, "ux", points(p));
     output(p, UY, "uy", points(p));
     output(p, UZ, "uz", points(p));
-    launch(p, "gradient", dims(128, 1, 1), dims(p->nx, p->ny, p->nz), "ppppiiirrr", U, UX, UY, UZ, p->nx,
-           p->ny, p->nz, ALPHA, BETA, GAMMA);
+    launch(p, "gradient", dims(128, 1, 1), dims(p->nx, p->ny, p->nz), "ppppiiirrr", U, UX, UY, UZ,
+           p->nx, p->ny, p->nz, ALPHA, BETA, GAMMA);
 }
 
 /* The plain CPU loop. */

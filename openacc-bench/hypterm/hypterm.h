@@ -5,7 +5,8 @@
  *     -d(rho E)/dt = div((rho E + p) u)
  *
  * with 8th-order central differences. Each direction is a kernel of its own; the first sets the
- * five rates, the others add to them. Momentum, energy, velocity and pressure are given: 13 arrays in all, in double precision.
+ * five rates, the others add to them. Momentum, energy, velocity and pressure are given: 13 arrays
+ * in all, in double precision.
  */
 
 #ifndef HYPTERM_H
@@ -27,16 +28,17 @@ static const real SCALE = 8.0;
 
 static inline void describe(struct problem *p)
 {
-    static const char *const names[ARRAYS] = {"mx", "my", "mz", "energy", "vx", "vy", "vz",
-                                              "pressure", "rate_mass", "rate_mx", "rate_my", "rate_mz",
-                                              "rate_energy"};
+    static const char *const names[ARRAYS] = {
+        "mx",       "my",        "mz",      "energy",  "vx",      "vy",         "vz",
+        "pressure", "rate_mass", "rate_mx", "rate_my", "rate_mz", "rate_energy"};
     static const char *const kernels[3] = {"hypterm_x", "hypterm_y", "hypterm_z"};
     const struct dims inner = dims(p->nx - 8, p->ny - 8, p->nz - 8);
     for (int n = 0; n < ARRAYS; n++)
         array(p, n, names[n], points(p), n < RATE ? INPUT : OUTPUT, NUMBERS);
     for (int axis = 0; axis < 3; axis++)
-        launch(p, kernels[axis], dims(128, 1, 1), inner, "pppppppppppiiir", MX, MY, MZ, ENERGY, VX + axis,
-               PRESSURE, RATE, RATE + 1, RATE + 2, RATE + 3, RATE + 4, p->nx, p->ny, p->nz, SCALE);
+        launch(p, kernels[axis], dims(128, 1, 1), inner, "pppppppppppiiir", MX, MY, MZ, ENERGY,
+               VX + axis, PRESSURE, RATE, RATE + 1, RATE + 2, RATE + 3, RATE + 4, p->nx, p->ny,
+               p->nz, SCALE);
 }
 
 /* The plain CPU loop: the derivative of each flux, formed point by point. */
@@ -54,7 +56,8 @@ static inline void reference(const struct problem *p, real *const field[])
                         const double v = field[VX + axis][there], pressure = field[PRESSURE][there];
                         rate[0] += w * field[MX + axis][there];
                         for (int m = 0; m < 3; m++)
-                            rate[1 + m] += w * (field[MX + m][there] * v + (m == axis ? pressure : 0));
+                            rate[1 + m] +=
+                                w * (field[MX + m][there] * v + (m == axis ? pressure : 0));
                         rate[4] += w * (field[ENERGY][there] + pressure) * v;
                     }
                     for (int n = 0; n < 5; n++)

@@ -4,8 +4,8 @@
 #include "../point.h"
 
 /* 8th-order first derivative of f, of which F(steps) is the value that many points further. */
-#define DERIVATIVE(F)                                                                               \
-    (0.8 * (F(1) - F(-1)) - 0.2 * (F(2) - F(-2)) + (4.0 / 105.0) * (F(3) - F(-3)) -                 \
+#define DERIVATIVE(F)                                                               \
+    (0.8 * (F(1) - F(-1)) - 0.2 * (F(2) - F(-2)) + (4.0 / 105.0) * (F(3) - F(-3)) - \
      (1.0 / 280.0) * (F(4) - F(-4)))
 
 struct rates {

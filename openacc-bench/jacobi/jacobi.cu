@@ -13,6 +13,5 @@ extern "C" __global__ void jacobi(const float *w0, float *w1, int nx, int ny, fl
 
     const int at = j * nx + i;
     w1[at] = c2 * (w0[at - nx - 1] + w0[at - nx + 1] + w0[at + nx - 1] + w0[at + nx + 1]) +
-             c1 * (w0[at - 1] + w0[at + 1] + w0[at - nx] + w0[at + nx]) +
-             c0 * w0[at];
+             c1 * (w0[at - 1] + w0[at + 1] + w0[at - nx] + w0[at + nx]) + c0 * w0[at];
 }

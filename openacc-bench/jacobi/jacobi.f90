@@ -43,8 +43,10 @@ contains
         do j = 2, ny - 1
             !$acc loop vector
             do i = 2, nx - 1
-                w1(i, j) = c2 * (w0(i - 1, j - 1) + w0(i + 1, j - 1) + w0(i - 1, j + 1) + w0(i + 1, j + 1)) &
-                    + c1 * (w0(i - 1, j) + w0(i + 1, j) + w0(i, j - 1) + w0(i, j + 1)) + c0 * w0(i, j)
+                w1(i, j) = c2 * (w0(i - 1, j - 1) + w0(i + 1, j - 1) &
+                               + w0(i - 1, j + 1) + w0(i + 1, j + 1)) &
+                    + c1 * (w0(i - 1, j) + w0(i + 1, j) + w0(i, j - 1) + w0(i, j + 1)) &
+                    + c0 * w0(i, j)
             end do
         end do
     end subroutine

@@ -18,8 +18,8 @@ static inline void describe(struct problem *p)
 {
     input(p, W0, "w0", points(p));
     output(p, W1, "w1", points(p));
-    launch(p, "jacobi", dims(128, 1, 1), dims(p->nx, p->ny, 1), "ppiirrr", W0, W1, p->nx, p->ny, C0, C1,
-           C2);
+    launch(p, "jacobi", dims(128, 1, 1), dims(p->nx, p->ny, 1), "ppiirrr", W0, W1, p->nx, p->ny, C0,
+           C1, C2);
 }
 
 /* The plain CPU loop. */

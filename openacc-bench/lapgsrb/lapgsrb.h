@@ -19,8 +19,8 @@ static inline void describe(struct problem *p)
 {
     input(p, W0, "w0", points(p));
     output(p, W1, "w1", points(p));
-    launch(p, "lapgsrb", dims(128, 1, 1), dims(p->nx - 4, p->ny - 4, p->nz - 4), "ppiiirrrr", W0, W1,
-           p->nx, p->ny, p->nz, C0, C1, C2, C3);
+    launch(p, "lapgsrb", dims(128, 1, 1), dims(p->nx - 4, p->ny - 4, p->nz - 4), "ppiiirrrr", W0,
+           W1, p->nx, p->ny, p->nz, C0, C1, C2, C3);
 }
 
 /* The plain CPU loop. */

@@ -8,15 +8,14 @@ static void run(const struct problem *p, real *const field[])
     real *w1 = field[W1];
     const size_t plane = (size_t)nx * ny;
 
-#pragma acc parallel loop gang collapse(2) vector_length(128) \
-    present(w0[0:n], w1[0:n])
+#pragma acc parallel loop gang collapse(2) vector_length(128) present(w0[0 : n], w1[0 : n])
     for (int k = 1; k < nz - 1; k++)
         for (int j = 1; j < ny - 1; j++) {
 #pragma acc loop vector
             for (int i = 1; i < nx - 1; i++) {
                 const size_t at = ((size_t)k * ny + j) * nx + i;
-                w1[at] = BETA * (w0[at - 1] + w0[at + 1] + w0[at - nx] + w0[at + nx] + w0[at - plane] +
-                                 w0[at + plane]) +
+                w1[at] = BETA * (w0[at - 1] + w0[at + 1] + w0[at - nx] + w0[at + nx] +
+                                 w0[at - plane] + w0[at + plane]) +
                          ALPHA * w0[at];
             }
         }

@@ -18,8 +18,8 @@ static inline void describe(struct problem *p)
 {
     input(p, W0, "w0", points(p));
     output(p, W1, "w1", points(p));
-    launch(p, "laplacian", dims(128, 1, 1), dims(p->nx, p->ny - 2, p->nz - 2), "ppiiirr", W0, W1, p->nx,
-           p->ny, p->nz, ALPHA, BETA);
+    launch(p, "laplacian", dims(128, 1, 1), dims(p->nx, p->ny - 2, p->nz - 2), "ppiiirr", W0, W1,
+           p->nx, p->ny, p->nz, ALPHA, BETA);
 }
 
 /* The plain CPU loop. */

@@ -1,4 +1,5 @@
-// C(i,j) += A(i,k) * B(k,j): one thread per element of C, k sequential inside. n is a multiple of 4.
+// C(i,j) += A(i,k) * B(k,j): one thread per element of C, k sequential inside. n is a multiple
+// of 4.
 
 extern "C" __global__ void matmul(const float *a, const float *b, float *c, int n)
 {

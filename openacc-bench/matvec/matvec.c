@@ -8,7 +8,7 @@ static void run(const struct problem *p, real *const field[])
     const real *x = field[X];
     real *y = field[Y];
 
-#pragma acc parallel loop gang vector vector_length(128) present(a[0:n], x[0:nx], y[0:ny])
+#pragma acc parallel loop gang vector vector_length(128) present(a[0 : n], x[0 : nx], y[0 : ny])
     for (int j = 0; j < ny; j++) {
         float sum = y[j];
 #pragma acc loop seq

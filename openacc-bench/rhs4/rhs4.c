@@ -15,7 +15,7 @@ static void run(const struct problem *p, real *const field[])
     real *lu = field[LU];
 
 #pragma acc parallel loop gang collapse(2) vector_length(128) \
-    present(mu[0:n], la[0:n], u[0:3 * n], sx[0:nx], sy[0:ny], sz[0:nz], lu[0:3 * n])
+    present(mu[0 : n], la[0 : n], u[0 : 3 * n], sx[0 : nx], sy[0 : ny], sz[0 : nz], lu[0 : 3 * n])
     for (int k = 2; k < nz - 2; k++)
         for (int j = 2; j < ny - 2; j++) {
 #pragma acc loop vector

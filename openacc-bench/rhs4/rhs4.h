@@ -2,11 +2,11 @@
  *
  *     rho d2u/dt2 = div(sigma),   sigma = lambda div(u) I + mu (grad(u) + grad(u)^T),
  *
- * to 4th order: second derivatives with a variable coefficient by the narrow operator that satisfies
- * summation by parts (Sjoegreen and Petersson, J. Sci. Comput. 52, 2012), mixed ones by central
- * differences applied twice. Each coordinate x is stretched: d/dx becomes s(x) d/dx. The result is
- * added to KEEP times the old one. Arrays in double precision; the components of u and of the result
- * follow each other as in Fortran's u(i,j,k,c).
+ * to 4th order: second derivatives with a variable coefficient by the narrow operator that
+ * satisfies summation by parts (Sjoegreen and Petersson, J. Sci. Comput. 52, 2012), mixed ones by
+ * central differences applied twice. Each coordinate x is stretched: d/dx becomes s(x) d/dx. The
+ * result is added to KEEP times the old one. Arrays in double precision; the components of u and of
+ * the result follow each other as in Fortran's u(i,j,k,c).
  */
 
 #ifndef RHS4_H
@@ -34,13 +34,13 @@ static inline void describe(struct problem *p)
     input(p, STRETCH_Y, "stretch_y", (size_t)p->ny);
     input(p, STRETCH_Z, "stretch_z", (size_t)p->nz);
     output(p, LU, "lu", 3 * points(p));
-    launch(p, "rhs4", dims(128, 1, 1), dims(p->nx - 4, p->ny - 4, p->nz - 4), "pppppppiiirr", MU, LAMBDA,
-           UP, STRETCH_X, STRETCH_Y, STRETCH_Z, LU, p->nx, p->ny, p->nz, KEEP, COF);
+    launch(p, "rhs4", dims(128, 1, 1), dims(p->nx - 4, p->ny - 4, p->nz - 4), "pppppppiiirr", MU,
+           LAMBDA, UP, STRETCH_X, STRETCH_Y, STRETCH_Z, LU, p->nx, p->ny, p->nz, KEEP, COF);
 }
 
 /* d/dx_a (s c d/dx_a u) at a point, without the factor 1 / (6 h^2): s and c, u and its offset. */
-static inline double narrow(const struct problem *p, real *const field[], int i, int j, int k, int axis,
-                            double mu, double lambda, const real *u)
+static inline double narrow(const struct problem *p, real *const field[], int i, int j, int k,
+                            int axis, double mu, double lambda, const real *u)
 {
     double c[5], v[5];
     const int place[3] = {i, j, k};
@@ -86,10 +86,10 @@ static inline void reference(const struct problem *p, real *const field[])
                         straight += narrow(p, field, i, j, k, a, a == c ? 2 : 1, a == c,
                                            field[UP] + c * points(p));
                         if (a != c)
-                            crossed += stretch[a] * stretch[c] *
-                                       (mixed(p, i, j, k, c, a, field[LAMBDA],
-                                              field[UP] + a * points(p)) +
-                                        mixed(p, i, j, k, a, c, field[MU], field[UP] + a * points(p)));
+                            crossed +=
+                                stretch[a] * stretch[c] *
+                                (mixed(p, i, j, k, c, a, field[LAMBDA], field[UP] + a * points(p)) +
+                                 mixed(p, i, j, k, a, c, field[MU], field[UP] + a * points(p)));
                     }
                     real *result = &field[LU][c * points(p) + at(p, i, j, k)];
                     *result = KEEP * *result + COF * (straight / 6 + crossed / 144);

@@ -17,7 +17,8 @@ static inline void describe(struct problem *p)
     input(p, X, "x", points(p));
     input(p, Y, "y", points(p));
     output(p, XY, "xy", points(p));
-    launch(p, "sincos_sum", dims(128, 1, 1), dims(p->nx, p->ny, 1), "pppii", X, Y, XY, p->nx, p->ny);
+    launch(p, "sincos_sum", dims(128, 1, 1), dims(p->nx, p->ny, 1), "pppii", X, Y, XY, p->nx,
+           p->ny);
 }
 
 /* The plain CPU loop. */

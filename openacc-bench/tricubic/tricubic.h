@@ -29,8 +29,8 @@ static inline void describe(struct problem *p)
     input(p, B, "b", points(p));
     input(p, C, "c", points(p));
     output(p, U1, "u1", points(p));
-    launch(p, "tricubic", dims(128, 1, 1), dims(p->nx - 3, p->ny - 3, p->nz - 3), "pppppiii", U0,
-           A, B, C, U1, p->nx, p->ny, p->nz);
+    launch(p, "tricubic", dims(128, 1, 1), dims(p->nx - 3, p->ny - 3, p->nz - 3), "pppppiii", U0, A,
+           B, C, U1, p->nx, p->ny, p->nz);
 }
 
 /* The plain CPU loop. */
@@ -44,7 +44,8 @@ static inline void reference(const struct problem *p, real *const field[])
                 for (int dk = -1; dk <= 2; dk++)
                     for (int dj = -1; dj <= 2; dj++)
                         for (int di = -1; di <= 2; di++)
-                            sum += cubic_weight(di, field[A][here]) * cubic_weight(dj, field[B][here]) *
+                            sum += cubic_weight(di, field[A][here]) *
+                                   cubic_weight(dj, field[B][here]) *
                                    cubic_weight(dk, field[C][here]) *
                                    field[U0][at(p, i + di, j + dj, k + dk)];
                 field[U1][here] = (real)sum;

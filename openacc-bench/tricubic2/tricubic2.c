@@ -20,7 +20,7 @@ static void run(const struct problem *p, real *const field[])
     real *u1 = field[U1];
 
 #pragma acc parallel loop gang collapse(2) vector_length(128) \
-    present(u0[0:n], a[0:n], b[0:n], c[0:n], u1[0:n])
+    present(u0[0 : n], a[0 : n], b[0 : n], c[0 : n], u1[0 : n])
     for (int k = 1; k < nz - 2; k++)
         for (int j = 1; j < ny - 2; j++) {
 #pragma acc loop vector

@@ -45,7 +45,8 @@ static inline void reference(const struct problem *p, real *const field[])
                 for (int dk = -1; dk <= 2; dk++)
                     for (int dj = -1; dj <= 2; dj++)
                         for (int di = -1; di <= 2; di++)
-                            sum += cubic_weight(di, field[A][here]) * cubic_weight(dj, field[B][here]) *
+                            sum += cubic_weight(di, field[A][here]) *
+                                   cubic_weight(dj, field[B][here]) *
                                    cubic_weight(dk, field[C][here]) *
                                    field[U0][at(p, i + di, j + dj, k + dk)];
                 field[U1][here] = (real)sum;

@@ -15,10 +15,9 @@ extern "C" __global__ void uxx1(const float *__restrict__ u0, const float *__res
     const int plane = nx * ny;
     const int at = k * plane + j * row + i;
     const float d = 0.25f * (d1[at] + d1[at - row] + d1[at - plane] + d1[at - plane - row]);
-    u1[at] = u0[at] + (dth / d) * (c2 * (xx[at + 1] - xx[at - 2]) +
-                                   c1 * (xx[at] - xx[at - 1]) +
-                                   c2 * (xy[at + row] - xy[at - 2 * row]) +
-                                   c1 * (xy[at] - xy[at - row]) +
-                                   c2 * (xz[at + plane] - xz[at - 2 * plane]) +
-                                   c1 * (xz[at] - xz[at - plane]));
+    u1[at] =
+        u0[at] +
+        (dth / d) * (c2 * (xx[at + 1] - xx[at - 2]) + c1 * (xx[at] - xx[at - 1]) +
+                     c2 * (xy[at + row] - xy[at - 2 * row]) + c1 * (xy[at] - xy[at - row]) +
+                     c2 * (xz[at + plane] - xz[at - 2 * plane]) + c1 * (xz[at] - xz[at - plane]));
 }

@@ -22,8 +22,8 @@ static inline void describe(struct problem *p)
     input(p, XY, "xy", points(p));
     input(p, XZ, "xz", points(p));
     output(p, U1, "u1", points(p));
-    launch(p, "uxx1", dims(128, 1, 1), dims(p->nx, p->ny, p->nz), "ppppppiiirrr", U0, D1, XX, XY, XZ, U1,
-           p->nx, p->ny, p->nz, DTH, C1, C2);
+    launch(p, "uxx1", dims(128, 1, 1), dims(p->nx, p->ny, p->nz), "ppppppiiirrr", U0, D1, XX, XY,
+           XZ, U1, p->nx, p->ny, p->nz, DTH, C1, C2);
 }
 
 /* The plain CPU loop. */

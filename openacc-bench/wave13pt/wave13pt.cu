@@ -18,6 +18,6 @@ extern "C" __global__ void wave13pt(const float *__restrict__ w0, const float *_
     const float *w = w0 + k * plane + j * row + i;
     const size_t at = k * plane + j * row + i;
     w2[at] = m2 * (w[-2] + w[2] + *(w - 2 * row) + w[2 * row] + *(w - 2 * plane) + w[2 * plane]) +
-             m1 * (w[-1] + w[1] + *(w - row) + w[row] + *(w - plane) + w[plane]) +
-             m0 * w[0] - w_old[at];
+             m1 * (w[-1] + w[1] + *(w - row) + w[row] + *(w - plane) + w[plane]) + m0 * w[0] -
+             w_old[at];
 }

@@ -19,8 +19,8 @@ static inline void describe(struct problem *p)
     input(p, W0, "w0", points(p));
     input(p, W_OLD, "w_old", points(p));
     output(p, W2, "w2", points(p));
-    launch(p, "wave13pt", dims(128, 1, 1), dims(p->nx - 4, p->ny - 4, p->nz - 4), "pppzzzrrr", W0, W_OLD,
-           W2, (size_t)p->nx, (size_t)p->ny, (size_t)p->nz, M0, M1, M2);
+    launch(p, "wave13pt", dims(128, 1, 1), dims(p->nx - 4, p->ny - 4, p->nz - 4), "pppzzzrrr", W0,
+           W_OLD, W2, (size_t)p->nx, (size_t)p->ny, (size_t)p->nz, M0, M1, M2);
 }
 
 /* The plain CPU loop. */

@@ -17,9 +17,9 @@ static void run(const struct problem *p, real *const field[])
     real *h1 = field[H1];
     real *u1 = field[U1];
 
-#pragma acc parallel loop gang vector_length(128) \
-    present(ca[0:n], cb[0:n], da[0:n], db[0:n], e0[0:n], e1[0:n], h[0:n], u[0:n], n0[0:n], \
-            n1[0:n], h1[0:n], u1[0:n])
+#pragma acc parallel loop gang vector_length(128)                                                 \
+    present(ca[0 : n], cb[0 : n], da[0 : n], db[0 : n], e0[0 : n], e1[0 : n], h[0 : n], u[0 : n], \
+            n0[0 : n], n1[0 : n], h1[0 : n], u1[0 : n])
     for (int j = 1; j < ny - 1; j++) {
 #pragma acc loop vector
         for (int i = 1; i < nx - 1; i++) {

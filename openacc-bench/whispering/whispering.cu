@@ -32,8 +32,8 @@ extern "C" __global__ void whispering(const float *ca, const float *cb, const fl
     const float h_again = load(&h[at]);
     const float ey = load(&ca[at - nx]) * load(&e0[at - nx]) +
                      load(&cb[at - nx]) * (h_again - load(&h[at - nx]));
-    const float ex = load(&ca[at - 1]) * load(&e1[at - 1]) -
-                     load(&cb[at - 1]) * (h_again - load(&h[at - 1]));
+    const float ex =
+        load(&ca[at - 1]) * load(&e1[at - 1]) - load(&cb[at - 1]) * (h_again - load(&h[at - 1]));
     const float next = load(&da[at]) * h_again + load(&db[at]) * (v0 - ey + ex - v1);
     h1[at] = next;
     u1[at] = load(&u[at]) + 0.5f * (next * next / mu + eps * (v0 * v0 + v1 * v1));

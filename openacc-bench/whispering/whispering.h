@@ -28,8 +28,8 @@ static inline void describe(struct problem *p)
     output(p, N1, "n1", points(p));
     output(p, H1, "h1", points(p));
     output(p, U1, "u1", points(p));
-    launch(p, "whispering", dims(128, 1, 1), dims(p->nx, p->ny, 1), "ppppppppppppiirr", CA, CB, DA, DB,
-           E0, E1, H, U, N0, N1, H1, U1, p->nx, p->ny, MU, EPS);
+    launch(p, "whispering", dims(128, 1, 1), dims(p->nx, p->ny, 1), "ppppppppppppiirr", CA, CB, DA,
+           DB, E0, E1, H, U, N0, N1, H1, U1, p->nx, p->ny, MU, EPS);
 }
 
 /* The plain CPU loop. */
@@ -47,8 +47,8 @@ static inline void reference(const struct problem *p, real *const field[])
                               (double)field[CB][below] * ((double)h[here] - h[below]);
             const double ex = (double)field[CA][left] * field[E1][left] -
                               (double)field[CB][left] * ((double)h[here] - h[left]);
-            const double h1 = (double)field[DA][here] * h[here] +
-                              (double)field[DB][here] * (n0 - ey + ex - n1);
+            const double h1 =
+                (double)field[DA][here] * h[here] + (double)field[DB][here] * (n0 - ey + ex - n1);
             field[N0][here] = (real)n0;
             field[N1][here] = (real)n1;
             field[H1][here] = (real)h1;
