@@ -184,6 +184,8 @@ struct Resolver<'m, 's> {
     source: &'m SourceFile,
     flat: Flat<'m, 's>,
     scopes: Vec<Scope<'s>>,
+    /// The function whose body it is.
+    function: &'m Function<'s>,
     /// A pragma waits for its instruction.
     pragma: bool,
     /// The scope in force at each instruction that names labels.
@@ -202,6 +204,7 @@ pub fn flatten<'m, 's>(
         source,
         flat: Flat::default(),
         scopes: Vec::new(),
+        function,
         pragma: false,
         jumps: Vec::new(),
     };
@@ -365,7 +368,11 @@ impl<'m, 's> Resolver<'m, 's> {
         if is_special(name.text) {
             return Ok(Arg::Special(name.text));
         }
-        if name.text.starts_with('%') {
+        // GCC's parameters have names like registers: `.entry f(.param .u64 %in_ar0)`.
+        let parameters = self.function.returns.iter().chain(&self.function.params);
+        if name.text.starts_with('%')
+            && !parameters.flat_map(|p| &p.names).any(|p| p.name.text == name.text)
+        {
             return Err(self.undeclared(name));
         }
         Ok(symbol(None))
