@@ -148,7 +148,6 @@ impl<'r, 's> Lanes<'r, 's> {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "the pieces are borrowed separately")]
 fn apply(
     terms: &mut Terms,
     program: &Program<'_, '_>,
