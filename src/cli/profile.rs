@@ -64,7 +64,7 @@ pub fn by_line(
 /// A column: its heading, and what stands in it.
 type Column = (&'static str, fn(&Counters) -> u64);
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     ("instr", |c| c.instructions),
     ("lanes", |c| c.lane_instructions.checked_div(c.instructions).unwrap_or(0)),
     ("ld req", |c| c.global_load_requests),
@@ -73,6 +73,7 @@ const COLUMNS: [Column; 9] = [
     ("st wave", |c| c.global_store_wavefronts),
     ("shared", |c| c.shared_requests),
     ("shfl", |c| c.shuffles),
+    ("branch", |c| c.branches),
     ("diverge", |c| c.divergent_branches),
 ];
 
