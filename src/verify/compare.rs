@@ -123,7 +123,11 @@ impl Comparison<'_, '_> {
     fn place(&mut self, block: crate::cfg::BlockId) -> Place {
         let entries =
             |id: LoopId| self.after.loops[id.0 as usize].as_ref().map(|record| record.entry);
-        let facts = (&self.warp.reaches[..], &self.warp.votes[..], &self.before.global[..]);
+        let global: &[_] = match self.before.generic || self.after.generic {
+            true => &self.before.global,
+            false => &[],
+        };
+        let facts = (&self.warp.reaches[..], &self.warp.votes[..], global);
         Place::new(self.terms, self.rewritten, self.after, &entries, block, facts)
     }
 

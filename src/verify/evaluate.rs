@@ -104,6 +104,8 @@ pub(super) struct Execution {
     pub read_only: FxHashSet<TermId>,
     /// Addresses of accesses that name the global space: when, in which loop, that it is global.
     pub global: Vec<GlobalFact>,
+    /// Whether there is a generic load, for which alone that matters.
+    pub generic: bool,
 }
 
 /// A store as seen from the version of memory that it made.

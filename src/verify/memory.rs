@@ -214,6 +214,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
 
     /// A generic address: what it reads in the global window, else something of this thread.
     fn loaded_generic(&mut self, address: TermId, bits: u8) -> TermId {
+        self.out.generic = true;
         let bytes = u32::from(bits) / 8;
         let global = self.oldest(self.memory[Window::Global as usize], address, bytes);
         let in_global =

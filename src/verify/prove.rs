@@ -197,9 +197,10 @@ impl Prover {
 }
 
 impl Prover {
-    /// Asks the solver: first with what is known at the place alone, each product and function as a
-    /// symbol of its own, which is linear and quick; then for a counterexample in blocks of a few
-    /// shapes, which is linear too; then with everything.
+    /// Asks the solver: first with each product and function as a symbol of its own, which is linear
+    /// and quick, with what is known at the place alone, then with what the hardware and the other
+    /// lanes add; then for a counterexample in blocks of a few shapes, which is linear too; then with
+    /// everything as it is.
     fn ask(
         &mut self,
         terms: &mut Terms,
@@ -214,6 +215,11 @@ impl Prover {
             return judged;
         }
         let assumptions = assumptions(terms, lanes, place, known);
+        let (simpler, facts) = abstracted(terms, claim, &assumptions);
+        let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
+        if judged == Judgement::Proved {
+            return judged;
+        }
         for shape in &SHAPES[..2] {
             let (fixed, facts) = in_shape(terms, claim, &assumptions, *shape);
             let judged = self.solver.judge(&terms.arena, &terms.symbols, fixed, &facts, &[]);

@@ -108,7 +108,10 @@ impl Evaluation<'_, '_, '_, '_> {
             Some(warp) => (&warp.reaches, &warp.votes),
             None => (&[], &[]),
         };
-        let global: &[_] = self.reference.map_or(&[], |r| &r.execution.global);
+        let global: &[_] = match self.reference {
+            Some(r) if r.execution.generic || self.out.generic => &r.execution.global,
+            _ => &[],
+        };
         let (entered, out) = (&self.entered, &self.out);
         let entries = |id: LoopId| match entered.get(&id) {
             Some((entry, _)) => Some(*entry),
