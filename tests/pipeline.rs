@@ -6,7 +6,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use ptxasw::pipeline::{Options, rewrite};
+use ptxasw::pipeline::{Options, rewrite, rewrite_proved};
+use ptxasw::rewrite::Mode;
 use ptxasw::source::SourceFile;
 
 fn read(path: &str) -> String {
@@ -52,6 +53,22 @@ fn output_does_not_depend_on_the_number_of_threads() {
         assert!(other_text == text, "the text differs with {threads} threads");
         assert_eq!(other_report, report, "with {threads} threads");
     }
+}
+
+#[test]
+fn what_is_not_proved_is_not_used() {
+    let text = read("ptx-samples/jacobi/jacobi.sm_80.ptx");
+    let source = SourceFile::new("jacobi.ptx", text.as_str());
+    let options = Options::default();
+    let plain = rewrite(&source, &options).expect("a module");
+    let proved = rewrite_proved(&source, &options).expect("a module");
+    assert!(proved.text == plain.text && proved.text != text, "a proof is missing");
+    assert_eq!(proved.report, plain.report);
+    let wrong = Options { mode: Mode::NoCorner, ..options };
+    let refused = rewrite_proved(&source, &wrong).expect("a module");
+    assert!(refused.text == text, "a wrong rewrite was used");
+    let reason = refused.report.kernels[0].skipped.as_deref().unwrap_or_default();
+    assert!(reason.starts_with("the rewrite was not proved: "), "{reason}");
 }
 
 /// Needs the `z3` program, which `scripts/setup` installs; without it only the files are checked.
