@@ -114,7 +114,8 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
         };
         let body = span.start as usize + 1;
         let Decided { flow, trace, findings } = decided;
-        let plan = rewrite::plan(source, flow, trace, findings, body, &names);
+        let plan =
+            rewrite::plan(source, flow, trace, findings, body, &names, options.shuffle.planted);
         if !plan.replacements.is_empty() {
             edits.extend(Timings::measure(timings, "rewrite", || strategy.edits(&plan)));
         }

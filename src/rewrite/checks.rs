@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::names::Fresh;
 use super::plan::{KernelPlan, Replacement};
 use crate::cfg::{BlockId, RegisterId};
-use crate::shuffle::{NoWrap, WrapKind};
+use crate::shuffle::{Bug, NoWrap, Planted, WrapKind};
 
 /// Something that has to hold besides the corner case.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -66,6 +66,11 @@ impl<'p, 'a> Checks<'p, 'a> {
         checks
     }
 
+    /// What a test has planted.
+    pub fn planted(&self) -> Planted {
+        self.plan.planted
+    }
+
     /// The `activemask` of a block; empty before any shuffle of the block.
     pub fn mask(&self, block: BlockId) -> String {
         self.masks.get(&block).cloned().unwrap_or_default()
@@ -80,7 +85,9 @@ impl<'p, 'a> Checks<'p, 'a> {
         checks.dedup();
         if let Some((register, negated)) = guards.source_active {
             checks.push(match delta {
-                0 => Check::OwnActive(register, negated),
+                _ if delta == 0 || self.planted().has(Bug::NoVote) => {
+                    Check::OwnActive(register, negated)
+                }
                 _ => Check::AllActive(register, negated),
             });
         }
@@ -109,7 +116,12 @@ impl<'p, 'a> Checks<'p, 'a> {
             self.lane = Some(self.fresh.word());
         }
         let lane = self.lane.as_deref().unwrap_or_default();
-        let (comparison, bound) = if delta > 0 { ("lt", 32 - delta) } else { ("ge", -delta) };
+        let beyond = match delta > 0 {
+            true => i32::from(self.plan.planted.has(Bug::CornerTooFarUp)),
+            false => i32::from(self.plan.planted.has(Bug::CornerTooFarDown)),
+        };
+        let (comparison, bound) =
+            if delta > 0 { ("lt", 32 - delta + beyond) } else { ("ge", -delta - beyond) };
         let _ = match chain {
             Some(chain) => write!(
                 setup,
@@ -140,12 +152,19 @@ impl<'p, 'a> Checks<'p, 'a> {
 
     fn whole_warp(&mut self, block: BlockId, setup: &mut String) -> String {
         let (mask, whole) = (self.fresh.word(), self.fresh.predicate());
-        let _ = write!(setup, "activemask.b32 {mask};\n\t");
+        let _ = match self.plan.planted.has(Bug::ConstantMask) {
+            true => write!(setup, "mov.b32 {mask}, -1;\n\t"),
+            false => write!(setup, "activemask.b32 {mask};\n\t"),
+        };
+        let all = match self.plan.planted.has(Bug::IncompleteWarp) {
+            true => mask.as_str(),
+            false => "-1",
+        };
         let _ = match &self.linear {
             Some(linear) => {
-                write!(setup, "setp.eq.and.s32 {whole}, {mask}, -1, {linear};\n\t")
+                write!(setup, "setp.eq.and.s32 {whole}, {mask}, {all}, {linear};\n\t")
             }
-            None => write!(setup, "setp.eq.s32 {whole}, {mask}, -1;\n\t"),
+            None => write!(setup, "setp.eq.s32 {whole}, {mask}, {all};\n\t"),
         };
         self.masks.insert(block, mask);
         whole
@@ -199,7 +218,7 @@ impl<'p, 'a> Checks<'p, 'a> {
             WrapKind::Unsigned => 0,
         };
         let back = (wraps_at + first).wrapping_neg() as i32;
-        let count = last - first + 1;
+        let count = last - first + 1 - i64::from(self.plan.planted.has(Bug::SmallWindow));
         let (moved, predicate) = (self.fresh.word(), self.fresh.predicate());
         let register = self.plan.registers.get(&register).cloned().unwrap_or_default();
         let _ = write!(setup, "add.s32 {moved}, {register}, {back};\n\t");

@@ -40,7 +40,7 @@ impl Strategy for NoCorner {
             let received: Vec<String> = replacement
                 .transfers
                 .iter()
-                .map(|transfer| receive(transfer, delta, mask, when, &mut fresh))
+                .map(|transfer| receive(transfer, delta, mask, when, &mut fresh, plan.planted))
                 .collect();
             text += &received.join("\n\t");
             edits.push(Edit { range: replacement.span.clone(), text });

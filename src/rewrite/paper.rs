@@ -11,6 +11,7 @@ use super::checks::Checks;
 use super::edit::Edit;
 use super::names::Fresh;
 use super::plan::{KernelPlan, Replacement, Strategy, Transfer};
+use crate::shuffle::{Bug, Planted};
 
 /// The paper's strategy.
 pub(super) struct Paper;
@@ -37,11 +38,12 @@ fn replace(replacement: &Replacement, checks: &mut Checks<'_, '_>, edits: &mut V
     let usable = checks.usable(replacement, &mut setup);
     let mask = checks.mask(replacement.block);
     let delta = replacement.covered.delta;
+    let planted = checks.planted();
     let received = |when: &str, fresh: &mut Fresh<'_>| -> Vec<String> {
         replacement
             .transfers
             .iter()
-            .map(|transfer| receive(transfer, delta, &mask, when, fresh))
+            .map(|transfer| receive(transfer, delta, &mask, when, fresh, planted))
             .collect()
     };
     let when = |predicate: &Option<String>| match predicate {
@@ -55,6 +57,7 @@ fn replace(replacement: &Replacement, checks: &mut Checks<'_, '_>, edits: &mut V
         return;
     };
     let (take, load) = match &replacement.guard {
+        None if planted.has(Bug::CornerInverted) => (usable.clone(), usable),
         None => (usable.clone(), format!("!{usable}")),
         Some(guard) => checks.under_guard(guard, &usable, &mut setup),
     };
@@ -76,17 +79,23 @@ pub(super) fn receive(
     mask: &str,
     when: &str,
     fresh: &mut Fresh<'_>,
+    planted: Planted,
 ) -> String {
     let Transfer { sent, destination, bits } = transfer;
     if delta == 0 {
         return format!("{when}mov.b{bits} {destination}, {sent};");
     }
+    let delta = if planted.has(Bug::WrongSign) { -delta } else { delta };
+    let clamp = match (delta > 0) != planted.has(Bug::WrongClamp) {
+        true => 31,
+        false => 0,
+    };
     let shuffle = |word: &str, fresh: &mut Fresh<'_>| {
         let received = fresh.word();
         let code = if delta > 0 {
-            format!("shfl.sync.down.b32 {received}, {word}, {delta}, 31, {mask};")
+            format!("shfl.sync.down.b32 {received}, {word}, {delta}, {clamp}, {mask};")
         } else {
-            format!("shfl.sync.up.b32 {received}, {word}, {}, 0, {mask};", -delta)
+            format!("shfl.sync.up.b32 {received}, {word}, {}, {clamp}, {mask};", -delta)
         };
         (received, code)
     };
@@ -103,6 +112,10 @@ pub(super) fn receive(
             let (low, high) = (fresh.word(), fresh.word());
             let (received_low, code_low) = shuffle(&low, fresh);
             let (received_high, code_high) = shuffle(&high, fresh);
+            let (received_low, received_high) = match planted.has(Bug::SwappedHalves) {
+                true => (received_high, received_low),
+                false => (received_low, received_high),
+            };
             format!(
                 "mov.b64 {{{low}, {high}}}, {sent};\n\t{code_low}\n\t{code_high}\n\t\
                  {when}mov.b64 {destination}, {{{received_low}, {received_high}}};"

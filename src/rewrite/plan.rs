@@ -10,7 +10,7 @@ use super::names::{Fresh, Names};
 use super::paper::Paper;
 use crate::cfg::{Base, BlockId, Flow, RegisterId};
 use crate::emulate::KernelTrace;
-use crate::shuffle::{Covered, Finding, Verdict};
+use crate::shuffle::{Bug, Covered, Finding, Planted, Verdict};
 use crate::source::SourceFile;
 
 /// Which version of the code is wanted.
@@ -87,6 +87,8 @@ pub struct KernelPlan<'a> {
     pub fresh: Fresh<'a>,
     /// Names of the registers that checks read.
     pub registers: FxHashMap<RegisterId, String>,
+    /// A mistake that a test wants to see noticed.
+    pub planted: Planted,
 }
 
 /// Chooses the code for a plan.
@@ -113,6 +115,7 @@ pub fn plan<'a>(
     findings: &[Finding],
     body: usize,
     names: &'a Names,
+    planted: Planted,
 ) -> KernelPlan<'a> {
     let mut planner = Planner {
         source,
@@ -125,6 +128,7 @@ pub fn plan<'a>(
             copies: Vec::new(),
             fresh: Fresh::new(names),
             registers: FxHashMap::default(),
+            planted,
         },
     };
     let blocks: FxHashMap<u32, BlockId> =
@@ -177,7 +181,7 @@ impl Planner<'_, '_, '_, '_> {
             opcode: inst.ast.opcode.span.start as usize,
             behind: line_end(self.source.text(), inst.ast.span.end as usize),
             block,
-            guard: inst.guard.map(signed),
+            guard: inst.guard.filter(|_| !self.plan.planted.has(Bug::OwnGuard)).map(signed),
             address: self.address(at),
             transfers,
             covered: covered.clone(),
@@ -202,8 +206,11 @@ impl Planner<'_, '_, '_, '_> {
     /// The register to send from the place `at`: the source's own, or a copy made behind the source
     /// load if it may hold something else by then or its name means another register there.
     fn sent(&mut self, source: u32, register: RegisterId, bits: u32, at: u32) -> String {
-        let stable = self.trace.definitions[register.0 as usize] == 1;
-        if stable && self.flow.visible(register, at) {
+        let planted = self.plan.planted;
+        let stable =
+            self.trace.definitions[register.0 as usize] == 1 || planted.has(Bug::StaleRegister);
+        let visible = self.flow.visible(register, at) || planted.has(Bug::InnerScope);
+        if stable && visible {
             return self.name(register);
         }
         if let Some(copy) = self.copied.get(&(source, register)) {

@@ -11,6 +11,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::eligible::Load;
+use super::planted::{Bug, Planted};
 use super::prove::Prover;
 use super::refusal::Refusal;
 use crate::cfg::{BlockId, Flow};
@@ -27,17 +28,23 @@ pub(super) struct Availability<'a, 'm, 's> {
     killers: Vec<Vec<usize>>,
     /// Blocks on paths between two blocks, by (source, destination).
     between: FxHashMap<(BlockId, BlockId), Vec<BlockId>>,
+    planted: Planted,
 }
 
 impl<'a, 'm, 's> Availability<'a, 'm, 's> {
-    pub fn new(source: &'a SourceFile, flow: &'a Flow<'m, 's>, trace: &KernelTrace) -> Self {
+    pub fn new(
+        source: &'a SourceFile,
+        flow: &'a Flow<'m, 's>,
+        trace: &KernelTrace,
+        planted: Planted,
+    ) -> Self {
         let mut killers = vec![Vec::new(); flow.blocks.len()];
         for (index, access) in trace.accesses.iter().enumerate() {
             if may_kill(access) {
                 killers[access.block.index()].push(index);
             }
         }
-        Availability { source, flow, killers, between: FxHashMap::default() }
+        Availability { source, flow, killers, between: FxHashMap::default(), planted }
     }
 
     /// Whether `from` is available at `to`.
@@ -54,7 +61,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             true => from.inst < to.inst,
             false => self.flow.dominators.dominates(block_a, block_b),
         };
-        if !ordered {
+        if !ordered && !(self.planted.has(Bug::Dominance) && from.inst < to.inst) {
             return Err(Refusal::NotOnEveryPath(self.line(from.inst)));
         }
         // Read-only for the whole kernel: nothing can change it.
@@ -66,7 +73,11 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         }
         self.scan(trace, prover, from, to, block_a, from.inst + 1..u32::MAX)?;
         let mut whole_destination = false;
-        for block in self.blocks_between(block_a, block_b) {
+        let between = match self.planted.has(Bug::OnePath) {
+            true => Vec::new(),
+            false => self.blocks_between(block_a, block_b),
+        };
+        for block in between {
             whole_destination |= block == block_b;
             self.scan(trace, prover, from, to, block, 0..u32::MAX)?;
         }
@@ -79,7 +90,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     /// The blocks on paths from the end of `a` to the start of `b` that do not pass `a`; `b` itself
     /// where a path comes round to it. `a` dominates `b`, so walking back always ends at `a`.
     fn blocks_between(&mut self, a: BlockId, b: BlockId) -> Vec<BlockId> {
-        let flow = self.flow;
+        let (flow, planted) = (self.flow, self.planted);
         self.between
             .entry((a, b))
             .or_insert_with(|| {
@@ -88,6 +99,10 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
                 let mut work = vec![b];
                 while let Some(block) = work.pop() {
                     for edge in &flow.block(block).predecessors {
+                        if planted.has(Bug::BackEdge) && flow.dominators.dominates(block, edge.from)
+                        {
+                            continue;
+                        }
                         if edge.from != a && !std::mem::replace(&mut seen[edge.from.index()], true)
                         {
                             found.push(edge.from);
@@ -135,6 +150,15 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         let access = &trace.accesses[killer];
         let (block, address, size) = (access.block, access.address, i64::from(access.bytes()));
         let opcode = self.flow.insts[access.inst as usize].ast.opcode.text;
+        let forgotten = match access.effect {
+            Effect::Barrier => Bug::Barrier,
+            Effect::Atomic => Bug::Atomic,
+            Effect::Call => Bug::Call,
+            _ => Bug::Store,
+        };
+        if self.planted.has(forgotten) {
+            return None;
+        }
         match access.effect {
             Effect::Barrier => return Some(format!("barrier between (`{opcode}`)")),
             Effect::Atomic => return Some(format!("atomic between (`{opcode}`)")),
@@ -153,7 +177,12 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             loops.around(loops.innermost(block)).all(|around| loops.nested(home, around));
         let disjoint = same_iteration
             && address.is_some_and(|address| {
-                apart(&mut trace.arena, address, size, to) || prover.apart(trace, address, size, to)
+                let (mut load, mut size) = (to.clone(), size);
+                if self.planted.has(Bug::StoreOverlap) {
+                    (load.bytes, size) = (1, 1);
+                }
+                apart(&mut trace.arena, address, size, &load)
+                    || prover.apart(trace, address, size, &load)
             });
         (!disjoint).then(|| "may-alias store between".to_owned())
     }

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::availability::Availability;
 use super::distance::{Outline, outline};
 use super::eligible::{Element, Load, eligible};
+use super::planted::{Bug, Planted};
 use super::prove::Prover;
 use super::refusal::Refusal;
 use super::sampling::{Fingerprint, distances, fingerprint};
@@ -43,6 +44,8 @@ pub struct Options {
     pub solver_limit: u32,
     /// A folder for the solver's queries.
     pub dump_queries: Option<std::path::PathBuf>,
+    /// A mistake that a test wants to see noticed.
+    pub planted: Planted,
 }
 
 impl Default for Options {
@@ -54,6 +57,7 @@ impl Default for Options {
             strict: false,
             solver_limit: 200_000,
             dump_queries: None,
+            planted: Planted::default(),
         }
     }
 }
@@ -116,15 +120,18 @@ pub fn decide(
     options: &Options,
 ) -> Vec<Finding> {
     let mut decider = Decider {
-        availability: Availability::new(source, flow, trace),
+        availability: Availability::new(source, flow, trace, options.planted),
         prover: Prover {
             flow,
-            shifter: Shifter::default(),
+            shifter: Shifter::new(options.planted),
             solver: Solver::new(options.solver_limit, options.dump_queries.clone()),
             assume_no_wrap: options.assume_no_wrap,
         },
         options,
-        linear: linear_lanes(function),
+        linear: match options.planted.has(Bug::BlockShape) {
+            true => Some(true),
+            false => linear_lanes(function),
+        },
         writes_global: writes_global(trace),
         sources: Vec::new(),
         groups: FxHashMap::default(),
@@ -183,10 +190,13 @@ impl Decider<'_, '_, '_> {
     fn load(&mut self, trace: &mut KernelTrace, index: usize) -> Verdict {
         let block = trace.accesses[index].block;
         let always = |guard| self.prover.always(trace, block, guard);
-        let load = match eligible(self.prover.flow, trace, index, always) {
+        let mut load = match eligible(self.prover.flow, trace, index, always) {
             Ok(load) => load,
             Err(refusal) => return Verdict::Kept(refusal),
         };
+        if self.options.planted.has(Bug::SourceGuard) {
+            load.guard = None;
+        }
         if self.options.strict && self.writes_global && !trace.accesses[index].read_only {
             return Verdict::Kept(Refusal::Strict);
         }
@@ -295,7 +305,7 @@ impl Decider<'_, '_, '_> {
             return Err(Refusal::BlockShape);
         }
         self.availability.check(trace, &mut self.prover, &source, load)?;
-        let pieces = pieces(&source, load, displacement)
+        let pieces = pieces(&source, load, displacement, self.options.planted)
             .ok_or_else(|| Refusal::Elements(self.availability.line(source.inst)))?;
         let source_active = source.guard.filter(|_| delta != 0 || source.guard != load.guard);
         if let Some((register, _)) = source_active
@@ -305,6 +315,9 @@ impl Decider<'_, '_, '_> {
         }
         let proof = self.prover.prove(trace, &source, load, delta, displacement)?;
         let mut no_wrap = proof.checks.to_vec();
+        if self.options.planted.has(Bug::WrapAround) {
+            no_wrap.clear();
+        }
         no_wrap.sort_unstable();
         no_wrap.dedup();
         let moves = delta != 0;
@@ -314,7 +327,9 @@ impl Decider<'_, '_, '_> {
             no_wrap,
             source_active,
             // If only one of the two is generic, the other one's address shows that it is global.
-            global_address: source.generic && load.generic,
+            global_address: source.generic
+                && load.generic
+                && !self.options.planted.has(Bug::GenericAddress),
         };
         Ok(Covered { source: source.inst, pieces, delta, guards })
     }
@@ -342,13 +357,23 @@ fn displacements(source: &Load, load: &Load) -> SmallVec<[i64; 4]> {
 }
 
 /// For each element of the load the one of the source that stands for it.
-fn pieces(source: &Load, load: &Load, displacement: i64) -> Option<Vec<(Element, Element)>> {
+fn pieces(
+    source: &Load,
+    load: &Load,
+    displacement: i64,
+    planted: Planted,
+) -> Option<Vec<(Element, Element)>> {
     load.elements
         .iter()
         .map(|to| {
             let at = to.offset + displacement;
-            let from = source.elements.iter().find(|from| from.offset == at)?;
-            from.stands_for(to).then_some((*from, *to))
+            let mut index = source.elements.iter().position(|from| from.offset == at)?;
+            if planted.has(Bug::WrongElement) {
+                index = (index + 1) % source.elements.len();
+            }
+            let from = source.elements[index];
+            let alike = planted.has(Bug::Extension) && from.ty.bits() == to.ty.bits();
+            (alike || from.stands_for(to)).then_some((from, *to))
         })
         .collect()
 }
@@ -357,7 +382,7 @@ fn pieces(source: &Load, load: &Load, displacement: i64) -> Option<Vec<(Element,
 pub fn lane_stride(loops: &LoopForest, trace: &mut KernelTrace, index: usize) -> Option<i64> {
     let address = trace.accesses[index].address?;
     let place = loops.innermost(trace.accesses[index].block);
-    let next = Shifter::default().shift(trace, loops, address, 1, place);
+    let next = Shifter::new(Planted::default()).shift(trace, loops, address, 1, place);
     let (here, next) = (outline(&mut trace.arena, address), outline(&mut trace.arena, next));
     (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
 }

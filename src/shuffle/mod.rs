@@ -10,6 +10,7 @@ mod decide;
 mod distance;
 mod eligible;
 mod facts;
+mod planted;
 mod prove;
 mod refusal;
 mod sampling;
@@ -17,5 +18,6 @@ mod shift;
 
 pub use decide::{Covered, Finding, Guards, Options, Selection, Verdict, decide, lane_stride};
 pub use eligible::{Element, OWN_REGISTERS};
+pub use planted::{Bug, Planted};
 pub use prove::{NoWrap, WrapKind};
 pub use refusal::Refusal;

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::planted::{Bug, Planted};
 use crate::cfg::{LoopForest, LoopId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
 use crate::expr::{Range, Substitution, TermId};
@@ -10,12 +11,17 @@ use crate::expr::{Range, Substitution, TermId};
 ///
 /// In lane `L + n` of a warp whose lanes are consecutive in `tid.x`, `tid.x` and `laneid` are
 /// larger by `n`, uniform symbols are the same, and every other symbol is another one.
-#[derive(Default)]
 pub(super) struct Shifter {
     done: FxHashMap<(i32, Option<LoopId>), Substitution>,
+    planted: Planted,
 }
 
 impl Shifter {
+    /// Nothing moved yet.
+    pub fn new(planted: Planted) -> Shifter {
+        Shifter { done: FxHashMap::default(), planted }
+    }
+
     /// `term` as lane `L + n` sees it, where both lanes have met within the loop `place`.
     pub fn shift(
         &mut self,
@@ -30,9 +36,13 @@ impl Shifter {
             return term;
         }
         let KernelTrace { arena, symbols, uniform, uniform_exit, .. } = trace;
+        let planted = self.planted;
         let substitution = self.done.entry((n, place)).or_default();
         substitution.apply(arena, term, &mut |arena, symbol, term| {
             let info = symbols.info(symbol);
+            if mistaken_for_uniform(planted, &info.kind) {
+                return term;
+            }
             if info.dependence == LaneDependence::Consecutive {
                 return arena.add_constant(term, n as u64);
             }
@@ -40,7 +50,7 @@ impl Shifter {
                 && loops
                     .around(info.created_in)
                     .take_while(|&around| !loops.nested(place, around))
-                    .all(|left| uniform_exit[left.0 as usize]);
+                    .all(|left| uniform_exit[left.0 as usize] || planted.has(Bug::LoopExit));
             if stays {
                 return term;
             }
@@ -53,5 +63,15 @@ impl Shifter {
             let range: Range = arena.range(term);
             symbols.term(arena, shifted, range)
         })
+    }
+}
+
+fn mistaken_for_uniform(planted: Planted, kind: &SymbolKind) -> bool {
+    match kind {
+        SymbolKind::LaneId => planted.has(Bug::LaneId),
+        SymbolKind::JoinValue(..) => planted.has(Bug::JoinedValue),
+        SymbolKind::LoopValue(..) => planted.has(Bug::LoopValue),
+        SymbolKind::Unknown(_) => planted.has(Bug::UnknownValue),
+        _ => false,
     }
 }

@@ -1,0 +1,139 @@
+//! Mistakes that the tests plant into the rewriter, to see that its judges notice.
+//!
+//! Each is one condition at one place. Without the Cargo feature `planted-bugs`, which only the
+//! tests turn on, [`Planted::has`] is `false` whatever it is asked, and nothing is left of them in
+//! the program.
+
+/// One way in which the rewriter can be wrong.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Bug {
+    /// The shuffle goes the other way.
+    WrongSign,
+    /// `shfl.down` is used one lane too far up.
+    CornerTooFarUp,
+    /// `shfl.up` is used one lane too far down.
+    CornerTooFarDown,
+    /// The corner case loads where it should not, and does not where it should.
+    CornerInverted,
+    /// The clamp operand of the shuffle is that of the other direction.
+    WrongClamp,
+    /// The halves of 64 bits change places.
+    SwappedHalves,
+    /// Nobody asks whether the warp is whole.
+    IncompleteWarp,
+    /// The member mask is a constant.
+    ConstantMask,
+    /// Nobody asks whether lanes are consecutive in `tid.x`.
+    BlockShape,
+    /// Nobody asks whether the index wraps around.
+    WrapAround,
+    /// One of the values at which an index wraps around is forgotten.
+    SmallWindow,
+    /// Only the lane's own predicate is asked, not that of the lane that sends.
+    NoVote,
+    /// The source load's guard predicate is not looked at.
+    SourceGuard,
+    /// The covered load's guard predicate is not looked at.
+    OwnGuard,
+    /// A generic address is taken for a global one.
+    GenericAddress,
+    /// Barriers end nothing.
+    Barrier,
+    /// Stores end nothing.
+    Store,
+    /// A store overlaps what starts where it starts.
+    StoreOverlap,
+    /// Atomics end nothing.
+    Atomic,
+    /// Calls end nothing.
+    Call,
+    /// Only the blocks of source and covered load are searched for what ends a value.
+    OnePath,
+    /// What comes round by a back edge ends nothing.
+    BackEdge,
+    /// A source need not be on every way.
+    Dominance,
+    /// A register that two branches write differently counts as uniform.
+    JoinedValue,
+    /// A register that a loop changes in an unknown way counts as uniform.
+    LoopValue,
+    /// All lanes count as having left a loop together.
+    LoopExit,
+    /// The lane's number counts as uniform.
+    LaneId,
+    /// What is not known counts as uniform.
+    UnknownValue,
+    /// Another element of a vector is sent.
+    WrongElement,
+    /// Sign and zero extension count as the same.
+    Extension,
+    /// The source's register is sent although it has been overwritten.
+    StaleRegister,
+    /// A register is sent by its name although that means another one there.
+    InnerScope,
+}
+
+impl Bug {
+    /// All of them.
+    pub const ALL: [Bug; 32] = [
+        Bug::WrongSign,
+        Bug::CornerTooFarUp,
+        Bug::CornerTooFarDown,
+        Bug::CornerInverted,
+        Bug::WrongClamp,
+        Bug::SwappedHalves,
+        Bug::IncompleteWarp,
+        Bug::ConstantMask,
+        Bug::BlockShape,
+        Bug::WrapAround,
+        Bug::SmallWindow,
+        Bug::NoVote,
+        Bug::SourceGuard,
+        Bug::OwnGuard,
+        Bug::GenericAddress,
+        Bug::Barrier,
+        Bug::Store,
+        Bug::StoreOverlap,
+        Bug::Atomic,
+        Bug::Call,
+        Bug::OnePath,
+        Bug::BackEdge,
+        Bug::Dominance,
+        Bug::JoinedValue,
+        Bug::LoopValue,
+        Bug::LoopExit,
+        Bug::LaneId,
+        Bug::UnknownValue,
+        Bug::WrongElement,
+        Bug::Extension,
+        Bug::StaleRegister,
+        Bug::InnerScope,
+    ];
+}
+
+/// The bug that is planted, if any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Planted {
+    #[cfg(feature = "planted-bugs")]
+    bug: Option<Bug>,
+}
+
+impl Planted {
+    /// Plants a bug.
+    #[cfg(feature = "planted-bugs")]
+    pub fn bug(bug: Bug) -> Planted {
+        Planted { bug: Some(bug) }
+    }
+
+    /// Whether this bug is planted.
+    #[cfg(feature = "planted-bugs")]
+    pub fn has(self, bug: Bug) -> bool {
+        self.bug == Some(bug)
+    }
+
+    /// Whether this bug is planted: never.
+    #[cfg(not(feature = "planted-bugs"))]
+    pub fn has(self, _bug: Bug) -> bool {
+        false
+    }
+}

@@ -1,0 +1,33 @@
+//! Random structured kernels, rewritten and judged: thousands in every test run, and for hours by
+//! `scripts/fuzz`. Bugs planted into the rewriter, to see that the judges notice.
+//!
+//! - `tests/random/`: the generator, the checks, the reducer;
+//! - `tests/fuzz/found/`: what was found, replayed;
+//! - `tests/fuzz/planted/`: for each planted bug a kernel on which it shows.
+//!
+//! `PTXASW_FUZZ_SEED` and `PTXASW_FUZZ_COUNT` choose the kernels of the test run.
+
+#![expect(clippy::disallowed_methods, reason = "seeds and time limits come from outside")]
+
+#[path = "common/assembler.rs"]
+mod assembler;
+#[path = "fuzz/files.rs"]
+mod files;
+#[path = "fuzz/planted.rs"]
+mod planted;
+mod random;
+#[path = "fuzz/seeds.rs"]
+mod seeds;
+
+use std::path::Path;
+
+/// The root of the repository.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A number from the environment.
+fn number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}

@@ -1,0 +1,178 @@
+//! What every rewrite of every kernel has to pass.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ptxasw::interp;
+use ptxasw::launch::Launch;
+use ptxasw::pipeline::{Options, rewrite};
+use ptxasw::ptx::{self, Depth, Module};
+use ptxasw::report::Decision;
+use ptxasw::source::SourceFile;
+
+use super::emit::Case;
+
+/// What became of one kernel.
+#[derive(Debug)]
+pub enum Verdict {
+    /// The original does not run: not the rewriter's fault, but the generator's.
+    Invalid(String),
+    /// Nobody complains.
+    Fine(Rewrite),
+    /// Somebody does.
+    Broken(Complaint),
+}
+
+/// A rewrite that passed.
+#[derive(Debug)]
+pub struct Rewrite {
+    /// The new text.
+    pub text: String,
+    /// Global loads.
+    pub loads: usize,
+    /// Those that were replaced.
+    pub shuffles: usize,
+    /// Those that some rule kept, although an earlier load seemed to fit.
+    pub refused: usize,
+    /// Judges that could not tell, and why.
+    pub unsure: Vec<(&'static str, String)>,
+}
+
+/// What is wrong with a rewrite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// Who says so.
+    pub judge: &'static str,
+    /// What.
+    pub message: String,
+}
+
+/// An original, its rewrite, and a launch of both.
+pub struct Subject<'a, 'o, 'r> {
+    pub original: &'a Module<'o>,
+    pub rewritten: &'a Module<'r>,
+    pub sources: (&'a SourceFile, &'a SourceFile),
+    pub launch: &'a Launch,
+}
+
+/// What a judge makes of a rewrite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opinion {
+    Equal,
+    Different(String),
+    Unknown(String),
+    /// There is nothing to compare: the original itself fails.
+    Invalid(String),
+}
+
+/// Somebody who tells whether a rewrite computes what its original computes.
+pub trait Judge: Sync {
+    fn name(&self) -> &'static str;
+    fn judge(&self, subject: &Subject<'_, '_, '_>) -> Opinion;
+}
+
+/// Runs both and compares all buffers.
+pub struct Interpreter;
+
+impl Judge for Interpreter {
+    fn name(&self) -> &'static str {
+        "run"
+    }
+
+    fn judge(&self, subject: &Subject<'_, '_, '_>) -> Opinion {
+        let expected = match interp::run(subject.original, subject.launch) {
+            Ok(outcome) => outcome,
+            Err(fault) => return Opinion::Invalid(fault.diagnostic(subject.sources.0).to_string()),
+        };
+        let actual = match interp::run(subject.rewritten, subject.launch) {
+            Ok(outcome) => outcome,
+            Err(fault) => {
+                return Opinion::Different(fault.diagnostic(subject.sources.1).to_string());
+            }
+        };
+        for (name, buffer) in &expected.buffers {
+            let other = actual.buffers.get(name).map_or(&[][..], |other| &other.bytes);
+            let differ = buffer.bytes.iter().zip(other).position(|(a, b)| a != b);
+            if let Some(at) = differ.or((buffer.bytes.len() != other.len()).then_some(other.len()))
+            {
+                return Opinion::Different(format!("buffer `{name}` differs, first at byte {at}"));
+            }
+        }
+        if expected.printed != actual.printed {
+            return Opinion::Different("something else is printed".to_owned());
+        }
+        Opinion::Equal
+    }
+}
+
+/// Everyone who is asked about every rewrite.
+pub fn judges() -> Vec<Box<dyn Judge>> {
+    vec![Box::new(Interpreter)]
+}
+
+/// Rewrites a kernel and has the result judged.
+pub fn check(case: &Case, options: &Options, judges: &[Box<dyn Judge>]) -> Verdict {
+    catch_unwind(AssertUnwindSafe(|| attempt(case, options, judges))).unwrap_or_else(|_| {
+        let message = "see what it printed".to_owned();
+        Verdict::Broken(Complaint { judge: "panic", message })
+    })
+}
+
+fn attempt(case: &Case, options: &Options, judges: &[Box<dyn Judge>]) -> Verdict {
+    let launch = match Launch::from_json(&case.launch) {
+        Ok(launch) => launch,
+        Err(message) => return Verdict::Invalid(message),
+    };
+    let source = SourceFile::new("random.ptx", case.ptx.as_str());
+    let original = match ptx::parse(&source, Depth::All) {
+        Ok(module) => module,
+        Err(error) => return Verdict::Invalid(error.to_string()),
+    };
+    let broken = |judge, message| Verdict::Broken(Complaint { judge, message });
+    let result = match rewrite(&source, options) {
+        Ok(result) => result,
+        Err(error) => return broken("rewrite", error.to_string()),
+    };
+    for kernel in &result.report.kernels {
+        // Too few loads to look at, or what the program says about itself.
+        if let Some(reason) = kernel.skipped.as_ref().filter(|r| !r.contains("nothing to exchange"))
+        {
+            return broken("rewrite", format!("{} is left as it is: {reason}", kernel.name));
+        }
+    }
+    match rewrite(&source, options) {
+        Ok(again) if again.text == result.text => {}
+        _ => return broken("again", "a second rewrite of the original is another".to_owned()),
+    }
+    let output = SourceFile::new("rewritten.ptx", result.text.as_str());
+    let rewritten = match ptx::parse(&output, Depth::All) {
+        Ok(module) => module,
+        Err(error) => return broken("parse", error.to_string()),
+    };
+    let subject = Subject {
+        original: &original,
+        rewritten: &rewritten,
+        sources: (&source, &output),
+        launch: &launch,
+    };
+    let mut unsure = Vec::new();
+    for judge in judges {
+        match judge.judge(&subject) {
+            Opinion::Equal => {}
+            Opinion::Different(message) => return broken(judge.name(), message),
+            Opinion::Unknown(reason) => unsure.push((judge.name(), reason)),
+            Opinion::Invalid(message) => return Verdict::Invalid(message),
+        }
+    }
+    let kernels = &result.report.kernels;
+    let refused = kernels.iter().flat_map(|kernel| &kernel.loads).filter(|load| {
+        let alone = |reason: &String| reason.contains("no earlier load");
+        load.decision == Decision::Keep && !load.reason.as_ref().is_some_and(alone)
+    });
+    Verdict::Fine(Rewrite {
+        loads: kernels.iter().map(|kernel| kernel.global_loads).sum(),
+        shuffles: kernels.iter().map(|kernel| kernel.shuffles).sum(),
+        refused: refused.count(),
+        unsure,
+        text: result.text,
+    })
+}

@@ -1,0 +1,347 @@
+//! A tree as PTX: values, addresses and loads. (Control flow and memory: `statements`.)
+
+use super::kernel::{
+    Access, Array, Condition, Destination, HALO, Kernel, Load, MAX_OFFSET, SLOT, Spelling, Test,
+    Var,
+};
+use super::launch::{PARAMETERS, launch};
+use super::writer::{Kind, Writer};
+
+/// A kernel's text and its launch.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub ptx: String,
+    /// The launch file.
+    pub launch: String,
+}
+
+/// Spells a kernel and its launch.
+pub fn emit(kernel: &Kernel) -> Case {
+    let mut writer = Writer::new(kernel);
+    writer.kernel();
+    let parameters: Vec<String> = PARAMETERS
+        .iter()
+        .filter(|p| writer.parameters.contains(p.name))
+        .map(|p| format!("\t.param .u{} {}", p.bits, p.name))
+        .collect();
+    let mut ptx = String::from(".version 7.8\n.target sm_80\n.address_size 64\n\n");
+    ptx.extend(writer.functions.iter().map(|name| super::statements::function(name, kernel.seed)));
+    ptx += &format!(".visible .entry random_{}(\n{})\n", kernel.seed, parameters.join(",\n"));
+    if kernel.required {
+        let [x, y, z] = kernel.block;
+        ptx += &format!(".reqntid {x}, {y}, {z}\n");
+    }
+    ptx += &format!("{{\n{}{}{}}}\n", writer.declarations(), writer.prologue, writer.body);
+    Case { ptx, launch: launch(kernel, &writer) }
+}
+
+impl Writer<'_> {
+    /// A value as an operand of 32 bits.
+    pub fn value(&mut self, var: Var) -> String {
+        let special = |writer: &mut Self, name: &'static str| {
+            writer.at_entry(name, Kind::Word, |w, r| w.first(&format!("mov.u32 {r}, {name}")))
+        };
+        let zero = "0".to_owned();
+        match var {
+            Var::TidX => special(self, "%tid.x"),
+            Var::TidY => special(self, "%tid.y"),
+            Var::TidZ => special(self, "%tid.z"),
+            Var::CtaidX => special(self, "%ctaid.x"),
+            Var::CtaidY => special(self, "%ctaid.y"),
+            Var::Lane => special(self, "%laneid"),
+            Var::X => {
+                let (tid, cta) = (special(self, "%tid.x"), special(self, "%ctaid.x"));
+                let size = special(self, "%ntid.x");
+                self.at_entry("x", Kind::Word, |w, r| {
+                    w.first(&format!("mad.lo.s32 {r}, {cta}, {size}, {tid}"));
+                })
+            }
+            Var::Linear => {
+                let (x, y, z) =
+                    (special(self, "%tid.x"), special(self, "%tid.y"), special(self, "%tid.z"));
+                let (size_x, size_y) = (special(self, "%ntid.x"), special(self, "%ntid.y"));
+                self.at_entry("linear", Kind::Word, |w, r| {
+                    w.first(&format!("mad.lo.s32 {r}, {z}, {size_y}, {y}"));
+                    w.first(&format!("mad.lo.s32 {r}, {r}, {size_x}, {x}"));
+                })
+            }
+            Var::N => self.parameter("n"),
+            Var::Iteration => self.around.counters.last().cloned().unwrap_or(zero),
+            Var::Outer => self.around.counters.iter().rev().nth(1).cloned().unwrap_or(zero),
+            Var::Carried => self.around.carried.clone().unwrap_or(zero),
+            Var::After => self.around.after.clone().unwrap_or(zero),
+            Var::Defined => self.around.defined.clone().unwrap_or(zero),
+            Var::Loaded => self.around.loaded.clone().unwrap_or(zero),
+            Var::Cursor => {
+                self.at_entry("cursor", Kind::Word, |w, r| w.first(&format!("mov.u32 {r}, 0")))
+            }
+        }
+    }
+
+    /// The number of the block in the grid.
+    pub fn block_number(&mut self) -> String {
+        let (x, y) = (self.value(Var::CtaidX), self.value(Var::CtaidY));
+        self.at_entry("block", Kind::Word, |w, r| {
+            w.first(&format!("mov.u32 {r}, %nctaid.x"));
+            w.first(&format!("mad.lo.s32 {r}, {y}, {r}, {x}"));
+        })
+    }
+
+    /// The number of the thread in the grid.
+    pub fn thread_number(&mut self) -> String {
+        let (block, thread) = (self.block_number(), self.value(Var::Linear));
+        let threads = self.kernel.threads();
+        self.at_entry("thread", Kind::Word, |w, r| {
+            w.first(&format!("mad.lo.s32 {r}, {block}, {threads}, {thread}"));
+        })
+    }
+
+    /// A kernel parameter of 32 bits.
+    fn parameter(&mut self, name: &'static str) -> String {
+        self.parameters.insert(name);
+        self.at_entry(name, Kind::Word, |w, r| w.first(&format!("ld.param.u32 {r}, [{name}]")))
+    }
+
+    /// A kernel parameter that is a pointer, as a generic or global address.
+    pub fn pointer(&mut self, name: &'static str, generic: bool) -> String {
+        self.parameters.insert(name);
+        let pointer = self
+            .at_entry(name, Kind::Double, |w, r| w.first(&format!("ld.param.u64 {r}, [{name}]")));
+        if generic {
+            return pointer;
+        }
+        let global = PARAMETERS.iter().find(|p| p.name == name).map_or("", |p| p.global);
+        self.at_entry(global, Kind::Double, |w, r| {
+            w.first(&format!("cvta.to.global.u64 {r}, {pointer}"));
+        })
+    }
+
+    /// The thread's own part of a buffer that has so many bytes for each.
+    pub fn own(&mut self, buffer: &'static str, entry: &'static str, bytes: u32) -> String {
+        let threads = u64::from(self.kernel.threads() * self.kernel.blocks());
+        self.extend(buffer, threads * u64::from(bytes));
+        let (pointer, thread) = (self.pointer(buffer, false), self.thread_number());
+        self.at_entry(entry, Kind::Double, |w, r| {
+            w.first(&format!("mad.wide.u32 {r}, {thread}, {bytes}, {pointer}"));
+        })
+    }
+
+    /// The block's part of the published array.
+    pub fn published(&mut self) -> String {
+        let words = self.kernel.threads() + 2 * HALO;
+        self.extend("pub", u64::from(self.kernel.blocks() * words * 4));
+        let (pointer, block) = (self.pointer("pub", false), self.block_number());
+        self.at_entry("published", Kind::Double, |w, r| {
+            w.first(&format!("mad.wide.u32 {r}, {block}, {}, {pointer}", 4 * words));
+            w.first(&format!("add.s64 {r}, {r}, {}", 4 * HALO));
+        })
+    }
+
+    /// A condition as a guard predicate: `%p` or `!%p`.
+    pub fn condition(&mut self, condition: Condition) -> String {
+        let value = self.value(condition.var);
+        let predicate = match condition.test {
+            Test::Less(bound) => {
+                self.make(Kind::Predicate, "setp.lt.u32", &[&value, &bound.to_string()])
+            }
+            Test::Bit(bit) => {
+                let bit = self.make(Kind::Word, "and.b32", &[&value, &(1 << bit).to_string()]);
+                self.make(Kind::Predicate, "setp.ne.s32", &[&bit, "0"])
+            }
+        };
+        if condition.negated { format!("!{predicate}") } else { predicate }
+    }
+
+    /// The sum of terms in 32 bits; with a bias for unsigned indices, which must not be negative.
+    fn index(&mut self, terms: &[(i32, Var)], signed: bool) -> String {
+        let mut sum: Option<String> = None;
+        for &(coefficient, var) in terms {
+            let value = self.value(var);
+            sum = Some(match (sum, coefficient) {
+                (None, 1) => value,
+                (None, _) => {
+                    self.make(Kind::Word, "mul.lo.s32", &[&value, &coefficient.to_string()])
+                }
+                (Some(sum), 1) => self.make(Kind::Word, "add.s32", &[&sum, &value]),
+                (Some(sum), _) => {
+                    let coefficient = coefficient.to_string();
+                    self.make(Kind::Word, "mad.lo.s32", &[&value, &coefficient, &sum])
+                }
+            });
+        }
+        let sum = sum.unwrap_or_else(|| "0".to_owned());
+        let bias = self.kernel.reach(terms, |coefficient| coefficient < 0) + MAX_OFFSET;
+        let sum = match signed {
+            true => sum,
+            false => self.make(Kind::Word, "add.s32", &[&sum, &bias.to_string()]),
+        };
+        // A constant is not at hand in a register.
+        if sum.starts_with('%') { sum } else { self.make(Kind::Word, "mov.u32", &[&sum]) }
+    }
+
+    /// The buffer of an array, and the register that points into it.
+    fn base(&mut self, load: &Load) -> (&'static str, String) {
+        let generic = load.generic;
+        match load.array {
+            Array::A => ("a", self.pointer("a", generic)),
+            Array::B => ("b", self.pointer("b", generic)),
+            Array::Far if load.signed => ("far1", self.pointer("far1", generic)),
+            Array::Far => ("far0", self.pointer("far0", generic)),
+            Array::Own => ("own", self.own("own", "slot", SLOT)),
+            Array::Published => ("pub", self.published()),
+            Array::Either => ("a", self.either()),
+        }
+    }
+
+    /// An address of which a load has so many bytes left to add.
+    pub fn address(&mut self, load: &Load) -> (String, i64) {
+        let (buffer, base) = self.base(load);
+        let field = i64::from(load.field);
+        if load.array == Array::Own {
+            return (base, field);
+        }
+        let unit = load.unit;
+        let offset = i64::from(unit) * i64::from(load.offset) + field;
+        if let (Spelling::Moving, Some((array, address))) = (load.spelling, &self.around.moving)
+            && *array == load.array
+        {
+            let address = address.clone();
+            return (address, offset);
+        }
+        let reach = self.kernel.reach(&load.terms, |_| true) + 3 * MAX_OFFSET + 64;
+        if load.array != Array::Published {
+            self.extend(buffer, u64::from(unit) * u64::from(2 * reach));
+        }
+        let mut index = self.index(&load.terms, load.signed);
+        if load.array == Array::Far {
+            let near = self.parameter(if load.signed { "wrap_s" } else { "wrap_u" });
+            index = self.make(Kind::Word, "add.s32", &[&index, &near]);
+            self.extend("far0", u64::from(unit) * u64::from(2 * reach));
+        }
+        let sign = if load.signed { 's' } else { 'u' };
+        let unit = unit.to_string();
+        let spelled = load.offset.to_string();
+        match load.spelling {
+            Spelling::Immediate | Spelling::Moving => {
+                let bytes =
+                    self.make(Kind::Double, &format!("mul.wide.{sign}32"), &[&index, &unit]);
+                (self.make(Kind::Double, "add.s64", &[&base, &bytes]), offset)
+            }
+            Spelling::Chain => {
+                let index = self.make(Kind::Word, "add.s32", &[&index, &spelled]);
+                let bytes =
+                    self.make(Kind::Double, &format!("mul.wide.{sign}32"), &[&index, &unit]);
+                (self.make(Kind::Double, "add.s64", &[&base, &bytes]), field)
+            }
+            Spelling::Fused => {
+                let index = self.make(Kind::Word, "add.s32", &[&index, &spelled]);
+                let opcode = format!("mad.wide.{sign}32");
+                (self.make(Kind::Double, &opcode, &[&index, &unit, &base]), field)
+            }
+            Spelling::Wide => {
+                let index = self.make(Kind::Double, &format!("cvt.{sign}64.{sign}32"), &[&index]);
+                let index = self.make(Kind::Double, "add.s64", &[&index, &spelled]);
+                (self.make(Kind::Double, "mad.lo.s64", &[&index, &unit, &base]), field)
+            }
+        }
+    }
+
+    /// A load and what becomes of its value.
+    pub fn load(&mut self, load: &Load) {
+        let guard = load.guard.map(|condition| self.condition(condition));
+        let (address, offset) = self.address(load);
+        let (kind, count) = (kind(load.access), load.access.elements().0);
+        let registers: Vec<String> = (0..count)
+            .map(|index| match load.destination {
+                Destination::Pool => self.pooled(kind, index),
+                Destination::Address
+                    if kind == Kind::Double && guard.is_none() && address.starts_with("%vd") =>
+                {
+                    address.clone()
+                }
+                _ => self.temporary(kind),
+            })
+            .collect();
+        if guard.is_some() {
+            for register in &registers {
+                self.line(&preset(kind, register));
+            }
+        }
+        let input = matches!(load.array, Array::A | Array::B | Array::Far);
+        let generic = load.array == Array::Either || (load.generic && input);
+        let qualifier = match (load.volatile, load.read_only && input && !generic) {
+            (true, _) => "volatile.",
+            (false, true) => "global.nc.",
+            (false, false) => "global.",
+        };
+        let qualifier = match (generic, load.volatile) {
+            (true, true) => "volatile.",
+            (true, false) => "",
+            (false, true) => "volatile.global.",
+            (false, false) => qualifier,
+        };
+        let guard = guard.map(|guard| format!("@{guard} ")).unwrap_or_default();
+        let operand = if offset == 0 { address } else { format!("{address}+{offset}") };
+        let list = match count {
+            1 => registers[0].clone(),
+            _ => format!("{{{}}}", registers.join(", ")),
+        };
+        self.line(&format!("{guard}ld.{qualifier}{} {list}, [{operand}]", load.access.suffix()));
+        let mut last = String::new();
+        for register in &registers {
+            last = self.fold(kind, register);
+        }
+        if load.keep {
+            let kept = self.lasting(Kind::Word);
+            self.line(&format!("and.b32 {kept}, {last}, 15"));
+            self.around.loaded = Some(kept);
+        }
+    }
+
+    /// Mixes a register into the thread's result; gives its low word.
+    pub fn fold(&mut self, kind: Kind, register: &str) -> String {
+        let words = match kind {
+            Kind::Word | Kind::Predicate => vec![register.to_owned()],
+            Kind::Half => vec![self.make(Kind::Word, "cvt.u32.u16", &[register])],
+            Kind::Float => vec![self.make(Kind::Word, "mov.b32", &[register])],
+            Kind::Double | Kind::DoubleFloat => {
+                let (low, high) = (self.temporary(Kind::Word), self.temporary(Kind::Word));
+                self.line(&format!("mov.b64 {{{low}, {high}}}, {register}"));
+                vec![low, high]
+            }
+        };
+        let result = self.result();
+        for word in &words {
+            self.line(&format!("mad.lo.s32 {result}, {result}, 1664525, {word}"));
+        }
+        words.into_iter().next().unwrap_or_default()
+    }
+
+    /// What the thread stores in the end.
+    pub fn result(&mut self) -> String {
+        self.at_entry("result", Kind::Word, |w, r| w.first(&format!("mov.u32 {r}, 1")))
+    }
+}
+
+/// The registers that an access writes.
+fn kind(access: Access) -> Kind {
+    match access {
+        Access::F32 | Access::V2F32 | Access::V4F32 => Kind::Float,
+        Access::U32 | Access::S32 | Access::U8 | Access::S8 | Access::S16Wide | Access::V2U32 => {
+            Kind::Word
+        }
+        Access::V4U8 | Access::U16 | Access::S16 => Kind::Half,
+        Access::F64 | Access::V2F64 => Kind::DoubleFloat,
+        Access::U64 => Kind::Double,
+    }
+}
+
+fn preset(kind: Kind, register: &str) -> String {
+    match kind {
+        Kind::Half => format!("mov.u16 {register}, 7"),
+        Kind::Float => format!("mov.f32 {register}, 0f40E00000"),
+        Kind::DoubleFloat => format!("mov.f64 {register}, 0d401C000000000000"),
+        Kind::Double => format!("mov.u64 {register}, 7"),
+        Kind::Word | Kind::Predicate => format!("mov.u32 {register}, 7"),
+    }
+}

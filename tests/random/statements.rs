@@ -1,0 +1,475 @@
+//! A tree as PTX: control flow, memory that is written, and what lanes tell each other.
+
+use super::kernel::{
+    Array, Barrier, Change, Collective, Condition, Definition, Fence, Loop, MAX_TRIPS, OUTPUT, Own,
+    SLOT, Stmt, Trips, Var,
+};
+use super::writer::{Kind, Surroundings, Writer};
+
+/// A device function, under a name that no other kernel's functions have.
+pub fn function(name: &str, seed: u64) -> String {
+    let text = match name {
+        "bump" => {
+            ".func (.param .b32 old) bump(.param .b64 at)\n{\n\t.reg .b32 %r<3>;\n\t.reg .b64 %d<3>;\n\
+             \tld.param.u64 %d1, [at];\n\tcvta.to.global.u64 %d2, %d1;\n\
+             \tld.global.u32 %r1, [%d2];\n\tadd.s32 %r2, %r1, 7;\n\tst.global.u32 [%d2], %r2;\n\
+             \tst.param.b32 [old], %r1;\n\tret;\n}\n\n"
+        }
+        "triple" => {
+            ".func (.param .b32 result) triple(.param .b32 of)\n{\n\t.reg .b32 %r<3>;\n\
+             \tld.param.u32 %r1, [of];\n\tmad.lo.s32 %r2, %r1, 3, 1;\n\tand.b32 %r2, %r2, 63;\n\
+             \tst.param.b32 [result], %r2;\n\tret;\n}\n\n"
+        }
+        _ => {
+            ".func (.param .b32 sum) stencil(.param .b64 at, .param .b32 i)\n{\n\t.reg .b32 %r<6>;\n\
+             \t.reg .b64 %d<4>;\n\tld.param.u64 %d1, [at];\n\tld.param.u32 %r1, [i];\n\
+             \tcvta.to.global.u64 %d2, %d1;\n\tmad.wide.s32 %d3, %r1, 4, %d2;\n\
+             \tld.global.u32 %r2, [%d3];\n\tld.global.u32 %r3, [%d3+4];\n\
+             \tmad.lo.s32 %r4, %r2, 5, %r3;\n\tst.param.b32 [sum], %r4;\n\tret;\n}\n\n"
+        }
+    };
+    text.replacen(&format!(" {name}("), &format!(" {name}_{seed}("), 1)
+}
+
+/// The guard that holds where another one does not.
+fn negated(guard: &str) -> String {
+    guard.strip_prefix('!').map_or(format!("!{guard}"), str::to_owned)
+}
+
+impl Writer<'_> {
+    /// The whole kernel: its statements, then the result is stored.
+    pub fn kernel(&mut self) {
+        let kernel = self.kernel;
+        self.list(&kernel.body);
+        self.end();
+    }
+
+    /// Stores the thread's result and ends it.
+    fn end(&mut self) {
+        let (result, output) = (self.result(), self.own("out", "output", OUTPUT));
+        self.line(&format!("st.global.u32 [{output}], {result}"));
+        self.line("ret");
+    }
+
+    fn list(&mut self, statements: &[Stmt]) {
+        for statement in statements {
+            self.statement(statement);
+        }
+    }
+
+    /// Statements whose values are not to be seen behind them.
+    fn inner(&mut self, around: Surroundings, statements: &[Stmt]) {
+        let outside = std::mem::replace(&mut self.around, around);
+        self.list(statements);
+        self.around = outside;
+    }
+
+    fn statement(&mut self, statement: &Stmt) {
+        match statement {
+            Stmt::Load(load) => self.load(load),
+            Stmt::Own(own) => self.change(own),
+            Stmt::Publish(barrier) => self.publish(*barrier),
+            Stmt::Fence(fence) => self.line(match fence {
+                Fence::Membar => "membar.gl",
+                Fence::Fence => "fence.acq_rel.gpu",
+                Fence::Block => "bar.sync 0",
+                Fence::Warp => "bar.warp.sync 0xffffffff",
+            }),
+            Stmt::If { condition, then, otherwise } => self.branch(*condition, then, otherwise),
+            Stmt::Loop(looping) => self.looping(looping),
+            Stmt::Break(condition) => {
+                if let Some(end) = self.around.end.clone() {
+                    let predicate = self.condition(*condition);
+                    self.line(&format!("@{predicate} bra {end}"));
+                }
+            }
+            Stmt::Exit(condition) => {
+                let predicate = self.condition(*condition);
+                let stay = self.label();
+                self.line(&format!("@{} bra {stay}", negated(&predicate)));
+                self.end();
+                self.place(&stay);
+            }
+            Stmt::Scope(body) => {
+                let around = self.around.clone();
+                self.scope(|writer| writer.inner(around, body));
+            }
+            Stmt::Switch { on, cases } => self.switch(*on, cases),
+            Stmt::Define(definition) => self.define(definition),
+            Stmt::Advance(by) => {
+                let cursor = self.value(Var::Cursor);
+                self.line(&format!("add.s32 {cursor}, {cursor}, {by}"));
+            }
+            Stmt::Collective(collective) => self.collective(*collective),
+            Stmt::Exchange(further) => self.exchange(*further),
+            Stmt::Call => self.bump(),
+            Stmt::CallStencil => self.stencil(),
+            Stmt::Output(place) => {
+                let (result, output) = (self.result(), self.own("out", "output", OUTPUT));
+                self.line(&format!("st.global.u32 [{output}+{}], {result}", 4 * (place % 8)));
+            }
+        }
+    }
+
+    fn branch(&mut self, condition: Condition, then: &[Stmt], otherwise: &[Stmt]) {
+        let predicate = self.condition(condition);
+        let (skip, end) = (self.label(), self.label());
+        self.line(&format!("@{} bra {skip}", negated(&predicate)));
+        self.inner(self.around.clone(), then);
+        if !otherwise.is_empty() {
+            self.line(&format!("bra.uni {end}"));
+        }
+        self.place(&skip);
+        self.inner(self.around.clone(), otherwise);
+        self.place(&end);
+    }
+
+    fn looping(&mut self, looping: &Loop) {
+        let counter = self.lasting(Kind::Word);
+        let step = looping.step;
+        let end = match looping.trips {
+            Trips::Constant(trips) => (trips * step).to_string(),
+            Trips::N => {
+                let n = self.value(Var::N);
+                self.make(Kind::Word, "mul.lo.s32", &[&n, &step.to_string()])
+            }
+            Trips::Of(var) => {
+                let value = self.value(var);
+                let trips = self.make(Kind::Word, "and.b32", &[&value, "3"]);
+                self.make(Kind::Word, "mul.lo.s32", &[&trips, &step.to_string()])
+            }
+        };
+        let carried = self.lasting(Kind::Word);
+        let start = match looping.carried_from_tid {
+            true => self.value(Var::TidX),
+            false => "0".to_owned(),
+        };
+        self.line(&format!("and.b32 {carried}, {start}, 63"));
+        let moving = looping
+            .moving
+            .as_ref()
+            .map(|(array, terms, step)| (*array, self.moving_address(*array, terms, *step), *step));
+        let (head, done) = (self.label(), self.label());
+        self.line(&format!("mov.u32 {counter}, 0"));
+        self.place(&head);
+        if !looping.bottom {
+            let stop = self.make(Kind::Predicate, "setp.ge.s32", &[&counter, &end]);
+            self.line(&format!("@{stop} bra {done}"));
+        }
+        let mut around = self.around.clone();
+        around.counters.push(counter.clone());
+        around.carried = Some(carried.clone());
+        around.moving = moving.as_ref().map(|(array, address, _)| (*array, address.clone()));
+        around.end = Some(done.clone());
+        self.inner(around, &looping.body);
+        self.line(&format!("mad.lo.s32 {carried}, {carried}, 5, 1"));
+        self.line(&format!("and.b32 {carried}, {carried}, 63"));
+        if let Some((_, address, step)) = moving {
+            self.line(&format!("add.s64 {address}, {address}, {}", i64::from(step) * 16));
+        }
+        self.line(&format!("add.s32 {counter}, {counter}, {step}"));
+        match looping.bottom {
+            true => {
+                let again = self.make(Kind::Predicate, "setp.lt.s32", &[&counter, &end]);
+                self.line(&format!("@{again} bra {head}"));
+            }
+            false => self.line(&format!("bra {head}")),
+        }
+        self.place(&done);
+        self.around.after = Some(counter);
+    }
+
+    /// An address that a loop moves by units of 16 bytes.
+    fn moving_address(&mut self, array: Array, terms: &[(i32, Var)], step: i32) -> String {
+        let load = super::kernel::Load {
+            array,
+            terms: terms.to_vec(),
+            offset: 0,
+            unit: 16,
+            field: 0,
+            access: super::kernel::Access::U32,
+            spelling: super::kernel::Spelling::Immediate,
+            signed: true,
+            read_only: false,
+            generic: false,
+            volatile: false,
+            guard: None,
+            destination: super::kernel::Destination::Fresh,
+            keep: false,
+        };
+        let (address, _) = self.address(&load);
+        let moved = u64::from((MAX_TRIPS + 1) * step.unsigned_abs()) * 16;
+        let buffer = if array == Array::B { "b" } else { "a" };
+        let before = self.extents.get(buffer).copied().unwrap_or_default();
+        self.extend(buffer, before + moved);
+        let moving = self.lasting(Kind::Double);
+        self.line(&format!("mov.u64 {moving}, {address}"));
+        moving
+    }
+
+    fn switch(&mut self, on: Var, cases: &[Vec<Stmt>]) {
+        let value = self.value(on);
+        let index = self.make(Kind::Word, "rem.u32", &[&value, &cases.len().max(1).to_string()]);
+        let labels: Vec<String> = cases.iter().map(|_| self.label()).collect();
+        let (table, end) = (self.label(), self.label());
+        self.body += &format!("{table}: .branchtargets {};\n", labels.join(", "));
+        self.line(&format!("brx.idx {index}, {table}"));
+        for (label, case) in labels.iter().zip(cases) {
+            self.place(label);
+            self.inner(self.around.clone(), case);
+            self.line(&format!("bra {end}"));
+        }
+        self.place(&end);
+    }
+
+    fn change(&mut self, own: &Own) {
+        let guard = own.guard.map(|condition| self.condition(condition));
+        let guard = guard.map(|guard| format!("@{guard} ")).unwrap_or_default();
+        let (slot, result) = (self.own("own", "slot", SLOT), self.result());
+        let at = 4 * (own.word % 4);
+        match own.how {
+            Change::Store => self.line(&format!("{guard}st.global.u32 [{slot}+{at}], {result}")),
+            Change::StoreByte(byte) => {
+                let at = at + byte % 4;
+                self.line(&format!("{guard}st.global.u8 [{slot}+{at}], {result}"));
+            }
+            Change::StoreVector => {
+                let list = [result.as_str(); 4].join(", ");
+                self.line(&format!("{guard}st.global.v4.u32 [{slot}], {{{list}}}"));
+            }
+            Change::Atomic => {
+                let old = self.temporary(Kind::Word);
+                self.line(&format!("mov.u32 {old}, 3"));
+                self.line(&format!("{guard}atom.global.add.u32 {old}, [{slot}+{at}], 9"));
+                self.fold(Kind::Word, &old);
+            }
+            Change::Reduction => {
+                self.line(&format!("{guard}red.global.add.u32 [{slot}+{at}], 9"));
+            }
+        }
+    }
+
+    fn publish(&mut self, barrier: Barrier) {
+        let barrier = match barrier {
+            Barrier::Block => "bar.sync 0",
+            Barrier::Warp => "bar.warp.sync 0xffffffff",
+        };
+        let (base, thread) = (self.published(), self.value(Var::Linear));
+        let result = self.result();
+        let place = self.make(Kind::Double, "mad.wide.u32", &[&thread, "4", &base]);
+        self.line(barrier);
+        self.line(&format!("st.global.u32 [{place}], {result}"));
+        self.line(barrier);
+    }
+
+    /// The array that threads of a block exchange values through.
+    fn shared(&mut self) -> String {
+        let (thread, words) = (self.value(Var::Linear), self.kernel.threads());
+        self.at_entry("shared", Kind::Word, |w, r| {
+            w.variables += &format!("\t.shared .align 4 .b8 room[{}];\n", 4 * words);
+            w.first(&format!("mov.u32 {r}, room"));
+            w.first(&format!("mad.lo.s32 {r}, {thread}, 4, {r}"));
+            w.first(&format!("st.shared.u32 [{r}], 0"));
+        })
+    }
+
+    fn exchange(&mut self, further: u32) {
+        let (own, thread) = (self.shared(), self.value(Var::Linear));
+        let result = self.result();
+        self.line("bar.sync 0");
+        self.line(&format!("st.shared.u32 [{own}], {result}"));
+        self.line("bar.sync 0");
+        let other = self.make(Kind::Word, "add.s32", &[&thread, &further.to_string()]);
+        let threads = self.kernel.threads().to_string();
+        let other = self.make(Kind::Word, "rem.u32", &[&other, &threads]);
+        let room = self.make(Kind::Word, "mov.u32", &["room"]);
+        let place = self.make(Kind::Word, "mad.lo.s32", &[&other, "4", &room]);
+        let got = self.temporary(Kind::Word);
+        self.line(&format!("ld.shared.u32 {got}, [{place}]"));
+        self.fold(Kind::Word, &got);
+    }
+
+    /// A generic pointer that lies in local memory unless the parameter `which` is set.
+    pub fn either(&mut self) -> String {
+        let input = self.pointer("a", true);
+        self.parameters.insert("which");
+        let thread = self.thread_number();
+        // Room for each thread's index, an offset and a bias on each side.
+        let words = 2 * (self.kernel.threads() + 3 * super::kernel::MAX_OFFSET + 16);
+        self.at_entry("either", Kind::Double, |w, r| {
+            let (i, p, value) =
+                (w.lasting(Kind::Word), w.lasting(Kind::Predicate), w.lasting(Kind::Word));
+            let (place, wide) = (w.lasting(Kind::Double), w.lasting(Kind::Double));
+            w.variables += &format!("\t.local .align 16 .b8 depot[{}];\n", 4 * words);
+            for text in [format!("mov.u64 {place}, depot"), format!("mov.u32 {i}, 0")] {
+                w.first(&text);
+            }
+            w.prologue += "FILL:\n";
+            for text in [
+                format!("mad.wide.u32 {wide}, {i}, 4, {place}"),
+                format!("mad.lo.s32 {value}, {thread}, 7919, {i}"),
+                format!("st.local.u32 [{wide}], {value}"),
+                format!("add.s32 {i}, {i}, 1"),
+                format!("setp.lt.u32 {p}, {i}, {words}"),
+                format!("@{p} bra FILL"),
+                format!("cvta.local.u64 {place}, {place}"),
+                format!("add.s64 {place}, {place}, {}", 2 * words),
+                format!("ld.param.u32 {i}, [which]"),
+                format!("setp.ne.s32 {p}, {i}, 0"),
+                format!("selp.b64 {r}, {input}, {place}, {p}"),
+            ] {
+                w.first(&text);
+            }
+        })
+    }
+
+    fn define(&mut self, definition: &Definition) {
+        let defined = match *definition {
+            Definition::Copy(var) => {
+                let value = self.value(var);
+                let defined = self.lasting(Kind::Word);
+                self.line(&format!("min.u32 {defined}, {value}, 64"));
+                defined
+            }
+            Definition::Lane => self.value(Var::Lane),
+            Definition::Merge(condition, one, other) => {
+                let defined = self.lasting(Kind::Word);
+                let predicate = self.condition(condition);
+                let (skip, end) = (self.label(), self.label());
+                self.line(&format!("@{predicate} bra {skip}"));
+                self.line(&format!("mov.u32 {defined}, {one}"));
+                self.line(&format!("bra {end}"));
+                self.place(&skip);
+                self.line(&format!("mov.u32 {defined}, {other}"));
+                self.place(&end);
+                defined
+            }
+            Definition::Select(condition, one, other) => {
+                let predicate = self.condition(condition);
+                let (one, other, predicate) = match predicate.strip_prefix('!') {
+                    Some(predicate) => (other, one, predicate),
+                    None => (one, other, predicate.as_str()),
+                };
+                let defined = self.lasting(Kind::Word);
+                self.line(&format!("selp.b32 {defined}, {one}, {other}, {predicate}"));
+                defined
+            }
+            Definition::Bumped(condition) => {
+                let (tid, predicate) = (self.value(Var::TidX), self.condition(condition));
+                let defined = self.lasting(Kind::Word);
+                self.line(&format!("mov.u32 {defined}, {tid}"));
+                self.line(&format!("@{predicate} add.s32 {defined}, {defined}, 1"));
+                defined
+            }
+            Definition::Vote(condition) => {
+                let predicate = self.condition(condition);
+                let defined = self.lasting(Kind::Word);
+                let mask = self.active_mask();
+                self.line(&format!("vote.sync.ballot.b32 {defined}, {predicate}, {mask}"));
+                self.line(&format!("popc.b32 {defined}, {defined}"));
+                defined
+            }
+            Definition::Shuffle(var, bits) => {
+                let value = self.value(var);
+                let defined = self.lasting(Kind::Word);
+                let (mask, value) =
+                    (self.active_mask(), self.make(Kind::Word, "mov.u32", &[&value]));
+                self.line(&format!("shfl.sync.bfly.b32 {defined}, {value}, {bits}, 31, {mask}"));
+                self.line(&format!("and.b32 {defined}, {defined}, 63"));
+                defined
+            }
+            Definition::Extract(var) => {
+                let value = self.value(var);
+                let defined = self.lasting(Kind::Word);
+                self.line(&format!("bfe.u32 {defined}, {value}, 1, 4"));
+                defined
+            }
+            Definition::Square(var) => {
+                let value = self.value(var);
+                let defined = self.lasting(Kind::Word);
+                self.line(&format!("mul.lo.s32 {defined}, {value}, {value}"));
+                self.line(&format!("and.b32 {defined}, {defined}, 63"));
+                defined
+            }
+            Definition::Gather(var) => {
+                let value = self.value(var);
+                let base = self.pointer("b", false);
+                self.extend("b", 4 * u64::from(self.kernel.most(var) + 1));
+                let place = self.make(Kind::Double, "mul.wide.u32", &[&value, "4"]);
+                let place = self.make(Kind::Double, "add.s64", &[&base, &place]);
+                let defined = self.lasting(Kind::Word);
+                self.line(&format!("ld.global.u32 {defined}, [{place}]"));
+                self.line(&format!("and.b32 {defined}, {defined}, 31"));
+                defined
+            }
+            Definition::Call(var) => {
+                let value = self.value(var);
+                let defined = self.lasting(Kind::Word);
+                self.call("triple", &[("b32", &value)], &defined);
+                defined
+            }
+        };
+        self.around.defined = Some(defined);
+    }
+
+    fn active_mask(&mut self) -> String {
+        let mask = self.temporary(Kind::Word);
+        self.line(&format!("activemask.b32 {mask}"));
+        mask
+    }
+
+    fn collective(&mut self, collective: Collective) {
+        let got = match collective {
+            Collective::ActiveMask => self.active_mask(),
+            Collective::Ballot(condition) => {
+                let predicate = self.condition(condition);
+                let (mask, got) = (self.active_mask(), self.temporary(Kind::Word));
+                self.line(&format!("vote.sync.ballot.b32 {got}, {predicate}, {mask}"));
+                got
+            }
+            Collective::Shuffle(bits) => {
+                // A lane that takes no part gives nothing that could be relied on.
+                let (mask, result) = (self.active_mask(), self.result());
+                let (got, from) = (self.temporary(Kind::Word), self.temporary(Kind::Predicate));
+                let lane = self.value(Var::Lane);
+                let other = self.make(Kind::Word, "xor.b32", &[&lane, &bits.to_string()]);
+                let bit = self.make(Kind::Word, "shr.u32", &[&mask, &other]);
+                let bit = self.make(Kind::Word, "and.b32", &[&bit, "1"]);
+                self.line(&format!("setp.ne.s32 {from}, {bit}, 0"));
+                self.line(&format!("shfl.sync.bfly.b32 {got}, {result}, {bits}, 31, {mask}"));
+                self.make(Kind::Word, "selp.b32", &[&got, "5", &from])
+            }
+        };
+        self.fold(Kind::Word, &got);
+    }
+
+    fn bump(&mut self) {
+        let slot = self.own("own", "slot", SLOT);
+        let address = self.make(Kind::Double, "cvta.global.u64", &[&slot]);
+        let old = self.temporary(Kind::Word);
+        self.call("bump", &[("b64", &address)], &old);
+        self.fold(Kind::Word, &old);
+    }
+
+    fn stencil(&mut self) {
+        let (pointer, x) = (self.pointer("a", true), self.value(Var::X));
+        self.extend("a", 4 * u64::from(self.kernel.most(Var::X) + 2));
+        let sum = self.temporary(Kind::Word);
+        self.call("stencil", &[("b64", &pointer), ("b32", &x)], &sum);
+        self.fold(Kind::Word, &sum);
+    }
+
+    fn call(&mut self, name: &'static str, arguments: &[(&str, &str)], result: &str) {
+        self.functions.insert(name);
+        self.line("{ .param .b32 back");
+        let names: Vec<String> = (0..arguments.len()).map(|index| format!("p{index}")).collect();
+        for ((ty, value), name) in arguments.iter().zip(&names) {
+            self.line(&format!(".param .{ty} {name}"));
+            self.line(&format!("st.param.{ty} [{name}], {value}"));
+        }
+        let seed = self.kernel.seed;
+        self.line(&format!("call.uni (back), {name}_{seed}, ({})", names.join(", ")));
+        self.line(&format!("ld.param.b32 {result}, [back]"));
+        self.body += "\t}\n";
+    }
+}
