@@ -1,7 +1,6 @@
 //! Bugs planted into the rewriter: each must be noticed by every judge, on the kernel that is kept
 //! for it and, most of them, on some random kernel.
 
-use ptxasw::pipeline::Options;
 use ptxasw::shuffle::Bug;
 use rayon::prelude::*;
 

@@ -15,7 +15,7 @@ use crate::random::reduce::reduce;
 use crate::random::{Kernel, emit, kernel};
 
 /// Kernels in a test run.
-const COUNT: u64 = 3000;
+const COUNT: u64 = 2000;
 /// Every so-manieth rewrite is assembled.
 const ASSEMBLED: u64 = 20;
 
@@ -158,7 +158,7 @@ fn a_failing_kernel_is_reduced() {
     let instructions = |kernel| emit(kernel).ptx.lines().filter(|l| l.ends_with(';')).count();
     println!("seed {seed}: from {} to {} lines", instructions(&large), instructions(&small));
     assert_eq!(small.body.len(), 2, "a source and a covered load: {:?}", small.body);
-    assert!(instructions(&small) < 40, "{}", emit(&small).ptx);
+    assert!(instructions(&small) < 60, "{}", emit(&small).ptx);
 }
 
 /// What `scripts/fuzz` runs: seeds from `PTXASW_FUZZ_SEED` on, for `PTXASW_FUZZ_MINUTES`.

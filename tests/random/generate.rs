@@ -97,10 +97,13 @@ impl Generator<'_> {
         let nested = place.depth < MAX_DEPTH;
         let inner = Place { depth: place.depth + 1, ..place };
         match self.rng.u8(..24) {
-            0..=11 => self.row(place, list),
+            0..=11 => self.row(place, list, None),
             12..=14 if place.loops < MAX_LOOPS && nested => {
                 let looping = self.looping(inner);
                 list.push(Stmt::Loop(looping));
+                if self.one_in(3) {
+                    self.row(place, list, Some(Var::After));
+                }
             }
             15..=17 if nested => {
                 let condition = self.condition();
@@ -118,21 +121,54 @@ impl Generator<'_> {
             }
             20 if self.rng.bool() => list.push(Stmt::Exit(self.condition())),
             _ => {
-                let detail = self.detail(place);
+                let detail = self.detail(place, false);
+                let defines = matches!(detail, Stmt::Define(_));
                 list.push(detail);
+                if defines && self.rng.bool() {
+                    self.row(place, list, Some(Var::Defined));
+                }
             }
         }
     }
 
-    /// Loads that differ in their offsets, with something between some of them.
-    fn row(&mut self, place: Place, list: &mut Vec<Stmt>) {
-        let first = self.load();
-        let mut previous = first.clone();
-        let troubled = self.one_in(3);
+    /// Loads that differ in their offsets, with something between some of them; now and then all
+    /// but the first are in a loop. `with` becomes a part of the index.
+    fn row(&mut self, place: Place, list: &mut Vec<Stmt>, with: Option<Var>) {
+        let mut first = self.load();
+        if let Some(var) = with {
+            if !matches!(first.array, Array::A | Array::B | Array::Far) {
+                first.array = Array::A;
+            }
+            first.terms.push((1, var));
+        }
+        let written = matches!(first.array, Array::Own | Array::Published);
+        let previous = first.clone();
         list.push(Stmt::Load(first));
+        let looped = place.loops < MAX_LOOPS && place.depth < MAX_DEPTH && self.one_in(10);
+        if looped {
+            let inside = Place { depth: place.depth + 1, loops: place.loops + 1, ..place };
+            let mut looping = self.looping(inside);
+            looping.body.clear();
+            let uniform = place.uniform && !matches!(looping.trips, Trips::Of(_));
+            let inside = Place { uniform, may_break: false, ..inside };
+            self.rest_of_row(inside, &mut looping.body, previous, written);
+            list.push(Stmt::Loop(looping));
+        } else {
+            self.rest_of_row(place, list, previous, written);
+        }
+    }
+
+    fn rest_of_row(
+        &mut self,
+        place: Place,
+        list: &mut Vec<Stmt>,
+        mut previous: Load,
+        written: bool,
+    ) {
+        let troubled = written || self.one_in(3);
         for _ in 0..self.rng.u32(1..=4) {
             if troubled && self.one_in(3) {
-                let detail = self.detail(place);
+                let detail = self.detail(place, written);
                 list.push(detail);
             }
             let mut next = previous.clone();
@@ -142,6 +178,10 @@ impl Generator<'_> {
                 false => Stmt::Load(next.clone()),
             });
             previous = next;
+        }
+        if written && self.rng.bool() {
+            let detail = self.detail(place, true);
+            list.push(detail);
         }
     }
 
@@ -163,7 +203,7 @@ impl Generator<'_> {
             3 => load.volatile = self.one_in(3),
             4 => load.read_only ^= true,
             5 => (load.access, load.field) = self.access(load.unit),
-            6 => {
+            6 if matches!(load.array, Array::A | Array::B | Array::Far) => {
                 let var = self.pick(&[Var::TidX, Var::Loaded, Var::Iteration, Var::Defined]);
                 load.terms.push((1, var));
             }
@@ -331,10 +371,12 @@ impl Generator<'_> {
         }
     }
 
-    /// Something that may take away what an earlier load knew.
-    fn detail(&mut self, place: Place) -> Stmt {
+    /// Something that may take away what an earlier load knew; where the array is `written`, often
+    /// something that writes.
+    fn detail(&mut self, place: Place, written: bool) -> Stmt {
         let guard = if self.one_in(3) { Some(self.condition()) } else { None };
-        match self.rng.u8(..16) {
+        let kind = if written && self.rng.bool() { self.rng.u8(..6) } else { self.rng.u8(..16) };
+        match kind {
             0..=3 => {
                 let how = match self.rng.u8(..6) {
                     0 | 1 => Change::Store,
@@ -375,8 +417,9 @@ impl Generator<'_> {
         let condition = self.condition();
         let var = self.var();
         let (one, other) = (self.rng.u32(..64), self.rng.u32(..64));
-        match self.rng.u8(..12) {
+        match self.rng.u8(..13) {
             0 | 1 => Definition::Merge(condition, one, other),
+            12 => Definition::Choose(var, one.min(8), one.min(8) + other.min(20)),
             2 => Definition::Select(condition, one, other),
             3 => Definition::Bumped(condition),
             4 => Definition::Lane,

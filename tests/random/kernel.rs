@@ -263,6 +263,9 @@ pub enum Trips {
 pub enum Definition {
     /// One of two values, by a branch.
     Merge(Condition, u32, u32),
+    /// 5, 9 or 30, by two branches that lead to one place: whether the variable is below the first
+    /// bound, else below the second.
+    Choose(Var, u32, u32),
     /// One of two values, without a branch.
     Select(Condition, u32, u32),
     /// The thread's x index, and one more under a guard.

@@ -15,6 +15,7 @@ pub fn reduce(kernel: &Kernel, fails: &mut dyn FnMut(&Kernel) -> bool) -> Kernel
     loop {
         let before = reducer.kernel.clone();
         reducer.statements();
+        reducer.all_loads();
         reducer.details();
         reducer.shape();
         if reducer.kernel == before || reducer.trials >= MAX_TRIALS {
@@ -81,6 +82,35 @@ impl Reducer<'_> {
             });
             self.take(smaller)
         })
+    }
+
+    /// Makes all loads simpler in the same way: what two of them have in common often has to stay
+    /// common.
+    fn all_loads(&mut self) {
+        let changes: [fn(&mut Load); 7] = [
+            |load| load.spelling = Spelling::Immediate,
+            |load| load.destination = Destination::Fresh,
+            |load| load.generic = false,
+            |load| load.read_only = false,
+            |load| load.signed |= load.array != Array::Far,
+            |load| load.terms = vec![(1, Var::TidX)],
+            |load| {
+                if matches!(load.array, Array::A | Array::B) {
+                    (load.access, load.unit, load.field) = (Access::U32, 4, 0);
+                }
+            },
+        ];
+        for change in changes {
+            let mut smaller = self.kernel.clone();
+            visit(&mut smaller.body, &mut |list| {
+                for statement in list {
+                    if let Stmt::Load(load) = statement {
+                        change(load);
+                    }
+                }
+            });
+            self.take(smaller);
+        }
     }
 
     /// Makes single statements simpler.

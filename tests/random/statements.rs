@@ -344,6 +344,23 @@ impl Writer<'_> {
                 self.place(&end);
                 defined
             }
+            Definition::Choose(var, low, high) => {
+                let value = self.value(var);
+                let defined = self.lasting(Kind::Word);
+                let end = self.label();
+                for (bound, chosen) in [(low, 5), (high, 9)] {
+                    let next = self.label();
+                    let below =
+                        self.make(Kind::Predicate, "setp.ge.u32", &[&value, &bound.to_string()]);
+                    self.line(&format!("@{below} bra {next}"));
+                    self.line(&format!("mov.u32 {defined}, {chosen}"));
+                    self.line(&format!("bra {end}"));
+                    self.place(&next);
+                }
+                self.line(&format!("mov.u32 {defined}, 30"));
+                self.place(&end);
+                defined
+            }
             Definition::Select(condition, one, other) => {
                 let predicate = self.condition(condition);
                 let (one, other, predicate) = match predicate.strip_prefix('!') {
