@@ -3,7 +3,8 @@
 //!
 //! - `tests/random/`: the generator, the checks, the reducer;
 //! - `tests/fuzz/found/`: what was found, replayed;
-//! - `tests/fuzz/planted/`: for each planted bug a kernel on which it shows.
+//! - `tests/fuzz/planted/`: for each planted bug a kernel on which it shows;
+//! - `tests/fuzz/bytes/`: what the targets of cargo-fuzz (`tests/fuzz-targets/`) found.
 //!
 //! `PTXASW_FUZZ_SEED` and `PTXASW_FUZZ_COUNT` choose the kernels of the test run.
 
@@ -11,11 +12,15 @@
 
 #[path = "common/assembler.rs"]
 mod assembler;
+#[path = "fuzz/bytes.rs"]
+mod bytes;
 #[path = "fuzz/files.rs"]
 mod files;
 #[path = "fuzz/planted.rs"]
 mod planted;
 mod random;
+#[path = "fuzz/replay.rs"]
+mod replay;
 #[path = "fuzz/seeds.rs"]
 mod seeds;
 

@@ -1,24 +1,97 @@
 //! Bugs planted into the rewriter: each must be noticed by every judge, on the kernel that is kept
 //! for it and, most of them, on some random kernel.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use ptxasw::pipeline::Options;
 use ptxasw::shuffle::Bug;
 use rayon::prelude::*;
 
 use crate::files;
 use crate::number;
-use crate::random::check::{Complaint, Verdict, check, judges};
-use crate::random::{emit, kernel};
+use crate::random::check::{Complaint, Judge, Opinion, Verdict, check, judges, runner};
+use crate::random::{Case, emit, kernel};
 use crate::seeds::{smallest, with_bug};
 
 /// The first random kernel on which a bug shows.
 fn first_seed(bug: Bug, seeds: std::ops::Range<u64>) -> Option<(u64, Complaint)> {
-    let (options, judges) = (with_bug(bug), judges());
+    let (options, judges) = (with_bug(bug), runner());
     seeds.into_par_iter().find_map_first(|seed| {
         match check(&emit(&kernel(seed)), &options, &judges) {
             Verdict::Broken(complaint) => Some((seed, complaint)),
             _ => None,
         }
     })
+}
+
+/// What each judge says about a kernel that is rewritten with a bug.
+fn opinions(bug: Option<Bug>, case: &Case) -> Vec<(&'static str, Opinion)> {
+    let options = bug.map_or_else(Options::default, with_bug);
+    let attempt = |judge: Box<dyn Judge>| {
+        let name = judge.name();
+        let opinion = match check(case, &options, &[judge]) {
+            Verdict::Fine(rewrite) => match rewrite.unsure.into_iter().next() {
+                None => Opinion::Equal,
+                Some((_, reason)) => Opinion::Unknown(reason),
+            },
+            Verdict::Broken(complaint) => Opinion::Different(complaint.message),
+            Verdict::Invalid(message) => Opinion::Invalid(message),
+        };
+        (name, opinion)
+    };
+    judges().into_iter().map(attempt).collect()
+}
+
+fn word(opinion: &Opinion) -> &'static str {
+    match opinion {
+        Opinion::Equal => "equal",
+        Opinion::Different(_) => "different",
+        Opinion::Unknown(_) => "unknown",
+        Opinion::Invalid(_) => "invalid",
+    }
+}
+
+/// Runs must show a difference, proofs must fail; without a bug nobody may find anything wrong.
+#[test]
+fn planted_bugs_are_noticed() {
+    let kernels: BTreeMap<String, Case> =
+        files::read(&files::folder("planted")).into_iter().collect();
+    let rows: Vec<_> = Bug::ALL
+        .par_iter()
+        .map(|&bug| {
+            let name = format!("{bug:?}");
+            let case = kernels.get(&name).unwrap_or_else(|| panic!("no kernel shows {name}"));
+            (name, opinions(Some(bug), case), opinions(None, case))
+        })
+        .collect();
+    assert_eq!(kernels.len(), rows.len(), "a kernel for no bug in tests/fuzz/planted");
+    let mut table = String::new();
+    let mut complaints = Vec::new();
+    for (name, wrong, right) in &rows {
+        let _ = write!(table, "{name:20}");
+        for (judge, opinion) in wrong {
+            let _ = write!(table, " {judge}: {:10}", word(opinion));
+            let noticed = match opinion {
+                Opinion::Different(_) => true,
+                Opinion::Unknown(_) => *judge == "verify",
+                Opinion::Equal | Opinion::Invalid(_) => false,
+            };
+            if !noticed {
+                complaints.push(format!("{judge} does not notice {name}: {opinion:?}"));
+            }
+        }
+        table += "  without the bug:";
+        for (judge, opinion) in right {
+            let _ = write!(table, " {judge}: {:10}", word(opinion));
+            if !matches!(opinion, Opinion::Equal | Opinion::Unknown(_)) {
+                complaints.push(format!("{judge} complains about {name} without bug: {opinion:?}"));
+            }
+        }
+        table += "\n";
+    }
+    println!("{table}");
+    assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
 }
 
 /// Looks for a kernel for each planted bug that has none, and keeps it reduced.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::assembler::Assembler;
 use crate::files;
 use crate::number;
-use crate::random::check::{Complaint, Rewrite, Verdict, check, judges};
+use crate::random::check::{Complaint, Rewrite, Verdict, check, judges, runner};
 use crate::random::reduce::reduce;
 use crate::random::{Kernel, emit, kernel};
 
@@ -18,6 +18,8 @@ use crate::random::{Kernel, emit, kernel};
 const COUNT: u64 = 2000;
 /// Every so-manieth rewrite is assembled.
 const ASSEMBLED: u64 = 20;
+/// Every so-manieth rewrite is proved.
+const PROVED: u64 = 20;
 
 /// Options with a bug in them.
 pub fn with_bug(bug: Bug) -> Options {
@@ -28,7 +30,7 @@ pub fn with_bug(bug: Bug) -> Options {
 
 /// The smallest kernel that the same judge complains about.
 pub fn smallest(kernel: &Kernel, options: &Options, complaint: &Complaint) -> Kernel {
-    let judges = judges();
+    let judges = if complaint.judge == "verify" { judges() } else { runner() };
     reduce(kernel, &mut |smaller| match check(&emit(smaller), options, &judges) {
         Verdict::Broken(other) => other.judge == complaint.judge,
         _ => false,
@@ -44,7 +46,8 @@ struct Tally {
     trapped: usize,
     loads: usize,
     shuffles: usize,
-    unsure: BTreeMap<&'static str, usize>,
+    /// Judges that could not tell, and why.
+    unsure: BTreeMap<String, usize>,
     failures: Vec<String>,
     /// Rewrites to assemble.
     texts: Vec<String>,
@@ -57,8 +60,9 @@ impl Tally {
         self.trapped += usize::from(rewrite.refused > 0);
         self.loads += rewrite.loads;
         self.shuffles += rewrite.shuffles;
-        for (judge, _) in rewrite.unsure {
-            *self.unsure.entry(judge).or_default() += 1;
+        for (judge, reason) in rewrite.unsure {
+            let reason: String = reason.chars().filter(|c| !c.is_ascii_digit()).take(60).collect();
+            *self.unsure.entry(format!("{judge} could not tell: {reason}")).or_default() += 1;
         }
         if seed.is_multiple_of(ASSEMBLED) {
             self.texts.push(rewrite.text);
@@ -75,18 +79,21 @@ impl Tally {
             self.shuffles,
             self.loads
         );
-        for (judge, count) in &self.unsure {
-            println!("{judge} could not tell: {count} ({} %)", share(*count));
+        for (what, count) in &self.unsure {
+            println!("{count:6} {what}");
         }
     }
 }
 
 /// Checks some seeds, reduces what fails, and keeps it in `tests/fuzz/found`.
 fn try_seeds(seeds: std::ops::Range<u64>, tally: &mut Tally) {
-    let (options, judges) = (Options::default(), judges());
+    let (options, runner, judges) = (Options::default(), runner(), judges());
     let verdicts: Vec<(u64, Verdict)> = seeds
         .into_par_iter()
-        .map(|seed| (seed, check(&emit(&kernel(seed)), &options, &judges)))
+        .map(|seed| {
+            let judges = if seed.is_multiple_of(PROVED) { &judges } else { &runner };
+            (seed, check(&emit(&kernel(seed)), &options, judges))
+        })
         .collect();
     for (seed, verdict) in verdicts {
         match verdict {
@@ -144,7 +151,7 @@ fn what_was_found_stays_fixed() {
 
 #[test]
 fn a_failing_kernel_is_reduced() {
-    let (options, judges) = (with_bug(Bug::CornerTooFarUp), judges());
+    let (options, judges) = (with_bug(Bug::CornerTooFarUp), runner());
     let (seed, complaint) = (0..200)
         .find_map(|seed| match check(&emit(&kernel(seed)), &options, &judges) {
             Verdict::Broken(complaint) => Some((seed, complaint)),

@@ -8,6 +8,7 @@ use ptxasw::pipeline::{Options, rewrite};
 use ptxasw::ptx::{self, Depth, Module};
 use ptxasw::report::Decision;
 use ptxasw::source::SourceFile;
+use ptxasw::verify;
 
 use super::emit::Case;
 
@@ -104,9 +105,41 @@ impl Judge for Interpreter {
     }
 }
 
-/// Everyone who is asked about every rewrite.
-pub fn judges() -> Vec<Box<dyn Judge>> {
+/// Proves both to be the same, for every launch.
+pub struct Verifier;
+
+impl Judge for Verifier {
+    fn name(&self) -> &'static str {
+        "verify"
+    }
+
+    fn judge(&self, subject: &Subject<'_, '_, '_>) -> Opinion {
+        let (original, rewritten) = subject.sources;
+        let found = match verify::verify(original, rewritten, &verify::Options::default()) {
+            Ok(found) => found,
+            Err(error) => return Opinion::Different(error.to_string()),
+        };
+        let of_functions = found.functions.iter().flat_map(|function| &function.problems);
+        let problems: Vec<String> = of_functions
+            .chain(&found.problems)
+            .map(|problem| format!("{} (line {:?})", problem.reason, problem.line))
+            .collect();
+        match found.verdict {
+            verify::Verdict::Equal => Opinion::Equal,
+            verify::Verdict::Different => Opinion::Different(problems.join("; ")),
+            verify::Verdict::Unknown => Opinion::Unknown(problems.join("; ")),
+        }
+    }
+}
+
+/// Who is asked about every rewrite.
+pub fn runner() -> Vec<Box<dyn Judge>> {
     vec![Box::new(Interpreter)]
+}
+
+/// Everyone. Proofs take a hundred times as long as runs.
+pub fn judges() -> Vec<Box<dyn Judge>> {
+    vec![Box::new(Interpreter), Box::new(Verifier)]
 }
 
 /// Rewrites a kernel and has the result judged.

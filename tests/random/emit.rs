@@ -311,8 +311,10 @@ impl Writer<'_> {
             }
         };
         let result = self.result();
+        // Cheap to reason about bit by bit.
         for word in &words {
-            self.line(&format!("mad.lo.s32 {result}, {result}, 1664525, {word}"));
+            self.line(&format!("shf.l.wrap.b32 {result}, {result}, {result}, 5"));
+            self.line(&format!("xor.b32 {result}, {result}, {word}"));
         }
         words.into_iter().next().unwrap_or_default()
     }
