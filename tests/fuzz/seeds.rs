@@ -19,7 +19,7 @@ const COUNT: u64 = 2000;
 /// Every so-manieth rewrite is assembled.
 const ASSEMBLED: u64 = 20;
 /// Every so-manieth rewrite is proved.
-const PROVED: u64 = 20;
+const PROVED: u64 = 100;
 
 /// Options with a bug in them.
 pub fn with_bug(bug: Bug) -> Options {
@@ -133,8 +133,10 @@ fn random_kernels_compute_the_same() {
     try_seeds(first..first + count, &mut tally);
     tally.print();
     assert!(tally.failures.is_empty(), "\n{}", tally.failures.join("\n"));
-    assert!(2 * tally.rewritten > tally.kernels, "too few kernels are rewritten");
-    assert!(3 * tally.trapped > tally.kernels, "too few kernels hold traps");
+    if count >= COUNT {
+        assert!(2 * tally.rewritten > tally.kernels, "too few kernels are rewritten");
+        assert!(3 * tally.trapped > tally.kernels, "too few kernels hold traps");
+    }
     assemble(&tally.texts);
 }
 
