@@ -57,11 +57,11 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     ) -> Result<(), Refusal> {
         let (a, b) = (&trace.accesses[from.access], &trace.accesses[to.access]);
         let (block_a, block_b) = (a.block, b.block);
-        let ordered = match block_a == block_b {
+        let ordered = match block_a == block_b || self.planted.has(Bug::Dominance) {
             true => from.inst < to.inst,
             false => self.flow.dominators.dominates(block_a, block_b),
         };
-        if !ordered && !(self.planted.has(Bug::Dominance) && from.inst < to.inst) {
+        if !ordered {
             return Err(Refusal::NotOnEveryPath(self.line(from.inst)));
         }
         // Read-only for the whole kernel: nothing can change it.

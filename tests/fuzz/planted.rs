@@ -10,15 +10,15 @@ use rayon::prelude::*;
 
 use crate::files;
 use crate::number;
-use crate::random::check::{Complaint, Judge, Opinion, Verdict, check, judges, runner};
+use crate::random::check::{Complaint, Judge, Opinion, Panel, Verdict, check};
 use crate::random::{Case, emit, kernel};
 use crate::seeds::{smallest, with_bug};
 
 /// The first random kernel on which a bug shows.
 fn first_seed(bug: Bug, seeds: std::ops::Range<u64>) -> Option<(u64, Complaint)> {
-    let (options, judges) = (with_bug(bug), runner());
+    let (options, panel) = (with_bug(bug), Panel::quick());
     seeds.into_par_iter().find_map_first(|seed| {
-        match check(&emit(&kernel(seed)), &options, &judges) {
+        match check(&emit(&kernel(seed)), &options, &panel) {
             Verdict::Broken(complaint) => Some((seed, complaint)),
             _ => None,
         }
@@ -30,7 +30,7 @@ fn opinions(bug: Option<Bug>, case: &Case) -> Vec<(&'static str, Opinion)> {
     let options = bug.map_or_else(Options::default, with_bug);
     let attempt = |judge: Box<dyn Judge>| {
         let name = judge.name();
-        let opinion = match check(case, &options, &[judge]) {
+        let opinion = match check(case, &options, &Panel { judges: vec![judge], repeat: false }) {
             Verdict::Fine(rewrite) => match rewrite.unsure.into_iter().next() {
                 None => Opinion::Equal,
                 Some((_, reason)) => Opinion::Unknown(reason),
@@ -40,7 +40,7 @@ fn opinions(bug: Option<Bug>, case: &Case) -> Vec<(&'static str, Opinion)> {
         };
         (name, opinion)
     };
-    judges().into_iter().map(attempt).collect()
+    Panel::full().judges.into_iter().map(attempt).collect()
 }
 
 fn word(opinion: &Opinion) -> &'static str {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::assembler::Assembler;
 use crate::files;
 use crate::number;
-use crate::random::check::{Complaint, Rewrite, Verdict, check, judges, runner};
+use crate::random::check::{Complaint, Panel, Rewrite, Verdict, check};
 use crate::random::reduce::reduce;
 use crate::random::{Kernel, emit, kernel};
 
@@ -30,8 +30,8 @@ pub fn with_bug(bug: Bug) -> Options {
 
 /// The smallest kernel that the same judge complains about.
 pub fn smallest(kernel: &Kernel, options: &Options, complaint: &Complaint) -> Kernel {
-    let judges = if complaint.judge == "verify" { judges() } else { runner() };
-    reduce(kernel, &mut |smaller| match check(&emit(smaller), options, &judges) {
+    let panel = if complaint.judge == "run" { Panel::quick() } else { Panel::full() };
+    reduce(kernel, &mut |smaller| match check(&emit(smaller), options, &panel) {
         Verdict::Broken(other) => other.judge == complaint.judge,
         _ => false,
     })
@@ -87,12 +87,12 @@ impl Tally {
 
 /// Checks some seeds, reduces what fails, and keeps it in `tests/fuzz/found`.
 fn try_seeds(seeds: std::ops::Range<u64>, tally: &mut Tally) {
-    let (options, runner, judges) = (Options::default(), runner(), judges());
+    let (options, quick, full) = (Options::default(), Panel::quick(), Panel::full());
     let verdicts: Vec<(u64, Verdict)> = seeds
         .into_par_iter()
         .map(|seed| {
-            let judges = if seed.is_multiple_of(PROVED) { &judges } else { &runner };
-            (seed, check(&emit(&kernel(seed)), &options, judges))
+            let panel = if seed.is_multiple_of(PROVED) { &full } else { &quick };
+            (seed, check(&emit(&kernel(seed)), &options, panel))
         })
         .collect();
     for (seed, verdict) in verdicts {
@@ -142,9 +142,9 @@ fn random_kernels_compute_the_same() {
 
 #[test]
 fn what_was_found_stays_fixed() {
-    let judges = judges();
+    let panel = Panel::full();
     for (name, case) in files::read(&files::folder("found")) {
-        match check(&case, &Options::default(), &judges) {
+        match check(&case, &Options::default(), &panel) {
             Verdict::Fine(_) => {}
             other => panic!("tests/fuzz/found/{name}.ptx: {other:?}"),
         }
@@ -153,17 +153,17 @@ fn what_was_found_stays_fixed() {
 
 #[test]
 fn a_failing_kernel_is_reduced() {
-    let (options, judges) = (with_bug(Bug::CornerTooFarUp), runner());
+    let (options, panel) = (with_bug(Bug::CornerTooFarUp), Panel::quick());
     let (seed, complaint) = (0..200)
-        .find_map(|seed| match check(&emit(&kernel(seed)), &options, &judges) {
+        .find_map(|seed| match check(&emit(&kernel(seed)), &options, &panel) {
             Verdict::Broken(complaint) => Some((seed, complaint)),
             _ => None,
         })
         .expect("a kernel on which the bug shows");
     let large = kernel(seed);
     let small = smallest(&large, &options, &complaint);
-    assert!(matches!(check(&emit(&small), &options, &judges), Verdict::Broken(_)));
-    assert!(matches!(check(&emit(&small), &Options::default(), &judges), Verdict::Fine(_)));
+    assert!(matches!(check(&emit(&small), &options, &panel), Verdict::Broken(_)));
+    assert!(matches!(check(&emit(&small), &Options::default(), &panel), Verdict::Fine(_)));
     let instructions = |kernel| emit(kernel).ptx.lines().filter(|l| l.ends_with(';')).count();
     println!("seed {seed}: from {} to {} lines", instructions(&large), instructions(&small));
     assert_eq!(small.body.len(), 2, "a source and a covered load: {:?}", small.body);

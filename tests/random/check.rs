@@ -142,25 +142,34 @@ impl Judge for Verifier {
     }
 }
 
-/// Who is asked about every rewrite.
-pub fn runner() -> Vec<Box<dyn Judge>> {
-    vec![Box::new(Interpreter)]
+/// Who is asked about a rewrite.
+pub struct Panel {
+    pub judges: Vec<Box<dyn Judge>>,
+    /// Whether the original is rewritten a second time, to see the same result.
+    pub repeat: bool,
 }
 
-/// Everyone. Proofs take a hundred times as long as runs.
-pub fn judges() -> Vec<Box<dyn Judge>> {
-    vec![Box::new(Interpreter), Box::new(Verifier)]
+impl Panel {
+    /// For every kernel: only the interpreter.
+    pub fn quick() -> Panel {
+        Panel { judges: vec![Box::new(Interpreter)], repeat: false }
+    }
+
+    /// Everyone. Proofs take a hundred times as long as runs.
+    pub fn full() -> Panel {
+        Panel { judges: vec![Box::new(Interpreter), Box::new(Verifier)], repeat: true }
+    }
 }
 
 /// Rewrites a kernel and has the result judged.
-pub fn check(case: &Case, options: &Options, judges: &[Box<dyn Judge>]) -> Verdict {
-    catch_unwind(AssertUnwindSafe(|| attempt(case, options, judges))).unwrap_or_else(|_| {
+pub fn check(case: &Case, options: &Options, panel: &Panel) -> Verdict {
+    catch_unwind(AssertUnwindSafe(|| attempt(case, options, panel))).unwrap_or_else(|_| {
         let message = "see what it printed".to_owned();
         Verdict::Broken(Complaint { judge: "panic", message })
     })
 }
 
-fn attempt(case: &Case, options: &Options, judges: &[Box<dyn Judge>]) -> Verdict {
+fn attempt(case: &Case, options: &Options, panel: &Panel) -> Verdict {
     let launch = match Launch::from_json(&case.launch) {
         Ok(launch) => launch,
         Err(message) => return Verdict::Invalid(message),
@@ -182,9 +191,8 @@ fn attempt(case: &Case, options: &Options, judges: &[Box<dyn Judge>]) -> Verdict
             return broken("rewrite", format!("{} is left as it is: {reason}", kernel.name));
         }
     }
-    match rewrite(&source, options) {
-        Ok(again) if again.text == result.text => {}
-        _ => return broken("again", "a second rewrite of the original is another".to_owned()),
+    if panel.repeat && !rewrite(&source, options).is_ok_and(|again| again.text == result.text) {
+        return broken("again", "a second rewrite of the original is another".to_owned());
     }
     let output = SourceFile::new("rewritten.ptx", result.text.as_str());
     let rewritten = match ptx::parse(&output, Depth::All) {
@@ -198,7 +206,7 @@ fn attempt(case: &Case, options: &Options, judges: &[Box<dyn Judge>]) -> Verdict
         launch: &launch,
     };
     let mut unsure = Vec::new();
-    for judge in judges {
+    for judge in &panel.judges {
         match judge.judge(&subject) {
             Opinion::Equal => {}
             Opinion::Different(message) => return broken(judge.name(), message),

@@ -9,7 +9,7 @@ use fastrand::Rng;
 
 use super::kernel::{
     Access, Array, Barrier, Change, Collective, Condition, Definition, Destination, Fence, Kernel,
-    Load, Loop, MAX_OFFSET, MAX_TRIPS, Own, Spelling, Stmt, Test, Trips, Var,
+    Load, Loop, MAX_OFFSET, MAX_TRIPS, Moving, Own, Spelling, Stmt, Test, Trips, Var,
 };
 
 /// Block shapes that are tried more often than others.
@@ -358,7 +358,7 @@ impl Generator<'_> {
         let uniform = place.uniform && !matches!(trips, Trips::Of(_)) && !may_break;
         let moving = self.rng.bool().then(|| {
             let array = self.pick(&[Array::A, Array::B]);
-            (array, self.terms(), self.rng.i32(1..6))
+            Moving { array, terms: self.terms(), step: self.rng.i32(1..6) }
         });
         let inside = Place { uniform, loops: place.loops + 1, may_break, ..place };
         Loop {
@@ -391,11 +391,14 @@ impl Generator<'_> {
                 true => self.pick(&[Barrier::Block, Barrier::Warp]),
                 false => Barrier::Block,
             }),
-            6 if place.uniform => {
-                Stmt::Fence(self.pick(&[Fence::Membar, Fence::Fence, Fence::Block, Fence::Warp]))
-            }
+            6 if place.uniform => Stmt::Fence(self.pick(&[
+                Fence::Membar,
+                Fence::AcquireRelease,
+                Fence::Block,
+                Fence::Warp,
+            ])),
             7 if place.uniform => Stmt::Exchange(self.rng.u32(1..8)),
-            8 => Stmt::Fence(self.pick(&[Fence::Membar, Fence::Fence])),
+            8 => Stmt::Fence(self.pick(&[Fence::Membar, Fence::AcquireRelease])),
             9 => Stmt::Advance(self.rng.i32(1..=3)),
             10 if place.may_break => Stmt::Break(self.condition()),
             11 => {

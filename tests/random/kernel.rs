@@ -228,7 +228,7 @@ pub enum Barrier {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fence {
     Membar,
-    Fence,
+    AcquireRelease,
     /// `bar.sync`
     Block,
     /// `bar.warp.sync`
@@ -244,9 +244,17 @@ pub struct Loop {
     pub bottom: bool,
     /// Whether [`Var::Carried`] starts from the thread's number instead of 0.
     pub carried_from_tid: bool,
-    /// Terms of the address that moves with the loop, by so many units of 16 bytes.
-    pub moving: Option<(Array, Vec<(i32, Var)>, i32)>,
+    /// An address that moves with the loop.
+    pub moving: Option<Moving>,
     pub body: Vec<Stmt>,
+}
+
+/// An address into an array that moves by so many units of 16 bytes in each iteration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moving {
+    pub array: Array,
+    pub terms: Vec<(i32, Var)>,
+    pub step: i32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! A tree as PTX: control flow, memory that is written, and what lanes tell each other.
 
 use super::kernel::{
-    Array, Barrier, Change, Collective, Condition, Definition, Fence, Loop, MAX_TRIPS, OUTPUT, Own,
-    SLOT, Stmt, Trips, Var,
+    Array, Barrier, Change, Collective, Condition, Definition, Fence, Loop, MAX_TRIPS, Moving,
+    OUTPUT, Own, SLOT, Stmt, Trips, Var,
 };
 use super::writer::{Kind, Surroundings, Writer};
 
@@ -71,7 +71,7 @@ impl Writer<'_> {
             Stmt::Publish(barrier) => self.publish(*barrier),
             Stmt::Fence(fence) => self.line(match fence {
                 Fence::Membar => "membar.gl",
-                Fence::Fence => "fence.acq_rel.gpu",
+                Fence::AcquireRelease => "fence.acq_rel.gpu",
                 Fence::Block => "bar.sync 0",
                 Fence::Warp => "bar.warp.sync 0xffffffff",
             }),
@@ -148,7 +148,7 @@ impl Writer<'_> {
         let moving = looping
             .moving
             .as_ref()
-            .map(|(array, terms, step)| (*array, self.moving_address(*array, terms, *step), *step));
+            .map(|moving| (moving.array, self.moving_address(moving), moving.step));
         let (head, done) = (self.label(), self.label());
         self.line(&format!("mov.u32 {counter}, 0"));
         self.place(&head);
@@ -180,10 +180,11 @@ impl Writer<'_> {
     }
 
     /// An address that a loop moves by units of 16 bytes.
-    fn moving_address(&mut self, array: Array, terms: &[(i32, Var)], step: i32) -> String {
+    fn moving_address(&mut self, moving: &Moving) -> String {
+        let (array, step) = (moving.array, moving.step);
         let load = super::kernel::Load {
             array,
-            terms: terms.to_vec(),
+            terms: moving.terms.clone(),
             offset: 0,
             unit: 16,
             field: 0,
