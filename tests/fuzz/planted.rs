@@ -10,7 +10,9 @@ use rayon::prelude::*;
 
 use crate::files;
 use crate::number;
-use crate::random::check::{Complaint, Judge, Opinion, Panel, Verdict, check};
+use crate::random::check::{
+    Complaint, Interpreter, Judge, Opinion, Panel, Verdict, Verifier, check,
+};
 use crate::random::{Case, emit, kernel};
 use crate::seeds::{smallest, with_bug};
 
@@ -40,7 +42,8 @@ fn opinions(bug: Option<Bug>, case: &Case) -> Vec<(&'static str, Opinion)> {
         };
         (name, opinion)
     };
-    Panel::full().judges.into_iter().map(attempt).collect()
+    let judges: [Box<dyn Judge>; 2] = [Box::new(Interpreter), Box::new(Verifier::patient())];
+    judges.into_iter().map(attempt).collect()
 }
 
 fn word(opinion: &Opinion) -> &'static str {
@@ -52,7 +55,8 @@ fn word(opinion: &Opinion) -> &'static str {
     }
 }
 
-/// Runs must show a difference, proofs must fail; without a bug nobody may find anything wrong.
+/// Runs must show a difference and proofs must fail; without the bug both must agree that the
+/// rewrite is right.
 #[test]
 fn planted_bugs_are_noticed() {
     let kernels: BTreeMap<String, Case> =
@@ -84,8 +88,9 @@ fn planted_bugs_are_noticed() {
         table += "  without the bug:";
         for (judge, opinion) in right {
             let _ = write!(table, " {judge}: {:10}", word(opinion));
-            if !matches!(opinion, Opinion::Equal | Opinion::Unknown(_)) {
-                complaints.push(format!("{judge} complains about {name} without bug: {opinion:?}"));
+            // Who does not see that the right rewrite is right has not noticed the wrong one either.
+            if *opinion != Opinion::Equal {
+                complaints.push(format!("{judge}, of {name} without the bug: {opinion:?}"));
             }
         }
         table += "\n";
