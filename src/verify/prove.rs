@@ -186,6 +186,10 @@ impl Prover {
         match self.ask(terms, lanes, place, (a, b), known) {
             Judgement::Proved => Proof::Equal,
             Judgement::Unknown => Proof::Unknown,
+            // The one operand in which they differ says more.
+            Judgement::Refuted(_) if let Some((x, y)) = only_difference(&terms.arena, a, b) => {
+                self.by_cases(terms, lanes, place, x, y, known)
+            }
             Judgement::Refuted(_) => Proof::Differ(Box::new(Difference {
                 original: a,
                 rewritten: b,
@@ -310,6 +314,33 @@ impl Prover {
         let a = side(self, terms, a, condition);
         let b = side(self, terms, b, negated);
         terms.arena.if_then_else(condition, a, b)
+    }
+}
+
+/// The one operand in which two sums or exclusive ors differ, which are equal only if it is.
+fn only_difference(arena: &Arena, a: TermId, b: TermId) -> Option<(TermId, TermId)> {
+    match (arena.node(a), arena.node(b)) {
+        (&Node::Binary(BinaryOp::Xor, x, y), &Node::Binary(BinaryOp::Xor, z, w)) => match () {
+            () if x == z => Some((y, w)),
+            () if x == w => Some((y, z)),
+            () if y == z => Some((x, w)),
+            () if y == w => Some((x, z)),
+            () => None,
+        },
+        (Node::Sum { constant: c, addends: x }, Node::Sum { constant: d, addends: y })
+            if c == d =>
+        {
+            let only = |these: &[(TermId, u64)], those: &[(TermId, u64)]| {
+                let mut own = these.iter().filter(|one| !those.contains(one));
+                match (own.next(), own.next()) {
+                    (Some(one), None) => Some(*one),
+                    _ => None,
+                }
+            };
+            let ((x, factor), (y, other)) = (only(x, y)?, only(y, x)?);
+            (factor == other && factor % 2 == 1).then_some((x, y))
+        }
+        _ => None,
     }
 }
 
