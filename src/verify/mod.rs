@@ -31,6 +31,7 @@ mod settle;
 mod symbols;
 mod verdict;
 mod warp;
+mod wrap;
 
 use std::path::PathBuf;
 

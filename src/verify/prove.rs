@@ -9,6 +9,7 @@ use super::lanes::Lanes;
 use super::program::Program;
 use super::symbols::{Kind, Terms};
 use super::warp::{GlobalFact, Reach, Vote};
+use super::wrap;
 use crate::cfg::{BlockId, LoopId};
 use crate::expr::{Arena, BinaryOp, Comparison, Node, Substitution, SymbolId, TermId};
 use crate::solver::{Judgement, Names, Solver};
@@ -213,6 +214,13 @@ impl Prover {
         claim: (TermId, TermId),
         known: &[TermId],
     ) -> Judgement {
+        if wrap::equal(&mut terms.arena, claim, known) {
+            return Judgement::Proved;
+        }
+        let more = there_too(terms, lanes, place, known);
+        if wrap::equal(&mut terms.arena, claim, &more) {
+            return Judgement::Proved;
+        }
         let (simpler, facts) = abstracted(terms, claim, known);
         let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
         if judged == Judgement::Proved {
@@ -441,6 +449,32 @@ fn abstracted(
     let facts = known.iter().map(|&fact| go(arena, fact)).collect();
     terms.abstraction = substitution;
     (claim, facts)
+}
+
+/// What holds of the lanes that are certainly there too: the conditions of the place, and what the
+/// hardware guarantees.
+fn there_too(
+    terms: &mut Terms,
+    lanes: &mut Lanes<'_, '_>,
+    place: &Place,
+    known: &[TermId],
+) -> Vec<TermId> {
+    let axioms = hardware(terms);
+    let mut found = axioms.clone();
+    for reach in &place.reaches {
+        let certain = conditions::literals(&mut terms.arena, reach.condition)
+            .iter()
+            .all(|literal| known.contains(literal));
+        if certain {
+            for &literal in place.path.iter().chain(&axioms) {
+                found.push(lanes.shift(terms, literal, reach.n, place.around));
+            }
+        }
+    }
+    found.extend(known);
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// Everything that holds at a place, as predicates.
