@@ -14,11 +14,11 @@ use super::evaluate::{Cut, Event, Execution, Reference, evaluate};
 use super::instructions::Role;
 use super::lanes::Lanes;
 use super::program::Program;
-use super::prove::{Place, Proof, Prover};
+use super::prove::{Difference, Place, Proof, Prover};
 use super::symbols::Terms;
 use super::verdict::{FunctionReport, Problem, Verdict};
 use super::warp::Warp;
-use crate::cfg::{LoopId, RegisterId};
+use crate::cfg::{BlockId, LoopId, RegisterId};
 use crate::expr::TermId;
 use crate::solver::Solver;
 
@@ -49,7 +49,7 @@ pub(super) fn compare<'s>(
         };
         let solver = Solver::new(options.solver_limit, options.dump_queries.clone())
             .with_queries(options.queries);
-        let lanes = Lanes::new(original, &execution);
+        let lanes = Lanes::new(original, &execution, newly_apart(original, rewritten, &alignment));
         let originals = execution.definitions.values().copied().collect();
         let mut warp = Warp::new(lanes, Prover::new(solver, execution.stores.clone()), originals);
         let result = evaluate(rewritten, &mut terms, Some(&reference), Some(&mut warp));
@@ -61,6 +61,7 @@ pub(super) fn compare<'s>(
             alignment: &alignment,
             terms: &mut terms,
             warp,
+            pairs_up: true,
             problems: Vec::new(),
         };
         let apart = match original.irreducible {
@@ -73,6 +74,7 @@ pub(super) fn compare<'s>(
         }
         comparison.events();
         comparison.loads();
+        comparison.branches();
         return comparison.report(name);
     }
     FunctionReport::unknown(name, "the loops' registers could not be matched".to_owned())
@@ -107,6 +109,37 @@ fn shape_differs<'s>(
     None
 }
 
+/// The original's branch that takes lanes into different iterations of a loop and is matched with one
+/// of the rewritten program.
+fn same_branch(
+    original: &Program<'_, '_>,
+    alignment: &Alignment,
+    inst: u32,
+    id: LoopId,
+) -> Option<BlockId> {
+    let matched = alignment.matched[inst as usize]?;
+    let mut all = original.flow.taken_apart.iter();
+    all.find(|(block, around)| {
+        *around == id && original.flow.block(*block).end.checked_sub(1) == Some(matched)
+    })
+    .map(|(block, _)| *block)
+}
+
+/// For each loop, whether the rewritten program has a branch that may take lanes into different
+/// iterations, where the original has none.
+fn newly_apart(
+    original: &Program<'_, '_>,
+    rewritten: &Program<'_, '_>,
+    alignment: &Alignment,
+) -> Vec<bool> {
+    let mut apart = vec![false; original.flow.loops.loops.len()];
+    for &(block, id) in &rewritten.flow.taken_apart {
+        let inst = rewritten.flow.block(block).end - 1;
+        apart[id.0 as usize] |= same_branch(original, alignment, inst, id).is_none();
+    }
+    apart
+}
+
 struct Comparison<'c, 's> {
     original: &'c Program<'c, 's>,
     rewritten: &'c Program<'c, 's>,
@@ -115,12 +148,14 @@ struct Comparison<'c, 's> {
     alignment: &'c Alignment,
     terms: &'c mut Terms,
     warp: Warp<'c, 's>,
+    /// Whether each event of the one is matched with one of the other.
+    pairs_up: bool,
     problems: Vec<Problem>,
 }
 
 impl Comparison<'_, '_> {
     /// What is known in a block of the rewritten program.
-    fn place(&mut self, block: crate::cfg::BlockId) -> Place {
+    fn place(&mut self, block: BlockId) -> Place {
         let entries =
             |id: LoopId| self.after.loops[id.0 as usize].as_ref().map(|record| record.entry);
         let global: &[_] = match self.before.generic || self.after.generic {
@@ -164,7 +199,7 @@ impl Comparison<'_, '_> {
                     continue;
                 }
             };
-            let outside = self.outside(id);
+            let outside = self.iteration(self.rewritten.flow.loops.get(id).parent);
             let inside = self.place(header);
             for (what, place, pair) in [
                 ("a loop is entered", &outside, (before.entry, after.entry)),
@@ -180,7 +215,8 @@ impl Comparison<'_, '_> {
                 else {
                     continue;
                 };
-                let entered = self.prove(&outside, partner.initial, round.initial, &[]);
+                let known = [after.entry];
+                let entered = self.prove(&outside, partner.initial, round.initial, &known);
                 let came_round = match entered {
                     Proof::Equal => self.prove(&inside, partner.latch, round.latch, &[after.again]),
                     other => other,
@@ -201,7 +237,7 @@ impl Comparison<'_, '_> {
     fn cuts(&mut self) -> Vec<(LoopId, RegisterId)> {
         let (before, after) = (&self.before.cuts, &self.after.cuts);
         let mut apart = Vec::new();
-        let entry = self.rewritten.flow.block(crate::cfg::BlockId(0)).first;
+        let entry = self.rewritten.flow.block(BlockId(0)).first;
         if before.len() != after.len() {
             self.unknown(entry, None, "ways meet at different places in the two".to_owned());
             return apart;
@@ -242,11 +278,10 @@ impl Comparison<'_, '_> {
         apart
     }
 
-    /// What is known where a loop is entered.
-    fn outside(&mut self, id: LoopId) -> Place {
-        let loops = &self.rewritten.flow.loops;
-        let mut place = Place { around: loops.get(id).parent, ..Place::default() };
-        for around in loops.around(Some(id)) {
+    /// What is known of an iteration that both programs have reached.
+    fn iteration(&mut self, around: Option<LoopId>) -> Place {
+        let mut place = Place { around, ..Place::default() };
+        for around in self.rewritten.flow.loops.around(around) {
             if let Some(record) = &self.after.loops[around.0 as usize] {
                 place.path.extend(super::conditions::literals(&mut self.terms.arena, record.entry));
             }
@@ -257,16 +292,30 @@ impl Comparison<'_, '_> {
     /// Proves the events equal, one by one.
     fn events(&mut self) {
         let mut open: Vec<bool> = vec![true; self.before.events.len()];
+        let partners: Vec<Option<usize>> = self
+            .after
+            .events
+            .iter()
+            .map(|event| {
+                let inst = self.alignment.matched[event.inst as usize]?;
+                let index = self.before.events.iter().position(|one| one.inst == inst)?;
+                std::mem::take(&mut open[index]).then_some(index)
+            })
+            .collect();
+        // Where the two do not pair up, that one event differs says little: another one may make up
+        // for it.
+        let acts = |event: &&Event| !matches!(event.role, Role::Observe | Role::Leave);
+        let alone = self.after.events.iter().zip(&partners).filter(|(_, p)| p.is_none());
+        let missing = self.before.events.iter().zip(&open).filter(|(_, open)| **open);
+        let unpaired = alone.map(|(event, _)| event).filter(acts).count()
+            + missing.map(|(event, _)| event).filter(acts).count();
+        let both = self.before.events.iter().chain(&self.after.events);
+        self.pairs_up = unpaired == 0 || both.filter(acts).count() == 1;
         let mut last = 0;
-        for event in &self.after.events {
-            let matched = self.alignment.matched[event.inst as usize];
-            let partner = matched
-                .and_then(|inst| self.before.events.iter().position(|one| one.inst == inst))
-                .filter(|&index| open[index]);
+        for (event, partner) in self.after.events.iter().zip(partners) {
             match partner {
                 None => self.only_one(event, true),
                 Some(index) => {
-                    open[index] = false;
                     if index < last {
                         let reason = "the order of what both do differs".to_owned();
                         self.unknown(event.inst, Some(self.before.events[index].inst), reason);
@@ -300,10 +349,17 @@ impl Comparison<'_, '_> {
             return self.unknown(after.inst, Some(before.inst), reason);
         }
         let place = self.place(after.block);
-        let proof = self.prove(&place, before.condition, after.condition, &[]);
-        self.check(proof, after.inst, Some(before.inst), &place, || {
-            format!("the condition of `{}`", old.ast.opcode.text)
-        });
+        let (a, b) = (before.condition, after.condition);
+        let what = || format!("the condition of `{}`", old.ast.opcode.text);
+        let there = self.prove(&place, a, b, &[]);
+        let happens = there == Proof::Equal;
+        self.check(there, after.inst, Some(before.inst), &place, what);
+        if happens {
+            // That was where the rewritten program gets to the place; now, whether it gets there.
+            let iteration = self.iteration(places.1);
+            let reached = self.prove(&iteration, a, b, &[a]);
+            self.check(reached, after.inst, Some(before.inst), &iteration, what);
+        }
         for (number, (&a, &b)) in before.operands.iter().zip(&after.operands).enumerate() {
             let proof = self.prove(&place, a, b, &[after.condition]);
             self.check(proof, after.inst, Some(before.inst), &place, || {
@@ -344,21 +400,37 @@ impl Comparison<'_, '_> {
             false => Place::default(),
         };
         let never = self.terms.arena.boolean(false);
-        let proof = self.prove(&place, never, event.condition, &[]);
+        let (before, after) = match in_rewritten {
+            true => (never, event.condition),
+            false => (event.condition, never),
+        };
+        let proof = self.prove(&place, before, after, &[]);
         let what = format!("only {program} program has `{opcode}`");
         match proof {
             Proof::Equal => {}
-            Proof::Differ(difference) if matches!(event.role, Role::Store | Role::Effect) => {
-                let found = counterexample::find(
-                    self.terms,
-                    &mut self.warp,
-                    &place,
-                    &difference,
-                    self.before,
-                );
+            Proof::Differ(difference) if event.role == Role::Store => {
+                let found = self.counterexample(&place, &difference);
                 self.problem(what, lines, found);
             }
             _ => self.problem(what, lines, None),
+        }
+    }
+
+    /// Branches that may take lanes into different iterations must do it alike, or what was found of
+    /// the original's lanes does not hold for the shuffles' ones.
+    fn branches(&mut self) {
+        if self.warp.shuffles == 0 {
+            return;
+        }
+        for &(block, id) in &self.rewritten.flow.taken_apart {
+            let inst = self.rewritten.flow.block(block).end - 1;
+            let Some(partner) = same_branch(self.original, self.alignment, inst, id) else {
+                continue;
+            };
+            let pair = (self.before.branches[partner.index()], self.after.branches[block.index()]);
+            if pair.0 != pair.1 {
+                self.unknown(inst, None, "the lanes of a warp may part in another way".to_owned());
+            }
         }
     }
 
@@ -373,9 +445,15 @@ impl Comparison<'_, '_> {
                 .loads
                 .iter()
                 .filter(|one| {
-                    one.address == load.address
-                        && one.bytes >= load.bytes
-                        && self.original.loop_of(one.block) == around
+                    let arena = &mut self.terms.arena;
+                    let within =
+                        arena.constant_difference(load.address, one.address).is_some_and(|ahead| {
+                            let bytes = i64::from(load.bytes);
+                            // Aligned as a part of what is aligned.
+                            ahead % bytes == 0
+                                && (0..=i64::from(one.bytes) - bytes).contains(&ahead)
+                        });
+                    within && one.space == load.space && self.original.loop_of(one.block) == around
                 })
                 .map(|one| one.condition)
                 .collect();
@@ -417,13 +495,7 @@ impl Comparison<'_, '_> {
                 self.unknown(inst, original, reason);
             }
             Proof::Differ(difference) => {
-                let found = counterexample::find(
-                    self.terms,
-                    &mut self.warp,
-                    place,
-                    &difference,
-                    self.before,
-                );
+                let found = self.counterexample(place, &difference);
                 let reason = match &found {
                     Some(_) => format!("{} differs", what()),
                     None => format!(
@@ -435,6 +507,17 @@ impl Comparison<'_, '_> {
                 self.problem(reason, (Some(inst), original), found);
             }
         }
+    }
+
+    fn counterexample(
+        &mut self,
+        place: &Place,
+        difference: &Difference,
+    ) -> Option<super::verdict::Counterexample> {
+        if !self.pairs_up {
+            return None;
+        }
+        counterexample::find(self.terms, &mut self.warp, place, difference, self.before)
     }
 
     fn unknown(&mut self, inst: u32, original: Option<u32>, reason: String) {

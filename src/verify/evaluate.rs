@@ -8,17 +8,18 @@
 //! Conditions are relative to the header of the innermost loop around them: "given that this
 //! iteration is executed".
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::conditions;
-use super::instructions::{Role, changed, results, role};
+use super::instructions::{Role, changed, placed_results, role};
 use super::program::{Program, Slot};
 use super::semantics::Carry;
 use super::symbols::{Kind, Origin, Side, Terms, Window};
 use super::warp::{GlobalFact, Warp};
 use crate::cfg::{BlockId, Edge, EdgeCondition, Inst, LoopId, RegisterId};
 use crate::expr::TermId;
+use crate::ptx::StateSpace;
 
 /// A version of each window.
 pub(super) type Memory = [TermId; Window::ALL.len()];
@@ -41,6 +42,7 @@ pub(super) struct Load {
     pub inst: u32,
     pub block: BlockId,
     pub condition: TermId,
+    pub space: StateSpace,
     pub address: TermId,
     /// Bytes read.
     pub bytes: u32,
@@ -100,8 +102,8 @@ pub(super) struct Execution {
     /// The address and earlier version behind each version made by a store: what it may have
     /// changed.
     pub stores: FxHashMap<TermId, StoreRecord>,
-    /// What read-only loads deliver.
-    pub read_only: FxHashSet<TermId>,
+    /// What read-only loads deliver: when, in which loop.
+    pub read_only: FxHashMap<TermId, Vec<(TermId, Option<LoopId>)>>,
     /// Addresses of accesses that name the global space: when, in which loop, that it is global.
     pub global: Vec<GlobalFact>,
     /// Whether there is a generic load, for which alone that matters.
@@ -402,21 +404,22 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         let last = &self.program.flow.insts[block.end as usize - 1];
         let mut operands: SmallVec<[TermId; 8]> = SmallVec::new();
         // Read at the end of the block: the state of the exit is the state there.
+        let read = |register: RegisterId| match self.program.slots[register.0 as usize] {
+            Slot::Carried(index) => {
+                self.exits[edge.from.index()].as_ref().map(|exit| exit.state[index as usize])
+            }
+            Slot::Single => self.single[register.0 as usize],
+        };
         if let Some(crate::cfg::Arg::Register(register)) = last.args.first() {
-            let term = match self.program.slots[register.0 as usize] {
-                Slot::Carried(index) => {
-                    self.exits[edge.from.index()].as_ref().map(|exit| exit.state[index as usize])
-                }
-                Slot::Single => self.single[register.0 as usize],
-            };
-            operands.extend(term);
+            operands.extend(read(*register));
         }
+        // Which indices lead there, and whether the way past the branch does.
+        let first = self.program.flow.block(edge.to).first;
+        let past = last.guard.is_some() && first == block.end;
         if let Some((register, negated)) = last.guard {
-            operands.push(self.read(register));
+            operands.extend(read(register));
             operands.push(self.terms.arena.boolean(negated));
         }
-        // Which indices lead there; none is the way past the branch.
-        let first = self.program.flow.block(edge.to).first;
         let indices: Vec<String> = last
             .targets
             .iter()
@@ -424,7 +427,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             .filter(|&(_, &target)| target == first)
             .map(|(index, _)| index.to_string())
             .collect();
-        let name = format!("brx.{}:{}", last.targets.len(), indices.join(","));
+        let past = if past { "+" } else { "" };
+        let name = format!("brx.{}:{}{past}", last.targets.len(), indices.join(","));
         let operands = operands.to_vec();
         self.terms.function(&name, &operands, 1)
     }
@@ -597,19 +601,28 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         if role == Role::Store {
             self.store(inst, guard);
         } else {
-            for (number, register) in results(inst).into_iter().enumerate() {
+            for (register, places) in placed_results(inst) {
                 let width = self.width(register);
+                let own = Kind::Extra(self.at, places.clone());
                 let kind = match self.matched() {
-                    Some(original) => Kind::Event(original, number as u32),
-                    None => Kind::Extra(self.at, number as u32),
+                    Some(original) => Kind::Event(original, places),
+                    None => own.clone(),
                 };
-                let value = self.terms.symbol(kind, width, self.here());
+                let mut value = self.terms.symbol(kind, width, self.here());
+                if self.terms.arena.width(value) != width {
+                    // The original's register has another width.
+                    value = self.terms.symbol(own, width, self.here());
+                }
                 self.write(register, value, guard);
             }
             for &window in changed(inst) {
                 self.change(window, guard);
             }
-            self.carry = None;
+            // Only what is not known may write the condition code.
+            if role == Role::Effect && !matches!(inst.ast.mnemonic(), "ld" | "st" | "atom" | "red")
+            {
+                self.carry = None;
+            }
         }
         let (at, block) = (self.at, self.block);
         self.out.events.push(Event { inst: at, block, role, condition, operands });

@@ -4,7 +4,7 @@
 //! An opcode that stands in no table is an event that may do anything, so a gap here costs a proof,
 //! never its truth.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::symbols::Window;
 use crate::cfg::{Arg, Inst, RegisterId};
@@ -141,7 +141,7 @@ pub(super) fn role(inst: &Inst<'_, '_>) -> Role {
     let ast = inst.ast;
     let strong = STRONG.iter().any(|qualifier| ast.has(qualifier));
     match ast.mnemonic() {
-        "mov" | "cvt" if reads_unsteady(inst) => Role::Observe,
+        name if reads_unsteady(inst) && PURE.contains(&name) => Role::Observe,
         "ld" | "ldu" if !strong => Role::Load,
         "st" if !strong => Role::Store,
         "ret" | "exit" | "trap" => Role::Leave,
@@ -182,8 +182,30 @@ pub(super) fn changed(inst: &Inst<'_, '_>) -> &'static [Window] {
     }
 }
 
-/// The registers that an instruction may write, in the order of its results.
+/// Which of an instruction's results a register gets; more than one where it is named more than
+/// once.
+pub(super) type Places = SmallVec<[u16; 2]>;
+
+/// The registers that an instruction may write.
 pub(super) fn results(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 2]> {
+    placed_results(inst).into_iter().map(|(register, _)| register).collect()
+}
+
+/// The registers that an instruction may write, each with its places among the results. A result
+/// that is not wanted (`_`) has a place, too.
+pub(super) fn placed_results(inst: &Inst<'_, '_>) -> SmallVec<[(RegisterId, Places); 2]> {
+    let mut found: SmallVec<[(RegisterId, Places); 2]> = SmallVec::new();
+    for (place, register) in (0..).zip(destinations(inst)) {
+        let Some(register) = register else { continue };
+        match found.iter_mut().find(|(known, _)| *known == register) {
+            Some((_, places)) => places.push(place),
+            None => found.push((register, smallvec![place])),
+        }
+    }
+    found
+}
+
+fn destinations(inst: &Inst<'_, '_>) -> SmallVec<[Option<RegisterId>; 4]> {
     let mut found = SmallVec::new();
     let none =
         matches!(inst.ast.mnemonic(), "red" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu")
@@ -191,31 +213,39 @@ pub(super) fn results(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 2]> {
     match role(inst) {
         _ if none => {}
         Role::Pure | Role::Load | Role::Observe => {
-            inst.args.first().iter().for_each(|arg| registers(arg, &mut found));
+            inst.args.first().iter().for_each(|arg| named(arg, &mut found));
         }
         // What is not known may write each register it names.
         Role::Effect if !matches!(inst.ast.mnemonic(), "atom" | "ld" | "call") => {
-            inst.args.iter().for_each(|arg| registers(arg, &mut found));
+            inst.args.iter().for_each(|arg| named(arg, &mut found));
         }
         Role::Effect if inst.ast.mnemonic() == "call" => {
             if let Some(arg @ Arg::Vector(_)) = inst.args.first() {
-                registers(arg, &mut found);
+                named(arg, &mut found);
             }
         }
-        _ => inst.args.first().iter().for_each(|arg| registers(arg, &mut found)),
+        _ => inst.args.first().iter().for_each(|arg| named(arg, &mut found)),
     }
     found
 }
 
 /// The registers that an operand names, addresses left out.
 pub(super) fn registers(arg: &Arg<'_>, found: &mut SmallVec<[RegisterId; 2]>) {
+    let mut all = SmallVec::new();
+    named(arg, &mut all);
+    found.extend(all.into_iter().flatten());
+}
+
+/// The same, with `None` for each `_`.
+fn named(arg: &Arg<'_>, found: &mut SmallVec<[Option<RegisterId>; 4]>) {
     match arg {
         Arg::Register(register) | Arg::Not(register) | Arg::Modified(register) => {
-            found.push(*register);
+            found.push(Some(*register));
         }
-        Arg::Vector(elements) => elements.iter().for_each(|element| registers(element, found)),
-        Arg::Pair(pair) => pair.iter().for_each(|element| registers(element, found)),
-        Arg::Memory { rest, .. } => rest.iter().for_each(|element| registers(element, found)),
-        Arg::Special(_) | Arg::Constant(_) | Arg::Symbol { .. } | Arg::Sink => {}
+        Arg::Vector(elements) => elements.iter().for_each(|element| named(element, found)),
+        Arg::Pair(pair) => pair.iter().for_each(|element| named(element, found)),
+        Arg::Memory { rest, .. } => rest.iter().for_each(|element| named(element, found)),
+        Arg::Sink => found.push(None),
+        Arg::Special(_) | Arg::Constant(_) | Arg::Symbol { .. } => {}
     }
 }

@@ -8,6 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::evaluate::Execution;
+use super::instructions::Role;
 use super::program::Program;
 use super::symbols::{Info, Kind, Origin, Side, Terms, Window};
 use crate::cfg::LoopId;
@@ -19,6 +20,11 @@ use crate::ptx::FunctionKind;
 pub(super) struct Lanes<'r, 's> {
     program: &'r Program<'r, 's>,
     execution: &'r Execution,
+    /// Loops of which the rewritten program's control flow lets lanes meet in different iterations.
+    apart: Vec<bool>,
+    /// Whether there are atomics, fences or calls: what lanes load behind one of these each for
+    /// itself may differ.
+    unordered: bool,
     relations: FxHashMap<i32, Relations>,
     moved: FxHashMap<(i32, Option<LoopId>), Substitution>,
 }
@@ -32,12 +38,26 @@ struct Relations {
     together: Vec<bool>,
     /// Loops in which the two lanes are in the same iteration wherever they meet.
     in_step: Vec<bool>,
+    /// Only what is the same for both lanes at any time is related: of memory, what it held when the
+    /// kernel began.
+    lasting: bool,
 }
 
 impl<'r, 's> Lanes<'r, 's> {
-    pub fn new(program: &'r Program<'r, 's>, execution: &'r Execution) -> Self {
+    pub fn new(program: &'r Program<'r, 's>, execution: &'r Execution, apart: Vec<bool>) -> Self {
         let (relations, moved) = (FxHashMap::default(), FxHashMap::default());
-        Lanes { program, execution, relations, moved }
+        // What all threads of the block do together is no such thing.
+        let unordered = execution.events.iter().any(|event| {
+            let ast = program.flow.insts[event.inst as usize].ast;
+            let of_block =
+                matches!(ast.mnemonic(), "bar" | "barrier") && !ast.has("warp") && !ast.has("red");
+            match event.role {
+                Role::Effect => true,
+                Role::Barrier => !of_block,
+                _ => false,
+            }
+        });
+        Lanes { program, execution, apart, unordered, relations, moved }
     }
 
     /// The shape that `.reqntid` demands of a block.
@@ -75,14 +95,24 @@ impl<'r, 's> Lanes<'r, 's> {
         let mut relations = Relations {
             ahead: FxHashMap::default(),
             together: vec![true; count],
-            in_step: vec![true; count],
+            in_step: self.apart.iter().map(|apart| !apart).collect(),
+            lasting: false,
         };
         loop {
             relations.ahead.clear();
+            // What goes round a loop, and the ways taken, must be related whenever it was loaded.
+            relations.lasting = self.unordered;
             let mut moved: FxHashMap<Option<LoopId>, Substitution> = FxHashMap::default();
             let mut shift = |terms: &mut Terms, relations: &Relations, term, place| {
                 let substitution = moved.entry(place).or_default();
                 apply(terms, program, relations, substitution, term, n, place)
+            };
+            let versions = |terms: &mut Terms, relations: &mut Relations, term, place| {
+                relations.lasting = false;
+                let there =
+                    apply(terms, program, relations, &mut Substitution::default(), term, n, place);
+                relations.lasting = self.unordered;
+                there
             };
             let ids = || (0..count as u32).map(LoopId);
             let mut changed = false;
@@ -96,7 +126,10 @@ impl<'r, 's> Lanes<'r, 's> {
                     if failed.contains(&symbol) {
                         continue;
                     }
-                    let there = shift(terms, &relations, round.initial, parent);
+                    let there = match round.register {
+                        Some(_) => shift(terms, &relations, round.initial, parent),
+                        None => versions(terms, &mut relations, round.initial, parent),
+                    };
                     let ahead = terms.arena.sub(there, round.initial);
                     // A version of memory is the same one or another one.
                     if round.register.is_none() && terms.arena.constant_value(ahead) != Some(0) {
@@ -116,7 +149,10 @@ impl<'r, 's> Lanes<'r, 's> {
                 for round in &record.rounds {
                     let Some(symbol) = terms.as_symbol(round.symbol) else { continue };
                     let Some(&ahead) = relations.ahead.get(&symbol) else { continue };
-                    let there = shift(terms, &relations, round.latch, Some(id));
+                    let there = match round.register {
+                        Some(_) => shift(terms, &relations, round.latch, Some(id)),
+                        None => versions(terms, &mut relations, round.latch, Some(id)),
+                    };
                     if terms.arena.sub(there, round.latch) != ahead {
                         failed.insert(symbol);
                         changed = true;
@@ -142,6 +178,7 @@ impl<'r, 's> Lanes<'r, 's> {
                 }
             }
             if !changed {
+                relations.lasting = false;
                 return relations;
             }
         }
@@ -194,6 +231,7 @@ fn ahead(
     let kernel = program.function.kind == FunctionKind::Entry;
     let same = |arena: &mut Arena| Some(arena.constant(0, info.width));
     match &info.kind {
+        Kind::Memory(_, origin) if relations.lasting && *origin != Origin::Entry => None,
         Kind::Tid(0) | Kind::LaneId => Some(arena.constant(n as i64 as u64, info.width)),
         Kind::Tid(_) | Kind::Uniform(_) | Kind::Address(_) => same(arena),
         Kind::Parameter { .. } if kernel => same(arena),

@@ -12,6 +12,8 @@
 //! of these makes a new version, so lane M's comes behind the shuffle and lane L's before it; but lane
 //! L's would have to see lane M's.
 
+use rustc_hash::FxHashMap;
+
 use super::conditions;
 use super::evaluate::{Evaluation, Load, StoreRecord};
 use super::instructions::{Role, written};
@@ -30,9 +32,6 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         else {
             return self.unknown_results(inst, guard);
         };
-        if ty.bits() > 64 {
-            return self.unknown_results(inst, guard);
-        }
         let address = self.address(*base, *displacement);
         let elements: Vec<&Arg<'s>> = match inst.args.first() {
             Some(Arg::Vector(elements)) => elements.iter().collect(),
@@ -44,7 +43,12 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             let condition = self.condition(guard);
             let whole = bytes * elements.len() as u32;
             let (at, block) = (self.at, self.block);
-            self.out.loads.push(Load { inst: at, block, condition, address, bytes: whole });
+            let (space, bytes) = (ast.space(), whole);
+            self.out.loads.push(Load { inst: at, block, condition, space, address, bytes });
+        }
+        // The pragma says that some bytes of the result are not wanted.
+        if ty.bits() > 64 || inst.pragma {
+            return self.unknown_results(inst, guard);
         }
         if ast.space() == StateSpace::Global {
             self.note_global(address, guard);
@@ -56,7 +60,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
                 let at = self.terms.arena.add_constant(address, offset);
                 match self.parameter(inst, *base, *displacement + offset as i64, ty) {
                     Some(value) => value,
-                    None => self.loaded(ast.space(), read_only(inst), at, ty),
+                    None if read_only(inst) && ast.space() == StateSpace::Global => {
+                        self.loaded_read_only(at, ty.bits() as u8, guard)
+                    }
+                    None => self.loaded(ast.space(), at, ty),
                 }
             })
             .collect();
@@ -110,22 +117,32 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     }
 
     /// The version of memory before the thread's own weak stores, which publish nothing.
-    fn before_stores(&mut self, mut version: TermId) -> TermId {
+    fn before_stores(&mut self, version: TermId) -> TermId {
+        self.before_stores_of(version, &mut FxHashMap::default())
+    }
+
+    fn before_stores_of(&mut self, start: TermId, known: &mut FxHashMap<TermId, TermId>) -> TermId {
+        if let Some(&found) = known.get(&start) {
+            return found;
+        }
+        let mut version = start;
         while let Some(record) = match self.out.stores.get(&version) {
             Some(record) => Some(record),
             None => self.reference.and_then(|r| r.execution.stores.get(&version)),
         } {
             version = record.before;
         }
-        let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(version) else {
-            return version;
-        };
-        let (a, b) = (self.before_stores(a), self.before_stores(b));
-        self.terms.arena.if_then_else(condition, a, b)
+        let mut found = version;
+        if let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(version) {
+            let (a, b) = (self.before_stores_of(a, known), self.before_stores_of(b, known));
+            found = self.terms.arena.if_then_else(condition, a, b);
+        }
+        known.insert(start, found);
+        found
     }
 
     fn may_fault(&self, space: StateSpace) -> bool {
-        matches!(space, StateSpace::Global | StateSpace::Generic | StateSpace::Shared)
+        space != StateSpace::Param
     }
 
     /// A load of a form that is not understood: some function of the memory it may read, this
@@ -137,11 +154,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         operands.push(self.terms.symbol(Kind::Thread, 64, None));
         let operands = operands.to_vec();
         let name: String = inst.ast.opcode.text.split_whitespace().collect();
-        for (number, register) in super::instructions::results(inst).into_iter().enumerate() {
-            let width = self.width(register);
-            let value = self.terms.function(&format!("{name}#{number}"), &operands, width);
-            self.write(register, value, guard);
-        }
+        self.write_functions(inst, &name, &operands, guard);
     }
 
     /// A parameter of the function itself.
@@ -162,13 +175,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     }
 
     /// What a load of one element delivers.
-    fn loaded(
-        &mut self,
-        space: StateSpace,
-        read_only: bool,
-        address: TermId,
-        ty: ScalarType,
-    ) -> TermId {
+    fn loaded(&mut self, space: StateSpace, address: TermId, ty: ScalarType) -> TermId {
         let bits = ty.bits() as u8;
         let (window, name) = match space {
             StateSpace::Global => (Window::Global, "global"),
@@ -180,9 +187,6 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             }
             _ => return self.loaded_generic(address, bits),
         };
-        if read_only {
-            return self.loaded_read_only(address, bits);
-        }
         let version = self.oldest(self.memory[window as usize], address, u32::from(bits) / 8);
         let mut operands = vec![version, address];
         if matches!(window, Window::Local | Window::Param) {
@@ -192,24 +196,29 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     }
 
     /// `ld.global.nc`: from memory that does not change while the kernel runs, so of no version. That
-    /// it does not change is the original's promise; a load that only the rewritten program makes so
-    /// promises nothing.
-    fn loaded_read_only(&mut self, address: TermId, bits: u8) -> TermId {
+    /// it does not change is the original's promise, where it makes such a load; what only the
+    /// rewritten program loads so promises nothing.
+    fn loaded_read_only(&mut self, address: TermId, bits: u8, guard: Option<TermId>) -> TermId {
         let never = self.terms.arena.constant(0, 32);
         let name = format!("load.global.{bits}");
         let value = self.terms.function(&name, &[never, address], bits);
-        match self.reference {
-            None => {
-                self.out.read_only.insert(value);
-                value
-            }
-            Some(reference) if reference.execution.read_only.contains(&value) => value,
-            Some(_) => {
-                let kind = Kind::Memory(Window::Global, Origin::Extra(self.at));
-                let some = self.terms.symbol(kind, 32, self.here());
-                self.terms.function(&name, &[some, address], bits)
-            }
+        let (condition, here) = (self.condition(guard), self.here());
+        let Some(reference) = self.reference else {
+            self.out.read_only.entry(value).or_default().push((condition, here));
+            return value;
+        };
+        let known = conditions::literals(&mut self.terms.arena, condition);
+        let promises = reference.execution.read_only.get(&value).map_or(&[][..], Vec::as_slice);
+        let promised = promises.iter().any(|&(condition, place)| {
+            let needed = conditions::literals(&mut self.terms.arena, condition);
+            place == here && needed.iter().all(|literal| known.contains(literal))
+        });
+        if promised {
+            return value;
         }
+        let kind = Kind::Memory(Window::Global, Origin::Extra(self.at));
+        let some = self.terms.symbol(kind, 32, here);
+        self.terms.function(&name, &[some, address], bits)
     }
 
     /// A generic address: what it reads in the global window, else something of this thread.
@@ -233,25 +242,43 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
 
     /// The oldest version that holds the same bytes at an address.
     fn oldest(&mut self, version: TermId, address: TermId, bytes: u32) -> TermId {
-        let mut version = version;
-        loop {
+        self.oldest_of(version, address, bytes, &mut FxHashMap::default())
+    }
+
+    /// `known` are versions that were looked at already: the ways to one double with each store
+    /// that has a guard predicate.
+    fn oldest_of(
+        &mut self,
+        start: TermId,
+        address: TermId,
+        bytes: u32,
+        known: &mut FxHashMap<TermId, TermId>,
+    ) -> TermId {
+        if let Some(&found) = known.get(&start) {
+            return found;
+        }
+        let mut version = start;
+        let found = loop {
             if let Some(&record) = self.out.stores.get(&version) {
                 if !self.apart(record, address, bytes) {
-                    return version;
+                    break version;
                 }
                 version = record.before;
                 continue;
             }
             let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(version) else {
-                return version;
+                break version;
             };
-            let (old_a, old_b) = (self.oldest(a, address, bytes), self.oldest(b, address, bytes));
-            let older = self.terms.arena.if_then_else(condition, old_a, old_b);
+            let a = self.oldest_of(a, address, bytes, known);
+            let b = self.oldest_of(b, address, bytes, known);
+            let older = self.terms.arena.if_then_else(condition, a, b);
             if older == version {
-                return version;
+                break version;
             }
             version = older;
-        }
+        };
+        known.insert(start, found);
+        found
     }
 
     /// Whether a store certainly leaves some bytes alone.
@@ -277,7 +304,9 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         }
         for &window in written(ast.space()) {
             let (before, version) = self.change(window, guard);
-            if let Some(address) = address {
+            // A generic address is no number of the other windows.
+            let comparable = window == Window::Global || ast.space() != StateSpace::Generic;
+            if let (Some(address), true) = (address, comparable) {
                 self.out.stores.insert(version, StoreRecord { before, address, bytes });
             }
         }

@@ -19,6 +19,7 @@ mod compare;
 mod conditions;
 mod counterexample;
 mod evaluate;
+mod hardware;
 mod instructions;
 mod lanes;
 mod memory;

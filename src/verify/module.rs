@@ -8,7 +8,9 @@ use super::Options;
 use super::compare::compare;
 use super::program::Program;
 use super::verdict::{FunctionReport, Problem, Verdict, Verification};
-use crate::ptx::{self, Body, Depth, Directive, Function, Item, Module};
+use crate::ptx::{
+    self, Body, Depth, Directive, Function, FunctionKind, Item, Module, StateSpace, Statement,
+};
 use crate::solver;
 use crate::source::{Diagnostic, SourceFile};
 
@@ -31,7 +33,11 @@ pub fn verify(
     let wanted: Vec<&Function<'_>> = before
         .functions()
         .filter(|function| !matches!(function.body, Body::Absent))
-        .filter(|f| options.kernel.as_deref().is_none_or(|name| f.name.text == name))
+        .filter(|f| {
+            // A kernel does what the functions that it may call do.
+            let called = f.kind == FunctionKind::Func;
+            options.kernel.as_deref().is_none_or(|name| called || f.name.text == name)
+        })
         .collect();
     let functions: Vec<FunctionReport> = wanted
         .par_iter()
@@ -54,8 +60,9 @@ pub fn verify(
     if !problems.is_empty() {
         verdict = verdict.max(Verdict::Unknown);
     }
-    if functions.is_empty() && options.kernel.is_some() {
-        verdict = Verdict::Unknown;
+    let found = |name: &str| functions.iter().any(|function| function.name == name);
+    if options.kernel.as_deref().is_some_and(|name| !found(name)) {
+        verdict = verdict.max(Verdict::Unknown);
     }
     Ok(Verification { verdict, assumptions: ASSUMPTIONS.to_vec(), functions, problems })
 }
@@ -76,6 +83,10 @@ fn pair<'s>(
         let reason = "parameters or directives of the two differ".to_owned();
         return FunctionReport::unknown(name, reason);
     }
+    if declared(original, before) != declared(rewritten, after) {
+        let reason = "the two declare different variables or prototypes".to_owned();
+        return FunctionReport::unknown(name, reason);
+    }
     // A panic in here is a bug of ours, and no proof.
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let programs = Program::new(original, before)
@@ -92,8 +103,10 @@ fn pair<'s>(
 
 /// Parameters, results and directives of a function that its meaning depends on.
 fn head(source: &SourceFile, function: &Function<'_>) -> Vec<String> {
+    let mut all = vec![format!("{:?}", function.kind)];
+    all.extend(function.linkage.iter().map(|text| words(text)));
     let variables = function.returns.iter().chain(&function.params);
-    let mut all: Vec<String> = variables.map(|one| words(source.slice(one.span))).collect();
+    all.extend(variables.map(|one| words(source.slice(one.span))));
     for directive in &function.directives {
         match directive {
             // Hints to the compiler and debug information.
@@ -107,6 +120,40 @@ fn head(source: &SourceFile, function: &Function<'_>) -> Vec<String> {
             | Directive::Other { span, .. } => all.push(words(source.slice(*span))),
         }
     }
+    all
+}
+
+/// What a body declares besides registers, each with the number of its scope: variables, prototypes
+/// of calls, and the pragmas that say what a load delivers.
+fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> {
+    fn collect(
+        source: &SourceFile,
+        statements: &[Statement<'_>],
+        scopes: &mut u32,
+        all: &mut Vec<(u32, String)>,
+    ) {
+        let scope = *scopes;
+        for statement in statements {
+            let span = match statement {
+                Statement::Block { statements, .. } => {
+                    *scopes += 1;
+                    collect(source, statements, scopes, all);
+                    continue;
+                }
+                Statement::Variable(variable) if variable.space != StateSpace::Reg => variable.span,
+                Statement::Directive(Directive::Prototype { span, .. }) => *span,
+                Statement::Directive(Directive::Pragma { strings, span })
+                    if strings.iter().any(|text| text.starts_with("used_bytes_mask")) =>
+                {
+                    *span
+                }
+                _ => continue,
+            };
+            all.push((scope, words(source.slice(span))));
+        }
+    }
+    let (mut scopes, mut all) = (0, Vec::new());
+    collect(source, function.statements().unwrap_or_default(), &mut scopes, &mut all);
     all
 }
 
@@ -132,6 +179,19 @@ fn outside(
     if variables(original, before) != variables(rewritten, after) {
         problems.push(problem("the variables of the two modules differ"));
     }
+    if before.target != after.target {
+        problems.push(problem("the two are for different targets"));
+    }
+    let defines = |module: &Module<'_>, name: &str| {
+        module.functions().any(|f| f.name.text == name && !matches!(f.body, Body::Absent))
+    };
+    for function in before.functions() {
+        let name = function.name.text;
+        if !defines(before, name) && defines(after, name) {
+            let reason = format!("only the rewritten file defines `{name}`");
+            problems.push(Problem { reason, ..Problem::default() });
+        }
+    }
     problems
 }
 
@@ -139,19 +199,17 @@ fn outside(
 fn words(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find('/') {
+    while let Some(at) = rest.find(['/', '"']) {
         let (before, from) = rest.split_at(at);
         kept.push_str(before);
-        let end = match from.as_bytes().get(1) {
-            Some(b'/') => from.find('\n').unwrap_or(from.len()),
-            Some(b'*') => from.find("*/").map_or(from.len(), |end| end + 2),
-            _ => {
-                kept.push('/');
-                rest = &from[1..];
-                continue;
-            }
+        let (end, stands_for) = match from.as_bytes() {
+            [b'/', b'/', ..] => (from.find('\n').unwrap_or(from.len()), Some(" ")),
+            [b'/', b'*', ..] => (from[2..].find("*/").map_or(from.len(), |end| end + 4), Some(" ")),
+            // No comment begins in a string.
+            [b'"', ..] => (from[1..].find('"').map_or(from.len(), |end| end + 2), None),
+            _ => (1, None),
         };
-        kept.push(' ');
+        kept.push_str(stands_for.unwrap_or(&from[..end]));
         rest = &from[end..];
     }
     kept.push_str(rest);

@@ -24,8 +24,8 @@ pub(super) struct Program<'m, 's> {
     pub flow: Flow<'m, 's>,
     pub slots: Vec<Slot>,
     pub carried: Vec<RegisterId>,
-    /// Name and number among the registers of that name: what registers of the two programs are
-    /// paired by.
+    /// Name with width, and number among the registers of that name: what registers of the two
+    /// programs are paired by.
     pub keys: Vec<(String, u32)>,
     pub by_key: FxHashMap<(String, u32), RegisterId>,
     /// For each loop, the carried registers that it changes and the windows of memory.
@@ -56,7 +56,7 @@ impl<'m, 's> Program<'m, 's> {
             .registers
             .iter()
             .map(|register| {
-                let name = register.to_string();
+                let name = format!("{register}:{}", register.ty.bits());
                 let number = seen.entry(name.clone()).or_insert(0);
                 *number += 1;
                 (name, *number)

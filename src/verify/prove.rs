@@ -5,13 +5,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::conditions;
 use super::evaluate::{Execution, StoreRecord};
+use super::hardware;
 use super::lanes::Lanes;
 use super::program::Program;
 use super::symbols::{Kind, Terms};
 use super::warp::{GlobalFact, Reach, Vote};
 use super::wrap;
 use crate::cfg::{BlockId, LoopId};
-use crate::expr::{Arena, BinaryOp, Comparison, Node, Substitution, SymbolId, TermId};
+use crate::expr::{Arena, BinaryOp, Comparison, Node, Substitution, TermId};
 use crate::solver::{Judgement, Names, Solver};
 
 /// How many cases one claim may fall into.
@@ -42,6 +43,28 @@ pub(super) struct Difference {
     pub known: Vec<TermId>,
     /// Whether they are addresses that something is loaded from.
     pub addresses: bool,
+}
+
+impl Difference {
+    /// Whether one of the two can have any value, whatever the other has.
+    fn is_arbitrary(&self, terms: &Terms) -> bool {
+        let arbitrary = |term: TermId| match terms.arena.node(term) {
+            Node::Apply(function, _) => terms.symbols.function(*function).starts_with("load."),
+            Node::Symbol(symbol) => {
+                matches!(terms.symbols.info(*symbol).kind, Kind::Unpredictable(_))
+            }
+            _ => false,
+        };
+        self.addresses || arbitrary(self.original) || arbitrary(self.rewritten)
+    }
+}
+
+/// Whether a term is an instruction's result of which only the operands are known.
+fn is_function(terms: &Terms, term: TermId) -> bool {
+    match terms.arena.node(term) {
+        Node::Apply(function, _) => !terms.symbols.function(*function).starts_with("load."),
+        _ => false,
+    }
 }
 
 /// A place in the rewritten program, and what is known there.
@@ -179,6 +202,12 @@ impl Prover {
             for (x, y) in pairs {
                 match self.by_cases(terms, lanes, place, x, y, known) {
                     Proof::Equal => {}
+                    // Other operands may give the same result, unless they can be anything.
+                    Proof::Differ(difference)
+                        if is_function(terms, a) && !difference.is_arbitrary(terms) =>
+                    {
+                        return Proof::Unknown;
+                    }
                     other => return other,
                 }
             }
@@ -485,7 +514,7 @@ pub(super) fn assumptions(
     known: &[TermId],
 ) -> Vec<TermId> {
     let mut all = known.to_vec();
-    let axioms = hardware(terms);
+    let axioms = hardware::axioms(terms);
     let implies = |terms: &mut Terms, condition: TermId, then: TermId| {
         let not = terms.arena.not(condition);
         terms.arena.or(not, then)
@@ -514,49 +543,4 @@ pub(super) fn assumptions(
     all.sort_unstable();
     all.dedup();
     all
-}
-
-/// What the hardware guarantees of thread indices: they lie within the block, and the lane is the
-/// linear index modulo 32 (PTX ISA, "%tid", "%laneid").
-fn hardware(terms: &mut Terms) -> Vec<TermId> {
-    let find = |kind: Kind| {
-        terms.symbols.iter().find(|(_, info)| info.kind == kind).map(|(id, info)| (id, info.width))
-    };
-    let names = ["%ntid.x", "%ntid.y", "%ntid.z"];
-    let index = [0, 1, 2].map(|axis| find(Kind::Tid(axis)));
-    let extent = names.map(|name| find(Kind::Uniform(name.to_owned())));
-    let lane = find(Kind::LaneId);
-    let term = |arena: &mut Arena, (id, width): (SymbolId, u8)| arena.symbol(id, width);
-    let arena = &mut terms.arena;
-    let mut facts = Vec::new();
-    for axis in 0..3 {
-        if let (Some(index), Some(extent)) = (index[axis], extent[axis]) {
-            let (index, extent) = (term(arena, index), term(arena, extent));
-            facts.push(arena.compare(Comparison::UnsignedLess, index, extent));
-        }
-    }
-    if let Some(lane) = lane {
-        // Modulo 32, so that five bits of each are enough. An index or extent that the function does
-        // not mention may be anything, unless it is fixed.
-        let mut low = |symbol: Option<(SymbolId, u8)>, other: Kind, width: u8| {
-            let whole = match symbol {
-                Some(symbol) => term(arena, symbol),
-                None => {
-                    terms.symbols.term(arena, other, width, None, crate::expr::Range::full(width))
-                }
-            };
-            arena.extract(whole, 0, 5)
-        };
-        let [x, y, z] = [0u8, 1, 2].map(|axis| low(index[axis as usize], Kind::Tid(axis), 32));
-        let [dx, dy] =
-            [0, 1].map(|axis| low(extent[axis], Kind::Uniform(names[axis].to_owned()), 32));
-        let plane = arena.mul(dy, z);
-        let rows = arena.add(y, plane);
-        let before = arena.mul(dx, rows);
-        let linear = arena.add(x, before);
-        let lane = term(arena, lane);
-        let lane = arena.extract(lane, 0, 5);
-        facts.push(arena.equal(lane, linear));
-    }
-    facts
 }

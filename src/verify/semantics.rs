@@ -7,6 +7,8 @@
 use smallvec::SmallVec;
 
 use super::evaluate::Evaluation;
+use super::instructions::placed_results;
+use super::symbols::{Kind, Side};
 use crate::cfg::{Arg, Inst};
 use crate::expr::{BinaryOp, Comparison, TermId};
 use crate::ptx::{ScalarType, StateSpace, Value};
@@ -73,7 +75,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             }
             _ => {}
         }
-        if ty.is_float() || width > 64 || matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) {
+        if ty.is_float() || width > 64 || is_packed(ty) {
             return None;
         }
         // Only operations whose every modifier is understood.
@@ -292,6 +294,9 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         ty: ScalarType,
     ) -> Option<TermId> {
         let name = inst.ast.modifiers().next()?;
+        if is_packed(ty) {
+            return None;
+        }
         if ty.is_float() {
             let ftz = if inst.ast.has("ftz") { ".ftz" } else { "" };
             let function = format!("setp.{name}{ftz}.{}", ty.name());
@@ -331,11 +336,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             operands.push(self.carry());
         }
         let operands = operands.to_vec();
-        for (number, register) in super::instructions::results(inst).into_iter().enumerate() {
-            let width = self.width(register);
-            let value = self.terms.function(&format!("{name}#{number}"), &operands, width);
-            self.write(register, value, guard);
-        }
+        self.write_functions(inst, &name, &operands, guard);
         if inst.ast.has("cc") {
             let carry = self.terms.function(&format!("{name}#cc"), &operands, 32);
             let old = self.carry();
@@ -349,7 +350,27 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     fn carry(&mut self) -> TermId {
         match self.carry {
             Some(carry) => carry,
-            None => self.terms.function("cc", &[], 32),
+            None => {
+                let side = if self.reference.is_none() { Side::Original } else { Side::Rewritten };
+                self.terms.symbol(Kind::Carry(side, self.at), 32, self.here())
+            }
+        }
+    }
+
+    /// Gives each result of an instruction a value that is some function of the operands.
+    pub(super) fn write_functions(
+        &mut self,
+        inst: &Inst<'_, 's>,
+        name: &str,
+        operands: &[TermId],
+        guard: Option<TermId>,
+    ) {
+        for (register, places) in placed_results(inst) {
+            let width = self.width(register);
+            let places: Vec<String> = places.iter().map(u16::to_string).collect();
+            let name = format!("{name}#{}", places.join("&"));
+            let value = self.terms.function(&name, operands, width);
+            self.write(register, value, guard);
         }
     }
 
@@ -390,8 +411,9 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
                 let term = self.read(*register);
                 found.push(self.terms.arena.not(term));
             }
+            // The same bits are another number in a literal of double precision.
             Arg::Constant(Value::F32(bits)) => {
-                found.push(self.terms.arena.constant(u64::from(*bits), 64));
+                found.push(self.terms.arena.constant(u64::from(*bits), 32));
             }
             Arg::Constant(Value::F64(bits)) => found.push(self.terms.arena.constant(*bits, 64)),
             other => {
@@ -401,4 +423,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             }
         }
     }
+}
+
+/// Whether a value of the type is two numbers, each computed with by itself.
+fn is_packed(ty: ScalarType) -> bool {
+    use ScalarType::*;
+    matches!(ty, F16x2 | Bf16x2 | F32x2 | U16x2 | S16x2)
 }

@@ -3,6 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::instructions::Places;
 use crate::cfg::LoopId;
 use crate::expr::{Arena, FunctionId, Range, Substitution, SymbolId, TermId};
 use crate::solver::Names;
@@ -56,9 +57,11 @@ pub(super) enum Kind {
     /// A version of memory.
     Memory(Window, Origin),
     /// A result of an event of the original: its number, which result.
-    Event(u32, u32),
+    Event(u32, Places),
     /// A result of an event that only the rewritten program has.
-    Extra(u32, u32),
+    Extra(u32, Places),
+    /// The condition code register where nothing is known of it: whose, at which instruction.
+    Carry(Side, u32),
     /// The lanes that are converged at an instruction of the rewritten program.
     Mask(u32),
     /// What a shuffle delivers where nothing is promised.

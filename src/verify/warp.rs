@@ -6,8 +6,10 @@
 //! predictable otherwise.
 
 use rustc_hash::FxHashSet;
+use smallvec::smallvec;
 
 use super::evaluate::Evaluation;
+use super::hardware;
 use super::instructions::{Role, role};
 use super::lanes::Lanes;
 use super::prove::Prover;
@@ -109,17 +111,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         Some(self.terms.arena.equal(mask, all))
     }
 
-    /// Whether the lanes of a whole warp are consecutive in `tid.x`: whole rows of 32, or one row.
+    /// Whether the lanes of a whole warp are consecutive in `tid.x`.
     fn consecutive(&mut self) -> TermId {
         let (x, y, z) = (self.block_extent(0), self.block_extent(1), self.block_extent(2));
-        let arena = &mut self.terms.arena;
-        let (zero, one, low) =
-            (arena.constant(0, 32), arena.constant(1, 32), arena.constant(31, 32));
-        let rest = arena.and(x, low);
-        let rows_of_warps = arena.equal(rest, zero);
-        let rows = arena.mul(y, z);
-        let one_row = arena.equal(rows, one);
-        arena.or(rows_of_warps, one_row)
+        hardware::consecutive(&mut self.terms.arena, [x, y, z])
     }
 
     /// `shfl.sync.up|down.b32 d[|p], a, b, c, mask` with constant b and c.
@@ -177,7 +172,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         let received = arena.if_then_else(whole, in_whole, nothing);
         match &inst.args[0] {
             Arg::Pair(pair) => {
-                let bit = self.terms.arena.extract(nothing, 0, 1);
+                let second = Kind::Extra(self.at, smallvec![1]);
+                let bit = self.terms.symbol(second, 1, place);
                 let valid = self.terms.arena.if_then_else(whole, in_range, bit);
                 self.set(&pair[0], received, false, None);
                 self.set(&pair[1], valid, false, None);
@@ -194,7 +190,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         }
         let predicate = self.operand(&inst.args[1], 1)?;
         let whole = self.whole(&inst.args[2])?;
-        let result = self.terms.symbol(Kind::Extra(self.at, 0), 1, self.here());
+        let result = self.terms.symbol(Kind::Extra(self.at, smallvec![0]), 1, self.here());
         // The lane's own predicate is among them whatever the mask.
         let value = self.terms.arena.binary(BinaryOp::And, result, predicate);
         let vote = Vote { block: self.block, result: value, whole, predicate };

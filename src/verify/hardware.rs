@@ -1,0 +1,166 @@
+//! How threads are laid out in blocks and warps: what may be taken for granted of every lane.
+
+use super::symbols::{Kind, Terms};
+use crate::expr::{Arena, Comparison, SymbolId, TermId};
+
+/// Whether the lanes of each whole warp are consecutive in `tid.x`, from the block's extents: whole
+/// rows of 32, or one row.
+pub(super) fn consecutive(arena: &mut Arena, [x, y, z]: [TermId; 3]) -> TermId {
+    let (zero, one, low) = (arena.constant(0, 32), arena.constant(1, 32), arena.constant(31, 32));
+    let rest = arena.and(x, low);
+    let rows_of_warps = arena.equal(rest, zero);
+    let rows = arena.mul(y, z);
+    let one_row = arena.equal(rows, one);
+    arena.or(rows_of_warps, one_row)
+}
+
+/// What the hardware guarantees of thread indices: they lie within the block, and the lane is the
+/// linear index modulo 32 (PTX ISA, "%tid", "%laneid").
+pub(super) fn axioms(terms: &mut Terms) -> Vec<TermId> {
+    let find = |kind: Kind| {
+        terms.symbols.iter().find(|(_, info)| info.kind == kind).map(|(id, info)| (id, info.width))
+    };
+    let names = ["%ntid.x", "%ntid.y", "%ntid.z"];
+    let index = [0, 1, 2].map(|axis| find(Kind::Tid(axis)));
+    let extent = names.map(|name| find(Kind::Uniform(name.to_owned())));
+    let lane = find(Kind::LaneId);
+    let term = |arena: &mut Arena, (id, width): (SymbolId, u8)| arena.symbol(id, width);
+    let arena = &mut terms.arena;
+    let mut facts = Vec::new();
+    for axis in 0..3 {
+        if let (Some(index), Some(extent)) = (index[axis], extent[axis]) {
+            let (index, extent) = (term(arena, index), term(arena, extent));
+            facts.push(arena.compare(Comparison::UnsignedLess, index, extent));
+        }
+    }
+    if let Some(lane) = lane {
+        // Modulo 32, so that five bits of each are enough. An index or extent that the function does
+        // not mention may be anything, unless it is fixed.
+        let mut low = |symbol: Option<(SymbolId, u8)>, other: Kind, width: u8| {
+            let whole = match symbol {
+                Some(symbol) => term(arena, symbol),
+                None => {
+                    terms.symbols.term(arena, other, width, None, crate::expr::Range::full(width))
+                }
+            };
+            arena.extract(whole, 0, 5)
+        };
+        let [x, y, z] = [0u8, 1, 2].map(|axis| low(index[axis as usize], Kind::Tid(axis), 32));
+        let [dx, dy] =
+            [0, 1].map(|axis| low(extent[axis], Kind::Uniform(names[axis].to_owned()), 32));
+        let plane = arena.mul(dy, z);
+        let rows = arena.add(y, plane);
+        let before = arena.mul(dx, rows);
+        let linear = arena.add(x, before);
+        let lane = term(arena, lane);
+        let lane = arena.extract(lane, 0, 5);
+        facts.push(arena.equal(lane, linear));
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::{Evaluator, Range};
+
+    const EXTENTS: [&str; 3] = ["%ntid.x", "%ntid.y", "%ntid.z"];
+
+    /// Block shapes of up to 1024 threads: all small ones, and some around the edges of warps.
+    fn shapes() -> Vec<[u64; 3]> {
+        let x = (1..=40).chain([48, 63, 64, 65, 96, 100, 128, 512, 1023, 1024]);
+        let mut shapes = Vec::new();
+        for x in x {
+            for y in [1, 2, 3, 4, 5, 8, 16, 31, 32, 33] {
+                for z in [1, 2, 3, 7, 64] {
+                    if x * y * z <= 1024 {
+                        shapes.push([x, y, z]);
+                    }
+                }
+            }
+        }
+        assert!(shapes.len() > 500, "only {} shapes", shapes.len());
+        shapes
+    }
+
+    /// The threads of a block in the order of lanes.
+    fn threads([x, y, z]: [u64; 3]) -> Vec<[u64; 3]> {
+        let rows = (0..z).flat_map(|k| (0..y).map(move |j| (j, k)));
+        rows.flat_map(|(j, k)| (0..x).map(move |i| [i, j, k])).collect()
+    }
+
+    /// Terms with the symbols of the axes wanted, as bits of a set; the rest is not mentioned.
+    fn symbols(wanted: u32) -> Terms {
+        let mut terms = Terms::default();
+        for axis in 0..3u8 {
+            if wanted & 1 << axis != 0 {
+                terms.bounded(Kind::Tid(axis), 32, None, Range::unsigned(0, 1023, 32));
+            }
+            if wanted & 8 << axis != 0 {
+                let kind = Kind::Uniform(EXTENTS[usize::from(axis)].to_owned());
+                terms.bounded(kind, 32, None, Range::unsigned(1, 1024, 32));
+            }
+        }
+        terms.bounded(Kind::LaneId, 32, None, Range::unsigned(0, 31, 32));
+        terms
+    }
+
+    #[test]
+    fn the_axioms_hold_for_every_lane_of_every_shape() {
+        for wanted in [0b111_111, 0b001_001, 0b000_000, 0b011_111] {
+            let mut terms = symbols(wanted);
+            let facts = axioms(&mut terms);
+            assert!(!facts.is_empty());
+            let infos = &terms.symbols;
+            for shape in shapes() {
+                for (linear, thread) in threads(shape).into_iter().enumerate() {
+                    let mut evaluator =
+                        Evaluator::new(&terms.arena, |symbol, _| match &infos.info(symbol).kind {
+                            Kind::Tid(axis) => thread[usize::from(*axis)],
+                            Kind::LaneId => linear as u64 % 32,
+                            Kind::Uniform(name) => {
+                                let axis = EXTENTS.iter().position(|known| known == name);
+                                shape[axis.expect("an extent")]
+                            }
+                            other => panic!("{other:?}"),
+                        });
+                    for &fact in &facts {
+                        assert_eq!(evaluator.value(fact), 1, "{shape:?} {thread:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_are_consecutive_where_it_is_said() {
+        let mut terms = symbols(0b111_000);
+        let extents = EXTENTS.map(|name| terms.symbol(Kind::Uniform(name.to_owned()), 32, None));
+        let claim = consecutive(&mut terms.arena, extents);
+        let (mut both, infos) = ([0; 2], &terms.symbols);
+        for shape in shapes() {
+            let mut evaluator =
+                Evaluator::new(&terms.arena, |symbol, _| match &infos.info(symbol).kind {
+                    Kind::Uniform(name) => {
+                        shape[EXTENTS.iter().position(|known| known == name).expect("an extent")]
+                    }
+                    other => panic!("{other:?}"),
+                });
+            let said = evaluator.value(claim) == 1;
+            let all = threads(shape);
+            let mut whole = all.chunks_exact(32).peekable();
+            if whole.peek().is_none() {
+                continue;
+            }
+            let holds = whole.all(|warp| {
+                warp.windows(2).all(|pair| {
+                    let ([x, y, z], [i, j, k]) = (pair[0], pair[1]);
+                    (x + 1, y, z) == (i, j, k)
+                })
+            });
+            assert_eq!(said, holds, "{shape:?}");
+            both[usize::from(said)] += 1;
+        }
+        assert!(both[0] > 100 && both[1] > 50, "{both:?}");
+    }
+}

@@ -1,0 +1,59 @@
+//! `ptxasw verify`: pairs of kernels by hand with the verdict they must get, our own rewrites, the
+//! meaning of instructions, and the command line.
+//!
+//! `tests/verify/{equal,different,unknown}/NAME.ptx` and `NAME.rewritten.ptx` must get the verdict of
+//! their folder, for the reasons in `NAME.txt`; `BLESS=1 cargo test --test verify` writes that file.
+//! What is equal must also compute the same in the interpreter, and what is different something else:
+//! a proof or counterexample that a run contradicts is none.
+
+#[path = "verify/command_line.rs"]
+mod command_line;
+#[expect(dead_code, reason = "no assembler is needed here")]
+mod common;
+#[path = "verify/pairs.rs"]
+mod pairs;
+#[path = "verify/rewrites.rs"]
+mod rewrites;
+#[path = "verify/semantics.rs"]
+mod semantics;
+
+use ptxasw::source::SourceFile;
+use ptxasw::verify::{Options, Verdict, Verification, verify};
+
+/// Validates two texts.
+fn validate(name: &str, original: &str, rewritten: &str) -> Verification {
+    let (before, after) = (SourceFile::new(name, original), SourceFile::new(name, rewritten));
+    verify(&before, &after, &Options::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The verdict on two texts.
+fn verdict(name: &str, original: &str, rewritten: &str) -> Verdict {
+    validate(name, original, rewritten).verdict
+}
+
+/// The validator would prove nothing if it knew how the rewriter thinks.
+#[test]
+fn the_validator_does_not_use_the_rewriter() {
+    let folder = common::root().join("src/verify");
+    let files: Vec<_> = std::fs::read_dir(&folder)
+        .expect("src/verify")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    assert!(files.len() > 10, "{files:?}");
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a source file");
+        let code: String = text
+            .lines()
+            .map(|line| line.split("//").next().unwrap_or("").to_owned() + "\n")
+            .collect();
+        for stage in ["emulate", "shuffle", "rewrite", "pipeline"] {
+            let (path, group) = (format!("{stage}::"), format!("use crate::{stage}"));
+            assert!(
+                !code.contains(&format!("crate::{path}")) && !code.contains(&group),
+                "{} uses {stage}",
+                file.display()
+            );
+        }
+        assert!(!code.contains("use crate::{"), "{}: name what is used in full", file.display());
+    }
+}

@@ -1,0 +1,127 @@
+//! `ptxasw verify` as a program: statuses, JSON, replay.
+
+#![expect(clippy::disallowed_methods, reason = "the program is a process")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+use crate::common;
+
+fn pair(stem: &str) -> [PathBuf; 2] {
+    let folder = common::root().join("tests/verify");
+    [folder.join(format!("{stem}.ptx")), folder.join(format!("{stem}.rewritten.ptx"))]
+}
+
+fn run(files: &[PathBuf], options: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ptxasw"));
+    command.arg("verify").args(files).args(options).output().expect("ptxasw starts")
+}
+
+fn report(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("JSON on standard output and nothing else")
+}
+
+/// A launch with two blocks of 48 threads.
+fn launch(folder: &Path, elements: usize) -> String {
+    let text = json!({
+        "grid": [2], "block": [48],
+        "buffers": {
+            "a": {"type": "u32", "len": elements, "fill": "random", "seed": 7},
+            "b": {"type": "u32", "len": elements, "fill": 0},
+        },
+        "args": [{"buffer": "a", "offset": 64}, {"buffer": "b"}, {"type": "u32", "value": 5}],
+    });
+    let path = folder.join("launch.json");
+    std::fs::write(&path, text.to_string()).expect("written");
+    path.to_string_lossy().into_owned()
+}
+
+#[test]
+fn the_status_is_the_verdict() {
+    for (stem, status) in
+        [("equal/shuffle_down", 0), ("different/shuffle_wrong_sign", 1), ("unknown/saturation", 3)]
+    {
+        let output = run(&pair(stem), &[]);
+        assert_eq!(output.status.code(), Some(status), "{stem}");
+        let text = String::from_utf8(output.stdout).expect("text");
+        let verdict = stem.split('/').next().expect("a folder");
+        assert_eq!(text.lines().last(), Some(verdict), "{text}");
+        assert!(output.stderr.is_empty(), "{stem}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_status_2() {
+    let [original, _] = pair("equal/shuffle_down");
+    let output = run(&[original.clone(), PathBuf::from("no such file")], &[]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    let folder = tempfile::tempdir().expect("a folder");
+    let broken = folder.path().join("broken.ptx");
+    std::fs::write(&broken, ".version 7.8\n.target sm_80\n.entry k(\n").expect("written");
+    let output = run(&[original, broken], &[]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert!(message.contains("broken.ptx:"), "{message}");
+}
+
+#[test]
+fn json_has_all_that_is_said() {
+    let output = run(&pair("different/shuffle_wrong_sign"), &["--format", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let report = report(&output);
+    assert_eq!(report["verdict"], "different");
+    let assumptions = report["assumptions"].as_array().expect("a list");
+    assert!(assumptions.iter().any(|one| one.as_str().is_some_and(|t| t.contains("data races"))));
+    let function = &report["functions"][0];
+    assert_eq!((&function["name"], &function["verdict"]), (&json!("k"), &json!("different")));
+    assert_eq!(function["shuffles"], 1);
+    assert!(function["queries"].as_u64().is_some_and(|count| count > 0));
+    let problem = &function["problems"][0];
+    let example = &problem["counterexample"];
+    assert!(problem["line"].as_u64() > Some(1) && problem["original_line"].as_u64() > Some(1));
+    let block: Vec<u64> = serde_json::from_value(example["block"].clone()).expect("a shape");
+    let thread: Vec<u64> = serde_json::from_value(example["thread"].clone()).expect("an index");
+    assert!(thread.iter().zip(&block).all(|(index, extent)| index < extent), "{example}");
+    let linear = thread[0] + block[0] * (thread[1] + block[1] * thread[2]);
+    assert_eq!(example["lane"], linear % 32);
+    assert_ne!(example["original"], example["rewritten"]);
+}
+
+#[test]
+fn a_launch_is_run_with_both() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = launch(folder.path(), 1024);
+    let options = ["--launch", path.as_str(), "--format", "json"];
+    let same = run(&pair("equal/shuffle_down"), &options);
+    assert_eq!(same.status.code(), Some(0));
+    assert_eq!(report(&same)["runs"][0]["equal"], true);
+    let other = run(&pair("different/shuffle_wrong_sign"), &options);
+    assert_eq!(other.status.code(), Some(1));
+    let run_report = &report(&other)["runs"][0];
+    assert_eq!(run_report["equal"], false);
+    let details = run_report["details"].as_array().expect("a list");
+    assert!(details[0].as_str().is_some_and(|text| text.starts_with("b[")), "{details:?}");
+}
+
+#[test]
+fn a_run_that_differs_outweighs_an_unknown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = launch(folder.path(), 1024);
+    // Neither is shown: but with these parameters they do differ.
+    let output = run(&pair("unknown/indexed_branch_targets_swapped"), &["--launch", &path]);
+    assert_eq!(output.status.code(), Some(1));
+    let output = run(&pair("unknown/functions_may_agree"), &["--launch", &path]);
+    assert_eq!(output.status.code(), Some(3), "no difference is seen where none is");
+}
+
+#[test]
+fn a_launch_that_the_original_does_not_survive_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = launch(folder.path(), 8);
+    let output = run(&pair("equal/shuffle_down"), &["--launch", &path]);
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert!(message.contains("shuffle_down.ptx:"), "{message}");
+}

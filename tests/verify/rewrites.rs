@@ -1,0 +1,75 @@
+//! What our own rewriter makes of the samples and of the accepted cases: equal, and its two
+//! measuring modes, which compute something else, are not.
+
+use std::path::{Path, PathBuf};
+
+use ptxasw::pipeline::{Options, rewrite};
+use ptxasw::rewrite::Mode;
+use ptxasw::source::SourceFile;
+use ptxasw::verify::Verdict;
+use rayon::prelude::*;
+
+use crate::{common, validate, verdict};
+
+/// Files that are rewritten: the samples for one target, and the accepted cases.
+fn files() -> Vec<PathBuf> {
+    let root = common::root();
+    let list = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(root.join(folder)).expect("a folder");
+        entries.map(|entry| folder.join(entry.expect("an entry").file_name())).collect()
+    };
+    let of_samples = list(Path::new("ptx-samples"))
+        .into_iter()
+        .flat_map(|folder| if root.join(&folder).is_dir() { list(&folder) } else { Vec::new() });
+    let mut files: Vec<PathBuf> = of_samples
+        .filter(|file| file.to_string_lossy().ends_with(".sm_80.ptx"))
+        .chain(list(Path::new("tests/cases/accept")))
+        .collect();
+    files.sort();
+    assert!(files.len() > 40, "only {} files", files.len());
+    files
+}
+
+fn rewritten(name: &str, text: &str, mode: Mode) -> String {
+    let source = SourceFile::new(name, text);
+    let options = Options { mode, ..Options::default() };
+    rewrite(&source, &options).unwrap_or_else(|error| panic!("{error}")).text
+}
+
+#[test]
+fn every_rewrite_of_ours_is_proved() {
+    let failures: Vec<String> = files()
+        .par_iter()
+        .filter_map(|file| {
+            let (name, text) = (file.to_string_lossy(), common::read(file));
+            let found = validate(&name, &text, &rewritten(&name, &text, Mode::Full));
+            (found.verdict != Verdict::Equal).then(|| format!("{name}:\n{found}"))
+        })
+        .collect();
+    common::report(&failures, "A rewrite without proof.");
+}
+
+#[test]
+fn no_measuring_mode_is_proved() {
+    let checked: Vec<(String, Verdict)> = files()
+        .par_iter()
+        .flat_map_iter(|file| {
+            let (name, text) = (file.to_string_lossy().into_owned(), common::read(file));
+            let full = rewritten(&name, &text, Mode::Full);
+            [Mode::NoLoad, Mode::NoCorner]
+                .map(|mode| (mode, rewritten(&name, &text, mode)))
+                .into_iter()
+                // A value that the lane has itself needs no corner case.
+                .filter(|(_, other)| *other != full && *other != text)
+                .map(|(mode, other)| (format!("{name} {mode:?}"), verdict(&name, &text, &other)))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(checked.len() > 60, "only {} files differ", checked.len());
+    let proved: Vec<String> = checked
+        .into_iter()
+        .filter(|(_, verdict)| *verdict == Verdict::Equal)
+        .map(|(name, _)| name)
+        .collect();
+    common::report(&proved, "These leave out what the original does.");
+}
