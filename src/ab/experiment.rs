@@ -46,7 +46,7 @@ impl Default for Settings {
             seed: 1,
             l2: L2::Keep,
             threshold: 0.01,
-            confidence: 0.95,
+            confidence: 0.99,
         }
     }
 }
@@ -150,6 +150,12 @@ pub fn measure(
         }
     });
     let variants = variants.collect();
+    if median(&times[0]).is_some_and(|time| time < SHORTEST_US) {
+        notes.push(format!(
+            "a launch takes less than {SHORTEST_US} us: what is timed is mostly the launching, use a \
+             larger launch"
+        ));
+    }
     let properties = device.properties();
     let (major, minor) = properties.capability;
     Ok(Measurement {
@@ -241,6 +247,9 @@ fn warm_up(device: &mut dyn Device, ids: &[KernelId], settings: &Settings) -> Re
     }
     Ok(settings.scale.unwrap_or(launches))
 }
+
+/// A launch that takes less, in microseconds, ends before the next one is there.
+const SHORTEST_US: f64 = 5.0;
 
 /// Rounds of warm-up at most, lest a device that reports no time keep us for ever.
 const MOST_WARM_UP_ROUNDS: u32 = 10_000;

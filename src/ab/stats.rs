@@ -36,7 +36,21 @@ impl From<Interval> for [f64; 2] {
 /// The value that half of all values lie below: the mean of the middle two of an even number. `None`
 /// of nothing.
 pub fn median(values: &[f64]) -> Option<f64> {
-    quantile(values, 0.5)
+    median_in_place(&mut values.to_vec())
+}
+
+/// [`median`], which leaves the values in another order.
+fn median_in_place(values: &mut [f64]) -> Option<f64> {
+    let half = values.len() / 2;
+    if values.is_empty() {
+        return None;
+    }
+    let (below, &mut upper, _) = values.select_nth_unstable_by(half, f64::total_cmp);
+    if below.len() == values.len() - half {
+        let lower = below.iter().copied().max_by(f64::total_cmp)?;
+        return Some((lower + upper) / 2.0);
+    }
+    Some(upper)
 }
 
 /// The value below which this part (0 to 1) of all values lie, between neighbours by linear
@@ -78,7 +92,7 @@ pub fn ratio_interval(
             let round = rng.usize(..rounds);
             (*above, *below) = (numerator[round], denominator[round]);
         }
-        ratios.push(median(&above)? / median(&below)?);
+        ratios.push(median_in_place(&mut above)? / median_in_place(&mut below)?);
     }
     let tail = (1.0 - confidence.clamp(0.0, 1.0)) / 2.0;
     Some(Interval { low: quantile(&ratios, tail)?, high: quantile(&ratios, 1.0 - tail)? })

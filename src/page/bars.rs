@@ -6,9 +6,9 @@ use svg::node::element::{Group as Node, Line, Rectangle, Text, Title};
 use crate::ab::measurement::{Measurement, Variant};
 
 /// Units of a drawing; one is a pixel where the page is wide enough.
-const WIDTH: f64 = 900.0;
+const WIDTH: f64 = 1000.0;
 const LABEL: f64 = 190.0;
-const NOTE: f64 = 230.0;
+const NOTE: f64 = 330.0;
 const BAR: f64 = 15.0;
 const GAP: f64 = 10.0;
 const AXIS: f64 = 26.0;
@@ -37,7 +37,7 @@ pub fn chart(measurements: &[&Measurement]) -> String {
     let mut y = AXIS;
     for measurement in measurements {
         y += GAP;
-        drawing = drawing.add(label(0.0, y + 11.0, &measurement.kernel, "group", 60));
+        drawing = drawing.add(label(0.0, y + 11.0, &measurement.kernel, "group", 90));
         y += BAR;
         for variant in &measurement.variants {
             drawing = drawing.add(bar(variant, y, scale));
@@ -93,7 +93,7 @@ fn bar(variant: &Variant, y: f64, scale: f64) -> Node {
         }
     }
     let x = WIDTH - NOTE + 12.0;
-    node.add(label(x, middle + 4.0, &note, "note", 40))
+    node.add(label(x, middle + 4.0, &note, "note", 48))
 }
 
 fn axis(most: f64, scale: f64, height: f64) -> Node {

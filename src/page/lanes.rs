@@ -6,9 +6,9 @@ use svg::node::element::{Group, Path, Rectangle, Text, Title};
 use super::rows::{LANES, LINE, Row, RowLoad};
 use crate::report::Decision;
 
-const WIDTH: f64 = 900.0;
+const WIDTH: f64 = 1000.0;
 const LABEL: f64 = 150.0;
-const NOTE: f64 = 270.0;
+const NOTE: f64 = 280.0;
 const BAND: f64 = 20.0;
 const HEAD: f64 = 22.0;
 

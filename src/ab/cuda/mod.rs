@@ -169,7 +169,7 @@ fn open(ordinal: u32) -> Result<Cuda, DriverError> {
     );
     // SAFETY: `device` comes from the driver; the context is released when the `Cuda` goes.
     unsafe { result::ctx::set_current(result::primary_ctx::retain(device)?)? };
-    let stream = result::stream::create(result::stream::StreamKind::NonBlocking)?;
+    let stream = result::stream::create(result::stream::StreamKind::Default)?;
     let stopwatches = (0..IN_FLIGHT).map(|_| Stopwatch::new()).collect::<Result<_, _>>()?;
     Ok(Cuda {
         device,
@@ -225,6 +225,7 @@ impl Device for Cuda {
                 }
             });
         }
+        result::ctx::synchronize().map_err(memory)?;
         let (grid, block) = (launch.grid, launch.block);
         self.prepared = Some(Prepared { buffers: kept, arguments, grid, block, dynamic_shared });
         Ok(())
@@ -281,8 +282,7 @@ impl Device for Cuda {
             }
             .map_err(|error| execution(error, "cannot fill the buffers"))?;
         }
-        // A copy inside the device may still run when the call returns, and this stream does not
-        // wait for it.
+        // A copy inside the device may still run when the call returns.
         result::ctx::synchronize().map_err(|error| execution(error, "cannot fill the buffers"))
     }
 
