@@ -41,12 +41,12 @@ pub fn median(values: &[f64]) -> Option<f64> {
 
 /// [`median`], which leaves the values in another order.
 fn median_in_place(values: &mut [f64]) -> Option<f64> {
-    let half = values.len() / 2;
+    let (half, is_even) = (values.len() / 2, values.len().is_multiple_of(2));
     if values.is_empty() {
         return None;
     }
     let (below, &mut upper, _) = values.select_nth_unstable_by(half, f64::total_cmp);
-    if below.len() == values.len() - half {
+    if is_even {
         let lower = below.iter().copied().max_by(f64::total_cmp)?;
         return Some((lower + upper) / 2.0);
     }
