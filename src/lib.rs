@@ -26,11 +26,14 @@
 //! - [`verify`]: translation validation, another independent judge; shares syntax, graph, terms and
 //!   solver with the analysis, and neither its emulation nor its decisions.
 //! - [`ptxas`]: the real assembler: its options, where it is, how it is run.
+//! - [`ab`]: variants of a kernel on a GPU, compared and timed.
+//! - [`page`]: the HTML page made of what the others say.
 //! - [`timings`]: where the time goes, for those who ask.
 //! - [`report`], [`tracing`]: what is shown to people and programs.
 //! - [`cli`]: the command line.
 //!
-//! A stage uses only stages before it; `ptxas`, `interp` and `verify` stand beside the others.
+//! A stage uses only stages before it; `ptxas`, `interp` and `verify` stand beside the others, `ab` and
+//! `page` behind them.
 //!
 //! # Architecture invariants
 //!
@@ -38,18 +41,20 @@
 //! - Input files are never written to. Output depends on the input's bytes and the options alone: no
 //!   hash order, no thread order, no clock.
 //! - Any failure of ours falls back to the original PTX with one warning line.
-//! - Only [`ptxas`] starts processes; only [`cli`] prints or reads the environment (`clippy.toml`
+//! - Only [`ptxas`] starts processes, only [`ab`] touches a device; only [`cli`] prints or reads the environment (`clippy.toml`
 //!   enforces both).
 //! - An unknown is a refusal, everywhere.
 
 #![warn(missing_docs)]
 
+pub mod ab;
 pub mod cfg;
 pub mod cli;
 pub mod emulate;
 pub mod expr;
 pub mod interp;
 pub mod launch;
+pub mod page;
 pub mod pipeline;
 pub mod ptx;
 pub mod ptxas;

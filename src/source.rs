@@ -34,7 +34,7 @@ impl Span {
 }
 
 /// One input: its name as the user wrote it, and its text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SourceFile {
     name: String,
     text: String,

@@ -35,6 +35,10 @@ pub enum Command {
     Run(Run),
     /// Prove that a rewritten file does what the original does
     Verify(Verify),
+    /// Time a kernel and its rewritten versions on a GPU, one against the other
+    Ab(Box<super::ab_args::Ab>),
+    /// Make one HTML page of the JSON files in a folder
+    Report(ReportArgs),
     /// Be ptxas: `ptxasw ptxas -- ARGS...`, every argument is ptxas's
     Ptxas {
         /// ptxas's arguments, behind `--`
@@ -122,9 +126,32 @@ pub struct Run {
     /// Count the events of each line: requests, wavefronts, shuffles, divergent branches
     #[arg(long)]
     pub profile: bool,
+    /// Where to execute it
+    #[arg(long, value_enum, default_value_t)]
+    pub on: Processor,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// What executes a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Processor {
+    /// The interpreter.
+    #[default]
+    Cpu,
+    /// The first GPU, for a comparison; without counters.
+    Gpu,
+}
+
+/// `report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Folder with JSON of `candidates`, `trace`, `run --profile` and `ab`, and with the PTX files
+    pub folder: PathBuf,
+    /// Where to write; standard output if not given
+    #[arg(short, long)]
+    pub output: Option<PathBuf>,
 }
 
 /// `verify`

@@ -4,11 +4,18 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::args::{Candidates, Cfg, Command, Format, Parse, Rewrite, Run, Trace, Verify};
-use super::run;
+use super::ab::{self, Request, World};
+use super::ab_args::Ab;
+use super::args::{
+    Candidates, Cfg, Command, Format, Parse, Processor, ReportArgs, Rewrite, Run, Trace, Verify,
+};
+use super::{env, report, run, wrapper};
+use crate::ab::cuda::Cuda;
+use crate::ab::device::Device;
 use crate::cfg;
 use crate::pipeline::{self, Options};
 use crate::ptx::{self, Depth};
+use crate::ptxas::signals::Watch;
 use crate::report::{Decision, KernelReport, Report};
 use crate::rewrite::Mode;
 use crate::source::SourceFile;
@@ -47,6 +54,11 @@ pub fn dispatch(command: Command) -> ExitCode {
             Ok(status) => return status,
             Err(failure) => Err(failure),
         },
+        Command::Ab(args) => match compare(&args) {
+            Ok(status) => return status,
+            Err(failure) => Err(failure),
+        },
+        Command::Report(args) => page(&args),
         Command::Ptxas { arguments } => {
             return super::wrapper::main(std::ffi::OsStr::new("ptxasw"), &arguments);
         }
@@ -261,6 +273,19 @@ fn graph(args: &Cfg) -> Result<(), Failure> {
 fn execute(args: &Run) -> Result<(), Failure> {
     let source = read(&args.input)?;
     let launch = read(&args.launch)?;
+    if args.on == Processor::Gpu {
+        let request = Request {
+            original: &source,
+            launch: &launch,
+            kernel: args.kernel.as_deref(),
+            modes: &[],
+            against: &[],
+            options: &Options::default(),
+            device: 0,
+            format: args.format,
+        };
+        return print(&on_device(|world| ab::run_on_device(&request, world))?);
+    }
     let format = match args.format {
         Format::Text => run::Format::Text,
         Format::Json => run::Format::Json,
@@ -269,4 +294,56 @@ fn execute(args: &Run) -> Result<(), Failure> {
     let shown = run::run(&source, launch.name(), launch.text(), &request)
         .map_err(|(status, message)| Failure { status, message })?;
     print(&shown)
+}
+
+/// Calls a function with what it needs to use a GPU.
+fn on_device<T>(work: impl FnOnce(&World<'_>) -> Result<T, (u8, String)>) -> Result<T, Failure> {
+    let watch = Watch::start();
+    let world = World {
+        open: &|ordinal| Ok(Box::new(Cuda::open(ordinal)?) as Box<dyn Device>),
+        tool: &|| wrapper::find_tool(std::ffi::OsStr::new("ptxasw"), &env::Settings::of_process()),
+        watch: &watch,
+    };
+    work(&world).map_err(|(status, message)| Failure { status, message })
+}
+
+/// `ab`: times, or with `--check` a comparison whose outcome is the exit status.
+fn compare(args: &Ab) -> Result<ExitCode, Failure> {
+    let (original, launch) = (read(&args.original)?, read(&args.launch)?);
+    let against = args.against.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let (modes, options, settings) = (args.modes(), args.options(), args.settings());
+    let request = Request {
+        original: &original,
+        launch: &launch,
+        kernel: args.kernel.as_deref(),
+        modes: &modes,
+        against: &against,
+        options: &options,
+        device: args.device,
+        format: args.format,
+    };
+    let (text, status) = on_device(|world| {
+        if args.check {
+            return ab::ab_check(&request, world);
+        }
+        // Draws on a terminal only.
+        let bar = indicatif::ProgressBar::new(settings.samples as u64);
+        let mut show = |done, _| bar.set_position(done as u64);
+        let text = ab::ab(&request, &settings, world, &mut show);
+        bar.finish_and_clear();
+        Ok((text?, 0))
+    })?;
+    print(&text)?;
+    Ok(ExitCode::from(status))
+}
+
+fn page(args: &ReportArgs) -> Result<(), Failure> {
+    let made = report::report(&args.folder).map_err(bad_input)?;
+    for warning in &made.warnings {
+        eprintln!("ptxasw: warning: {warning}");
+    }
+    match &args.output {
+        Some(path) => write(path, &made.html),
+        None => print(&made.html),
+    }
 }

@@ -1,10 +1,13 @@
 //! The command line: the only stage that prints or reads the environment.
 
+pub mod ab;
+pub mod ab_args;
 pub mod args;
 mod commands;
 pub mod env;
 pub mod keep;
 mod profile;
+pub mod report;
 pub mod run;
 mod verify;
 pub mod wrapper;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::profile::{self, LineProfile};
+use crate::ab::device::Properties;
 use crate::interp::{self, Counters, Outcome};
 use crate::launch::{Buffer, Launch, show};
 use crate::ptx::{self, Depth};
@@ -70,7 +71,7 @@ pub fn run(
         (status, message)
     })?;
     Ok(match request.format {
-        Format::Json => json(&outcome, lines),
+        Format::Json => json(source.name(), &outcome, lines),
         Format::Text => {
             text(&outcome) + &lines.map(|lines| profile::table(source, &lines)).unwrap_or_default()
         }
@@ -79,13 +80,28 @@ pub fn run(
 
 #[derive(Serialize)]
 struct Report<'o> {
+    /// The PTX file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'o str>,
     kernel: &'o str,
+    /// Where it ran, if not here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<DeviceReport<'o>>,
     buffers: BTreeMap<&'o str, BufferReport<'o>>,
-    counters: Counters,
+    /// A device counts nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counters: Option<Counters>,
     #[serde(skip_serializing_if = "str::is_empty")]
     printed: &'o str,
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<Vec<LineProfile>>,
+}
+
+#[derive(Serialize)]
+struct DeviceReport<'o> {
+    name: &'o str,
+    architecture: String,
+    multiprocessors: u32,
 }
 
 #[derive(Serialize)]
@@ -103,30 +119,66 @@ fn elements<S: Serializer>(buffer: &Buffer, serializer: S) -> Result<S::Ok, S::E
     )
 }
 
-fn json(outcome: &Outcome, profile: Option<Vec<LineProfile>>) -> String {
-    let buffers = outcome
-        .buffers
-        .iter()
-        .map(|(name, buffer)| (name.as_str(), BufferReport { ty: buffer.ty.name(), data: buffer }))
-        .collect();
-    let report = Report {
+fn json(file: &str, outcome: &Outcome, profile: Option<Vec<LineProfile>>) -> String {
+    line(&Report {
+        file: Some(file),
         kernel: &outcome.kernel,
-        buffers,
-        counters: outcome.counters,
+        device: None,
+        buffers: reports(&outcome.buffers),
+        counters: Some(outcome.counters),
         printed: &outcome.printed,
         profile,
-    };
-    let mut text = serde_json::to_string(&report).unwrap_or_default();
+    })
+}
+
+fn reports(buffers: &BTreeMap<String, Buffer>) -> BTreeMap<&str, BufferReport<'_>> {
+    buffers
+        .iter()
+        .map(|(name, buffer)| (name.as_str(), BufferReport { ty: buffer.ty.name(), data: buffer }))
+        .collect()
+}
+
+fn line(report: &Report<'_>) -> String {
+    let mut text = serde_json::to_string(report).unwrap_or_default();
     text.push('\n');
     text
+}
+
+/// What a device has computed.
+pub fn on_device(
+    kernel: &str,
+    buffers: &BTreeMap<String, Buffer>,
+    device: &Properties,
+    format: super::args::Format,
+) -> String {
+    let (major, minor) = device.capability;
+    let architecture = format!("sm_{major}{minor}");
+    match format {
+        super::args::Format::Text => {
+            format!("kernel {kernel} on {} ({architecture})\n", device.name) + &shown(buffers)
+        }
+        super::args::Format::Json => line(&Report {
+            file: None,
+            kernel,
+            device: Some(DeviceReport {
+                name: &device.name,
+                architecture,
+                multiprocessors: device.multiprocessors,
+            }),
+            buffers: reports(buffers),
+            counters: None,
+            printed: "",
+            profile: None,
+        }),
+    }
 }
 
 /// Elements of a buffer that the text shows.
 const SHOWN: usize = 16;
 
-fn text(outcome: &Outcome) -> String {
-    let mut text = format!("kernel {}\n", outcome.kernel);
-    for (name, buffer) in &outcome.buffers {
+fn shown(buffers: &BTreeMap<String, Buffer>) -> String {
+    let mut text = String::new();
+    for (name, buffer) in buffers {
         let count = buffer.bytes.len() / buffer.ty.bytes();
         let shown: Vec<String> =
             buffer.elements().take(SHOWN).map(|bits| show(buffer.ty, bits)).collect();
@@ -134,6 +186,11 @@ fn text(outcome: &Outcome) -> String {
         let _ =
             writeln!(text, "{name}: {}[{count}] = {}{more}", buffer.ty.name(), shown.join(", "));
     }
+    text
+}
+
+fn text(outcome: &Outcome) -> String {
+    let mut text = format!("kernel {}\n", outcome.kernel) + &shown(&outcome.buffers);
     if let Ok(serde_json::Value::Object(counters)) = serde_json::to_value(outcome.counters) {
         for (name, value) in counters {
             let _ = writeln!(text, "{name}: {value}");

@@ -59,7 +59,11 @@ pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter)
     }
 }
 
-fn find_tool(called_as: &OsStr, settings: &Settings) -> Result<Tool, String> {
+/// Finds the real ptxas.
+///
+/// # Errors
+/// There is none, or stand-ins call each other in a circle; the message for the user.
+pub fn find_tool(called_as: &OsStr, settings: &Settings) -> Result<Tool, String> {
     if settings.depth >= MAX_DEPTH {
         return Err(format!(
             "stand-ins for ptxas call each other in a circle\n  help: set {} to the path of NVIDIA's \

@@ -1,0 +1,148 @@
+//! The outcome of `ptxasw ab`, as data for programs and as a table for people.
+//!
+//! The field names are a contract with programs that read them; fields may be added, not renamed.
+
+use std::fmt::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::compare::Difference;
+use super::device::{L2, Usage};
+use super::stats::Interval;
+use super::throttle::Throttling;
+use super::verdict::Verdict;
+
+/// Times of all variants of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The device's name.
+    pub device: String,
+    /// What it executes, such as `sm_90`.
+    pub architecture: String,
+    /// The newest CUDA version that its driver supports.
+    pub driver: String,
+    /// The original's PTX file as the user named it.
+    pub file: String,
+    /// The launch file.
+    pub launch: String,
+    /// The kernel.
+    pub kernel: String,
+    /// What the L2 cache held before a launch.
+    pub l2: L2,
+    /// Launches in one sample; a time is that of one launch, on average over the sample.
+    pub launches_per_sample: u32,
+    /// The confidence of intervals.
+    pub confidence: f64,
+    /// The smallest difference that counts, as a part of 1.
+    pub threshold: f64,
+    /// The seed of the order of measurements and of the resampling.
+    pub seed: u64,
+    /// Whether the clocks held.
+    pub throttling: Throttling,
+    /// The original first.
+    pub variants: Vec<Variant>,
+    /// What else a reader should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Times of one variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// `original`, a mode, or the name of a file.
+    pub name: String,
+    /// The median time of a launch, in microseconds.
+    pub median_us: f64,
+    /// Samples that count.
+    pub samples: usize,
+    /// What it takes of a multiprocessor.
+    #[serde(flatten)]
+    pub usage: Usage,
+    /// The samples in the order of measurement.
+    pub times_us: Vec<f64>,
+    /// Against the original; absent for the original itself.
+    #[serde(flatten)]
+    pub against: Option<Against>,
+}
+
+/// A variant against the original.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Against {
+    /// The original's median time over this one's.
+    pub speedup: f64,
+    /// The interval of the speed-up; `null` where there are too few samples for one.
+    pub interval: Option<Interval>,
+    /// What the interval says.
+    pub verdict: Verdict,
+    /// Whether all buffers were the same to the bit, after one launch from the same contents.
+    pub identical_output: bool,
+    /// How they were not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Difference>,
+}
+
+/// Differences that the table shows of one variant.
+const MAX_SHOWN: usize = 3;
+
+impl fmt::Display for Measurement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Measurement { device, architecture, driver, kernel, .. } = self;
+        writeln!(f, "{kernel} on {device} ({architecture}, CUDA {driver})")?;
+        writeln!(
+            f,
+            "{:<12} {:>12} {:>8} {:>8} {:>17}  {:<9} {:>4} {:>6}  output",
+            "variant", "median us", "samples", "speed-up", "interval", "verdict", "regs", "local B"
+        )?;
+        for variant in &self.variants {
+            let mut line =
+                format!("{:<12} {:>12.3} {:>8} ", variant.name, variant.median_us, variant.samples);
+            let (registers, local) = (variant.usage.registers, variant.usage.local_bytes);
+            match &variant.against {
+                None => {
+                    let _ =
+                        write!(line, "{:>8} {:>17}  {:<9} {registers:>4} {local:>7}", "", "", "");
+                }
+                Some(against) => {
+                    let interval = against.interval.map_or_else(
+                        || "-".to_owned(),
+                        |interval| format!("{:.4} .. {:.4}", interval.low, interval.high),
+                    );
+                    let output = if against.identical_output { "identical" } else { "DIFFERENT" };
+                    let (speedup, verdict) = (against.speedup, against.verdict);
+                    let _ = write!(
+                        line,
+                        "{speedup:>8.4} {interval:>17}  {verdict:<9} {registers:>4} {local:>7}  {output}"
+                    );
+                }
+            }
+            writeln!(f, "{}", line.trim_end())?;
+            let differences = variant.against.iter().flat_map(|against| &against.differences);
+            for difference in differences.take(MAX_SHOWN) {
+                writeln!(f, "    {difference}")?;
+            }
+        }
+        let flushed = match self.l2 {
+            L2::Keep => "L2 kept",
+            L2::Flush => "L2 flushed before each launch",
+        };
+        writeln!(
+            f,
+            "{} launch(es) in a sample, {flushed}; intervals of {:.0} % confidence; a difference below \
+             {:.1} % counts as none",
+            self.launches_per_sample,
+            100.0 * self.confidence,
+            100.0 * self.threshold
+        )?;
+        if self.throttling.seen {
+            let left_out = match self.throttling.rounds_left_out {
+                0 => String::new(),
+                count => format!("; {count} rounds are left out"),
+            };
+            writeln!(f, "warning: the clocks did not hold: {}{left_out}", self.throttling.detail)?;
+        }
+        for note in &self.notes {
+            writeln!(f, "note: {note}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,218 @@
+//! The page around drawings and listings.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::input::Inputs;
+use super::listing::{self, Mark};
+use super::model::Kernel;
+use super::{bars, lanes};
+use crate::ab::measurement::Measurement;
+
+/// Rows of loads of a kernel that are open from the start.
+const OPEN_ROWS: usize = 6;
+
+/// Writes the page.
+pub fn page(kernels: &[Kernel<'_>], inputs: &Inputs) -> String {
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "ptxasw: " (kernels.len()) " kernels" }
+                style { (PreEscaped(include_str!("style.css"))) }
+            }
+            body {
+                header { h1 { "What ptxasw did" } (summary(kernels)) }
+                main {
+                    (overview(kernels))
+                    (times(inputs))
+                    @for (index, kernel) in kernels.iter().enumerate() { (section(kernel, index)) }
+                }
+            }
+        }
+    };
+    markup.into_string()
+}
+
+fn summary(kernels: &[Kernel<'_>]) -> Markup {
+    let loads: usize = kernels.iter().map(|kernel| kernel.loads().len()).sum();
+    let shuffles = kernels.iter().map(|kernel| count(kernel, Mark::Shuffled)).sum::<usize>();
+    html! {
+        p { (kernels.len()) " kernels, " (loads) " global loads, " (shuffles) " of them shuffled." }
+        p.legend {
+            span.badge.shuffled { "shuffled" } " the value comes from another lane; "
+            span.badge.kept { "kept" } " no other lane has it, or others take it from here; "
+            span.badge.refused { "refused" } " a lane may have it, but a rule stands against it"
+        }
+    }
+}
+
+fn count(kernel: &Kernel<'_>, mark: Mark) -> usize {
+    kernel.loads().iter().filter(|load| Mark::of(load, kernel.loads()) == mark).count()
+}
+
+/// The place of a kernel in the page.
+fn anchor(index: usize) -> String {
+    format!("k{index}")
+}
+
+fn overview(kernels: &[Kernel<'_>]) -> Markup {
+    html! {
+        section {
+            h2 { "Kernels" }
+            div.wide {
+                table {
+                    thead { tr {
+                        th { "kernel" } th { "file" } th.number { "loads" } th.number { "shuffled" }
+                        th.number { "refused" } th.number { "average |Δ|" } th { "full against original" }
+                    } }
+                    tbody {
+                        @for (index, kernel) in kernels.iter().enumerate() {
+                            tr {
+                                td.name { a href={ "#" (anchor(index)) } { (kernel.name) } }
+                                td.name { (kernel.file) }
+                                td.number { (kernel.loads().len()) }
+                                td.number { (count(kernel, Mark::Shuffled)) }
+                                td.number { (count(kernel, Mark::Refused)) }
+                                td.number { (average(kernel)) }
+                                td { (verdicts(kernel)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn average(kernel: &Kernel<'_>) -> String {
+    let average = kernel.report.and_then(|report| report.average_delta);
+    average.map_or_else(|| "–".to_owned(), |average| format!("{average:.2}"))
+}
+
+fn verdicts(kernel: &Kernel<'_>) -> Markup {
+    let full = |measurement: &Measurement| {
+        let variant = measurement.variants.iter().find(|variant| variant.name == "full")?;
+        let against = variant.against.as_ref()?;
+        Some(format!("{} ({:.3})", against.verdict, against.speedup))
+    };
+    let all: Vec<String> = kernel.measurements.iter().filter_map(|&m| full(m)).collect();
+    html! { (if all.is_empty() { "–".to_owned() } else { all.join(", ") }) }
+}
+
+/// All measurements, one chart for each device and state of the L2 cache.
+fn times(inputs: &Inputs) -> Markup {
+    let mut groups: Vec<(String, Vec<&Measurement>)> = Vec::new();
+    for measurement in &inputs.measurements {
+        let name = setting(measurement);
+        match groups.iter_mut().find(|(group, _)| *group == name) {
+            Some((_, members)) => members.push(measurement),
+            None => groups.push((name, vec![measurement])),
+        }
+    }
+    html! {
+        @if !groups.is_empty() {
+            section {
+                h2 { "Times" }
+                @for (name, members) in &groups {
+                    figure {
+                        figcaption { (name) }
+                        div.wide { (PreEscaped(bars::chart(members))) }
+                    }
+                }
+                @for measurement in &inputs.measurements { (warnings(measurement)) }
+            }
+        }
+    }
+}
+
+fn setting(measurement: &Measurement) -> String {
+    let Measurement { device, architecture, driver, l2, .. } = measurement;
+    let l2 = match l2 {
+        crate::ab::device::L2::Keep => "L2 kept",
+        crate::ab::device::L2::Flush => "L2 flushed",
+    };
+    format!("{device} ({architecture}, CUDA {driver}), {l2}")
+}
+
+fn warnings(measurement: &Measurement) -> Markup {
+    html! {
+        @if measurement.throttling.seen {
+            p.warning { (measurement.kernel) ": the clocks did not hold: " (measurement.throttling.detail) }
+        }
+        @for note in &measurement.notes { p.warning { (measurement.kernel) ": " (note) } }
+    }
+}
+
+fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
+    let id = anchor(index);
+    html! {
+        section id=(id) {
+            h2 { (kernel.name) " " span.file { (kernel.file) } }
+            @if let Some(skipped) = kernel.report.and_then(|report| report.skipped.as_ref()) {
+                p.warning { "Left as it is: " (skipped) }
+            }
+            @if !kernel.rows.is_empty() { (rows(kernel)) }
+            @if let Some(listing) = listing::listing(kernel, &id) {
+                h3 { "Source" }
+                @if !kernel.names.is_empty() {
+                    p.names { "In addresses (hover over a load): " (kernel.names.join("; ")) }
+                }
+                (listing)
+            } @else if !kernel.loads().is_empty() {
+                h3 { "Loads" }
+                (loads(kernel))
+            }
+        }
+    }
+}
+
+fn rows(kernel: &Kernel<'_>) -> Markup {
+    html! {
+        h3 { "Rows of loads" }
+        p.legend {
+            "Lanes against addresses, in bytes; shaded: lines of 128 bytes. "
+            span.key.load {} " loaded by the lane itself; "
+            span.key.served {} " comes by shuffle; "
+            span.key.corner {} " no source lane in the warp, loaded"
+        }
+        @for (index, row) in kernel.rows.iter().enumerate() {
+            @let drawn = lanes::draw(row);
+            @let line = row.loads[0].load.line;
+            details.figure open[index < OPEN_ROWS] {
+                summary { "line " (line) " serves " (row.loads.len() - 1) }
+                figure {
+                    @match &drawn.svg {
+                        Some(svg) => div.wide { (PreEscaped(svg)) },
+                        None => p { "The lanes lie too far apart for a drawing." },
+                    }
+                    figcaption { (drawn.caption) }
+                }
+            }
+        }
+    }
+}
+
+/// Where there is no text: the loads as a table.
+fn loads(kernel: &Kernel<'_>) -> Markup {
+    html! {
+        div.wide {
+            table {
+                thead { tr { th.number { "line" } th { "register" } th { "" } th { "why" } } }
+                tbody {
+                    @for load in kernel.loads() {
+                        @let mark = Mark::of(load, kernel.loads()).name();
+                        tr {
+                            td.number { (load.line) }
+                            td { code { (load.register) } }
+                            td { span.badge.(mark) { (mark) } }
+                            td { (listing::reason(load, kernel.loads())) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

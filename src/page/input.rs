@@ -1,0 +1,151 @@
+//! The inputs of a page: JSON files, each recognised by its shape.
+//!
+//! Only the fields that the page shows are read; others may come and go.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::ab::measurement::Measurement;
+use crate::report::Report;
+use crate::source::SourceFile;
+
+/// Everything that a page is made of.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// Of `candidates`.
+    pub reports: Vec<Report>,
+    /// Of `trace`.
+    pub traces: Vec<TraceFile>,
+    /// Of `run --profile`.
+    pub profiles: Vec<Profile>,
+    /// Of `ab`.
+    pub measurements: Vec<Measurement>,
+    /// PTX files by the name that the JSON gives them.
+    pub sources: BTreeMap<String, SourceFile>,
+}
+
+/// What a page shows of a trace.
+#[derive(Debug, Deserialize)]
+pub struct TraceFile {
+    /// The PTX file.
+    pub file: String,
+    /// Its functions.
+    pub kernels: Vec<Trace>,
+}
+
+/// The trace of a function.
+#[derive(Debug, Deserialize)]
+pub struct Trace {
+    /// Its name.
+    pub name: String,
+    /// What the names of grid indices stand for.
+    #[serde(default)]
+    pub names: Vec<String>,
+    /// Its accesses in program order.
+    #[serde(default)]
+    pub accesses: Vec<Access>,
+}
+
+/// One access.
+#[derive(Debug, Deserialize)]
+pub struct Access {
+    /// 1-based line.
+    pub line: u32,
+    /// `load`, `store`, ...
+    pub kind: String,
+    /// Bytes of each lane.
+    pub bytes: u32,
+    /// The address in infix.
+    pub address: Option<String>,
+    /// Bytes from one lane's address to the next one's.
+    pub lane_stride: Option<i64>,
+}
+
+/// What a page shows of a run.
+#[derive(Debug, Deserialize)]
+pub struct Profile {
+    /// The PTX file, where the run says so.
+    pub file: Option<String>,
+    /// The kernel.
+    pub kernel: String,
+    /// Events, line by line.
+    #[serde(rename = "profile")]
+    pub lines: Vec<LineProfile>,
+}
+
+/// The events of a line, per warp instruction.
+#[derive(Clone, Debug, Deserialize)]
+pub struct LineProfile {
+    /// 1-based line.
+    pub line: u32,
+    /// Instructions issued.
+    pub instructions: u64,
+    /// Loads from global memory.
+    pub global_load_requests: u64,
+    /// Distinct 128-byte lines that each of them touched.
+    pub global_load_wavefronts: u64,
+    /// The file that the line was compiled from.
+    pub source_file: Option<String>,
+    /// The line in it.
+    pub source_line: Option<u32>,
+}
+
+impl Inputs {
+    /// Takes a JSON file in. Whether it is of a kind that a page shows.
+    ///
+    /// # Errors
+    /// It is no JSON, or of a known kind but not of its form; the message names the file.
+    pub fn add(&mut self, name: &str, text: &str) -> Result<bool, String> {
+        let wrong = |error: serde_json::Error| format!("{name}: error: {error}");
+        let value: Value = serde_json::from_str(text).map_err(wrong)?;
+        self.add_value(value).map_err(wrong)
+    }
+
+    fn add_value(&mut self, value: Value) -> Result<bool, serde_json::Error> {
+        let has = |field: &str| value.get(field).is_some();
+        let entries_have = |list: &str, field: &str| {
+            let entries = value.get(list).and_then(Value::as_array);
+            entries.is_some_and(|entries| entries.iter().all(|entry| entry.get(field).is_some()))
+        };
+        if has("measurements") {
+            // Several of them, as openacc-bench/results/ has.
+            let all = value.get("measurements").cloned().unwrap_or_default();
+            self.measurements.extend(Vec::<Measurement>::deserialize(all)?);
+        } else if has("device") && entries_have("variants", "median_us") {
+            self.measurements.push(Measurement::deserialize(value)?);
+        } else if has("profile") && has("kernel") {
+            self.profiles.push(Profile::deserialize(value)?);
+        } else if has("file") && has("version") && entries_have("kernels", "accesses") {
+            self.traces.push(TraceFile::deserialize(value)?);
+        } else if has("file") && entries_have("kernels", "loads") {
+            self.reports.push(Report::deserialize(value)?);
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Whether there is nothing to show.
+    pub fn is_empty(&self) -> bool {
+        let Inputs { reports, traces, profiles, measurements, .. } = self;
+        reports.is_empty() && traces.is_empty() && profiles.is_empty() && measurements.is_empty()
+    }
+
+    /// The PTX files that the JSON names.
+    pub fn files_named(&self) -> Vec<String> {
+        let reports = self.reports.iter().map(|report| report.file.clone());
+        let traces = self.traces.iter().map(|trace| trace.file.clone());
+        let profiles = self.profiles.iter().filter_map(|profile| profile.file.clone());
+        let mut names: Vec<String> = reports.chain(traces).chain(profiles).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Takes a PTX file in, under the name that the JSON gives it.
+    pub fn add_source(&mut self, name: &str, source: SourceFile) {
+        self.sources.insert(name.to_owned(), source);
+    }
+}

@@ -1,0 +1,146 @@
+//! The text of a kernel with what became of each load beside it.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+
+use super::input::LineProfile;
+use super::model::Kernel;
+use crate::report::{Decision, LoadReport};
+use crate::shuffle::Refusal;
+
+/// Lines around a load that are always shown.
+const CONTEXT: u32 = 3;
+
+/// Fewer lines than this are not folded away.
+const WORTH_FOLDING: usize = 8;
+
+/// What became of a load, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Replaced.
+    Shuffled,
+    /// There was nothing to replace it by, or it is a source.
+    Kept,
+    /// There was, but a rule refused it.
+    Refused,
+}
+
+impl Mark {
+    /// Its name in the page and in the style sheet.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mark::Shuffled => "shuffled",
+            Mark::Kept => "kept",
+            Mark::Refused => "refused",
+        }
+    }
+
+    /// Of a load among those of its kernel.
+    pub fn of(load: &LoadReport, all: &[LoadReport]) -> Mark {
+        let no_partner = Refusal::NoPartner.to_string();
+        if load.decision == Decision::Shuffle {
+            Mark::Shuffled
+        } else if load.reason.as_ref().is_none_or(|reason| *reason == no_partner)
+            || all.iter().any(|other| other.source_line == Some(load.line))
+        {
+            Mark::Kept
+        } else {
+            Mark::Refused
+        }
+    }
+}
+
+/// Why, in one line.
+pub fn reason(load: &LoadReport, all: &[LoadReport]) -> String {
+    if let (Decision::Shuffle, Some(line)) = (load.decision, load.source_line) {
+        let delta = load.delta.unwrap_or(0);
+        let what = if delta == 0 { "copied".to_owned() } else { format!("Δ {delta:+}") };
+        let guards = load.guards.as_deref().unwrap_or(&[]);
+        let checked =
+            if guards.is_empty() { String::new() } else { format!(" [{}]", guards.join(", ")) };
+        return format!("{what} from line {line}{checked}");
+    }
+    let serves = all.iter().filter(|other| other.source_line == Some(load.line)).count();
+    match (serves, load.reason.as_deref()) {
+        (0, reason) => reason.unwrap_or("").to_owned(),
+        (1, _) => "the source of 1 other".to_owned(),
+        (_, _) => format!("the source of {serves} others"),
+    }
+}
+
+/// The listing of a kernel; `None` without its text.
+pub fn listing(kernel: &Kernel<'_>, id: &str) -> Option<Markup> {
+    let (source, first, last) = kernel.source?;
+    let mut loads: BTreeMap<u32, Vec<&LoadReport>> = BTreeMap::new();
+    for load in kernel.loads() {
+        loads.entry(load.line).or_default().push(load);
+    }
+    let near = |line: u32| {
+        loads.range(line.saturating_sub(CONTEXT)..=line.saturating_add(CONTEXT)).next().is_some()
+    };
+    // Stretches of lines, shown and folded in turn.
+    let mut stretches: Vec<(bool, Vec<u32>)> = Vec::new();
+    for line in first..=last {
+        let shown = near(line) || line == first;
+        match stretches.last_mut() {
+            Some((same, lines)) if *same == shown => lines.push(line),
+            _ => stretches.push((shown, vec![line])),
+        }
+    }
+    let row = |line: u32| {
+        let here = loads.get(&line).map_or(&[][..], Vec::as_slice);
+        let mark =
+            here.iter().map(|load| Mark::of(load, kernel.loads())).min_by_key(|mark| match mark {
+                Mark::Shuffled => 0,
+                Mark::Refused => 1,
+                Mark::Kept => 2,
+            });
+        let class = mark.map_or("", Mark::name);
+        let address = kernel.accesses.get(&line).and_then(|access| access.address.as_deref());
+        html! {
+            div class={ "row " (class) } id={ (id) "-" (line) } title=[address] {
+                span.number { (line) }
+                code { (source.line_text(line).trim_end()) }
+                @if mark.is_some() {
+                    span.why {
+                        @for load in here { (explained(load, kernel)) }
+                        @if let Some(profile) = kernel.profile.get(&line) { (cost(profile)) }
+                    }
+                }
+            }
+        }
+    };
+    Some(html! {
+        div.listing tabindex="0" role="region" aria-label={ "Source of " (kernel.name) } {
+            @for (shown, lines) in &stretches {
+                @if *shown || lines.len() < WORTH_FOLDING {
+                    @for &line in lines { (row(line)) }
+                } @else {
+                    details {
+                        summary { (lines.len()) " lines without a load" }
+                        @for &line in lines { (row(line)) }
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn explained(load: &LoadReport, kernel: &Kernel<'_>) -> Markup {
+    let mark = Mark::of(load, kernel.loads()).name();
+    html! {
+        span.badge.(mark) { (mark) }
+        span { (reason(load, kernel.loads())) }
+    }
+}
+
+fn cost(profile: &LineProfile) -> Markup {
+    let requests = profile.global_load_requests;
+    let lines = profile.global_load_wavefronts as f64 / requests.max(1) as f64;
+    let from = match (&profile.source_file, profile.source_line) {
+        (Some(file), Some(line)) => format!(" ({file}:{line})"),
+        _ => String::new(),
+    };
+    html! { @if requests > 0 { span.cost { (requests) " requests of " (format!("{lines:.2}")) " lines" (from) } } }
+}

@@ -1,0 +1,88 @@
+//! The kernels of `scripts/microbench`: every one assembles for every target, keeps what it is to
+//! measure, runs, and ends up in the table.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::common::{self, assembler::Assembler};
+
+/// What a GPU of today may be.
+const TARGETS: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
+
+fn microbench(words: &[&str]) -> Output {
+    Command::new(common::root().join("scripts/microbench")).args(words).output().expect("python3")
+}
+
+/// How often an operation stands in a text, by the beginning of its name.
+fn count(text: &str, operation: &str) -> usize {
+    text.split_whitespace().filter(|word| word.starts_with(operation)).count()
+}
+
+/// The machine code, where there is a disassembler beside ptxas or in `PATH`.
+fn disassembled(ptxas: &Path, cubin: &Path) -> Option<String> {
+    let beside = ptxas.with_file_name("nvdisasm");
+    let tool = if beside.exists() { beside } else { which::which("nvdisasm").ok()? };
+    let output = Command::new(tool).arg("-c").arg(cubin).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn the_assembler_keeps_what_is_measured() {
+    let Some(assembler) = Assembler::find() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut kernels = 0;
+    for target in TARGETS {
+        let texts = folder.path().join(target);
+        let written = microbench(&["--target", target, "--ptx", &texts.display().to_string()]);
+        assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+        for entry in texts.read_dir().expect("written").flatten() {
+            let path = entry.path();
+            if path.extension().is_none_or(|extension| extension != "ptx") {
+                continue;
+            }
+            kernels += 1;
+            let text = std::fs::read_to_string(&path).expect("reads");
+            let cubin = path.with_extension("cubin");
+            let said = assembler.assemble(&text, &cubin);
+            assert_eq!(said, Ok(()), "{}", path.display());
+            let Some(code) = disassembled(&assembler.ptxas, &cubin) else { continue };
+            // The loop may have been unrolled, but nothing may have been taken out of it.
+            let body = text.split("LOOP:").nth(1).expect("a loop");
+            for (operation, instruction) in [("ld.global", "LDG"), ("shfl", "SHFL")] {
+                let (wanted, found) = (count(body, operation), count(&code, instruction));
+                let kept = if wanted == 0 { found == 0 } else { found > 0 && found % wanted == 0 };
+                assert!(kept, "{}: {wanted} {operation}, {found} {instruction}", path.display());
+            }
+        }
+    }
+    assert!(kernels >= 12 * TARGETS.len(), "{kernels}");
+}
+
+#[test]
+fn every_kernel_runs_and_is_in_the_table() {
+    let ran = microbench(&[
+        "--on",
+        "cpu",
+        "--samples",
+        "1",
+        "--iterations",
+        "2",
+        "--ptxasw",
+        env!("CARGO_BIN_EXE_ptxasw"),
+        "--only",
+        "load_shuffle_corner",
+        "--only",
+        "latency_load",
+        "--only",
+        "shuffle",
+    ]);
+    let table = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let rows: Vec<&str> = table.lines().filter(|line| line.contains(" .. ")).collect();
+    assert_eq!(rows.len(), 3 + 4 + 1, "{table}");
+    assert!(rows.iter().all(|row| {
+        row.split('|')
+            .nth(4)
+            .is_some_and(|cycles| cycles.trim().parse().is_ok_and(|cycles: f64| cycles > 0.0))
+    }));
+}
