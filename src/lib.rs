@@ -26,8 +26,9 @@
 //! - [`verify`]: translation validation, another independent judge; shares syntax, graph, terms and
 //!   solver with the analysis, and neither its emulation nor its decisions.
 //! - [`ptxas`]: the real assembler: its options, where it is, how it is run.
+//! - [`install`]: puts ptxasw in front of an assembler, takes it away again, checks that it works.
 //! - [`timings`]: where the time goes, for those who ask.
-//! - [`report`], [`tracing`]: what is shown to people and programs.
+//! - [`report`], [`remarks`], [`tracing`]: what is shown to people and programs.
 //! - [`cli`]: the command line.
 //!
 //! A stage uses only stages before it; `ptxas`, `interp` and `verify` stand beside the others.
@@ -48,11 +49,13 @@ pub mod cfg;
 pub mod cli;
 pub mod emulate;
 pub mod expr;
+pub mod install;
 pub mod interp;
 pub mod launch;
 pub mod pipeline;
 pub mod ptx;
 pub mod ptxas;
+pub mod remarks;
 pub mod report;
 pub mod rewrite;
 pub mod shuffle;

@@ -1,14 +1,19 @@
 //! The subcommands: each reads one file, runs the pipeline up to its point and prints.
 
+use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::args::{Candidates, Cfg, Command, Format, Parse, Rewrite, Run, Trace, Verify};
-use super::run;
+use clap::CommandFactory;
+
+use super::args::{Candidates, Cfg, Cli, Command, Format, Parse, Rewrite, Run, Trace, Verify};
+use super::{doctor, install, manual, run, wrapper};
 use crate::cfg;
+use crate::install::Refusal;
 use crate::pipeline::{self, Options};
 use crate::ptx::{self, Depth};
+use crate::remarks;
 use crate::report::{Decision, KernelReport, Report};
 use crate::rewrite::Mode;
 use crate::source::SourceFile;
@@ -34,8 +39,8 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// Runs a subcommand.
-pub fn dispatch(command: Command) -> ExitCode {
+/// Runs a subcommand. `called_as` is the name the program was called by.
+pub fn dispatch(command: Command, called_as: &OsStr) -> ExitCode {
     let done = match command {
         Command::Rewrite(args) => rewrite(&args),
         Command::Parse(args) => parse(&args),
@@ -48,8 +53,28 @@ pub fn dispatch(command: Command) -> ExitCode {
             Err(failure) => Err(failure),
         },
         Command::Ptxas { arguments } => {
-            return super::wrapper::main(std::ffi::OsStr::new("ptxasw"), &arguments);
+            return wrapper::main(called_as, &arguments);
         }
+        Command::Install(args) => executable().and_then(|executable| {
+            done(install::install(&args.directory, &args.name, &executable, args.link))
+        }),
+        Command::Uninstall(args) => done(install::uninstall(&args.directory, &args.name)),
+        Command::Toolkit(args) => executable().and_then(|executable| {
+            done(install::toolkit(&args.source, &args.destination, &executable, args.link))
+        }),
+        Command::Doctor(args) => {
+            let (text, status) = doctor::doctor(args.directory.as_deref(), called_as);
+            match print(&text) {
+                Ok(()) => return ExitCode::from(status),
+                Err(failure) => Err(failure),
+            }
+        }
+        Command::Completions { shell } => {
+            print(&String::from_utf8_lossy(&manual::completions(Cli::command(), shell)))
+        }
+        Command::Man { folder } => manual::pages(Cli::command(), &folder).map_err(|error| {
+            bad_input(format!("{}: error: cannot write: {error}", folder.display()))
+        }),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -58,6 +83,20 @@ pub fn dispatch(command: Command) -> ExitCode {
             ExitCode::from(status)
         }
     }
+}
+
+/// Prints what was done, or fails with the reason why nothing was.
+fn done(result: Result<String, Refusal>) -> Result<(), Failure> {
+    match result {
+        Ok(text) => print(&text),
+        Err(refusal) => Err(bad_input(format!("ptxasw: error: {refusal}"))),
+    }
+}
+
+/// The file of this program.
+fn executable() -> Result<std::path::PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| bad_input(format!("cannot find the file of ptxasw itself: {error}")))
 }
 
 /// `verify`: the verdict is the exit status.
@@ -113,13 +152,17 @@ fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
 
 fn rewrite(args: &Rewrite) -> Result<(), Failure> {
     let source = read(&args.input)?;
-    let options = Options { all_bodies: args.report.is_some(), ..args.decisions.options() };
+    let all_bodies = args.report.is_some() || args.remarks.is_some();
+    let options = Options { all_bodies, ..args.decisions.options() };
     if options.mode.is_wrong() {
         let mode = if options.mode == Mode::NoLoad { "no-load" } else { "no-corner" };
         eprintln!("ptxasw: warning: --mode {mode} is for measuring and computes wrong results");
     }
-    let rewritten = pipeline::rewrite(&source, &options)?;
+    let rewritten = wrapper::summarised(&source, || pipeline::rewrite(&source, &options))?;
     show_timings(&options);
+    if let Some(path) = &args.remarks {
+        write(path, &remarks::yaml(&source, &rewritten.report))?;
+    }
     if let Some(path) = &args.report {
         write(path, &json(&rewritten.report)?)?;
     }
