@@ -145,6 +145,10 @@ pub fn problems(names: &[OsString], settings: &Settings) -> Vec<String> {
         })
         .collect();
     problems.sort();
+    if settings.depth > 0 {
+        problems
+            .push(format!("{DEPTH} is set, which only calls of ptxasw's own should do; unset it"));
+    }
     problems.extend(options(settings).err());
     problems
 }

@@ -97,7 +97,7 @@ fn front(examination: &Examination<'_>, findings: &mut Vec<Finding>) -> Option<P
                 findings.push(Finding::note("no ptxas in PATH"));
                 return None;
             };
-            Place { folder: path.with_file_name(""), name: "ptxas".into() }
+            Place { folder: folder_of(&path), name: "ptxas".into() }
         }
     };
     let path = place.front();
@@ -175,7 +175,12 @@ fn real(
             return None;
         }
     };
-    let beside = chain(&search).iter().any(|file| file.with_file_name("ptxas.real") == path);
+    let kept: Vec<PathBuf> =
+        chain(&search).iter().map(|file| file.with_file_name("ptxas.real")).collect();
+    let beside = kept.contains(&path);
+    if let Some(other) = kept.iter().find(|other| !beside && other.exists()) {
+        findings.push(Finding::note(format!("PTXASW_PTXAS comes before {}", other.display())));
+    }
     let how = if beside {
         "as ptxas.real beside it"
     } else if search.explicit.as_deref().is_some_and(|name| !name.is_empty()) {
@@ -218,9 +223,14 @@ fn nvcc(examination: &Examination<'_>, findings: &mut Vec<Finding>) {
         Ok(true) => Finding::good(format!("{shown} runs the ptxasw beside it")),
         _ => Finding::note(format!(
             "{shown} runs the plain ptxas beside it; to change that, run `ptxasw install {}`",
-            nvcc.with_file_name("").display()
+            folder_of(&nvcc).display()
         )),
     });
+}
+
+/// The folder of a file.
+fn folder_of(file: &Path) -> PathBuf {
+    file.parent().unwrap_or(Path::new(".")).to_owned()
 }
 
 fn in_path(name: &str, search: &Search) -> Option<PathBuf> {

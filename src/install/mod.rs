@@ -245,6 +245,9 @@ fn keep_real(place: &Place, disk: &mut dyn Disk) -> io::Result<()> {
     match disk.hard_link(&front, &real) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             log::info!("no hard link ({error}); the real assembler is copied");
+            if let Ok(target) = front.read_link() {
+                return disk.symlink(&target, &real);
+            }
             remove_if_there(&new, disk)?;
             disk.copy(&front, &new)?;
             disk.rename(&new, &real)

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Stands in every ptxasw, and in nothing else.
 #[used]
-static MARK: &[u8] = b"ptxasw stand-in 6f1d4c0e-8b7a-4e53-9a55-2f3f1c9d70be";
+pub static MARK: &[u8] = b"ptxasw stand-in 6f1d4c0e-8b7a-4e53-9a55-2f3f1c9d70be";
 
 /// What has a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -146,6 +146,10 @@ fn twins(front: &Path, real: &Path) -> io::Result<Twins> {
     if !one_file || same_inode(&a, &b) {
         return Ok(Twins::Separate);
     }
-    // One file, by way of a link. Where that is the front, the other is the file.
-    Ok(if a.is_symlink() && !b.is_symlink() { Twins::FrontIsLink } else { Twins::Tangled })
+    // One file, by way of a link. Where only the front is one, the other is the file.
+    Ok(match (front.read_link().ok(), real.read_link().ok()) {
+        (Some(_), None) => Twins::FrontIsLink,
+        (Some(a), Some(b)) if a == b => Twins::Separate,
+        _ => Twins::Tangled,
+    })
 }

@@ -70,7 +70,8 @@ const ITSELF: &str = "this is ptxasw itself";
 const MISSING: &str = "there is no such file";
 
 /// Finds the real ptxas: the explicit name, then `ptxas.real` beside the program as it was called,
-/// beside each link on the way and beside its file, then `ptxas` in `PATH`. An assembler of another
+/// beside each link on the way and beside its file, then what now has the name it was called by, then
+/// `ptxas` in `PATH`. An assembler of another
 /// name is first looked for as `NAME.real`; the explicit name counts only if it is NVIDIA's.
 ///
 /// # Errors
@@ -103,6 +104,8 @@ pub fn find(search: &Search, role: &Role) -> Result<PathBuf, NotFound> {
             return Err(NotFound { name: role.name.clone(), looked, explicit: true });
         }
     }
+    // Uninstalling may just have given the real one the name by which we were called.
+    beside.extend(called_file(search));
     if let Some(path) = first(&beside, &own, &mut looked) {
         return Ok(path);
     }

@@ -42,9 +42,10 @@ pub enum Judgement {
     Unknown,
 }
 
-/// z3's name and version, as it gives them.
-pub fn version() -> &'static str {
-    z3::full_version()
+/// z3's name and version.
+pub fn version() -> String {
+    let version = z3::full_version();
+    format!("z3 {}", version.trim_start_matches("Z3 "))
 }
 
 /// Whether the z3 that was found at run time can tell what holds from what does not.
