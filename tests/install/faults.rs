@@ -115,7 +115,7 @@ fn ours(bytes: &[u8]) -> bool {
 /// A small ptxasw: a script that says so.
 fn small(folder: &Folder, name: &str, version: &str) -> std::path::PathBuf {
     let mark = String::from_utf8_lossy(MARK);
-    folder.script(name, &format!("#!/bin/sh\n# {mark}\necho ptxasw {version}\n"))
+    folder.quick_script(name, &format!("#!/bin/sh\n# {mark}\necho ptxasw {version}\n"))
 }
 
 /// What a folder is like before.
@@ -146,24 +146,24 @@ fn prepare(before: Before) -> Folder {
     let folder = Folder::empty();
     small(&folder, "ptxasw", "2");
     match before {
-        Before::Plain => drop(folder.script("bin/ptxas", REAL)),
+        Before::Plain => drop(folder.quick_script("bin/ptxas", REAL)),
         Before::Linked => {
-            folder.script("elsewhere", REAL);
+            folder.quick_script("elsewhere", REAL);
             symlink("../elsewhere", folder.path("bin/ptxas")).unwrap();
         }
         Before::Installed => {
-            folder.script("bin/ptxas.real", REAL);
+            folder.quick_script("bin/ptxas.real", REAL);
             small(&folder, "bin/ptxas", "2");
         }
         Before::Outdated => {
-            folder.script("bin/ptxas.real", REAL);
+            folder.quick_script("bin/ptxas.real", REAL);
             small(&folder, "bin/ptxas", "1");
         }
         Before::Broken => {
-            folder.script("bin/ptxas.real", REAL);
+            folder.quick_script("bin/ptxas.real", REAL);
             symlink("gone", folder.path("bin/ptxas")).unwrap();
         }
-        Before::Removed => drop(folder.script("bin/ptxas.real", REAL)),
+        Before::Removed => drop(folder.quick_script("bin/ptxas.real", REAL)),
     }
     folder
 }
@@ -268,7 +268,7 @@ fn a_link_between_the_two_names_is_not_followed_into_a_loss() {
     for installs in [true, false] {
         let folder = Folder::empty();
         small(&folder, "ptxasw", "2");
-        folder.script("bin/ptxas.real", REAL);
+        folder.quick_script("bin/ptxas.real", REAL);
         symlink("ptxas.real", folder.path("bin/ptxas")).unwrap();
         act(&folder, installs, &mut System).unwrap();
         callable(&folder);
@@ -296,7 +296,7 @@ fn a_copy_that_does_not_run_becomes_a_link_or_nothing() {
         "#!/bin/sh\n# {mark}\n[ -e \"$(dirname \"$(readlink -f \"$0\")\")/library\" ] || exit 1\n\
          echo ptxasw 2\n"
     );
-    folder.script("ptxasw", &text);
+    folder.quick_script("ptxasw", &text);
     let refusal = act(&folder, true, &mut System).unwrap_err();
     assert!(refusal.reason.contains("does not run"), "{refusal}");
     assert_eq!(folder.names(), ["ptxas"]);

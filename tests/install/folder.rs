@@ -73,6 +73,14 @@ impl Folder {
         path
     }
 
+    /// Puts an executable script there that only the program itself runs, which is patient.
+    pub fn quick_script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
     /// Puts a copy of a program there, likewise.
     pub fn program(&self, name: &str, from: impl AsRef<Path>) -> PathBuf {
         let path = self.path(name);

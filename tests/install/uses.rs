@@ -91,7 +91,11 @@ fn calls_meanwhile_never_find_it_missing() {
                         continue;
                     }
                     let output = output.unwrap();
-                    assert!(stdout(&output).contains("Ptx optimizing"), "{output:?}");
+                    assert!(
+                        stdout(&output).contains("Ptx optimizing"),
+                        "{output:?} {:?}",
+                        folder.names()
+                    );
                     calls.fetch_add(1, Ordering::Relaxed);
                 }
             });
