@@ -1,6 +1,8 @@
-//! The build script: tells the program which revision of its source it is made from.
+//! The build script: tells the program which revision of its source it is made from, and where it may
+//! bring a libz3 along.
 //!
-//! In: the folder of the package. Out: `PTXASW_REVISION`, twelve digits of git's, with `-modified`
+//! In: the folder of the package. Out: a place of libraries beside the executable that comes before
+//! the system's, by `PTXASW_LIBRARIES`; and `PTXASW_REVISION`, twelve digits of git's, with `-modified`
 //! where files differ from it; `no revision` for a source without git (a tar file); `debug build`
 //! for builds without optimisation, which come and go too fast to be named, and would all be made
 //! anew after each commit.
@@ -9,6 +11,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The folder of libraries, from that of the executable.
+const LIBRARIES: &str = "../lib/ptxasw";
 
 fn main() {
     println!("cargo::rerun-if-changed=src/build.rs");
@@ -26,6 +31,11 @@ fn main() {
         revision(&root).unwrap_or_else(|| "no revision".to_owned())
     };
     println!("cargo::rustc-env=PTXASW_REVISION={revision}");
+    println!("cargo::rustc-env=PTXASW_LIBRARIES={LIBRARIES}");
+    if value("CARGO_CFG_TARGET_OS") == "linux" {
+        // By DT_RPATH, so that LD_LIBRARY_PATH, which toolchains like to set, leads to no other one.
+        println!("cargo::rustc-link-arg-bins=-Wl,--disable-new-dtags,-rpath,$ORIGIN/{LIBRARIES}");
+    }
 }
 
 /// What git says in a folder, if it says anything.

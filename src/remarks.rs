@@ -40,7 +40,7 @@ fn about_load(out: &mut String, places: &Places<'_>, kernel: &KernelReport, load
             argument(out, "Register", &load.register);
             argument(out, "String", " replaced by the value that the lane at distance ");
             argument(out, "Delta", &delta.to_string());
-            argument(out, "String", " loaded in line ");
+            argument(out, "String", " loaded in PTX line ");
             if let Some(line) = load.source_line {
                 argument(out, "SourceLine", &line.to_string());
                 let _ = writeln!(out, "    DebugLoc:        {}", places.of_line(line));

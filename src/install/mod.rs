@@ -193,7 +193,11 @@ fn two_assemblers(place: &Place) -> Refusal {
 /// Makes the new front under a temporary name and sees that it runs.
 fn prepare(place: &Place, stand_in: StandIn<'_>, disk: &mut dyn Disk) -> Result<Form, Refusal> {
     let new = place.new_front();
-    let forms: &[Form] = if stand_in.link { &[Form::Link] } else { &[Form::Copy, Form::Link] };
+    let forms: &[Form] = if stand_in.link || brings_libraries(stand_in.executable) {
+        &[Form::Link]
+    } else {
+        &[Form::Copy, Form::Link]
+    };
     let mut trouble = None;
     for &form in forms {
         let made = remove_if_there(&new, disk).and_then(|()| match form {
@@ -205,7 +209,7 @@ fn prepare(place: &Place, stand_in: StandIn<'_>, disk: &mut dyn Disk) -> Result<
             let reason = format!("cannot write in {}", place.folder.display());
             return Err(Refusal::io(reason, &error));
         }
-        // A copy does not run where libz3 is found by its place beside the executable.
+        // A copy may find no libz3 where the executable does.
         match runs(&new) {
             Ok(()) => return Ok(form),
             Err(why) => trouble = Some(why),
@@ -215,6 +219,12 @@ fn prepare(place: &Place, stand_in: StandIn<'_>, disk: &mut dyn Disk) -> Result<
     let why = trouble.unwrap_or_default();
     Err(Refusal::new(format!("ptxasw does not run from {}: {why}", place.folder.display()))
         .with_help("is the file system mounted with `noexec`?"))
+}
+
+/// Whether an executable has a libz3 of its own beside it, which a copy would not have.
+fn brings_libraries(executable: &Path) -> bool {
+    let folder = executable.parent().map(|folder| folder.join(env!("PTXASW_LIBRARIES")));
+    folder.is_some_and(|folder| folder.is_dir())
 }
 
 /// Sees that a file is a ptxasw that runs.

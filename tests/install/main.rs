@@ -10,6 +10,7 @@ mod doctor;
 mod faults;
 mod folder;
 mod gcc;
+mod package;
 mod refusals;
 mod toolkit;
 mod uses;
