@@ -28,8 +28,9 @@
 //! - [`ptxas`]: the real assembler: its options, where it is, how it is run.
 //! - [`ab`]: variants of a kernel on a GPU, compared and timed.
 //! - [`page`]: the HTML page made of what the others say.
+//! - [`install`]: puts ptxasw in front of an assembler, takes it away again, checks that it works.
 //! - [`timings`]: where the time goes, for those who ask.
-//! - [`report`], [`tracing`]: what is shown to people and programs.
+//! - [`report`], [`remarks`], [`tracing`]: what is shown to people and programs.
 //! - [`cli`]: the command line.
 //!
 //! A stage uses only stages before it; `ptxas`, `interp` and `verify` stand beside the others, `ab` and
@@ -52,12 +53,14 @@ pub mod cfg;
 pub mod cli;
 pub mod emulate;
 pub mod expr;
+pub mod install;
 pub mod interp;
 pub mod launch;
 pub mod page;
 pub mod pipeline;
 pub mod ptx;
 pub mod ptxas;
+pub mod remarks;
 pub mod report;
 pub mod rewrite;
 pub mod shuffle;

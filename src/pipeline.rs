@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::cfg::{self, Flow};
 use crate::emulate::{self, KernelTrace, Limits};
 use crate::ptx::{self, Body, Depth, Function, Module, StateSpace, Statement};
-use crate::report::{Decision, KernelReport, LoadReport, Report};
+use crate::report::{self, Decision, KernelReport, LoadReport, Report};
 use crate::rewrite::{self, Edit, Edits, Mode, Names, StrategyName};
 use crate::shuffle::{self, Finding, Refusal, Verdict};
 use crate::source::{Diagnostic, SourceFile};
@@ -322,10 +322,14 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
         source_line: None,
         delta: None,
         guards: None,
+        rule: None,
         reason: None,
     };
     match &finding.verdict {
-        Verdict::Kept(refusal) => report.reason = Some(refusal.to_string()),
+        Verdict::Kept(refusal) => {
+            report.rule = Some(refusal.rule().to_owned());
+            report.reason = Some(refusal.to_string());
+        }
         Verdict::Covered(covered) => {
             let guards = &covered.guards;
             let mut names: Vec<String> = Vec::new();
@@ -380,6 +384,7 @@ fn kept_loads(
                     source_line: None,
                     delta: None,
                     guards: None,
+                    rule: Some(report::FUNCTION_LEFT.to_owned()),
                     reason: Some(reason.to_owned()),
                 });
             }

@@ -13,6 +13,17 @@ pub struct Report {
     pub kernels: Vec<KernelReport>,
 }
 
+impl Report {
+    /// Functions, their global loads, and how many of those were replaced.
+    pub fn counts(&self) -> (usize, usize, usize) {
+        let sum = |count: fn(&KernelReport) -> usize| self.kernels.iter().map(count).sum();
+        (self.kernels.len(), sum(|kernel| kernel.global_loads), sum(|kernel| kernel.shuffles))
+    }
+}
+
+/// The rule of a load in a function that is left as it is as a whole.
+pub const FUNCTION_LEFT: &str = "function-left-as-it-is";
+
 /// The decisions for one kernel or device function.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelReport {
@@ -62,7 +73,10 @@ pub struct LoadReport {
     /// What is checked at run time before the shuffled value is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guards: Option<Vec<String>>,
-    /// The rule that refused it.
+    /// The name of the rule that refused it, words joined by dashes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Why that rule refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

@@ -42,6 +42,25 @@ impl Timings {
     }
 }
 
+/// The time that one thing takes, for the log.
+#[derive(Debug)]
+pub struct Stopwatch {
+    start: Instant,
+}
+
+impl Stopwatch {
+    /// From now on.
+    #[expect(clippy::disallowed_methods, reason = "this is the stopwatch")]
+    pub fn start() -> Stopwatch {
+        Stopwatch { start: Instant::now() }
+    }
+
+    /// Milliseconds since the start.
+    pub fn milliseconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64() * 1e3
+    }
+}
+
 impl fmt::Display for Timings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Ok(stages) = self.stages.lock() else { return Ok(()) };

@@ -1,5 +1,6 @@
 //! Subcommands and their options, for clap.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -11,7 +12,7 @@ use crate::shuffle::{self, Selection};
 /// Replaces redundant global loads in PTX by warp shuffles. Called by the name `ptxas` it stands in
 /// for NVIDIA's assembler.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true)]
+#[command(name = "ptxasw", version = super::version::SHORT, propagate_version = true)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -43,8 +44,74 @@ pub enum Command {
     Ptxas {
         /// ptxas's arguments, behind `--`
         #[arg(last = true)]
-        arguments: Vec<std::ffi::OsString>,
+        arguments: Vec<OsString>,
     },
+    /// Put ptxasw in front of the ptxas of a toolkit
+    Install(Install),
+    /// Take ptxasw away from the ptxas of a toolkit
+    Uninstall(Uninstall),
+    /// Make a folder of links that mirrors a toolkit, with ptxasw as its ptxas
+    Toolkit(Toolkit),
+    /// Check an installation and say what is wrong
+    Doctor(Doctor),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages into a folder
+    #[command(hide = true)]
+    Man {
+        /// The folder
+        folder: PathBuf,
+    },
+}
+
+/// `install`
+#[derive(Debug, Args)]
+pub struct Install {
+    /// The toolkit's folder; its `bin/ptxas`, or `ptxas` in it, becomes `ptxas.real`
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Stand in for an assembler of another name, such as `nvptx-none-as`
+    #[arg(long = "as", value_name = "NAME", default_value = "ptxas")]
+    pub name: OsString,
+    /// Put a link to this executable there instead of a copy
+    #[arg(long)]
+    pub link: bool,
+}
+
+/// `uninstall`
+#[derive(Debug, Args)]
+pub struct Uninstall {
+    /// The toolkit's folder
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// The assembler's name
+    #[arg(long = "as", value_name = "NAME", default_value = "ptxas")]
+    pub name: OsString,
+}
+
+/// `toolkit`
+#[derive(Debug, Args)]
+pub struct Toolkit {
+    /// The toolkit, which stays as it is
+    #[arg(value_name = "SRC")]
+    pub source: PathBuf,
+    /// The folder to make
+    #[arg(value_name = "DEST")]
+    pub destination: PathBuf,
+    /// Put a link to this executable there instead of a copy
+    #[arg(long)]
+    pub link: bool,
+}
+
+/// `doctor`
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// A toolkit's folder; without it, what `PATH` leads to is checked
+    #[arg(value_name = "DIR")]
+    pub directory: Option<PathBuf>,
 }
 
 /// `rewrite`
@@ -58,6 +125,9 @@ pub struct Rewrite {
     /// Write the JSON of `candidates` to this file
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Write what was replaced and what was not to this file, as LLVM's optimisation remarks
+    #[arg(long, value_name = "FILE.yaml")]
+    pub remarks: Option<PathBuf>,
     /// How decisions are made
     #[command(flatten)]
     pub decisions: Decisions,

@@ -1,5 +1,6 @@
 //! The subcommands: each reads one file, runs the pipeline up to its point and prints.
 
+use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,15 +8,20 @@ use std::process::ExitCode;
 use super::ab::{self, Request, World};
 use super::ab_args::Ab;
 use super::args::{
-    Candidates, Cfg, Command, Format, Parse, Processor, ReportArgs, Rewrite, Run, Trace, Verify,
+    Candidates, Cfg, Cli, Command, Format, Parse, Processor, ReportArgs, Rewrite, Run, Trace,
+    Verify,
 };
-use super::{env, report, run, wrapper};
+use super::{doctor, env, install, manual, report, run, wrapper};
 use crate::ab::cuda::Cuda;
 use crate::ab::device::Device;
+use clap::CommandFactory;
+
 use crate::cfg;
+use crate::install::Refusal;
 use crate::pipeline::{self, Options};
 use crate::ptx::{self, Depth};
 use crate::ptxas::signals::Watch;
+use crate::remarks;
 use crate::report::{Decision, KernelReport, Report};
 use crate::rewrite::Mode;
 use crate::source::SourceFile;
@@ -41,8 +47,8 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// Runs a subcommand.
-pub fn dispatch(command: Command) -> ExitCode {
+/// Runs a subcommand. `called_as` is the name the program was called by.
+pub fn dispatch(command: Command, called_as: &OsStr) -> ExitCode {
     let done = match command {
         Command::Rewrite(args) => rewrite(&args),
         Command::Parse(args) => parse(&args),
@@ -60,8 +66,28 @@ pub fn dispatch(command: Command) -> ExitCode {
         },
         Command::Report(args) => page(&args),
         Command::Ptxas { arguments } => {
-            return super::wrapper::main(std::ffi::OsStr::new("ptxasw"), &arguments);
+            return wrapper::main(called_as, &arguments);
         }
+        Command::Install(args) => executable().and_then(|executable| {
+            done(install::install(&args.directory, &args.name, &executable, args.link))
+        }),
+        Command::Uninstall(args) => done(install::uninstall(&args.directory, &args.name)),
+        Command::Toolkit(args) => executable().and_then(|executable| {
+            done(install::toolkit(&args.source, &args.destination, &executable, args.link))
+        }),
+        Command::Doctor(args) => {
+            let (text, status) = doctor::doctor(args.directory.as_deref(), called_as);
+            match print(&text) {
+                Ok(()) => return ExitCode::from(status),
+                Err(failure) => Err(failure),
+            }
+        }
+        Command::Completions { shell } => {
+            print(&String::from_utf8_lossy(&manual::completions(Cli::command(), shell)))
+        }
+        Command::Man { folder } => manual::pages(Cli::command(), &folder).map_err(|error| {
+            bad_input(format!("{}: error: cannot write: {error}", folder.display()))
+        }),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -70,6 +96,20 @@ pub fn dispatch(command: Command) -> ExitCode {
             ExitCode::from(status)
         }
     }
+}
+
+/// Prints what was done, or fails with the reason why nothing was.
+fn done(result: Result<String, Refusal>) -> Result<(), Failure> {
+    match result {
+        Ok(text) => print(&text),
+        Err(refusal) => Err(bad_input(format!("ptxasw: error: {refusal}"))),
+    }
+}
+
+/// The file of this program.
+fn executable() -> Result<std::path::PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| bad_input(format!("cannot find the file of ptxasw itself: {error}")))
 }
 
 /// `verify`: the verdict is the exit status.
@@ -125,13 +165,17 @@ fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
 
 fn rewrite(args: &Rewrite) -> Result<(), Failure> {
     let source = read(&args.input)?;
-    let options = Options { all_bodies: args.report.is_some(), ..args.decisions.options() };
+    let all_bodies = args.report.is_some() || args.remarks.is_some();
+    let options = Options { all_bodies, ..args.decisions.options() };
     if options.mode.is_wrong() {
         let mode = if options.mode == Mode::NoLoad { "no-load" } else { "no-corner" };
         eprintln!("ptxasw: warning: --mode {mode} is for measuring and computes wrong results");
     }
-    let rewritten = pipeline::rewrite(&source, &options)?;
+    let rewritten = wrapper::summarised(&source, || pipeline::rewrite(&source, &options))?;
     show_timings(&options);
+    if let Some(path) = &args.remarks {
+        write(path, &remarks::yaml(&source, &rewritten.report))?;
+    }
     if let Some(path) = &args.report {
         write(path, &json(&rewritten.report)?)?;
     }
@@ -301,7 +345,7 @@ fn on_device<T>(work: impl FnOnce(&World<'_>) -> Result<T, (u8, String)>) -> Res
     let watch = Watch::start();
     let world = World {
         open: &|ordinal| Ok(Box::new(Cuda::open(ordinal)?) as Box<dyn Device>),
-        tool: &|| wrapper::find_tool(std::ffi::OsStr::new("ptxasw"), &env::Settings::of_process()),
+        tool: &|| wrapper::real_ptxas(&env::Settings::of_process()),
         watch: &watch,
     };
     work(&world).map_err(|(status, message)| Failure { status, message })

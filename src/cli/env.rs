@@ -30,10 +30,36 @@ pub const VERIFY: &str = "PTXASW_VERIFY";
 pub const KEEP: &str = "PTXASW_KEEP";
 /// A folder that receives one JSON report per assembled file.
 pub const REPORT: &str = "PTXASW_REPORT";
+/// A folder that receives LLVM's optimisation remarks for each assembled file.
+pub const REMARKS: &str = "PTXASW_REMARKS";
 /// Log filter, in env_logger's syntax.
 pub const LOG: &str = "PTXASW_LOG";
 /// Where programs are looked for.
 pub const PATH: &str = "PATH";
+
+/// What the names of our variables begin with.
+const PREFIX: &str = "PTXASW";
+
+/// Every variable of ours.
+const OURS: [&str; 14] = [
+    PTXAS,
+    SWITCH,
+    MODE,
+    MAX_DELTA,
+    SELECT,
+    STRATEGY,
+    UNSAFE,
+    VERIFY,
+    KEEP,
+    REPORT,
+    REMARKS,
+    LOG,
+    DEPTH,
+    REQUIRE_PTXAS,
+];
+
+/// Read by the tests alone: fail where there is no real ptxas.
+const REQUIRE_PTXAS: &str = "PTXASW_REQUIRE_PTXAS";
 
 /// What the environment says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,6 +84,8 @@ pub struct Settings {
     pub keep: Option<PathBuf>,
     /// [`REPORT`].
     pub report: Option<PathBuf>,
+    /// [`REMARKS`].
+    pub remarks: Option<PathBuf>,
     /// [`LOG`].
     pub log: Option<String>,
     /// [`PATH`].
@@ -89,11 +117,40 @@ impl Settings {
             verify: text(VERIFY).is_some_and(|value| value == "1"),
             keep: get(KEEP).map(PathBuf::from),
             report: get(REPORT).map(PathBuf::from),
+            remarks: get(REMARKS).map(PathBuf::from),
             log: text(LOG),
             path: get(PATH),
             depth: text(DEPTH).and_then(|value| value.trim().parse().ok()).unwrap_or(0),
         }
     }
+}
+
+/// The names of the variables of this process.
+#[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
+pub fn names_of_process() -> Vec<OsString> {
+    std::env::vars_os().map(|(name, _)| name).collect()
+}
+
+/// What is wrong with the variables: names that nobody reads, and values that are not allowed.
+pub fn problems(names: &[OsString], settings: &Settings) -> Vec<String> {
+    let mut problems: Vec<String> = names
+        .iter()
+        .filter_map(|name| name.to_str())
+        .filter(|name| name.starts_with(PREFIX) && !OURS.contains(name))
+        .map(|name| {
+            let near = OURS
+                .into_iter()
+                .max_by(|a, b| strsim::jaro(name, a).total_cmp(&strsim::jaro(name, b)));
+            format!("{name} is no variable of ptxasw's; is {} meant?", near.unwrap_or(PREFIX))
+        })
+        .collect();
+    problems.sort();
+    if settings.depth > 0 {
+        problems
+            .push(format!("{DEPTH} is set, which only calls of ptxasw's own should do; unset it"));
+    }
+    problems.extend(options(settings).err());
+    problems
 }
 
 /// The modes that leave loads out, which is for measuring and computes wrong results.
@@ -110,7 +167,8 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
     {
         return Err(format!("{MODE}={mode} computes wrong results and needs {UNSAFE}=1 besides"));
     }
-    let mut options = Options { all_bodies: settings.report.is_some(), ..Options::default() };
+    let all_bodies = settings.report.is_some() || settings.remarks.is_some();
+    let mut options = Options { all_bodies, ..Options::default() };
     if let Some(mode) = &settings.mode {
         options.mode = choice(MODE, mode)?;
     }
@@ -160,6 +218,18 @@ mod tests {
         assert!(settings(&[(SWITCH, "off")]).off);
         assert!(settings(&[(SWITCH, "OFF")]).off);
         assert!(!settings(&[(SWITCH, "on")]).off);
+    }
+
+    #[test]
+    fn misspelt_names_and_bad_values_are_found() {
+        let names = ["HOME", "PTXASW_MAXDELTA", PTXAS, SWITCH].map(OsString::from);
+        let found = problems(&names, &settings(&[(MODE, "fast")]));
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(
+            found[0].contains("PTXASW_MAXDELTA") && found[0].contains("PTXASW_MAX_DELTA meant")
+        );
+        assert!(found[1].contains("PTXASW_MODE=fast"), "{found:?}");
+        assert_eq!(problems(&OURS.map(OsString::from), &settings(&[])), [""; 0]);
     }
 
     #[test]

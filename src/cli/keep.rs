@@ -1,11 +1,12 @@
-//! The folders of `PTXASW_KEEP` and `PTXASW_REPORT`.
+//! The folders of `PTXASW_KEEP`, `PTXASW_REPORT` and `PTXASW_REMARKS`.
 //!
 //! In: an input, what became of it, and a folder. Out: files named after the input with a number that
 //! depends on its path and text alone, so that parallel builds do not collide and a repeated build
 //! repeats the names. Each file appears whole or not at all.
 
 use crate::pipeline::Rewritten;
-use crate::report::{Decision, Report};
+use crate::remarks;
+use crate::report::{Decision, FUNCTION_LEFT, Report};
 use crate::source::SourceFile;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
@@ -41,6 +42,15 @@ pub fn store_report(folder: &Path, source: &SourceFile, report: &Report) -> io::
     store(folder, &format!("{}.json", unique_name(source)), &json)
 }
 
+/// Stores the decisions as `NAME.opt.yaml`, which LLVM's tools look for.
+///
+/// # Errors
+/// The folder or the file cannot be written.
+pub fn store_remarks(folder: &Path, source: &SourceFile, report: &Report) -> io::Result<()> {
+    let name = format!("{}.opt.yaml", unique_name(source));
+    store(folder, &name, remarks::yaml(source, report).as_bytes())
+}
+
 /// The report of a file whose rewritten text the real ptxas refused: no load is replaced.
 pub fn refused(report: &Report) -> Report {
     let mut report = report.clone();
@@ -54,6 +64,7 @@ pub fn refused(report: &Report) -> Report {
         kernel.skipped = Some(reason.to_owned());
         for load in kernel.loads.iter_mut().filter(|load| load.decision == Decision::Shuffle) {
             load.decision = Decision::Keep;
+            load.rule = Some(FUNCTION_LEFT.to_owned());
             load.reason = Some(reason.to_owned());
             load.source_line = None;
             load.delta = None;
@@ -131,6 +142,7 @@ mod tests {
             source_line: Some(2),
             delta: Some(1),
             guards: Some(vec!["whole-warp".into()]),
+            rule: None,
             reason: None,
         };
         let kernel = KernelReport {

@@ -1,4 +1,4 @@
-//! `ptxasw` called as `ptxas`: every argument is ptxas's own.
+//! `ptxasw` called as `ptxas`, or as another assembler of PTX: every argument is that one's own.
 //!
 //! In: the name the program was called by and the arguments. Out: the exit status of the real ptxas,
 //! its messages, and at most one warning line for each thing that went wrong here. There is no way
@@ -11,12 +11,16 @@ use crate::ptxas::assemble::{self, Examined, one_line};
 use crate::ptxas::command_line::CommandLine;
 use crate::ptxas::invoke::Tool;
 use crate::ptxas::locate::{self, Search};
+use crate::ptxas::nvptx_as;
+use crate::ptxas::role::{Dialect, Role};
 use crate::ptxas::signals::{self, Watch};
 use crate::source::{Diagnostic, SourceFile};
+use crate::timings::Stopwatch;
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 
 /// The exit status where there is no real ptxas to hand the call to.
@@ -29,9 +33,9 @@ const MAX_DEPTH: u32 = 4;
 /// touch costs nothing; under a limit on address space (`ulimit -v`) less has to do.
 const STACK_BYTES: [usize; 2] = [256 << 20, 8 << 20];
 
-/// Whether a program called by this name is to be ptxas: the stem of its file name is `ptxas`.
-pub fn is_ptxas(called_as: &OsStr) -> bool {
-    Path::new(called_as).file_stem().is_some_and(|stem| stem == "ptxas")
+/// Whether a program called by this name is to be an assembler: see [`Role`].
+pub fn is_assembler(called_as: &OsStr) -> bool {
+    Role::of(&search(called_as, &Settings::of_process())).is_some()
 }
 
 /// Is ptxas. `called_as` is the name the program was called by, `arguments` follow it.
@@ -50,8 +54,16 @@ pub type Rewriter = dyn Fn(&SourceFile, &Options) -> Result<Rewritten, Diagnosti
 pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter) -> ExitCode {
     let settings = Settings::of_process();
     start_log(&settings);
-    match find_tool(called_as, &settings) {
-        Ok(tool) => call(&tool, &settings, arguments, rewriter),
+    let search = search(called_as, &settings);
+    let role = Role::of(&search).unwrap_or_default();
+    match find_tool(&search, &role, &settings) {
+        Ok(tool) => {
+            let line = match role.dialect {
+                Dialect::Ptxas => CommandLine::parse(arguments, &|path| std::fs::read(path).ok()),
+                Dialect::NvptxAs => nvptx_as::parse(arguments),
+            };
+            call(&tool, &settings, arguments, &line, rewriter)
+        }
         Err(message) => {
             error(&message);
             ExitCode::from(NO_PTXAS)
@@ -59,11 +71,26 @@ pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter)
     }
 }
 
-/// Finds the real ptxas.
+/// What the search for the real assembler starts from.
+pub fn search(called_as: &OsStr, settings: &Settings) -> Search {
+    Search {
+        explicit: settings.ptxas.clone(),
+        called_as: called_as.to_owned(),
+        executable: std::env::current_exe().unwrap_or_else(|_| PathBuf::from(called_as)),
+        path: settings.path.clone(),
+        directory: std::env::current_dir().unwrap_or_default(),
+    }
+}
+
+/// The real ptxas, for whoever calls it by itself.
 ///
 /// # Errors
 /// There is none, or stand-ins call each other in a circle; the message for the user.
-pub fn find_tool(called_as: &OsStr, settings: &Settings) -> Result<Tool, String> {
+pub fn real_ptxas(settings: &Settings) -> Result<Tool, String> {
+    find_tool(&search(OsStr::new("ptxasw"), settings), &Role::default(), settings)
+}
+
+fn find_tool(search: &Search, role: &Role, settings: &Settings) -> Result<Tool, String> {
     if settings.depth >= MAX_DEPTH {
         return Err(format!(
             "stand-ins for ptxas call each other in a circle\n  help: set {} to the path of NVIDIA's \
@@ -71,20 +98,18 @@ pub fn find_tool(called_as: &OsStr, settings: &Settings) -> Result<Tool, String>
             env::PTXAS
         ));
     }
-    let search = Search {
-        explicit: settings.ptxas.clone(),
-        called_as: called_as.to_owned(),
-        executable: std::env::current_exe().unwrap_or_else(|_| PathBuf::from(called_as)),
-        path: settings.path.clone(),
-        directory: std::env::current_dir().unwrap_or_default(),
-    };
-    let path = locate::find(&search).map_err(|error| error.to_string())?;
-    log::info!("the real ptxas is {}", path.display());
+    let path = locate::find(search, role).map_err(|error| error.to_string())?;
+    log::info!("the real {} is {}", role.name.display(), path.display());
     Ok(Tool { path, depth: settings.depth + 1 })
 }
 
-fn call(tool: &Tool, settings: &Settings, arguments: &[OsString], rewriter: &Rewriter) -> ExitCode {
-    let line = CommandLine::parse(arguments, &|path| std::fs::read(path).ok());
+fn call(
+    tool: &Tool,
+    settings: &Settings,
+    arguments: &[OsString],
+    line: &CommandLine,
+    rewriter: &Rewriter,
+) -> ExitCode {
     let reason = if settings.off {
         Some("switched off")
     } else if settings.depth > 0 {
@@ -103,7 +128,7 @@ fn call(tool: &Tool, settings: &Settings, arguments: &[OsString], rewriter: &Rew
                 let mut bytes = Vec::new();
                 io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
             };
-            assemble::examine(&line, read_stdin, &|source| rewrite(source, &options, rewriter))
+            assemble::examine(line, read_stdin, &|source| rewrite(source, &options, rewriter))
         }
         Err(message) => {
             warnings.push(format!("{message}; nothing is rewritten"));
@@ -118,7 +143,7 @@ fn call(tool: &Tool, settings: &Settings, arguments: &[OsString], rewriter: &Rew
         }
     }
     let watch = Watch::start();
-    let assembled = assemble::assemble(tool, arguments, &line, &examined, warnings, &watch);
+    let assembled = assemble::assemble(tool, arguments, line, &examined, warnings, &watch);
     let mut assembled = match assembled {
         Ok(assembled) => assembled,
         Err(message) => {
@@ -155,7 +180,7 @@ fn rewrite(
     std::panic::set_hook(Box::new(|info| log::error!("{info}")));
     let result = std::thread::scope(|scope| {
         let start = |bytes| {
-            let work = || rewriter(source, options);
+            let work = || summarised(source, || rewriter(source, options));
             std::thread::Builder::new().stack_size(bytes).spawn_scoped(scope, work)
         };
         let thread = start(STACK_BYTES[0]).or_else(|_| start(STACK_BYTES[1]));
@@ -178,6 +203,24 @@ fn rewrite(
     }
 }
 
+/// Does a rewrite and logs it in one line.
+pub fn summarised(
+    source: &SourceFile,
+    rewrite: impl FnOnce() -> Result<Rewritten, Diagnostic>,
+) -> Result<Rewritten, Diagnostic> {
+    let watch = Stopwatch::start();
+    let result = rewrite();
+    if let Ok(rewritten) = &result {
+        let (functions, loads, shuffles) = rewritten.report.counts();
+        log::info!(
+            "{}: {functions} functions, {loads} global loads, {shuffles} replaced, {:.1} ms",
+            source.name(),
+            watch.milliseconds()
+        );
+    }
+    result
+}
+
 fn keep_texts(settings: &Settings, examined: &[Examined], warnings: &mut Vec<String>) {
     let Some(folder) = &settings.keep else { return };
     for (source, result) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
@@ -193,16 +236,23 @@ fn keep_reports(
     rewritten: bool,
     warnings: &mut Vec<String>,
 ) {
-    let Some(folder) = &settings.report else { return };
     for (source, result) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
         let Ok(result) = result else { continue };
-        let stored = if rewritten {
-            keep::store_report(folder, source, &result.report)
+        let report = if rewritten {
+            Cow::Borrowed(&result.report)
         } else {
-            keep::store_report(folder, source, &keep::refused(&result.report))
+            Cow::Owned(keep::refused(&result.report))
         };
-        if let Err(error) = stored {
-            warnings.push(format!("{}: cannot write a report here: {error}", folder.display()));
+        let mut note = |folder: &PathBuf, what: &str, stored: io::Result<()>| {
+            if let Err(error) = stored {
+                warnings.push(format!("{}: cannot write {what} here: {error}", folder.display()));
+            }
+        };
+        if let Some(folder) = &settings.report {
+            note(folder, "a report", keep::store_report(folder, source, &report));
+        }
+        if let Some(folder) = &settings.remarks {
+            note(folder, "remarks", keep::store_remarks(folder, source, &report));
         }
     }
 }

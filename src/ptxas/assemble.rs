@@ -223,7 +223,7 @@ fn run_rewritten(
         if writes_to_stdout(line.output.as_deref()) { Stream::Inherit } else { Stream::Capture };
     let mut finished = tool.run(&words, stdin, stdout, Stream::Capture, watch)?;
     let only = match examined {
-        [one] => one.changed().map(|(_, rewritten)| &rewritten.lines),
+        [one] if !line.foreign_lines => one.changed().map(|(_, rewritten)| &rewritten.lines),
         _ => None,
     };
     finished.stdout = translate(&finished.stdout, &renamed, only);

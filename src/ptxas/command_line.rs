@@ -44,6 +44,8 @@ pub struct CommandLine {
     pub output: Option<OsString>,
     /// Why the call has to reach ptxas as it is, if it has to.
     pub hand_over: Option<&'static str>,
+    /// Messages without a file name count the lines of something else than the input.
+    pub foreign_lines: bool,
 }
 
 /// Deeper nesting of options files is left to ptxas, which refuses it somewhere too.
@@ -200,7 +202,13 @@ impl<'r> Scan<'r> {
             .or(is_virtual.then_some("a virtual architecture: ptxas only checks the syntax"))
             .or(inputs.is_empty().then_some("no input"))
             .or((stdin > 1).then_some("standard input is named twice"));
-        CommandLine { words: self.words, inputs, output: self.output, hand_over }
+        CommandLine {
+            words: self.words,
+            inputs,
+            output: self.output,
+            hand_over,
+            foreign_lines: false,
+        }
     }
 }
 

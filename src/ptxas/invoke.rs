@@ -7,7 +7,7 @@ use crate::ptxas::signals::Watch;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 /// The variable that counts how many stand-ins have already called each other.
@@ -55,15 +55,26 @@ impl Finished {
 
 impl Tool {
     #[expect(clippy::disallowed_methods, reason = "this module is where ptxas is started")]
-    fn command(&self, arguments: &[OsString]) -> Command {
-        let mut command = Command::new(&self.path);
+    fn command(&self, program: &Path, arguments: &[OsString]) -> Command {
+        let mut command = Command::new(program);
         command.args(arguments).env(DEPTH, self.depth.to_string());
         command
     }
 
     /// Becomes the real ptxas. Returns only if that fails, with the reason.
     pub fn exec(&self, arguments: &[OsString]) -> io::Error {
-        self.command(arguments).exec()
+        let reason = self.command(&self.path, arguments).exec();
+        match self.uninstalled(&reason) {
+            Some(path) => self.command(&path, arguments).exec(),
+            None => reason,
+        }
+    }
+
+    /// Where the real ptxas is, if it has vanished since it was found because uninstalling gave it
+    /// its own name back.
+    fn uninstalled(&self, reason: &io::Error) -> Option<PathBuf> {
+        let kept = self.path.extension().is_some_and(|extension| extension == "real");
+        (reason.kind() == io::ErrorKind::NotFound && kept).then(|| self.path.with_extension(""))
     }
 
     /// Runs the real ptxas to its end. It reads `stdin`, or what we would read where there is none.
@@ -78,12 +89,16 @@ impl Tool {
         stderr: Stream,
         watch: &Watch,
     ) -> io::Result<Finished> {
-        let mut command = self.command(arguments);
-        command.stdout(stdio(stdout)).stderr(stdio(stderr));
-        if stdin.is_some() {
-            command.stdin(Stdio::piped());
-        }
-        let mut child = watch.spawn(|| command.spawn())?;
+        let start = |program: &Path| {
+            let mut command = self.command(program, arguments);
+            command.stdout(stdio(stdout)).stderr(stdio(stderr));
+            if stdin.is_some() {
+                command.stdin(Stdio::piped());
+            }
+            watch.spawn(|| command.spawn())
+        };
+        let mut child = start(&self.path)
+            .or_else(|reason| self.uninstalled(&reason).map_or(Err(reason), |path| start(&path)))?;
         let (input, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (stdout, stderr) = std::thread::scope(|scope| {
             if let Some((mut pipe, text)) = input.zip(stdin) {

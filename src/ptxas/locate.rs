@@ -5,6 +5,7 @@
 //! device and inode, and other bytes; a stand-in built from other sources is not recognised here,
 //! the count that [`crate::ptxas::invoke::Tool`] hands down stops calls in a circle.
 
+use crate::ptxas::role::{Dialect, Role, real_name};
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, Metadata};
@@ -30,6 +31,8 @@ pub struct Search {
 /// No real ptxas: each place that was looked at and what was wrong with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NotFound {
+    /// The name of what was looked for.
+    pub name: OsString,
     /// In the order of the search.
     pub looked: Vec<(PathBuf, &'static str)>,
     /// Whether the explicit name alone counted.
@@ -41,12 +44,23 @@ impl fmt::Display for NotFound {
         if self.explicit {
             write!(f, "PTXASW_PTXAS does not name a real ptxas")?;
         } else {
-            write!(f, "cannot find the real ptxas")?;
+            write!(f, "cannot find the real {}", self.name.display())?;
         }
         for (path, why) in &self.looked {
             write!(f, "\n  {}: {why}", path.display())?;
         }
-        write!(f, "\n  help: set PTXASW_PTXAS to the path of NVIDIA's ptxas")
+        match Dialect::of(&self.name) {
+            Dialect::Ptxas => {
+                write!(f, "\n  help: set PTXASW_PTXAS to the path of NVIDIA's ptxas")
+            }
+            Dialect::NvptxAs => {
+                write!(
+                    f,
+                    "\n  help: install the package that {} comes from again",
+                    self.name.display()
+                )
+            }
+        }
     }
 }
 
@@ -55,16 +69,28 @@ impl std::error::Error for NotFound {}
 const ITSELF: &str = "this is ptxasw itself";
 const MISSING: &str = "there is no such file";
 
-/// Finds the real ptxas: the explicit name, then `ptxas.real` beside the program as it was called
-/// and beside its file, then `ptxas` in `PATH`.
+/// Finds the real ptxas: the explicit name, then `ptxas.real` beside the program as it was called,
+/// beside each link on the way and beside its file, then what now has the name it was called by, then
+/// `ptxas` in `PATH`. An assembler of another
+/// name is first looked for as `NAME.real`; the explicit name counts only if it is NVIDIA's.
 ///
 /// # Errors
 /// Nothing suitable was found. An explicit name that does not exist or cannot be executed ends the
 /// search, lest another version be used unnoticed; one that is this program does not.
-pub fn find(search: &Search) -> Result<PathBuf, NotFound> {
+pub fn find(search: &Search, role: &Role) -> Result<PathBuf, NotFound> {
     let own = Own::new(&search.executable);
     let mut looked = Vec::new();
-    if let Some(name) = search.explicit.as_ref().filter(|name| !name.is_empty()) {
+    let real = real_name(&role.name);
+    let mut beside: Vec<PathBuf> =
+        chain(search).iter().map(|file| file.with_file_name(&real)).collect();
+    beside.dedup();
+    if role.name != Role::default().name
+        && let Some(path) = first(&beside, &own, &mut looked)
+    {
+        return Ok(path);
+    }
+    let explicit = search.explicit.as_ref().filter(|name| !name.is_empty());
+    if let Some(name) = explicit.filter(|_| role.dialect == Dialect::Ptxas) {
         let is_path = Path::new(name).components().count() > 1;
         let candidates =
             if is_path { vec![PathBuf::from(name)] } else { in_path(name.clone(), search) };
@@ -75,29 +101,39 @@ pub fn find(search: &Search) -> Result<PathBuf, NotFound> {
             if looked.is_empty() {
                 looked.push((name.into(), "no such program in PATH"));
             }
-            return Err(NotFound { looked, explicit: true });
+            return Err(NotFound { name: role.name.clone(), looked, explicit: true });
         }
     }
-    let mut beside: Vec<PathBuf> = called_file(search)
-        .iter()
-        .chain([&search.executable])
-        .map(|file| file.with_file_name("ptxas.real"))
-        .collect();
-    beside.dedup();
+    // Uninstalling may just have given the real one the name by which we were called.
+    beside.extend(called_file(search));
     if let Some(path) = first(&beside, &own, &mut looked) {
         return Ok(path);
     }
-    match first(&in_path("ptxas".into(), search), &own, &mut looked) {
+    match first(&in_path(role.name.clone(), search), &own, &mut looked) {
         Some(path) => Ok(path),
         None => {
             let folders = search.path.iter().flat_map(std::env::split_paths);
             looked.extend(folders.filter_map(|folder| {
-                let file = folder.join("ptxas");
+                let file = folder.join(&role.name);
                 (!file.exists()).then_some((file, MISSING))
             }));
-            Err(NotFound { looked, explicit: false })
+            Err(NotFound { name: role.name.clone(), looked, explicit: false })
         }
     }
+}
+
+/// The program as it was called, each link on the way to its file, and its file.
+pub fn chain(search: &Search) -> Vec<PathBuf> {
+    /// As many as the system follows.
+    const MAX_LINKS: usize = 40;
+    let mut files = Vec::new();
+    let mut next = called_file(search);
+    while let Some(file) = next.take().filter(|_| files.len() < MAX_LINKS) {
+        next = fs::read_link(&file).ok().map(|target| file.with_file_name("").join(target));
+        files.push(file);
+    }
+    files.push(search.executable.clone());
+    files
 }
 
 /// The path by which the program was called, before links are resolved.
@@ -163,11 +199,16 @@ impl Own {
     }
 }
 
-fn same_inode(a: &Metadata, b: &Metadata) -> bool {
+/// Whether two files are one.
+pub fn same_inode(a: &Metadata, b: &Metadata) -> bool {
     a.dev() == b.dev() && a.ino() == b.ino()
 }
 
-fn same_bytes(a: &Path, b: &Path) -> std::io::Result<bool> {
+/// Whether two files hold the same bytes.
+///
+/// # Errors
+/// One cannot be read.
+pub fn same_bytes(a: &Path, b: &Path) -> std::io::Result<bool> {
     let (mut a, mut b) = (fs::File::open(a)?, fs::File::open(b)?);
     let (mut left, mut right) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     loop {

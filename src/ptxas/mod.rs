@@ -3,10 +3,13 @@
 //! - [`options`]: ptxas's own options as a table, and how each takes its value.
 //! - [`command_line`]: which words of a call are inputs, and whether there is anything to rewrite.
 //! - [`options_file`]: the words of an `--options-file`.
+//! - [`role`]: which assembler the program is to be, by the name it was called by.
+//! - [`nvptx_as`]: the command line of GCC's assembler, which checks PTX text and passes it on.
 //! - [`locate`]: where the real ptxas is.
 //! - [`assemble`]: examine the inputs, run the real ptxas on rewritten ones, fall back to the originals.
 //! - [`invoke`]: the one place that starts the real ptxas; [`signals`] keeps it and the temporary
 //!   files from outliving an interrupted call.
+//! - [`trial`]: asks a program which assembler it is, and whether it works.
 //! - [`messages`]: file names and lines of the rewritten text back to the user's.
 //!
 //! **Invariant:** a call that ptxas accepts is accepted. Whatever fails on this side leads to the
@@ -20,6 +23,9 @@ pub mod command_line;
 pub mod invoke;
 pub mod locate;
 pub mod messages;
+pub mod nvptx_as;
 pub mod options;
 pub mod options_file;
+pub mod role;
 pub mod signals;
+pub mod trial;

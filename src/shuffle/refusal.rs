@@ -49,6 +49,33 @@ pub enum Refusal {
     NotSelected,
 }
 
+impl Refusal {
+    /// The name of the rule, for programs: words joined by dashes.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Refusal::NoPartner => "no-partner",
+            Refusal::Strong(_) => "strong-load",
+            Refusal::BlockShape => "block-shape",
+            Refusal::Guarded => "guard-written-twice",
+            Refusal::Width(..) => "width",
+            Refusal::Form(_) => "form",
+            Refusal::Register => "register-width",
+            Refusal::Elements(_) => "element-width",
+            Refusal::Address => "unknown-address",
+            Refusal::Unreachable => "unreachable",
+            Refusal::NotOnEveryPath(_) => "not-on-every-path",
+            Refusal::Between(..) => "may-have-changed",
+            Refusal::MayWrap(_) => "may-wrap",
+            Refusal::SolverUnknown => "solver-unknown",
+            Refusal::SolverRefuted => "addresses-differ",
+            Refusal::Strict => "strict",
+            Refusal::TooFar(_) => "too-far",
+            Refusal::CornerCase => "corner-case",
+            Refusal::NotSelected => "not-selected",
+        }
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

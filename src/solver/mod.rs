@@ -42,6 +42,28 @@ pub enum Judgement {
     Unknown,
 }
 
+/// z3's name and version.
+pub fn version() -> String {
+    let version = z3::full_version();
+    format!("z3 {}", version.trim_start_matches("Z3 "))
+}
+
+/// Whether the z3 that was found at run time can tell what holds from what does not.
+pub fn works() -> bool {
+    use z3::ast::BV;
+    with_z3_config(&Config::new(), || {
+        let x = BV::new_const("x", 32);
+        let check = |claim: z3::ast::Bool| {
+            let solver = z3::Solver::new();
+            solver.assert(&claim);
+            solver.check()
+        };
+        let square = x.bvmul(&x);
+        check(square.eq(BV::from_u64(9, 32))) == SatResult::Sat
+            && check(square.eq(BV::from_u64(2, 32))) == SatResult::Unsat
+    })
+}
+
 /// What symbols and functions are called in queries; different ones must have different names.
 pub trait Names {
     /// A symbol's name.

@@ -45,6 +45,7 @@ pub fn rewrite(source: &SourceFile, _: &Options) -> Result<Rewritten, Diagnostic
         source_line: Some(1),
         delta: Some(1),
         guards: Some(Vec::new()),
+        rule: None,
         reason: None,
     };
     report.kernels.push(KernelReport {

@@ -1,0 +1,155 @@
+//! What lies at a place.
+//!
+//! A file is taken for ptxasw by a mark in its bytes, whatever its version, so that nothing has to be
+//! run to find out; links are followed.
+
+use super::{Place, Refusal};
+use crate::ptxas::locate::{same_bytes, same_inode};
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Stands in every ptxasw, and in nothing else.
+#[used]
+pub static MARK: &[u8] = b"ptxasw stand-in 6f1d4c0e-8b7a-4e53-9a55-2f3f1c9d70be";
+
+/// What has a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Entry {
+    /// Nothing.
+    Missing,
+    /// A link to nothing.
+    Dangling,
+    /// A ptxasw.
+    Ours {
+        /// It has the very bytes of the one to be installed.
+        current: bool,
+        /// By a symbolic link.
+        link: bool,
+    },
+    /// Another program.
+    Program,
+    /// A file that cannot be executed.
+    NotExecutable,
+    /// A folder, or something odder.
+    NoFile,
+}
+
+/// What lies at a place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct State {
+    /// Under the assembler's name.
+    pub front: Entry,
+    /// Under `NAME.real`.
+    pub real: Entry,
+    /// How the two are related, where both are programs.
+    pub twins: Twins,
+}
+
+/// How two programs of equal content are related.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Twins {
+    /// They are different.
+    Different,
+    /// Either can go and the other stays: hard links, copies, links to a third file.
+    Separate,
+    /// The front is a link to the other.
+    FrontIsLink,
+    /// The other is a link to the front, or there is no telling.
+    Tangled,
+}
+
+impl State {
+    /// Looks. `executable` is the ptxasw to compare with.
+    ///
+    /// # Errors
+    /// Something cannot be read.
+    pub fn of(place: &Place, executable: Option<&Path>) -> Result<State, Refusal> {
+        let (front, real) = (place.front(), place.real());
+        let entry = |path: &Path| {
+            entry(path, executable).map_err(|error| Refusal::io(path.display(), &error))
+        };
+        let mut state =
+            State { front: entry(&front)?, real: entry(&real)?, twins: Twins::Different };
+        if (state.front, state.real) == (Entry::Program, Entry::Program) {
+            state.twins =
+                twins(&front, &real).map_err(|error| Refusal::io(real.display(), &error))?;
+        }
+        Ok(state)
+    }
+
+    /// Why nothing can be done with this.
+    pub(super) fn unsuitable(&self, place: &Place) -> Refusal {
+        let (front, real) = (place.front(), place.real());
+        let (path, what) = match (self.front, self.real) {
+            (Entry::NotExecutable, _) => (&front, "this is not executable"),
+            (Entry::NoFile, _) => (&front, "this is not a file"),
+            (Entry::Dangling, _) => (&front, "this is a link to nothing"),
+            (Entry::Missing, Entry::Missing) => (&front, "there is no such file"),
+            (_, Entry::Ours { .. }) => (&real, "this is ptxasw as well, not the real one"),
+            (_, Entry::NotExecutable) => (&real, "this is not executable"),
+            (_, Entry::Dangling) => (&real, "this is a link to nothing"),
+            (_, Entry::NoFile) => (&real, "this is not a file"),
+            (Entry::Program, Entry::Program) => (&real, "this is a link to what it should replace"),
+            (_, Entry::Missing | Entry::Program) => {
+                (&real, "this is missing, and only ptxasw is left under its name")
+            }
+        };
+        Refusal::new(format!("{}: {what}", path.display())).with_help(format!(
+            "put the real {} back from its package as {}, then try again",
+            place.name.display(),
+            front.display()
+        ))
+    }
+}
+
+/// What has a name; `executable` is the ptxasw to compare with.
+fn entry(path: &Path, executable: Option<&Path>) -> io::Result<Entry> {
+    let link = match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entry::Missing),
+        found => found?.is_symlink(),
+    };
+    let metadata = match fs::metadata(path) {
+        Err(error) if link && error.kind() == io::ErrorKind::NotFound => {
+            return Ok(Entry::Dangling);
+        }
+        found => found?,
+    };
+    if !metadata.is_file() {
+        return Ok(Entry::NoFile);
+    }
+    if is_ours(path)? {
+        let current = executable.is_some_and(|own| same_bytes(own, path).unwrap_or(false));
+        return Ok(Entry::Ours { current, link });
+    }
+    let executable = metadata.permissions().mode() & 0o111 != 0;
+    Ok(if executable { Entry::Program } else { Entry::NotExecutable })
+}
+
+/// Whether a file is a ptxasw.
+///
+/// # Errors
+/// It cannot be read.
+pub fn is_ours(path: &Path) -> io::Result<bool> {
+    Ok(memchr::memmem::find(&fs::read(path)?, MARK).is_some())
+}
+
+/// How two programs are related.
+fn twins(front: &Path, real: &Path) -> io::Result<Twins> {
+    let (a, b) = (fs::metadata(front)?, fs::metadata(real)?);
+    let one_file = same_inode(&a, &b);
+    if !one_file && (a.len() != b.len() || !same_bytes(front, real)?) {
+        return Ok(Twins::Different);
+    }
+    let (a, b) = (front.symlink_metadata()?, real.symlink_metadata()?);
+    if !one_file || same_inode(&a, &b) {
+        return Ok(Twins::Separate);
+    }
+    // One file, by way of a link. Where only the front is one, the other is the file.
+    Ok(match (front.read_link().ok(), real.read_link().ok()) {
+        (Some(_), None) => Twins::FrontIsLink,
+        (Some(a), Some(b)) if a == b => Twins::Separate,
+        _ => Twins::Tangled,
+    })
+}

@@ -1,0 +1,197 @@
+//! What was decided, as LLVM's optimisation remarks.
+//!
+//! In: an input and its [`Report`]. Out: YAML documents that `opt-viewer` and `llvm-remarkutil` read
+//! (LLVM, "Remarks"): `!Passed` for a load that was replaced, `!Missed` with the rule and the reason
+//! for one that was kept, `!Analysis` with the counts of each function. Places are those of the
+//! source where a `.loc` names it, else lines of the PTX with column 0; the PTX line is an argument of
+//! its own as well. Decides nothing, and reads the text only for its `.loc` and `.file` directives.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::ptx::{self, Depth, Directive, Item, Location, Statement};
+use crate::report::{Decision, KernelReport, LoadReport, Report};
+use crate::source::SourceFile;
+
+/// The pass that LLVM's tools show and filter by.
+const PASS: &str = "ptxasw";
+
+/// The remarks of one file.
+pub fn yaml(source: &SourceFile, report: &Report) -> String {
+    let places = Places::of(source);
+    let mut out = String::new();
+    for kernel in &report.kernels {
+        for load in &kernel.loads {
+            about_load(&mut out, &places, kernel, load);
+        }
+        about_function(&mut out, &places, kernel);
+    }
+    out
+}
+
+fn about_load(out: &mut String, places: &Places<'_>, kernel: &KernelReport, load: &LoadReport) {
+    let place = places.of_line(load.line);
+    match load.decision {
+        Decision::Shuffle => {
+            let delta = load.delta.unwrap_or(0);
+            let name = if delta == 0 { "LoadReplacedByMove" } else { "LoadReplacedByShuffle" };
+            head(out, "Passed", name, &place, &kernel.name);
+            argument(out, "String", "load of ");
+            argument(out, "Register", &load.register);
+            argument(out, "String", " replaced by the value that the lane at distance ");
+            argument(out, "Delta", &delta.to_string());
+            argument(out, "String", " loaded in PTX line ");
+            if let Some(line) = load.source_line {
+                argument(out, "SourceLine", &line.to_string());
+                let _ = writeln!(out, "    DebugLoc:        {}", places.of_line(line));
+            }
+            if let Some(guards) = load.guards.as_ref().filter(|guards| !guards.is_empty()) {
+                argument(out, "String", ", checked at run time: ");
+                argument(out, "Guards", &guards.join(", "));
+            }
+        }
+        Decision::Keep => {
+            let rule = load.rule.as_deref().unwrap_or("kept");
+            head(out, "Missed", &camel_case(rule), &place, &kernel.name);
+            argument(out, "String", "load of ");
+            argument(out, "Register", &load.register);
+            argument(out, "String", " kept: ");
+            argument(out, "Reason", load.reason.as_deref().unwrap_or("no reason given"));
+        }
+    }
+    argument(out, "String", " (PTX line ");
+    argument(out, "PtxLine", &load.line.to_string());
+    argument(out, "String", ")");
+    out.push_str("...\n");
+}
+
+fn about_function(out: &mut String, places: &Places<'_>, kernel: &KernelReport) {
+    let place = places.of_function(&kernel.name);
+    head(out, "Analysis", "GlobalLoads", &place, &kernel.name);
+    argument(out, "Shuffles", &kernel.shuffles.to_string());
+    argument(out, "String", " of ");
+    argument(out, "GlobalLoads", &kernel.global_loads.to_string());
+    argument(out, "String", " global loads replaced");
+    if let Some(reason) = &kernel.skipped {
+        argument(out, "String", "; left as it is: ");
+        argument(out, "Reason", reason);
+    }
+    out.push_str("...\n");
+}
+
+fn head(out: &mut String, kind: &str, name: &str, place: &Place<'_>, function: &str) {
+    let _ = writeln!(
+        out,
+        "--- !{kind}\nPass:            {PASS}\nName:            {name}\nDebugLoc:        {place}\n\
+         Function:        {}\nArgs:",
+        scalar(function)
+    );
+}
+
+fn argument(out: &mut String, key: &str, value: &str) {
+    let _ = writeln!(out, "  - {:<16} {}", format!("{key}:"), scalar(value));
+}
+
+/// A scalar between single quotes, the only ones that LLVM's reader takes off.
+fn scalar(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// `NoPartner` of `no-partner`.
+fn camel_case(rule: &str) -> String {
+    rule.split('-')
+        .map(|word| {
+            let mut rest = word.chars();
+            rest.next().map_or_else(String::new, |c| c.to_ascii_uppercase().to_string())
+                + rest.as_str()
+        })
+        .collect()
+}
+
+/// A place as LLVM writes it.
+struct Place<'p> {
+    file: &'p str,
+    line: u32,
+    column: u32,
+}
+
+impl std::fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let file = scalar(self.file);
+        write!(f, "{{ File: {file}, Line: {}, Column: {} }}", self.line, self.column)
+    }
+}
+
+/// Where lines of the PTX come from.
+struct Places<'s> {
+    ptx: &'s str,
+    /// The `.file` directives.
+    files: BTreeMap<u32, String>,
+    /// By the line from which it holds: the last `.loc`; `None` where a function begins.
+    locations: BTreeMap<u32, Option<Location>>,
+    /// The lines of functions' names.
+    functions: BTreeMap<String, u32>,
+}
+
+impl<'s> Places<'s> {
+    fn of(source: &'s SourceFile) -> Places<'s> {
+        let mut places = Places {
+            ptx: source.name(),
+            files: BTreeMap::new(),
+            locations: BTreeMap::new(),
+            functions: BTreeMap::new(),
+        };
+        // What does not parse in full has no places but its lines.
+        let Ok(module) = ptx::parse(source, Depth::All) else { return places };
+        for item in &module.items {
+            match item {
+                Item::Directive(Directive::File { index, name, .. }) => {
+                    places.files.insert(*index, (*name).to_owned());
+                }
+                Item::Function(function) => {
+                    let line = source.line(function.name.span.start);
+                    places.functions.insert(function.name.text.to_owned(), line);
+                    places.locations.insert(line, None);
+                    places.collect(source, function.statements().unwrap_or_default());
+                }
+                _ => {}
+            }
+        }
+        places
+    }
+
+    fn collect(&mut self, source: &SourceFile, statements: &[Statement<'_>]) {
+        for statement in statements {
+            match statement {
+                Statement::Block { statements, .. } => self.collect(source, statements),
+                Statement::Directive(Directive::Loc(location)) => {
+                    self.locations.insert(source.line(location.span.start), Some(*location));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Where a line of the PTX comes from.
+    fn of_line(&self, line: u32) -> Place<'_> {
+        let location = self.locations.range(..=line).next_back().and_then(|(_, found)| *found);
+        match location.and_then(|found| Some((self.files.get(&found.file)?, found))) {
+            // Line 0 is code that the compiler put in.
+            Some((file, found)) if found.line != 0 => {
+                Place { file, line: found.line, column: found.column }
+            }
+            _ => Place { file: self.ptx, line, column: 0 },
+        }
+    }
+
+    /// Where a function begins: at its first `.loc`, else where its name stands.
+    fn of_function(&self, name: &str) -> Place<'_> {
+        let line = self.functions.get(name).copied().unwrap_or(1);
+        let mut after = self.locations.range(line + 1..);
+        match after.next() {
+            Some((&first, Some(_))) => self.of_line(first),
+            _ => Place { file: self.ptx, line, column: 0 },
+        }
+    }
+}
