@@ -128,14 +128,17 @@ def clang(items, folder, jobs):
 
 
 def gcc(items, folder, jobs):
-    """What its offload compiler writes for a file with target regions, kept by -save-temps."""
+    """What its offload compiler writes for a file with target regions, kept by -save-temps. It checks
+    that with a ptxas from PATH where there is one, and a new one does not know the old targets."""
     program = debian("gcc")
+    folders = [place for place in os.environ["PATH"].split(":") if not os.access(f"{place}/ptxas", os.X_OK)]
+    surroundings = {**os.environ, "PATH": ":".join(folders)}
     def one(item, output):
         with tempfile.TemporaryDirectory() as place:
             options = " ".join([f"-march={item.target}", *item.compile])
             run([program, "-w", "-fopenacc" if "pragma acc" in item.source.read_text() else "-fopenmp",
                  *item.compile, "-foffload=nvptx-none", f"-foffload-options=nvptx-none={options}", "-save-temps",
-                 item.source, "-o", "out"], cwd=place)
+                 item.source, "-o", "out"], cwd=place, env=surroundings)
             made = sorted(pathlib.Path(place).glob("*.mkoffload.s"))
             if len(made) != 1:
                 raise RuntimeError(f"{len(made)} files of PTX from {item.source.name}")
