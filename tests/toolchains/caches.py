@@ -43,9 +43,7 @@ def ccache(bench):
 
 def make(bench):
     """50 files at once; interrupted, ended and killed."""
-    nvcc = bench.toolkit() / "bin/nvcc"
     ptx, count = bench.ptx(), 50
-    del nvcc
     objects = " ".join(f"{i}.cubin" for i in range(count))
     (bench.folder / "Makefile").write_text(
         f"all: {objects}\n%.cubin:\n\t@{bench.stand_in} -arch=sm_80 -o $@ {ptx}\nclean:\n\t@rm -f *.cubin\n")
@@ -96,6 +94,9 @@ def sccache(bench):
         return next((int(line.split()[-1]) for line in lines if line.startswith("Cache hits  ")), -1)
 
     try:
+        plain = bench.run(program, bench.cuda / "bin/nvcc", "-c", "-arch=sm_80", source, "-o", "plain.o", **shared)
+        if plain.returncode:
+            raise producers.Missing(f"it fails before the plain nvcc too: {plain.stderr.splitlines()[0]}")
         first = build("a.o")
         before = hits()
         second = build("b.o")

@@ -1,12 +1,10 @@
 """The trials of compilers that start a ptxas: each takes a Bench and notes what it saw."""
 
 import filecmp
-import json
 import os
-import shutil
 
 import producers
-from bench import ROOT, SOURCES
+from bench import SOURCES
 
 TRITON = """
 import sys; sys.path.insert(0, sys.argv[1])
