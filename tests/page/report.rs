@@ -52,7 +52,7 @@ fn measurement(kernel: &str) -> Value {
     };
     json!({
         "device": "Test <1>", "architecture": "sm_80", "driver": "12.4", "file": "jacobi.sm_80.ptx",
-        "launch": "l.json", "kernel": kernel, "l2": "keep", "launches_per_sample": 5, "confidence": 0.99,
+        "launch": "l.json", "kernel": kernel, "grid": [4, 8, 1], "block": [128, 1, 1], "l2": "keep", "launches_per_sample": 5, "confidence": 0.99,
         "threshold": 0.01, "seed": 1,
         "throttling": {"source": "nvml", "seen": true, "detail": "heat", "rounds_left_out": 1},
         "variants": [variant("original", None), variant("no-load", Some(1.4)), variant("full", Some(1.125))],
@@ -86,7 +86,8 @@ fn every_load_is_on_the_page_with_its_reason() {
     assert!(html.contains("78 requests of 1.92 lines"), "the profile");
     assert!(html.contains("title=\"jacobi_param_0 + 4*s32("), "the address on hover");
     assert!(html.contains("1.125 [1.105, 1.145] faster"));
-    assert!(html.contains("other output"));
+    assert!(html.contains("jacobi: 4×8 blocks of 128"));
+    assert!(html.contains("1.400 [1.380, 1.420] other output"));
     assert!(html.contains("the clocks did not hold: heat") && html.contains("a note"));
     // What comes from files is text, not markup.
     assert!(html.contains("Test &lt;1&gt;") && !html.contains("<1>"));
