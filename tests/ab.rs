@@ -16,3 +16,5 @@ mod judgements;
 mod microbench;
 #[path = "ab/path.rs"]
 mod path;
+#[path = "ab/scripts.rs"]
+mod scripts;

@@ -165,6 +165,8 @@ pub fn measure(
         file: original.source.name().to_owned(),
         launch: launch_name.to_owned(),
         kernel: kernel.to_owned(),
+        grid: launch.grid,
+        block: launch.block,
         l2: settings.l2,
         launches_per_sample: launches,
         confidence: settings.confidence,

@@ -27,6 +27,12 @@ pub struct Measurement {
     pub launch: String,
     /// The kernel.
     pub kernel: String,
+    /// Blocks in each dimension.
+    #[serde(default)]
+    pub grid: [u32; 3],
+    /// Threads of a block in each dimension.
+    #[serde(default)]
+    pub block: [u32; 3],
     /// What the L2 cache held before a launch.
     pub l2: L2,
     /// Launches in one sample; a time is that of one launch, on average over the sample.

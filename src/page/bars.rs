@@ -37,7 +37,7 @@ pub fn chart(measurements: &[&Measurement]) -> String {
     let mut y = AXIS;
     for measurement in measurements {
         y += GAP;
-        drawing = drawing.add(label(0.0, y + 11.0, &measurement.kernel, "group", 90));
+        drawing = drawing.add(label(0.0, y + 11.0, &heading(measurement), "group", 90));
         y += BAR;
         for variant in &measurement.variants {
             drawing = drawing.add(bar(variant, y, scale));
@@ -45,6 +45,21 @@ pub fn chart(measurements: &[&Measurement]) -> String {
         }
     }
     drawing.to_string()
+}
+
+/// The kernel and the size of the launch.
+fn heading(measurement: &Measurement) -> String {
+    let size = |shape: &[u32; 3]| {
+        let used = shape.iter().rposition(|&n| n != 1).map_or(1, |last| last + 1);
+        shape[..used].iter().map(u32::to_string).collect::<Vec<_>>().join("×")
+    };
+    match measurement.grid {
+        [0, ..] => measurement.kernel.clone(),
+        grid => {
+            let (grid, block) = (size(&grid), size(&measurement.block));
+            format!("{}: {grid} blocks of {block}", measurement.kernel)
+        }
+    }
 }
 
 fn speedup(variant: &Variant) -> f64 {
@@ -87,10 +102,11 @@ fn bar(variant: &Variant, y: f64, scale: f64) -> Node {
                 .add(whisker(high, middle - 4.0, high, middle + 4.0));
             note += &format!(" [{:.3}, {:.3}]", interval.low, interval.high);
         }
-        note += &format!(" {}", against.verdict);
-        if !against.identical_output {
-            note += ", other output";
-        }
+        // Who computes something else shows a cost, and gets no verdict.
+        note += &match against.identical_output {
+            true => format!(" {}", against.verdict),
+            false => " other output".to_owned(),
+        };
     }
     let x = WIDTH - NOTE + 12.0;
     node.add(label(x, middle + 4.0, &note, "note", 48))

@@ -112,9 +112,9 @@ fn band(
         let delta = load.load.delta.unwrap_or(0);
         match loading.len() {
             0 => format!("Δ {delta:+}: {before} {} → 0", plural(before)),
-            1 => format!("Δ {delta:+}: {before} {} → {after}, 1 lane loads", plural(before)),
+            1 => format!("Δ {delta:+}: {before} {} → {after} (1 lane loads)", plural(before)),
             lanes => {
-                format!("Δ {delta:+}: {before} {} → {after}, {lanes} lanes load", plural(before))
+                format!("Δ {delta:+}: {before} {} → {after} ({lanes} lanes load)", plural(before))
             }
         }
     } else {

@@ -1,7 +1,7 @@
 //! The kernels of `scripts/microbench`: every one assembles for every target, keeps what it is to
 //! measure, runs, and ends up in the table.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::common::{self, assembler::Assembler};
@@ -28,34 +28,39 @@ fn disassembled(ptxas: &Path, cubin: &Path) -> Option<String> {
 
 #[test]
 fn the_assembler_keeps_what_is_measured() {
-    let Some(assembler) = Assembler::find() else { return };
+    let Some(assembler) = &Assembler::find() else { return };
+    // ptxas takes its time.
+    let kernels: usize = std::thread::scope(|scope| {
+        let one = |target| scope.spawn(move || check_target(assembler, target));
+        let threads: Vec<_> = TARGETS.into_iter().map(one).collect();
+        threads.into_iter().map(|thread| thread.join().expect("all kernels pass")).sum()
+    });
+    assert!(kernels >= 12 * TARGETS.len(), "{kernels}");
+}
+
+/// Looks at the kernels for one target; how many they are.
+fn check_target(assembler: &Assembler, target: &str) -> usize {
     let folder = tempfile::tempdir().expect("a folder");
+    let written = microbench(&["--target", target, "--ptx", &folder.path().display().to_string()]);
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    let files = folder.path().read_dir().expect("written").flatten().map(|entry| entry.path());
+    let is_ptx = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "ptx");
     let mut kernels = 0;
-    for target in TARGETS {
-        let texts = folder.path().join(target);
-        let written = microbench(&["--target", target, "--ptx", &texts.display().to_string()]);
-        assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
-        for entry in texts.read_dir().expect("written").flatten() {
-            let path = entry.path();
-            if path.extension().is_none_or(|extension| extension != "ptx") {
-                continue;
-            }
-            kernels += 1;
-            let text = std::fs::read_to_string(&path).expect("reads");
-            let cubin = path.with_extension("cubin");
-            let said = assembler.assemble(&text, &cubin);
-            assert_eq!(said, Ok(()), "{}", path.display());
-            let Some(code) = disassembled(&assembler.ptxas, &cubin) else { continue };
-            // The loop may have been unrolled, but nothing may have been taken out of it.
-            let body = text.split("LOOP:").nth(1).expect("a loop");
-            for (operation, instruction) in [("ld.global", "LDG"), ("shfl", "SHFL")] {
-                let (wanted, found) = (count(body, operation), count(&code, instruction));
-                let kept = if wanted == 0 { found == 0 } else { found > 0 && found % wanted == 0 };
-                assert!(kept, "{}: {wanted} {operation}, {found} {instruction}", path.display());
-            }
+    for path in files.filter(is_ptx) {
+        kernels += 1;
+        let text = std::fs::read_to_string(&path).expect("reads");
+        let cubin = path.with_extension("cubin");
+        assert_eq!(assembler.assemble(&text, &cubin), Ok(()), "{}", path.display());
+        let Some(code) = disassembled(&assembler.ptxas, &cubin) else { continue };
+        // The loop may have been unrolled, but nothing may have been taken out of it.
+        let body = text.split("LOOP:").nth(1).expect("a loop");
+        for (operation, instruction) in [("ld.global", "LDG"), ("shfl", "SHFL")] {
+            let (wanted, found) = (count(body, operation), count(&code, instruction));
+            let kept = if wanted == 0 { found == 0 } else { found > 0 && found % wanted == 0 };
+            assert!(kept, "{}: {wanted} {operation}, {found} {instruction}", path.display());
         }
     }
-    assert!(kernels >= 12 * TARGETS.len(), "{kernels}");
+    kernels
 }
 
 #[test]

@@ -110,7 +110,7 @@ impl Bed {
     }
 
     fn check(&self) -> Result<(Value, u8), Failed> {
-        let (text, status) = self.with(|request, world| ab_check(request, world))?;
+        let (text, status) = self.with(ab_check)?;
         Ok((serde_json::from_str(&text).expect("JSON"), status))
     }
 }
@@ -131,6 +131,7 @@ fn a_faster_kernel_is_found() {
     assert_eq!(result["architecture"], "sm_80");
     assert_eq!(result["kernel"], "jacobi");
     assert_eq!(result["file"], "ptx-samples/jacobi/jacobi.sm_80.ptx");
+    assert_eq!(result["grid"], json!([4, 8, 1]));
     assert_eq!(result["l2"], "keep");
     assert_eq!(result["launches_per_sample"], 10);
     let [original, full] = &result["variants"].as_array().expect("a list")[..] else {
@@ -272,7 +273,7 @@ fn the_interpreter_is_compared_with_the_device() {
 #[test]
 fn a_device_shows_its_buffers() {
     let bed = Bed::accumulate(times([1.0]));
-    let text = bed.with(|request, world| run_on_device(request, world)).expect("runs");
+    let text = bed.with(run_on_device).expect("runs");
     let result: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(result["device"]["name"], "Fake");
     assert_eq!(result["buffers"]["x"]["data"], json!((1..=32).collect::<Vec<u32>>()));

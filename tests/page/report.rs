@@ -1,0 +1,186 @@
+//! From a folder to a page.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use ptxasw::cli::report::report;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn ptxasw(words: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    Command::new(env!("CARGO_BIN_EXE_ptxasw")).args(words).current_dir(root).output().expect("runs")
+}
+
+fn write(folder: &TempDir, name: &str, text: impl AsRef<[u8]>) {
+    std::fs::write(folder.path().join(name), text).expect("writes");
+}
+
+/// What the subcommands say of a sample.
+fn sample(folder: &TempDir, name: &str, with_ptx: bool) {
+    let ptx = format!("ptx-samples/{name}/{name}.sm_80.ptx");
+    let launch = format!("ptx-samples/{name}/{name}.json");
+    for (kind, words) in [
+        ("candidates", &["candidates", &ptx, "--format", "json"][..]),
+        ("trace", &["trace", &ptx, "--format", "json"]),
+        ("profile", &["run", &ptx, "--launch", &launch, "--profile", "--format", "json"]),
+    ] {
+        let output = ptxasw(words);
+        assert!(output.status.success(), "{words:?}");
+        write(folder, &format!("{name}.{kind}.json"), output.stdout);
+    }
+    if with_ptx {
+        let text = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(&ptx)).expect("reads");
+        write(folder, &format!("{name}.sm_80.ptx"), text);
+    }
+}
+
+fn measurement(kernel: &str) -> Value {
+    let variant = |name: &str, speedup: Option<f64>| {
+        let median = 100.0 / speedup.unwrap_or(1.0);
+        let mut variant = json!({
+            "name": name, "median_us": median, "samples": 5, "registers": 20, "local_bytes": 0,
+            "blocks_per_multiprocessor": 8, "times_us": vec![median; 5],
+        });
+        if let Some(speedup) = speedup {
+            variant["speedup"] = json!(speedup);
+            variant["interval"] = json!([speedup - 0.02, speedup + 0.02]);
+            variant["verdict"] = json!("faster");
+            variant["identical_output"] = json!(name == "full");
+        }
+        variant
+    };
+    json!({
+        "device": "Test <1>", "architecture": "sm_80", "driver": "12.4", "file": "jacobi.sm_80.ptx",
+        "launch": "l.json", "kernel": kernel, "grid": [4, 8, 1], "block": [128, 1, 1], "l2": "keep", "launches_per_sample": 5, "confidence": 0.99,
+        "threshold": 0.01, "seed": 1,
+        "throttling": {"source": "nvml", "seen": true, "detail": "heat", "rounds_left_out": 1},
+        "variants": [variant("original", None), variant("no-load", Some(1.4)), variant("full", Some(1.125))],
+        "notes": ["a note"], "something_new": [1, 2],
+    })
+}
+
+fn page(folder: &TempDir) -> String {
+    let made = report(folder.path()).expect("a page");
+    assert_eq!(made.warnings, Vec::<String>::new());
+    made.html
+}
+
+/// How often a text stands in another.
+fn count(text: &str, part: &str) -> usize {
+    text.matches(part).count()
+}
+
+#[test]
+fn every_load_is_on_the_page_with_its_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    sample(&folder, "jacobi", true);
+    write(&folder, "jacobi.ab.json", measurement("jacobi").to_string());
+    let html = page(&folder);
+    // 3 rows of 3 loads each: 6 lines of the listing are shuffled, 3 kept.
+    assert_eq!(count(&html, "class=\"row shuffled\""), 6);
+    assert_eq!(count(&html, "class=\"row kept\""), 3);
+    assert_eq!(count(&html, "<svg"), 1 + 3, "one chart, three rows");
+    assert!(html.contains("Δ -2 from line 65 [linear-lanes, whole-warp, no-wrap %r15]"));
+    assert!(html.contains("the source of 2 others"));
+    assert!(html.contains("78 requests of 1.92 lines"), "the profile");
+    assert!(html.contains("title=\"jacobi_param_0 + 4*s32("), "the address on hover");
+    assert!(html.contains("1.125 [1.105, 1.145] faster"));
+    assert!(html.contains("jacobi: 4×8 blocks of 128"));
+    assert!(html.contains("1.400 [1.380, 1.420] other output"));
+    assert!(html.contains("the clocks did not hold: heat") && html.contains("a note"));
+    // What comes from files is text, not markup.
+    assert!(html.contains("Test &lt;1&gt;") && !html.contains("<1>"));
+}
+
+#[test]
+fn the_page_needs_nothing_else_and_is_the_same_each_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    sample(&folder, "jacobi", true);
+    let html = page(&folder);
+    assert_eq!(html, page(&folder));
+    assert!(html.starts_with("<!DOCTYPE html>"));
+    for outside in ["src=", "@import", "url(", "<script", "<link"] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    let links = html.match_indices("href=\"").filter(|(at, _)| !html[at + 6..].starts_with('#'));
+    assert_eq!(links.count(), 0);
+}
+
+#[test]
+fn hundreds_of_loads_stay_readable() {
+    let folder = tempfile::tempdir().expect("a folder");
+    sample(&folder, "rhs4", true);
+    let html = page(&folder);
+    assert_eq!(count(&html, "badge shuffled\">shuffled</span><span>"), 84);
+    assert_eq!(count(&html, "badge refused\">refused</span><span>"), 2);
+    assert_eq!(count(&html, "<details class=\"figure\" open>"), 6, "the rest is folded");
+    assert!(count(&html, "<details class=\"figure\">") > 10);
+    assert!(html.contains("lines without a load"));
+    assert!(html.len() < 1 << 20, "{} bytes", html.len());
+}
+
+#[test]
+fn what_is_missing_is_left_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(
+        &folder,
+        "only.json",
+        json!({"measurements": [measurement("k"), measurement("l")]}).to_string(),
+    );
+    let html = page(&folder);
+    assert_eq!(count(&html, "<svg"), 1);
+    assert_eq!(count(&html, "Rows of loads"), 0);
+    // Loads without the text: a table.
+    let load =
+        json!({"line": 7, "register": "%f1", "bytes": 4, "decision": "keep", "reason": "a <b>"});
+    let kernels = json!([{"name": "k", "global_loads": 1, "shuffles": 0, "average_delta": null, "loads": [load]}]);
+    write(&folder, "loads.json", json!({"file": "gone.ptx", "kernels": kernels}).to_string());
+    let made = report(folder.path()).expect("a page");
+    assert_eq!(made.warnings, ["gone.ptx is not found: its text is not shown"]);
+    assert!(made.html.contains("a &lt;b&gt;") && made.html.contains("<code>%f1</code>"));
+}
+
+#[test]
+fn what_cannot_be_used_has_status_2() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().display().to_string();
+    let fails = |part: &str| {
+        let output = ptxasw(&["report", &place]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(part) && output.stdout.is_empty(), "{said}");
+    };
+    fails("no JSON file of candidates, trace, run --profile or ab");
+    write(&folder, "launch.json", r#"{"grid": [1], "block": [1]}"#);
+    fails("no JSON file of candidates, trace, run --profile or ab");
+    write(&folder, "broken.json", "{");
+    fails("broken.json: error: EOF");
+    write(
+        &folder,
+        "broken.json",
+        r#"{"file": "x.ptx", "kernels": [{"loads": [{"line": "one"}]}]}"#,
+    );
+    fails("broken.json: error: ");
+    let output = ptxasw(&["report", &format!("{place}/none")]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn the_page_goes_where_it_is_asked_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    sample(&folder, "jacobi", false);
+    write(&folder, "launch.json", r#"{"grid": [1], "block": [1]}"#);
+    let place = folder.path().display().to_string();
+    let printed = ptxasw(&["report", &place]);
+    assert!(printed.status.success());
+    // Found by the path that the JSON gives; what is no report is said and left out.
+    let said = String::from_utf8_lossy(&printed.stderr);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("launch.json is no JSON of candidates"), "{said}");
+    assert!(printed.stdout.starts_with(b"<!DOCTYPE html>"));
+    let file = format!("{place}/page.html");
+    let written = ptxasw(&["report", &place, "-o", &file]);
+    assert!(written.status.success() && written.stdout.is_empty());
+    assert_eq!(std::fs::read(&file).expect("written"), printed.stdout);
+}
