@@ -7,8 +7,8 @@
 //!
 //! - [`input`]: which file is what; [`model`]: what belongs to one kernel.
 //! - [`rows`]: which loads form a row, and which lines of memory they touch. Pure numbers.
-//! - [`lanes`], [`bars`]: drawings of rows and of times; [`listing`]: the source.
-//! - [`html`]: the page around them, with `style.css`.
+//! - `lanes`, `bars`: drawings of rows and of times; `listing`: the source.
+//! - `html`: the page around them, with `style.css`.
 
 mod bars;
 mod html;
