@@ -499,7 +499,7 @@ fn there_too(
     place: &Place,
     known: &[TermId],
 ) -> Vec<TermId> {
-    let axioms = hardware(terms);
+    let axioms = hardware::axioms(terms);
     let mut found = axioms.clone();
     for reach in &place.reaches {
         let certain = conditions::literals(&mut terms.arena, reach.condition)
