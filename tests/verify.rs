@@ -18,17 +18,12 @@ mod rewrites;
 mod semantics;
 
 use ptxasw::source::SourceFile;
-use ptxasw::verify::{Options, Verdict, Verification, verify};
+use ptxasw::verify::{Options, Verification, verify};
 
 /// Validates two texts.
 fn validate(name: &str, original: &str, rewritten: &str) -> Verification {
     let (before, after) = (SourceFile::new(name, original), SourceFile::new(name, rewritten));
     verify(&before, &after, &Options::default()).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// The verdict on two texts.
-fn verdict(name: &str, original: &str, rewritten: &str) -> Verdict {
-    validate(name, original, rewritten).verdict
 }
 
 /// The validator would prove nothing if it knew how the rewriter thinks.

@@ -10,7 +10,8 @@
 use super::Options;
 use super::align::{Alignment, align};
 use super::counterexample;
-use super::evaluate::{Cut, Event, Execution, Reference, evaluate};
+use super::cuts::Cut;
+use super::evaluate::{Event, Execution, Reference, evaluate};
 use super::instructions::Role;
 use super::lanes::Lanes;
 use super::program::Program;
@@ -61,9 +62,13 @@ pub(super) fn compare<'s>(
             alignment: &alignment,
             terms: &mut terms,
             warp,
+            partners: Vec::new(),
+            missing: Vec::new(),
             pairs_up: true,
             problems: Vec::new(),
         };
+        comparison.pair_up();
+        comparison.warp.prover.deciding = true;
         let apart = match original.irreducible {
             true => comparison.cuts(),
             false => comparison.loops(),
@@ -148,7 +153,12 @@ struct Comparison<'c, 's> {
     alignment: &'c Alignment,
     terms: &'c mut Terms,
     warp: Warp<'c, 's>,
-    /// Whether each event of the one is matched with one of the other.
+    /// For each event of the rewritten program, the original's that it is matched with.
+    partners: Vec<Option<usize>>,
+    /// For each event of the original, whether none is matched with it.
+    missing: Vec<bool>,
+    /// Whether each event of the one is matched with one of the other. Where not, that something
+    /// differs says little: another event may make up for it.
     pairs_up: bool,
     problems: Vec<Problem>,
 }
@@ -289,10 +299,10 @@ impl Comparison<'_, '_> {
         place
     }
 
-    /// Proves the events equal, one by one.
-    fn events(&mut self) {
+    /// Matches the events of the two with each other.
+    fn pair_up(&mut self) {
         let mut open: Vec<bool> = vec![true; self.before.events.len()];
-        let partners: Vec<Option<usize>> = self
+        self.partners = self
             .after
             .events
             .iter()
@@ -302,15 +312,20 @@ impl Comparison<'_, '_> {
                 std::mem::take(&mut open[index]).then_some(index)
             })
             .collect();
-        // Where the two do not pair up, that one event differs says little: another one may make up
-        // for it.
         let acts = |event: &&Event| !matches!(event.role, Role::Observe | Role::Leave);
-        let alone = self.after.events.iter().zip(&partners).filter(|(_, p)| p.is_none());
+        let alone = self.after.events.iter().zip(&self.partners).filter(|(_, p)| p.is_none());
         let missing = self.before.events.iter().zip(&open).filter(|(_, open)| **open);
         let unpaired = alone.map(|(event, _)| event).filter(acts).count()
             + missing.map(|(event, _)| event).filter(acts).count();
         let both = self.before.events.iter().chain(&self.after.events);
         self.pairs_up = unpaired == 0 || both.filter(acts).count() == 1;
+        self.missing = open;
+    }
+
+    /// Proves the events equal, one by one.
+    fn events(&mut self) {
+        let (partners, missing) =
+            (std::mem::take(&mut self.partners), std::mem::take(&mut self.missing));
         let mut last = 0;
         for (event, partner) in self.after.events.iter().zip(partners) {
             match partner {
@@ -326,8 +341,8 @@ impl Comparison<'_, '_> {
                 }
             }
         }
-        for (event, open) in self.before.events.iter().zip(open) {
-            if open {
+        for (event, missing) in self.before.events.iter().zip(missing) {
+            if missing {
                 self.only_one(event, false);
             }
         }

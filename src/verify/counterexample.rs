@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::evaluate::Execution;
+use super::evaluate::{Execution, Round};
 use super::prove::{Difference, Place, SHAPES, assumptions, in_shape};
 use super::symbols::{Kind, Origin, Terms};
 use super::verdict::Counterexample;
@@ -26,8 +26,16 @@ pub(super) fn find(
     if !is_definite(terms, *original) || !is_definite(terms, *rewritten) {
         return None;
     }
-    // A way that floating-point arithmetic decides may never be taken.
-    if known.iter().any(|&condition| calls_unknown(terms, condition)) {
+    // A way that floating-point arithmetic decides may never be taken, and of the loops only what
+    // the original's begin with is known.
+    let mut all = known.clone();
+    all.extend([*original, *rewritten]);
+    let first: Vec<SymbolId> =
+        rounds(execution).filter_map(|r| terms.as_symbol(r.symbol)).collect();
+    let unknown = |symbol: &SymbolId| {
+        matches!(terms.symbols.info(*symbol).kind, Kind::Phi(..)) && !first.contains(symbol)
+    };
+    if calls_unknown(terms, known) || symbols(terms, &all).iter().any(unknown) {
         return None;
     }
     // These come first: what they mention, the others bound.
@@ -157,10 +165,10 @@ fn mentions_memory(terms: &Terms, term: TermId) -> bool {
         .any(|symbol| matches!(terms.symbols.info(*symbol).kind, Kind::Memory(..)))
 }
 
-/// Whether a condition depends on a function of which nothing is known.
-fn calls_unknown(terms: &Terms, condition: TermId) -> bool {
+/// Whether conditions depend on a function of which nothing is known.
+fn calls_unknown(terms: &Terms, conditions: &[TermId]) -> bool {
     let known = |name: &str| name.starts_with("load.") || name.starts_with("isspacep.");
-    let (mut work, mut seen) = (vec![condition], rustc_hash::FxHashSet::default());
+    let (mut work, mut seen) = (conditions.to_vec(), rustc_hash::FxHashSet::default());
     while let Some(term) = work.pop() {
         if !seen.insert(term) {
             continue;
@@ -200,15 +208,19 @@ fn is_definite(terms: &Terms, term: TermId) -> bool {
     }
 }
 
+/// The registers that go round the original's loops.
+fn rounds(execution: &Execution) -> impl Iterator<Item = &Round> {
+    let records = execution.loops.iter().flatten();
+    records.flat_map(|record| record.rounds.iter().filter(|round| round.register.is_some()))
+}
+
 /// Each symbol of a loop's header has its first value.
 fn first_iterations(terms: &mut Terms, execution: &Execution) -> Vec<TermId> {
     let mut facts = Vec::new();
     for record in execution.loops.iter().flatten() {
         facts.push(record.entry);
-        for round in record.rounds.iter().filter(|round| round.register.is_some()) {
-            facts.push(terms.arena.equal(round.symbol, round.initial));
-        }
     }
+    facts.extend(rounds(execution).map(|round| terms.arena.equal(round.symbol, round.initial)));
     facts
 }
 

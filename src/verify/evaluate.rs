@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::conditions;
+use super::cuts::Cut;
 use super::instructions::{Role, changed, placed_results, role};
 use super::program::{Program, Slot};
 use super::semantics::Carry;
@@ -71,18 +72,6 @@ pub(super) struct LoopRecord {
     pub rounds: Vec<Round>,
 }
 
-/// A place where ways meet in a function with cycles of several entries: everything is new there, and
-/// compared way by way.
-#[derive(Clone, Debug)]
-pub(super) struct Cut {
-    pub block: BlockId,
-    /// Symbols of the registers and windows there.
-    pub symbols: Vec<(Option<RegisterId>, TermId)>,
-    /// For each way in: the cut it comes from, when it is taken, and the values in the order of
-    /// `symbols`.
-    pub ways: Vec<(BlockId, TermId, Vec<TermId>)>,
-}
-
 /// The outcome of an evaluation.
 #[derive(Debug, Default)]
 pub(super) struct Execution {
@@ -120,9 +109,9 @@ pub(super) struct StoreRecord {
 
 /// What holds at the end of a block.
 #[derive(Clone)]
-struct Exit {
-    state: Box<[TermId]>,
-    memory: Memory,
+pub(super) struct Exit {
+    pub state: Box<[TermId]>,
+    pub memory: Memory,
 }
 
 /// What the rewritten program is evaluated against.
@@ -150,9 +139,9 @@ pub(super) struct Evaluation<'a, 'r, 'm, 's> {
     pub block: BlockId,
     pub at: u32,
     pub out: Execution,
-    state: Vec<TermId>,
+    pub state: Vec<TermId>,
     single: Vec<Option<TermId>>,
-    exits: Vec<Option<Exit>>,
+    pub exits: Vec<Option<Exit>>,
     /// The values of the header's symbols before the loop, until the latches are known.
     pub entered: FxHashMap<LoopId, (TermId, Vec<Round>)>,
 }
@@ -220,7 +209,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         }
     }
 
-    fn unwritten(&mut self, register: RegisterId) -> TermId {
+    pub fn unwritten(&mut self, register: RegisterId) -> TermId {
         let key = self.program.keys[register.0 as usize].clone();
         let known = self.reference.is_none_or(|r| r.program.by_key.contains_key(&key));
         let side = if known { Side::Original } else { Side::Rewritten };
@@ -301,71 +290,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         }
     }
 
-    /// Starts anew where ways meet.
-    fn cut(&mut self, block: BlockId) {
-        // Numbered behind the loops, of which this is none.
-        let id = LoopId((self.program.flow.loops.loops.len() + self.out.cuts.len()) as u32);
-        let mut symbols = Vec::new();
-        let changes = self.program.between(block);
-        // What nothing on the way changes is as it was in the dominator.
-        match self.program.flow.dominators.immediate(block) {
-            Some(above) if self.exits[above.index()].is_some() => {
-                let exit = self.exits[above.index()].clone();
-                self.state = exit.iter().flat_map(|exit| exit.state.iter().copied()).collect();
-                exit.iter().for_each(|exit| self.memory = exit.memory);
-            }
-            _ => {
-                let registers = self.program.carried.clone();
-                self.state = registers.into_iter().map(|r| self.unwritten(r)).collect();
-            }
-        }
-        for register in changes.registers {
-            let Slot::Carried(index) = self.program.slots[register.0 as usize] else { continue };
-            let kind = self.phi(id, register);
-            let width = self.width(register);
-            let symbol = self.terms.symbol(kind, width, None);
-            self.state[index as usize] = symbol;
-            symbols.push((Some(register), symbol));
-        }
-        for window in changes.windows {
-            let kind = Kind::Memory(window, Origin::Header(id));
-            let symbol = self.terms.symbol(kind, 32, None);
-            self.memory[window as usize] = symbol;
-            symbols.push((None, symbol));
-        }
-        self.out.path[block.index()] = Some(self.terms.arena.boolean(true));
-        self.out.root[block.index()] = block;
-        self.out.cuts.push(Cut { block, symbols, ways: Vec::new() });
-    }
-
-    /// Collects what comes in by each way, once all ways are known.
-    fn close_cuts(&mut self) {
-        for index in 0..self.out.cuts.len() {
-            let block = self.out.cuts[index].block;
-            let edges = self.program.flow.block(block).predecessors.clone();
-            for edge in edges {
-                let Some(exit) = self.exits[edge.from.index()].clone() else { continue };
-                let condition = self.taken(&edge, None);
-                let mut values = Vec::new();
-                let changed = self.program.between(block).windows;
-                let mut changed = changed.iter();
-                for (register, symbol) in &self.out.cuts[index].symbols {
-                    values.push(match register.map(|r| self.program.slots[r.0 as usize]) {
-                        Some(Slot::Carried(slot)) => exit.state[slot as usize],
-                        Some(Slot::Single) => *symbol,
-                        None => {
-                            changed.next().map_or(*symbol, |&window| exit.memory[window as usize])
-                        }
-                    });
-                }
-                let root = self.out.root[edge.from.index()];
-                self.out.cuts[index].ways.push((root, condition, values));
-            }
-        }
-    }
-
     /// When an edge is taken, relative to the loop `place` around its target.
-    fn taken(&mut self, edge: &Edge, place: Option<LoopId>) -> TermId {
+    pub fn taken(&mut self, edge: &Edge, place: Option<LoopId>) -> TermId {
         let loops = &self.program.flow.loops;
         let mut condition =
             self.out.path[edge.from.index()].unwrap_or_else(|| self.terms.arena.boolean(false));
@@ -491,7 +417,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
 
     /// The symbol of a register at a loop's header: the original's of that name, unless the two
     /// are known to differ.
-    fn phi(&self, id: LoopId, register: RegisterId) -> Kind {
+    pub fn phi(&self, id: LoopId, register: RegisterId) -> Kind {
         let Some(reference) = self.reference else {
             return Kind::Phi(Side::Original, id, register.0);
         };

@@ -18,6 +18,7 @@ mod align;
 mod compare;
 mod conditions;
 mod counterexample;
+mod cuts;
 mod evaluate;
 mod hardware;
 mod instructions;

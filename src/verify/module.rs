@@ -83,6 +83,11 @@ fn pair<'s>(
         let reason = "parameters or directives of the two differ".to_owned();
         return FunctionReport::unknown(name, reason);
     }
+    if before.returns.iter().any(|variable| variable.space == StateSpace::Reg) {
+        // What stands in it at the end is no operand of anything.
+        let reason = "the function returns its result in a register".to_owned();
+        return FunctionReport::unknown(name, reason);
+    }
     if declared(original, before) != declared(rewritten, after) {
         let reason = "the two declare different variables or prototypes".to_owned();
         return FunctionReport::unknown(name, reason);

@@ -22,6 +22,10 @@ const MAX_CASES: u32 = 512;
 /// "equal" any more, and the solver takes longest for those.
 const MAX_FAILURES: u32 = 3;
 
+/// How many claims made on the way may be refuted before only proofs are looked for: what is left
+/// as it is will be compared in the end, and a counterexample looked for there.
+const MAX_REFUTED: u32 = 8;
+
 /// What became of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Proof {
@@ -123,11 +127,14 @@ pub(super) struct Prover {
     stores: FxHashMap<TermId, StoreRecord>,
     cases: u32,
     failures: u32,
+    refuted: u32,
+    /// Whether the claims are those that the verdict is made of.
+    pub deciding: bool,
 }
 
 impl Prover {
     pub fn new(solver: Solver, stores: FxHashMap<TermId, StoreRecord>) -> Prover {
-        Prover { solver, stores, cases: 0, failures: 0 }
+        Prover { solver, stores, cases: 0, failures: 0, refuted: 0, deciding: false }
     }
 
     /// Whether the original's term and the rewritten one's are equal in every lane at a place.
@@ -261,10 +268,14 @@ impl Prover {
         if judged == Judgement::Proved {
             return judged;
         }
+        if !self.deciding && self.refuted >= MAX_REFUTED {
+            return Judgement::Unknown;
+        }
         for shape in &SHAPES[..2] {
             let (fixed, facts) = in_shape(terms, claim, &assumptions, *shape);
             let judged = self.solver.judge(&terms.arena, &terms.symbols, fixed, &facts, &[]);
             if matches!(judged, Judgement::Refuted(_)) {
+                self.refuted += 1;
                 return judged;
             }
         }

@@ -16,7 +16,7 @@ use super::prove::Prover;
 use super::settle::Taint;
 use super::symbols::Kind;
 use crate::cfg::{Arg, BlockId, Inst, LoopId};
-use crate::expr::{BinaryOp, Comparison, TermId};
+use crate::expr::{BinaryOp, Comparison, Node, TermId};
 use crate::ptx::Value;
 
 /// What the rewritten program's own warp instructions came to.
@@ -160,8 +160,18 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             false => nothing,
         };
         warp.shuffles += 1;
-        if !warp.originals.contains(&there) {
-            warp.taint.received(there);
+        // What is selected from is looked at by itself where the selecting condition is known.
+        let (mut received, mut seen) = (vec![there], FxHashSet::default());
+        while let Some(term) = received.pop() {
+            if !seen.insert(term) || self.terms.arena.constant_value(term).is_some() {
+                continue;
+            }
+            if !warp.originals.contains(&term) {
+                warp.taint.received(term);
+            }
+            if let Node::IfThenElse(_, a, b) = *self.terms.arena.node(term) {
+                received.extend([a, b]);
+            }
         }
         let in_warp = self.terms.arena.and(whole, in_range);
         let condition = self.terms.arena.and(in_warp, linear);

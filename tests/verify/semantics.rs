@@ -8,7 +8,7 @@
 use ptxasw::verify::Verdict;
 use rayon::prelude::*;
 
-use crate::{common, verdict};
+use crate::{common, validate};
 
 /// An instruction of two operands (the second of which may be left unused), and its value.
 struct Form {
@@ -198,7 +198,8 @@ fn instructions_mean_what_the_manual_says() {
                 let (a, b) = (values.0 & mask(form.widths.0), values.1 & mask(form.widths.0));
                 let right = (form.value)(a, b);
                 for (number, wanted) in [(right, Verdict::Equal), (right ^ 1, Verdict::Different)] {
-                    let found = verdict(&form.text, &plain, &replaced(form, values, number));
+                    let found =
+                        validate(&form.text, &plain, &replaced(form, values, number)).verdict;
                     if found != wanted {
                         let text = &form.text;
                         failures

@@ -1,0 +1,88 @@
+//! Functions with cycles of several entries: no header dominates such a cycle, so evaluation starts
+//! anew at every place where ways meet, and the two programs are compared way by way.
+//!
+//! A symbol of such a place is the register's value on the last arrival there. A value that is read
+//! further on was computed behind that arrival, or above the place's immediate dominator.
+
+use super::evaluate::Evaluation;
+use super::program::Slot;
+use super::symbols::{Kind, Origin};
+use crate::cfg::{BlockId, LoopId, RegisterId};
+use crate::expr::TermId;
+
+/// A place where ways meet in a function with cycles of several entries: everything is new there, and
+/// compared way by way.
+#[derive(Clone, Debug)]
+pub(super) struct Cut {
+    pub block: BlockId,
+    /// Symbols of the registers and windows there.
+    pub symbols: Vec<(Option<RegisterId>, TermId)>,
+    /// For each way in: the cut it comes from, when it is taken, and the values in the order of
+    /// `symbols`.
+    pub ways: Vec<(BlockId, TermId, Vec<TermId>)>,
+}
+
+impl Evaluation<'_, '_, '_, '_> {
+    /// Starts anew where ways meet.
+    pub(super) fn cut(&mut self, block: BlockId) {
+        // Numbered behind the loops, of which this is none.
+        let id = LoopId((self.program.flow.loops.loops.len() + self.out.cuts.len()) as u32);
+        let mut symbols = Vec::new();
+        let changes = self.program.between(block);
+        // What nothing on the way changes is as it was in the dominator.
+        match self.program.flow.dominators.immediate(block) {
+            Some(above) if self.exits[above.index()].is_some() => {
+                let exit = self.exits[above.index()].clone();
+                self.state = exit.iter().flat_map(|exit| exit.state.iter().copied()).collect();
+                exit.iter().for_each(|exit| self.memory = exit.memory);
+            }
+            _ => {
+                let registers = self.program.carried.clone();
+                self.state = registers.into_iter().map(|r| self.unwritten(r)).collect();
+            }
+        }
+        for register in changes.registers {
+            let Slot::Carried(index) = self.program.slots[register.0 as usize] else { continue };
+            let kind = self.phi(id, register);
+            let width = self.width(register);
+            let symbol = self.terms.symbol(kind, width, None);
+            self.state[index as usize] = symbol;
+            symbols.push((Some(register), symbol));
+        }
+        for window in changes.windows {
+            let kind = Kind::Memory(window, Origin::Header(id));
+            let symbol = self.terms.symbol(kind, 32, None);
+            self.memory[window as usize] = symbol;
+            symbols.push((None, symbol));
+        }
+        self.out.path[block.index()] = Some(self.terms.arena.boolean(true));
+        self.out.root[block.index()] = block;
+        self.out.cuts.push(Cut { block, symbols, ways: Vec::new() });
+    }
+
+    /// Collects what comes in by each way, once all ways are known.
+    pub(super) fn close_cuts(&mut self) {
+        for index in 0..self.out.cuts.len() {
+            let block = self.out.cuts[index].block;
+            let edges = self.program.flow.block(block).predecessors.clone();
+            for edge in edges {
+                let Some(exit) = self.exits[edge.from.index()].clone() else { continue };
+                let condition = self.taken(&edge, None);
+                let mut values = Vec::new();
+                let changed = self.program.between(block).windows;
+                let mut changed = changed.iter();
+                for (register, symbol) in &self.out.cuts[index].symbols {
+                    values.push(match register.map(|r| self.program.slots[r.0 as usize]) {
+                        Some(Slot::Carried(slot)) => exit.state[slot as usize],
+                        Some(Slot::Single) => *symbol,
+                        None => {
+                            changed.next().map_or(*symbol, |&window| exit.memory[window as usize])
+                        }
+                    });
+                }
+                let root = self.out.root[edge.from.index()];
+                self.out.cuts[index].ways.push((root, condition, values));
+            }
+        }
+    }
+}
