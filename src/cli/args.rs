@@ -196,6 +196,12 @@ pub struct Run {
     /// Count the events of each line: requests, wavefronts, shuffles, divergent branches
     #[arg(long)]
     pub profile: bool,
+    /// Report races even where the launch file says `"races": false`
+    #[arg(long, overrides_with = "no_races")]
+    pub races: bool,
+    /// Do not look for races, whatever the launch file says; faster
+    #[arg(long)]
+    pub no_races: bool,
     /// Where to execute it
     #[arg(long, value_enum, default_value_t)]
     pub on: Processor,

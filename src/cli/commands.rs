@@ -334,7 +334,13 @@ fn execute(args: &Run) -> Result<(), Failure> {
         Format::Text => run::Format::Text,
         Format::Json => run::Format::Json,
     };
-    let request = run::Request { kernel: args.kernel.as_deref(), profile: args.profile, format };
+    let races = match (args.races, args.no_races) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    };
+    let request =
+        run::Request { kernel: args.kernel.as_deref(), profile: args.profile, races, format };
     let shown = run::run(&source, launch.name(), launch.text(), &request)
         .map_err(|(status, message)| Failure { status, message })?;
     print(&shown)

@@ -36,6 +36,8 @@ pub struct Request<'a> {
     pub kernel: Option<&'a str>,
     /// Whether to count the events of each line.
     pub profile: bool,
+    /// Whether to look for races, instead of what the launch file says.
+    pub races: Option<bool>,
     /// How to show the outcome.
     pub format: Format,
 }
@@ -56,6 +58,7 @@ pub fn run(
     if let Some(kernel) = request.kernel {
         launch.kernel = Some(kernel.to_owned());
     }
+    launch.races = request.races.unwrap_or(launch.races);
     let ran = if request.profile {
         interp::profile(&module, &launch)
             .map(|(outcome, found)| (outcome, Some(profile::by_line(source, &module, &found))))

@@ -11,12 +11,15 @@ use crate::ptxas::messages::{Renamed, Shown, TEXT_NAME, translate};
 use crate::ptxas::signals::{Folder, Watch};
 use crate::source::{Diagnostic, SourceFile};
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 /// The rewriter, as this module sees it.
 pub type Rewriter<'r> = dyn Fn(&SourceFile) -> Result<Rewritten, String> + 'r;
+
+/// Inputs of more bytes are not looked into: 64 MiB of kernels take about 15 seconds and 1 GiB.
+pub const LARGEST_INPUT: u64 = 64 << 20;
 
 /// One input after the rewriter has seen it.
 #[derive(Debug)]
@@ -76,6 +79,10 @@ pub fn examine(
             Kind::Text => String::from_utf8_lossy(TEXT_NAME),
             Kind::File | Kind::Stdin => value.to_string_lossy(),
         };
+        if bytes.len() as u64 > LARGEST_INPUT {
+            log::info!("{name}: over {LARGEST_INPUT} bytes, so it is left as it is");
+            return Examined { input: input.clone(), stdin: once, outcome: None };
+        }
         let outcome = ptx_text(&name, bytes).map(|source| {
             let result = rewrite(&source);
             (source, result)
@@ -86,12 +93,18 @@ pub fn examine(
 }
 
 /// The bytes of a regular file; nothing where it is none or cannot be read, which ptxas will say. A
-/// pipe can be read only once and is left to ptxas.
+/// pipe can be read only once and is left to ptxas. Of a file that is too large, one byte too many.
 fn read_file(path: &Path) -> Vec<u8> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => std::fs::read(path).unwrap_or_default(),
-        _ => Vec::new(),
-    }
+    let read = || {
+        let mut bytes = Vec::new();
+        // (Opening a pipe would be noticed at its other end.)
+        if std::fs::metadata(path)?.is_file() {
+            let file = std::fs::File::open(path)?;
+            file.take(LARGEST_INPUT + 1).read_to_end(&mut bytes)?;
+        }
+        io::Result::Ok(bytes)
+    };
+    read().unwrap_or_default()
 }
 
 /// The text, if it is PTX as far as a glance tells: UTF-8, and `.version` comes first (PTX ISA,

@@ -92,7 +92,7 @@ pub struct KernelPlan<'a> {
 }
 
 /// Chooses the code for a plan.
-pub trait Strategy {
+pub trait Strategy: Sync {
     /// The edits for one function.
     fn edits(&self, plan: &KernelPlan<'_>) -> Vec<Edit>;
 }

@@ -31,7 +31,7 @@ fn launch(kind: &str, data: Value, count: u32) -> String {
 }
 
 fn request(format: Format) -> Request<'static> {
-    Request { kernel: None, profile: false, format }
+    Request { kernel: None, profile: false, races: None, format }
 }
 
 fn execute(launch: &str) -> Result<Value, (u8, String)> {
@@ -53,6 +53,32 @@ fn buffers_and_counters_are_reported() {
     assert_eq!(counters["shuffles"], 0);
     // 8 instructions up to `setp`, the branch, 6 behind it, `ret`.
     assert_eq!(counters["instructions"], 5 + 1 + 5 + 1);
+}
+
+#[test]
+fn the_command_line_outweighs_the_launch_file_about_races() {
+    const RACE: &str = "\
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry both(.param .u64 y)
+{
+    .reg .b32 %r<2>; .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [y]; mov.u32 %r1, %tid.x;
+    st.global.u32 [%rd1], %r1;
+    ret;
+}";
+    let source = SourceFile::new("race.ptx", RACE);
+    let status = |file: bool, races: Option<bool>| {
+        let launch = json!({
+            "grid": [1], "block": [64], "races": file,
+            "buffers": {"y": {"type": "u32", "len": 1}}, "args": [{"buffer": "y"}],
+        });
+        let request = Request { races, ..request(Format::Text) };
+        run(&source, "race.json", &launch.to_string(), &request).err().map(|(status, _)| status)
+    };
+    assert_eq!([status(true, None), status(false, None)], [Some(FAULTED), None]);
+    assert_eq!([status(true, Some(false)), status(false, Some(true))], [None, Some(FAULTED)]);
 }
 
 #[test]

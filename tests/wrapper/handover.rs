@@ -1,6 +1,7 @@
 //! How calls reach the real ptxas.
 
 use crate::support::{Bench, ptx, run, run_with, stderr, stdout};
+use ptxasw::ptxas::assemble::LARGEST_INPUT;
 
 /// The tests of this file.
 pub const TESTS: crate::Tests = &[
@@ -11,6 +12,7 @@ pub const TESTS: crate::Tests = &[
     ("text_in_the_command_line", text_in_the_command_line),
     ("options_files", options_files),
     ("inputs_that_are_no_ptx", inputs_that_are_no_ptx),
+    ("an_input_that_is_too_large", an_input_that_is_too_large),
     ("calls_that_are_not_for_rewriting", calls_that_are_not_for_rewriting),
     ("long_output", long_output),
     ("kept_files_and_reports", kept_files_and_reports),
@@ -125,6 +127,24 @@ fn inputs_that_are_no_ptx() {
     call.arg(program).env("PTXASW_PTXAS", bench.path("fake/ptxas"));
     let output = run(call);
     assert_eq!(bench.words(bench.calls()), ["/dev/fd/3"], "{output:?}");
+}
+
+fn an_input_that_is_too_large() {
+    let bench = Bench::new();
+    bench.input("a.ptx", &["// rewrite: insert"]);
+    let length = |bytes: u64| {
+        let file = std::fs::OpenOptions::new().append(true).open(bench.path("work/a.ptx"));
+        let mut file = file.unwrap();
+        let room = bytes - file.metadata().unwrap().len();
+        std::io::copy(&mut std::io::Read::take(std::io::repeat(b'\n'), room), &mut file).unwrap();
+    };
+    length(LARGEST_INPUT);
+    assert!(run(bench.stand_in(&["a.ptx"])).status.success());
+    assert_ne!(bench.words(1), ["a.ptx"]);
+    length(LARGEST_INPUT + 1);
+    let output = run(bench.stand_in(&["a.ptx"]));
+    assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");
+    assert_eq!(bench.words(2), ["a.ptx"]);
 }
 
 fn calls_that_are_not_for_rewriting() {

@@ -1,6 +1,8 @@
 //! One file's way through the program, as one function; every subcommand is this line stopped
 //! earlier or joined later.
 
+mod describe;
+
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -8,9 +10,9 @@ use rayon::prelude::*;
 
 use crate::cfg::{self, Flow};
 use crate::emulate::{self, KernelTrace, Limits};
-use crate::ptx::{self, Body, Depth, Function, Module, StateSpace, Statement};
-use crate::report::{self, Decision, KernelReport, LoadReport, Report};
-use crate::rewrite::{self, Edit, Edits, Mode, Names, StrategyName};
+use crate::ptx::{self, Body, Depth, Function, Module};
+use crate::report::{KernelReport, Report};
+use crate::rewrite::{self, Edit, Edits, Mode, Names, Strategy, StrategyName};
 use crate::shuffle::{self, Finding, Refusal, Verdict};
 use crate::source::{Diagnostic, SourceFile};
 use crate::timings::Timings;
@@ -61,15 +63,16 @@ pub struct Rewritten {
 }
 
 /// One function on its way: everything that was found out about it.
-struct Analysis<'m, 's> {
-    function: &'m Function<'s>,
-    result: Result<Decided<'m, 's>, String>,
-}
-
 struct Decided<'m, 's> {
     flow: Flow<'m, 's>,
     trace: KernelTrace,
     findings: Vec<Finding>,
+}
+
+/// What is left of a function at the end of its way; the analysis, which may be large, is gone.
+struct Settled {
+    report: KernelReport,
+    edits: Vec<Edit>,
 }
 
 /// Rewrites one module.
@@ -81,46 +84,22 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     let depth = if options.all_bodies { Depth::All } else { Depth::Rewritable };
     let timings = options.timings.as_deref();
     let module = Timings::measure(timings, "parse", || ptx::parse(source, depth))?;
-    let unsupported = unsupported(&module);
-    let mut analyses: Vec<Analysis<'_, '_>> = module
-        .functions()
-        .filter(|function| wanted(function, options))
-        .collect::<Vec<_>>()
-        .par_iter()
-        .map(|&function| Analysis {
-            function,
-            result: match (&unsupported, options.reason_to_leave_out(function)) {
-                (Some(reason), _) | (None, Some(reason)) => Err(reason.clone()),
-                (None, None) => analyse(source, function, options),
-            },
-        })
-        .collect();
-    Timings::measure(timings, "select", || select(&mut analyses, options));
-    let report = Report {
-        file: source.name().to_owned(),
-        kernels: analyses.iter().map(|analysis| kernel_report(source, analysis)).collect(),
+    let job = Job {
+        source,
+        options,
+        unsupported: unsupported(&module),
+        names: Names::for_text(source.text()),
+        strategy: rewrite::strategy(options.mode, options.strategy),
     };
+    let functions: Vec<&Function<'_>> =
+        module.functions().filter(|function| wanted(function, options)).collect();
+    let settled = job.settle(&functions);
+    let (kernels, edits): (Vec<_>, Vec<_>) =
+        settled.into_iter().map(|Settled { report, edits }| (report, edits)).unzip();
+    let report = Report { file: source.name().to_owned(), kernels };
     let unchanged =
         |report| Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() };
-    let Some(strategy) = rewrite::strategy(options.mode, options.strategy) else {
-        return Ok(unchanged(report));
-    };
-    let names = Names::for_text(source.text());
-    let mut edits: Vec<Edit> = Vec::new();
-    for analysis in &analyses {
-        let (Ok(decided), Body::Parsed { span, .. }) = (&analysis.result, &analysis.function.body)
-        else {
-            continue;
-        };
-        let body = span.start as usize + 1;
-        let Decided { flow, trace, findings } = decided;
-        let plan =
-            rewrite::plan(source, flow, trace, findings, body, &names, options.shuffle.planted);
-        if !plan.replacements.is_empty() {
-            edits.extend(Timings::measure(timings, "rewrite", || strategy.edits(&plan)));
-        }
-    }
-    match Edits::new(edits) {
+    match Edits::new(edits.into_iter().flatten().collect()) {
         Ok(edits) if edits.is_empty() => Ok(unchanged(report)),
         Ok(edits) => {
             let (text, lines) = edits.apply(source.text());
@@ -130,6 +109,82 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
             log::error!("{}: {overlap}; the file is left as it is", source.name());
             Ok(unchanged(report))
         }
+    }
+}
+
+/// What all functions of a module share.
+struct Job<'a> {
+    source: &'a SourceFile,
+    options: &'a Options,
+    /// Why nothing in this module can be rewritten, if so.
+    unsupported: Option<String>,
+    names: Names,
+    strategy: Option<Box<dyn Strategy>>,
+}
+
+impl Job<'_> {
+    /// All functions, in parallel.
+    fn settle<'m, 's>(&'m self, functions: &[&'m Function<'s>]) -> Vec<Settled> {
+        let Options { first_shuffle: None, last_shuffle: None, .. } = self.options else {
+            return self.settle_numbered(functions);
+        };
+        functions
+            .par_iter()
+            .map(|function| self.settle_one(function, self.analyse(function)))
+            .collect()
+    }
+
+    /// All functions, where some accepted candidates are left out by their numbers: these are known
+    /// when all functions before are, so all are kept until then.
+    fn settle_numbered<'m, 's>(&'m self, functions: &[&'m Function<'s>]) -> Vec<Settled> {
+        let mut analyses: Vec<_> =
+            functions.par_iter().map(|function| self.analyse(function)).collect();
+        select(analyses.iter_mut().flatten(), self.options);
+        functions
+            .iter()
+            .zip(analyses)
+            .map(|(function, analysis)| self.settle_one(function, analysis))
+            .collect()
+    }
+
+    /// What is known of one function, or why it is left as it is.
+    fn analyse<'m, 's>(&'m self, function: &'m Function<'s>) -> Result<Decided<'m, 's>, String> {
+        match (&self.unsupported, self.options.reason_to_leave_out(function)) {
+            (Some(reason), _) | (None, Some(reason)) => Err(reason.clone()),
+            (None, None) => analyse(self.source, function, self.options),
+        }
+    }
+
+    /// The report and the edits for one function.
+    fn settle_one(
+        &self,
+        function: &Function<'_>,
+        analysis: Result<Decided<'_, '_>, String>,
+    ) -> Settled {
+        let decided = match analysis {
+            Ok(decided) => decided,
+            Err(reason) => {
+                let report = describe::left(self.source, function, &reason);
+                return Settled { report, edits: Vec::new() };
+            }
+        };
+        let report = describe::decided(self.source, function, &decided);
+        let edits = self.edits(function, &decided);
+        Settled { report, edits }
+    }
+
+    fn edits(&self, function: &Function<'_>, decided: &Decided<'_, '_>) -> Vec<Edit> {
+        let (Some(strategy), Body::Parsed { span, .. }) = (&self.strategy, &function.body) else {
+            return Vec::new();
+        };
+        let body = span.start as usize + 1;
+        let Decided { flow, trace, findings } = decided;
+        let planted = self.options.shuffle.planted;
+        let plan = rewrite::plan(self.source, flow, trace, findings, body, &self.names, planted);
+        if plan.replacements.is_empty() {
+            return Vec::new();
+        }
+        Timings::measure(self.options.timings.as_deref(), "rewrite", || strategy.edits(&plan))
     }
 }
 
@@ -258,12 +313,14 @@ fn analyse<'m, 's>(
 }
 
 /// Numbers the accepted candidates in source order and drops those outside the chosen range.
-fn select(analyses: &mut [Analysis<'_, '_>], options: &Options) {
+fn select<'d, 'm: 'd, 's: 'm>(
+    analyses: impl Iterator<Item = &'d mut Decided<'m, 's>>,
+    options: &Options,
+) {
     let first = options.first_shuffle.unwrap_or(1);
     let last = options.last_shuffle.unwrap_or(usize::MAX);
     let mut number = 0;
-    for analysis in analyses {
-        let Ok(decided) = &mut analysis.result else { continue };
+    for decided in analyses {
         for finding in &mut decided.findings {
             if matches!(finding.verdict, Verdict::Covered(_)) {
                 number += 1;
@@ -272,134 +329,5 @@ fn select(analyses: &mut [Analysis<'_, '_>], options: &Options) {
                 }
             }
         }
-    }
-}
-
-fn kernel_report(source: &SourceFile, analysis: &Analysis<'_, '_>) -> KernelReport {
-    let name = analysis.function.name.text.to_owned();
-    let decided = match &analysis.result {
-        Ok(decided) => decided,
-        Err(reason) => {
-            let mut loads = Vec::new();
-            kept_loads(
-                source,
-                analysis.function.statements().unwrap_or_default(),
-                reason,
-                &mut loads,
-            );
-            let global_loads = match analysis.function.body {
-                Body::Unparsed { global_loads, .. } => global_loads,
-                _ => loads.len(),
-            };
-            let skipped = Some(reason.clone());
-            return KernelReport { name, global_loads, skipped, loads, ..KernelReport::default() };
-        }
-    };
-    let loads: Vec<LoadReport> =
-        decided.findings.iter().map(|finding| load_report(source, decided, finding)).collect();
-    let deltas: Vec<u32> = loads.iter().filter_map(|l| l.delta.map(i32::unsigned_abs)).collect();
-    let average_delta =
-        (!deltas.is_empty()).then(|| f64::from(deltas.iter().sum::<u32>()) / deltas.len() as f64);
-    KernelReport {
-        name,
-        global_loads: loads.len(),
-        shuffles: deltas.len(),
-        average_delta,
-        skipped: None,
-        loads,
-    }
-}
-
-fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding) -> LoadReport {
-    let flow = &decided.flow;
-    let ast = flow.insts[finding.inst as usize].ast;
-    let line = |inst: u32| source.line(flow.insts[inst as usize].ast.span.start);
-    let mut report = LoadReport {
-        line: line(finding.inst),
-        register: operand_text(source, ast),
-        bytes: finding.bytes,
-        decision: Decision::Keep,
-        source_line: None,
-        delta: None,
-        guards: None,
-        rule: None,
-        reason: None,
-    };
-    match &finding.verdict {
-        Verdict::Kept(refusal) => {
-            report.rule = Some(refusal.rule().to_owned());
-            report.reason = Some(refusal.to_string());
-        }
-        Verdict::Covered(covered) => {
-            let guards = &covered.guards;
-            let mut names: Vec<String> = Vec::new();
-            if guards.linear_lanes {
-                names.push("linear-lanes".to_owned());
-            }
-            if guards.whole_warp {
-                names.push("whole-warp".to_owned());
-            }
-            for check in &guards.no_wrap {
-                let register = &flow.registers[check.register.0 as usize];
-                names.push(format!("no-wrap {register}"));
-            }
-            if let Some((register, negated)) = guards.source_active {
-                let register = &flow.registers[register.0 as usize];
-                let sign = if negated { "!" } else { "" };
-                names.push(format!("source-active {sign}{register}"));
-            }
-            if guards.global_address {
-                names.push("global-address".to_owned());
-            }
-            report.decision = Decision::Shuffle;
-            report.source_line = Some(line(covered.source));
-            report.delta = Some(covered.delta);
-            report.guards = Some(names);
-        }
-    }
-    report
-}
-
-/// The global loads of a function that is left as it is as a whole, all for one reason.
-fn kept_loads(
-    source: &SourceFile,
-    statements: &[Statement<'_>],
-    reason: &str,
-    found: &mut Vec<LoadReport>,
-) {
-    for statement in statements {
-        match statement {
-            Statement::Block { statements, .. } => kept_loads(source, statements, reason, found),
-            Statement::Instruction(ast)
-                if matches!(ast.mnemonic(), "ld" | "ldu")
-                    && matches!(ast.space(), StateSpace::Global | StateSpace::Generic) =>
-            {
-                let elements = ast.modifiers().find_map(|m| m.strip_prefix('v')?.parse().ok());
-                let bits = ast.types().last().map_or(0, |ty| ty.bits());
-                found.push(LoadReport {
-                    line: source.line(ast.span.start),
-                    register: operand_text(source, ast),
-                    bytes: bits / 8 * elements.unwrap_or(1),
-                    decision: Decision::Keep,
-                    source_line: None,
-                    delta: None,
-                    guards: None,
-                    rule: Some(report::FUNCTION_LEFT.to_owned()),
-                    reason: Some(reason.to_owned()),
-                });
-            }
-            _ => {}
-        }
-    }
-}
-
-/// The destination operand as written.
-fn operand_text(source: &SourceFile, instruction: &ptx::Instruction<'_>) -> String {
-    use ptx::Operand;
-    match instruction.operands.first() {
-        Some(Operand::Name(name)) => name.text.to_owned(),
-        Some(Operand::Vector(_, span)) => source.slice(*span).to_owned(),
-        Some(Operand::Sink(span)) => source.slice(*span).to_owned(),
-        _ => String::new(),
     }
 }

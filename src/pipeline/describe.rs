@@ -1,0 +1,138 @@
+//! What is reported of one function: its loads, what was decided, and why.
+
+use super::Decided;
+use crate::ptx::{self, Body, Function, Operand, StateSpace, Statement};
+use crate::report::{self, Decision, KernelReport, LoadReport};
+use crate::shuffle::{Finding, Verdict};
+use crate::source::SourceFile;
+
+/// A function that was analysed.
+pub(super) fn decided(
+    source: &SourceFile,
+    function: &Function<'_>,
+    decided: &Decided<'_, '_>,
+) -> KernelReport {
+    let loads: Vec<LoadReport> =
+        decided.findings.iter().map(|finding| load_report(source, decided, finding)).collect();
+    let deltas: Vec<u32> = loads.iter().filter_map(|l| l.delta.map(i32::unsigned_abs)).collect();
+    let average_delta =
+        (!deltas.is_empty()).then(|| f64::from(deltas.iter().sum::<u32>()) / deltas.len() as f64);
+    KernelReport {
+        name: function.name.text.to_owned(),
+        global_loads: loads.len(),
+        shuffles: deltas.len(),
+        average_delta,
+        skipped: None,
+        loads,
+    }
+}
+
+/// A function that is left as it is as a whole.
+pub(super) fn left(source: &SourceFile, function: &Function<'_>, reason: &str) -> KernelReport {
+    let mut loads = Vec::new();
+    kept_loads(source, function.statements().unwrap_or_default(), reason, &mut loads);
+    let global_loads = match function.body {
+        Body::Unparsed { global_loads, .. } => global_loads,
+        _ => loads.len(),
+    };
+    KernelReport {
+        name: function.name.text.to_owned(),
+        global_loads,
+        skipped: Some(reason.to_owned()),
+        loads,
+        ..KernelReport::default()
+    }
+}
+
+fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding) -> LoadReport {
+    let flow = &decided.flow;
+    let ast = flow.insts[finding.inst as usize].ast;
+    let line = |inst: u32| source.line(flow.insts[inst as usize].ast.span.start);
+    let mut report = LoadReport {
+        line: line(finding.inst),
+        register: operand_text(source, ast),
+        bytes: finding.bytes,
+        decision: Decision::Keep,
+        source_line: None,
+        delta: None,
+        guards: None,
+        rule: None,
+        reason: None,
+    };
+    match &finding.verdict {
+        Verdict::Kept(refusal) => {
+            report.rule = Some(refusal.rule().to_owned());
+            report.reason = Some(refusal.to_string());
+        }
+        Verdict::Covered(covered) => {
+            let guards = &covered.guards;
+            let mut names: Vec<String> = Vec::new();
+            if guards.linear_lanes {
+                names.push("linear-lanes".to_owned());
+            }
+            if guards.whole_warp {
+                names.push("whole-warp".to_owned());
+            }
+            for check in &guards.no_wrap {
+                let register = &flow.registers[check.register.0 as usize];
+                names.push(format!("no-wrap {register}"));
+            }
+            if let Some((register, negated)) = guards.source_active {
+                let register = &flow.registers[register.0 as usize];
+                let sign = if negated { "!" } else { "" };
+                names.push(format!("source-active {sign}{register}"));
+            }
+            if guards.global_address {
+                names.push("global-address".to_owned());
+            }
+            report.decision = Decision::Shuffle;
+            report.source_line = Some(line(covered.source));
+            report.delta = Some(covered.delta);
+            report.guards = Some(names);
+        }
+    }
+    report
+}
+
+/// The global loads of a function that is left as it is as a whole, all for one reason.
+fn kept_loads(
+    source: &SourceFile,
+    statements: &[Statement<'_>],
+    reason: &str,
+    found: &mut Vec<LoadReport>,
+) {
+    for statement in statements {
+        match statement {
+            Statement::Block { statements, .. } => kept_loads(source, statements, reason, found),
+            Statement::Instruction(ast)
+                if matches!(ast.mnemonic(), "ld" | "ldu")
+                    && matches!(ast.space(), StateSpace::Global | StateSpace::Generic) =>
+            {
+                let elements = ast.modifiers().find_map(|m| m.strip_prefix('v')?.parse().ok());
+                let bits = ast.types().last().map_or(0, |ty| ty.bits());
+                found.push(LoadReport {
+                    line: source.line(ast.span.start),
+                    register: operand_text(source, ast),
+                    bytes: bits / 8 * elements.unwrap_or(1),
+                    decision: Decision::Keep,
+                    source_line: None,
+                    delta: None,
+                    guards: None,
+                    rule: Some(report::FUNCTION_LEFT.to_owned()),
+                    reason: Some(reason.to_owned()),
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The destination operand as written.
+fn operand_text(source: &SourceFile, instruction: &ptx::Instruction<'_>) -> String {
+    match instruction.operands.first() {
+        Some(Operand::Name(name)) => name.text.to_owned(),
+        Some(Operand::Vector(_, span)) => source.slice(*span).to_owned(),
+        Some(Operand::Sink(span)) => source.slice(*span).to_owned(),
+        _ => String::new(),
+    }
+}
