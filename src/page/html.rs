@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::input::Inputs;
 use super::listing::{self, Mark};
 use super::model::Kernel;
-use super::{bars, lanes};
+use super::{bars, counted, lanes};
 use crate::ab::measurement::Measurement;
 
 /// Rows of loads of a kernel that are open from the start.
@@ -20,7 +20,7 @@ pub fn page(kernels: &[Kernel<'_>], inputs: &Inputs) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { "ptxasw: " (kernels.len()) " kernels" }
+                title { "ptxasw: " (counted(kernels.len(), "kernel")) }
                 style { (PreEscaped(include_str!("style.css"))) }
             }
             body {
@@ -40,7 +40,7 @@ fn summary(kernels: &[Kernel<'_>]) -> Markup {
     let loads: usize = kernels.iter().map(|kernel| kernel.loads().len()).sum();
     let shuffles = kernels.iter().map(|kernel| count(kernel, Mark::Shuffled)).sum::<usize>();
     html! {
-        p { (kernels.len()) " kernels, " (loads) " global loads, " (shuffles) " of them shuffled." }
+        p { (counted(kernels.len(), "kernel")) ", " (counted(loads, "global load")) ", " (shuffles) " of them shuffled." }
         p.legend {
             span.badge.shuffled { "shuffled" } " the value comes from another lane; "
             span.badge.kept { "kept" } " no other lane has it, or others take it from here; "

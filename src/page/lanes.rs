@@ -3,6 +3,7 @@
 use svg::Document;
 use svg::node::element::{Group, Path, Rectangle, Text, Title};
 
+use super::counted;
 use super::rows::{LANES, LINE, Row, RowLoad};
 use crate::report::Decision;
 
@@ -111,14 +112,14 @@ fn band(
         group = group.add(cells(&served, "cell served"));
         let delta = load.load.delta.unwrap_or(0);
         match loading.len() {
-            0 => format!("Δ {delta:+}: {before} {} → 0", plural(before)),
-            1 => format!("Δ {delta:+}: {before} {} → {after} (1 lane loads)", plural(before)),
+            0 => format!("Δ {delta:+}: {} → 0", counted(before, "line")),
+            1 => format!("Δ {delta:+}: {} → {after} (1 lane loads)", counted(before, "line")),
             lanes => {
-                format!("Δ {delta:+}: {before} {} → {after} ({lanes} lanes load)", plural(before))
+                format!("Δ {delta:+}: {} → {after} ({lanes} lanes load)", counted(before, "line"))
             }
         }
     } else {
-        format!("the source: {before} {}", plural(before))
+        format!("the source: {}", counted(before, "line"))
     };
     if !loading.is_empty() {
         let class =
@@ -153,10 +154,6 @@ fn caption(row: &Row<'_>) -> String {
          loads touch {mean:.2} lines each, the source {source:.2}.",
         row.loads.len()
     )
-}
-
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "line" } else { "lines" }
 }
 
 /// The beginning of a text that is too long.

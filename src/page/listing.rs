@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
+use super::counted;
 use super::input::LineProfile;
 use super::model::Kernel;
 use crate::report::{Decision, LoadReport};
@@ -64,8 +65,7 @@ pub fn reason(load: &LoadReport, all: &[LoadReport]) -> String {
     let serves = all.iter().filter(|other| other.source_line == Some(load.line)).count();
     match (serves, load.reason.as_deref()) {
         (0, reason) => reason.unwrap_or("").to_owned(),
-        (1, _) => "the source of 1 other".to_owned(),
-        (_, _) => format!("the source of {serves} others"),
+        (serves, _) => format!("the source of {}", counted(serves, "other")),
     }
 }
 
@@ -142,5 +142,5 @@ fn cost(profile: &LineProfile) -> Markup {
         (Some(file), Some(line)) => format!(" ({file}:{line})"),
         _ => String::new(),
     };
-    html! { @if requests > 0 { span.cost { (requests) " requests of " (format!("{lines:.2}")) " lines" (from) } } }
+    html! { @if requests > 0 { span.cost { (counted(requests as usize, "request")) " of " (format!("{lines:.2}")) " lines" (from) } } }
 }

@@ -20,6 +20,11 @@ pub mod rows;
 
 pub use input::Inputs;
 
+/// A number of things, each named so.
+fn counted(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
 /// Makes the page.
 pub fn page(inputs: &Inputs) -> String {
     html::page(&model::kernels(inputs), inputs)

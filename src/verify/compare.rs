@@ -12,6 +12,7 @@ use super::align::{Alignment, align};
 use super::counterexample;
 use super::cuts::Cut;
 use super::evaluate::{Event, Execution, Reference, evaluate};
+use super::induction::Induction;
 use super::instructions::Role;
 use super::lanes::Lanes;
 use super::program::Program;
@@ -52,7 +53,9 @@ pub(super) fn compare<'s>(
             .with_queries(options.queries);
         let lanes = Lanes::new(original, &execution, newly_apart(original, rewritten, &alignment));
         let originals = execution.definitions.values().copied().collect();
-        let mut warp = Warp::new(lanes, Prover::new(solver, execution.stores.clone()), originals);
+        let induction = Induction::new(&mut terms, &execution);
+        let prover = Prover::new(solver, execution.stores.clone(), induction);
+        let mut warp = Warp::new(lanes, prover, originals);
         let result = evaluate(rewritten, &mut terms, Some(&reference), Some(&mut warp));
         let mut comparison = Comparison {
             original,

@@ -124,6 +124,11 @@ const OBSERVE: &[&str] = &[
     "prefetchu",
     "redux",
     "shfl",
+    "suld",
+    "suq",
+    "tex",
+    "tld4",
+    "txq",
     "vote",
 ];
 

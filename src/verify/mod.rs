@@ -21,6 +21,7 @@ mod counterexample;
 mod cuts;
 mod evaluate;
 mod hardware;
+mod induction;
 mod instructions;
 mod lanes;
 mod memory;

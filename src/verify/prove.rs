@@ -6,13 +6,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::conditions;
 use super::evaluate::{Execution, StoreRecord};
 use super::hardware;
+use super::induction::Induction;
 use super::lanes::Lanes;
 use super::program::Program;
 use super::symbols::{Kind, Terms};
 use super::warp::{GlobalFact, Reach, Vote};
 use super::wrap;
 use crate::cfg::{BlockId, LoopId};
-use crate::expr::{Arena, BinaryOp, Comparison, Node, Substitution, TermId};
+use crate::expr::{Arena, BinaryOp, Comparison, Node, Substitution, TermId, UnaryOp};
 use crate::solver::{Judgement, Names, Solver};
 
 /// How many cases one claim may fall into.
@@ -125,16 +126,32 @@ pub(super) struct Prover {
     pub solver: Solver,
     /// What made versions of memory.
     stores: FxHashMap<TermId, StoreRecord>,
+    induction: Induction,
     cases: u32,
     failures: u32,
     refuted: u32,
     /// Whether the claims are those that the verdict is made of.
     pub deciding: bool,
+    /// Whether the solver may be asked.
+    pub solving: bool,
 }
 
 impl Prover {
-    pub fn new(solver: Solver, stores: FxHashMap<TermId, StoreRecord>) -> Prover {
-        Prover { solver, stores, cases: 0, failures: 0, refuted: 0, deciding: false }
+    pub fn new(
+        solver: Solver,
+        stores: FxHashMap<TermId, StoreRecord>,
+        induction: Induction,
+    ) -> Prover {
+        Prover {
+            solver,
+            stores,
+            induction,
+            cases: 0,
+            failures: 0,
+            refuted: 0,
+            deciding: false,
+            solving: true,
+        }
     }
 
     /// Whether the original's term and the rewritten one's are equal in every lane at a place.
@@ -220,13 +237,31 @@ impl Prover {
             }
             return Proof::Equal;
         }
+        if let Some(halves) = halves(&mut terms.arena, a, b) {
+            for (x, y) in halves {
+                match self.by_cases(terms, lanes, place, x, y, known) {
+                    Proof::Equal => {}
+                    other => return other,
+                }
+            }
+            return Proof::Equal;
+        }
+        // The same part of equal words is equal; that of others may be.
+        if let (&Node::Extract(x, low), &Node::Extract(y, other)) =
+            (terms.arena.node(a), terms.arena.node(b))
+            && low == other
+            && terms.arena.width(x) == terms.arena.width(y)
+            && self.by_cases(terms, lanes, place, x, y, known) == Proof::Equal
+        {
+            return Proof::Equal;
+        }
+        // Two sums or exclusive ors are equal just when the one operand is in which they differ.
+        if let Some((x, y)) = only_difference(&terms.arena, a, b) {
+            return self.by_cases(terms, lanes, place, x, y, known);
+        }
         match self.ask(terms, lanes, place, (a, b), known) {
             Judgement::Proved => Proof::Equal,
             Judgement::Unknown => Proof::Unknown,
-            // The one operand in which they differ says more.
-            Judgement::Refuted(_) if let Some((x, y)) = only_difference(&terms.arena, a, b) => {
-                self.by_cases(terms, lanes, place, x, y, known)
-            }
             Judgement::Refuted(_) => Proof::Differ(Box::new(Difference {
                 original: a,
                 rewritten: b,
@@ -250,19 +285,27 @@ impl Prover {
         claim: (TermId, TermId),
         known: &[TermId],
     ) -> Judgement {
-        if wrap::equal(&mut terms.arena, claim, known) {
+        let of_place = known;
+        let known = &self.induction.apply_all(terms, known);
+        let claim = (self.induction.apply(terms, claim.0), self.induction.apply(terms, claim.1));
+        if claim.0 == claim.1 || wrap::equal(&mut terms.arena, claim, known) {
             return Judgement::Proved;
         }
-        let more = there_too(terms, lanes, place, known);
-        if wrap::equal(&mut terms.arena, claim, &more) {
+        let more = there_too(terms, lanes, place, of_place);
+        let more = self.induction.apply_all(terms, &more);
+        if wrap::equal(&mut terms.arena, claim, &more) || clash(&mut terms.arena, &more) {
             return Judgement::Proved;
+        }
+        if !self.solving {
+            return Judgement::Unknown;
         }
         let (simpler, facts) = abstracted(terms, claim, known);
         let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
         if judged == Judgement::Proved {
             return judged;
         }
-        let assumptions = assumptions(terms, lanes, place, known);
+        let assumptions = assumptions(terms, lanes, place, of_place);
+        let assumptions = self.induction.apply_all(terms, &assumptions);
         let (simpler, facts) = abstracted(terms, claim, &assumptions);
         let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
         if judged == Judgement::Proved {
@@ -365,6 +408,32 @@ impl Prover {
     }
 }
 
+/// Whether a function of some operands is known to hold, and not to hold of operands that are the
+/// same: then there is no such lane. (A generic address that is global in the one lane and, being
+/// the same, cannot be shared in the other.)
+fn clash(arena: &mut Arena, known: &[TermId]) -> bool {
+    let function = |arena: &Arena, term: TermId| match arena.node(term) {
+        Node::Apply(function, operands) => Some((*function, operands.clone())),
+        _ => None,
+    };
+    for &fact in known {
+        let Node::Unary(UnaryOp::Not, inner) = *arena.node(fact) else { continue };
+        let Some((refuted, own)) = function(arena, inner) else { continue };
+        for &other in known {
+            let Some((shown, its)) = function(arena, other) else { continue };
+            if shown == refuted
+                && own.len() == its.len()
+                && own.iter().zip(&its).all(|(&x, &y)| {
+                    arena.width(x) == arena.width(y) && wrap::equal(arena, (x, y), known)
+                })
+            {
+                return true;
+            }
+        }
+    }
+    false
+}
+
 /// The one operand in which two sums or exclusive ors differ, which are equal only if it is.
 fn only_difference(arena: &Arena, a: TermId, b: TermId) -> Option<(TermId, TermId)> {
     match (arena.node(a), arena.node(b)) {
@@ -392,6 +461,17 @@ fn only_difference(arena: &Arena, a: TermId, b: TermId) -> Option<(TermId, TermI
     }
 }
 
+/// The parts to compare where one of two terms is put together from two.
+fn halves(arena: &mut Arena, a: TermId, b: TermId) -> Option<[(TermId, TermId); 2]> {
+    let width = arena.width(a);
+    let low = [a, b].into_iter().find_map(|term| match *arena.node(term) {
+        Node::Concatenate(_, low) => Some(arena.width(low)),
+        _ => None,
+    })?;
+    let mut part = |from, width| (arena.extract(a, from, width), arena.extract(b, from, width));
+    Some([part(low, width - low), part(0, low)])
+}
+
 /// The operands to compare where two terms are the same function of different ones, and nothing
 /// but equal operands makes them equal.
 fn same_shape(arena: &Arena, a: TermId, b: TermId) -> Option<Vec<(TermId, TermId)>> {
@@ -408,11 +488,6 @@ fn same_shape(arena: &Arena, a: TermId, b: TermId) -> Option<Vec<(TermId, TermId
             if f == g
                 && x.len() == y.len()
                 && x.iter().zip(y).all(|(x, y)| arena.width(*x) == arena.width(*y)) =>
-        {
-            pairs()
-        }
-        (Node::Concatenate(x, _), Node::Concatenate(y, _))
-            if arena.width(*x) == arena.width(*y) =>
         {
             pairs()
         }

@@ -50,17 +50,20 @@ impl Taint {
 impl Evaluation<'_, '_, '_, '_> {
     /// The value that a register gets, as the original's term if it is shown to be equal.
     pub(super) fn settle(&mut self, register: RegisterId, term: TermId) -> TermId {
-        if !self.is_tainted(term) {
+        let candidates = self.candidates(register);
+        if candidates.contains(&term) {
             return term;
         }
-        for candidate in self.candidates(register) {
+        // What the lane loaded itself, another time or not, is not worth the solver's time.
+        let tainted = self.is_tainted(term);
+        for candidate in candidates {
             if self.terms.arena.width(candidate) == self.terms.arena.width(term)
-                && self.proved(candidate, term, &[])
+                && self.proved(candidate, term, &[], tainted)
             {
                 return candidate;
             }
         }
-        self.settle_joined(term)
+        if tainted { self.settle_joined(term) } else { term }
     }
 
     /// A selection of which one side came from another lane: the other side, where they are equal.
@@ -75,7 +78,7 @@ impl Evaluation<'_, '_, '_, '_> {
             (false, true) => (b, a, negated),
             _ => return term,
         };
-        if self.proved(own, received, &[when]) { own } else { term }
+        if self.proved(own, received, &[when], true) { own } else { term }
     }
 
     fn is_tainted(&mut self, term: TermId) -> bool {
@@ -95,11 +98,13 @@ impl Evaluation<'_, '_, '_, '_> {
             .collect()
     }
 
-    fn proved(&mut self, original: TermId, rewritten: TermId, known: &[TermId]) -> bool {
+    fn proved(&mut self, a: TermId, b: TermId, known: &[TermId], solving: bool) -> bool {
         let place = self.place();
         let Some(warp) = self.warp.as_deref_mut() else { return false };
-        let claim = (original, rewritten);
-        warp.prover.equal(self.terms, &mut warp.lanes, &place, claim, known) == Proof::Equal
+        warp.prover.solving = solving;
+        let proof = warp.prover.equal(self.terms, &mut warp.lanes, &place, (a, b), known);
+        warp.prover.solving = true;
+        proof == Proof::Equal
     }
 
     /// What is known at the place being evaluated.

@@ -10,7 +10,6 @@ use smallvec::smallvec;
 
 use super::evaluate::Evaluation;
 use super::hardware;
-use super::instructions::{Role, role};
 use super::lanes::Lanes;
 use super::prove::Prover;
 use super::settle::Taint;
@@ -25,8 +24,8 @@ pub(super) struct Warp<'r, 's> {
     pub prover: Prover,
     /// Shuffles understood.
     pub shuffles: u32,
-    /// Results of `activemask`: where, instruction, term.
-    masks: Vec<(BlockId, u32, TermId)>,
+    /// Results of `activemask`: where, term.
+    masks: Vec<(BlockId, TermId)>,
     /// What a whole warp implies: where, when, distance.
     pub reaches: Vec<Reach>,
     pub votes: Vec<Vote>,
@@ -81,9 +80,9 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         match inst.ast.mnemonic() {
             "activemask" => {
                 let mask = self.terms.symbol(Kind::Mask(self.at), 32, self.here());
-                let (block, at) = (self.block, self.at);
+                let block = self.block;
                 if let Some(warp) = self.warp.as_deref_mut() {
-                    warp.masks.push((block, at, mask));
+                    warp.masks.push((block, mask));
                 }
                 self.set(&inst.args[0], mask, false, None);
                 true
@@ -95,16 +94,12 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     }
 
     /// The condition that the warp is whole, for a member mask from an `activemask` of the same
-    /// straight line.
+    /// block: no lane leaves in between, and none waits there for what another one does later, as it
+    /// might in a call or at a barrier without `.aligned`, which end blocks.
     fn whole(&mut self, mask: &Arg<'s>) -> Option<TermId> {
         let mask = self.operand(mask, 32)?;
         let warp = self.warp.as_deref()?;
-        let &(_, made_at, _) =
-            warp.masks.iter().find(|(block, _, term)| *block == self.block && *term == mask)?;
-        let waits = |at: &u32| {
-            matches!(role(&self.program.flow.insts[*at as usize]), Role::Barrier | Role::Effect)
-        };
-        if (made_at..self.at).any(|at| waits(&at)) {
+        if !warp.masks.contains(&(self.block, mask)) {
             return None;
         }
         let all = self.terms.arena.constant(0xffff_ffff, 32);
@@ -160,7 +155,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             false => nothing,
         };
         warp.shuffles += 1;
-        // What is selected from is looked at by itself where the selecting condition is known.
+        // What is selected from is looked at by itself where the selecting condition is known, and
+        // what the halves and fillings of a word are made of where they are unpacked.
         let (mut received, mut seen) = (vec![there], FxHashSet::default());
         while let Some(term) = received.pop() {
             if !seen.insert(term) || self.terms.arena.constant_value(term).is_some() {
@@ -169,8 +165,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             if !warp.originals.contains(&term) {
                 warp.taint.received(term);
             }
-            if let Node::IfThenElse(_, a, b) = *self.terms.arena.node(term) {
-                received.extend([a, b]);
+            match *self.terms.arena.node(term) {
+                Node::IfThenElse(_, a, b) | Node::Concatenate(a, b) => received.extend([a, b]),
+                Node::Extract(a, _) | Node::ZeroExtend(a) | Node::SignExtend(a) => received.push(a),
+                _ => {}
             }
         }
         let in_warp = self.terms.arena.and(whole, in_range);

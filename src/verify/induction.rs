@@ -1,0 +1,67 @@
+//! Registers of a loop that keep their distance: where two change by the same amount in every
+//! iteration (as compilers make them of one subscript), each is the other plus the difference of
+//! what they held when the loop was entered.
+//!
+//! In: the loops of the evaluated original. Out: terms in which, of all such registers, one is left.
+//! By induction over the iterations of one lane; so it holds wherever both symbols stand for values
+//! of the same iteration, behind the loop as well.
+
+use rustc_hash::FxHashMap;
+
+use super::evaluate::Execution;
+use super::symbols::Terms;
+use crate::cfg::LoopId;
+use crate::expr::{Substitution, SymbolId, TermId};
+
+/// Which symbols are another one plus something.
+#[derive(Default)]
+pub(super) struct Induction {
+    replaced: FxHashMap<SymbolId, TermId>,
+    done: Substitution,
+}
+
+impl Induction {
+    /// Of the original's loops.
+    pub fn new(terms: &mut Terms, execution: &Execution) -> Induction {
+        let mut found = Induction::default();
+        // By loop and change in an iteration: a register and what it held at first.
+        let mut leaders: FxHashMap<(LoopId, TermId), (TermId, TermId)> = FxHashMap::default();
+        // Loops stand behind those around and before them, so what initial values are made of is
+        // replaced already.
+        for (id, record) in execution.loops.iter().enumerate() {
+            let rounds = record.iter().flat_map(|record| &record.rounds);
+            for round in rounds.filter(|round| round.register.is_some()) {
+                let Some(symbol) = terms.as_symbol(round.symbol) else { continue };
+                let step = terms.arena.sub(round.latch, round.symbol);
+                let (initial, key) = (found.apply(terms, round.initial), (LoopId(id as u32), step));
+                match leaders.get(&key) {
+                    Some(&(leader, first)) => {
+                        let ahead = terms.arena.sub(initial, first);
+                        found.replaced.insert(symbol, terms.arena.add(leader, ahead));
+                        found.done = Substitution::new();
+                    }
+                    None => {
+                        leaders.insert(key, (round.symbol, initial));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// A term with the symbols that remain.
+    pub fn apply(&mut self, terms: &mut Terms, term: TermId) -> TermId {
+        if self.replaced.is_empty() {
+            return term;
+        }
+        let Induction { replaced, done } = self;
+        done.apply(&mut terms.arena, term, &mut |_, symbol, own| {
+            replaced.get(&symbol).copied().unwrap_or(own)
+        })
+    }
+
+    /// Terms with the symbols that remain.
+    pub fn apply_all(&mut self, terms: &mut Terms, all: &[TermId]) -> Vec<TermId> {
+        all.iter().map(|&term| self.apply(terms, term)).collect()
+    }
+}
