@@ -92,16 +92,18 @@ def large(bench):
     for what, size, seconds, kbytes in (("60 MB of kernels, rewritten", 60_000_000, LARGE_SECONDS, LARGE_KBYTES),
                                         ("300 MB of kernels, handed over", 300_000_000, UNREAD_SECONDS, UNREAD_KBYTES)):
         path = grow(bench, size, HEAD, kernels)
-        status, error, took, used = measured(bench, bench.stand_in, "-arch=sm_80", "-o", "x.cubin", path, PTXASW_PTXAS=nothing)
-        bench.check(f"{what}, within {seconds} s and {kbytes >> 10} MiB",
-                    status == 0 and not error and took < seconds and used < kbytes, f"{took:.1f} s, {used >> 10} MiB, {error}")
+        status, error, took, used = measured(bench, bench.stand_in, "-arch=sm_80", "-o", "x.cubin", path,
+                                             PTXASW_PTXAS=nothing)
+        bench.check(f"{what}, within {seconds} s and {kbytes >> 10} MiB", status == 0 and not error
+                    and took < seconds and used < kbytes, f"{took:.1f} s, {used >> 10} MiB, {error}")
     # The real one, with little to do: comments.
     path = grow(bench, 300_000_000, bench.ptx().read_text(), lambda _: "// A line of a comment, and nothing else.\n" * 1000)
     words = ("-arch=sm_80", "-o", "x.cubin", path)
     status, error, plain, _ = measured(bench, bench.ptxas, *words)
     again = measured(bench, bench.stand_in, *words, PTXASW_PTXAS=bench.ptxas)
     bench.check(f"300 MB for the real ptxas: its status and words, {UNREAD_SECONDS} s more at most",
-                again[:2] == (status, error) and again[2] < plain + UNREAD_SECONDS, f"status {status}, {plain:.1f} s, {again[2]:.1f} s")
+                again[:2] == (status, error) and again[2] < plain + UNREAD_SECONDS,
+                    f"status {status}, {plain:.1f} s, {again[2]:.1f} s")
     path.unlink()
 
 

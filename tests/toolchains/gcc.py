@@ -1,5 +1,6 @@
 """Trials of GCC's offload compiler, whose assembler is nvptx-none-as; ptxasw stands in front of a copy."""
 
+import filecmp
 import re
 import shutil
 
@@ -77,8 +78,9 @@ def gcc(bench):
                     after == before if isa == "sm_35" else after >= before, f"{before}, then {after}")
     assembly(bench, place)
     done = bench.run(bench.program, "uninstall", "--as", "as", place)
-    bench.check("uninstall", done.returncode == 0 and (place / "as").read_bytes() == open(assembler, "rb").read(), done.stderr)
-    bench.check("no temporary file of ours is left", not [n for n in bench.leftovers() if n.startswith("ptxasw")], bench.leftovers())
+    bench.check("uninstall", done.returncode == 0 and filecmp.cmp(place / "as", assembler, shallow=False), done.stderr)
+    left = [name for name in bench.leftovers() if name.startswith("ptxasw")]
+    bench.check("no temporary file of ours is left", not left, left)
 
 
 def assembly(bench, place):
@@ -95,7 +97,8 @@ def assembly(bench, place):
                     and MARKER.findall(text) == MARKER.findall(SUM))
         bench.check("sum.s is untouched", source.read_text() == SUM)
         assembled = bench.run(bench.ptxas, "-c", "-arch=sm_80", "-o", "sum.cubin", "sum.o")
-        bench.check("ptxas accepts the object: SHFL", assembled.returncode == 0 and bench.shuffles("sum.cubin") > 0, assembled.stderr)
+        bench.check("ptxas accepts the object: SHFL", assembled.returncode == 0
+                    and bench.shuffles("sum.cubin") > 0, assembled.stderr)
 
 
 def folder(bench, name):

@@ -7,7 +7,8 @@ import producers
 from bench import SOURCES
 
 producers.PACKAGES["cupy"] = ["cupy-cuda13x==14.2.0", "nvidia-cuda-nvrtc==13.5.37"]
-producers.PACKAGES["jax"] = ["jax==0.10.2", "jaxlib==0.10.2", "jax-cuda13-plugin==0.10.2", "jax-cuda13-pjrt==0.10.2"]
+producers.PACKAGES["jax"] = ["jax==0.10.2", "jaxlib==0.10.2", "jax-cuda13-plugin==0.10.2", "jax-cuda13-pjrt==0.10.2",
+                           "nvidia-cuda-nvcc==13.5.37", "nvidia-nvvm==13.5.37"]
 
 TRITON = """
 import sys; sys.path.insert(0, sys.argv[1])
@@ -59,7 +60,10 @@ device_description_str: "described"
 """
 
 JAX = """
-import sys, jax, jax.numpy as jnp
+import sys
+if len(sys.argv) > 2:
+    sys.modules["nvidia"] = None  # as where JAX has brought no CUDA packages along
+import jax, jax.numpy as jnp
 from jax.experimental import topologies
 device = topologies.get_topology_desc(platform="cuda", topology="1x1x1", target_config=open(sys.argv[1]).read())
 mesh = jax.sharding.Mesh(device.devices, ("x",))
@@ -120,25 +124,41 @@ def cupy(bench):
 
 
 def jax(bench):
-    """XLA compiles ahead of time, for a described GPU, with the ptxas of --xla_gpu_cuda_data_dir."""
+    """XLA compiles ahead of time, for a described GPU. JAX has it use the ptxas below CUDA_ROOT, else that
+    of the CUDA packages that JAX brought along; only where there are none --xla_gpu_cuda_data_dir counts."""
     python = producers.environment("jax")
-    script, device, reports = bench.write("compile.py", JAX), bench.write("device.txt", DEVICE), bench.folder / "reports"
-    common = {"XLA_FLAGS": f"--xla_gpu_cuda_data_dir={bench.toolkit()}", "JAX_PLATFORMS": "cuda,cpu", "JAX_ENABLE_X64": 1,
-              "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": 1, "PTXASW_PTXAS": bench.recorder(), "PTXASW_REPORT": reports}
-    done = bench.run(python, script, device, **common)
-    bench.check("five functions compile", done.returncode == 0 and done.stdout.split()
-                == ["row", "plane", "plane", "softmax", "scan"], last(done.stderr))
-    bench.check("nothing is said", "ptxasw:" not in done.stderr)
-    seen = list(reports.glob("*.json")) if reports.exists() else []
-    bench.check("XLA called this ptxas", len(seen) >= 5, f"{len(seen)} reports")
+    script, device = bench.write("compile.py", JAX), bench.write("device.txt", DEVICE)
+    common = {"JAX_PLATFORMS": "cuda,cpu", "JAX_ENABLE_X64": 1, "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": 1}
+
+    def compiles(what, *more, **settings):
+        reports = bench.folder / what.replace(" ", "-")
+        done = bench.run(python, script, device, *more, PTXASW_REPORT=reports, **common, **settings)
+        bench.check(f"{what}: five functions compile, and nothing is said", done.returncode == 0
+                    and "ptxasw:" not in done.stderr and done.stdout.split() == ["row", "plane", "plane", "softmax", "scan"],
+                    last(done.stderr))
+        seen = [json.loads(path.read_text())["kernels"] for path in reports.glob("*.json")] if reports.exists() else []
+        return len(seen), sum(kernel["shuffles"] for kernels in seen for kernel in kernels)
+
+    seen, shuffles = compiles("CUDA_ROOT", CUDA_ROOT=bench.toolkit(), PTXASW_PTXAS=bench.recorder())
+    bench.check("CUDA_ROOT: XLA called this ptxas", seen >= 5, f"{seen} reports")
     made = sorted((bench.folder / "made").iterdir())
     counts = [bench.shuffles(path) for path in made]
-    bench.check("the machine code loads, some of it with SHFL", len(made) == len(seen) and min(counts, default=-1) >= 0
-                and sum(kernel["shuffles"] for path in seen for kernel in json.loads(path.read_text())["kernels"]) > 0,
-                counts)
-    bench.check("nothing is left", not [name for name in bench.leftovers() if name.startswith("ptxasw")], bench.leftovers())
-    off = bench.run(python, script, device, **common, PTXASW="off")
-    bench.check("PTXASW=off", off.returncode == 0, last(off.stderr))
+    bench.check("CUDA_ROOT: the machine code loads, some of it rewritten", len(made) == seen
+                and min(counts, default=-1) >= 0 < shuffles, f"SHFL in them: {counts}")
+    bench.check("PTXASW=off", compiles("off", CUDA_ROOT=bench.toolkit(), PTXASW="off") == (0, 0))
+    flags = f"--xla_gpu_cuda_data_dir={bench.toolkit()}"
+    bench.check("XLA_FLAGS, where JAX has no CUDA packages", compiles("XLA_FLAGS", "bare", XLA_FLAGS=flags) == (seen, shuffles))
+    bench.check("XLA_FLAGS, where it has: they come first", compiles("XLA_FLAGS beside packages", XLA_FLAGS=flags) == (0, 0))
+    place = next(python.parent.parent.glob("lib/python*/site-packages/nvidia/cu13"))
+    done = bench.run(bench.program, "install", place)
+    bench.check("install, into JAX's CUDA packages", done.returncode == 0, done.stderr)
+    try:
+        bench.check("installed: XLA finds it by itself", compiles("installed") == (seen, shuffles))
+    finally:
+        done = bench.run(bench.program, "uninstall", place)
+        bench.check("uninstall", done.returncode == 0 and not (place / "bin/ptxas.real").exists(), done.stderr)
+    left = [name for name in bench.leftovers() if name.startswith("ptxasw")]
+    bench.check("no temporary file of ours is left", not left, left)
 
 
 def last(text):

@@ -132,8 +132,10 @@ def recorded(bench):
     words = bench.write("words", "-arch=sm_80 -o options.cubin")
     lines = (
         ("CUDA.jl", ["--verbose", "--gpu-name", "sm_80", "--output-file", "julia.cubin", ptx], "julia.cubin", True),
-        ("CUDA.jl, relocatable", ["--verbose", "--gpu-name", "sm_80", "--output-file", "c.cubin", ptx, "--compile-only"], "c.cubin", True),
-        ("CUDA.jl, debug", ["--verbose", "--gpu-name", "sm_80", "--output-file", "g.cubin", ptx, "--device-debug"], "g.cubin", False),
+        ("CUDA.jl, relocatable", ["--verbose", "--gpu-name", "sm_80", "--output-file", "c.cubin", ptx, "--compile-only"],
+         "c.cubin", True),
+        ("CUDA.jl, debug", ["--verbose", "--gpu-name", "sm_80", "--output-file", "g.cubin", ptx, "--device-debug"],
+         "g.cubin", False),
         ("Rust CUDA", ["--gpu-name=sm_80", "--output-file=rust.cubin", ptx], "rust.cubin", True),
         ("XLA", [nameless, "-o", "xla", "-arch=sm_80", "--warn-on-spills"], "xla", True),
         ("XLA, verbose", [nameless, "-o", "xla-v", "-arch=sm_80", "--warn-on-spills", "-v", "-O3"], "xla-v", True),
