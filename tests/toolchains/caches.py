@@ -1,5 +1,7 @@
 """Trials of compiler caches in front of nvcc: hits where nothing changed, misses where ptxasw's options did."""
 
+import hashlib
+
 import producers
 
 producers.DEBIAN["ccache"] = ("ccache", ["ccache"])
@@ -68,13 +70,7 @@ def sccache(bench):
         lines = bench.run(program, "--show-stats", **shared).stdout.splitlines()
         return next((int(line.split()[-1]) for line in lines if line.startswith("Cache hits  ")), -1)
 
-    def restart(**more):
-        """Its server keeps the environment in which it was started; some variables count only there."""
-        bench.run(program, "--stop-server", **shared)
-        bench.run(program, "--start-server", **shared, **more)
-
     try:
-        restart()
         plain = bench.run(program, cuda / "bin/nvcc", "-c", "-arch=sm_80", source, "-o", "plain.o", **shared)
         bench.check("before the plain nvcc", plain.returncode == 0 and bench.shuffles("plain.o") == 0, plain.stderr)
         first = build("a.o")
@@ -84,8 +80,18 @@ def sccache(bench):
                     f"{before}, then {hits()} hits, {second} SHFL")
         off = build("c.o", PTXASW="off")
         bench.check("by itself it does not see PTXASW=off (hence the recipe)", off == first, f"{off} SHFL, {hits()} hits")
-        recipe = {"SCCACHE_C_CUSTOM_CACHE_BUSTER": "PTXASW=off"}
-        off = build("d.o", PTXASW="off", **recipe)
-        bench.check("with SCCACHE_C_CUSTOM_CACHE_BUSTER: a miss", off == 0, f"{off} SHFL")
+        # What the recipe prints, with the digest of ptxasw behind the settings.
+        digest = hashlib.sha256(bench.program.read_bytes()).hexdigest()
+
+        def told(output, **settings):
+            lines = [f"{name}={value}" for name, value in sorted(settings.items())]
+            return build(output, SCCACHE_C_CUSTOM_CACHE_BUSTER="\n".join([*lines, digest]), **settings)
+
+        bench.check("with the recipe: a miss when PTXASW=off", told("d.o", PTXASW="off") == 0)
+        bench.check("with the recipe: SHFL again without it", told("e.o") == first)
+        before = hits()
+        bench.check("with the recipe: a hit when it is as before", told("f.o") == first and hits() > before, f"{hits()} hits")
+        few = told("g.o", PTXASW_MAX_DELTA=1)
+        bench.check("with the recipe: a miss when PTXASW_MAX_DELTA changes", 0 < few < first, f"{few} SHFL")
     finally:
         bench.run(program, "--stop-server", **shared)
