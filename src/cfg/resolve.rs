@@ -151,25 +151,34 @@ impl Scopes<'_> {
 struct Scope<'s> {
     parent: Option<usize>,
     names: FxHashMap<&'s str, Meaning>,
-    /// `%r<100>`: prefix to (count, type, elements).
-    families: FxHashMap<&'s str, (u32, ScalarType, u8)>,
+    /// `%r<100>`: prefix to count and what is declared.
+    families: FxHashMap<&'s str, (u32, Family)>,
     labels: FxHashMap<&'s str, u32>,
     target_lists: FxHashMap<&'s str, Vec<String>>,
 }
 
 impl Scope<'_> {
-    /// Type and elements of a member of a parameterised declaration.
-    fn family_member(&self, name: &str) -> Option<(ScalarType, u8)> {
+    /// The family that a member of a parameterised declaration is of.
+    fn family_member(&self, name: &str) -> Option<Family> {
         let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
         // A prefix may itself end in digits (`%r1<8>` declares `%r10` to `%r17`).
         (prefix.len()..name.len()).find_map(|split| {
-            let &(count, ty, elements) = self.families.get(&name[..split])?;
+            let &(count, family) = self.families.get(&name[..split])?;
             let digits = &name[split..];
             let canonical = digits == "0" || !digits.starts_with('0');
             let index: u32 = digits.parse().ok()?;
-            (canonical && index < count).then_some((ty, elements))
+            (canonical && index < count).then_some(family)
         })
     }
+}
+
+/// What each member of a parameterised declaration is.
+#[derive(Clone, Copy, Debug)]
+enum Family {
+    /// A register of that type, or a vector of so many.
+    Registers(ScalarType, u8),
+    /// A variable: `.param .u64 %P<2>` declares two parameters of calls.
+    Variables,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -256,12 +265,16 @@ impl<'m, 's> Resolver<'m, 's> {
             let name = declared.name.text;
             match (variable.space, variable.ty, declared.count) {
                 (StateSpace::Reg, Some(ty), Some(count)) => {
-                    self.scopes[scope].families.insert(name, (count, ty, variable.vector));
+                    let family = Family::Registers(ty, variable.vector);
+                    self.scopes[scope].families.insert(name, (count, family));
                 }
                 (StateSpace::Reg, Some(ty), None) => {
                     self.allocate(scope, name, ty, variable.vector);
                 }
-                _ => {
+                (_, _, Some(count)) => {
+                    self.scopes[scope].families.insert(name, (count, Family::Variables));
+                }
+                (_, _, None) => {
                     self.scopes[scope].names.insert(name, Meaning::Variable(scope as u32));
                 }
             }
@@ -285,8 +298,12 @@ impl<'m, 's> Resolver<'m, 's> {
             if let Some(&meaning) = self.scopes[at].names.get(name) {
                 return Some(meaning);
             }
-            if let Some((ty, elements)) = self.scopes[at].family_member(name) {
-                return Some(self.allocate(at, name, ty, elements));
+            match self.scopes[at].family_member(name) {
+                Some(Family::Registers(ty, elements)) => {
+                    return Some(self.allocate(at, name, ty, elements));
+                }
+                Some(Family::Variables) => return Some(Meaning::Variable(at as u32)),
+                None => {}
             }
             next = self.scopes[at].parent;
         }

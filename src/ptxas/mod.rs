@@ -9,6 +9,7 @@
 //! - [`assemble`]: examine the inputs, run the real ptxas on rewritten ones, fall back to the originals.
 //! - [`invoke`]: the one place that starts the real ptxas; [`signals`] keeps it and the temporary
 //!   files from outliving an interrupted call.
+//! - [`temporary`]: the folders for rewritten texts, and what is left of those of killed calls.
 //! - [`trial`]: asks a program which assembler it is, and whether it works.
 //! - [`messages`]: file names and lines of the rewritten text back to the user's.
 //!
@@ -28,4 +29,5 @@ pub mod options;
 pub mod options_file;
 pub mod role;
 pub mod signals;
+pub mod temporary;
 pub mod trial;

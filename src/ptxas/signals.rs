@@ -5,6 +5,7 @@
 //! this process as if they had not been caught. Signals that were ignored from the start (`nohup`)
 //! stay ignored, for the child too.
 
+use crate::ptxas::temporary::Temporary;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -44,8 +45,10 @@ impl Watch {
     pub fn folder(&self) -> io::Result<Folder<'_>> {
         // Under the lock, lest a signal fall between making the folder and knowing of it.
         let mut state = lock(&self.state);
-        let folder = tempfile::Builder::new().prefix("ptxasw-").tempdir()?;
+        let folder = Temporary::new()?;
         state.folder = Some(folder.path().to_owned());
+        drop(state);
+        folder.sweep();
         Ok(Folder { folder: Some(folder), watch: self })
     }
 
@@ -77,7 +80,7 @@ impl Watch {
 
 /// A temporary folder; dropping it removes it.
 pub struct Folder<'w> {
-    folder: Option<tempfile::TempDir>,
+    folder: Option<Temporary>,
     watch: &'w Watch,
 }
 
@@ -98,7 +101,7 @@ impl Drop for Folder<'_> {
     fn drop(&mut self) {
         // Under the lock, lest a signal end the process half-way.
         let mut state = lock(&self.watch.state);
-        if let Some(Err(error)) = self.folder.take().map(tempfile::TempDir::close) {
+        if let Some(Err(error)) = self.folder.take().map(Temporary::close) {
             log::debug!("cannot remove the temporary folder: {error}");
         }
         state.folder = None;

@@ -314,3 +314,36 @@ fn absurd_sizes_are_refused() {
         assert!(!Bed::text("huge.ptx", text, "k").fault().0.kind.is_kernel_fault());
     }
 }
+
+#[test]
+fn families_of_variables_are_as_many_variables() {
+    let text = ".version 8.0\n.target sm_90\n.address_size 64
+        .func (.param .u32 r) minus(.param .u32 a, .param .u32 b) {
+            .reg .b32 %r<4>;
+            ld.param.u32 %r1, [a]; ld.param.u32 %r2, [b];
+            sub.u32 %r3, %r1, %r2; st.param.u32 [r], %r3; ret;
+        }
+        .visible .entry k(.param .u64 p) {
+            .reg .b32 %r<9>; .reg .b64 %rd<3>;
+            .local .align 8 .b32 L<3>; .shared .b32 S<2>;
+            ld.param.u64 %rd0, [p];
+            st.local.u32 [L0], 5; st.local.u32 [L2], 9; st.shared.u32 [S0], 70; st.shared.u32 [S1], 80;
+            ld.local.u32 %r1, [L0]; ld.local.u32 %r2, [L2];
+            { .param .u32 %r<3>;
+              st.param.u32 [%r2], 100; st.param.u32 [%r0], 30;
+              call (%r1), minus, (%r2, %r0); }
+            { .param .u32 %P<3>;
+              st.param.u32 [%P2], %r2; st.param.u32 [%P0], %r1;
+              call (%P1), minus, (%P2, %P0);
+              ld.param.u32 %r3, [%P1]; }
+            ld.shared.u32 %r4, [S0]; ld.shared.u32 %r5, [S1];
+            st.global.u32 [%rd0], %r3; st.global.u32 [%rd0+4], %r4; st.global.u32 [%rd0+8], %r5;
+            ret;
+        }";
+    let bed = Bed::text("families.ptx", text, "k").block([1, 1, 1]).buffer("p", &[0_u32; 3]);
+    assert_eq!(bed.good().get::<u32>("p"), [4, 70, 80]);
+    // A member that is not declared is none.
+    let text = text.replace("S<2>", "S<1>");
+    let (fault, shown) = Bed::text("families.ptx", text, "k").buffer("p", &[0_u32; 3]).fault();
+    assert!(shown.contains("nothing declares `S1`"), "{fault:?} {shown}");
+}

@@ -16,11 +16,25 @@ sys.path.insert(0, str(ROOT / "tests/net"))
 import producers  # noqa: E402
 
 
+# What `-v` says of registers, stack and time differs where something was replaced.
+NUMBERS = ("registers", "bytes stack", "ompile time")
+
+RECORDER = """#!/bin/sh
+"{ptxas}" "$@" || exit $?
+output=
+for word in "$@"; do
+    [ "$output" = -o ] && cp "$word" "{made}/$$.cubin"
+    output=$word
+done
+exit 0
+"""
+
+
 class Bench:
     """A throw-away folder in which ptxasw stands before the real ptxas, and the results of one trial."""
 
     def __init__(self, name, program):
-        self.name, self.results = name, []
+        self.name, self.results, self.untried = name, [], 0
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"trial-{name}-"))
         nvcc = pathlib.Path(os.path.realpath(producers.find_nvcc()))
         self.cuda = nvcc.parent.parent
@@ -32,16 +46,17 @@ class Bench:
         self.tmp = self.folder / "tmp"
         self.tmp.mkdir()
 
-    def toolkit(self):
-        """A private copy of the toolkit made of links, in which `ptxas` is ptxasw. nvcc itself is
-        copied, since it looks for the others beside itself."""
-        place = self.folder / "toolkit"
+    def toolkit(self, cuda=None):
+        """A private copy of a toolkit (of the bench's own) made of links, in which `ptxas` is ptxasw.
+        nvcc itself is copied, since it looks for the others beside itself."""
+        cuda = cuda or self.cuda
+        place = self.folder / ("toolkit" if cuda == self.cuda else f"toolkit-{cuda.parts[-6]}")
         if not place.exists():
             (place / "bin").mkdir(parents=True)
-            for entry in self.cuda.iterdir():
+            for entry in cuda.iterdir():
                 if entry.name != "bin":
                     (place / entry.name).symlink_to(entry)
-            for entry in (self.cuda / "bin").iterdir():
+            for entry in (cuda / "bin").iterdir():
                 if entry.name in ("nvcc", "nvcc.profile"):
                     shutil.copy2(entry, place / "bin" / entry.name)
                 else:
@@ -75,10 +90,28 @@ class Bench:
         self.results.append((what, bool(good), text))
         print(f"{'ok  ' if good else 'FAIL'} {self.name}: {what}{f' ({text})' if text else ''}", flush=True)
 
+    def skip(self, what, reason):
+        """Notes one thing that cannot be tried here."""
+        self.untried += 1
+        print(f"--   {self.name}: {what}: cannot be tried here: {reason}", flush=True)
+
     def succeeds(self, what, done):
         """Notes a command that must succeed without a warning of ours."""
         self.check(what, done.returncode == 0 and "ptxasw:" not in done.stderr, done.stderr)
         return done.returncode == 0
+
+    def compare(self, what, words, lines=1, real=None, **more):
+        """Runs the plain ptxas and the stand-in on the same words: the same status and the same messages
+        (but for the numbers of `-v`), and at most so many lines of ours."""
+        plain = self.run(real or self.ptxas, *words, **more)
+        ours = self.run(self.stand_in, *words, PTXASW_PTXAS=real or self.ptxas, **more)
+        said = [line for line in ours.stderr.splitlines() if line.startswith("ptxasw:")]
+
+        def theirs(stream):
+            return [line for line in stream.splitlines()
+                    if not line.startswith("ptxasw:") and not any(word in line for word in NUMBERS)]
+        self.check(what, plain.returncode == ours.returncode and len(said) <= lines
+                   and (theirs(plain.stdout), theirs(plain.stderr)) == (theirs(ours.stdout), theirs(ours.stderr)), ours.stderr)
 
     def shuffles(self, path):
         """How many SHFL there are in a file with machine code; -1 where it cannot be read."""
@@ -107,6 +140,19 @@ class Bench:
             if done.returncode:
                 raise RuntimeError(done.stderr)
         return place
+
+    def write(self, name, text, mode=0o644):
+        """A file of the bench."""
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(mode)
+        return path
+
+    def recorder(self):
+        """A ptxas that is the real one and keeps what it makes in a folder `made`. To be the real ptxas
+        behind ptxasw, where a compiler hides the machine code."""
+        (self.folder / "made").mkdir(exist_ok=True)
+        return self.write("recorder", RECORDER.format(ptxas=self.ptxas, made=self.folder / "made"), 0o755)
 
     def close(self):
         """Removes the folder."""

@@ -16,7 +16,7 @@ pub const TESTS: crate::Tests = &[
 ];
 
 /// Waits for the fake ptxas to wait.
-fn wait_for_ptxas(bench: &Bench, child: &mut Child) {
+pub fn wait_for_ptxas(bench: &Bench, child: &mut Child) {
     for _ in 0..2000 {
         if bench.path("fake/call.1.waiting").exists() {
             return;

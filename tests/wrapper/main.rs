@@ -12,6 +12,7 @@ mod locate;
 mod real;
 mod rewriter;
 mod support;
+mod temporary;
 
 use libtest_mimic::{Arguments, Trial};
 use ptxasw::cli::wrapper;
@@ -28,12 +29,13 @@ fn main() -> ExitCode {
     {
         return wrapper::main_with(OsStr::new("ptxas"), rest, &rewriter::rewrite);
     }
-    let files: [(&str, Tests); 5] = [
+    let files: [(&str, Tests); 6] = [
         ("handover", handover::TESTS),
         ("fallback", fallback::TESTS),
         ("interrupt", interrupt::TESTS),
         ("locate", locate::TESTS),
         ("real", real::TESTS),
+        ("temporary", temporary::TESTS),
     ];
     let trials = files.iter().flat_map(|(file, tests)| {
         tests.iter().map(move |&(name, test)| {

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::inst::Inst;
-use super::scope::{Found, Home, Register, Scopes, Symbol, Variable as Place};
+use super::scope::{Family, Found, Home, Register, Scopes, Symbol, Variable as Place};
 use super::unit::{Unit, align_of, align_up, element_size, size_of};
 use super::{control, reconverge};
 use crate::interp::fault::{Fault, FaultKind};
@@ -199,7 +199,9 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
             if variable.space == StateSpace::Reg {
                 let Some(ty) = variable.ty else { continue };
                 match declarator.count {
-                    Some(count) => self.scopes.declare_family(name, count, ty),
+                    Some(count) => {
+                        self.scopes.declare_family(name, count, Family::Registers(ty));
+                    }
                     None => {
                         let register = self.new_register(name, ty);
                         self.scopes.declare(name, Symbol::Register(register));
@@ -208,11 +210,14 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
                 continue;
             }
             let size = size_of(variable, declarator);
+            // The members of a family (`.param .u64 %P<2>`) lie one behind the other.
+            let stride = align_up(size, align_of(variable));
+            let all = declarator.count.map_or(size, |count| stride.saturating_mul(count.into()));
             let place = match variable.space {
-                StateSpace::Shared => self.unit.shared(variable, size),
+                StateSpace::Shared => Place { size, ..self.unit.shared(variable, all) },
                 StateSpace::Local | StateSpace::Param => {
                     let offset = align_up(self.function.local_bytes, align_of(variable));
-                    self.function.local_bytes = offset.saturating_add(size);
+                    self.function.local_bytes = offset.saturating_add(all);
                     let element = element_size(variable);
                     Place { space: StateSpace::Local, home: Home::Frame(offset), size, element }
                 }
@@ -221,7 +226,12 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
                     return Err(self.error(variable.span, message));
                 }
             };
-            self.scopes.declare(name, Symbol::Variable(place));
+            match declarator.count {
+                Some(count) => {
+                    self.scopes.declare_family(name, count, Family::Variables(place, stride));
+                }
+                None => self.scopes.declare(name, Symbol::Variable(place)),
+            }
         }
         Ok(())
     }

@@ -40,6 +40,17 @@ pub struct Variable {
     pub element: u64,
 }
 
+impl Variable {
+    /// One like it, so many bytes on.
+    fn moved(self, bytes: u64) -> Variable {
+        let home = match self.home {
+            Home::Absolute(address) => Home::Absolute(address.saturating_add(bytes)),
+            Home::Frame(offset) => Home::Frame(offset.saturating_add(bytes)),
+        };
+        Variable { home, ..self }
+    }
+}
+
 /// What a name stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Symbol {
@@ -57,19 +68,28 @@ pub enum Symbol {
     Function(FunctionId),
 }
 
+/// What a parameterised declaration (`%r<100>`) declares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// Registers of that type.
+    Registers(ScalarType),
+    /// Variables: the first one, and so many bytes on the next.
+    Variables(Variable, u64),
+}
+
 /// A scope of a function's body.
 #[derive(Debug, Default)]
 pub struct Scope<'s> {
     names: FxHashMap<&'s str, Symbol>,
-    /// `%r<100>`: prefix to count and type.
-    families: FxHashMap<&'s str, (u32, ScalarType)>,
+    /// `%r<100>`: prefix to count and what each is.
+    families: FxHashMap<&'s str, (u32, Family)>,
 }
 
 /// What a lookup finds.
 pub enum Found {
     /// A name with its meaning.
     Symbol(Symbol),
-    /// A member of a parameterised family that has no slot yet, in this scope.
+    /// A register of a parameterised family that has no slot yet, in this scope.
     Member(usize, ScalarType),
 }
 
@@ -103,9 +123,9 @@ impl<'s> Scopes<'s> {
     }
 
     /// Declares `prefix0` to `prefix(count-1)` in the innermost scope.
-    pub fn declare_family(&mut self, prefix: &'s str, count: u32, ty: ScalarType) {
+    pub fn declare_family(&mut self, prefix: &'s str, count: u32, family: Family) {
         if let Some(scope) = self.open.last_mut() {
-            scope.families.insert(prefix, (count, ty));
+            scope.families.insert(prefix, (count, family));
         }
     }
 
@@ -118,13 +138,18 @@ impl<'s> Scopes<'s> {
             }
             // `%r1<10>` declares `%r10` to `%r19`: any split of the trailing digits may be meant.
             for split in stem..name.len() {
-                let (family, digits) = name.split_at(split);
+                let (prefix, digits) = name.split_at(split);
                 let canonical = digits.len() == 1 || !digits.starts_with('0');
-                if let (true, Some(&(count, ty)), Ok(number)) =
-                    (canonical, scope.families.get(family), digits.parse::<u32>())
+                if let (true, Some(&(count, family)), Ok(number)) =
+                    (canonical, scope.families.get(prefix), digits.parse::<u32>())
                     && number < count
                 {
-                    return Some(Found::Member(depth, ty));
+                    return Some(match family {
+                        Family::Registers(ty) => Found::Member(depth, ty),
+                        Family::Variables(first, stride) => Found::Symbol(Symbol::Variable(
+                            first.moved(stride.saturating_mul(number.into())),
+                        )),
+                    });
                 }
             }
         }
