@@ -19,7 +19,7 @@ const COUNT: u64 = 2000;
 /// Every so-manieth rewrite is assembled.
 const ASSEMBLED: u64 = 20;
 /// Every so-manieth rewrite is proved.
-const PROVED: u64 = 1;
+const PROVED: u64 = 5;
 
 /// Options with a bug in them.
 pub fn with_bug(bug: Bug) -> Options {

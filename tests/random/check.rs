@@ -119,7 +119,7 @@ impl Verifier {
     /// Within narrow bounds, for large kernels of which many are waiting.
     pub fn hurried() -> Verifier {
         let options =
-            verify::Options { solver_limit: 200_000, queries: 64, ..verify::Options::default() };
+            verify::Options { solver_limit: 50_000, queries: 16, ..verify::Options::default() };
         Verifier { options }
     }
 }
@@ -161,7 +161,7 @@ impl Panel {
         Panel { judges: vec![Box::new(Interpreter)], repeat: false }
     }
 
-    /// Everyone. Proofs take a hundred times as long as runs.
+    /// Everyone. Proofs take many times as long as runs.
     pub fn full() -> Panel {
         Panel { judges: vec![Box::new(Interpreter), Box::new(Verifier::hurried())], repeat: true }
     }
