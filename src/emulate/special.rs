@@ -24,7 +24,11 @@ impl Machine<'_, '_, '_> {
             "WARP_SZ" => return self.arena.constant(32, 32),
             "%tid" | "%ntid" if axis < 3 => {
                 let exact = self.function.directive("reqntid");
-                let limit = exact.map_or(MAX_BLOCK[axis], |d| d.get(axis).copied().unwrap_or(1));
+                let most = self.function.most_threads().unwrap_or(u64::MAX);
+                let limit = match exact {
+                    Some(extents) => extents.get(axis).copied().unwrap_or(1),
+                    None => MAX_BLOCK[axis].min(most),
+                };
                 if base == "%ntid" {
                     let least = if exact.is_some() { limit } else { 1 };
                     return self.uniform(name, 32, Range::unsigned(least, limit, 32));

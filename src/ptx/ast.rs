@@ -82,6 +82,13 @@ impl<'s> Function<'s> {
         })
     }
 
+    /// The most threads that a block of the kernel may have, where `.maxntid` says so. It bounds
+    /// their number, so each extent, but not the shape (PTX ISA, ".maxntid").
+    pub fn most_threads(&self) -> Option<u64> {
+        let extents = self.directive("maxntid")?;
+        Some(extents.iter().fold(1, |product, &extent| product.saturating_mul(extent.max(1))))
+    }
+
     /// The statements, where the body was parsed in full.
     pub fn statements(&self) -> Option<&[Statement<'s>]> {
         match &self.body {

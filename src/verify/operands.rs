@@ -98,7 +98,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             ("%tid", Some(axis)) => {
                 let limit = match self.program.function.directive("reqntid") {
                     Some(exact) => exact.get(axis).copied().unwrap_or(1),
-                    None => MAX_BLOCK[axis],
+                    None => self.largest_extent(axis),
                 };
                 if limit <= 1 {
                     return self.terms.arena.constant(0, 32);
@@ -137,7 +137,12 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             return self.terms.arena.constant(extent, 32);
         }
         let name = ["%ntid.x", "%ntid.y", "%ntid.z"][axis];
-        let range = Range::unsigned(1, MAX_BLOCK[axis], 32);
+        let range = Range::unsigned(1, self.largest_extent(axis), 32);
         self.terms.bounded(Kind::Uniform(name.to_owned()), 32, None, range)
+    }
+
+    /// Of a block whose shape the launch decides.
+    fn largest_extent(&self, axis: usize) -> u64 {
+        MAX_BLOCK[axis].min(self.program.function.most_threads().unwrap_or(u64::MAX))
     }
 }
