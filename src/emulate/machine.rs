@@ -31,7 +31,7 @@ impl Default for Limits {
 }
 
 /// z3's resource limit for deciding one branch.
-const SOLVER_LIMIT: u32 = 50_000;
+const SOLVER_LIMIT: u32 = 10_000;
 
 /// How far up the dominator tree conditions are looked for that decide a branch.
 const MAX_PATH: usize = 32;
