@@ -455,6 +455,15 @@ impl<'m, 's> Resolver<'m, 's> {
                 self.flat.insts[at as usize].targets.push(target);
             }
         }
+        for inst in &self.flat.insts {
+            if inst.ast.mnemonic() == "bra" && inst.targets.len() != 1 {
+                let span = inst.ast.span;
+                return Err(self
+                    .source
+                    .diagnostic(span, "this branch does not name one label")
+                    .with_hint("write `bra LABEL;`; `brx.idx` takes a list of labels"));
+            }
+        }
         Ok(())
     }
 
