@@ -27,6 +27,7 @@ mod lanes;
 mod memory;
 mod module;
 mod operands;
+mod parts;
 mod program;
 mod prove;
 mod semantics;

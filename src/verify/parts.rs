@@ -1,0 +1,97 @@
+//! What the equality of two terms comes to, by their structure alone: the parts that have to be
+//! equal, or may be, for the whole to be.
+
+use super::wrap;
+use crate::expr::{Arena, BinaryOp, Node, TermId, UnaryOp};
+
+/// Whether a function of some operands is known to hold, and not to hold of operands that are the
+/// same: then there is no such lane. (A generic address that is global in the one lane and, being
+/// the same, cannot be shared in the other.)
+pub(super) fn clash(arena: &mut Arena, known: &[TermId]) -> bool {
+    let function = |arena: &Arena, term: TermId| match arena.node(term) {
+        Node::Apply(function, operands) => Some((*function, operands.clone())),
+        _ => None,
+    };
+    for &fact in known {
+        let Node::Unary(UnaryOp::Not, inner) = *arena.node(fact) else { continue };
+        let Some((refuted, own)) = function(arena, inner) else { continue };
+        for &other in known {
+            let Some((shown, its)) = function(arena, other) else { continue };
+            if shown == refuted
+                && own.len() == its.len()
+                && own.iter().zip(&its).all(|(&x, &y)| {
+                    arena.width(x) == arena.width(y) && wrap::equal(arena, (x, y), known)
+                })
+            {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// The one operand in which two sums or exclusive ors differ, which are equal only if it is.
+pub(super) fn only_difference(arena: &Arena, a: TermId, b: TermId) -> Option<(TermId, TermId)> {
+    match (arena.node(a), arena.node(b)) {
+        (&Node::Binary(BinaryOp::Xor, x, y), &Node::Binary(BinaryOp::Xor, z, w)) => match () {
+            () if x == z => Some((y, w)),
+            () if x == w => Some((y, z)),
+            () if y == z => Some((x, w)),
+            () if y == w => Some((x, z)),
+            () => None,
+        },
+        (Node::Sum { constant: c, addends: x }, Node::Sum { constant: d, addends: y })
+            if c == d =>
+        {
+            let only = |these: &[(TermId, u64)], those: &[(TermId, u64)]| {
+                let mut own = these.iter().filter(|one| !those.contains(one));
+                match (own.next(), own.next()) {
+                    (Some(one), None) => Some(*one),
+                    _ => None,
+                }
+            };
+            let ((x, factor), (y, other)) = (only(x, y)?, only(y, x)?);
+            (factor == other && factor % 2 == 1).then_some((x, y))
+        }
+        _ => None,
+    }
+}
+
+/// The parts to compare where one of two terms is put together from two.
+pub(super) fn halves(arena: &mut Arena, a: TermId, b: TermId) -> Option<[(TermId, TermId); 2]> {
+    let width = arena.width(a);
+    let low = [a, b].into_iter().find_map(|term| match *arena.node(term) {
+        Node::Concatenate(_, low) => Some(arena.width(low)),
+        _ => None,
+    })?;
+    let mut part = |from, width| (arena.extract(a, from, width), arena.extract(b, from, width));
+    Some([part(low, width - low), part(0, low)])
+}
+
+/// The operands to compare where two terms are the same function of different ones, and nothing
+/// but equal operands makes them equal.
+pub(super) fn same_shape(arena: &Arena, a: TermId, b: TermId) -> Option<Vec<(TermId, TermId)>> {
+    if arena.width(a) != arena.width(b) {
+        return None;
+    }
+    let pairs = || {
+        let (x, y) = (arena.operands(a), arena.operands(b));
+        let differ = x.into_iter().zip(y).filter(|(x, y)| x != y);
+        Some(differ.collect())
+    };
+    match (arena.node(a), arena.node(b)) {
+        (Node::Apply(f, x), Node::Apply(g, y))
+            if f == g
+                && x.len() == y.len()
+                && x.iter().zip(y).all(|(x, y)| arena.width(*x) == arena.width(*y)) =>
+        {
+            pairs()
+        }
+        (Node::ZeroExtend(x), Node::ZeroExtend(y)) | (Node::SignExtend(x), Node::SignExtend(y))
+            if arena.width(*x) == arena.width(*y) =>
+        {
+            pairs()
+        }
+        _ => None,
+    }
+}
