@@ -120,10 +120,11 @@ def nvcc(items, folder, jobs):
 
 
 def clang(items, folder, jobs):
+    """Writes the PTX ISA of the toolkit that it finds, or one older than shuffles need; so it is told."""
     program = debian("clang")
     return compile_with(lambda item, output: run(
         [program, "-x", "cuda", "--cuda-device-only", "-S", "-w", "-std=c++17", "-nocudainc", "-nocudalib",
-         f"-I{SOURCES}", f"--cuda-gpu-arch={item.target}", *item.compile, "-o", output, item.source]),
+         "-Xclang", "-target-feature", "-Xclang", "+ptx78", f"-I{SOURCES}", f"--cuda-gpu-arch={item.target}", *item.compile, "-o", output, item.source]),
         items, folder, jobs)
 
 
