@@ -68,6 +68,7 @@ impl SourceFile {
             line_text: String::new(),
             width: 0,
             message: message.to_owned(),
+            note: None,
             hint: Some(hint.to_owned()),
         };
         if bytes.len() >= u32::MAX as usize {
@@ -140,6 +141,7 @@ impl SourceFile {
             line_text: self.line_text(position.line).to_owned(),
             width: (span.end.saturating_sub(span.start)).max(1),
             message: message.into(),
+            note: None,
             hint: None,
         }
     }
@@ -156,6 +158,8 @@ pub struct Diagnostic {
     width: u32,
     /// What is wrong.
     pub message: String,
+    /// A second place that has to do with it, itself a message.
+    note: Option<Box<Diagnostic>>,
     /// What to do.
     pub hint: Option<String>,
 }
@@ -166,19 +170,28 @@ impl Diagnostic {
         self.hint = Some(hint.into());
         self
     }
-}
 
-/// Longer lines are shown as a window around the place, so that a minified file stays readable.
-const SHOWN_COLUMNS: usize = 160;
+    /// The same message with a second place, and what that has to do with it.
+    pub fn with_note(
+        mut self,
+        source: &SourceFile,
+        span: Span,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        self.note = Some(Box::new(source.diagnostic(span, message)));
+        self
+    }
 
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(position) = self.position else {
-            write!(f, "{}: error: {}", self.file, self.message)?;
-            return self.hint.iter().try_for_each(|hint| write!(f, "\n  help: {hint}"));
-        };
+    /// Writes the place and the line with a mark under what is meant; `severity` is `error` or
+    /// `note`.
+    fn excerpt(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        position: Position,
+        severity: &str,
+    ) -> fmt::Result {
         let Position { line, column } = position;
-        writeln!(f, "{}:{line}:{column}: error: {}", self.file, self.message)?;
+        writeln!(f, "{}:{line}:{column}: {severity}: {}", self.file, self.message)?;
         let skip = (column as usize - 1).saturating_sub(SHOWN_COLUMNS / 2);
         let shown: String = self
             .line_text
@@ -191,7 +204,23 @@ impl fmt::Display for Diagnostic {
         let at = column as usize - 1 - skip;
         let carets = (self.width as usize).min(shown.chars().count().saturating_sub(at)).max(1);
         writeln!(f, "{number} | {shown}")?;
-        write!(f, "{:w$} | {:at$}{:^<carets$}", "", "", "", w = number.len())?;
+        write!(f, "{:w$} | {:at$}{:^<carets$}", "", "", "", w = number.len())
+    }
+}
+
+/// Longer lines are shown as a window around the place, so that a minified file stays readable.
+const SHOWN_COLUMNS: usize = 160;
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.position {
+            None => write!(f, "{}: error: {}", self.file, self.message)?,
+            Some(position) => self.excerpt(f, position, "error")?,
+        }
+        if let Some((note, position)) = self.note.as_ref().and_then(|n| Some((n, n.position?))) {
+            writeln!(f)?;
+            note.excerpt(f, position, "note")?;
+        }
         self.hint.iter().try_for_each(|hint| write!(f, "\n  help: {hint}"))
     }
 }

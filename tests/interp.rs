@@ -21,6 +21,8 @@ mod instructions;
 mod matrix;
 #[path = "interp/numeric.rs"]
 mod numeric;
+#[path = "interp/races.rs"]
+mod races;
 #[path = "interp/random.rs"]
 mod random;
 #[path = "interp/samples.rs"]

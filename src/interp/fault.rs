@@ -63,12 +63,21 @@ pub struct Fault {
     pub block: Option<[u32; 3]>,
     /// The thread within its block, if one is to blame.
     pub thread: Option<[u32; 3]>,
+    /// The other instruction of a race, and whether it wrote.
+    pub earlier: Option<(Span, bool)>,
 }
 
 impl Fault {
     /// A fault without a place.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Fault {
-        Fault { kind, message: message.into(), span: None, block: None, thread: None }
+        Fault {
+            kind,
+            message: message.into(),
+            span: None,
+            block: None,
+            thread: None,
+            earlier: None,
+        }
     }
 
     /// A launch that does not fit.
@@ -84,7 +93,16 @@ impl Fault {
 
     /// The fault as a message that points into the source.
     pub fn diagnostic(&self, source: &SourceFile) -> Diagnostic {
-        source.diagnostic(self.span.unwrap_or_default(), self.to_string())
+        let diagnostic = source.diagnostic(self.span.unwrap_or_default(), self.to_string());
+        match self.earlier {
+            Some((span, wrote)) => diagnostic
+                .with_note(source, span, if wrote { "written here" } else { "read here" })
+                .with_hint(
+                    "a barrier between the two orders them: `bar.warp.sync` for lanes of one warp, \
+                     `bar.sync` for warps of one block, nothing for blocks",
+                ),
+            None => diagnostic,
+        }
     }
 }
 

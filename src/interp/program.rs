@@ -9,7 +9,7 @@ pub mod transaction;
 
 use self::rare::{Across, FragmentMove, Scalar};
 use self::transaction::{BulkCopy, MBarrier};
-use super::memory::StateSpaceLayout;
+use super::memory::{Site, StateSpaceLayout};
 use super::profile::Origin;
 use super::registers::{File, LANES, Mask, Slot, Slots, WarpFn};
 use crate::ptx::StateSpace;
@@ -31,8 +31,12 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// Addresses of module variables and of kernel parameters.
     pub layout: StateSpaceLayout,
-    /// Whether nothing orders threads but barriers: no fence, no strong access, no atomic outside of
-    /// shared memory. Only then can races be told from synchronisation, and blocks run side by side.
+    /// Whether more than barriers may order threads: fences, strong loads and stores, atomics with
+    /// semantics other than relaxed, objects to synchronise on. Races cannot be told from
+    /// synchronisation then.
+    pub orders: bool,
+    /// Whether blocks see nothing of each other: nothing orders threads but barriers, and there are
+    /// no atomics outside of shared memory. Only then can they run side by side.
     pub plain: bool,
     /// Whether a lane may wait for what another one writes: the program has atomics, volatile or
     /// strong accesses, or objects to synchronise on.
@@ -75,6 +79,17 @@ pub struct Function {
     pub returns: Vec<Formal>,
     /// `.noreturn` or a declaration without body.
     pub external: bool,
+    /// Number of its first micro-operation among those of all functions.
+    pub first_site: Site,
+}
+
+impl Program {
+    /// Where a micro-operation stands that is known by its number among those of all functions.
+    pub fn span(&self, site: Site) -> Span {
+        let function = self.functions.iter().rev().find(|f| f.first_site <= site);
+        let span = function.and_then(|f| f.spans.get((site - f.first_site) as usize));
+        span.copied().unwrap_or_default()
+    }
 }
 
 /// Where a value that crosses a call lives in a frame.
@@ -297,6 +312,8 @@ pub struct Atomic {
     pub c: Option<(File, Slot)>,
     /// Whether the value is 128 bits wide: `exch` (false) or `cas` (true) on register pairs.
     pub wide: Option<bool>,
+    /// Whether it orders other accesses (`.acquire`, `.release`, `.acq_rel`).
+    pub orders: bool,
 }
 
 /// `cp.async` (non-bulk); performed at once.

@@ -468,7 +468,7 @@ fn ldmatrix_spreads_rows_over_lanes() {
         // Stored the same way, the tiles come back.
         let body = format!(
             "{tiles} ldmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 {{%r4, %r5, %r6, %r7}}, [%r2];
-             st.shared.b32 [%r2], -1;
+             bar.warp.sync -1; st.shared.b32 [%r2], -1; bar.warp.sync -1;
              stmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 [%r2], {{%r4, %r5, %r6, %r7}};
              bar.warp.sync -1; ld.shared.v4.u32 {{%r4, %r5, %r6, %r7}}, [%r2];
              mad.wide.u32 %rd1, %r0, 16, %rd0; st.global.v4.u32 [%rd1], {{%r4, %r5, %r6, %r7}}; ret;"

@@ -136,6 +136,7 @@ pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         return Err(inst.unsupported("`red.async` is not modelled"));
     }
     let returns = inst.ast.mnemonic() == "atom";
+    let orders = ["acquire", "release", "acq_rel"].iter().any(|m| inst.ast.has(m));
     let operation = inst.take_with(|m| atomics::OPERATIONS.into_iter().find(|&name| name == m));
     let (space, shape) = shape(inst)?;
     let Some(operation) = operation else {
@@ -155,7 +156,16 @@ pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         let c = if compare { Some((File::W64, cx.pair(inst.operand(3)?)?)) } else { None };
         let (elements, run) = (vec![(Some(d), b)], atomics::keep as _);
         let wide = Some(compare);
-        cx.emit(Op::Atomic(Box::new(Atomic { place, bytes, align, run, elements, c, wide })));
+        cx.emit(Op::Atomic(Box::new(Atomic {
+            place,
+            bytes,
+            align,
+            run,
+            elements,
+            c,
+            wide,
+            orders,
+        })));
         return Ok(());
     }
     let flush = space != StateSpace::Shared;
@@ -176,8 +186,8 @@ pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         "cas" => Some((file_of(ty), cx.source(inst.operand(at + 2)?, ty)?)),
         _ => None,
     };
-    let elements = pairs;
-    cx.emit(Op::Atomic(Box::new(Atomic { place, bytes, align, run, elements, c, wide: None })));
+    let (elements, wide) = (pairs, None);
+    cx.emit(Op::Atomic(Box::new(Atomic { place, bytes, align, run, elements, c, wide, orders })));
     Ok(())
 }
 

@@ -62,20 +62,33 @@ pub fn decode(
     }
     check_sizes(&unit.layout, &functions)?;
     let heap = functions.iter().any(|f: &Function| f.external && f.name == "malloc");
-    let plain = functions.iter().flat_map(|f| &f.code).all(|micro| match &micro.op {
-        Op::Fence | Op::MBarrier(_) | Op::CopyBulk(_) => false,
-        Op::Load(load) => !load.strong,
-        Op::Store(store) => !store.strong,
-        Op::Atomic(atomic) => atomic.place.space == StateSpace::Shared,
-        _ => true,
+    let mut sites = 0;
+    for function in &mut functions {
+        function.first_site = sites;
+        sites += function.code.len() as u32;
+    }
+    let any =
+        |test: fn(&Op) -> bool| functions.iter().flat_map(|f| &f.code).any(|micro| test(&micro.op));
+    // What `free` gives back and `malloc` gives away again is ordered by the two.
+    let orders = heap
+        || any(|op| match op {
+            Op::Fence | Op::MBarrier(_) | Op::CopyBulk(_) => true,
+            Op::Load(load) => load.strong,
+            Op::Store(store) => store.strong,
+            Op::Atomic(atomic) => atomic.orders,
+            _ => false,
+        });
+    let meets = any(|op| match op {
+        Op::Atomic(atomic) => atomic.place.space != StateSpace::Shared,
+        _ => false,
     });
-    let signals = functions.iter().flat_map(|f| &f.code).any(|micro| match &micro.op {
+    let signals = any(|op| match op {
         Op::Load(load) => load.strong,
         Op::Store(store) => store.strong,
         op => matches!(op, Op::Fence | Op::Atomic(_) | Op::MBarrier(_)),
     });
-    let plain = plain && !heap;
-    Ok(Program { functions, layout: unit.layout, plain, signals, heap, params })
+    let plain = !orders && !meets;
+    Ok(Program { functions, layout: unit.layout, orders, plain, signals, heap, params })
 }
 
 /// Bytes of shared memory that a block can have, of parameters, and of a thread's local memory:

@@ -50,6 +50,8 @@ pub struct Watch<'a> {
     pub shadow: Option<&'a mut Shadow>,
     /// Who accesses.
     pub who: Accessor,
+    /// The earlier access, once a race is found.
+    pub race: Option<Race>,
 }
 
 impl Watch<'_> {
@@ -73,21 +75,14 @@ impl Watch<'_> {
         if !matches!(home, StateSpace::Global | StateSpace::Shared) {
             return Ok(());
         }
-        let first = part.offsets[lane] + skip;
-        for word in first / 4..(first + u64::from(bytes)).div_ceil(4) {
-            let how = (kind, strong, bytes < 4);
-            let race = shadow.access(part.window.region, word as usize, self.who, how);
-            if let Some(Race { wrote, block, warp }) = race {
-                let verb = if kind == Kind::Read { "reads" } else { "writes" };
-                let earlier = if wrote { "written" } else { "read" };
-                let message = format!(
-                    "race: the thread {verb} bytes that were {earlier} by warp {warp} of block \
-                     number {block}, and no barrier lies between"
-                );
-                return Err(AccessFault { lane, kind: FaultKind::Race, message });
-            }
+        let place = (part.offsets[lane] + skip, bytes);
+        self.race = shadow.access(part.window.region, place, (&self.who, lane), (kind, strong));
+        if self.race.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let verb = if kind == Kind::Read { "reads" } else { "writes" };
+        let message = format!("race: the thread {verb} bytes that");
+        Err(AccessFault { lane, kind: FaultKind::Race, message })
     }
 }
 

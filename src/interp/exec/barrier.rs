@@ -134,6 +134,7 @@ impl<C: Tally> Block<'_, C> {
             let gate = std::mem::take(&mut self.barriers.gates[id]);
             any = true;
             self.epoch += 1;
+            self.warps.iter_mut().for_each(|warp| warp.phase = None);
             for warp in 0..self.warps.len() {
                 for index in 0..self.warps[warp].groups.len() {
                     if self.warps[warp].groups[index].state == State::Barrier(id as u32) {

@@ -1,5 +1,6 @@
 //! One block: its warps take turns, and its barriers bring them together.
 
+use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 
 use super::access::Watch;
@@ -8,7 +9,7 @@ use super::machine::Machine;
 use super::warp::{State, Stop, Warp};
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
-use crate::interp::memory::{Accessor, Shadow, new_words};
+use crate::interp::memory::{Accessor, Phase, PhaseId, Shadow, new_words};
 
 /// Instructions after which a group that still runs lets others run: enough that hardly any
 /// kernel notices, and little enough that a lane spinning on a lock does not starve its holder.
@@ -48,6 +49,9 @@ pub struct Block<'p, C> {
     pub printed: String,
     /// Barriers that it has passed.
     pub epoch: u32,
+    /// Phases of its warps in front of the last barrier, as far as no other block's lie between,
+    /// and the number of that barrier.
+    before: (Range<PhaseId>, u32),
 }
 
 impl<'p, C: Tally> Block<'p, C> {
@@ -64,6 +68,7 @@ impl<'p, C: Tally> Block<'p, C> {
             steps: 0,
             printed: String::new(),
             epoch: 0,
+            before: (0..0, 0),
         }
     }
 
@@ -73,6 +78,10 @@ impl<'p, C: Tally> Block<'p, C> {
     /// The kernel faults.
     pub fn run(&mut self, budget: u64, shadow: &mut Option<Shadow>) -> Result<Progress, Fault> {
         let end = self.steps.saturating_add(budget);
+        if let Some(shadow) = shadow {
+            let next = shadow.next_phase();
+            self.before = (next..next, self.epoch);
+        }
         loop {
             let mut progress = false;
             for warp in 0..self.warps.len() {
@@ -96,6 +105,18 @@ impl<'p, C: Tally> Block<'p, C> {
         }
     }
 
+    /// The phase that a warp is in; a new one if something has ordered its lanes.
+    fn accessor(&mut self, warp: usize, shadow: &mut Shadow) -> Accessor {
+        if self.before.1 != self.epoch {
+            self.before = (self.before.0.start..shadow.next_phase(), self.epoch);
+        }
+        let phase = *self.warps[warp].phase.get_or_insert_with(|| {
+            let block = self.machine.number(self.id);
+            shadow.begin(Phase { block, warp: warp as u32, epoch: self.epoch })
+        });
+        Accessor { phase, before: self.before.0.clone(), site: 0 }
+    }
+
     /// Runs a warp until its groups wait, end, or have had a slice. Returns whether it got on.
     fn run_warp(&mut self, warp: usize, shadow: &mut Option<Shadow>) -> Result<bool, Fault> {
         let mut progress = false;
@@ -109,11 +130,13 @@ impl<'p, C: Tally> Block<'p, C> {
                 return Ok(progress);
             };
             progress = true;
-            let (machine, shared) = (self.machine, &self.shared);
-            let counters = &mut self.counters;
-            let block = machine.number(self.id);
-            let who = Accessor { block, warp: warp as u32, epoch: self.epoch };
-            let mut watch = Watch { shadow: shadow.as_mut(), who };
+            let machine = self.machine;
+            let who = match shadow {
+                Some(shadow) => self.accessor(warp, shadow),
+                None => Accessor { phase: 0, before: 0..0, site: 0 },
+            };
+            let (shared, counters) = (&self.shared, &mut self.counters);
+            let mut watch = Watch { shadow: shadow.as_mut(), who, race: None };
             let before = self.warps[warp].steps;
             let stop = self.warps[warp].run(machine, shared, counters, &mut watch, group, left)?;
             let spent = self.warps[warp].steps - before;

@@ -124,7 +124,10 @@ impl Warp {
             let counters = counters.at(self.function_id(group), self.groups[group].pc);
             match collective.kind {
                 CollectiveKind::Shuffle(_) => counters.shuffles += 1,
-                CollectiveKind::Sync => counters.barriers += 1,
+                CollectiveKind::Sync => {
+                    counters.barriers += 1;
+                    self.phase = None;
+                }
                 _ => counters.votes += 1,
             }
             self.groups[group].state = State::Ready;

@@ -23,7 +23,7 @@ const TURN: u64 = 1 << 18;
 /// Blocks that may be under way at a time, as many as fit on a large device.
 const RESIDENT: usize = 256;
 
-/// Bytes of buffers up to which accesses are watched; the stamps take four times as much.
+/// Bytes of buffers up to which accesses are watched; the stamps take six times as much.
 const WATCHED: u64 = 1 << 29;
 
 /// What a launch has done, besides what it wrote to memory.
@@ -49,8 +49,7 @@ fn watched(machine: &Machine<'_>) -> bool {
 
 fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
     let regions = machine.global.regions().iter().map(|region| region.len);
-    let report = races && machine.program.plain;
-    Shadow::new(regions, machine.program.layout.shared_bytes, report, report)
+    Shadow::new(regions, machine.program.layout.shared_bytes, races)
 }
 
 /// Runs all blocks in order. With `races`, unordered accesses of different threads are faults.
@@ -58,8 +57,8 @@ fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
 /// # Errors
 /// The kernel faults, or executes more than `limit` instructions.
 pub fn run<C: Tally>(machine: &Machine<'_>, limit: u64, races: bool) -> Result<Executed<C>, Fault> {
-    let mut shadow =
-        (races && machine.program.plain && watched(machine)).then(|| shadow(machine, races));
+    let watches = races && !machine.program.orders && watched(machine);
+    let mut shadow = watches.then(|| shadow(machine, races));
     run_part(machine, 0..machine.blocks(), limit, &mut shadow)
 }
 

@@ -9,7 +9,7 @@ use super::access::{AccessFault, Spaces, Watch};
 use super::machine::Machine;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
-use crate::interp::memory::new_words;
+use crate::interp::memory::{PhaseId, Race, new_words};
 use crate::interp::program::rare::Scalar;
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, IndexedBranch, Op, Pc};
 use crate::interp::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
@@ -117,6 +117,8 @@ pub struct Warp {
     pub steps: u64,
     /// Times that a group used up its slice.
     pub slices: u32,
+    /// The phase it is in, unless that has just ended.
+    pub phase: Option<PhaseId>,
 }
 
 impl Warp {
@@ -135,6 +137,7 @@ impl Warp {
             local_bytes: 0,
             steps: 0,
             slices: 0,
+            phase: None,
         };
         let frame = warp.push_frame(machine, block, 0);
         warp.groups.push(Group { pc: 0, mask: live, frame, join: None, state: State::Ready });
@@ -272,6 +275,7 @@ impl Warp {
                 pc += 1;
                 continue;
             }
+            watch.who.site = function.first_site + pc;
             let accessed = match &micro.op {
                 Op::Lanes(run, slots) => {
                     run(registers, slots, lanes);
@@ -390,7 +394,10 @@ impl Warp {
                 }),
             };
             if let Err(AccessFault { lane, kind, message }) = accessed {
-                let fault = Fault::new(kind, message).at(function.spans[pc as usize]);
+                let mut fault = Fault::new(kind, message).at(function.spans[pc as usize]);
+                if let Some(race) = &watch.race {
+                    tell_other(machine, race, &mut fault);
+                }
                 return Err(machine.blame(fault, self.index, 1 << lane));
             }
             pc += 1;
@@ -488,6 +495,19 @@ impl Warp {
         }
         self.live &= !lanes;
     }
+}
+
+/// Adds the other access of a race to a fault.
+fn tell_other(machine: &Machine<'_>, race: &Race, fault: &mut Fault) {
+    let [x, y, z] = machine.thread(race.phase.warp, race.lane);
+    let verb = if race.wrote { "wrote" } else { "read" };
+    fault.message += &format!(" thread ({x}, {y}, {z})");
+    if !race.same_block {
+        let [x, y, z] = machine.block_at(race.phase.block);
+        fault.message += &format!(" of block ({x}, {y}, {z})");
+    }
+    fault.message += &format!(" {verb}, and nothing orders the two");
+    fault.earlier = Some((machine.program.span(race.site), race.wrote));
 }
 
 /// Applies a function to the registers of some lanes.

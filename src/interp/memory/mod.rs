@@ -12,7 +12,7 @@ mod shadow;
 mod words;
 
 pub use global::Global;
-pub use shadow::{Accessor, Kind, Race, Shadow};
+pub use shadow::{Accessor, Kind, Phase, PhaseId, Race, Shadow, Site};
 pub use words::{Window, new_words};
 
 use crate::interp::program::FunctionId;

@@ -1,0 +1,257 @@
+//! Who touched which bytes last: finds races, and tells whether blocks that ran side by side could
+//! have seen each other.
+//!
+//! For each cell of memory the last write is kept, and two reads of different threads. Two accesses
+//! race if they come from different threads, one of them writes, neither a barrier (of the block,
+//! or of the warp for lanes of one warp) lies between them, nor are both strong (volatile, atomic,
+//! ...). That lanes execute an instruction together orders nothing (PTX ISA, "Memory Consistency
+//! Model: Causality order"), nor do shuffles and votes. The detector errs on the side of silence:
+//!
+//! - any barrier of a block orders all that came before it, any `bar.warp.sync` all of its warp;
+//! - stores that leave the bytes as they were are never reported;
+//! - of the reads of a cell two are remembered, if possible of different blocks or warps.
+//!
+//! A cell is a word until an access is narrower, and then as narrow as that access, so that
+//! neighbouring bytes of different threads do not meet.
+
+mod phases;
+mod stamp;
+
+pub use phases::{Phase, Phases};
+pub use stamp::{PhaseId, Site};
+
+use std::ops::Range;
+
+use self::phases::Apart;
+use self::stamp::Stamp;
+
+/// Regions larger than this, in bytes, keep cells of a word, and narrower accesses to them are not
+/// watched.
+const MAX_FINE: usize = 1 << 24;
+
+/// Who accesses, and by which instruction.
+#[derive(Clone, Debug)]
+pub struct Accessor {
+    /// The phase that the warp is in.
+    pub phase: PhaseId,
+    /// Phases that are known to lie before it: of the same block, in front of its last barrier.
+    pub before: Range<PhaseId>,
+    /// The micro-operation.
+    pub site: Site,
+}
+
+/// How.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Loads.
+    Read,
+    /// Stores, and whether that changes the bytes.
+    Write {
+        /// Whether they are others afterwards.
+        changes: bool,
+    },
+}
+
+/// An earlier access that races with the present one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Race {
+    /// Whether the earlier access was a write.
+    pub wrote: bool,
+    /// Its block and warp.
+    pub phase: Phase,
+    /// Whether that is the block of the present access.
+    pub same_block: bool,
+    /// Its lane in the warp.
+    pub lane: usize,
+    /// Its micro-operation.
+    pub site: Site,
+}
+
+/// What is known of some bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    /// The last write.
+    write: Stamp,
+    /// A read.
+    read: Stamp,
+    /// A read of another thread.
+    other: Stamp,
+}
+
+/// The cells of a region.
+#[derive(Debug, Default)]
+struct Cells {
+    /// log2 of a cell's bytes.
+    shift: u32,
+    cells: Vec<Cell>,
+}
+
+impl Cells {
+    fn new(bytes: u64) -> Cells {
+        Cells { shift: 2, cells: vec![Cell::default(); bytes.div_ceil(4) as usize] }
+    }
+
+    /// Cells of `bytes` bytes, each of which knows what the cell that it was a part of knew.
+    /// Returns whether there are such.
+    #[cold]
+    fn refine(&mut self, bytes: u32) -> bool {
+        if self.cells.len() << self.shift > MAX_FINE {
+            return false;
+        }
+        let parts = 1 << (self.shift - bytes.ilog2());
+        self.cells = self.cells.iter().flat_map(|&cell| std::iter::repeat_n(cell, parts)).collect();
+        self.shift = bytes.ilog2();
+        true
+    }
+}
+
+/// The stamps of a launch, or of a part of its blocks.
+#[derive(Debug)]
+pub struct Shadow {
+    global: Vec<Cells>,
+    shared: Cells,
+    phases: Phases,
+    /// Whether races are reported.
+    reports: bool,
+}
+
+impl Shadow {
+    /// Stamps for regions of so many bytes each, and for a block's shared memory.
+    pub fn new(regions: impl Iterator<Item = u64>, shared: u64, reports: bool) -> Shadow {
+        let global = regions.map(Cells::new).collect();
+        Shadow { global, shared: Cells::new(shared), phases: Phases::new(), reports }
+    }
+
+    /// Another block gets the shared memory.
+    pub fn next_block(&mut self) {
+        self.shared.cells.fill(Cell::default());
+    }
+
+    /// The number of the phase that begins next.
+    pub fn next_phase(&self) -> PhaseId {
+        self.phases.next()
+    }
+
+    /// A warp begins a phase.
+    pub fn begin(&mut self, phase: Phase) -> PhaseId {
+        self.phases.begin(phase)
+    }
+
+    /// Notes a lane's access to `bytes` bytes at an offset of a region, or of shared memory.
+    #[inline]
+    pub fn access(
+        &mut self,
+        region: Option<usize>,
+        (offset, bytes): (u64, u32),
+        (who, lane): (&Accessor, usize),
+        (kind, strong): (Kind, bool),
+    ) -> Option<Race> {
+        let cells = match region {
+            Some(region) => &mut self.global[region],
+            None => &mut self.shared,
+        };
+        if bytes < 1 << cells.shift && !cells.refine(bytes) {
+            return None;
+        }
+        let me = Me {
+            stamp: Stamp::new(who.phase, lane, who.site, strong),
+            before: who.before.clone(),
+            phases: &self.phases,
+        };
+        let first = (offset >> cells.shift) as usize;
+        let end = (offset + u64::from(bytes)).div_ceil(1 << cells.shift) as usize;
+        let mut race = None;
+        for cell in &mut cells.cells[first..end] {
+            let found = match kind {
+                Kind::Read => cell.note_read(&me),
+                Kind::Write { changes } => cell.note_write(&me, changes),
+            };
+            race = race.or(found);
+        }
+        let (earlier, wrote) = race.filter(|_| self.reports)?;
+        let phase = self.phases.get(earlier.phase());
+        let same_block = phase.block == self.phases.get(who.phase).block;
+        Some(Race { wrote, phase, same_block, lane: earlier.lane(), site: earlier.site() })
+    }
+
+    /// Whether these blocks and others, which ran at the same time on the same memory, touched the
+    /// same bytes and one of them wrote some.
+    pub fn meets(&self, other: &Shadow) -> bool {
+        self.global.iter().zip(&other.global).any(|(mine, theirs)| {
+            let fine = mine.shift.min(theirs.shift);
+            let (mine_by, theirs_by) = (mine.shift - fine, theirs.shift - fine);
+            let count = (mine.cells.len() << mine_by).min(theirs.cells.len() << theirs_by);
+            (0..count).any(|at| {
+                let (a, b) = (&mine.cells[at >> mine_by], &theirs.cells[at >> theirs_by]);
+                a.written() && b.touched() || b.written() && a.touched()
+            })
+        })
+    }
+}
+
+impl Cell {
+    fn written(&self) -> bool {
+        self.write != Stamp::NONE
+    }
+
+    fn touched(&self) -> bool {
+        self.written() || self.read != Stamp::NONE
+    }
+
+    /// Notes a read; gives a write that races with it.
+    #[inline]
+    fn note_read(&mut self, me: &Me<'_>) -> Option<(Stamp, bool)> {
+        let mine = me.stamp;
+        let (read, other) = (self.read, self.other);
+        if read == Stamp::NONE || read.same_thread(mine) && read.strong() {
+            self.read = mine;
+        } else if !read.same_thread(mine) && !read.two_lanes(other, mine) {
+            let apart = me.apart(read);
+            if apart == Apart::Ordered {
+                // Whatever comes and is ordered behind this read is ordered behind the other.
+                self.read = mine;
+            } else if other == Stamp::NONE
+                || me.apart(other) == Apart::Ordered
+                || apart > me.phases.apart(read, other)
+            {
+                self.other = mine;
+            }
+        }
+        me.races(self.write).then_some((self.write, true))
+    }
+
+    /// Notes a write; gives an access that races with it.
+    #[inline]
+    fn note_write(&mut self, me: &Me<'_>, changes: bool) -> Option<(Stamp, bool)> {
+        let write = std::mem::replace(&mut self.write, me.stamp);
+        let earlier = [(write, true), (self.read, false), (self.other, false)];
+        earlier.into_iter().find(|&(stamp, _)| changes && me.races(stamp))
+    }
+}
+
+/// The present access, to be compared with earlier ones.
+struct Me<'a> {
+    stamp: Stamp,
+    before: Range<PhaseId>,
+    phases: &'a Phases,
+}
+
+impl Me<'_> {
+    /// Whether anything orders an earlier access and this one.
+    #[inline]
+    fn apart(&self, earlier: Stamp) -> Apart {
+        if self.before.contains(&earlier.phase()) {
+            return Apart::Ordered;
+        }
+        self.phases.apart(earlier, self.stamp)
+    }
+
+    /// Whether an earlier access and this one are unordered, and one of them weak.
+    #[inline]
+    fn races(&self, earlier: Stamp) -> bool {
+        earlier != Stamp::NONE
+            && !earlier.same_thread(self.stamp)
+            && !(earlier.strong() && self.stamp.strong())
+            && self.apart(earlier) != Apart::Ordered
+    }
+}

@@ -1,0 +1,81 @@
+//! The phases of warps: which stretches of execution nothing orders against each other.
+//!
+//! A phase is what one warp does between two points that order its lanes, `bar.warp.sync` or a
+//! barrier of the block. Each has a number of its own in the launch, so that a stamp need not say
+//! more than the number.
+
+use super::stamp::{PhaseId, Stamp};
+
+/// The number of all phases for which there is no room; of them it is not known what orders them.
+const LAST: PhaseId = 1 << 25;
+
+/// One phase.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Phase {
+    /// Number of the block in the grid.
+    pub block: u64,
+    /// Barriers that the block has passed.
+    pub epoch: u32,
+    /// Number of the warp in its block.
+    pub warp: u32,
+}
+
+/// How far apart two accesses are that nothing orders.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Apart {
+    /// They are ordered, or the same thread's.
+    Ordered,
+    /// Two lanes of a warp.
+    Lanes,
+    /// Two warps of a block.
+    Warps,
+    /// Two blocks.
+    Blocks,
+}
+
+/// The phases of a launch, or of a part of its blocks.
+#[derive(Debug)]
+pub struct Phases(Vec<Phase>);
+
+impl Phases {
+    /// None yet.
+    pub fn new() -> Phases {
+        Phases(vec![Phase::default()])
+    }
+
+    /// A new phase.
+    pub fn begin(&mut self, phase: Phase) -> PhaseId {
+        let id = self.0.len() as PhaseId;
+        if id <= LAST {
+            self.0.push(phase);
+        }
+        id.min(LAST)
+    }
+
+    /// The number of the phase that begins next.
+    pub fn next(&self) -> PhaseId {
+        (self.0.len() as PhaseId).min(LAST)
+    }
+
+    /// What a number stands for.
+    pub fn get(&self, id: PhaseId) -> Phase {
+        self.0[id as usize]
+    }
+
+    /// Whether anything orders two accesses. Nothing ever orders those of two blocks.
+    #[inline]
+    pub fn apart(&self, a: Stamp, b: Stamp) -> Apart {
+        if a.phase() == LAST || b.phase() == LAST {
+            return Apart::Ordered;
+        }
+        if a.phase() == b.phase() {
+            return if a.lane() == b.lane() { Apart::Ordered } else { Apart::Lanes };
+        }
+        let (a, b) = (self.get(a.phase()), self.get(b.phase()));
+        match () {
+            () if a.block != b.block => Apart::Blocks,
+            () if a.epoch == b.epoch && a.warp != b.warp => Apart::Warps,
+            () => Apart::Ordered,
+        }
+    }
+}

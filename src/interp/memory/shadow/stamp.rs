@@ -1,0 +1,70 @@
+//! One access in 64 bits: by which thread, where in the program, and in which phase of its warp.
+
+/// Number of a micro-operation among those of all functions.
+pub type Site = u32;
+
+/// Number of a phase in [`super::Phases`]; 0 is none.
+pub type PhaseId = u32;
+
+/// An access, or none.
+///
+/// | bits | meaning |
+/// |---|---|
+/// | 0 to 31 | the phase; 0: no access |
+/// | 32 to 36 | the lane |
+/// | 37 | whether the access is strong (volatile, atomic, ...) |
+/// | 38 to 63 | the site |
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stamp(u64);
+
+const LANE_SHIFT: u32 = 32;
+const STRONG_SHIFT: u32 = 37;
+const SITE_SHIFT: u32 = 38;
+/// The bits that name a thread in a phase.
+const THREAD: u64 = (1 << STRONG_SHIFT) - 1;
+
+impl Stamp {
+    /// No access.
+    pub const NONE: Stamp = Stamp(0);
+
+    /// The access of a lane. A site that has no room is kept modulo 2^26.
+    pub fn new(phase: PhaseId, lane: usize, site: Site, strong: bool) -> Stamp {
+        Stamp(
+            u64::from(phase)
+                | (lane as u64) << LANE_SHIFT
+                | u64::from(strong) << STRONG_SHIFT
+                | u64::from(site) << SITE_SHIFT,
+        )
+    }
+
+    /// The phase; 0 if there was no access.
+    pub fn phase(self) -> PhaseId {
+        self.0 as u32
+    }
+
+    /// The lane in its warp.
+    pub fn lane(self) -> usize {
+        (self.0 >> LANE_SHIFT & 31) as usize
+    }
+
+    /// Where in the program.
+    pub fn site(self) -> Site {
+        (self.0 >> SITE_SHIFT) as Site
+    }
+
+    /// Whether the access is strong.
+    pub fn strong(self) -> bool {
+        self.0 >> STRONG_SHIFT & 1 != 0
+    }
+
+    /// Whether this and another are weak accesses of different lanes in the phase of a third one.
+    pub fn two_lanes(self, other: Stamp, third: Stamp) -> bool {
+        let same_phase = (self.0 ^ third.0 | other.0 ^ third.0) as PhaseId == 0;
+        same_phase && self.lane() != other.lane() && !self.strong() && !other.strong()
+    }
+
+    /// Whether both are accesses of one thread in one phase.
+    pub fn same_thread(self, other: Stamp) -> bool {
+        (self.0 ^ other.0) & THREAD == 0
+    }
+}
