@@ -152,7 +152,7 @@ fn rewritten_samples_agree_in_blocks_of_every_shape() {
     let failures: Vec<String> = results.iter().flat_map(|(_, found)| found.clone()).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     let compared: usize = results.iter().map(|(compared, _)| compared).sum();
-    assert!(compared > 10 * results.len(), "only {compared} launches of {}", results.len());
+    assert!(compared >= 12 * results.len(), "only {compared} launches of {}", results.len());
 }
 
 /// Compares a kernel with its rewritten form; gives the number of comparisons, and the differences.
@@ -165,11 +165,13 @@ fn in_every_shape(sample: &Sample, name: &str, text: &str) -> (usize, Vec<String
     let (mut compared, mut failures) = (0, Vec::new());
     for block in shapes(kernel, 3, name.len() as u64) {
         let grid: [u32; 3] = std::array::from_fn(|d| extent[d].div_ceil(block[d]).min(BLOCKS[d]));
-        let run = |text: &str| bed(sample, name, text).block(block).grid(grid).run();
+        let bed = |text: &str| bed(sample, name, text).block(block).grid(grid);
+        // Where several threads compute the same element, each stores it; the interpreter's order
+        // is the same in every run.
+        let races = matches!(bed(text).run(), Err(fault) if fault.kind == FaultKind::Race);
+        let run = |text: &str| if races { bed(text).without_races() } else { bed(text) }.run();
         let before = match run(text) {
             Ok(before) => before,
-            // Several threads at the same elements: the kernel is not made for this shape.
-            Err(fault) if fault.kind == FaultKind::Race => continue,
             Err(fault) => {
                 failures.push(format!("{name}, {block:?}: original: {fault}"));
                 continue;
