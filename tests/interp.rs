@@ -27,8 +27,6 @@ mod races;
 mod random;
 #[path = "interp/samples.rs"]
 mod samples;
-#[path = "common/shapes.rs"]
-mod shapes;
 #[path = "interp/stencils.rs"]
 mod stencils;
 #[path = "interp/tensor.rs"]

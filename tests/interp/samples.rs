@@ -4,12 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::bed::{Bed, Done, noise_f32, path};
-use crate::shapes::shapes;
-use ptxasw::interp::FaultKind;
 use ptxasw::pipeline::{self, Options};
-use ptxasw::ptx::{self, Depth};
 use ptxasw::source::SourceFile;
-use rayon::prelude::*;
 
 /// Points of a sample's arrays in each dimension.
 pub const NX: usize = 70;
@@ -137,54 +133,6 @@ fn rewritten_samples_agree_bit_by_bit() {
             }
         }
     }
-}
-
-/// The most blocks in each dimension.
-const BLOCKS: [u32; 3] = [6, 3, 3];
-
-#[test]
-fn rewritten_samples_agree_in_blocks_of_every_shape() {
-    let results: Vec<(usize, Vec<String>)> = SAMPLES
-        .par_iter()
-        .flat_map(|sample| files(sample.name).into_par_iter().map(move |file| (sample, file)))
-        .map(|(sample, (name, text))| in_every_shape(sample, &name, &text))
-        .collect();
-    let failures: Vec<String> = results.iter().flat_map(|(_, found)| found.clone()).collect();
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
-    let compared: usize = results.iter().map(|(compared, _)| compared).sum();
-    assert!(compared >= 12 * results.len(), "only {compared} launches of {}", results.len());
-}
-
-/// Compares a kernel with its rewritten form; gives the number of comparisons, and the differences.
-fn in_every_shape(sample: &Sample, name: &str, text: &str) -> (usize, Vec<String>) {
-    let source = SourceFile::new(name, text);
-    let rewritten = pipeline::rewrite(&source, &Options::default()).expect("parses");
-    let module = ptx::parse(&source, Depth::All).expect("parses");
-    let kernel = module.functions().next().expect("a kernel");
-    let extent: [u32; 3] = std::array::from_fn(|d| sample.block[d] * sample.grid[d]);
-    let (mut compared, mut failures) = (0, Vec::new());
-    for block in shapes(kernel, 3, name.len() as u64) {
-        let grid: [u32; 3] = std::array::from_fn(|d| extent[d].div_ceil(block[d]).min(BLOCKS[d]));
-        let bed = |text: &str| bed(sample, name, text).block(block).grid(grid);
-        // Where several threads compute the same element, each stores it; the interpreter's order
-        // is the same in every run.
-        let races = matches!(bed(text).run(), Err(fault) if fault.kind == FaultKind::Race);
-        let run = |text: &str| if races { bed(text).without_races() } else { bed(text) }.run();
-        let before = match run(text) {
-            Ok(before) => before,
-            Err(fault) => {
-                failures.push(format!("{name}, {block:?}: original: {fault}"));
-                continue;
-            }
-        };
-        compared += 1;
-        match run(&rewritten.text) {
-            Ok(after) if after.buffers == before.buffers => {}
-            Ok(_) => failures.push(format!("{name}, {block:?}: the buffers differ")),
-            Err(fault) => failures.push(format!("{name}, {block:?}: rewritten: {fault}")),
-        }
-    }
-    (compared, failures)
 }
 
 /// The coefficient at a place among the parameters.
