@@ -50,6 +50,17 @@ impl FaultKind {
     }
 }
 
+/// The access that came first in a race.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Earlier {
+    /// Its instruction.
+    pub span: Span,
+    /// Whether it wrote.
+    pub wrote: bool,
+    /// What would order the two.
+    pub remedy: &'static str,
+}
+
 /// Why a run stopped, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
@@ -63,8 +74,8 @@ pub struct Fault {
     pub block: Option<[u32; 3]>,
     /// The thread within its block, if one is to blame.
     pub thread: Option<[u32; 3]>,
-    /// The other instruction of a race, and whether it wrote.
-    pub earlier: Option<(Span, bool)>,
+    /// The other access of a race.
+    pub earlier: Option<Earlier>,
 }
 
 impl Fault {
@@ -95,12 +106,9 @@ impl Fault {
     pub fn diagnostic(&self, source: &SourceFile) -> Diagnostic {
         let diagnostic = source.diagnostic(self.span.unwrap_or_default(), self.to_string());
         match self.earlier {
-            Some((span, wrote)) => diagnostic
+            Some(Earlier { span, wrote, remedy }) => diagnostic
                 .with_note(source, span, if wrote { "written here" } else { "read here" })
-                .with_hint(
-                    "a barrier between the two orders them: `bar.warp.sync` for lanes of one warp, \
-                     `bar.sync` for warps of one block, nothing for blocks",
-                ),
+                .with_hint(remedy),
             None => diagnostic,
         }
     }

@@ -27,7 +27,7 @@ mod program;
 mod registers;
 
 pub use counters::Counters;
-pub use fault::{Fault, FaultKind};
+pub use fault::{Earlier, Fault, FaultKind};
 pub use profile::{InstructionProfile, Origin};
 
 use std::collections::BTreeMap;

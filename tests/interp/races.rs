@@ -56,7 +56,7 @@ fn races_are_found_and_nothing_else() {
                 (Err(fault), Some(_)) => {
                     racy += 1;
                     let at = |span: ptxasw::source::Span| source.line(span.start);
-                    let found = (fault.earlier.map(|(span, _)| at(span)), fault.span.map(at));
+                    let found = (fault.earlier.map(|other| at(other.span)), fault.span.map(at));
                     if fault.kind != FaultKind::Race || found != (first, second) {
                         wrong.push(fault.diagnostic(&source).to_string());
                     }

@@ -8,7 +8,7 @@
 use super::access::{AccessFault, Spaces, Watch};
 use super::machine::Machine;
 use crate::interp::counters::Tally;
-use crate::interp::fault::{Fault, FaultKind};
+use crate::interp::fault::{Earlier, Fault, FaultKind};
 use crate::interp::memory::{PhaseId, Race, new_words};
 use crate::interp::program::rare::Scalar;
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, IndexedBranch, Op, Pc};
@@ -396,7 +396,7 @@ impl Warp {
             if let Err(AccessFault { lane, kind, message }) = accessed {
                 let mut fault = Fault::new(kind, message).at(function.spans[pc as usize]);
                 if let Some(race) = &watch.race {
-                    tell_other(machine, race, &mut fault);
+                    tell_other(machine, race, self.index, &mut fault);
                 }
                 return Err(machine.blame(fault, self.index, 1 << lane));
             }
@@ -497,8 +497,8 @@ impl Warp {
     }
 }
 
-/// Adds the other access of a race to a fault.
-fn tell_other(machine: &Machine<'_>, race: &Race, fault: &mut Fault) {
+/// Adds the other access of a race to a fault of a warp.
+fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) {
     let [x, y, z] = machine.thread(race.phase.warp, race.lane);
     let verb = if race.wrote { "wrote" } else { "read" };
     fault.message += &format!(" thread ({x}, {y}, {z})");
@@ -507,7 +507,17 @@ fn tell_other(machine: &Machine<'_>, race: &Race, fault: &mut Fault) {
         fault.message += &format!(" of block ({x}, {y}, {z})");
     }
     fault.message += &format!(" {verb}, and nothing orders the two");
-    fault.earlier = Some((machine.program.span(race.site), race.wrote));
+    let remedy = match () {
+        () if !race.same_block => {
+            "blocks are ordered by nothing but fences and atomics that acquire and release"
+        }
+        () if race.phase.warp != warp => "a barrier of the block (`bar.sync`) would order them",
+        () => {
+            "lanes of a warp are not ordered by running together; `bar.warp.sync` would order them"
+        }
+    };
+    let span = machine.program.span(race.site);
+    fault.earlier = Some(Earlier { span, wrote: race.wrote, remedy });
 }
 
 /// Applies a function to the registers of some lanes.
