@@ -230,7 +230,8 @@ impl Planner<'_, '_, '_, '_> {
 /// its statement; `at` itself otherwise.
 fn line_end(text: &str, at: usize) -> usize {
     let rest = &text[at..];
-    let line = &rest[..rest.find(['\n', '\r']).unwrap_or(rest.len())];
+    // A carriage return alone ends neither line nor comment.
+    let line = rest.split('\n').next().unwrap_or(rest).trim_end_matches('\r');
     let code = line.trim_start();
     if code.is_empty() || code.starts_with("//") { at + line.len() } else { at }
 }

@@ -94,6 +94,12 @@ impl<'p, C: Tally> Block<'p, C> {
             if self.warps.iter().all(Warp::done) {
                 return Ok(Progress::Done);
             }
+            // Lanes that wait at a meeting point are free to go on, and may be what others wait for:
+            // they end, say, and a shuffle or barrier does without them.
+            if !progress {
+                progress =
+                    self.warps.iter_mut().fold(false, |any, warp| any | warp.release_waiting());
+            }
             if !progress {
                 let mut fault = self.deadlock();
                 fault.block = Some(self.id);
@@ -199,9 +205,11 @@ impl Warp {
         }
     }
 
-    /// Lets lanes go on that wait for a group which may be waiting for them.
-    fn release_waiting(&mut self) {
+    /// Lets lanes go on that wait for a group which may be waiting for them. Returns whether there
+    /// were any.
+    fn release_waiting(&mut self) -> bool {
         use super::warp::{Group, Then};
+        let mut any = false;
         for index in 0..self.joins.len() {
             let Some(join) = &mut self.joins[index] else { continue };
             if join.arrived == 0 || !matches!(join.then, Then::Continue) {
@@ -211,6 +219,8 @@ impl Warp {
             join.expected &= !mask;
             let (pc, frame, join) = (join.at, join.frame, join.parent);
             self.groups.push(Group { pc, mask, frame, join, state: State::Ready });
+            any = true;
         }
+        any
     }
 }
