@@ -27,6 +27,8 @@ mod races;
 mod random;
 #[path = "interp/samples.rs"]
 mod samples;
+#[path = "interp/stack.rs"]
+mod stack;
 #[path = "interp/stencils.rs"]
 mod stencils;
 #[path = "interp/tensor.rs"]

@@ -7,7 +7,7 @@
 pub mod rare;
 pub mod transaction;
 
-use self::rare::{Across, FragmentMove, Scalar};
+use self::rare::{Across, FragmentMove, Scalar, Stack};
 use self::transaction::{BulkCopy, MBarrier};
 use super::memory::{Site, StateSpaceLayout};
 use super::profile::Origin;
@@ -199,6 +199,8 @@ pub enum Op {
     IndexedBranch(Box<IndexedBranch>),
     /// `call`.
     Call(Box<Call>),
+    /// `alloca`, `stacksave`, `stackrestore`.
+    Stack(Box<Stack>),
     /// `ret`.
     Return,
     /// `exit`.

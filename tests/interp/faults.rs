@@ -139,10 +139,15 @@ fn a_shuffle_reads_garbage_from_lanes_that_take_no_part() {
 
 #[test]
 fn a_shuffle_waits_for_its_members() {
-    // Its members sit behind the branch and cannot come.
+    // Its members sit behind the branch, at a barrier, and cannot come.
     let body = "setp.lt.u32 %p1, %r0, 16; @%p1 bra L;
-        shfl.sync.bfly.b32 %r1, %r0, 1, 31, -1; L: st.global.u32 [%rd1], %r1; ret;";
+        shfl.sync.bfly.b32 %r1, %r0, 1, 31, -1; L: bar.sync 1; ret;";
     assert_eq!(faults(body, 32).0, FaultKind::Deadlock);
+    // They go on behind the branch and end: those that have ended need not come.
+    let body = "mov.u32 %r1, 9; setp.ge.u32 %p1, %r0, 16; @%p1 bra L;
+        shfl.sync.bfly.b32 %r1, %r0, 1, 31, -1; L: st.global.u32 [%rd1], %r1; ret;";
+    let expected: Vec<u32> = (0..32).map(|lane| if lane < 16 { lane ^ 1 } else { 9 }).collect();
+    assert_eq!(passes(body), expected);
     let body = "setp.lt.u32 %p1, %r0, 16; @%p1 bra L;
         shfl.sync.bfly.b32 %r1, %r0, 1, 31, 0xffff0000; L: ret;";
     passes(body);

@@ -15,6 +15,7 @@ mod memory;
 mod operand;
 mod reconverge;
 mod scope;
+mod stack;
 mod transaction;
 mod unit;
 
@@ -24,6 +25,7 @@ pub use collective::{active_mask, elect, matching, reduction, shuffle, vote, war
 pub use control::{barrier, branch, indexed_branch, leave};
 pub use inst::{Inst, Round};
 pub use memory::{address, atomic, copy_async, load, store};
+pub use stack::decode as stack;
 pub use transaction::{cluster_barrier, map_address, mbarrier};
 
 use self::unit::{Unit, align_of, align_up, size_of};
@@ -91,11 +93,13 @@ pub fn decode(
     Ok(Program { functions, layout: unit.layout, orders, plain, signals, heap, params })
 }
 
-/// Bytes of shared memory that a block can have, of parameters, and of a thread's local memory:
-/// generous for any device, and small enough to allocate.
+/// Bytes of shared memory that a block can have, generous for any device, and small enough to
+/// allocate; as the limits below.
 const MAX_SHARED: u64 = 4 << 20;
+/// Bytes of a kernel's parameters.
 const MAX_PARAMS: u64 = 1 << 16;
-const MAX_LOCAL: u64 = 1 << 19;
+/// Bytes of a thread's local memory.
+pub const MAX_LOCAL: u64 = 1 << 19;
 
 fn check_sizes(layout: &StateSpaceLayout, functions: &[Function]) -> Result<(), Fault> {
     let local = functions.iter().map(|function| function.local_bytes).max().unwrap_or(0);

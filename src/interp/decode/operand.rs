@@ -67,7 +67,7 @@ fn special_register(name: &str) -> Option<Special> {
         "%dynamic_smem_size" => Special::DynamicSharedSize,
         "%total_smem_size" | "%aggr_smem_size" => Special::TotalSharedSize,
         "%smid" | "%gridid" | "%cluster_ctarank" | "%is_explicit_cluster" => Special::Constant(0),
-        "%reserved_smem_offset_begin" | "%reserved_smem_offset_end" => Special::Constant(0),
+        _ if name.starts_with("%reserved_smem_offset_") => Special::Constant(0),
         "%nsmid" | "%cluster_nctarank" => Special::Constant(1),
         "WARP_SZ" => Special::Constant(32),
         _ if name.starts_with("%envreg") => Special::Constant(0),

@@ -156,6 +156,7 @@ impl<'p, C: Tally> Block<'p, C> {
                     self.resolve_collectives(warp)?;
                 }
                 Stop::Call(group) => self.call(warp, group)?,
+                Stop::Stack(group) => self.warps[warp].stack(machine, group)?,
                 Stop::Slice => left = 0,
             }
             // A slice is for all groups together: a loop that splits and joins its lanes again and

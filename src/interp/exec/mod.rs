@@ -12,6 +12,7 @@ mod heap;
 mod machine;
 mod mbarrier;
 mod printf;
+mod stack;
 mod warp;
 
 pub use grid::{run, run_side_by_side};

@@ -27,6 +27,8 @@ pub struct Frame {
     pub registers: Registers,
     /// First byte of its local memory.
     pub local_base: u64,
+    /// Bytes of local memory that it asked for, behind those that every call of the function has.
+    pub dynamic: u64,
 }
 
 /// Why a group does not run.
@@ -92,6 +94,8 @@ pub enum Stop {
     Collective(usize),
     /// The group calls a function.
     Call(usize),
+    /// The group stands at an instruction that moves the stack pointer.
+    Stack(usize),
     /// The group used up its time.
     Slice,
 }
@@ -160,7 +164,8 @@ impl Warp {
         let frames = self.frames.iter().flatten();
         let local_base = frames
             .map(|frame| {
-                frame.local_base + machine.program.functions[frame.function as usize].local_bytes
+                let fixed = machine.program.functions[frame.function as usize].local_bytes;
+                (frame.local_base + fixed + frame.dynamic).next_multiple_of(16)
             })
             .max()
             .unwrap_or(0);
@@ -170,7 +175,7 @@ impl Warp {
             let more = words - self.local.len();
             self.local.extend(new_words(4 * more as u64));
         }
-        let frame = Some(Frame { function: id, registers, local_base });
+        let frame = Some(Frame { function: id, registers, local_base, dynamic: 0 });
         match self.frames.iter().position(Option::is_none) {
             Some(free) => {
                 self.frames[free] = frame;
@@ -381,6 +386,10 @@ impl Warp {
                 Op::Call(_) => {
                     self.groups[index].pc = pc;
                     return Ok(Stop::Call(index));
+                }
+                Op::Stack(_) => {
+                    self.groups[index].pc = pc;
+                    return Ok(Stop::Stack(index));
                 }
                 Op::Trap => Err(AccessFault {
                     lane: lanes.trailing_zeros() as usize,

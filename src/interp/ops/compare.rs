@@ -177,7 +177,7 @@ impl Test {
 }
 
 /// `setp.cmp{.bool}.type p{|q}, a, b{, c}`: `p = (a cmp b) bool c`, `q = !(a cmp b) bool c`; of packed
-/// types p compares the low halves and q the high ones.
+/// types p compares the low halves and q, if it is wanted, the high ones.
 fn set_predicate<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
@@ -185,9 +185,6 @@ fn set_predicate<'m, 's>(
     let (test, _) = take_test(cx, inst, false)?;
     let Operand::Pair(pair) = inst.operand(0)? else {
         let p = cx.dest(inst.operand(0)?, Pred)?;
-        if test.packed {
-            return Err(inst.unsupported("a packed comparison has two destinations"));
-        }
         if test.combine.is_none() {
             cx.emit_lanes(test.run, &[p], &[test.a, test.b]);
             return Ok(());

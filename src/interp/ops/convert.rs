@@ -228,7 +228,8 @@ fn float_in(from: ScalarType, ftz: bool) -> Option<WarpFn> {
     Some(match (from, ftz) {
         (F32, false) => warp!(|a: f32| -> f64 { f64::from(a) }),
         (F32, true) => warp!(|a: f32| -> f64 { f64::from(flush32(a)) }),
-        (F64, false) => warp!(|a: f64| -> f64 { a }),
+        // Subnormal doubles are kept: `.ftz` is about singles.
+        (F64, _) => warp!(|a: f64| -> f64 { a }),
         (Half, _) => warp!(|a: u16| -> f64 { f16_value(a) }),
         (Bf16, _) => warp!(|a: u16| -> f64 { bf16_value(a) }),
         _ => return None,

@@ -90,6 +90,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         "bra" => decode::branch(cx, inst),
         "brx" => decode::indexed_branch(cx, inst),
         "call" => decode::call(cx, inst),
+        "alloca" | "stacksave" | "stackrestore" => decode::stack(cx, inst),
         "ret" | "exit" | "trap" | "brkpt" => decode::leave(cx, inst),
         "bar" if inst.ast.has("warp") => decode::warp_barrier(cx, inst),
         "barrier" if inst.ast.has("cluster") => decode::cluster_barrier(cx, inst),

@@ -40,19 +40,24 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let mode = round.unwrap_or(Round::Even);
     // Which operation, and whether operands and result still have to be flushed around it.
     let (run, flush) = match (ty, name) {
-        (F32x2, _) => return packed(cx, inst, round, ftz),
         (F32, "min" | "max") => (extremum(name == "max", propagate, sign && absolute), ftz),
         (F32, "copysign") => (Some(warp!(|a: f32, b: f32| -> f32 { b.copysign(a) })), false),
         (F32, "div") if round.is_none() => (Some(division(approximate || !full, ftz)), false),
         (F32, "rcp" | "sqrt") if round.is_none() => (function(name, ftz), false),
         (F32, "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh") => (function(name, ftz), false),
-        (F32, _) if mode == Round::Even && ftz && !saturate => (nearest_flushing(name), false),
-        (F32, _) if mode == Round::Even => (nearest(name), ftz),
-        (F32, _) => (directed(name, mode), ftz),
+        (F32x2, _) if saturate || !matches!(name, "add" | "sub" | "mul" | "fma") => (None, false),
+        (F32 | F32x2, _) if mode == Round::Even && ftz && !saturate => {
+            (nearest_flushing(name), false)
+        }
+        (F32 | F32x2, _) if mode == Round::Even => (nearest(name), ftz),
+        (F32 | F32x2, _) => (directed(name, mode), ftz),
         _ => (None, false),
     };
     let run = run.ok_or_else(|| inst.bad_type(ty))?;
     inst.finish()?;
+    if ty == F32x2 {
+        return packed(cx, inst, run, flush);
+    }
     let sources = inst.operands().len().saturating_sub(1);
     // `min` and `max` also come with three.
     let three = matches!(name, "min" | "max") && sources == 3 && !sign;
@@ -308,28 +313,31 @@ pub fn test<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Re
     cx.apply(inst, run, Pred, &[ty])
 }
 
-/// Two singles in a 64-bit register: `add sub mul fma .f32x2`, round-to-nearest.
+/// Two singles in a 64-bit register, `add sub mul fma .f32x2`: the operation on either half.
 fn packed<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &Inst<'m, 's>,
-    round: Option<Round>,
-    ftz: bool,
+    run: WarpFn,
+    flush: bool,
 ) -> Result<(), Fault> {
-    if ftz || round.is_some_and(|round| round != Round::Even) {
-        return Err(inst.unsupported("packed singles are modelled in `.rn` without `.ftz` only"));
+    let mut halves = [const { Vec::new() }; 2];
+    for index in 1..=arity(inst.ast.mnemonic()) {
+        let source = cx.source(inst.operand(index)?, F32x2)?;
+        let low = warp!(|a: u64| -> u32 { a as u32 });
+        let high = warp!(|a: u64| -> u32 { (a >> 32) as u32 });
+        for (sources, part) in halves.iter_mut().zip([low, high]) {
+            let half = cx.scratch(File::W32);
+            cx.emit_lanes(part, &[half], &[source]);
+            sources.push(half);
+        }
     }
-    let run = match inst.ast.mnemonic() {
-        "add" => warp!(|a: u64, b: u64| -> u64 { both(a, b, 0, |a, b, _| a + b) }),
-        "sub" => warp!(|a: u64, b: u64| -> u64 { both(a, b, 0, |a, b, _| a - b) }),
-        "mul" => warp!(|a: u64, b: u64| -> u64 { both(a, b, 0, |a, b, _| a * b) }),
-        "fma" => warp!(|a: u64, b: u64, c: u64| -> u64 { both(a, b, c, f32::mul_add) }),
-        _ => return Err(inst.bad_type(F32x2)),
-    };
-    cx.apply(inst, run, F32x2, &[F32x2; 3][..arity(inst.ast.mnemonic())])
-}
-
-fn both(a: u64, b: u64, c: u64, f: impl Fn(f32, f32, f32) -> f32) -> u64 {
-    let part = |bits: u64| f32::from_bits(bits as u32);
-    let one = |a, b, c| u64::from(canonical32(f(part(a), part(b), part(c))).to_bits());
-    one(a, b, c) | one(a >> 32, b >> 32, c >> 32) << 32
+    let results = halves.map(|mut sources| {
+        let result = cx.scratch(File::W32);
+        finish(cx, run, result, &mut sources, flush, false);
+        result
+    });
+    let d = cx.dest(inst.operand(0)?, F32x2)?;
+    let join = warp!(|low: u32, high: u32| -> u64 { u64::from(high) << 32 | u64::from(low) });
+    cx.emit_lanes(join, &[d], &results);
+    Ok(())
 }

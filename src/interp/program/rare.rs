@@ -42,6 +42,34 @@ impl fmt::Debug for Across {
     }
 }
 
+/// An instruction that moves the stack pointer.
+#[derive(Debug)]
+pub struct Stack {
+    /// Which.
+    pub kind: StackKind,
+    /// The bytes to allocate, or the saved stack pointer.
+    pub value: Cell,
+}
+
+/// What a stack instruction does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StackKind {
+    /// `alloca`.
+    Allocate {
+        /// Gets the address in local memory.
+        d: Cell,
+        /// A power of two, in bytes.
+        align: u64,
+    },
+    /// `stacksave`.
+    Save {
+        /// Gets the stack pointer.
+        d: Cell,
+    },
+    /// `stackrestore`.
+    Restore,
+}
+
 /// What the address of an element of a fragment is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct FragmentBase {
