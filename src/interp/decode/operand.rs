@@ -70,7 +70,9 @@ fn special_register(name: &str) -> Option<Special> {
         _ if name.starts_with("%reserved_smem_offset_") => Special::Constant(0),
         "%nsmid" | "%cluster_nctarank" => Special::Constant(1),
         "WARP_SZ" => Special::Constant(32),
-        _ if name.starts_with("%envreg") => Special::Constant(0),
+        // Counters of events that nobody counts here.
+        _ if name.starts_with("%envreg") || name.starts_with("%pm") => Special::Constant(0),
+        "%current_graph_exec" => Special::Constant(0),
         _ => return None,
     })
 }
@@ -160,7 +162,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         }
         if let Some(special) = special_register(name.text) {
             let slot = self.special(special);
-            return self.widened(slot, file, name.span);
+            return Ok(self.widened(slot, file));
         }
         match self.lookup(name)? {
             Symbol::Register(register) if offset == 0 => {
@@ -186,15 +188,20 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         }
     }
 
-    fn widened(&mut self, slot: Slot, file: File, span: Span) -> Result<Slot, Fault> {
+    fn widened(&mut self, slot: Slot, file: File) -> Slot {
         match file {
-            File::W32 => Ok(slot),
+            File::W32 => slot,
             File::W64 => {
                 let d = self.scratch(File::W64);
                 self.emit_lanes(warp!(|a: u32| -> u64 { u64::from(a) }), &[d], &[slot]);
-                Ok(d)
+                d
             }
-            File::Pred => Err(self.error(span, "a special register is no predicate")),
+            // `%is_explicit_cluster`.
+            File::Pred => {
+                let d = self.scratch(File::Pred);
+                self.emit_lanes(warp!(|a: u32| -> bool { a != 0 }), &[d], &[slot]);
+                d
+            }
         }
     }
 
