@@ -241,7 +241,11 @@ fn render_kernel(kernel: &KernelReport) -> String {
                     out += &format!(" [{}]", guards.join(", "));
                 }
             }
-            Decision::Keep => out += &format!("keep: {}", load.reason.as_deref().unwrap_or("")),
+            // An error in the body is the reason for all its loads: the first line names it.
+            Decision::Keep => {
+                let reason = load.reason.as_deref().and_then(|reason| reason.lines().next());
+                out += &format!("keep: {}", reason.unwrap_or(""));
+            }
         }
         out.push('\n');
     }

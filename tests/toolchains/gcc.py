@@ -1,48 +1,15 @@
 """Trials of GCC's offload compiler, whose assembler is nvptx-none-as; ptxasw stands in front of a copy."""
 
 import filecmp
+import pathlib
 import re
 import shutil
 
 import producers
 from bench import SOURCES
 
-# b[i] = a[i] + a[i + 1]
-SUM = """// BEGIN PREAMBLE
-\t.version\t7.0
-\t.target\tsm_80
-\t.address_size 64
-// END PREAMBLE
-
-
-// BEGIN GLOBAL FUNCTION DECL: sum
-.visible .entry sum (.param.u64 %in_ar0, .param.u64 %in_ar1);
-
-// BEGIN GLOBAL FUNCTION DEF: sum
-.visible .entry sum (.param.u64 %in_ar0, .param.u64 %in_ar1)
-{
-\t.reg.u64 %ar0;
-\tld.param.u64 %ar0, [%in_ar0];
-\t.reg.u64 %ar1;
-\tld.param.u64 %ar1, [%in_ar1];
-\t.reg.u32 %r22;
-\t.reg.u64 %r23;
-\t.reg.u64 %r24;
-\t.reg.u64 %r25;
-\t.reg.f32 %r26;
-\t.reg.f32 %r27;
-\t.reg.f32 %r28;
-\t\tmov.u32\t%r22, %tid.x;
-\t\tmul.wide.u32\t%r23, %r22, 4;
-\t\tadd.u64\t%r24, %ar0, %r23;
-\t\tadd.u64\t%r25, %ar1, %r23;
-\t\tld.f32\t%r26, [%r24];
-\t\tld.f32\t%r27, [%r24+4];
-\t\tadd.f32\t%r28, %r26, %r27;
-\t\tst.f32\t[%r25], %r28;
-\tret;
-}
-"""
+# b[i] = a[i] + a[i + 1], as GCC writes it
+SUM = (pathlib.Path(__file__).parents[1] / "install" / "sum.s").read_text()
 
 MARKER = re.compile(r"// (?:BEGIN|END)[^\0\n]*")
 
