@@ -3,7 +3,7 @@
 //! Starting the solver costs more than emulating a kernel, so it is only asked about a condition that
 //! came out the same in every sample that satisfies the path.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::machine::Machine;
 use super::symbols::{SymbolInfo, SymbolKind};
@@ -15,6 +15,12 @@ const SAMPLES: u64 = 192;
 
 /// A path that fewer samples satisfy says nothing about the branch.
 const ENOUGH: usize = 24;
+
+/// Every so many samples the symbols are near a constant of the condition.
+const NEAR: u64 = 4;
+
+/// At most so many terms of a condition are searched for constants.
+const MAX_TERMS: usize = 64;
 
 /// At most so many branches of a function are put before the solver.
 const MAX_BRANCHES: u32 = 16;
@@ -38,24 +44,46 @@ impl Machine<'_, '_, '_> {
 
     /// The one value that the condition has in all samples that satisfy the facts.
     fn sampled(&self, facts: &Facts, condition: TermId) -> Option<bool> {
-        let mut seen = Vec::new();
+        let constants = self.constants(condition);
+        let (mut outcome, mut satisfying) = (None, 0);
         for round in 0..SAMPLES {
             let mut known: FxHashMap<SymbolId, u64> = FxHashMap::default();
             let mut evaluator = Evaluator::new(&self.arena, |symbol, _| {
                 let info = self.symbols.info(symbol);
-                *known.entry(symbol).or_insert_with(|| sample(round, symbol, info))
+                *known.entry(symbol).or_insert_with(|| sample(round, symbol, info, &constants))
             });
-            if facts.predicates().iter().all(|&predicate| evaluator.value(predicate) != 0) {
-                seen.push(evaluator.value(condition) != 0);
+            let mut predicates = facts.predicates().iter();
+            if !predicates.all(|&predicate| evaluator.value(predicate) != 0) {
+                continue;
+            }
+            let value = evaluator.value(condition) != 0;
+            if *outcome.get_or_insert(value) != value {
+                return None;
+            }
+            satisfying += 1;
+        }
+        outcome.filter(|_| satisfying >= ENOUGH)
+    }
+
+    /// The numbers that a term compares with: what decides it is likely near one of them.
+    fn constants(&self, term: TermId) -> Vec<u64> {
+        let (mut constants, mut open, mut seen) = (Vec::new(), vec![term], FxHashSet::default());
+        while let Some(term) = open.pop() {
+            if seen.len() >= MAX_TERMS {
+                break;
+            }
+            if seen.insert(term) {
+                constants.extend(self.arena.constant_value(term));
+                open.extend(self.arena.operands(term));
             }
         }
-        let (&first, others) = seen.split_first()?;
-        (others.len() + 1 >= ENOUGH && others.iter().all(|&value| value == first)).then_some(first)
+        constants
     }
 }
 
-/// Numbers of all magnitudes, both signs, and many small ones that are often equal to each other.
-fn sample(round: u64, symbol: SymbolId, info: &SymbolInfo) -> u64 {
+/// Numbers of all magnitudes, both signs, many small ones that are often equal to each other, and
+/// now and then one of the given constants or a neighbour of it.
+fn sample(round: u64, symbol: SymbolId, info: &SymbolInfo, constants: &[u64]) -> u64 {
     let mixed = (u64::from(symbol.0) + 1)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .wrapping_add(round.wrapping_mul(0xd1b5_4a32_d192_ed03));
@@ -69,6 +97,10 @@ fn sample(round: u64, symbol: SymbolId, info: &SymbolInfo) -> u64 {
             1 + (mixed & 0x3fff_ffff)
         }
         SymbolKind::WarpUniform(_) => 1 + (mixed & 31),
+        _ if round % NEAR == 0 && !constants.is_empty() => {
+            let constant = constants[(round / NEAR / 3) as usize % constants.len()];
+            constant.wrapping_add(round / NEAR % 3).wrapping_sub(1)
+        }
         // Each symbol has a magnitude of its own in each round.
         _ => match mixed >> 56 & 7 {
             0 => 0,
