@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::machine::Machine;
 use super::symbols::{SymbolInfo, SymbolKind};
-use crate::expr::{Evaluator, Facts, SymbolId, TermId, mask};
+use crate::expr::{Evaluator, Facts, SymbolId, TermId, mask, neighbour};
 use crate::solver::Answer;
 
 /// Assignments tried.
@@ -47,11 +47,13 @@ impl Machine<'_, '_, '_> {
         let constants = self.constants(condition);
         let (mut outcome, mut satisfying) = (None, 0);
         for round in 0..SAMPLES {
+            let near = if round % NEAR == 0 { &constants[..] } else { &[] };
             let mut known: FxHashMap<SymbolId, u64> = FxHashMap::default();
             let mut evaluator = Evaluator::new(&self.arena, |symbol, _| {
                 let info = self.symbols.info(symbol);
-                *known.entry(symbol).or_insert_with(|| sample(round, symbol, info, &constants))
-            });
+                *known.entry(symbol).or_insert_with(|| sample(round, symbol, info, near))
+            })
+            .with_results_near(near);
             let mut predicates = facts.predicates().iter();
             if !predicates.all(|&predicate| evaluator.value(predicate) != 0) {
                 continue;
@@ -82,8 +84,8 @@ impl Machine<'_, '_, '_> {
 }
 
 /// Numbers of all magnitudes, both signs, many small ones that are often equal to each other, and
-/// now and then one of the given constants or a neighbour of it.
-fn sample(round: u64, symbol: SymbolId, info: &SymbolInfo, constants: &[u64]) -> u64 {
+/// where numbers are given, those and their neighbours.
+fn sample(round: u64, symbol: SymbolId, info: &SymbolInfo, near: &[u64]) -> u64 {
     let mixed = (u64::from(symbol.0) + 1)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .wrapping_add(round.wrapping_mul(0xd1b5_4a32_d192_ed03));
@@ -97,10 +99,7 @@ fn sample(round: u64, symbol: SymbolId, info: &SymbolInfo, constants: &[u64]) ->
             1 + (mixed & 0x3fff_ffff)
         }
         SymbolKind::WarpUniform(_) => 1 + (mixed & 31),
-        _ if round % NEAR == 0 && !constants.is_empty() => {
-            let constant = constants[(round / NEAR / 3) as usize % constants.len()];
-            constant.wrapping_add(round / NEAR % 3).wrapping_sub(1)
-        }
+        _ if !near.is_empty() => neighbour(near, mixed >> 8),
         // Each symbol has a magnitude of its own in each round.
         _ => match mixed >> 56 & 7 {
             0 => 0,

@@ -60,18 +60,32 @@ pub fn evaluate_binary(op: BinaryOp, a: u64, b: u64, width: u8) -> u64 {
     result & mask(width)
 }
 
+/// One of some numbers, or the number below or above it, as `seed` chooses.
+pub fn neighbour(numbers: &[u64], seed: u64) -> u64 {
+    let number = numbers[(seed / 3 % numbers.len() as u64) as usize];
+    number.wrapping_add(seed % 3).wrapping_sub(1)
+}
+
 /// Evaluates terms under one assignment of the symbols. Uninterpreted functions get results by
 /// hashing: deterministic, and equal for equal arguments.
 pub struct Evaluator<'a, F: FnMut(SymbolId, u8) -> u64> {
     arena: &'a Arena,
     assign: F,
     known: FxHashMap<TermId, u64>,
+    near: &'a [u64],
 }
 
 impl<'a, F: FnMut(SymbolId, u8) -> u64> Evaluator<'a, F> {
     /// `assign` gives a symbol of some width its value.
     pub fn new(arena: &'a Arena, assign: F) -> Self {
-        Evaluator { arena, assign, known: FxHashMap::default() }
+        Evaluator { arena, assign, known: FxHashMap::default(), near: &[] }
+    }
+
+    /// The same with results of functions that are one of these numbers or a neighbour of it.
+    #[must_use]
+    pub fn with_results_near(mut self, numbers: &'a [u64]) -> Self {
+        self.near = numbers;
+        self
     }
 
     /// The value of a term.
@@ -123,7 +137,11 @@ impl<'a, F: FnMut(SymbolId, u8) -> u64> Evaluator<'a, F> {
                 let mut hasher = FxHasher::default();
                 function.hash(&mut hasher);
                 arguments.iter().for_each(|t| of(t).hash(&mut hasher));
-                hasher.finish().rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7
+                let hash = hasher.finish().rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7;
+                match self.near {
+                    [] => hash,
+                    near => neighbour(near, hash),
+                }
             }
         };
         value & mask(width)

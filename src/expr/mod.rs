@@ -21,7 +21,7 @@ mod rewrite;
 
 pub use arena::{Arena, BinaryOp, Comparison, FunctionId, Node, SymbolId, TermId, UnaryOp};
 pub use bits::{mask, sign_extend, to_signed};
-pub use eval::{Evaluator, evaluate_binary, evaluate_unary};
+pub use eval::{Evaluator, evaluate_binary, evaluate_unary, neighbour};
 pub use facts::Facts;
 pub use range::Range;
 pub use rewrite::Substitution;
