@@ -84,13 +84,7 @@ fn compare(file: &str, original: &str, result: &str) -> (usize, Vec<String>) {
     let (before_module, after_module) = (parse(&before), parse(&after));
     let (mut completed, mut differences) = (0, Vec::new());
     for function in before_module.functions().filter(|f| f.kind == FunctionKind::Entry) {
-        let demanded = function.directive("reqntid").map(|extents| {
-            [0, 1, 2].map(|axis| extents.get(axis).map_or(1, |&extent| extent as u32))
-        });
-        let blocks = match demanded {
-            Some(block) => vec![block],
-            None => shapes::shapes(function, RANDOM, u64::from(function.span.start)),
-        };
+        let blocks = shapes::shapes(function, RANDOM, u64::from(function.span.start));
         for block in blocks {
             let place = format!("{file}: {} {block:?}", function.name.text);
             let (completed_before, mut faults) = (completed, Vec::new());
@@ -131,7 +125,8 @@ fn compare(file: &str, original: &str, result: &str) -> (usize, Vec<String>) {
                 differences.append(&mut doubtful);
             }
             if completed == completed_before {
-                differences.extend(faults.pop());
+                let none = || format!("{place}: its parameters are none that a launch is made for");
+                differences.push(faults.pop().unwrap_or_else(none));
             }
         }
     }
