@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ptxasw::interp::{self, Counters, Fault, Outcome};
-use ptxasw::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Type};
+use ptxasw::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
 use ptxasw::ptx::{self, Depth};
 use ptxasw::source::SourceFile;
 
@@ -67,6 +67,7 @@ impl Bed {
             args: Vec::new(),
             limit: DEFAULT_LIMIT,
             races: true,
+            meet: Meet::default(),
         };
         Bed { source: SourceFile::new(name, text), launch }
     }
@@ -104,6 +105,12 @@ impl Bed {
     /// Instructions after which to give up.
     pub fn limit(mut self, instructions: u64) -> Bed {
         self.launch.limit = instructions;
+        self
+    }
+
+    /// Where lanes meet again.
+    pub fn meet(mut self, meet: Meet) -> Bed {
+        self.launch.meet = meet;
         self
     }
 

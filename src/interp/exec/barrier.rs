@@ -103,6 +103,7 @@ impl<C: Tally> Block<'_, C> {
         } else {
             // The lanes that the guard leaves out go on and meet the others behind the barrier.
             warp.diverge(
+                machine,
                 index,
                 group.pc + 1,
                 &[(group.mask & !lanes, group.pc + 1), (lanes, group.pc)],
