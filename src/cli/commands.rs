@@ -347,6 +347,7 @@ fn execute(args: &Run) -> Result<(), Failure> {
         kernel: args.kernel.as_deref(),
         profile: args.profile,
         races,
+        strict_shuffles: args.strict_shuffles,
         meet: args.meet,
         format,
     };

@@ -107,16 +107,27 @@ fn execute<C: Tally, T>(
         Mutex::new(exec::Heap::new(program.layout.region_base(index), heap_bytes.len() as u64))
     };
     let (grid, block, params) = (launch.grid, launch.block, words.as_slice());
-    let (limit, races, meet) = (launch.limit, launch.races, launch.meet);
+    let (limit, races) = (launch.limit, launch.races);
+    let (meet, strict_shuffles) = (launch.meet, launch.strict_shuffles);
     let mut global = fresh()?;
     let heap = heap_of();
-    let machine = exec::Machine { program, global: &global, grid, block, params, meet, heap };
+    let machine = exec::Machine {
+        program,
+        global: &global,
+        grid,
+        block,
+        params,
+        meet,
+        strict_shuffles,
+        heap,
+    };
     let executed = match exec::run_side_by_side::<C>(&machine, limit, races) {
         Some(executed) => executed,
         None => {
             global = fresh()?;
             let (global, heap) = (&global, heap_of());
-            let machine = exec::Machine { program, global, grid, block, params, meet, heap };
+            let machine =
+                exec::Machine { program, global, grid, block, params, meet, strict_shuffles, heap };
             exec::run(&machine, limit, races)?
         }
     };

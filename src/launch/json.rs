@@ -23,6 +23,8 @@ struct File {
     races: Option<bool>,
     #[serde(default)]
     meet: Meet,
+    #[serde(default)]
+    strict_shuffles: bool,
 }
 
 #[derive(Deserialize)]
@@ -76,6 +78,7 @@ pub fn parse(text: &str) -> Result<Launch, String> {
         limit: file.limit.unwrap_or(DEFAULT_LIMIT),
         races: file.races.unwrap_or(true),
         meet: file.meet,
+        strict_shuffles: file.strict_shuffles,
     };
     launch.check()?;
     Ok(launch)

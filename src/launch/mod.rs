@@ -36,6 +36,8 @@ pub struct Launch {
     pub limit: u64,
     /// Whether an interpreter reports races between threads.
     pub races: bool,
+    /// Whether an interpreter reports a shuffle that reads a lane which takes no part.
+    pub strict_shuffles: bool,
     /// Where an interpreter lets lanes meet again that have parted.
     pub meet: Meet,
 }
@@ -104,7 +106,8 @@ impl Launch {
     /// ```
     ///
     /// `"races": false` turns the search for races off, `"limit"` is a number of instructions,
-    /// `"meet"` is `"assembler"`, `"never"` or a seed (see [`Meet`]).
+    /// `"meet"` is `"assembler"`, `"never"` or a seed (see [`Meet`]), `"strict_shuffles": true` reports
+    /// shuffles that read a lane which takes no part.
     /// `kernel`, `dynamic_shared` and trailing dimensions may be left out. An argument can also be
     /// `{"bytes": "0a0b..."}`, or `{"struct": [...]}` of arguments laid out as C does.
     ///

@@ -68,6 +68,7 @@ impl Bed {
             limit: DEFAULT_LIMIT,
             races: true,
             meet: Meet::default(),
+            strict_shuffles: false,
         };
         Bed { source: SourceFile::new(name, text), launch }
     }
@@ -105,6 +106,12 @@ impl Bed {
     /// Instructions after which to give up.
     pub fn limit(mut self, instructions: u64) -> Bed {
         self.launch.limit = instructions;
+        self
+    }
+
+    /// Reports shuffles from lanes that take no part.
+    pub fn strict_shuffles(mut self) -> Bed {
+        self.launch.strict_shuffles = true;
         self
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 use super::access::Watch;
 use super::barrier::Barriers;
 use super::machine::Machine;
-use super::warp::{State, Stop, Warp};
+use super::warp::{State, Stop, Warp, not_aligned};
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::{Accessor, Phase, PhaseId, Shadow, new_words};
@@ -154,10 +154,7 @@ impl<'p, C: Tally> Block<'p, C> {
             match stop {
                 Stop::Switch => {}
                 Stop::Barrier(group) => self.arrive_at_barrier(warp, group)?,
-                Stop::Collective(group) => {
-                    self.warps[warp].groups[group].state = State::Collective;
-                    self.resolve_collectives(warp)?;
-                }
+                Stop::Collective(group) => self.arrive_at_collective(warp, group)?,
                 Stop::Call(group) => self.call(warp, group)?,
                 Stop::Stack(group) => self.warps[warp].stack(machine, group)?,
                 Stop::Slice => left = 0,
@@ -184,6 +181,10 @@ impl<'p, C: Tally> Block<'p, C> {
                     State::Barrier(id) => format!("at barrier {id}"),
                     _ => "for other lanes of their warp".to_owned(),
                 };
+                if group.state == State::Aligned {
+                    let fault = Fault::new(FaultKind::Undefined, not_aligned(group.mask)).at(span);
+                    return self.machine.blame(fault, warp.index, group.mask);
+                }
                 if fault.span.is_none() {
                     let (number, lanes) = (warp.index, group.mask);
                     message += &format!("; lanes {lanes:#010x} of warp {number} wait {what}");

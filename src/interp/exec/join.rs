@@ -161,6 +161,42 @@ impl Warp {
         any
     }
 
+    /// Lets groups run together that stand at one place and consist of some lanes, unless the launch
+    /// decides otherwise.
+    pub fn unite(&mut self, machine: &Machine<'_>, frame: usize, pc: Pc, among: Mask) {
+        if !self.schedule.once_in(4) {
+            self.merge(machine, frame, pc, among);
+        }
+    }
+
+    /// Makes one group of those that stand at one place and consist of some lanes. It no longer comes
+    /// to meeting points that not all of them would have come to.
+    pub fn merge(&mut self, machine: &Machine<'_>, frame: usize, pc: Pc, among: Mask) {
+        let is_part = |group: &Group| {
+            let there = group.frame == frame && group.pc == pc;
+            there && group.state == State::Ready && group.mask & !among == 0
+        };
+        if self.groups.iter().filter(|group| is_part(group)).count() < 2 {
+            return;
+        }
+        let parts: Vec<Group> = self.groups.extract_if(.., |group| is_part(group)).collect();
+        let chains: Vec<Vec<JoinId>> = parts.iter().map(|part| self.chain(part.join)).collect();
+        let join = chains[0].iter().copied().find(|id| chains.iter().all(|c| c.contains(id)));
+        let mask = parts.iter().fold(0, |mask, part| mask | part.mask);
+        self.groups.push(Group { pc, mask, frame, join, state: State::Ready });
+        for (part, chain) in parts.iter().zip(chains) {
+            for id in chain.into_iter().take_while(|&id| Some(id) != join) {
+                self.withdraw(machine, id, part.mask);
+            }
+        }
+    }
+
+    /// All meeting points ahead, from a given one on.
+    fn chain(&self, from: Option<JoinId>) -> Vec<JoinId> {
+        let parent = |&id: &JoinId| self.joins[id].as_ref().and_then(|join| join.parent);
+        std::iter::successors(from, parent).collect()
+    }
+
     /// Lanes return from their function, or end. The others of the group go on.
     pub fn leave(&mut self, machine: &Machine<'_>, index: usize, lanes: Mask, only_function: bool) {
         let Group { mask, join, .. } = self.groups[index];

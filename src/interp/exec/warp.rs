@@ -36,8 +36,10 @@ pub struct Frame {
 pub enum State {
     /// It does.
     Ready,
-    /// It stands at a collective instruction whose other members are not there yet.
+    /// All its lanes wait at a collective instruction for other members.
     Collective,
+    /// It waits at an instruction that all 32 lanes must execute as one group.
+    Aligned,
     /// It stands at a barrier of the block.
     Barrier(u32),
 }
@@ -296,13 +298,17 @@ impl Warp {
                 Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters, watch),
                 Op::CopyBulk(copy) => spaces.copy_bulk(registers, copy, lanes, counters),
                 Op::Scalar(scalar) => each_lane(registers, scalar, lanes),
-                Op::Across(_) | Op::Fragment(_) if lanes != FULL => Err(AccessFault {
-                    lane: lanes.trailing_zeros() as usize,
-                    kind: FaultKind::Undefined,
-                    message: format!(
-                        "all 32 lanes must execute this together; here are {lanes:#010x}"
-                    ),
-                }),
+                Op::Across(_) | Op::Fragment(_) if lanes != FULL => {
+                    if lanes == mask && self.live == FULL {
+                        self.groups[index].pc = pc;
+                        return Ok(Stop::Collective(index));
+                    }
+                    Err(AccessFault {
+                        lane: lanes.trailing_zeros() as usize,
+                        kind: FaultKind::Undefined,
+                        message: not_aligned(lanes),
+                    })
+                }
                 Op::Across(across) => {
                     (across.0)(registers);
                     Ok(())
@@ -405,6 +411,11 @@ impl Warp {
             pc += 1;
         }
     }
+}
+
+/// What is wrong with a group at an instruction that all lanes must execute together.
+pub fn not_aligned(lanes: Mask) -> String {
+    format!("all 32 lanes must execute this together; here are {lanes:#010x}")
 }
 
 /// Adds the other access of a race to a fault of a warp.
