@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use ptxasw::interp::{self, FaultKind};
-use ptxasw::launch::Launch;
+use ptxasw::launch::{Launch, Meet};
 use ptxasw::pipeline::{Options, rewrite};
 use ptxasw::ptx::{self, Depth, Function, FunctionKind};
 use ptxasw::rewrite::Mode;
@@ -36,8 +36,9 @@ const RANDOM: usize = 3;
 /// Instructions of a warp after which a launch of the original is given up.
 const MAX_INSTRUCTIONS: u64 = 60_000;
 
-/// Seeds for where lanes meet, others for each launch.
-const SEEDS: u64 = 2;
+/// In every so-manieth launch lanes never meet again; in the others a seed chooses where, another in
+/// each.
+const NEVER: u64 = 4;
 /// How many times as long a kernel may take whose lanes have parted, and one that is rewritten.
 const APART: u64 = 32;
 const REWRITTEN: u64 = 20;
@@ -47,7 +48,9 @@ const REWRITTEN: u64 = 20;
 struct Found {
     /// Launches that went through.
     completed: usize,
-    /// Those whose result does not depend on where lanes meet.
+    /// Those in which no threads race.
+    free: usize,
+    /// Those of them whose result does not depend on where lanes meet.
     steady: usize,
     /// Comparisons under other choices of that.
     schedules: usize,
@@ -138,14 +141,20 @@ fn compare(file: &str, original: &str, result: &str) -> Found {
                 // The rewritten kernel executes more instructions.
                 launch.limit *= REWRITTEN;
                 free += usize::from(launch.races);
-                let first = SEEDS * tally.completed as u64;
-                let seeds: Vec<u64> = (first..first + SEEDS).collect();
-                let other = pair.compare(&launch, &expected, &seeds);
-                tally.schedules += other.compared;
-                tally.steady += usize::from(!other.depends);
-                let found = if launch.races { &mut tally.differences } else { &mut doubtful };
-                for (meet, difference) in other.differences {
-                    found.push(format!("{place}, n = {count}, --meet {meet}: {difference}"));
+                let meet = match tally.completed as u64 {
+                    number if number.is_multiple_of(NEVER) => Meet::Never,
+                    number => Meet::Random(number),
+                };
+                // Where threads race, the order of groups tells in any kernel.
+                if launch.races {
+                    tally.free += 1;
+                    let other = pair.compare(&launch, &expected, &[meet]);
+                    tally.schedules += other.compared;
+                    tally.steady += usize::from(!other.depends);
+                    if let Some((meet, difference)) = other.difference {
+                        let difference = format!("--meet {meet}: {difference}");
+                        tally.differences.push(format!("{place}, n = {count}, {difference}"));
+                    }
                 }
                 let difference = match interp::run(&after_module, &launch) {
                     Err(fault) => fault.to_string(),
@@ -154,6 +163,7 @@ fn compare(file: &str, original: &str, result: &str) -> Found {
                     }
                     Ok(_) => continue,
                 };
+                let found = if launch.races { &mut tally.differences } else { &mut doubtful };
                 found.push(format!("{place}, n = {count}: {difference}"));
             }
             if free == 0 {
@@ -192,11 +202,14 @@ fn rewritten_cases_compute_the_same() {
     let count = |of: fn(&Found) -> usize| results.iter().map(of).sum::<usize>();
     let (completed, steady) = (count(|found| found.completed), count(|found| found.steady));
     let schedules = count(|found| found.schedules);
+    let free = count(|found| found.free);
     println!(
-        "{completed} launches; {steady} do not depend on where lanes meet; {schedules} more runs"
+        "{completed} launches, {free} without races; {steady} of them do not depend on where lanes \
+         meet; {schedules} compared under another choice"
     );
     assert!(completed > 5000, "only {completed} launches went through");
-    assert!(10 * steady > 9 * completed, "only {steady} of {completed} do not depend on a choice");
+    assert!(20 * steady > 19 * free, "only {steady} of {free} do not depend on a choice");
+    assert!(schedules > 5000, "only {schedules} comparisons under another choice");
     let differences: Vec<String> =
         results.into_iter().flat_map(|found| found.differences).collect();
     assert!(

@@ -10,13 +10,13 @@ use ptxasw::launch::{Launch, Meet};
 use ptxasw::ptx::Module;
 
 /// Seeds that have to agree about an original before its rewrite is called wrong.
-const CERTAIN: u64 = 64;
+const CERTAIN: u64 = 32;
 
 /// What was found about one launch.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Where the rewrite computes something else, and what.
-    pub differences: Vec<(Meet, String)>,
+    /// A choice under which the rewrite computes something else, and what.
+    pub difference: Option<(Meet, String)>,
     /// Choices under which the two were compared.
     pub compared: usize,
     /// Whether the original's own result is a matter of choice.
@@ -32,37 +32,33 @@ pub struct Pair<'a, 'o, 'r> {
 }
 
 impl Pair<'_, '_, '_> {
-    /// Compares the two where lanes never meet, and under some seeds. `expected` is what the original
-    /// computes where they meet as the assembler makes them.
-    pub fn compare(&self, launch: &Launch, expected: &Outcome, seeds: &[u64]) -> Found {
+    /// Compares the two under some choices, up to the first difference. `expected` is what the
+    /// original computes where lanes meet as the assembler makes them.
+    pub fn compare(&self, launch: &Launch, expected: &Outcome, choices: &[Meet]) -> Found {
         let mut found = Found::default();
-        // Lanes that never meet part by the same branches in both.
-        if let Ok(never) = run(self.original, launch, Meet::Never, self.limits.0) {
-            found.compare(
-                Meet::Never,
-                &never,
-                run(self.rewritten, launch, Meet::Never, self.limits.1),
-            );
-            found.depends = !same(&never, expected);
-        } else {
-            found.depends = true;
-        }
-        for seed in seeds {
-            if found.depends {
-                break;
+        for &meet in choices {
+            let original = run(self.original, launch, meet, self.limits.0);
+            let steady = original.as_ref().is_ok_and(|outcome| same(expected, outcome));
+            found.depends |= !steady;
+            let expected = match (meet, &original) {
+                // Lanes that never meet part by the same branches in both.
+                (Meet::Never, Ok(original)) => original,
+                _ if steady => expected,
+                _ => continue,
+            };
+            found.compared += 1;
+            let difference = match run(self.rewritten, launch, meet, self.limits.1) {
+                Err(fault) => fault.to_string(),
+                Ok(outcome) if !same(expected, &outcome) => "the buffers differ".to_owned(),
+                Ok(_) => continue,
+            };
+            let mut seeds = (0..CERTAIN).map(Meet::Random);
+            if meet != Meet::Never && seeds.any(|meet| self.departs(launch, expected, meet)) {
+                found.depends = true;
+            } else {
+                found.difference = Some((meet, difference));
             }
-            let meet = Meet::Random(*seed);
-            found.depends = self.departs(launch, expected, meet);
-            if !found.depends {
-                let before = found.differences.len();
-                found.compare(meet, expected, run(self.rewritten, launch, meet, self.limits.1));
-                if found.differences.len() > before
-                    && (0..CERTAIN).any(|s| self.departs(launch, expected, Meet::Random(s)))
-                {
-                    found.differences.truncate(before);
-                    found.depends = true;
-                }
-            }
+            break;
         }
         found
     }
@@ -70,18 +66,6 @@ impl Pair<'_, '_, '_> {
     /// Whether the original computes something else under a choice.
     fn departs(&self, launch: &Launch, expected: &Outcome, meet: Meet) -> bool {
         !run(self.original, launch, meet, self.limits.0).is_ok_and(|other| same(expected, &other))
-    }
-}
-
-impl Found {
-    fn compare(&mut self, meet: Meet, expected: &Outcome, actual: Result<Outcome, Fault>) {
-        self.compared += 1;
-        let difference = match actual {
-            Err(fault) => fault.to_string(),
-            Ok(outcome) if !same(expected, &outcome) => "the buffers differ".to_owned(),
-            Ok(_) => return,
-        };
-        self.differences.push((meet, difference));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::bed::{Bed, path};
-use ptxasw::interp::{self, Fault, Outcome};
+use ptxasw::interp::{self, Fault, FaultKind, Outcome};
 use ptxasw::launch::{Launch, Meet};
 use ptxasw::ptx::{self, Depth};
 use ptxasw::source::SourceFile;
@@ -146,4 +146,64 @@ fn the_launch_file_may_choose() {
         Launch::from_json(r#"{"grid": [1], "block": [1]}"#).map(|l| l.meet),
         Ok(Meet::Assembler)
     );
+}
+
+#[test]
+fn lanes_that_have_waited_for_each_other_run_together() {
+    for wait in ["bar.warp.sync -1;", "bar.sync 0;", "vote.sync.any.pred %p2, %p1, -1;"] {
+        // Two branches, the inner of which has its meeting point behind the instruction.
+        let body = format!(
+            "setp.lt.u32 %p1, %r0, 12; @%p1 bra L; add.u32 %r2, %r0, 1; setp.lt.u32 %p3, %r0, 20;
+             @%p3 bra L; add.u32 %r2, %r0, 1;
+             L: {wait} activemask.b32 %r1; st.global.u32 [%rd1], %r1; ret;"
+        );
+        let found = masks(&body);
+        assert_eq!(found[0].1, [!0; 32], "{wait}");
+        assert_eq!(found[1].1, [!0; 32], "{wait}");
+        let apart = found.iter().filter(|(_, masks)| masks[0] != !0).count();
+        assert!(apart > 0 && 2 * apart < found.len(), "{wait}: {apart}");
+    }
+}
+
+#[test]
+fn lanes_wait_for_their_own_members_alone() {
+    // The halves of each part meet, not the parts.
+    let body = "setp.lt.u32 %p1, %r0, 16; mov.u32 %r2, 0xffff; @%p1 bra L; mov.u32 %r2, 0xffff0000;
+        setp.lt.u32 %p1, %r0, 24; @%p1 bra L; add.u32 %r3, %r3, 1;
+        L: bar.warp.sync %r2; activemask.b32 %r1; st.global.u32 [%rd1], %r1; ret;";
+    let halves: Vec<u32> = (0..32).map(|lane| if lane < 16 { 0xffff } else { !0xffff }).collect();
+    assert_eq!(masks(body)[1].1, halves);
+    // Lane 0 waits for lane 31, which waits behind the branch for nobody.
+    let body = "setp.eq.u32 %p1, %r0, 0; setp.eq.u32 %p2, %r0, 31;
+        @%p1 bar.warp.sync 0x80000001; st.global.u32 [%rd1], %r0; @%p2 bar.warp.sync 0x80000001; ret;";
+    let expected: Vec<u32> = (0..32).collect();
+    for (meet, found) in masks(body) {
+        assert_eq!(found, expected, "{meet}");
+    }
+}
+
+#[test]
+fn what_needs_the_whole_warp_gathers_it() {
+    let body = "setp.lt.u32 %p1, %r0, 12; @%p1 bra L; add.u32 %r2, %r0, 1;
+        L: movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r0; st.global.u32 [%rd1], %r1; ret;";
+    let found = masks(body);
+    assert!(found.iter().all(|(_, values)| *values == found[0].1), "{found:?}");
+    // Lanes that do not come cannot be gathered.
+    let body = "setp.lt.u32 %p1, %r0, 12; @%p1 bra L;
+        movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r0; L: bar.sync 0; ret;";
+    for meet in choices() {
+        let (fault, shown) = Bed::body(body).buffer("p", &[7_u32; 32]).meet(meet).fault();
+        assert_eq!(fault.kind, FaultKind::Undefined, "{meet}");
+        assert!(shown.contains("all 32 lanes must execute this together; here are 0xfffff000"));
+    }
+}
+
+#[test]
+fn incomplete_warps_count_as_whole_at_a_barrier() {
+    let body = "setp.lt.u32 %p1, %r0, 12; @%p1 bra L; add.u32 %r2, %r0, 1;
+        L: bar.sync 1, 64; st.global.u32 [%rd1], %r0; ret;";
+    for meet in choices() {
+        let bed = Bed::body(body).block([40, 1, 1]).buffer("p", &[7_u32; 40]).meet(meet);
+        assert_eq!(bed.good().get::<u32>("p"), (0..40).collect::<Vec<u32>>(), "{meet}");
+    }
 }

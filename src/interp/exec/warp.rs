@@ -1,9 +1,10 @@
 //! One warp: groups of converged lanes, where they meet again, and the loop that executes them.
 //!
 //! The lanes of a warp form groups, each with a program counter of its own. A divergent branch
-//! splits a group; the parts wait for each other at the branch's meeting point. Unlike with a
-//! plain stack, every group that is not waiting can run, so lanes that wait in different branches
-//! (for a barrier, a shuffle, or a lock) do not block each other.
+//! splits a group; the parts wait for each other at the meeting point that the launch chooses for
+//! the branch ([`Schedule`]). Unlike with a plain stack, every group that is not waiting can run, so
+//! lanes that wait in different branches (for a barrier, a shuffle, or a lock) do not block each
+//! other; and those that wait at a meeting point go on when nobody else can.
 
 use super::access::{AccessFault, Spaces, Watch};
 use super::join::{Join, JoinId};
