@@ -3,7 +3,6 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::carry::Flag;
 use super::effects::{Effect, definitions, effect};
 use super::loops::{LoopEffects, LoopValue};
 use super::state::{Definition, Exit, Memory, Slot, Window, Writes};
@@ -83,7 +82,7 @@ pub(super) struct Machine<'a, 'm, 's> {
     pub memory: Memory,
     pub exits: Vec<Option<Exit>>,
     pub block: BlockId,
-    pub carry: Option<Flag>,
+    pub carry: Option<TermId>,
     pub loop_effects: Vec<LoopEffects>,
     pub loop_values: Vec<LoopValue>,
     /// Versions of memory between which nothing has synchronised share an epoch: what lanes read at
