@@ -7,6 +7,14 @@ mod assembler;
 mod graph;
 #[expect(dead_code, unused_imports, reason = "its kernels are for another test")]
 mod random;
+#[path = "graphs/assembled.rs"]
+mod assembled;
+#[path = "graphs/listing.rs"]
+mod listing;
+#[path = "graphs/meets.rs"]
+mod meets;
+#[path = "graphs/postdominators.rs"]
+mod postdominators;
 #[path = "graphs/seeds.rs"]
 mod seeds;
 

@@ -51,15 +51,15 @@ pub fn text(kernel: &Kernel, marks: Marks) -> String {
             let _ = writeln!(text, "\t.reg .{ty} %{name}<{count}>;");
         }
     }
-    text += "\t.reg .b32 %tid, %cta, %size, %thread, %n, %result, %loaded, %fuel;\n\
+    text += "\t.reg .b32 %x, %cta, %size, %thread, %n, %result, %loaded, %fuel;\n\
              \t.reg .b64 %a, %own, %out;\n";
     if marks == Marks::Blocks {
         text += "\t.shared .align 4 .b32 marks;\n";
     }
-    text += "\tmov.u32 %tid, %tid.x;\n\
+    text += "\tmov.u32 %x, %tid.x;\n\
              \tmov.u32 %cta, %ctaid.x;\n\
              \tmov.u32 %size, %ntid.x;\n\
-             \tmad.lo.s32 %thread, %cta, %size, %tid;\n\
+             \tmad.lo.s32 %thread, %cta, %size, %x;\n\
              \tld.param.u32 %n, [n];\n";
     for (name, scale) in [("a", 4), ("own", 4 * SLOT), ("out", 4)] {
         let _ = write!(
@@ -75,7 +75,7 @@ pub fn text(kernel: &Kernel, marks: Marks) -> String {
         let _ = match start {
             Start::Number(number) => writeln!(text, "\tmov.u32 %c{register}, {number};"),
             Start::Parameter => writeln!(text, "\tmov.u32 %c{register}, %n;"),
-            Start::Thread => writeln!(text, "\tmov.u32 %c{register}, %tid;"),
+            Start::Thread => writeln!(text, "\tmov.u32 %c{register}, %x;"),
             Start::Loaded => writeln!(text, "\tld.global.nc.u32 %c{register}, [%a];"),
         };
     }
@@ -230,7 +230,7 @@ impl Writer<'_> {
             Test::Always => format!("setp.ne.u32 {holds}, %size, 0"),
             Test::Never => format!("setp.gt.u32 {holds}, %n, 1000"),
             Test::Parameter(bound) => format!("setp.gt.u32 {holds}, %n, {bound}"),
-            Test::Below(bound) => format!("setp.lt.u32 {holds}, %tid, {bound}"),
+            Test::Below(bound) => format!("setp.lt.u32 {holds}, %x, {bound}"),
             Test::Spent => format!("setp.lt.s32 {holds}, %fuel, 0"),
             Test::Sum(_, bits) => {
                 let sum = self.mixture(test);
@@ -258,17 +258,17 @@ impl Writer<'_> {
             Test::Bits(register, mask) => {
                 self.line(&format!("and.b32 {word}, %c{register}, {mask}"));
             }
-            Test::Thread(mask) => self.line(&format!("and.b32 {word}, %tid, {mask}")),
+            Test::Thread(mask) => self.line(&format!("and.b32 {word}, %x, {mask}")),
             Test::Mixed(register, mask) => {
-                self.line(&format!("xor.b32 {word}, %tid, %c{register}"));
+                self.line(&format!("xor.b32 {word}, %x, %c{register}"));
                 self.line(&format!("and.b32 {word}, {word}, {mask}"));
             }
-            Test::Sum(register, _) => self.line(&format!("add.s32 {word}, %tid, %c{register}")),
+            Test::Sum(register, _) => self.line(&format!("add.s32 {word}, %x, %c{register}")),
             Test::Loaded(bit) => self.line(&format!("and.b32 {word}, %loaded, {}", 1 << bit)),
             Test::Result(bit) => self.line(&format!("and.b32 {word}, %result, {}", 1 << bit)),
             Test::Grid => self.line(&format!("and.b32 {word}, %cta, 1")),
             Test::Parameter(bound) => self.line(&format!("add.s32 {word}, %n, {bound}")),
-            Test::Below(bound) => self.line(&format!("add.s32 {word}, %tid, {bound}")),
+            Test::Below(bound) => self.line(&format!("add.s32 {word}, %x, {bound}")),
             Test::Always | Test::Never | Test::Spent => self.line(&format!("mov.u32 {word}, %cta")),
         }
         word
@@ -310,7 +310,7 @@ impl Writer<'_> {
             Update::Multiply => format!("mad.lo.s32 {r}, {r}, 3, 1"),
             Update::Mix(other) => format!("xor.b32 {r}, {r}, %c{other}"),
             Update::Copy(other) => format!("mov.u32 {r}, %c{other}"),
-            Update::AddThread => format!("add.s32 {r}, {r}, %tid"),
+            Update::AddThread => format!("add.s32 {r}, {r}, %x"),
             Update::AddLoaded => format!("add.s32 {r}, {r}, %loaded"),
             Update::Set(number) => format!("mov.u32 {r}, {number}"),
         });
@@ -358,14 +358,14 @@ impl Writer<'_> {
             Sync::Group(bit) => {
                 let (bits, holds) = (self.word(), self.pred());
                 let low: u32 = (0..32).filter(|lane| lane & bit == 0).map(|lane| 1 << lane).sum();
-                self.line(&format!("and.b32 {bits}, %tid, {bit}"));
+                self.line(&format!("and.b32 {bits}, %x, {bit}"));
                 self.line(&format!("setp.eq.u32 {holds}, {bits}, 0"));
                 self.line(&format!("selp.b32 {bits}, {low:#x}, {:#x}, {holds}", !low));
                 self.line(&format!("bar.warp.sync {bits}"));
             }
             Sync::Pair(first, second) => {
                 let (lane, one, holds) = (self.word(), self.pred(), self.pred());
-                self.line(&format!("and.b32 {lane}, %tid, 31"));
+                self.line(&format!("and.b32 {lane}, %x, 31"));
                 self.line(&format!("setp.eq.u32 {one}, {lane}, {first}"));
                 self.line(&format!("setp.eq.or.u32 {holds}, {lane}, {second}, {one}"));
                 let mask: u32 = 1 << first | 1 << second;

@@ -36,3 +36,13 @@ fn graphs_compute_the_same() {
     }
     for (what, n) in tally { println!("{n:6} {what}"); }
 }
+
+/// `PTXASW_GRAPHS_SEED=7 cargo test --test graphs prints_a_seed -- --ignored --nocapture`
+#[test]
+#[ignore = "prints a kernel, without and with marks, and its launch"]
+fn prints_a_seed() {
+    let kernel = kernel(crate::number("PTXASW_GRAPHS_SEED").unwrap_or_default());
+    let case = emit(&kernel);
+    println!("{:?}", kernel.kind);
+    println!("{}\n{}\n{}", case.ptx, case.launch, crate::graph::emit::text(&kernel, crate::graph::emit::Marks::Blocks));
+}
