@@ -19,6 +19,8 @@ mod faults;
 mod instructions;
 #[path = "interp/matrix.rs"]
 mod matrix;
+#[path = "interp/meet.rs"]
+mod meet;
 #[path = "interp/numeric.rs"]
 mod numeric;
 #[path = "interp/races.rs"]

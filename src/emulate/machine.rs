@@ -2,7 +2,6 @@
 
 use smallvec::SmallVec;
 
-use super::carry::Flag;
 use super::effects::{Effect, definitions, effect};
 use super::loops::{LoopEffects, LoopValue};
 use super::state::{Definition, Exit, Memory, Slot, Window, Writes};
@@ -82,7 +81,7 @@ pub(super) struct Machine<'a, 'm, 's> {
     pub memory: Memory,
     pub exits: Vec<Option<Exit>>,
     pub block: BlockId,
-    pub carry: Option<Flag>,
+    pub carry: Option<TermId>,
     pub loop_effects: Vec<LoopEffects>,
     pub loop_values: Vec<LoopValue>,
     /// Memory at the headers of loops that change it, and when the loop is entered.

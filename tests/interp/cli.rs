@@ -31,7 +31,14 @@ fn launch(kind: &str, data: Value, count: u32) -> String {
 }
 
 fn request(format: Format) -> Request<'static> {
-    Request { kernel: None, profile: false, races: None, format }
+    Request {
+        kernel: None,
+        profile: false,
+        races: None,
+        strict_shuffles: false,
+        meet: None,
+        format,
+    }
 }
 
 fn execute(launch: &str) -> Result<Value, (u8, String)> {

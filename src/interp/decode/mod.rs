@@ -32,6 +32,7 @@ use self::unit::{Unit, align_of, align_up, size_of};
 use super::fault::Fault;
 use super::memory::StateSpaceLayout;
 use super::program::{Function, Op, ParamPlace, Program};
+use crate::launch::{Launch, Meet};
 use crate::ptx::{self, Module, StateSpace};
 
 /// Decodes a kernel and what it calls.
@@ -42,9 +43,9 @@ use crate::ptx::{self, Module, StateSpace};
 pub fn decode(
     module: &Module<'_>,
     kernel: &ptx::Function<'_>,
-    dynamic_shared: u64,
+    launch: &Launch,
 ) -> Result<Program, Fault> {
-    let mut unit = Unit::new(module, kernel.name.text, dynamic_shared)?;
+    let mut unit = Unit::new(module, kernel.name.text, launch.dynamic_shared)?;
     let mut params = Vec::new();
     for variable in &kernel.params {
         for declarator in &variable.names {
@@ -68,6 +69,9 @@ pub fn decode(
     for function in &mut functions {
         function.first_site = sites;
         sites += function.code.len() as u32;
+        if let Meet::Random(_) = launch.meet {
+            function.meetings = reconverge::choices(&function.code);
+        }
     }
     let any =
         |test: fn(&Op) -> bool| functions.iter().flat_map(|f| &f.code).any(|micro| test(&micro.op));
