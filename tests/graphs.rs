@@ -9,6 +9,9 @@ mod graph;
 mod random;
 #[path = "graphs/assembled.rs"]
 mod assembled;
+#[path = "fuzz/files.rs"]
+#[expect(dead_code, reason = "another test reads them")]
+mod files;
 #[path = "graphs/listing.rs"]
 mod listing;
 #[path = "graphs/meets.rs"]

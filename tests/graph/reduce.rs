@@ -5,7 +5,7 @@ use super::emit::is_empty;
 use super::kernel::{BlockId, Condition, End, Item, Kernel, Leave, Start, Test, Update};
 
 /// Kernels that are tried at most.
-const MAX_TRIALS: usize = 3000;
+const MAX_TRIALS: usize = 2000;
 
 /// The smallest kernel found that still fails.
 pub fn reduce(kernel: &Kernel, fails: &mut dyn FnMut(&Kernel) -> bool) -> Kernel {
@@ -40,6 +40,11 @@ fn smaller(kernel: &Kernel) -> Vec<Kernel> {
     let reachable = kernel.reachable();
     for &block in &reachable {
         ways(kernel, block, &mut all);
+    }
+    for &block in &reachable {
+        if kernel.blocks[block].items.len() > 1 {
+            with(kernel, &mut all, |k| k.blocks[block].items.clear());
+        }
     }
     for &block in &reachable {
         for item in 0..kernel.blocks[block].items.len() {

@@ -137,7 +137,7 @@ impl Graph {
         let mut ahead = self.behind(block, Some(head));
         ahead[block] = true;
         !others[block]
-            && (0..ahead.len()).any(|latch| ahead[latch] && self.targets[latch].contains(&head))
+            && (0..ahead.len()).any(|latch| ahead[latch] && !others[latch] && self.targets[latch].contains(&head))
     }
 
     fn live(&self, block: BlockId) -> bool {
