@@ -2,22 +2,24 @@
 
 #![expect(clippy::disallowed_methods, reason = "seeds come from outside")]
 
-#[path = "common/assembler.rs"]
-mod assembler;
-mod graph;
-#[expect(dead_code, unused_imports, reason = "its kernels are for another test")]
-mod random;
 #[path = "graphs/assembled.rs"]
 mod assembled;
+#[path = "common/assembler.rs"]
+mod assembler;
+#[path = "graphs/belief.rs"]
+mod belief;
 #[path = "fuzz/files.rs"]
 #[expect(dead_code, reason = "another test reads them")]
 mod files;
+mod graph;
 #[path = "graphs/listing.rs"]
 mod listing;
 #[path = "graphs/meets.rs"]
 mod meets;
 #[path = "graphs/postdominators.rs"]
 mod postdominators;
+#[expect(dead_code, unused_imports, reason = "its kernels are for another test")]
+mod random;
 #[path = "graphs/seeds.rs"]
 mod seeds;
 

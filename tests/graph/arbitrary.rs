@@ -3,9 +3,9 @@
 
 use fastrand::Rng;
 
-use super::conditions::Conditions;
-use super::kernel::{Block, BlockId, Condition, End, Leave, Test};
-use super::structured::early;
+use super::conditions::{Conditions, FREE};
+use super::kernel::{Block, BlockId, Carried, Condition, End, Item, Leave, Test, Update};
+use super::structured::{early, stepped};
 
 /// Blocks with edges drawn at random; the last one ends the thread, any other may.
 pub fn draw(rng: &mut Rng, conditions: &mut Conditions) -> Vec<Block> {
@@ -46,9 +46,47 @@ pub fn draw(rng: &mut Rng, conditions: &mut Conditions) -> Vec<Block> {
     blocks
 }
 
+/// Puts a loop into a cycle that is entered at two places: in front of the loop, and one block before.
+/// Some lanes leave the loop in its middle, go round, and begin it anew.
+fn wrap(rng: &mut Rng, conditions: &Conditions, blocks: &mut Vec<Block>) {
+    let loops: Vec<(BlockId, BlockId, Carried)> = (0..blocks.len())
+        .filter_map(|before| {
+            let End::Jump(header) = blocks[before].end else { return None };
+            let counter = stepped(&blocks[header])?;
+            (before < header && counter >= FREE).then_some((before, header, counter))
+        })
+        .collect();
+    if loops.is_empty() {
+        return;
+    }
+    let (before, header, counter) = loops[rng.usize(..loops.len())];
+    // The rest of the loop is numbered from its header on.
+    let inside: Vec<BlockId> = (header..blocks.len().min(header + 8))
+        .filter(|&block| matches!(blocks[block].end, End::Jump(to) if to > block))
+        .collect();
+    let Some(&from) = inside.get(rng.usize(..inside.len().max(1))) else { return };
+    let (front, round) = (blocks.len(), blocks.len() + 1);
+    let set = Item::Step(counter, Update::Set(0));
+    blocks.push(Block { items: vec![set], end: End::Jump(header) });
+    blocks.push(Block::new(End::Jump(front)));
+    let when = match rng.bool() {
+        true => Condition::of(Test::Never, false),
+        false => Condition::of(Test::Parameter(rng.u32(1..6)), rng.bool()),
+    };
+    blocks[before].end = End::Branch { when, yes: front, no: round };
+    let End::Jump(on) = blocks[from].end else { return };
+    blocks[from].end = End::Branch { when: conditions.any(rng), yes: round, no: on };
+}
+
 /// Adds edges between any two blocks, and makes some forward edges dead.
-pub fn tangle(rng: &mut Rng, conditions: &Conditions, blocks: &mut [Block]) {
+pub fn tangle(rng: &mut Rng, conditions: &Conditions, blocks: &mut Vec<Block>) {
     let last = blocks.len() - 1;
+    if rng.bool() {
+        wrap(rng, conditions, blocks);
+        if rng.bool() {
+            return;
+        }
+    }
     let jumps: Vec<(BlockId, BlockId)> = blocks
         .iter()
         .enumerate()
@@ -72,11 +110,8 @@ pub fn tangle(rng: &mut Rng, conditions: &Conditions, blocks: &mut [Block]) {
             1 => Condition::of(Test::Always, false),
             _ => conditions.any(rng),
         };
-        blocks[from].end = match when.test {
-            // The edge that was there is the dead one: its block is entered by others alone.
-            Test::Always if !when.negated => End::Branch { when, yes: other, no: to },
-            _ => End::Branch { when, yes: other, no: to },
-        };
+        // (Where the test always holds the edge that was there is the dead one.)
+        blocks[from].end = End::Branch { when, yes: other, no: to };
     }
     skip_a_block(rng, blocks);
 }

@@ -3,9 +3,7 @@
 use fastrand::Rng;
 
 use super::conditions::{Conditions, FREE};
-use super::kernel::{
-    Array, Block, Carried, End, Item, Leave, Load, SLOT, Sync, Update, Value,
-};
+use super::kernel::{Array, Block, Carried, End, Item, Leave, Load, SLOT, Sync, Update, Value};
 
 /// Writes what the blocks do.
 pub fn fill(rng: &mut Rng, conditions: &Conditions, blocks: &mut [Block], synchronised: bool) {

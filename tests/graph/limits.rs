@@ -37,7 +37,9 @@ pub fn limit(rng: &mut Rng, conditions: &mut Conditions, blocks: &mut Vec<Block>
             continue;
         }
         let style = if rng.u8(..4) == 0 { styles[rng.usize(..styles.len())] } else { usual };
-        if !matches!(style, Style::Counter | Style::Fuel) || !inside(blocks, from, side, style, conditions, last) {
+        if !matches!(style, Style::Counter | Style::Fuel)
+            || !inside(blocks, from, side, style, conditions, last)
+        {
             apart(rng, conditions, blocks, (from, side), style, last);
         }
     }
@@ -118,7 +120,8 @@ fn inside(
     };
     let fits = match &mut blocks[from].end {
         End::Jump(to) => {
-            let when = Condition { limit: Some((limit, true)), ..Condition::of(Test::Always, false) };
+            let when =
+                Condition { limit: Some((limit, true)), ..Condition::of(Test::Always, false) };
             blocks[from].end = End::Branch { when, yes: *to, no: last };
             true
         }

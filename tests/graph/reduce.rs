@@ -71,7 +71,10 @@ fn ways(kernel: &Kernel, block: BlockId, all: &mut Vec<Kernel>) {
     }
     // Past blocks that only jump.
     for (side, &to) in targets.iter().enumerate() {
-        if is_empty(kernel, to) && let [behind] = kernel.blocks[to].targets()[..] && behind != to {
+        if is_empty(kernel, to)
+            && let [behind] = kernel.blocks[to].targets()[..]
+            && behind != to
+        {
             with(kernel, all, |k| {
                 if let Some(target) = k.blocks[block].targets_mut().into_iter().nth(side) {
                     *target = behind;
@@ -83,7 +86,12 @@ fn ways(kernel: &Kernel, block: BlockId, all: &mut Vec<Kernel>) {
     if let [to] = targets[..]
         && to != 0
         && to != block
-        && kernel.blocks.iter().map(|b| b.targets().iter().filter(|&&t| t == to).count()).sum::<usize>() == 1
+        && kernel
+            .blocks
+            .iter()
+            .map(|b| b.targets().iter().filter(|&&t| t == to).count())
+            .sum::<usize>()
+            == 1
     {
         with(kernel, all, |k| {
             let mut other = k.blocks[to].clone();
@@ -136,7 +144,9 @@ fn conditions(when: Condition) -> Vec<Condition> {
         tests.push(Test::Mixed(register, 1));
     }
     for test in tests {
-        if rank(test) < rank(when.test) || matches!((test, when.test), (Test::Mixed(..), Test::Mixed(..))) {
+        if rank(test) < rank(when.test)
+            || matches!((test, when.test), (Test::Mixed(..), Test::Mixed(..)))
+        {
             simpler.push(Condition { test, ..when });
         }
     }

@@ -5,7 +5,9 @@ use fastrand::Rng;
 
 use super::conditions::Conditions;
 use super::contents;
-use super::kernel::{Block, BlockId, Carried, Condition, End, Item, Leave, Limit, Sync, Test, Update};
+use super::kernel::{
+    Array, Block, BlockId, Carried, Condition, End, Item, Leave, Limit, Load, Sync, Test, Update,
+};
 
 /// Statements inside each other, and loops.
 const MAX_DEPTH: u32 = 4;
@@ -35,6 +37,8 @@ struct Around {
     /// Where `continue` and `break` go.
     latch: BlockId,
     end: BlockId,
+    /// What its header steps.
+    counter: Carried,
 }
 
 impl<'r> Builder<'r> {
@@ -42,7 +46,17 @@ impl<'r> Builder<'r> {
         let budget = rng.i32(6..16);
         let conditions = Conditions::new(rng);
         let blocks = vec![Block::new(End::Leave(Leave::Trap))];
-        Builder { rng, blocks, conditions, indexed, synchronised, budget, at: 0, loops: Vec::new(), apart: false }
+        Builder {
+            rng,
+            blocks,
+            conditions,
+            indexed,
+            synchronised,
+            budget,
+            at: 0,
+            loops: Vec::new(),
+            apart: false,
+        }
     }
 
     /// All blocks; the last one ends the thread.
@@ -91,7 +105,10 @@ impl<'r> Builder<'r> {
             11 | 12 if nested => self.switch(depth),
             13..=15 if !self.loops.is_empty() => self.jump_out(),
             16 => self.early_exit(),
-            18 if nested && self.synchronised => self.rendezvous(depth),
+            18 | 19 if nested && self.synchronised => match self.loops.last() {
+                Some(&around) if self.rng.bool() => self.in_turns(around.counter),
+                _ => self.rendezvous(depth),
+            },
             17 if uniform && !self.apart && self.rng.u8(..3) == 0 => {
                 self.blocks[self.at].items.push(Item::Sync(Sync::Block));
             }
@@ -122,7 +139,7 @@ impl<'r> Builder<'r> {
     fn looping(&mut self, depth: u32, uniform: bool) {
         let counter = self.conditions.counter();
         let (header, body, latch, end) = (self.block(), self.block(), self.block(), self.block());
-        if self.rng.u8(..4) == 0 {
+        if self.rng.bool() {
             self.blocks[self.at].items.push(Item::Step(counter, Update::Set(0)));
         }
         self.goto(header);
@@ -140,9 +157,9 @@ impl<'r> Builder<'r> {
         } else {
             self.goto(body);
         }
-        // `continue` by an edge of its own, or by way of a common latch.
-        let again = if top && self.rng.bool() { header } else { latch };
-        self.loops.push(Around { latch: again, end });
+        // `continue` by an edge of its own, past the test at the bottom, or by way of a common latch.
+        let again = if self.rng.bool() { header } else { latch };
+        self.loops.push(Around { latch: again, end, counter });
         self.list(depth + 1, uniform && same);
         self.loops.pop();
         self.goto(latch);
@@ -201,6 +218,18 @@ impl<'r> Builder<'r> {
         self.branch(when, to, next, next);
     }
 
+    /// Lanes wait for all others in every second iteration, each half in others.
+    fn in_turns(&mut self, counter: Carried) {
+        let when = Condition::of(Test::Mixed(counter, 1), self.rng.bool());
+        let (yes, end) = (self.block(), self.block());
+        self.branch(when, yes, end, yes);
+        let row = Some((counter, false));
+        let words = vec![0, 1];
+        let load = Load { array: Array::Input, row, words, read_only: self.rng.bool() };
+        self.blocks[yes].items.extend([Item::Sync(Sync::Warp), Item::Load(load)]);
+        self.goto(end);
+    }
+
     /// Lanes of one branch wait for single lanes of the other, each for one at a time.
     fn rendezvous(&mut self, depth: u32) {
         let bit = 1 << self.rng.u32(..5);
@@ -233,7 +262,8 @@ impl<'r> Builder<'r> {
         let leave = self.block();
         self.apart = true;
         let rare = self.rng.u8(..3) == 0;
-        let when = if rare { Condition::of(Test::Never, false) } else { self.conditions.any(self.rng) };
+        let when =
+            if rare { Condition::of(Test::Never, false) } else { self.conditions.any(self.rng) };
         self.blocks[leave].end = End::Leave(early(self.rng, when));
         let next = self.block();
         // A way that can only end, or one that the others go on from.

@@ -1,177 +1,235 @@
-//! What the real assembler makes of the graphs.
+//! The real assembler as a witness: where the machine code of a graph lets lanes meet, and whether
+//! `cfg` knows of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
-use crate::listing::Listing;
-use crate::meets::{arrivals, meets, targets_follow};
-use crate::postdominators::{Ends, Graph};
-use crate::assembler::Assembler;
-use crate::graph::emit::{Marks, text};
-use crate::graph::kernel::{BlockId, Kernel};
 use rayon::prelude::*;
+
+use crate::assembler::Assembler;
+use crate::belief::{Belief, Told};
+use crate::graph::emit::{Marks, text};
+use crate::graph::kernel;
+use crate::graph::kernel::{BlockId, Kernel};
+use crate::listing::Listing;
+use crate::meets::{Arrivals, arrivals, targets_follow};
+use crate::postdominators::{Ends, Graph};
+
+/// Graphs in a test run; each is assembled for one of the targets.
+const COUNT: u64 = 120;
+const TARGETS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_120"];
 
 /// The disassembled machine code of a text.
 fn disassemble(assembler: &Assembler, text: &str, target: &str) -> Result<Listing, String> {
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     let (input, cubin) = (folder.path().join("graph.ptx"), folder.path().join("graph.cubin"));
     std::fs::write(&input, text).map_err(|e| e.to_string())?;
-    let run = |program: &std::path::Path, arguments: &[&str], file: &std::path::Path| {
-        let output = Command::new(program).args(arguments).arg(file).output().map_err(|e| e.to_string())?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    let run = |program: &Path, arguments: &[&str], file: &Path| {
+        let output = Command::new(program).args(arguments).arg(file).output();
+        let output = output.map_err(|e| format!("{}: {e}", program.display()))?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
         }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     };
     let name = cubin.display().to_string();
+    // (The line table of the PTX itself needs no `.loc`.)
     run(&assembler.ptxas, &["-lineinfo", "-arch", target, "-o", &name], &input)?;
-    let nvdisasm = assembler.ptxas.with_file_name("nvdisasm");
-    let listing = run(&nvdisasm, &["-c", "-gp"], &cubin)?;
-    Listing::read(&listing).map_err(|e| format!("{e}\n{listing}"))
+    let disassembler = assembler.ptxas.with_file_name("nvdisasm");
+    Listing::read(&run(&disassembler, &["-c", "-gp"], &cubin)?)
 }
 
-/// The block of each line, from 1; and the block that a line marks.
-fn lines(text: &str) -> (Vec<Option<BlockId>>, BTreeMap<usize, BlockId>) {
-    let (mut blocks, mut marks, mut block) = (vec![None], BTreeMap::new(), None);
-    for (index, line) in text.lines().enumerate() {
-        if let Some(number) = line.strip_prefix("$B").and_then(|l| l.strip_suffix(':')) {
-            block = number.parse().ok();
-        }
-        if let Some(number) = line.trim().strip_prefix("st.volatile.shared.u32 [marks], ") {
-            marks.extend(number.trim_end_matches(';').parse().ok().map(|block| (index + 1, block)));
-        }
-        blocks.push(block);
-    }
-    (blocks, marks)
+/// A kernel, its text with marks, its machine code.
+struct Witness<'k> {
+    graph: Graph,
+    belief: Belief,
+    listing: Listing,
+    /// The block of each line, from 1.
+    blocks: Vec<Option<BlockId>>,
+    /// The lines that mark a block.
+    marks: BTreeMap<usize, BlockId>,
+    lines: Vec<&'k str>,
 }
 
-/// The marks that are come to first.
-fn first_marks(listing: &Listing, from: usize, marks: &BTreeMap<usize, BlockId>) -> BTreeSet<BlockId> {
-    let (mut seen, mut work, mut found) = (BTreeSet::new(), vec![from], BTreeSet::new());
-    while let Some(at) = work.pop() {
-        if !seen.insert(at) {
-            continue;
-        }
-        let instruction = &listing.instructions[at];
-        match marks.get(&instruction.line).filter(|_| instruction.base() == "STS") {
-            Some(block) => {
-                found.insert(*block);
+impl<'k> Witness<'k> {
+    fn new(kernel: &Kernel, text: &'k str, listing: Listing) -> Result<Witness<'k>, String> {
+        let (mut blocks, mut marks, mut block) = (vec![None], BTreeMap::new(), None);
+        for (index, line) in text.lines().enumerate() {
+            if let Some(number) = line.strip_prefix("$B").and_then(|l| l.strip_suffix(':')) {
+                block = number.parse().ok();
             }
-            None => work.extend(&instruction.next),
+            if line.contains("[marks]") {
+                marks.extend(block.map(|block| (index + 1, block)));
+            }
+            blocks.push(block);
         }
+        let (graph, belief) = (Graph::new(kernel), Belief::new(text)?);
+        Ok(Witness { graph, belief, listing, blocks, marks, lines: text.lines().collect() })
     }
-    found
-}
 
-fn classify(graph: &Graph, branch: BlockId, at: BlockId) -> &'static str {
-    use Ends::{All, Beyond, Last};
-    let immediately = |ends| graph.immediately(at, branch, ends);
-    if immediately(All) {
-        "immediate postdominator"
-    } else if immediately(Last) {
-        "immediate postdominator, ends before the last ignored"
-    } else if immediately(Beyond) {
-        "immediate postdominator, ends that it does not lead to ignored"
-    } else if graph.postdominates(at, branch, Beyond) {
-        "a later postdominator (of these kinds)"
-    } else if at == branch {
-        "NO postdominator: the branch's own block"
-    } else if graph.is_header(at) && graph.reaches(at, branch) {
-        "NO postdominator: header of a natural loop around the branch"
-    } else if graph.reaches(at, branch) {
-        "NO postdominator: in a cycle with the branch"
-    } else {
-        "NO postdominator: behind all cycles with the branch"
+    /// The block that an instruction marks.
+    fn marked(&self, instruction: usize) -> Option<BlockId> {
+        let instruction = &self.listing.instructions[instruction];
+        self.marks.get(&instruction.line).copied().filter(|_| instruction.base() == "STS")
     }
-}
 
-fn study(assembler: &Assembler, kernel: &Kernel, target: &str, tally: &mut BTreeMap<String, usize>) -> Result<(), String> {
-    let text = text(kernel, Marks::Blocks);
-    let listing = disassemble(assembler, &text, target)?;
-    let (blocks, marks) = lines(&text);
-    let graph = Graph::new(kernel);
-    let ptx: Vec<&str> = text.lines().collect();
-    let kind = format!("{:?}", kernel.kind);
-    let mut count = |what: String| *tally.entry(what).or_default() += 1;
-    if !targets_follow(&listing) {
-        count(format!("{target} BSSY TARGET NOT BEHIND BSYNC"));
-    }
-    for i in &listing.instructions {
-        if ["WARPSYNC", "YIELD", "BMOV"].contains(&i.base()) || ["BRA.CONV", "BRA.DIV"].iter().any(|o| i.opcode.starts_with(o)) {
-            let word = ptx.get(i.line.wrapping_sub(1)).map_or("", |l| l.trim()).split(' ').find(|w| !w.starts_with('@')).unwrap_or("");
-            let word: String = word.chars().filter(|c| !c.is_ascii_digit()).collect();
-            if i.base() != "YIELD" && i.base() != "BMOV" {
-                count(format!("{target} op {} from {word}", i.opcode.split(' ').next().unwrap()));
-            } else { count(format!("{target} op {}", i.opcode)); }
+    /// The block that control comes to first from an instruction on, if that is one.
+    fn first_block(&self, from: usize) -> Option<BlockId> {
+        let (mut seen, mut work, mut found) = (BTreeSet::new(), vec![from], BTreeSet::new());
+        while let Some(at) = work.pop() {
+            if seen.insert(at) {
+                match self.marked(at) {
+                    Some(block) => drop(found.insert(block)),
+                    None => work.extend(&self.listing.instructions[at].next),
+                }
+            }
         }
+        found.first().copied().filter(|_| found.len() == 1)
     }
-    let heads = graph.heads();
-    let marked = |instruction: usize, block: BlockId| {
-        let i = &listing.instructions[instruction];
-        i.base() == "STS" && marks.get(&i.line) == Some(&block)
-    };
-    for (branch, targets) in meets(&listing, &|_| false)? {
-        let i = &listing.instructions[branch];
-        let source = ptx.get(i.line.wrapping_sub(1)).map_or("", |l| l.trim());
-        let is_branch = ["bra ", "brx.idx", "exit", "ret", "trap"].iter().any(|w| source.contains(w));
-        let (true, Some(block)) = (is_branch, blocks.get(i.line).copied().flatten()) else {
-            count(format!("{target} {kind} branch of no PTX branch"));
-            continue;
-        };
-        let brx = if i.base() == "BRX" { "brx " } else { "" };
-        if targets.values().all(|ways| ways.len() < 2) {
-            count(format!("{target} {kind} {brx}never meet"));
-        }
-        for (at, ways) in targets {
-            if ways.len() < 2 { continue; }
-            let here = first_marks(&listing, at, &marks);
-            if here.len() != 1 {
-                count(format!("{target} {kind} {brx}ambiguous"));
+
+    /// The block at whose end a machine branch stands, and its line; `None` for branches that the
+    /// assembler made itself.
+    fn branch(&self, instruction: usize) -> Option<(BlockId, usize)> {
+        let line = self.listing.instructions[instruction].line;
+        let source = self.lines.get(line.checked_sub(1)?)?;
+        let branches = source.contains("bra ") || source.contains("brx.idx");
+        self.blocks.get(line).copied().flatten().filter(|_| branches).map(|block| (block, line))
+    }
+
+    /// Heads of cycles around branch and place round which some lanes have gone that meet there, and
+    /// others not.
+    fn apart(
+        &self,
+        branch: usize,
+        (block, at): (BlockId, BlockId),
+        (place, ways): (usize, &BTreeSet<usize>),
+    ) -> Result<Vec<BlockId>, String> {
+        let mut found = Vec::new();
+        for head in self.graph.heads() {
+            let around = self.graph.is_inside(at, head) && self.graph.is_inside(block, head);
+            // Who waits at the head has gone round once.
+            if head == at || !around {
                 continue;
             }
-            let here = *here.first().unwrap();
-            let class = classify(&graph, block, here);
-            count(format!("{target} {kind} {brx}{class}"));
-            // Round what heads of cycles some lanes have gone and others not.
-            let around = |&&head: &&BlockId| {
-                head != here && graph.is_inside(here, head) && graph.is_inside(block, head)
+            let closed = |instruction| self.marked(instruction) == Some(head);
+            let direct = arrivals(&self.listing, branch, &closed)?;
+            let Some(direct) = direct.get(&place) else { continue };
+            if ways.iter().any(|way| !direct.contains(way)) {
+                found.push(head);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What was seen, how often, and what nobody may do.
+#[derive(Default)]
+struct Findings {
+    counts: BTreeMap<String, usize>,
+    wrong: Vec<String>,
+}
+
+impl Findings {
+    fn count(&mut self, what: String) {
+        *self.counts.entry(what).or_default() += 1;
+    }
+
+    fn add(&mut self, other: Findings) {
+        for (what, count) in other.counts {
+            *self.counts.entry(what).or_default() += count;
+        }
+        self.wrong.extend(other.wrong);
+    }
+}
+
+/// What a place is to a branch in the graph.
+fn relation(graph: &Graph, branch: BlockId, at: BlockId) -> &'static str {
+    use Ends::{All, Beyond, Last};
+    let immediately = |ends| graph.immediately(at, branch, ends);
+    match () {
+        () if immediately(All) => "the immediate postdominator",
+        () if immediately(Last) => "the immediate postdominator but for early ends",
+        () if immediately(Beyond) => "the immediate postdominator but for ends elsewhere",
+        () if graph.postdominates(at, branch, Beyond) => "a later postdominator",
+        () if at == branch => "the branch's own block",
+        () if graph.is_header(at) && graph.is_inside(branch, at) => "the header of a loop around",
+        () if graph.reaches(at, branch) => "no postdominator, in a cycle with the branch",
+        () => "no postdominator, ahead",
+    }
+}
+
+/// Looks at one kernel for one target.
+fn look(assembler: &Assembler, seed: u64, target: &str) -> Result<Findings, String> {
+    let mut findings = Findings::default();
+    let kernel = kernel(seed);
+    let text = text(&kernel, Marks::Blocks);
+    let listing = disassemble(assembler, &text, target)?;
+    if !targets_follow(&listing) {
+        return Err("a BSSY does not name what follows its BSYNC".to_owned());
+    }
+    let witness = Witness::new(&kernel, &text, listing)?;
+    for branch in 0..witness.listing.instructions.len() {
+        if !witness.listing.instructions[branch].parts_lanes() {
+            continue;
+        }
+        let Some((block, line)) = witness.branch(branch) else { continue };
+        let found: Arrivals = arrivals(&witness.listing, branch, &|_| false)?;
+        let several = found.iter().filter(|(_, ways)| ways.len() > 1);
+        for (&place, ways) in several {
+            let Some(at) = witness.first_block(place) else { continue };
+            let relation = relation(&witness.graph, block, at);
+            let known = match witness.belief.is_meeting_place(line, at) {
+                true => "a meeting place",
+                false => "no meeting place",
             };
-            for &head in heads.iter().filter(around) {
-                let without = arrivals(&listing, branch, &|i| marked(i, head))?;
-                let without = without.get(&at).cloned().unwrap_or_default();
-                // Some way only by the head (or also by it), another without.
-                let by = ways.iter().filter(|w| !without.contains(w)).count();
-                if by > 0 && !without.is_empty() {
-                    let natural = if graph.is_header(head) { "natural" } else { "other" };
-                    count(format!("{target} {kind} {brx}OTHER ITERATION of a {natural} head: {class}"));
-                    println!("seed {} {target} {kind} {brx}OTHER ITERATION of {head} ({natural}): branch {block} meet {here} {class}", kernel.seed);
-                    break;
+            findings.count(format!("{target} {:?}: {relation}; {known}", kernel.kind));
+            for head in witness.apart(branch, (block, at), (place, ways))? {
+                let told = witness.belief.takes_apart(head, line);
+                let by = match told {
+                    Some(Told::ThisBranch) => "expected of this branch",
+                    Some(Told::Branch(_)) => "expected of another branch",
+                    Some(Told::Anyway) => "expected anyway",
+                    None => "NOT EXPECTED",
+                };
+                let natural = if witness.graph.is_header(head) { "" } else { "ir" };
+                findings.count(format!(
+                    "{target} {:?}: {relation}; other iterations of a {natural}reducible cycle, {by}",
+                    kernel.kind
+                ));
+                if told.is_none() {
+                    findings.wrong.push(format!(
+                        "seed {seed}, {target}: lanes that part in block {block} meet in block {at} in \
+                         different iterations of the loop of block {head}, which cfg does not expect"
+                    ));
                 }
             }
         }
     }
-    Ok(())
+    Ok(findings)
 }
 
 #[test]
-#[ignore = "prints statistics"]
-fn meeting_points_of_the_assembler() {
+fn lanes_meet_only_where_the_analysis_expects_it() {
     let Some(assembler) = Assembler::find() else { return };
     let first = crate::number("PTXASW_GRAPHS_SEED").unwrap_or_default();
-    let count = crate::number("PTXASW_GRAPHS_COUNT").unwrap_or(50);
-    let tallies: Vec<BTreeMap<String, usize>> = (first..first + count).into_par_iter().map(|seed| {
-        let mut tally = BTreeMap::new();
-        for target in ["sm_75", "sm_80", "sm_90", "sm_120"] {
-            let kernel = crate::graph::kernel(seed);
-            if let Err(e) = study(&assembler, &kernel, target, &mut tally) {
-                println!("seed {seed} {target}: {e}");
-                *tally.entry(format!("{target} ERROR")).or_default() += 1;
-            }
-        }
-        tally
-    }).collect();
-    let mut all: BTreeMap<String, usize> = BTreeMap::new();
-    for (what, n) in tallies.into_iter().flatten() { *all.entry(what).or_default() += n; }
-    for (what, n) in all { println!("{n:6} {what}"); }
+    let count = crate::number("PTXASW_GRAPHS_COUNT").map_or(COUNT, |count| count.min(COUNT));
+    let results: Vec<Findings> = (first..first + count)
+        .into_par_iter()
+        .map(|seed| {
+            let target = TARGETS[seed as usize % TARGETS.len()];
+            let found = look(&assembler, seed, target);
+            found.unwrap_or_else(|error| panic!("seed {seed}, {target}: {error}"))
+        })
+        .collect();
+    let mut findings = Findings::default();
+    results.into_iter().for_each(|found| findings.add(found));
+    for (what, count) in &findings.counts {
+        println!("{count:6} {what}");
+    }
+    assert!(findings.wrong.is_empty(), "\n{}", findings.wrong.join("\n"));
+    if count >= COUNT {
+        let meetings: usize = findings.counts.values().sum();
+        assert!(meetings > 200, "only {meetings} meeting places were found");
+    }
 }
-

@@ -63,7 +63,9 @@ impl Listing {
         let mut listing = Listing::default();
         let (mut line, mut inside) = (0, false);
         for row in text.lines() {
-            if let Some((_, rest)) = row.split_once("//## File").and_then(|(_, r)| r.split_once("line ")) {
+            if let Some((_, rest)) =
+                row.split_once("//## File").and_then(|(_, r)| r.split_once("line "))
+            {
                 let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
                 line = digits.parse().map_err(|_| format!("no line in `{row}`"))?;
             } else if row.starts_with(".text.") {

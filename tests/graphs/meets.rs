@@ -9,16 +9,13 @@ use crate::listing::Listing;
 /// Which ways (targets of a branch) lead to each place where lanes wait for each other.
 pub type Arrivals = BTreeMap<usize, BTreeSet<usize>>;
 
-/// For each instruction at which lanes may part, where they may wait for each other next: where
-/// several ways lead to, those that took them.
-pub fn meets(listing: &Listing, closed: &dyn Fn(usize) -> bool) -> Result<BTreeMap<usize, Arrivals>, String> {
-    let parting = (0..listing.instructions.len()).filter(|&i| listing.instructions[i].parts_lanes());
-    parting.map(|branch| Ok((branch, arrivals(listing, branch, closed)?))).collect()
-}
-
 /// The places at which lanes wait next that part at a branch; no way goes on behind an instruction
 /// that is `closed`.
-pub fn arrivals(listing: &Listing, branch: usize, closed: &dyn Fn(usize) -> bool) -> Result<Arrivals, String> {
+pub fn arrivals(
+    listing: &Listing,
+    branch: usize,
+    closed: &dyn Fn(usize) -> bool,
+) -> Result<Arrivals, String> {
     let mut found = Arrivals::new();
     let instruction = &listing.instructions[branch];
     for &way in &instruction.next {
@@ -42,7 +39,11 @@ struct State {
 }
 
 /// Where a lane waits first in a barrier that it was in before.
-fn arrive(listing: &Listing, from: State, closed: &dyn Fn(usize) -> bool) -> Result<BTreeSet<usize>, String> {
+fn arrive(
+    listing: &Listing,
+    from: State,
+    closed: &dyn Fn(usize) -> bool,
+) -> Result<BTreeSet<usize>, String> {
     let (mut seen, mut work) = (BTreeSet::new(), vec![from]);
     let mut found = BTreeSet::new();
     while let Some(state) = work.pop() {
@@ -98,7 +99,8 @@ fn breaks_at(listing: &Listing, branch: usize, taken: bool) -> Result<u32, Strin
             break;
         }
         let same = instruction.guard.as_deref() == guard;
-        let opposite = |a: &str, b: &str| a.strip_prefix('!') == Some(b) || b.strip_prefix('!') == Some(a);
+        let opposite =
+            |a: &str, b: &str| a.strip_prefix('!') == Some(b) || b.strip_prefix('!') == Some(a);
         let number = instruction.barrier().and_then(|name| name[1..].parse::<u32>().ok());
         let number = number.ok_or_else(|| format!("no barrier in {instruction:?}"))?;
         match (instruction.guard.as_deref(), guard) {

@@ -34,7 +34,8 @@ impl Graph {
                 to
             })
             .collect();
-        let ends = |wanted: fn(&End) -> bool| kernel.blocks.iter().map(|b| wanted(&b.end)).collect();
+        let ends =
+            |wanted: fn(&End) -> bool| kernel.blocks.iter().map(|b| wanted(&b.end)).collect();
         Graph {
             targets,
             last: ends(|end| *end == End::Leave(Leave::Last)),
@@ -100,7 +101,8 @@ impl Graph {
     /// Blocks that a depth-first search from the entry, in the order of the targets, finds on its
     /// path again: where iterations begin.
     pub fn heads(&self) -> Vec<BlockId> {
-        let (mut open, mut seen) = (vec![false; self.targets.len()], vec![false; self.targets.len()]);
+        let (mut open, mut seen) =
+            (vec![false; self.targets.len()], vec![false; self.targets.len()]);
         let (mut path, mut found) = (vec![(0, 0)], Vec::new());
         (open[0], seen[0]) = (true, true);
         while let Some((block, next)) = path.last_mut() {
@@ -137,7 +139,8 @@ impl Graph {
         let mut ahead = self.behind(block, Some(head));
         ahead[block] = true;
         !others[block]
-            && (0..ahead.len()).any(|latch| ahead[latch] && !others[latch] && self.targets[latch].contains(&head))
+            && (0..ahead.len())
+                .any(|latch| ahead[latch] && !others[latch] && self.targets[latch].contains(&head))
     }
 
     fn live(&self, block: BlockId) -> bool {

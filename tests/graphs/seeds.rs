@@ -11,12 +11,14 @@ use crate::graph::emit::{Marks, emit, text};
 use crate::graph::kernel;
 use crate::graph::kernel::Kernel;
 use crate::graph::reduce::reduce;
-use crate::random::check::{Complaint, Interpreter, Judge, Panel, Schedules, Verdict, Verifier, check};
+use crate::random::check::{
+    Complaint, Interpreter, Judge, Panel, Schedules, Verdict, Verifier, check,
+};
 
 /// Kernels in a test run.
-const COUNT: u64 = 3000;
+const COUNT: u64 = 1500;
 /// Every so-manieth rewrite is proved, or assembled.
-const PROVED: u64 = 10;
+const PROVED: u64 = 20;
 const ASSEMBLED: u64 = 25;
 /// Seeds that choose where lanes meet, for each kernel.
 const MEETINGS: u64 = 4;
