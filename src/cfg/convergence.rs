@@ -62,7 +62,7 @@ pub(super) fn taken_apart(
     let mut found: Vec<Apart> = if irreducible {
         ids().map(|of| Apart { of, branch: None }).collect()
     } else {
-        let mut found = by_branches(blocks, loops);
+        let mut found = by_branches(blocks, dominators, loops);
         let sync = Synchronisation::new(kind, blocks, dominators, loops);
         ids().for_each(|id| sync.take_apart(id, &mut found));
         found
@@ -73,7 +73,7 @@ pub(super) fn taken_apart(
 }
 
 /// Branches from which some way to a meeting place goes round a loop and another does not.
-fn by_branches(blocks: &[Block], loops: &LoopForest) -> Vec<Apart> {
+fn by_branches(blocks: &[Block], dominators: &DominatorTree, loops: &LoopForest) -> Vec<Apart> {
     let branches: Vec<BlockId> = (0..blocks.len() as u32)
         .map(BlockId)
         .filter(|branch| blocks[branch.index()].successors.len() > 1)
@@ -83,14 +83,16 @@ fn by_branches(blocks: &[Block], loops: &LoopForest) -> Vec<Apart> {
         return Vec::new();
     }
     let mut found = Vec::new();
-    let meetings = Meetings::new(blocks, loops);
-    // By meeting place: the branches whose lanes it brings together.
-    let mut meeting: BTreeMap<BlockId, BTreeSet<BlockId>> = BTreeMap::new();
+    let meetings = Meetings::new(blocks, dominators, loops);
+    // By meeting place, and the loop by whose ways lanes come there: the branches at which they part.
+    let mut meeting: BTreeMap<(BlockId, Option<LoopId>), BTreeSet<BlockId>> = BTreeMap::new();
     for &branch in &branches {
         match meetings.as_ref().and_then(|meetings| meetings.of(branch)) {
             Some(places) => {
-                for at in places.filter_map(|places| places.first().copied()) {
-                    meeting.entry(at).or_default().insert(branch);
+                for found in places {
+                    if let Some(&at) = found.places.first() {
+                        meeting.entry((at, found.within)).or_default().insert(branch);
+                    }
                 }
             }
             None => {
@@ -99,17 +101,16 @@ fn by_branches(blocks: &[Block], loops: &LoopForest) -> Vec<Apart> {
             }
         }
     }
-    for (at, branches) in meeting {
+    for ((at, within), branches) in meeting {
+        let inside = |block: BlockId| within.is_none_or(|within| loops.contains(within, block));
         for of in loops.around(loops.innermost(at)) {
             let header = loops.get(of).header;
             // Whoever waits at the header has taken one back edge.
-            if header == at {
+            if header == at || !inside(header) {
                 continue;
             }
-            let (round, direct) = (
-                Reach::avoiding(blocks, header, Some(at)),
-                Reach::avoiding(blocks, at, Some(header)),
-            );
+            let round = Reach::within(blocks, header, |block| block != at && inside(block));
+            let direct = Reach::within(blocks, at, |block| block != header && inside(block));
             let goes_round = |edge: &Edge| edge.to != at && round.from(edge.to);
             // How often lanes go round may differ, or whether.
             let often = blocks[header.index()].successors.iter().any(goes_round);
@@ -148,7 +149,7 @@ impl<'a> Synchronisation<'a> {
             for (index, block) in blocks.iter().enumerate() {
                 if let Some(members) = block.synchronises {
                     let at = BlockId(index as u32);
-                    places.push((at, members, Reach::avoiding(blocks, at, None)));
+                    places.push((at, members, Reach::new(blocks, at)));
                 }
             }
         }
@@ -165,7 +166,7 @@ impl<'a> Synchronisation<'a> {
             return;
         }
         let one = loops.get(id);
-        let comes_here = Reach::avoiding(blocks, one.header, None);
+        let comes_here = Reach::new(blocks, one.header);
         let before = || places.iter().filter(|&&(at, ..)| comes_here.from(at));
         // Lanes may have called a device function at different times.
         if *kind == FunctionKind::Func || before().any(|place| place.1 == Members::Unknown) {

@@ -1,14 +1,21 @@
 //! Where an assembler may let lanes meet again that have parted at a branch.
 //!
 //! In: blocks and loops. Out: for each branch the places through which every way to some *end* leads.
-//! An end is a way out of the function, and, for a branch within a loop, the loop's header: ways that
-//! leave the loop do not count then. Ends by `trap` count only where there is no other: no assembler
-//! takes the failure for the rule.
+//! An end is a way out of the function. Ends by `trap` count only where there is no other: no assembler
+//! takes the failure for the rule. For a branch within a loop each way out of the loop is an end as
+//! well, and so is the loop's header; then only ways within the loop count, since the lanes that leave
+//! it take themselves off the list of those that are waited for (`BREAK`).
+//!
+//! Where an outer loop cannot go round without passing an inner one, ptxas may make one loop of the
+//! two (seen in machine code where nothing happens between the two headers): lanes that go on in the
+//! inner loop wait in front of its header for those that have begun the outer loop's next iteration.
+//! So the next arrival at the inner header by ways within the outer loop is an end, too.
 
 use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::graph::{DiGraph, NodeIndex};
 
-use super::graph::{Block, BlockId};
+use super::dominators::DominatorTree;
+use super::graph::{Block, BlockId, Edge, Flow};
 use super::loops::{LoopForest, LoopId};
 use super::reach::Reach;
 
@@ -20,8 +27,36 @@ const MAX_WORK: usize = 4_000_000;
 enum End {
     /// Out of the function behind this block.
     Leaving(BlockId),
-    /// At the next arrival at a loop's header.
-    Header(LoopId),
+    /// At the next arrival at the header of a loop, by ways within that loop or one around it.
+    Header(LoopId, LoopId),
+    /// Out of a loop by this edge, by ways within the loop.
+    Exit(LoopId, Edge),
+}
+
+impl End {
+    /// The loop in which a branch must be.
+    fn of(self) -> Option<LoopId> {
+        match self {
+            End::Leaving(_) => None,
+            End::Header(id, _) | End::Exit(id, _) => Some(id),
+        }
+    }
+
+    /// The loop by whose ways alone lanes come to the end.
+    fn within(self) -> Option<LoopId> {
+        match self {
+            End::Leaving(_) => None,
+            End::Header(_, id) | End::Exit(id, _) => Some(id),
+        }
+    }
+}
+
+/// The places at which lanes may meet on their ways to one end.
+pub(super) struct Places {
+    /// The nearest comes first.
+    pub places: Vec<BlockId>,
+    /// Ways that leave this loop do not count.
+    pub within: Option<LoopId>,
 }
 
 /// The places on all ways to one end.
@@ -45,18 +80,27 @@ pub(super) struct Meetings<'a> {
 
 impl<'a> Meetings<'a> {
     /// Of a function; `None` if it is too large.
-    pub fn new(blocks: &'a [Block], loops: &'a LoopForest) -> Option<Meetings<'a>> {
+    pub fn new(
+        blocks: &'a [Block],
+        dominators: &DominatorTree,
+        loops: &'a LoopForest,
+    ) -> Option<Meetings<'a>> {
         let all = || (0..blocks.len() as u32).map(BlockId);
         let leaving: Vec<BlockId> = all().filter(|block| blocks[block.index()].leaves).collect();
-        let headers = (0..loops.loops.len() as u32).map(|id| End::Header(LoopId(id)));
-        let ends: Vec<End> = leaving.iter().map(|&at| End::Leaving(at)).chain(headers).collect();
+        let mut ends: Vec<End> = leaving.iter().map(|&at| End::Leaving(at)).collect();
+        for id in (0..loops.loops.len() as u32).map(LoopId) {
+            ends.push(End::Header(id, id));
+            let merged = merged_with(dominators, loops, id);
+            ends.extend(merged.map(|outer| End::Header(id, outer)));
+            ends.extend(loops.get(id).exits.iter().map(|&edge| End::Exit(id, edge)));
+        }
         let edges: usize = blocks.iter().map(|block| block.successors.len() + 1).sum();
         if ends.len().saturating_mul(edges) > MAX_WORK {
             return None;
         }
         let leads = |wanted: &dyn Fn(&Block) -> bool| {
             let targets = leaving.iter().copied().filter(|at| wanted(&blocks[at.index()]));
-            let leads = Reach::to_any(blocks, targets, None);
+            let leads = Reach::to_any(blocks, targets, |_| true);
             all().map(|block| leads.from(block)).collect()
         };
         Some(Meetings {
@@ -71,17 +115,30 @@ impl<'a> Meetings<'a> {
     /// All places at which lanes that part at the end of a branch may meet, as far as they lie on all
     /// ways to an end, each end's in the order in which ways pass them; `None` where it may be
     /// anywhere, in an endless loop.
-    pub fn of(&self, branch: BlockId) -> Option<impl Iterator<Item = Vec<BlockId>> + '_> {
+    pub fn of(&self, branch: BlockId) -> Option<impl Iterator<Item = Places> + '_> {
         if !self.leads_out[branch.index()] {
             return None;
         }
         let returns = self.returns[branch.index()];
-        let ends = self.ways.iter().filter(move |ways| match ways.end {
-            End::Leaving(at) => !(returns && self.blocks[at.index()].traps),
-            End::Header(id) => self.loops.contains(id, branch),
+        let ends = self.ways.iter().filter(move |ways| match (ways.end, ways.end.of()) {
+            (End::Leaving(at), _) => !(returns && self.blocks[at.index()].traps),
+            (_, of) => of.is_some_and(|id| self.loops.contains(id, branch)),
         });
-        Some(ends.map(move |ways| ways.places(self.loops, branch)))
+        Some(ends.map(move |ways| Places {
+            places: ways.places(self.loops, branch),
+            within: ways.end.within(),
+        }))
     }
+}
+
+/// The outermost loop that an assembler might make one with this one: each cannot go round without
+/// passing the header.
+fn merged_with(dominators: &DominatorTree, loops: &LoopForest, id: LoopId) -> Option<LoopId> {
+    let header = loops.get(id).header;
+    let passes = |outer: &LoopId| {
+        loops.get(*outer).latches.iter().all(|latch| dominators.dominates(header, latch.from))
+    };
+    loops.around(loops.get(id).parent).take_while(passes).last()
 }
 
 impl Ways {
@@ -92,14 +149,25 @@ impl Ways {
             reversed.add_node(());
         }
         let root = NodeIndex::new(blocks.len());
+        let mut ends_with = |at: BlockId| {
+            reversed.add_edge(root, NodeIndex::new(at.index()), ());
+        };
         let header = match end {
             End::Leaving(at) => {
-                reversed.add_edge(root, NodeIndex::new(at.index()), ());
+                ends_with(at);
                 None
             }
-            End::Header(id) => Some(loops.get(id).header),
+            End::Header(id, _) => Some(loops.get(id).header),
+            End::Exit(_, edge) => {
+                ends_with(edge.from);
+                None
+            }
         };
+        let inside = |block: BlockId| end.within().is_none_or(|id| loops.contains(id, block));
         for edge in blocks.iter().flat_map(|block| &block.successors) {
+            if !inside(edge.from) || !inside(edge.to) {
+                continue;
+            }
             // The arrival at the header is the end; what leads away from it is where ways begin.
             let to = if header == Some(edge.to) { root } else { NodeIndex::new(edge.to.index()) };
             reversed.add_edge(to, NodeIndex::new(edge.from.index()), ());
@@ -111,8 +179,8 @@ impl Ways {
     fn places(&self, loops: &LoopForest, branch: BlockId) -> Vec<BlockId> {
         let chain = self.common.strict_dominators(NodeIndex::new(branch.index()));
         let header = match self.end {
-            End::Leaving(_) => None,
-            End::Header(id) => Some(loops.get(id).header),
+            End::Leaving(_) | End::Exit(..) => None,
+            End::Header(id, _) => Some(loops.get(id).header),
         };
         chain
             .into_iter()
@@ -127,13 +195,9 @@ impl Ways {
 
 /// All places at which lanes that part at the end of a branch may meet again as control flow has it,
 /// sorted; `None` where it may be anywhere, or the function is too large.
-pub fn meeting_places(
-    blocks: &[Block],
-    loops: &LoopForest,
-    branch: BlockId,
-) -> Option<Vec<BlockId>> {
-    let meetings = Meetings::new(blocks, loops)?;
-    let mut places: Vec<BlockId> = meetings.of(branch)?.flatten().collect();
+pub fn meeting_places(flow: &Flow<'_, '_>, branch: BlockId) -> Option<Vec<BlockId>> {
+    let meetings = Meetings::new(&flow.blocks, &flow.dominators, &flow.loops)?;
+    let mut places: Vec<BlockId> = meetings.of(branch)?.flat_map(|found| found.places).collect();
     places.sort_unstable();
     places.dedup();
     Some(places)

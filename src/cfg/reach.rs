@@ -6,25 +6,28 @@ use super::graph::{Block, BlockId};
 pub(super) struct Reach(Vec<bool>);
 
 impl Reach {
-    /// Along ways that do not pass `without`, which itself leads nowhere.
-    pub fn avoiding(blocks: &[Block], target: BlockId, without: Option<BlockId>) -> Reach {
-        Reach::to_any(blocks, [target], without)
+    /// Along any way.
+    pub fn new(blocks: &[Block], target: BlockId) -> Reach {
+        Reach::within(blocks, target, |_| true)
+    }
+
+    /// Along ways through blocks that may be passed.
+    pub fn within(blocks: &[Block], target: BlockId, may_pass: impl Fn(BlockId) -> bool) -> Reach {
+        Reach::to_any(blocks, [target], may_pass)
     }
 
     /// The same for any of several targets.
     pub fn to_any(
         blocks: &[Block],
         targets: impl IntoIterator<Item = BlockId>,
-        without: Option<BlockId>,
+        may_pass: impl Fn(BlockId) -> bool,
     ) -> Reach {
         let mut leads = vec![false; blocks.len()];
         let mut work: Vec<BlockId> = targets.into_iter().collect();
         work.iter().for_each(|target| leads[target.index()] = true);
         while let Some(block) = work.pop() {
             for edge in &blocks[block.index()].predecessors {
-                if Some(edge.from) != without
-                    && !std::mem::replace(&mut leads[edge.from.index()], true)
-                {
+                if may_pass(edge.from) && !std::mem::replace(&mut leads[edge.from.index()], true) {
                     work.push(edge.from);
                 }
             }
