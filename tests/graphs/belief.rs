@@ -56,7 +56,7 @@ impl Belief {
         let mut belief =
             Belief { places: BTreeMap::new(), apart: BTreeMap::new(), headers: BTreeSet::new() };
         for id in flow.block_ids().filter(|&id| flow.block(id).successors.len() > 1) {
-            let places = meeting_places(&flow.blocks, &flow.loops, id);
+            let places = meeting_places(&flow, id);
             let places = places.map(|places| places.into_iter().filter_map(begins).collect());
             belief.places.insert(last(id), places);
         }
