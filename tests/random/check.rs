@@ -117,6 +117,13 @@ pub struct Schedules {
 /// Instructions of a random kernel, original or rewritten, however its lanes have parted.
 const LIMIT: u64 = 1 << 24;
 
+impl Schedules {
+    /// As the assembler does it, never, and chosen by so many seeds.
+    pub fn of(seeds: u64) -> Schedules {
+        Schedules { seeds }
+    }
+}
+
 impl Judge for Schedules {
     fn name(&self) -> &'static str {
         "meet"
