@@ -166,7 +166,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         ty: ScalarType,
     ) -> Option<TermId> {
         let Base::Symbol { name, local: None } = base else { return None };
-        if inst.ast.space() != StateSpace::Param {
+        // What is handed in, not the place for what is handed back.
+        let own = |p: &crate::ptx::Variable<'_>| p.names.iter().any(|one| one.name.text == name);
+        let handed_back = self.program.function.returns.iter().any(own);
+        if inst.ast.space() != StateSpace::Param || handed_back {
             return None;
         }
         let bits = ty.bits() as u8;
@@ -338,7 +341,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         // a register before is the same in both programs, or the comparison fails.
         let results = usize::from(!super::instructions::results(inst).is_empty());
         for arg in inst.args.iter().skip(match role {
-            Role::Observe => results,
+            Role::Observe | Role::Collective => results,
             _ if inst.ast.mnemonic() == "atom" || inst.ast.mnemonic() == "ld" => results,
             _ => 0,
         }) {
