@@ -12,6 +12,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::evaluate::StoreRecord;
+use super::memory::unmarked;
 use super::symbols::{Kind, Origin, Terms};
 use crate::expr::sign_extend;
 use crate::expr::{BinaryOp, Node, SymbolId, TermId, evaluate_binary, evaluate_unary, mask};
@@ -276,6 +277,10 @@ impl Machine<'_> {
                 Node::IfThenElse(condition, a, b) => match known(condition)? {
                     Some(holds) => version = if holds == 1 { a } else { b },
                     None => return Ok(false),
+                },
+                Node::Apply(..) => match unmarked(self.terms, version) {
+                    (inner, true) => version = inner,
+                    _ => return Ok(false),
                 },
                 // Of a load from memory that does not change.
                 Node::Constant(_) => return Ok(true),

@@ -14,17 +14,20 @@ impl Comparison<'_, '_> {
         let sensitive = |program: &Program<'_, '_>, event: &Event| {
             depends_on_convergence(&program.flow.insts[event.inst as usize])
         };
-        let old = self.before.events.iter().filter(|event| sensitive(self.original, event));
-        let blocks: Vec<BlockId> = old.map(|event| event.block).collect();
-        let Some(first) = blocks.first() else { return };
-        let inst = self.rewritten.flow.block(BlockId(0)).first;
-        let line = self.original.flow.block(*first).first;
+        // Those whose results count as the same. One that is left out is not missed.
+        let mut pairs = Vec::new();
+        for event in self.after.events.iter().filter(|event| sensitive(self.rewritten, event)) {
+            let matched = self.alignment.matched[event.inst as usize];
+            let partner = self.before.events.iter().find(|one| Some(one.inst) == matched);
+            pairs.extend(partner.map(|partner| (partner, event)));
+        }
+        let Some(&(first, second)) = pairs.first() else { return };
+        let (line, inst) = (first.inst, second.inst);
         let different = |this: &mut Self| {
             let reason = "the lanes that meet at an `activemask` may be others".to_owned();
             this.unknown(inst, Some(line), reason);
         };
-        let new = self.after.events.iter().filter(|event| sensitive(self.rewritten, event));
-        let same_places = new.map(|event| event.block).eq(blocks.iter().copied());
+        let same_places = pairs.iter().all(|(a, b)| a.block == b.block);
         let ways = |program: &Program<'_, '_>| -> Vec<Vec<(BlockId, Option<bool>)>> {
             let condition = |condition| match condition {
                 EdgeCondition::Always => None,

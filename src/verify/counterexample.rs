@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::concrete::{Model, Seen, observe};
 use super::evaluate::{Execution, Round, StoreRecord};
+use super::memory::{ELSEWHERE, unmarked};
 use super::prove::{Difference, Place, SHAPES, assumptions, in_shape};
 use super::symbols::{Kind, Origin, Terms};
 use super::verdict::Counterexample;
@@ -245,7 +246,9 @@ fn mentions_memory(terms: &Terms, term: TermId) -> bool {
 
 /// Whether conditions depend on a function of which nothing is known.
 fn calls_unknown(terms: &Terms, conditions: &[TermId]) -> bool {
-    let known = |name: &str| name.starts_with("load.") || name.starts_with("isspacep.");
+    let known = |name: &str| {
+        name.starts_with("load.") || name.starts_with("isspacep.") || name == ELSEWHERE
+    };
     let (mut work, mut seen) = (conditions.to_vec(), rustc_hash::FxHashSet::default());
     while let Some(term) = work.pop() {
         if !seen.insert(term) {
@@ -275,7 +278,7 @@ fn is_definite(terms: &Terms, term: TermId) -> bool {
                 | Kind::Unsteady(..)
         ),
         Node::Apply(function, operands) => {
-            let entry = |term: TermId| match terms.arena.node(term) {
+            let entry = |term: TermId| match terms.arena.node(unmarked(terms, term).0) {
                 Node::Symbol(symbol) => match terms.symbols.info(*symbol).kind {
                     Kind::Memory(_, origin) => origin == Origin::Entry,
                     _ => true,

@@ -41,9 +41,9 @@ pub(super) struct Pair<'m, 's> {
 pub(super) enum Ran {
     /// Some launch left other buffers.
     Different,
-    /// The launch that the counterexample describes left the same buffers.
+    /// Launches with the counterexample's numbers left the same buffers.
     Equal,
-    /// That launch could not be run, and no other one differed.
+    /// No launch with these numbers could be run, and no other one differed.
     NotRun,
 }
 
@@ -60,10 +60,17 @@ pub(super) fn run(
     let required = function
         .directive("reqntid")
         .map(|exact| [0, 1, 2].map(|axis| exact.get(axis).map_or(1, |&extent| extent as u32)));
+    // The state that was found first; in blocks of other shapes as well, since threads of one that
+    // has several rows may get into each other's way.
     let mut equal = false;
     let own = found.block.map(|extent| extent.clamp(1, 1024) as u32);
-    for fill in 0..3 {
-        let Some(launch) = launch(function, pointers, required.unwrap_or(own), fill, |name, at| {
+    let shapes = match required {
+        Some(required) => vec![required],
+        None => std::iter::once(own).chain(SHAPES).collect(),
+    };
+    for (shape, fill) in shapes.into_iter().flat_map(|shape| (0..3).map(move |fill| (shape, fill)))
+    {
+        let Some(launch) = launch(function, pointers, shape, fill, |name, at| {
             seen.parameters.get(&(name.to_owned(), at)).copied()
         }) else {
             return Ran::NotRun;

@@ -9,6 +9,7 @@ use super::evaluate::{Execution, StoreRecord};
 use super::hardware;
 use super::induction::Induction;
 use super::lanes::Lanes;
+use super::memory::{before_stores, unmarked};
 use super::parts::{clash, halves, only_difference, same_shape};
 use super::program::Program;
 use super::symbols::{Kind, Terms};
@@ -373,7 +374,19 @@ impl Prover {
             pairs.push((address, other));
         }
         let read_only = [v, w].into_iter().any(|v| terms.arena.constant_value(v) == Some(0));
-        if v != w && !read_only {
+        let ((own, marked), (other, too)) = (unmarked(terms, v), unmarked(terms, w));
+        if v != w && !read_only && (marked || too) {
+            // What another lane reads: see `ELSEWHERE`.
+            let stores = &self.stores;
+            let base = |terms: &mut Terms, version| {
+                let base = before_stores(terms, stores, version);
+                conditions::simplify(&mut terms.arena, base, known)
+            };
+            let (own, other) = (base(terms, own), base(terms, other));
+            if own != other {
+                pairs.push((own, other));
+            }
+        } else if v != w && !read_only {
             let bytes = u32::from(terms.arena.width(a)) / 8;
             let v = self.oldest(terms, lanes, place, v, (address, bytes), known);
             let w = self.oldest(terms, lanes, place, w, (other, bytes), known);
