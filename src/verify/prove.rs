@@ -374,7 +374,7 @@ impl Prover {
             pairs.push((address, other));
         }
         let read_only = [v, w].into_iter().any(|v| terms.arena.constant_value(v) == Some(0));
-        let ((own, marked), (other, too)) = (unmarked(terms, v), unmarked(terms, w));
+        let ((mine, marked), (theirs, too)) = (unmarked(terms, v), unmarked(terms, w));
         if v != w && !read_only && (marked || too) {
             // What another lane reads: see `ELSEWHERE`.
             let stores = &self.stores;
@@ -382,9 +382,9 @@ impl Prover {
                 let base = before_stores(terms, stores, version);
                 conditions::simplify(&mut terms.arena, base, known)
             };
-            let (own, other) = (base(terms, own), base(terms, other));
-            if own != other {
-                pairs.push((own, other));
+            let (mine, theirs) = (base(terms, mine), base(terms, theirs));
+            if mine != theirs {
+                pairs.push((mine, theirs));
             }
         } else if v != w && !read_only {
             let bytes = u32::from(terms.arena.width(a)) / 8;
