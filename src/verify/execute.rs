@@ -99,14 +99,25 @@ pub(super) fn run(
 }
 
 /// Whether the two leave different buffers; `None` where the original does not run. A race that only
-/// the rewritten kernel has is no difference by itself: what is raced for may be overwritten.
+/// the rewritten kernel has, and that leaves the same buffers here, says neither: what is raced for may
+/// be overwritten, or come out otherwise another time.
 fn differs(modules: Pair<'_, '_>, launch: &Launch) -> Option<bool> {
     let expected = interp::run(modules.original, launch).ok()?;
-    let launch = Launch { races: false, ..launch.clone() };
-    match interp::run(modules.rewritten, &launch) {
-        Ok(found) => Some(found.buffers != expected.buffers || found.printed != expected.printed),
+    let other = |found: &interp::Outcome| {
+        found.buffers != expected.buffers || found.printed != expected.printed
+    };
+    match interp::run(modules.rewritten, launch) {
+        Ok(found) => Some(other(&found)),
         // What is not modelled is no difference.
-        Err(fault) => (fault.kind != interp::FaultKind::Unsupported).then_some(true),
+        Err(fault) if fault.kind == interp::FaultKind::Unsupported => None,
+        Err(fault) if fault.kind == interp::FaultKind::Race => {
+            let launch = Launch { races: false, ..launch.clone() };
+            match interp::run(modules.rewritten, &launch) {
+                Ok(found) => other(&found).then_some(true),
+                Err(_) => Some(true),
+            }
+        }
+        Err(_) => Some(true),
     }
 }
 
