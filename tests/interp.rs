@@ -31,6 +31,8 @@ mod samples;
 mod stack;
 #[path = "interp/stencils.rs"]
 mod stencils;
+#[path = "interp/syntax.rs"]
+mod syntax;
 #[path = "interp/tensor.rs"]
 mod tensor;
 #[path = "interp/transaction.rs"]

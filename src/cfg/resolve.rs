@@ -47,6 +47,8 @@ pub enum Arg<'s> {
     /// A part of a register or its negative (`%r1.b0`, `-%r1`), as video instructions take it;
     /// never just the register's value.
     Modified(RegisterId),
+    /// A register's value plus a constant, `%r1+4`, modulo 2 to the register's width.
+    Sum(RegisterId, i64),
     /// A special register, with its component.
     Special(&'s str),
     /// A constant.
@@ -331,6 +333,13 @@ impl<'m, 's> Resolver<'m, 's> {
             }
             args.push(self.operand(scope, operand)?);
         }
+        if let Some(index) = unbracketed(instruction, &args) {
+            let span = instruction.operands[index].span();
+            return Err(self
+                .source
+                .diagnostic(span, "an address without brackets is not modelled")
+                .with_hint("write the offset in bytes, `[name+8]`"));
+        }
         let scope = scope as u32;
         let pragma = std::mem::take(&mut self.pragma);
         self.flat.insts.push(Inst {
@@ -349,6 +358,12 @@ impl<'m, 's> Resolver<'m, 's> {
             Some(Meaning::Registers(register, 1)) => Ok(register),
             _ => Err(self.undeclared(name)),
         }
+    }
+
+    /// Whether a register holds an integer or untyped bits of at most 64.
+    fn is_integer(&self, register: RegisterId) -> bool {
+        let ty = self.flat.registers[register.0 as usize].ty;
+        !ty.is_float() && (8..=64).contains(&ty.bits())
     }
 
     fn undeclared(&self, name: Name<'s>) -> Diagnostic {
@@ -383,7 +398,7 @@ impl<'m, 's> Resolver<'m, 's> {
             };
         }
         if is_special(name.text) {
-            return Ok(Arg::Special(name.text));
+            return Ok(special(name.text));
         }
         // GCC's parameters have names like registers: `.entry f(.param .u64 %in_ar0)`.
         let parameters = self.function.returns.iter().chain(&self.function.params);
@@ -414,7 +429,14 @@ impl<'m, 's> Resolver<'m, 's> {
             }
             &Operand::Offset { name, offset, indexed } => match self.name(scope, name)? {
                 Arg::Symbol { name, local, .. } => Arg::Symbol { name, offset, indexed, local },
-                _ => return Err(self.undeclared(name).with_hint("only a variable has an offset")),
+                // The real assembler adds in integer registers of any width, and fails on others.
+                Arg::Register(register) if !indexed && self.is_integer(register) => {
+                    Arg::Sum(register, offset)
+                }
+                _ => {
+                    let hint = "only a variable or an integer register has an offset";
+                    return Err(self.undeclared(name).with_hint(hint));
+                }
             },
             Operand::Address(address) => self.address(scope, address)?,
         })
@@ -479,6 +501,38 @@ impl<'m, 's> Resolver<'m, 's> {
     }
 }
 
+/// A special register by its name. Those with three extents are vectors of four, the fourth 0, and
+/// their components may also be called by the names of colours (PTX ISA, "Vectors").
+fn special(name: &str) -> Arg<'_> {
+    const EXTENTS: &[[&str; 3]] = &[
+        ["%tid.x", "%tid.y", "%tid.z"],
+        ["%ntid.x", "%ntid.y", "%ntid.z"],
+        ["%ctaid.x", "%ctaid.y", "%ctaid.z"],
+        ["%nctaid.x", "%nctaid.y", "%nctaid.z"],
+        ["%clusterid.x", "%clusterid.y", "%clusterid.z"],
+        ["%nclusterid.x", "%nclusterid.y", "%nclusterid.z"],
+        ["%cluster_ctaid.x", "%cluster_ctaid.y", "%cluster_ctaid.z"],
+        ["%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z"],
+    ];
+    let (base, component) = name.split_once('.').unwrap_or((name, ""));
+    let Some(extents) = EXTENTS.iter().find(|extents| extents[0].strip_suffix(".x") == Some(base))
+    else {
+        return Arg::Special(name);
+    };
+    let part = |index: usize| match extents.get(index) {
+        Some(part) => Arg::Special(part),
+        None => Arg::Constant(Value::Unsigned(0)),
+    };
+    match component {
+        "" => Arg::Vector((0..4).map(part).collect()),
+        "x" | "r" => part(0),
+        "y" | "g" => part(1),
+        "z" | "b" => part(2),
+        "w" | "a" => part(3),
+        _ => Arg::Special(name),
+    }
+}
+
 /// `L<4>` in a list of branch targets stands for `L0` to `L3`.
 fn expand(target: &str) -> Vec<String> {
     const MAX_TARGETS: u32 = 1 << 16;
@@ -489,6 +543,17 @@ fn expand(target: &str) -> Vec<String> {
         }
         _ => vec![target.to_owned()],
     }
+}
+
+/// The operand that is an address although it stands in no brackets: `ld.shared.u32 d, array[2]`.
+fn unbracketed(instruction: &Instruction<'_>, args: &[Arg<'_>]) -> Option<usize> {
+    let address = match instruction.mnemonic() {
+        "ld" | "ldu" | "atom" => 1,
+        "st" | "red" => 0,
+        _ => return None,
+    };
+    let bare = |arg: &Arg<'_>| !matches!(arg, Arg::Memory { .. });
+    args.get(address).is_some_and(bare).then_some(address)
 }
 
 fn missing_label(source: &SourceFile, span: Span, label: &str) -> Diagnostic {
