@@ -25,11 +25,11 @@ pub use call::decode as call;
 pub use collective::{active_mask, elect, matching, reduction, shuffle, vote, warp_barrier};
 pub use control::{barrier, branch, indexed_branch, leave};
 pub use inst::{Inst, Round};
-pub use operand::file_of;
 pub use memory::{address, atomic, copy_async, load, store};
+pub use operand::file_of;
 pub use stack::decode as stack;
-pub use vector::Element;
 pub use transaction::{cluster_barrier, map_address, mbarrier};
+pub use vector::Element;
 
 use self::unit::{Unit, align_of, align_up, size_of};
 use super::fault::Fault;

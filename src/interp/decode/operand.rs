@@ -437,7 +437,6 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             _ => Err(self.error(name.span, format!("`{}` is no address", name.text))),
         }
     }
-
 }
 
 /// The place so many bytes into a variable.

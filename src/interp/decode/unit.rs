@@ -268,7 +268,8 @@ impl<'m, 's> Unit<'m, 's> {
             return Some(Symbol::Variable(place));
         }
         // The assembler takes no alias of an alias, and none of what is not defined.
-        let defined = |own: &&&str| self.by_name.get(**own).is_some_and(|f| f.statements().is_some());
+        let defined =
+            |own: &&&str| self.by_name.get(**own).is_some_and(|f| f.statements().is_some());
         let name = self.aliases.get(name).filter(defined).copied().unwrap_or(name);
         if let Some(&id) = self.ids.get(name) {
             return Some(Symbol::Function(id));

@@ -21,8 +21,8 @@ use crate::interp::decode::{Decoder, Element as Fragment, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::program::rare::Cell;
 use crate::interp::registers::File;
-use crate::ptx::ScalarType::{B32, B64};
 use crate::ptx::ScalarType;
+use crate::ptx::ScalarType::{B32, B64};
 use element::Element;
 
 /// The shape `mMnNkK` of a product.
