@@ -32,17 +32,24 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
             Ok(())
         }
         _ => {
-            let run = match ty.bits() {
-                1 => warp!(|a: bool| -> bool { a }),
-                2..=32 => warp!(|a: u32| -> u32 { a }),
-                _ => warp!(|a: u64| -> u64 { a }),
-            };
+            let run = copy(ty);
             // Old modules give addresses in registers wider or narrower than the type.
             if ty != Pred {
                 return cx.apply_wide(run, (d, ty), &[(a, ty)]);
             }
             cx.apply(inst, run, ty, &[ty])
         }
+    }
+}
+
+/// A value as it is, cut to the type: special registers are wider than some.
+fn copy(ty: ScalarType) -> WarpFn {
+    match ty.bits() {
+        1 => warp!(|a: bool| -> bool { a }),
+        2..=8 => warp!(|a: u8| -> u8 { a }),
+        9..=16 => warp!(|a: u16| -> u16 { a }),
+        17..=32 => warp!(|a: u32| -> u32 { a }),
+        _ => warp!(|a: u64| -> u64 { a }),
     }
 }
 
@@ -53,11 +60,7 @@ fn copy_elements<'m, 's>(
     to: &[Element<'m, 's>],
     from: &[Element<'m, 's>],
 ) -> Result<(), Fault> {
-    let run = match file_of(ty) {
-        File::W32 => warp!(|a: u32| -> u32 { a }),
-        File::W64 => warp!(|a: u64| -> u64 { a }),
-        File::Pred => warp!(|a: bool| -> bool { a }),
-    };
+    let run = copy(ty);
     let mut values = Vec::new();
     for &element in from {
         let source = cx.element_source(element, ty)?;
@@ -105,12 +108,9 @@ fn unpack<'m, 's>(
     let mut source = cx.source(a, ty)?;
     if inst.ast.has("v2") || inst.ast.has("v4") {
         // The elements are as wide as the source, which may be one of them.
-        let copy = cx.scratch(file_of(ty));
-        match file_of(ty) {
-            File::W64 => cx.emit_lanes(warp!(|a: u64| -> u64 { a }), &[copy], &[source]),
-            _ => cx.emit_lanes(warp!(|a: u32| -> u32 { a }), &[copy], &[source]),
-        }
-        source = copy;
+        let other = cx.scratch(file_of(ty));
+        cx.emit_lanes(copy(ty), &[other], &[source]);
+        source = other;
     }
     for (index, &item) in items.iter().enumerate() {
         if matches!(item, Element::Operand(Operand::Sink(_))) {
