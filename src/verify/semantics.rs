@@ -215,6 +215,9 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     fn mov(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
         let (Some(&ty), 2) = (inst.ast.types().first(), inst.args.len()) else { return false };
         let width = ty.bits();
+        if ["v2", "v4", "v8"].iter().any(|vector| inst.ast.has(vector)) {
+            return self.mov_elements(inst, width, guard);
+        }
         match (&inst.args[0], &inst.args[1]) {
             (Arg::Vector(parts), source) if parts.len() > 1 && width <= 64 => {
                 let each = width as u8 / parts.len() as u8;
@@ -246,6 +249,23 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             }
             _ => false,
         }
+    }
+
+    /// `mov.v2.u32 {a, b}, {c, d}`: element by element, each of the type's width; all are read first.
+    fn mov_elements(&mut self, inst: &Inst<'_, 's>, width: u32, guard: Option<TermId>) -> bool {
+        let (Arg::Vector(to), Arg::Vector(from)) = (&inst.args[0], &inst.args[1]) else {
+            return false;
+        };
+        if to.len() != from.len() || width > 64 {
+            return false;
+        }
+        let values: Option<Vec<TermId>> =
+            from.iter().map(|one| self.operand(one, width as u8)).collect();
+        let Some(values) = values else { return false };
+        for (element, value) in to.iter().zip(values) {
+            self.set(element, value, false, guard);
+        }
+        true
     }
 
     /// `setp.cmp[.bool].type p[|q], a, b[, c]`: `p = cmp(a, b) bool c`, `q = !cmp(a, b) bool c`.
