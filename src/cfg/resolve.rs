@@ -9,6 +9,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::special::{is_special, special};
 use crate::ptx::{
     Address, AddressBase, Directive, Function, Instruction, Name, Operand, ScalarType, StateSpace,
     Statement, Value, Variable,
@@ -501,38 +502,6 @@ impl<'m, 's> Resolver<'m, 's> {
     }
 }
 
-/// A special register by its name. Those with three extents are vectors of four, the fourth 0, and
-/// their components may also be called by the names of colours (PTX ISA, "Vectors").
-fn special(name: &str) -> Arg<'_> {
-    const EXTENTS: &[[&str; 3]] = &[
-        ["%tid.x", "%tid.y", "%tid.z"],
-        ["%ntid.x", "%ntid.y", "%ntid.z"],
-        ["%ctaid.x", "%ctaid.y", "%ctaid.z"],
-        ["%nctaid.x", "%nctaid.y", "%nctaid.z"],
-        ["%clusterid.x", "%clusterid.y", "%clusterid.z"],
-        ["%nclusterid.x", "%nclusterid.y", "%nclusterid.z"],
-        ["%cluster_ctaid.x", "%cluster_ctaid.y", "%cluster_ctaid.z"],
-        ["%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z"],
-    ];
-    let (base, component) = name.split_once('.').unwrap_or((name, ""));
-    let Some(extents) = EXTENTS.iter().find(|extents| extents[0].strip_suffix(".x") == Some(base))
-    else {
-        return Arg::Special(name);
-    };
-    let part = |index: usize| match extents.get(index) {
-        Some(part) => Arg::Special(part),
-        None => Arg::Constant(Value::Unsigned(0)),
-    };
-    match component {
-        "" => Arg::Vector((0..4).map(part).collect()),
-        "x" | "r" => part(0),
-        "y" | "g" => part(1),
-        "z" | "b" => part(2),
-        "w" | "a" => part(3),
-        _ => Arg::Special(name),
-    }
-}
-
 /// `L<4>` in a list of branch targets stands for `L0` to `L3`.
 fn expand(target: &str) -> Vec<String> {
     const MAX_TARGETS: u32 = 1 << 16;
@@ -573,51 +542,4 @@ fn is_part(component: &str) -> bool {
     };
     let digits = &component.as_bytes()[1..];
     (1..=most).contains(&digits.len()) && digits.iter().all(|d| (b'0'..=limit).contains(d))
-}
-
-/// Special registers (PTX ISA, "Special Registers") have reserved names.
-fn is_special(name: &str) -> bool {
-    const SPECIAL: &[&str] = &[
-        "tid",
-        "ntid",
-        "laneid",
-        "warpid",
-        "nwarpid",
-        "ctaid",
-        "nctaid",
-        "smid",
-        "nsmid",
-        "gridid",
-        "is_explicit_cluster",
-        "clusterid",
-        "nclusterid",
-        "cluster_ctaid",
-        "cluster_nctaid",
-        "cluster_ctarank",
-        "cluster_nctarank",
-        "lanemask_eq",
-        "lanemask_le",
-        "lanemask_lt",
-        "lanemask_ge",
-        "lanemask_gt",
-        "clock",
-        "clock_hi",
-        "clock64",
-        "globaltimer",
-        "globaltimer_lo",
-        "globaltimer_hi",
-        "total_smem_size",
-        "aggr_smem_size",
-        "dynamic_smem_size",
-        "reserved_smem_offset_begin",
-        "reserved_smem_offset_end",
-        "reserved_smem_offset_cap",
-        "current_graph_exec",
-    ];
-    let Some(name) = name.strip_prefix('%') else { return name == "WARP_SZ" };
-    let base = name.split('.').next().unwrap_or(name);
-    let stem = base.trim_end_matches(|c: char| c.is_ascii_digit());
-    SPECIAL.contains(&base)
-        || matches!(stem, "pm" | "envreg" | "reserved_smem_offset_" | "pm_")
-        || base.starts_with("pm") && base.ends_with("_64")
 }
