@@ -33,6 +33,8 @@ mod samples;
 mod stack;
 #[path = "interp/stencils.rs"]
 mod stencils;
+#[path = "interp/syntax.rs"]
+mod syntax;
 #[path = "interp/tensor.rs"]
 mod tensor;
 #[path = "interp/transaction.rs"]

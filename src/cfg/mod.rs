@@ -15,6 +15,7 @@ mod meetings;
 mod opcode;
 mod reach;
 mod resolve;
+mod special;
 mod warp;
 
 pub use convergence::Apart;

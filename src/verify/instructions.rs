@@ -305,9 +305,10 @@ pub(super) fn registers(arg: &Arg<'_>, found: &mut SmallVec<[RegisterId; 2]>) {
 /// The same, with `None` for each `_`.
 fn named(arg: &Arg<'_>, found: &mut SmallVec<[Option<RegisterId>; 4]>) {
     match arg {
-        Arg::Register(register) | Arg::Not(register) | Arg::Modified(register) => {
-            found.push(Some(*register));
-        }
+        Arg::Register(register)
+        | Arg::Not(register)
+        | Arg::Modified(register)
+        | Arg::Sum(register, _) => found.push(Some(*register)),
         Arg::Vector(elements) => elements.iter().for_each(|element| named(element, found)),
         Arg::Pair(pair) => pair.iter().for_each(|element| named(element, found)),
         Arg::Memory { rest, .. } => rest.iter().for_each(|element| named(element, found)),

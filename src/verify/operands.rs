@@ -22,6 +22,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
                 let term = self.read(*register);
                 self.terms.arena.not(term)
             }
+            Arg::Sum(register, offset) => {
+                let term = self.read(*register);
+                self.terms.arena.add_constant(term, *offset as u64)
+            }
             Arg::Special(name) => {
                 let term = self.special(name);
                 return Some(self.terms.arena.resize(term, width));

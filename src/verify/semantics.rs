@@ -460,6 +460,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             Arg::Register(register) | Arg::Modified(register) => {
                 found.push(self.read(*register));
             }
+            Arg::Sum(register, offset) => {
+                let term = self.read(*register);
+                found.push(self.terms.arena.add_constant(term, *offset as u64));
+            }
             Arg::Vector(elements) => elements.iter().for_each(|e| self.natural(e, found)),
             Arg::Pair(pair) => pair.iter().for_each(|e| self.natural(e, found)),
             Arg::Memory { base, offset, rest } => {

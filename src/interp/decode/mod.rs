@@ -18,6 +18,7 @@ mod scope;
 mod stack;
 mod transaction;
 mod unit;
+mod vector;
 
 pub use body::Decoder;
 pub use call::decode as call;
@@ -25,8 +26,10 @@ pub use collective::{active_mask, elect, matching, reduction, shuffle, vote, war
 pub use control::{barrier, branch, indexed_branch, leave};
 pub use inst::{Inst, Round};
 pub use memory::{address, atomic, copy_async, load, store};
+pub use operand::file_of;
 pub use stack::decode as stack;
 pub use transaction::{cluster_barrier, map_address, mbarrier};
+pub use vector::Element;
 
 use self::unit::{Unit, align_of, align_up, size_of};
 use super::fault::Fault;
