@@ -16,7 +16,7 @@ use super::symbols::{Kind, Terms};
 use super::verdict::Counterexample;
 use crate::expr::{Node, TermId};
 use crate::interp;
-use crate::launch::{Argument, Buffer, Launch, Type};
+use crate::launch::{Argument, Buffer, Launch, Meet, Type};
 use crate::ptx::{Function, FunctionKind, Module, StateSpace, Variable};
 
 /// Bytes of each buffer; pointers lead into the middle.
@@ -144,7 +144,21 @@ fn launch(
     }
     let (kernel, grid) = (Some(function.name.text.to_owned()), [1; 3]);
     let (dynamic_shared, limit, races) = (16 << 10, LIMIT, true);
-    Some(Launch { kernel, grid, block, dynamic_shared, buffers, args, limit, races })
+    // What a shuffle reads from a lane that takes no part is nobody's business here.
+    let (strict_shuffles, meet) = (false, Meet::default());
+    let launch = Launch {
+        kernel,
+        grid,
+        block,
+        dynamic_shared,
+        buffers,
+        args,
+        limit,
+        races,
+        strict_shuffles,
+        meet,
+    };
+    Some(launch)
 }
 
 /// The bytes of a parameter.

@@ -174,6 +174,7 @@ fn reads_unsteady(inst: &Inst<'_, '_>) -> bool {
             }
             Arg::Pair(pair) => pair.iter().any(unsteady),
             Arg::Register(_)
+            | Arg::Sum(..)
             | Arg::Not(_)
             | Arg::Modified(_)
             | Arg::Constant(_)
