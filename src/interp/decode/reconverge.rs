@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 
 use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::graph::{DiGraph, NodeIndex};
-use petgraph::visit::Bfs;
 
 use super::control::falls_through;
 use crate::interp::program::{AT_RETURN, MicroOp, Op, Pc};
@@ -24,6 +23,9 @@ struct Graph {
     starts: Vec<Pc>,
     edges: DiGraph<(), ()>,
 }
+
+/// Points among which a branch's is chosen at most: functions of thousands of blocks have as many.
+const MOST: usize = 64;
 
 /// Writes the assembler's meeting point into every branch of a function.
 pub fn annotate(code: &mut [MicroOp]) {
@@ -44,29 +46,22 @@ pub fn annotate(code: &mut [MicroOp]) {
 }
 
 /// All points at which an assembler could let the lanes of each branch meet: the post-dominators of
-/// its block if some ways out of the function count and the others do not. The last return counts
-/// wherever it can be reached. The nearest come first.
+/// its block if some ways out of the function count and the others do not. The nearest come first,
+/// those for which the last return counts before the others.
 pub fn choices(code: &[MicroOp]) -> BTreeMap<Pc, Vec<Pc>> {
     let graph = Graph::new(code);
     let mut found: BTreeMap<Pc, Vec<Pc>> = BTreeMap::new();
     let last = last_return(code).map(|pc| graph.block_of(pc));
-    let mut ways_out: Vec<usize> = (0..graph.starts.len())
+    let others = (0..graph.starts.len())
         .filter(|&block| is_way_out(&code[graph.end(block, code) - 1]))
-        .filter(|&block| Some(block) != last)
-        .collect();
-    ways_out.splice(0..0, last);
-    for way_out in ways_out {
-        // If several ways out count, fewer points lie on all paths.
+        .filter(|&block| Some(block) != last);
+    // If several ways out count, fewer points lie on all paths: no set of them has points of its own.
+    for way_out in last.into_iter().chain(others) {
         let dominators = graph.post_dominators(Some(way_out));
-        let before_last = last.filter(|&last| last != way_out).map(|last| graph.before(last));
         for pc in branches(code) {
-            let block = graph.block_of(pc);
-            if before_last.as_ref().is_some_and(|before| before[block]) {
-                continue;
-            }
             let points = found.entry(pc as Pc).or_default();
-            let mut next = graph.up(&dominators, block);
-            while let Some(block) = next {
+            let mut next = graph.up(&dominators, graph.block_of(pc));
+            while let Some(block) = next.filter(|_| points.len() < MOST) {
                 if !points.contains(&graph.starts[block]) {
                     points.push(graph.starts[block]);
                 }
@@ -132,16 +127,6 @@ impl Graph {
     fn up(&self, dominators: &Dominators<NodeIndex>, block: usize) -> Option<usize> {
         let up = dominators.immediate_dominator(NodeIndex::new(block))?.index();
         (up < self.starts.len()).then_some(up)
-    }
-
-    /// The blocks from which a block can be reached.
-    fn before(&self, block: usize) -> Vec<bool> {
-        let mut reached = vec![false; self.starts.len() + 1];
-        let mut walk = Bfs::new(&self.edges, NodeIndex::new(block));
-        while let Some(node) = walk.next(&self.edges) {
-            reached[node.index()] = true;
-        }
-        reached
     }
 }
 
