@@ -18,6 +18,8 @@ pub struct Loop {
     pub exits: Vec<Edge>,
     /// The next loop around it.
     pub parent: Option<LoopId>,
+    /// How many loops are around it.
+    pub depth: u32,
 }
 
 /// All loops of a function.
@@ -75,7 +77,8 @@ impl LoopForest {
             self.innermost[block.index()] = Some(id);
             work.extend(blocks[block.index()].predecessors.iter().map(|edge| edge.from));
         }
-        self.loops.push(Loop { header, latches, exits: Vec::new(), parent });
+        let depth = parent.map_or(0, |around| self.get(around).depth + 1);
+        self.loops.push(Loop { header, latches, exits: Vec::new(), parent, depth });
     }
 
     fn find_exits(&mut self, blocks: &[Block]) {
@@ -118,11 +121,17 @@ impl LoopForest {
 
     /// Whether a block belongs to a loop.
     pub fn contains(&self, id: LoopId, block: BlockId) -> bool {
-        self.around(self.innermost(block)).any(|around| around == id)
+        self.nested(self.innermost(block), id)
     }
 
     /// Whether `inner` is `outer` or lies within it.
     pub fn nested(&self, inner: Option<LoopId>, outer: LoopId) -> bool {
-        self.around(inner).any(|around| around == outer)
+        // A loop stands behind those around it.
+        self.around(inner).take_while(|&around| around >= outer).any(|around| around == outer)
+    }
+
+    /// How many loops are around a place.
+    pub fn depth(&self, place: Option<LoopId>) -> usize {
+        place.map_or(0, |id| self.get(id).depth as usize + 1)
     }
 }

@@ -75,7 +75,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         let mut whole_destination = false;
         let between = match self.planted.has(Bug::OnePath) {
             true => Vec::new(),
-            false => self.blocks_between(block_a, block_b),
+            false => self.blocks_between(&trace.arena, block_a, block_b),
         };
         for block in between {
             whole_destination |= block == block_b;
@@ -89,9 +89,10 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
 
     /// The blocks on paths from the end of `a` to the start of `b` that do not pass `a`; `b` itself
     /// where a path comes round to it. `a` dominates `b`, so walking back always ends at `a`.
-    fn blocks_between(&mut self, a: BlockId, b: BlockId) -> Vec<BlockId> {
+    fn blocks_between(&mut self, arena: &Arena, a: BlockId, b: BlockId) -> Vec<BlockId> {
         let (flow, planted) = (self.flow, self.planted);
-        self.between
+        let found = self
+            .between
             .entry((a, b))
             .or_insert_with(|| {
                 let mut seen = vec![false; flow.blocks.len()];
@@ -110,10 +111,12 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
                         }
                     }
                 }
+                arena.charge((seen.len() / 16 + 4 * found.len()) as u64);
                 found.sort_unstable();
                 found
-            })
-            .clone()
+            });
+        arena.charge(1 + found.len() as u64);
+        found.clone()
     }
 
     /// Looks for a killer among some instructions of a block.
@@ -126,11 +129,18 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         block: BlockId,
         part: Range<u32>,
     ) -> Result<(), Refusal> {
-        for &index in &self.killers[block.index()] {
+        // A block's accesses stand in the order of its instructions.
+        let killers = &self.killers[block.index()];
+        let first = killers.partition_point(|&index| trace.accesses[index].inst < part.start);
+        for &index in &killers[first..] {
             let inst = trace.accesses[index].inst;
-            if !part.contains(&inst) || inst == from.inst || inst == to.inst {
+            if inst >= part.end {
+                break;
+            }
+            if inst == from.inst || inst == to.inst {
                 continue;
             }
+            trace.arena.charge(4);
             if let Some(what) = self.kills(trace, prover, index, from, to) {
                 return Err(Refusal::Between(what, self.line(inst)));
             }

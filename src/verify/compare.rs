@@ -7,11 +7,13 @@
 //! must be an event of the rewritten program under the same condition with the same operands, and
 //! there must be no others.
 
+use rustc_hash::FxHashMap;
+
 use super::Options;
 use super::align::{Alignment, align};
 use super::counterexample;
 use super::cuts::Cut;
-use super::evaluate::{Event, Execution, Reference, evaluate};
+use super::evaluate::{Event, Execution, Load, Reference, evaluate};
 use super::induction::Induction;
 use super::instructions::Role;
 use super::lanes::Lanes;
@@ -37,7 +39,8 @@ pub(super) fn compare<'s>(
     if let Some(reason) = shape_differs(original, rewritten, options) {
         return FunctionReport::unknown(name, reason);
     }
-    let mut terms = Terms::default();
+    let mut terms = Terms::within(options.steps);
+    let mut units = options.solver_budget;
     let alignment = align(original, rewritten);
     let execution = evaluate(original, &mut terms, None, None);
     let mut split: Vec<(LoopId, RegisterId)> = Vec::new();
@@ -50,7 +53,8 @@ pub(super) fn compare<'s>(
             split: &split,
         };
         let solver = Solver::new(options.solver_limit, options.dump_queries.clone())
-            .with_queries(options.queries);
+            .with_queries(options.queries)
+            .with_budget(units);
         let lanes = Lanes::new(original, &execution, newly_apart(original, rewritten, &alignment));
         let originals = execution.definitions.values().copied().collect();
         let induction = Induction::new(&mut terms, &execution);
@@ -77,6 +81,7 @@ pub(super) fn compare<'s>(
             false => comparison.loops(),
         };
         if !apart.is_empty() {
+            units = comparison.warp.prover.solver.units_left();
             split.extend(apart);
             continue;
         }
@@ -224,6 +229,7 @@ impl Comparison<'_, '_> {
                 });
             }
             for round in &after.rounds {
+                self.terms.arena.charge(1 + before.rounds.len() as u64 / 8);
                 let Some(partner) = before.rounds.iter().find(|one| one.symbol == round.symbol)
                 else {
                     continue;
@@ -305,13 +311,17 @@ impl Comparison<'_, '_> {
     /// Matches the events of the two with each other.
     fn pair_up(&mut self) {
         let mut open: Vec<bool> = vec![true; self.before.events.len()];
+        let mut numbers: FxHashMap<u32, usize> = FxHashMap::default();
+        for (index, event) in self.before.events.iter().enumerate() {
+            numbers.entry(event.inst).or_insert(index);
+        }
         self.partners = self
             .after
             .events
             .iter()
             .map(|event| {
                 let inst = self.alignment.matched[event.inst as usize]?;
-                let index = self.before.events.iter().position(|one| one.inst == inst)?;
+                let index = *numbers.get(&inst)?;
                 std::mem::take(&mut open[index]).then_some(index)
             })
             .collect();
@@ -455,7 +465,21 @@ impl Comparison<'_, '_> {
     /// A load of the rewritten program must read what the original reads too, or it may fault where
     /// that does not.
     fn loads(&mut self) {
+        let mut alike: FxHashMap<TermId, Vec<&Load>> = FxHashMap::default();
+        for load in &self.before.loads {
+            alike.entry(load.address).or_default().push(load);
+        }
         for load in &self.after.loads {
+            // The same load under the same condition, as almost all are.
+            let same = |one: &&&Load| {
+                (one.condition, one.space, one.bytes) == (load.condition, load.space, load.bytes)
+                    && self.original.loop_of(one.block) == self.rewritten.loop_of(load.block)
+            };
+            let alike = alike.get(&load.address).map_or(&[][..], Vec::as_slice);
+            self.terms.arena.charge(1 + alike.len() as u64 / 8);
+            if alike.iter().any(|one| same(&one)) {
+                continue;
+            }
             let around = self.rewritten.loop_of(load.block);
             let literals = super::conditions::literals(&mut self.terms.arena, load.condition);
             let candidates: Vec<TermId> = self
@@ -566,6 +590,16 @@ impl Comparison<'_, '_> {
         let mut problems = self.problems;
         if let Some(first) = different {
             problems.swap(0, first);
+        }
+        let unasked = self.warp.prover.solver.unasked();
+        if unasked > 0
+            && verdict == Verdict::Unknown
+            && let Some(first) = problems.first_mut()
+        {
+            first.reason += &format!(
+                " (budget: {unasked} claims were not put to the solver, whose units for this \
+                 function are used up)"
+            );
         }
         FunctionReport {
             name,

@@ -23,6 +23,10 @@ use crate::expr::{Node, TermId};
 use crate::ptx::{ScalarType, StateSpace};
 use crate::solver::Names;
 
+/// So many selections between versions, one in another, are looked into: a chain of guarded stores
+/// may be as long as the function.
+const MAX_NESTED: u32 = 256;
+
 impl<'s> Evaluation<'_, '_, '_, 's> {
     /// A weak load.
     pub(super) fn load(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
@@ -97,6 +101,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             if !seen.insert(term) {
                 continue;
             }
+            self.terms.arena.charge(2);
             work.extend(self.terms.arena.operands(term));
             let Node::Apply(function, arguments) = self.terms.arena.node(term) else { continue };
             let now = match self.terms.symbols.function(*function) {
@@ -118,23 +123,31 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
 
     /// The version of memory before the thread's own weak stores, which publish nothing.
     fn before_stores(&mut self, version: TermId) -> TermId {
-        self.before_stores_of(version, &mut FxHashMap::default())
+        self.before_stores_of(version, &mut FxHashMap::default(), MAX_NESTED)
     }
 
-    fn before_stores_of(&mut self, start: TermId, known: &mut FxHashMap<TermId, TermId>) -> TermId {
+    fn before_stores_of(
+        &mut self,
+        start: TermId,
+        known: &mut FxHashMap<TermId, TermId>,
+        depth: u32,
+    ) -> TermId {
         if let Some(&found) = known.get(&start) {
             return found;
         }
+        let Some(depth) = depth.checked_sub(1) else { return start };
         let mut version = start;
         while let Some(record) = match self.out.stores.get(&version) {
             Some(record) => Some(record),
             None => self.reference.and_then(|r| r.execution.stores.get(&version)),
         } {
+            self.terms.arena.charge(2);
             version = record.before;
         }
         let mut found = version;
         if let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(version) {
-            let (a, b) = (self.before_stores_of(a, known), self.before_stores_of(b, known));
+            let a = self.before_stores_of(a, known, depth);
+            let b = self.before_stores_of(b, known, depth);
             found = self.terms.arena.if_then_else(condition, a, b);
         }
         known.insert(start, found);
@@ -242,7 +255,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
 
     /// The oldest version that holds the same bytes at an address.
     fn oldest(&mut self, version: TermId, address: TermId, bytes: u32) -> TermId {
-        self.oldest_of(version, address, bytes, &mut FxHashMap::default())
+        self.oldest_of(version, (address, bytes), &mut FxHashMap::default(), MAX_NESTED)
     }
 
     /// `known` are versions that were looked at already: the ways to one double with each store
@@ -250,15 +263,17 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     fn oldest_of(
         &mut self,
         start: TermId,
-        address: TermId,
-        bytes: u32,
+        (address, bytes): (TermId, u32),
         known: &mut FxHashMap<TermId, TermId>,
+        depth: u32,
     ) -> TermId {
         if let Some(&found) = known.get(&start) {
             return found;
         }
+        let Some(depth) = depth.checked_sub(1) else { return start };
         let mut version = start;
         let found = loop {
+            self.terms.arena.charge(2);
             if let Some(&record) = self.out.stores.get(&version) {
                 if !self.apart(record, address, bytes) {
                     break version;
@@ -269,8 +284,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(version) else {
                 break version;
             };
-            let a = self.oldest_of(a, address, bytes, known);
-            let b = self.oldest_of(b, address, bytes, known);
+            let a = self.oldest_of(a, (address, bytes), known, depth);
+            let b = self.oldest_of(b, (address, bytes), known, depth);
             let older = self.terms.arena.if_then_else(condition, a, b);
             if older == version {
                 break version;
