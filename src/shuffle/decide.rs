@@ -34,7 +34,7 @@ pub enum Selection {
 /// At most so many loads of one function are replaced. What the assembler takes for a function rises
 /// faster than its size where much is alive at once: each replaced load puts registers, predicates and
 /// branches into it.
-pub const MAX_REPLACED: usize = 1024;
+pub const MAX_REPLACED: usize = 256;
 
 /// What the user may choose about decisions.
 #[derive(Clone, Debug)]
