@@ -121,9 +121,9 @@ impl<'a, F: FnMut(SymbolId, u8) -> u64> Evaluator<'a, F> {
             Node::Sum { constant, addends } => addends
                 .iter()
                 .fold(*constant, |sum, (t, c)| sum.wrapping_add(of(t).wrapping_mul(*c))),
-            Node::Product(factors) => factors
-                .iter()
-                .fold(1, |product: u64, (t, exponent)| product.wrapping_mul(power(of(t), *exponent))),
+            Node::Product(factors) => factors.iter().fold(1, |product: u64, (t, exponent)| {
+                product.wrapping_mul(power(of(t), *exponent))
+            }),
             Node::Unary(op, a) => evaluate_unary(*op, of(a), width),
             Node::Binary(op, a, b) => evaluate_binary(*op, of(a), of(b), width),
             Node::Compare(op, a, b) => u64::from(op.holds(of(a), of(b), arena.width(*a))),

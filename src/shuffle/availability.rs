@@ -91,30 +91,25 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     /// where a path comes round to it. `a` dominates `b`, so walking back always ends at `a`.
     fn blocks_between(&mut self, arena: &Arena, a: BlockId, b: BlockId) -> Vec<BlockId> {
         let (flow, planted) = (self.flow, self.planted);
-        let found = self
-            .between
-            .entry((a, b))
-            .or_insert_with(|| {
-                let mut seen = vec![false; flow.blocks.len()];
-                let mut found = Vec::new();
-                let mut work = vec![b];
-                while let Some(block) = work.pop() {
-                    for edge in &flow.block(block).predecessors {
-                        if planted.has(Bug::BackEdge) && flow.dominators.dominates(block, edge.from)
-                        {
-                            continue;
-                        }
-                        if edge.from != a && !std::mem::replace(&mut seen[edge.from.index()], true)
-                        {
-                            found.push(edge.from);
-                            work.push(edge.from);
-                        }
+        let found = self.between.entry((a, b)).or_insert_with(|| {
+            let mut seen = vec![false; flow.blocks.len()];
+            let mut found = Vec::new();
+            let mut work = vec![b];
+            while let Some(block) = work.pop() {
+                for edge in &flow.block(block).predecessors {
+                    if planted.has(Bug::BackEdge) && flow.dominators.dominates(block, edge.from) {
+                        continue;
+                    }
+                    if edge.from != a && !std::mem::replace(&mut seen[edge.from.index()], true) {
+                        found.push(edge.from);
+                        work.push(edge.from);
                     }
                 }
-                arena.charge((seen.len() / 16 + 4 * found.len()) as u64);
-                found.sort_unstable();
-                found
-            });
+            }
+            arena.charge((seen.len() / 16 + 4 * found.len()) as u64);
+            found.sort_unstable();
+            found
+        });
         arena.charge(1 + found.len() as u64);
         found.clone()
     }

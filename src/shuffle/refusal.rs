@@ -120,7 +120,9 @@ impl fmt::Display for Refusal {
                 write!(f, "source load at line {line} is not available on every path")
             }
             Refusal::Between(what, line) => write!(f, "{what} at line {line}"),
-            Refusal::MayWrap(answer @ (Answer::Unknown | Answer::OverBudget | Answer::TooLarge)) => {
+            Refusal::MayWrap(
+                answer @ (Answer::Unknown | Answer::OverBudget | Answer::TooLarge),
+            ) => {
                 write!(f, "no-wrap: the 32-bit index may wrap around ({})", unknown(*answer))
             }
             Refusal::MayWrap(_) => write!(f, "no-wrap: the 32-bit index may wrap around"),

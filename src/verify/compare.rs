@@ -22,7 +22,7 @@ use super::prove::{Difference, Place, Proof, Prover};
 use super::symbols::Terms;
 use super::verdict::{FunctionReport, Problem, Verdict};
 use super::warp::Warp;
-use crate::cfg::{BlockId, LoopId, RegisterId};
+use crate::cfg::{Apart, BlockId, LoopId, RegisterId};
 use crate::expr::TermId;
 use crate::solver::Solver;
 
@@ -122,35 +122,36 @@ fn shape_differs<'s>(
     None
 }
 
-/// The original's branch that takes lanes into different iterations of a loop and is matched with one
-/// of the rewritten program.
-fn same_branch(
+/// What takes lanes into different iterations of a loop in the original as this does in the rewritten
+/// program, if anything does.
+fn same_apart(
     original: &Program<'_, '_>,
+    rewritten: &Program<'_, '_>,
     alignment: &Alignment,
-    inst: u32,
-    id: LoopId,
-) -> Option<BlockId> {
-    let matched = alignment.matched[inst as usize]?;
-    let mut all = original.flow.taken_apart.iter();
-    all.find(|(block, around)| {
-        *around == id && original.flow.block(*block).end.checked_sub(1) == Some(matched)
+    apart: &Apart,
+) -> Option<Apart> {
+    let mut all = original.flow.taken_apart.iter().filter(|other| other.of == apart.of).copied();
+    let Some(branch) = apart.branch else { return all.find(|other| other.branch.is_none()) };
+    let matched = alignment.matched[rewritten.flow.block(branch).end as usize - 1]?;
+    all.find(|other| {
+        other
+            .branch
+            .is_some_and(|block| original.flow.block(block).end.checked_sub(1) == Some(matched))
     })
-    .map(|(block, _)| *block)
 }
 
-/// For each loop, whether the rewritten program has a branch that may take lanes into different
-/// iterations, where the original has none.
+/// For each loop, whether something in the rewritten program may take lanes into different iterations,
+/// where nothing in the original does.
 fn newly_apart(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
     alignment: &Alignment,
 ) -> Vec<bool> {
-    let mut apart = vec![false; original.flow.loops.loops.len()];
-    for &(block, id) in &rewritten.flow.taken_apart {
-        let inst = rewritten.flow.block(block).end - 1;
-        apart[id.0 as usize] |= same_branch(original, alignment, inst, id).is_none();
+    let mut newly = vec![false; original.flow.loops.loops.len()];
+    for apart in &rewritten.flow.taken_apart {
+        newly[apart.of.0 as usize] |= same_apart(original, rewritten, alignment, apart).is_none();
     }
-    apart
+    newly
 }
 
 struct Comparison<'c, 's> {
@@ -450,11 +451,13 @@ impl Comparison<'_, '_> {
         if self.warp.shuffles == 0 {
             return;
         }
-        for &(block, id) in &self.rewritten.flow.taken_apart {
-            let inst = self.rewritten.flow.block(block).end - 1;
-            let Some(partner) = same_branch(self.original, self.alignment, inst, id) else {
+        for apart in &self.rewritten.flow.taken_apart {
+            let partner = same_apart(self.original, self.rewritten, self.alignment, apart);
+            let (Some(block), Some(partner)) = (apart.branch, partner.and_then(|p| p.branch))
+            else {
                 continue;
             };
+            let inst = self.rewritten.flow.block(block).end - 1;
             let pair = (self.before.branches[partner.index()], self.after.branches[block.index()]);
             if pair.0 != pair.1 {
                 self.unknown(inst, None, "the lanes of a warp may part in another way".to_owned());

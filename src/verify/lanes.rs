@@ -165,15 +165,17 @@ impl<'r, 's> Lanes<'r, 's> {
                     changed = true;
                 }
             }
-            for &(branch, id) in &program.flow.taken_apart {
-                if !relations.in_step[id.0 as usize] {
+            for apart in &program.flow.taken_apart {
+                if !relations.in_step[apart.of.0 as usize] {
                     continue;
                 }
-                let place = program.loop_of(branch);
-                let uniform = execution.branches[branch.index()]
-                    .is_some_and(|c| shift(terms, &relations, c, place) == c);
+                let uniform = apart.branch.is_some_and(|branch| {
+                    let place = program.loop_of(branch);
+                    execution.branches[branch.index()]
+                        .is_some_and(|c| shift(terms, &relations, c, place) == c)
+                });
                 if !uniform {
-                    relations.in_step[id.0 as usize] = false;
+                    relations.in_step[apart.of.0 as usize] = false;
                     changed = true;
                 }
             }

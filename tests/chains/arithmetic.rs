@@ -20,9 +20,7 @@ pub const KINDS: &[Kind] = &[
         kernel(&lines(n / 2, |i| format!("xor.b32 %r11, %r3, {i}; add.s32 %r3, %r3, %r11;")))
     }),
     kind("guarded-add", |n| {
-        kernel(&lines(n / 2, |i| {
-            format!("setp.lt.s32 %p1, %r3, {i}; @%p1 add.s32 %r3, %r3, %r1;")
-        }))
+        kernel(&lines(n / 2, |i| format!("setp.lt.s32 %p1, %r3, {i}; @%p1 add.s32 %r3, %r3, %r1;")))
     }),
     kind("squares", |n| kernel(&lines(n, |_| "mul.lo.u32 %r3, %r3, %r3;".into()))),
     kind("squares-compared", |n| {
@@ -37,9 +35,7 @@ pub const KINDS: &[Kind] = &[
         kernel(&(squares + &tests))
     }),
     kind("sum-of-products", |n| {
-        kernel(&lines(n / 2, |_| {
-            "mul.lo.s32 %r10, %r10, %r3; add.s32 %r3, %r10, %r2;".into()
-        }))
+        kernel(&lines(n / 2, |_| "mul.lo.s32 %r10, %r10, %r3; add.s32 %r3, %r10, %r2;".into()))
     }),
     kind("sum-of-loads", |n| {
         kernel(&lines(n / 2, |i| {
@@ -82,9 +78,7 @@ pub const KINDS: &[Kind] = &[
     }),
     kind("min-max", |n| {
         kernel(&lines(n / 3, |i| {
-            format!(
-                "min.s32 %r11, %r3, %r1; max.s32 %r12, %r3, {i}; add.s32 %r3, %r11, %r12;"
-            )
+            format!("min.s32 %r11, %r3, %r1; max.s32 %r12, %r3, {i}; add.s32 %r3, %r11, %r12;")
         }))
     }),
     kind("selp-loaded", |n| {
@@ -133,14 +127,10 @@ pub const KINDS: &[Kind] = &[
         kernel(&format!("{chain}cvt.u32.u64 %r3, %rd10;\n"))
     }),
     kind("carry", |n| {
-        kernel(&lines(n / 2, |_| {
-            "add.cc.u32 %r10, %r10, %r3; addc.u32 %r3, %r3, %r10;".into()
-        }))
+        kernel(&lines(n / 2, |_| "add.cc.u32 %r10, %r10, %r3; addc.u32 %r3, %r3, %r10;".into()))
     }),
     kind("pack-unpack", |n| {
-        kernel(&lines(n / 2, |_| {
-            "mov.b64 %rd10, {%r3, %r10}; mov.b64 {%r10, %r3}, %rd10;".into()
-        }))
+        kernel(&lines(n / 2, |_| "mov.b64 %rd10, {%r3, %r10}; mov.b64 {%r10, %r3}, %rd10;".into()))
     }),
     kind("predicates", |n| {
         kernel(&format!(

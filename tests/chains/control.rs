@@ -33,9 +33,7 @@ pub const KINDS: &[Kind] = &[
             )
         }))
     }),
-    kind("exits", |n| {
-        kernel(&lines(n / 2, |i| format!("setp.eq.s32 %p1, %r10, {i}; @%p1 exit;")))
-    }),
+    kind("exits", |n| kernel(&lines(n / 2, |i| format!("setp.eq.s32 %p1, %r10, {i}; @%p1 exit;")))),
     kind("exits-and-loads", |n| {
         kernel(&lines(n / 4, |i| {
             format!(
@@ -75,10 +73,7 @@ pub const KINDS: &[Kind] = &[
         let names: Vec<String> = (0..cases).map(|i| format!("C{i}")).collect();
         let jumps = lines(tables, |_| "brx.idx %r10, LIST;".into());
         let bodies = lines(cases, |i| format!("C{i}: add.s32 %r3, %r3, {i}; bra.uni END;"));
-        kernel(&format!(
-            "LIST: .branchtargets {};\n{jumps}{bodies}END:\n",
-            names.join(", ")
-        ))
+        kernel(&format!("LIST: .branchtargets {};\n{jumps}{bodies}END:\n", names.join(", ")))
     }),
     kind("loops", |n| {
         kernel(&lines(n / 5, |i| {
@@ -167,9 +162,7 @@ pub const KINDS: &[Kind] = &[
         module(&functions)
     }),
     kind("calls", |n| {
-        let body = lines(n / 2, |i| {
-            format!("call (%r3), f, (%r3); add.s32 %r3, %r3, {i};")
-        });
+        let body = lines(n / 2, |i| format!("call (%r3), f, (%r3); add.s32 %r3, %r3, {i};"));
         let function = ".func (.reg .b32 %o) f(.reg .b32 %i)\n{ add.s32 %o, %i, 1; ret; }\n";
         let whole = kernel(&body);
         whole.replacen(".visible", &format!("{function}.visible"), 1)

@@ -106,9 +106,7 @@ pub const KINDS: &[Kind] = &[
         }))
     }),
     kind("guarded-moves", |n| {
-        kernel(&lines(n / 2, |i| {
-            format!("setp.lt.s32 %p1, %r10, {i}; @%p1 mov.u32 %r3, {i};")
-        }))
+        kernel(&lines(n / 2, |i| format!("setp.lt.s32 %p1, %r10, {i}; @%p1 mov.u32 %r3, {i};")))
     }),
     kind("guarded-stores-and-loads", |n| {
         kernel(&lines(n / 4, |i| {
