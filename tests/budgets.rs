@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use ptxasw::expr::{
-    Arena, BinaryOp, Evaluator, Exhausted, Facts, FunctionId, MAX_FACTORS, MAX_SUMMANDS, Node,
-    Substitution, SymbolId, TermId, within,
+    Arena, BinaryOp, Comparison, Evaluator, Exhausted, Facts, FunctionId, MAX_FACTORS,
+    MAX_SUMMANDS, Node, Substitution, SymbolId, TermId, within,
 };
 use ptxasw::pipeline::{self, Options};
 use ptxasw::solver::{Answer, Names, Solver};
@@ -106,7 +106,7 @@ fn deep_terms_overflow_no_stack() {
         let turned = arena.xor(x, constant);
         x = arena.add(x, turned);
         let bound = arena.constant(number * 7, 32);
-        let less = arena.compare(ptxasw::expr::Comparison::SignedLess, x, bound);
+        let less = arena.compare(Comparison::SignedLess, x, bound);
         all = if number % 3 == 0 { arena.or(all, less) } else { arena.and(all, less) };
         let chosen = arena.if_then_else(less, constant, x);
         x = if number % 5 == 0 { chosen } else { x };
@@ -153,13 +153,20 @@ fn a_limit_ends_the_work() {
     assert!(arena.len() < 10_000);
 }
 
-/// A claim that takes z3 long: factors of a number.
-fn hard(arena: &mut Arena, number: u32) -> (TermId, TermId) {
-    let (a, b) = (arena.symbol(SymbolId(number), 64), arena.symbol(SymbolId(number + 1), 64));
-    let (a, b) = (arena.zero_extend(a, 64), arena.zero_extend(b, 64));
+/// A claim that takes z3 long, that a number has no divisors, and what is assumed of them.
+fn hard(arena: &mut Arena, number: u32) -> ((TermId, TermId), [TermId; 2]) {
+    let one = arena.constant(1, 32);
+    let mut factor = |number| {
+        let factor = arena.symbol(SymbolId(number), 32);
+        let above = arena.compare(Comparison::UnsignedLess, one, factor);
+        (arena.zero_extend(factor, 64), above)
+    };
+    let ((a, first), (b, second)) = (factor(number), factor(number + 1));
     let product = arena.mul(a, b);
-    let prime = arena.constant(0xffff_fffb_0000_0005 + u64::from(number), 64);
-    (product, prime)
+    // The largest prime below 2^61 and what is near it.
+    let prime = arena.constant((1 << 61) - 1 + 2 * u64::from(number), 64);
+    let equal = arena.equal(product, prime);
+    ((equal, arena.boolean(false)), [first, second])
 }
 
 #[test]
@@ -167,8 +174,10 @@ fn solver_work_is_bounded_for_a_function() {
     let mut arena = Arena::new();
     let claims: Vec<_> = (0..20).map(|number| hard(&mut arena, 2 * number)).collect();
     let mut solver = Solver::new(20_000, None).with_budget(50_000);
-    let answers: Vec<Answer> =
-        claims.iter().map(|&claim| solver.prove_equal(&arena, &Numbers, claim, &[])).collect();
+    let answers: Vec<Answer> = claims
+        .iter()
+        .map(|(claim, known)| solver.prove_equal(&arena, &Numbers, *claim, known))
+        .collect();
     assert_eq!(answers.last(), Some(&Answer::OverBudget), "{answers:?}");
     assert!(solver.unasked() > 0 && solver.queries() < 20);
     assert_eq!(solver.units_left(), 0);

@@ -368,7 +368,8 @@ impl Builder {
     fn link(&mut self, width: u32) {
         let fitting: Vec<&Sample> = self.pool.iter().filter(|s| s.width == width).collect();
         let a = fitting[fitting.len() - 1].clone();
-        let b = fitting[fitting.len() - 1 - self.random.usize(0..4)].clone();
+        let back = self.random.usize(0..fitting.len().min(4));
+        let b = fitting[fitting.len() - 1 - back].clone();
         let symbol = fitting[self.random.usize(0..SYMBOLS as usize)].clone();
         let arena = &mut self.arena;
         let (what, term, other) = match self.random.u32(0..9) {

@@ -30,7 +30,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { instructions: 100_000, steps: 24_000_000, merges: 20_000_000, nesting: 4_000_000 }
+        Limits { instructions: 100_000, steps: 20_000_000, merges: 20_000_000, nesting: 4_000_000 }
     }
 }
 

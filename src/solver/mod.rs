@@ -37,10 +37,10 @@ pub enum Answer {
 const MAX_QUERIES: u32 = 256;
 
 /// z3's units for all queries of one function, unless asked otherwise.
-pub const FUNCTION_BUDGET: u64 = 2_000_000;
+pub const FUNCTION_BUDGET: u64 = 1_000_000;
 
 /// What a query takes from the budget at least, for its translation and a context of its own.
-const LEAST_UNITS: u64 = 2_000;
+const LEAST_UNITS: u64 = 5_000;
 
 /// At most so many gates in a query, by [`size::gates`].
 const MAX_GATES: u64 = 120_000;

@@ -10,7 +10,8 @@ type Literals = SmallVec<[TermId; 8]>;
 pub(super) fn literals(arena: &mut Arena, condition: TermId) -> Literals {
     let (mut found, mut work) = (Literals::new(), vec![(condition, true)]);
     while let Some((term, holds)) = work.pop() {
-        arena.charge(2);
+        // They are sorted as well.
+        arena.charge(8);
         match *arena.node(term) {
             Node::Binary(BinaryOp::And, a, b) if holds => work.extend([(a, true), (b, true)]),
             Node::Binary(BinaryOp::Or, a, b) if !holds => work.extend([(a, false), (b, false)]),

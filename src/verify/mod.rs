@@ -72,7 +72,7 @@ impl Default for Options {
             solver_limit: 2_000_000,
             solver_budget: 40_000_000,
             queries: 4096,
-            steps: 60_000_000,
+            steps: 40_000_000,
             instructions: 100_000,
             merges: 20_000_000,
             nesting: 4_000_000,
