@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 
 use crate::cfg::{BlockId, Flow};
 use crate::emulate::{Access, Effect, KernelTrace, Printer};
-use crate::expr::Facts;
+use crate::expr::{Facts, TermId};
 use crate::ptx::Function;
 use crate::shuffle::lane_stride;
 use crate::source::SourceFile;
@@ -79,6 +79,22 @@ pub struct Approximation {
     pub what: String,
 }
 
+impl TraceReport {
+    /// Of a function that there is no trace of.
+    pub fn skipped(function: &Function<'_>, reason: String) -> TraceReport {
+        TraceReport {
+            name: function.name.text.to_owned(),
+            skipped: Some(reason),
+            names: Vec::new(),
+            accesses: Vec::new(),
+            approximations: Vec::new(),
+        }
+    }
+}
+
+/// At most so many conditions of a path are shown, those nearest to the access.
+const MAX_PATH: usize = 64;
+
 /// Describes a function's trace.
 pub fn describe(
     source: &SourceFile,
@@ -144,15 +160,21 @@ fn path(
     printer: &Printer<'_>,
     block: BlockId,
 ) -> Vec<String> {
-    let mut known = Facts::default();
-    let mut chain: Vec<BlockId> = flow.dominators.chain(block).collect();
-    chain.reverse();
-    for at in chain {
-        if let Some(predicate) = trace.assumptions[at.index()] {
-            known.add(&trace.arena, predicate);
-        }
+    let assumed = flow.dominators.chain(block).filter_map(|at| {
+        trace.arena.charge(1);
+        trace.assumptions[at.index()]
+    });
+    let mut nearest: Vec<TermId> = assumed.take(MAX_PATH + 1).collect();
+    let mut shown = Vec::new();
+    if nearest.len() > MAX_PATH {
+        nearest.pop();
+        shown.push("…".to_owned());
     }
-    known.literals(&trace.arena).map(|(term, holds)| printer.literal(term, holds)).collect()
+    let mut known = Facts::default();
+    nearest.iter().rev().for_each(|&predicate| known.add(&trace.arena, predicate));
+    let literals = known.literals(&trace.arena).take(MAX_PATH);
+    shown.extend(literals.map(|(term, holds)| printer.literal(term, holds)));
+    shown
 }
 
 fn loops(flow: &Flow<'_, '_>, block: BlockId) -> Vec<u32> {

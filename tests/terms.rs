@@ -363,6 +363,40 @@ impl Builder {
     }
 }
 
+impl Builder {
+    /// The next link of a chain: an operation on what the last one gave, and something recent.
+    fn link(&mut self, width: u32) {
+        let fitting: Vec<&Sample> = self.pool.iter().filter(|s| s.width == width).collect();
+        let a = fitting[fitting.len() - 1].clone();
+        let back = self.random.usize(0..fitting.len().min(4));
+        let b = fitting[fitting.len() - 1 - back].clone();
+        let symbol = fitting[self.random.usize(0..SYMBOLS as usize)].clone();
+        let arena = &mut self.arena;
+        let (what, term, other) = match self.random.u32(0..9) {
+            0 => ("mul", arena.mul(a.term, a.term), a.clone()),
+            1 => ("mul", arena.mul(a.term, b.term), b),
+            2 => ("mul", arena.mul(a.term, symbol.term), symbol),
+            3 => ("sub", arena.sub(a.term, b.term), b),
+            4 => ("add", arena.add(a.term, symbol.term), symbol),
+            5 => ("xor", arena.xor(a.term, symbol.term), symbol),
+            6 => ("umulhi", arena.binary(BinaryOp::UnsignedMultiplyHigh, a.term, b.term), b),
+            _ => ("add", arena.add(a.term, b.term), b),
+        };
+        let pairs = a.values.iter().zip(&other.values);
+        let values = pairs.map(|(&x, &y)| binary_value(what, x, y, width)).collect();
+        self.keep(what, term, width, values);
+        if self.random.u32(0..8) == 0 {
+            let end = self.pool[self.pool.len() - 1].clone();
+            let term = self.arena.extract(end.term, 0, 16);
+            let low = end.values.iter().map(|&x| x & 0xffff).collect();
+            self.keep("extract", term, 16, low);
+            let wide = self.arena.sign_extend(end.term, 64);
+            let values = end.values.iter().map(|&x| wrap(signed(x, width), 64)).collect();
+            self.keep("sext", wide, 64, values);
+        }
+    }
+}
+
 fn binary_value(what: &str, x: u64, y: u64, width: u32) -> u64 {
     let (a, b) = (i128::from(x), i128::from(y));
     let (sa, sb) = (signed(x, width), signed(y, width));
@@ -432,6 +466,19 @@ fn constructors_keep_the_meaning() {
         let mut builder = Builder::new(seed);
         for _ in 0..120 {
             builder.step();
+        }
+        builder.differences();
+        builder.substitution();
+    }
+}
+
+/// Far beyond the bounds of sums and products.
+#[test]
+fn long_chains_keep_the_meaning() {
+    for seed in 0..60 {
+        let mut builder = Builder::new(seed);
+        for _ in 0..150 {
+            builder.link(32);
         }
         builder.differences();
         builder.substitution();

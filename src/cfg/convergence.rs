@@ -59,7 +59,7 @@ pub(super) fn taken_apart(
     let ids = || (0..loops.loops.len() as u32).map(LoopId);
     let irreducible =
         (0..blocks.len() as u32).any(|block| loops.is_irreducible_entry(BlockId(block)));
-    let mut found: Vec<Apart> = if irreducible {
+    let mut found: Vec<Apart> = if irreducible || work(blocks, loops) > MAX_WORK {
         ids().map(|of| Apart { of, branch: None }).collect()
     } else {
         let mut found = by_branches(blocks, dominators, loops);
@@ -70,6 +70,24 @@ pub(super) fn taken_apart(
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// More steps than this are not taken; then nothing is known of the function's loops.
+const MAX_WORK: usize = 40_000_000;
+
+/// About how many steps it takes: for each branch in loops and each place of synchronisation a walk
+/// through all blocks.
+fn work(blocks: &[Block], loops: &LoopForest) -> usize {
+    let branching = |(_, block): &(usize, &Block)| block.successors.len() > 1;
+    let branches: usize = blocks
+        .iter()
+        .enumerate()
+        .filter(branching)
+        .map(|(index, _)| 2 * loops.depth(loops.innermost(BlockId(index as u32))))
+        .sum();
+    let places = blocks.iter().filter(|block| block.synchronises.is_some()).count();
+    let synchronised = if places == 0 { 0 } else { (places + 1) * (loops.loops.len() + 1) };
+    (branches + synchronised).saturating_mul(blocks.len())
 }
 
 /// Branches from which some way to a meeting place goes round a loop and another does not.

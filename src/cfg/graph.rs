@@ -118,6 +118,14 @@ impl Flow<'_, '_> {
         self.scopes.visible(register, name, &self.insts[at as usize])
     }
 
+    /// Instructions times the loops around them: what it takes to look at each loop's instructions.
+    pub fn nesting(&self) -> usize {
+        let of = |id: BlockId| {
+            self.loops.depth(self.loops.innermost(id)) * self.block(id).instructions().len()
+        };
+        self.block_ids().map(of).sum()
+    }
+
     /// A block by its id.
     pub fn block(&self, id: BlockId) -> &Block {
         &self.blocks[id.index()]

@@ -18,6 +18,8 @@ pub struct Loop {
     pub exits: Vec<Edge>,
     /// The next loop around it.
     pub parent: Option<LoopId>,
+    /// How many loops are around it.
+    pub depth: u32,
 }
 
 /// All loops of a function.
@@ -46,36 +48,70 @@ impl LoopForest {
                 retreating.partition(|edge| dominators.dominates(header, edge.from));
             forest.irreducible[header.index()] = !crossing.is_empty();
             if !latches.is_empty() {
-                forest.add(header, latches, blocks, dominators);
+                forest.loops.push(Loop {
+                    header,
+                    latches,
+                    exits: Vec::new(),
+                    parent: None,
+                    depth: 0,
+                });
             }
+        }
+        forest.find_blocks(blocks, dominators);
+        for id in 0..forest.loops.len() {
+            let around = forest.loops[id].parent.map(|parent| forest.get(parent).depth + 1);
+            forest.loops[id].depth = around.unwrap_or(0);
         }
         forest.find_exits(blocks);
         forest
     }
 
-    /// Headers come in reverse postorder, so a loop is added after those around it and its blocks
-    /// may be handed over to it.
-    fn add(
-        &mut self,
-        header: BlockId,
-        latches: Vec<Edge>,
-        blocks: &[Block],
-        dominators: &DominatorTree,
-    ) {
-        let id = LoopId(self.loops.len() as u32);
-        let parent = self.innermost[header.index()];
-        self.innermost[header.index()] = Some(id);
-        let mut work: Vec<BlockId> = latches.iter().map(|edge| edge.from).collect();
-        while let Some(block) = work.pop() {
-            // Irreducible regions can lead out of the header's subtree; those blocks are no part
-            // of a natural loop.
-            if self.innermost[block.index()] == Some(id) || !dominators.dominates(header, block) {
-                continue;
+    /// Which blocks and loops each loop consists of. Headers come in reverse postorder, so from the
+    /// back inner loops come first; a loop takes those in it as wholes, and each block is looked at
+    /// once, however deep the loops nest.
+    fn find_blocks(&mut self, blocks: &[Block], dominators: &DominatorTree) {
+        /// The outermost loop found so far around a loop; shortens the way for those who come next.
+        fn outermost(above: &mut [u32], id: u32) -> u32 {
+            let mut at = id;
+            while above[at as usize] != at {
+                above[at as usize] = above[above[at as usize] as usize];
+                at = above[at as usize];
             }
-            self.innermost[block.index()] = Some(id);
-            work.extend(blocks[block.index()].predecessors.iter().map(|edge| edge.from));
+            at
         }
-        self.loops.push(Loop { header, latches, exits: Vec::new(), parent });
+        let mut above: Vec<u32> = (0..self.loops.len() as u32).collect();
+        for id in (0..self.loops.len() as u32).rev() {
+            let header = self.loops[id as usize].header;
+            self.innermost[header.index()] = Some(LoopId(id));
+            let latches = self.loops[id as usize].latches.iter();
+            let mut work: Vec<BlockId> = latches.map(|edge| edge.from).collect();
+            while let Some(block) = work.pop() {
+                let entry = match self.innermost[block.index()] {
+                    None => block,
+                    Some(within) => {
+                        let found = outermost(&mut above, within.0);
+                        if found == id {
+                            continue;
+                        }
+                        self.loops[found as usize].header
+                    }
+                };
+                // Irreducible regions can lead out of the header's subtree; those blocks are no part
+                // of a natural loop.
+                if !dominators.dominates(header, entry) {
+                    continue;
+                }
+                match self.innermost[entry.index()] {
+                    None => self.innermost[entry.index()] = Some(LoopId(id)),
+                    Some(within) => {
+                        let found = outermost(&mut above, within.0);
+                        self.loops[found as usize].parent = Some(LoopId(id));
+                        above[found as usize] = id;
+                    }
+                }
+                work.extend(blocks[entry.index()].predecessors.iter().map(|edge| edge.from));
+            }
+        }
     }
 
     fn find_exits(&mut self, blocks: &[Block]) {
@@ -118,11 +154,17 @@ impl LoopForest {
 
     /// Whether a block belongs to a loop.
     pub fn contains(&self, id: LoopId, block: BlockId) -> bool {
-        self.around(self.innermost(block)).any(|around| around == id)
+        self.nested(self.innermost(block), id)
     }
 
     /// Whether `inner` is `outer` or lies within it.
     pub fn nested(&self, inner: Option<LoopId>, outer: LoopId) -> bool {
-        self.around(inner).any(|around| around == outer)
+        // A loop stands behind those around it.
+        self.around(inner).take_while(|&around| around >= outer).any(|around| around == outer)
+    }
+
+    /// How many loops are around a place.
+    pub fn depth(&self, place: Option<LoopId>) -> usize {
+        place.map_or(0, |id| self.get(id).depth as usize + 1)
     }
 }

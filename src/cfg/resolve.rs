@@ -192,6 +192,10 @@ enum Meaning {
     Variable(u32),
 }
 
+/// At most so many ways may all branches of a body have together: a short list of labels that many
+/// branches share is a graph much larger than its text.
+const MAX_TARGETS: usize = 1 << 20;
+
 struct Resolver<'m, 's> {
     source: &'m SourceFile,
     flat: Flat<'m, 's>,
@@ -466,11 +470,19 @@ impl<'m, 's> Resolver<'m, 's> {
 
     /// Gives each jump the indices of its labels.
     fn link(&mut self) -> Result<(), Diagnostic> {
+        let mut total = 0;
         for (at, scope, name) in std::mem::take(&mut self.jumps) {
             let labels = match self.find(scope, |s| s.target_lists.get(name.text).cloned()) {
                 Some(list) => list,
                 None => vec![name.text.to_owned()],
             };
+            total += labels.len();
+            if total > MAX_TARGETS {
+                return Err(self
+                    .source
+                    .diagnostic(name.span, format!("more than {MAX_TARGETS} ways of branches"))
+                    .with_hint("each `brx.idx` counts all labels of its list"));
+            }
             for label in labels {
                 let Some(target) = self.find(scope, |s| s.labels.get(&*label).copied()) else {
                     return Err(missing_label(self.source, name.span, &label));

@@ -17,6 +17,8 @@ use crate::ab::device::Device;
 use clap::CommandFactory;
 
 use crate::cfg;
+use crate::emulate::TooLarge;
+use crate::expr::within;
 use crate::install::Refusal;
 use crate::pipeline::{self, Options};
 use crate::ptx::{self, Depth};
@@ -259,20 +261,19 @@ fn trace(args: &Trace) -> Result<(), Failure> {
     let mut dots = String::new();
     pipeline::for_each_trace(&source, &options, &mut |function, traced| match traced {
         Ok((flow, trace)) => {
-            let report = tracing::describe(&source, function, flow, trace);
+            let described = within(|| tracing::describe(&source, function, flow, trace));
+            let Ok(report) = described else {
+                let reason = TooLarge::steps(&options.limits).0;
+                kernels.push(TraceReport::skipped(function, reason));
+                return;
+            };
             if args.dot {
                 let lines = tracing::lines_by_block(&report, flow, trace);
                 dots += &cfg::dot(&source, function.name.text, flow, &|block| lines[block].clone());
             }
             kernels.push(report);
         }
-        Err(reason) => kernels.push(TraceReport {
-            name: function.name.text.to_owned(),
-            skipped: Some(reason),
-            names: Vec::new(),
-            accesses: Vec::new(),
-            approximations: Vec::new(),
-        }),
+        Err(reason) => kernels.push(TraceReport::skipped(function, reason)),
     })?;
     found(&args.kernel, kernels.len(), &source)?;
     print(&match args.format {

@@ -267,6 +267,7 @@ impl Machine<'_, '_, '_> {
     }
 
     fn conditions_in(&self, id: LoopId) -> Vec<TermId> {
+        self.arena.charge(self.flow.blocks.len() as u64);
         let inside = self.flow.block_ids().filter(|&block| self.flow.loops.contains(id, block));
         inside.filter_map(|block| self.branches[block.index()]).collect()
     }
@@ -277,9 +278,10 @@ impl Machine<'_, '_, '_> {
         for (symbol, block) in std::mem::take(&mut self.joins) {
             let control = conditions
                 .entry(block)
-                .or_insert_with(|| control_of(self.flow, &self.branches, block));
+                .or_insert_with(|| control_of(self.flow, &self.arena, &self.branches, block));
             let info = self.symbols.info(symbol);
             if let LaneDependence::Fed(values) = &info.dependence {
+                self.arena.charge(1 + control.len() as u64);
                 let feeds = values.iter().chain(control.iter()).copied().collect();
                 self.symbols.set_dependence(symbol, LaneDependence::Fed(feeds));
             }
@@ -344,7 +346,12 @@ impl Machine<'_, '_, '_> {
 
 /// The conditions that decide by which way a join is reached: those of all blocks between it and
 /// its immediate dominator.
-fn control_of(flow: &Flow<'_, '_>, branches: &[Option<TermId>], join: BlockId) -> Vec<TermId> {
+fn control_of(
+    flow: &Flow<'_, '_>,
+    arena: &Arena,
+    branches: &[Option<TermId>],
+    join: BlockId,
+) -> Vec<TermId> {
     let fork = flow.dominators.immediate(join);
     let mut seen: FxHashSet<BlockId> = fork.into_iter().chain([join]).collect();
     let mut work: Vec<BlockId> =
@@ -352,6 +359,7 @@ fn control_of(flow: &Flow<'_, '_>, branches: &[Option<TermId>], join: BlockId) -
     let mut found: Vec<TermId> = fork.and_then(|fork| branches[fork.index()]).into_iter().collect();
     while let Some(block) = work.pop() {
         if seen.insert(block) {
+            arena.charge(2);
             found.extend(branches[block.index()]);
             work.extend(flow.block(block).predecessors.iter().map(|edge| edge.from));
         }
@@ -371,6 +379,7 @@ pub(super) fn any_symbol(
         if !seen.insert(next) {
             continue;
         }
+        arena.charge(2);
         if let Node::Symbol(symbol) = *arena.node(next)
             && property(symbol)
         {

@@ -9,7 +9,7 @@ use super::state::{Definition, Exit, Memory, Slot, Window, Writes};
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use super::trace::{Access, KernelTrace, Widened};
 use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Flow, Inst, LoopId, RegisterId};
-use crate::expr::{Arena, Facts, Range, SymbolId, TermId};
+use crate::expr::{Arena, Facts, Range, SymbolId, TermId, within};
 use crate::ptx::{Function, FunctionKind, ScalarType};
 use crate::solver::Solver;
 
@@ -18,17 +18,23 @@ use crate::solver::Solver;
 pub struct Limits {
     /// Instructions of a body.
     pub instructions: usize,
-    /// Terms in the arena.
-    pub terms: usize,
+    /// Work with terms, in steps of about ten nanoseconds and 16 bytes ([`Arena::charge`]): those of
+    /// the emulation and of the decisions about its loads together.
+    pub steps: u64,
     /// Values merged: mutable registers times blocks.
     pub merges: usize,
+    /// Instructions times the loops around them.
+    pub nesting: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { instructions: 100_000, terms: 4_000_000, merges: 20_000_000 }
+        Limits { instructions: 100_000, steps: 20_000_000, merges: 20_000_000, nesting: 4_000_000 }
     }
 }
+
+/// Steps for a symbol that did not exist: what is known of it takes memory.
+const NEW_SYMBOL: u64 = 12;
 
 /// z3's resource limit for deciding one branch.
 const SOLVER_LIMIT: u32 = 10_000;
@@ -61,14 +67,28 @@ pub fn run<'s>(
     if merges > limits.merges {
         return Err(TooLarge(format!("{merges} values to merge, the limit is {}", limits.merges)));
     }
-    let mut machine = Machine::new(function, flow, writes);
-    for block in flow.block_ids() {
-        machine.visit(block);
-        if machine.arena.len() > limits.terms {
-            return Err(TooLarge(format!("more than {} terms", limits.terms)));
-        }
+    let nesting = flow.nesting();
+    if nesting > limits.nesting {
+        return Err(TooLarge(format!(
+            "{nesting} instructions times loops around them, the limit is {}",
+            limits.nesting
+        )));
     }
-    Ok(machine.finish())
+    let emulated = within(|| {
+        let mut machine = Machine::new(function, flow, writes, limits);
+        for block in flow.block_ids() {
+            machine.visit(block);
+        }
+        machine.finish()
+    });
+    emulated.map_err(|_| TooLarge::steps(limits))
+}
+
+impl TooLarge {
+    /// The steps for one function are used up.
+    pub fn steps(limits: &Limits) -> TooLarge {
+        TooLarge(format!("budget: the terms take more than {} steps", limits.steps))
+    }
 }
 
 pub(super) struct Machine<'a, 'm, 's> {
@@ -109,11 +129,16 @@ pub(super) struct Machine<'a, 'm, 's> {
 }
 
 impl<'a, 'm, 's> Machine<'a, 'm, 's> {
-    fn new(function: &'a Function<'s>, flow: &'a Flow<'m, 's>, writes: Writes) -> Self {
+    fn new(
+        function: &'a Function<'s>,
+        flow: &'a Flow<'m, 's>,
+        writes: Writes,
+        limits: &Limits,
+    ) -> Self {
         let mut machine = Machine {
             function,
             flow,
-            arena: Arena::new(),
+            arena: Arena::with_limit(limits.steps),
             symbols: Symbols::default(),
             single: vec![None; flow.registers.len()],
             state: Vec::new(),
@@ -164,6 +189,8 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         // Where cycles have several entries there is no header at which iterations could be told
         // apart, so nothing is known to be the same in lanes that went round them.
         let dependence = if self.irreducible { LaneDependence::Varying } else { dependence };
+        let feeds = if let LaneDependence::Fed(feeds) = &dependence { feeds.len() } else { 0 };
+        self.arena.charge(NEW_SYMBOL + feeds as u64);
         let info = SymbolInfo { kind, width, dependence, created_in };
         self.symbols.term(&mut self.arena, info, Range::full(width))
     }
@@ -266,6 +293,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         }
         self.assume(block, &incoming);
         for at in self.flow.block(block).instructions() {
+            self.arena.charge(1);
             self.at = at as u32;
             let inst = &self.flow.insts[at];
             self.execute(inst);
@@ -332,6 +360,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
     fn decided(&mut self, block: BlockId, condition: TermId) -> TermId {
         let mut facts = Facts::default();
         for at in self.flow.dominators.chain(block).take(MAX_PATH) {
+            self.arena.charge(1);
             if let Some(known) = self.assumptions[at.index()] {
                 facts.add(&self.arena, known);
             }

@@ -22,12 +22,21 @@ const NEAR: u64 = 4;
 /// At most so many terms of a condition are searched for constants.
 const MAX_TERMS: usize = 64;
 
+/// A condition and facts that are made of more terms are not evaluated on samples.
+const MAX_SAMPLED: usize = 2048;
+
 /// At most so many branches of a function are put before the solver.
 const MAX_BRANCHES: u32 = 16;
 
 impl Machine<'_, '_, '_> {
     /// The condition as a constant, if the facts decide it.
     pub(super) fn prune(&mut self, facts: &Facts, condition: TermId) -> TermId {
+        let terms = facts.predicates().iter().copied().chain([condition]);
+        if self.arena.is_nearly_spent() || self.arena.are_larger_than(terms, MAX_SAMPLED) {
+            let what = "budget: not asked whether this branch is always taken or never";
+            self.approximations.push((self.at, what.to_owned()));
+            return condition;
+        }
         let Some(value) = self.sampled(facts, condition) else { return condition };
         if self.pruned >= MAX_BRANCHES {
             return condition;
@@ -38,7 +47,7 @@ impl Machine<'_, '_, '_> {
         let claim = (condition, constant);
         match self.solver.prove_equal(&self.arena, names, claim, facts.predicates()) {
             Answer::Proved => constant,
-            Answer::Refuted | Answer::Unknown => condition,
+            _ => condition,
         }
     }
 

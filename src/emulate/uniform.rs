@@ -32,7 +32,12 @@ pub(super) fn solve(
         },
         in_step: vec![true; loops],
     };
-    while fixpoint.round(arena, symbols) {}
+    while fixpoint.round(arena, symbols) {
+        if arena.is_nearly_spent() {
+            fixpoint.give_up(symbols);
+            break;
+        }
+    }
     fixpoint.found
 }
 
@@ -45,13 +50,23 @@ struct Fixpoint<'a, 'm, 's> {
 }
 
 impl Fixpoint<'_, '_, '_> {
+    /// Takes back all that a further round might: what is left is a fixpoint, too.
+    fn give_up(&mut self, symbols: &Symbols) {
+        for (id, info) in symbols.iter() {
+            let fed = matches!(info.dependence, LaneDependence::Fed(_));
+            self.found.symbols[id.0 as usize] &= !fed && info.created_in.is_none();
+        }
+        self.found.exits.fill(false);
+        self.in_step.fill(false);
+    }
+
     /// One round; true if it took anything back.
     fn round(&mut self, arena: &Arena, symbols: &Symbols) -> bool {
         let flow = self.flow;
-        let terms = uniform_terms(arena, symbols, flow, &self.found);
+        let mut changed = false;
+        let terms = uniform_terms(arena, symbols, flow, &mut self.found, &mut changed);
         let branch_is_uniform: Vec<bool> =
             flow.block_ids().map(|block| self.branch_is_uniform(&terms, block)).collect();
-        let mut changed = false;
         for apart in &flow.taken_apart {
             let uniform = apart.branch.is_some_and(|branch| branch_is_uniform[branch.index()]);
             if self.in_step[apart.of.0 as usize] && !uniform {
@@ -131,6 +146,9 @@ fn loops_run_as_one(flow: &Flow<'_, '_>, branch_is_uniform: &[bool]) -> Vec<bool
     as_one
 }
 
+/// A term with values from more loops that lanes leave one by one counts as not uniform.
+const MAX_LEFT: usize = 32;
+
 /// What is known of every term: whether all its symbols are uniform, and the loops they are from.
 struct UniformTerms {
     /// For each term: whether it is uniform as long as no loop was left.
@@ -153,14 +171,31 @@ fn uniform_terms(
     arena: &Arena,
     symbols: &Symbols,
     flow: &Flow<'_, '_>,
-    found: &Uniformity,
+    found: &mut Uniformity,
+    changed: &mut bool,
 ) -> UniformTerms {
-    let mut inside = Vec::with_capacity(arena.len());
-    let mut left: Vec<Vec<u32>> = Vec::with_capacity(arena.len());
+    arena.charge(arena.len() as u64 * 2);
+    let mut known = UniformTerms {
+        inside: Vec::with_capacity(arena.len()),
+        left: Vec::with_capacity(arena.len()),
+    };
     for term in arena.terms() {
         // Operands come before the terms that use them.
         let (ok, loops) = match *arena.node(term) {
             Node::Symbol(symbol) => {
+                // So does most of what feeds a symbol: what is taken back goes on at once, not once a
+                // round.
+                let info = symbols.info(symbol);
+                if let LaneDependence::Fed(feeds) = &info.dependence
+                    && found.symbols[symbol.0 as usize]
+                {
+                    arena.charge(feeds.len() as u64);
+                    let mut before = feeds.iter().filter(|feed| feed.index() < term.index());
+                    if !before.all(|&feed| known.at(feed, info.created_in, flow, &found.exits)) {
+                        found.symbols[symbol.0 as usize] = false;
+                        *changed = true;
+                    }
+                }
                 let around = flow.loops.around(symbols.info(symbol).created_in);
                 let staggered =
                     around.map(|id| id.0).filter(|&id| !found.exits[id as usize]).collect();
@@ -168,20 +203,21 @@ fn uniform_terms(
             }
             _ => {
                 let operands = arena.operands(term);
-                let ok = operands.iter().all(|operand| inside[operand.index()]);
+                let mut ok = operands.iter().all(|operand| known.inside[operand.index()]);
                 let mut loops: Vec<u32> = Vec::new();
                 for operand in operands {
-                    for &id in &left[operand.index()] {
-                        if !loops.contains(&id) {
+                    for &id in &known.left[operand.index()] {
+                        if ok && !loops.contains(&id) {
                             loops.push(id);
+                            ok = loops.len() <= MAX_LEFT;
                         }
                     }
                 }
                 (ok, loops)
             }
         };
-        inside.push(ok);
-        left.push(loops);
+        known.inside.push(ok);
+        known.left.push(loops);
     }
-    UniformTerms { inside, left }
+    known
 }

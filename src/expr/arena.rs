@@ -3,6 +3,7 @@
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
+use super::budget::Meter;
 use super::range::Range;
 
 /// A term in an [`Arena`]. Equal ids mean equal terms.
@@ -37,10 +38,15 @@ pub enum UnaryOp {
     Reverse,
 }
 
-/// Operations on two operands of one width; the result has that width. Sums, differences, products
-/// and shifts to the left by a constant are not here: they have normal forms.
+/// Operations on two operands of one width; the result has that width. Differences and shifts to the
+/// left by a constant are not here: they have normal forms.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BinaryOp {
+    /// The sum of two terms that together have too many summands for a [`Node::Sum`].
+    Add,
+    /// The product of two terms that together have too many factors, or too large exponents, for a
+    /// [`Node::Product`].
+    Multiply,
     /// Bitwise and.
     And,
     /// Bitwise or.
@@ -99,8 +105,10 @@ pub enum Node {
         /// `(term, coefficient)`.
         addends: Box<[(TermId, u64)]>,
     },
-    /// The product of two or more terms (sorted; no sums or constants), modulo 2^width.
-    Product(Box<[TermId]>),
+    /// The product of `term` to the power of `exponent`, modulo 2^width. Factors are sorted by term,
+    /// none is a product or constant, and a sum only where multiplying it out would be too much; no
+    /// exponent is 0; at least two factors or an exponent other than 1.
+    Product(Box<[(TermId, u64)]>),
     /// An operation on one operand.
     Unary(UnaryOp, TermId),
     /// An operation on two operands.
@@ -121,11 +129,17 @@ pub enum Node {
     Apply(FunctionId, Box<[TermId]>),
 }
 
+/// Steps for a term that did not exist: what it takes in memory.
+const NEW_TERM: u64 = 12;
+
 /// Owns all terms of one kernel.
 #[derive(Debug, Default)]
 pub struct Arena {
-    nodes: IndexSet<(Node, u8), FxBuildHasher>,
-    ranges: Vec<Range>,
+    pub(super) nodes: IndexSet<(Node, u8), FxBuildHasher>,
+    pub(super) ranges: Vec<Range>,
+    /// See [`Arena::tree_size`].
+    pub(super) sizes: Vec<u32>,
+    pub(super) meter: Meter,
 }
 
 impl Arena {
@@ -177,8 +191,9 @@ impl Arena {
         use smallvec::smallvec;
         match self.node(term) {
             Node::Constant(_) | Node::Symbol(_) => smallvec![],
-            Node::Sum { addends, .. } => addends.iter().map(|&(t, _)| t).collect(),
-            Node::Product(factors) => factors.iter().copied().collect(),
+            Node::Sum { addends: parts, .. } | Node::Product(parts) => {
+                parts.iter().map(|&(t, _)| t).collect()
+            }
             Node::Unary(_, a) | Node::ZeroExtend(a) | Node::SignExtend(a) | Node::Extract(a, _) => {
                 smallvec![*a]
             }
@@ -193,10 +208,19 @@ impl Arena {
     /// Enters a node that is already in normal form.
     pub(super) fn intern(&mut self, node: Node, width: u8) -> TermId {
         debug_assert!((1..=64).contains(&width));
+        let cells = match &node {
+            Node::Sum { addends: parts, .. } | Node::Product(parts) => parts.len(),
+            Node::Apply(_, arguments) => arguments.len(),
+            _ => 0,
+        };
+        self.charge(1 + cells as u64);
+        let size = self.compute_size(&node);
         let (index, new) = self.nodes.insert_full((node, width));
         if new {
+            self.charge(NEW_TERM);
             let range = self.compute_range(index);
             self.ranges.push(range);
+            self.sizes.push(size);
         }
         let range = self.ranges[index];
         if range.umin == range.umax && !matches!(self.nodes[index].0, Node::Constant(_)) {

@@ -53,6 +53,8 @@ impl Arena {
             return self.constant(evaluate_binary(op, x, y, width), width);
         }
         match op {
+            BinaryOp::Add => self.add(a, b),
+            BinaryOp::Multiply => self.mul(a, b),
             BinaryOp::And => self.and(a, b),
             BinaryOp::Or => self.or(a, b),
             BinaryOp::Xor => self.xor(a, b),

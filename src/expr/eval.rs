@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::arena::{Arena, BinaryOp, Node, SymbolId, TermId, UnaryOp};
-use super::bits::{mask, sign_extend, to_signed};
+use super::bits::{mask, power, sign_extend, to_signed};
 
 /// The value of a one-operand operation on a `width`-bit value.
 pub fn evaluate_unary(op: UnaryOp, a: u64, width: u8) -> u64 {
@@ -24,6 +24,8 @@ pub fn evaluate_binary(op: BinaryOp, a: u64, b: u64, width: u8) -> u64 {
     let (sa, sb) = (to_signed(a, width), to_signed(b, width));
     let within = b < u64::from(width);
     let result = match op {
+        BinaryOp::Add => a.wrapping_add(b),
+        BinaryOp::Multiply => a.wrapping_mul(b),
         BinaryOp::And => a & b,
         BinaryOp::Or => a | b,
         BinaryOp::Xor => a ^ b,
@@ -98,6 +100,7 @@ impl<'a, F: FnMut(SymbolId, u8) -> u64> Evaluator<'a, F> {
             }
             let depth = stack.len();
             let operands = self.arena.operands(next);
+            self.arena.charge(2 + operands.len() as u64);
             stack.extend(operands.into_iter().filter(|t| !self.known.contains_key(t)));
             if stack.len() == depth {
                 let value = self.step(next);
@@ -118,7 +121,9 @@ impl<'a, F: FnMut(SymbolId, u8) -> u64> Evaluator<'a, F> {
             Node::Sum { constant, addends } => addends
                 .iter()
                 .fold(*constant, |sum, (t, c)| sum.wrapping_add(of(t).wrapping_mul(*c))),
-            Node::Product(factors) => factors.iter().fold(1, |p: u64, t| p.wrapping_mul(of(t))),
+            Node::Product(factors) => factors.iter().fold(1, |product: u64, (t, exponent)| {
+                product.wrapping_mul(power(of(t), *exponent))
+            }),
             Node::Unary(op, a) => evaluate_unary(*op, of(a), width),
             Node::Binary(op, a, b) => evaluate_binary(*op, of(a), of(b), width),
             Node::Compare(op, a, b) => u64::from(op.holds(of(a), of(b), arena.width(*a))),

@@ -17,6 +17,7 @@ impl Arena {
         match *self.node(a) {
             Node::Constant(value) => self.constant(value, width),
             Node::ZeroExtend(inner) => self.zero_extend(inner, width),
+            _ if !self.may_be_rebuilt(a) => self.intern(Node::ZeroExtend(a), width),
             _ => match self.extended_sum(a, width, Reading::Unsigned) {
                 Some(sum) => sum,
                 None => self.intern(Node::ZeroExtend(a), width),
@@ -35,6 +36,7 @@ impl Arena {
             Node::Constant(value) => self.constant(sign_extend(value, from), width),
             Node::SignExtend(inner) => self.sign_extend(inner, width),
             _ if self.range(a).smin >= 0 => self.zero_extend(a, width),
+            _ if !self.may_be_rebuilt(a) => self.intern(Node::SignExtend(a), width),
             _ => match self.extended_sum(a, width, Reading::Signed) {
                 Some(sum) => sum,
                 None => self.intern(Node::SignExtend(a), width),
@@ -81,6 +83,8 @@ impl Arena {
         match *self.node(a) {
             Node::Constant(value) => self.constant(value >> low, width),
             Node::Extract(inner, offset) => self.extract(inner, offset + low, width),
+            _ if self.range(a).zeros >> low & mask(width) == mask(width) => self.constant(0, width),
+            _ if !self.may_be_rebuilt(a) => self.large_extract(a, low, width),
             Node::ZeroExtend(inner) | Node::SignExtend(inner)
                 if low + width <= self.width(inner) =>
             {
@@ -114,24 +118,42 @@ impl Arena {
             }
             // Truncation is a ring homomorphism: it distributes over sums and products.
             Node::Sum { .. } if low == 0 && width > 1 => {
-                let (constant, addends) = self.linear_parts(a);
-                let mut result = self.constant(constant, width);
+                let (mut total, addends) = self.linear_parts(a);
+                let mut all: SmallVec<[(TermId, u64); 8]> = SmallVec::new();
                 for (term, coefficient) in addends {
                     let narrow = self.extract(term, 0, width);
-                    let scaled = self.scale(narrow, coefficient & mask(width));
-                    result = self.add(result, scaled);
+                    let (constant, inner) = self.linear_parts(narrow);
+                    total = total.wrapping_add(constant.wrapping_mul(coefficient));
+                    all.extend(inner.into_iter().map(|(t, c)| (t, c.wrapping_mul(coefficient))));
                 }
-                result
+                self.sum(width, total, all)
             }
             Node::Product(ref factors) if low == 0 && width > 1 => {
                 let factors = factors.clone();
-                let first = self.extract(factors[0], 0, width);
-                factors[1..].iter().fold(first, |product, &factor| {
+                let one = self.constant(1, width);
+                factors.iter().fold(one, |product, &(factor, exponent)| {
                     let factor = self.extract(factor, 0, width);
-                    self.mul(product, factor)
+                    let power = self.power(factor, exponent);
+                    self.mul(product, power)
                 })
             }
-            _ if self.range(a).zeros >> low & mask(width) == mask(width) => self.constant(0, width),
+            _ => self.intern(Node::Extract(a, low), width),
+        }
+    }
+
+    /// The bits of something large: what takes one step only.
+    fn large_extract(&mut self, a: TermId, low: u8, width: u8) -> TermId {
+        match *self.node(a) {
+            Node::ZeroExtend(inner) | Node::SignExtend(inner)
+                if low == 0 && width == self.width(inner) =>
+            {
+                inner
+            }
+            Node::Concatenate(high, bottom) => match self.width(bottom) {
+                split if low == split && width == self.width(high) => high,
+                split if low == 0 && width == split => bottom,
+                _ => self.intern(Node::Extract(a, low), width),
+            },
             _ => self.intern(Node::Extract(a, low), width),
         }
     }

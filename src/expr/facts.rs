@@ -3,6 +3,12 @@
 use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
 use super::range::Range;
 
+/// What is known beyond so many conjuncts is left out: fewer facts decide less, and nothing wrongly.
+const MAX_CONJUNCTS: usize = 1024;
+
+/// How deep into a predicate is looked for conjuncts that decide it.
+const MAX_DEPTH: u32 = 32;
+
 /// A conjunction of predicates known to be true.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
@@ -18,6 +24,10 @@ impl Facts {
         self.predicates.push(predicate);
         let mut work = vec![(predicate, true)];
         while let Some((term, holds)) = work.pop() {
+            arena.charge(1);
+            if self.conjuncts.len() >= MAX_CONJUNCTS {
+                return;
+            }
             self.conjuncts.push((term, holds));
             match *arena.node(term) {
                 Node::Unary(UnaryOp::Not, inner) => work.push((inner, !holds)),
@@ -35,27 +45,29 @@ impl Facts {
 
     /// Whether a predicate is one of the facts, or follows from them by logic alone.
     pub fn contain(&self, arena: &Arena, predicate: TermId) -> bool {
-        self.decide(arena, predicate, true)
+        self.decide(arena, predicate, true, MAX_DEPTH)
     }
 
-    fn decide(&self, arena: &Arena, predicate: TermId, holds: bool) -> bool {
+    fn decide(&self, arena: &Arena, predicate: TermId, holds: bool, depth: u32) -> bool {
+        arena.charge(1 + self.conjuncts.len() as u64 / 8);
+        let Some(depth) = depth.checked_sub(1) else { return false };
         if self.conjuncts.contains(&(predicate, holds)) {
             return true;
         }
         match *arena.node(predicate) {
             Node::Constant(value) => (value != 0) == holds,
-            Node::Unary(UnaryOp::Not, inner) => self.decide(arena, inner, !holds),
+            Node::Unary(UnaryOp::Not, inner) => self.decide(arena, inner, !holds, depth),
             Node::Binary(BinaryOp::And, a, b) if holds => {
-                self.decide(arena, a, true) && self.decide(arena, b, true)
+                self.decide(arena, a, true, depth) && self.decide(arena, b, true, depth)
             }
             Node::Binary(BinaryOp::Or, a, b) if holds => {
-                self.decide(arena, a, true) || self.decide(arena, b, true)
+                self.decide(arena, a, true, depth) || self.decide(arena, b, true, depth)
             }
             Node::Binary(BinaryOp::And, a, b) => {
-                self.decide(arena, a, false) || self.decide(arena, b, false)
+                self.decide(arena, a, false, depth) || self.decide(arena, b, false, depth)
             }
             Node::Binary(BinaryOp::Or, a, b) => {
-                self.decide(arena, a, false) && self.decide(arena, b, false)
+                self.decide(arena, a, false, depth) && self.decide(arena, b, false, depth)
             }
             Node::Compare(op, a, b) => {
                 self.comparisons.iter().any(|&(known, x, y, value)| {

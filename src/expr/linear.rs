@@ -1,12 +1,21 @@
-//! Sums and products: the ring normal form `constant + sum of coefficient * product of atoms`.
+//! Sums and products: the ring normal form `constant + sum of coefficient * product of powers`.
+//!
+//! Bounded by count, so that a chain of operations costs as much as it is long: what has more summands
+//! or factors becomes an operation on two halves, which from then on is one summand or factor.
 
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Node, TermId};
+use super::arena::{Arena, BinaryOp, Node, TermId};
 use super::bits::mask;
 
 /// The parts of a sum; a term that is no sum is the sum of itself.
 type Addends = SmallVec<[(TermId, u64); 8]>;
+
+/// At most so many summands of a sum, the constant aside.
+pub const MAX_SUMMANDS: usize = 64;
+
+/// At most so many different factors of a product.
+pub const MAX_FACTORS: usize = 16;
 
 /// A product of two sums is multiplied out only while the result has at most this many summands.
 const MAX_EXPANDED_SUMMANDS: usize = 32;
@@ -39,6 +48,7 @@ impl Arena {
     /// constants themselves; repeated terms are added up.
     pub fn sum(&mut self, width: u8, constant: u64, mut addends: Addends) -> TermId {
         let mask = mask(width);
+        self.charge(addends.len() as u64);
         addends.sort_unstable_by_key(|&(term, _)| term);
         let mut merged = Addends::new();
         for (term, coefficient) in addends {
@@ -55,6 +65,14 @@ impl Arena {
         match merged[..] {
             [] => self.constant(constant, width),
             [(term, 1)] if constant == 0 => term,
+            _ if merged.len() > MAX_SUMMANDS => {
+                let (front, back) = merged.split_at(merged.len() / 2);
+                let (front, back) = (Addends::from_slice(front), Addends::from_slice(back));
+                let (a, b) = (self.sum(width, 0, front), self.sum(width, 0, back));
+                let (a, b) = (a.min(b), a.max(b));
+                let all = self.intern(Node::Binary(BinaryOp::Add, a, b), width);
+                self.add_constant(all, constant)
+            }
             _ => {
                 let addends = merged.into_vec().into_boxed_slice();
                 self.intern(Node::Sum { constant, addends }, width)
@@ -111,15 +129,21 @@ impl Arena {
         debug_assert_eq!(width, self.width(b));
         let (constant_a, addends_a) = self.linear_parts(a);
         let (constant_b, addends_b) = self.linear_parts(b);
+        if addends_a.is_empty() {
+            return self.scale(b, constant_a);
+        }
+        if addends_b.is_empty() {
+            return self.scale(a, constant_b);
+        }
         let count = |constant: u64, addends: &Addends| addends.len() + usize::from(constant != 0);
         let (count_a, count_b) = (count(constant_a, &addends_a), count(constant_b, &addends_b));
         if count_a * count_b > MAX_EXPANDED_SUMMANDS {
-            return self.product(&[a, b], width);
+            return self.product(a, b, width);
         }
         let mut addends = Addends::new();
         for &(x, cx) in &addends_a {
             for &(y, cy) in &addends_b {
-                addends.push((self.product(&[x, y], width), cx.wrapping_mul(cy)));
+                addends.push((self.product(x, y, width), cx.wrapping_mul(cy)));
             }
             addends.push((x, cx.wrapping_mul(constant_b)));
         }
@@ -127,16 +151,49 @@ impl Arena {
         self.sum(width, constant_a.wrapping_mul(constant_b), addends)
     }
 
-    fn product(&mut self, terms: &[TermId], width: u8) -> TermId {
-        let mut factors: SmallVec<[TermId; 4]> = SmallVec::new();
-        for &term in terms {
+    /// The product of two terms that are no constants, not multiplied out.
+    fn product(&mut self, a: TermId, b: TermId, width: u8) -> TermId {
+        let mut factors: SmallVec<[(TermId, u64); 8]> = SmallVec::new();
+        for term in [a, b] {
             match self.node(term) {
                 Node::Product(inner) => factors.extend(inner.iter().copied()),
-                _ => factors.push(term),
+                _ => factors.push((term, 1)),
             }
         }
-        factors.sort_unstable();
-        self.intern(Node::Product(factors.into_vec().into_boxed_slice()), width)
+        factors.sort_unstable_by_key(|&(term, _)| term);
+        let mut merged: SmallVec<[(TermId, u64); 8]> = SmallVec::new();
+        let mut exact = true;
+        for (term, exponent) in factors {
+            match merged.last_mut() {
+                Some((last, total)) if *last == term => match total.checked_add(exponent) {
+                    Some(sum) => *total = sum,
+                    None => exact = false,
+                },
+                _ => merged.push((term, exponent)),
+            }
+        }
+        if !exact || merged.len() > MAX_FACTORS {
+            let (a, b) = (a.min(b), a.max(b));
+            return self.intern(Node::Binary(BinaryOp::Multiply, a, b), width);
+        }
+        self.intern(Node::Product(merged.into_vec().into_boxed_slice()), width)
+    }
+
+    /// `a` to the power of `exponent`, modulo 2^width; 1 for 0.
+    pub fn power(&mut self, a: TermId, mut exponent: u64) -> TermId {
+        let width = self.width(a);
+        let mut result = self.constant(1, width);
+        let mut square = a;
+        while exponent > 0 {
+            if exponent & 1 == 1 {
+                result = self.mul(result, square);
+            }
+            exponent >>= 1;
+            if exponent > 0 {
+                square = self.mul(square, square);
+            }
+        }
+        result
     }
 
     /// `a - b` if that is a constant (sign-extended from the terms' width).
@@ -144,9 +201,24 @@ impl Arena {
         if a == b {
             return Some(0);
         }
-        let (constant_a, addends_a) = self.linear_parts(a);
-        let (constant_b, addends_b) = self.linear_parts(b);
+        self.charge(1);
+        let (own_a, own_b) = ([(a, 1)], [(b, 1)]);
+        let (constant_a, addends_a) = self.borrowed_parts(a, &own_a);
+        let (constant_b, addends_b) = self.borrowed_parts(b, &own_b);
         (addends_a == addends_b)
             .then(|| super::bits::to_signed(constant_a.wrapping_sub(constant_b), self.width(a)))
+    }
+
+    /// As [`Arena::linear_parts`], without copying; `own` is the term with the coefficient 1.
+    fn borrowed_parts<'a>(
+        &'a self,
+        term: TermId,
+        own: &'a [(TermId, u64); 1],
+    ) -> (u64, &'a [(TermId, u64)]) {
+        match self.node(term) {
+            Node::Constant(value) => (*value, &[]),
+            Node::Sum { constant, addends } => (*constant, addends),
+            _ => (0, own),
+        }
     }
 }

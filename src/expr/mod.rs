@@ -6,10 +6,17 @@
 //! is modulo 2^width, as in PTX. Lane dependence is a property of the [`SymbolId`]s a term is made
 //! of and is kept by whoever makes them (`emulate`).
 //!
+//! Normal forms are bounded by count: products carry exponents, sums and products beyond a few dozen
+//! parts become operations that are kept as they are ([`BinaryOp::Add`], [`BinaryOp::Multiply`]), and
+//! what would have to be rebuilt all through stays as it is where it is large. So two equal terms may
+//! have different ids, and different ones never have the same. All work is charged to the arena
+//! ([`Arena::charge`]).
+//!
 //! **Architecture invariant:** nothing here knows PTX, control flow or the solver.
 
 mod arena;
 mod bits;
+mod budget;
 mod build;
 mod compare;
 mod eval;
@@ -18,10 +25,13 @@ mod facts;
 mod linear;
 mod range;
 mod rewrite;
+mod shape;
 
 pub use arena::{Arena, BinaryOp, Comparison, FunctionId, Node, SymbolId, TermId, UnaryOp};
-pub use bits::{mask, sign_extend, to_signed};
+pub use bits::{mask, power, sign_extend, to_signed};
+pub use budget::{Exhausted, within};
 pub use eval::{Evaluator, evaluate_binary, evaluate_unary, neighbour};
 pub use facts::Facts;
+pub use linear::{MAX_FACTORS, MAX_SUMMANDS};
 pub use range::Range;
 pub use rewrite::Substitution;

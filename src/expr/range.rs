@@ -123,8 +123,12 @@ impl Arena {
             Node::Symbol(_) | Node::Apply(..) | Node::Compare(..) => full,
             Node::Sum { constant, addends } => self.sum_range(width, *constant, addends),
             Node::Product(factors) => {
-                let product = factors.iter().try_fold(1u128, |product, &factor| {
-                    product.checked_mul(u128::from(self.range(factor).umax))
+                let product = factors.iter().try_fold(1u128, |product, &(factor, exponent)| {
+                    let top = u128::from(self.range(factor).umax);
+                    product.checked_mul(match top {
+                        0 | 1 => top,
+                        _ => top.checked_pow(u32::try_from(exponent).ok()?)?,
+                    })
                 });
                 match product {
                     Some(top) if top <= u128::from(mask(width)) => {

@@ -49,6 +49,7 @@ impl Substitution {
             }
             let depth = stack.len();
             let operands = arena.operands(next);
+            arena.charge(2 + operands.len() as u64);
             if let Some(replaced) = replace(arena, next) {
                 stack.pop();
                 self.done.insert(next, replaced);
@@ -76,14 +77,18 @@ impl Substitution {
                 let mut total = constant;
                 for (addend, coefficient) in &addends {
                     let (inner_constant, inner) = arena.linear_parts(of(addend));
+                    arena.charge(inner.len() as u64);
                     total = total.wrapping_add(inner_constant.wrapping_mul(*coefficient));
                     all.extend(inner.into_iter().map(|(t, c)| (t, c.wrapping_mul(*coefficient))));
                 }
                 arena.sum(width, total, all)
             }
             Node::Product(factors) => {
-                let first = of(&factors[0]);
-                factors[1..].iter().fold(first, |product, factor| arena.mul(product, of(factor)))
+                let one = arena.constant(1, width);
+                factors.iter().fold(one, |product, (factor, exponent)| {
+                    let power = arena.power(of(factor), *exponent);
+                    arena.mul(product, power)
+                })
             }
             Node::Unary(op, a) => arena.unary(op, of(&a)),
             Node::Binary(op, a, b) => arena.binary(op, of(&a), of(&b)),

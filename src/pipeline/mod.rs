@@ -9,7 +9,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::cfg::{self, Flow};
-use crate::emulate::{self, KernelTrace, Limits};
+use crate::emulate::{self, KernelTrace, Limits, TooLarge};
+use crate::expr::within;
 use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{KernelReport, Report};
 use crate::rewrite::{self, Edit, Edits, Mode, Names, Strategy, StrategyName};
@@ -300,8 +301,9 @@ fn analyse<'m, 's>(
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let (flow, mut trace) = emulated(source, function, options)?;
         let findings = Timings::measure(options.timings.as_deref(), "decide", || {
-            shuffle::decide(source, function, &flow, &mut trace, &options.shuffle)
+            within(|| shuffle::decide(source, function, &flow, &mut trace, &options.shuffle))
         });
+        let findings = findings.map_err(|_| TooLarge::steps(&options.limits).0)?;
         Ok(Decided { flow, trace, findings })
     }));
     let result =

@@ -9,11 +9,14 @@ pub struct Names {
 impl Names {
     /// Chooses the stem for a text: deterministic, and absent even from comments and strings.
     pub fn for_text(text: &str) -> Names {
-        let mut stem = crate::shuffle::OWN_REGISTERS.to_owned();
-        while memchr::memmem::find(text.as_bytes(), stem.as_bytes()).is_some() {
-            stem.push('_');
-        }
-        Names { stem }
+        let stem = crate::shuffle::OWN_REGISTERS;
+        // One more underscore than behind any stem there is, found in one pass.
+        let found = memchr::memmem::find_iter(text.as_bytes(), stem.as_bytes());
+        let behind = |at: usize| {
+            text.as_bytes()[at + stem.len()..].iter().take_while(|&&byte| byte == b'_').count()
+        };
+        let underscores = found.map(|at| behind(at) + 1).max().unwrap_or(0);
+        Names { stem: format!("{stem}{}", "_".repeat(underscores)) }
     }
 }
 

@@ -75,7 +75,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         let mut whole_destination = false;
         let between = match self.planted.has(Bug::OnePath) {
             true => Vec::new(),
-            false => self.blocks_between(block_a, block_b),
+            false => self.blocks_between(&trace.arena, block_a, block_b),
         };
         for block in between {
             whole_destination |= block == block_b;
@@ -89,31 +89,29 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
 
     /// The blocks on paths from the end of `a` to the start of `b` that do not pass `a`; `b` itself
     /// where a path comes round to it. `a` dominates `b`, so walking back always ends at `a`.
-    fn blocks_between(&mut self, a: BlockId, b: BlockId) -> Vec<BlockId> {
+    fn blocks_between(&mut self, arena: &Arena, a: BlockId, b: BlockId) -> Vec<BlockId> {
         let (flow, planted) = (self.flow, self.planted);
-        self.between
-            .entry((a, b))
-            .or_insert_with(|| {
-                let mut seen = vec![false; flow.blocks.len()];
-                let mut found = Vec::new();
-                let mut work = vec![b];
-                while let Some(block) = work.pop() {
-                    for edge in &flow.block(block).predecessors {
-                        if planted.has(Bug::BackEdge) && flow.dominators.dominates(block, edge.from)
-                        {
-                            continue;
-                        }
-                        if edge.from != a && !std::mem::replace(&mut seen[edge.from.index()], true)
-                        {
-                            found.push(edge.from);
-                            work.push(edge.from);
-                        }
+        let found = self.between.entry((a, b)).or_insert_with(|| {
+            let mut seen = vec![false; flow.blocks.len()];
+            let mut found = Vec::new();
+            let mut work = vec![b];
+            while let Some(block) = work.pop() {
+                for edge in &flow.block(block).predecessors {
+                    if planted.has(Bug::BackEdge) && flow.dominators.dominates(block, edge.from) {
+                        continue;
+                    }
+                    if edge.from != a && !std::mem::replace(&mut seen[edge.from.index()], true) {
+                        found.push(edge.from);
+                        work.push(edge.from);
                     }
                 }
-                found.sort_unstable();
-                found
-            })
-            .clone()
+            }
+            arena.charge((seen.len() / 16 + 4 * found.len()) as u64);
+            found.sort_unstable();
+            found
+        });
+        arena.charge(1 + found.len() as u64);
+        found.clone()
     }
 
     /// Looks for a killer among some instructions of a block.
@@ -126,11 +124,18 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         block: BlockId,
         part: Range<u32>,
     ) -> Result<(), Refusal> {
-        for &index in &self.killers[block.index()] {
+        // A block's accesses stand in the order of its instructions.
+        let killers = &self.killers[block.index()];
+        let first = killers.partition_point(|&index| trace.accesses[index].inst < part.start);
+        for &index in &killers[first..] {
             let inst = trace.accesses[index].inst;
-            if !part.contains(&inst) || inst == from.inst || inst == to.inst {
+            if inst >= part.end {
+                break;
+            }
+            if inst == from.inst || inst == to.inst {
                 continue;
             }
+            trace.arena.charge(4);
             if let Some(what) = self.kills(trace, prover, index, from, to) {
                 return Err(Refusal::Between(what, self.line(inst)));
             }

@@ -2,12 +2,14 @@
 //! covered; a covered load is never a source; it takes the uncovered partner at the smallest
 //! distance (CC '23, section 5).
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::availability::Availability;
 use super::distance::{Outline, outline};
-use super::eligible::{Element, Load, eligible};
+use super::eligible::{Element, Load, MAX_ADDRESS, eligible};
 use super::planted::{Bug, Planted};
 use super::prove::Prover;
 use super::refusal::Refusal;
@@ -29,6 +31,11 @@ pub enum Selection {
     Paper,
 }
 
+/// At most so many loads of one function are replaced. What the assembler takes for a function rises
+/// faster than its size where much is alive at once: each replaced load puts registers, predicates and
+/// branches into it.
+pub const MAX_REPLACED: usize = 256;
+
 /// What the user may choose about decisions.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -42,6 +49,10 @@ pub struct Options {
     pub strict: bool,
     /// Resource limit of one solver query, in z3's units.
     pub solver_limit: u32,
+    /// What all solver queries about one function may take together, in z3's units.
+    pub solver_budget: u64,
+    /// At most so many loads of one function are replaced ([`MAX_REPLACED`]).
+    pub most: usize,
     /// A folder for the solver's queries.
     pub dump_queries: Option<std::path::PathBuf>,
     /// A mistake that a test wants to see noticed.
@@ -56,6 +67,8 @@ impl Default for Options {
             assume_no_wrap: false,
             strict: false,
             solver_limit: 200_000,
+            solver_budget: crate::solver::FUNCTION_BUDGET,
+            most: MAX_REPLACED,
             dump_queries: None,
             planted: Planted::default(),
         }
@@ -124,7 +137,8 @@ pub fn decide(
         prover: Prover {
             flow,
             shifter: Shifter::new(options.planted),
-            solver: Solver::new(options.solver_limit, options.dump_queries.clone()),
+            solver: Solver::new(options.solver_limit, options.dump_queries.clone())
+                .with_budget(options.solver_budget),
             assume_no_wrap: options.assume_no_wrap,
         },
         options,
@@ -134,6 +148,7 @@ pub fn decide(
         },
         writes_global: writes_global(trace),
         sources: Vec::new(),
+        replaced: 0,
         groups: FxHashMap::default(),
     };
     let mut loads: Vec<usize> =
@@ -182,9 +197,23 @@ struct Decider<'a, 'm, 's> {
     linear: Option<bool>,
     writes_global: bool,
     sources: Vec<Source>,
+    /// Loads accepted so far.
+    replaced: usize,
     /// Sources by outline.
-    groups: FxHashMap<crate::expr::TermId, Vec<usize>>,
+    groups: FxHashMap<crate::expr::TermId, Group>,
 }
+
+/// Sources of one outline.
+#[derive(Default)]
+struct Group {
+    /// By the constant of their outlines.
+    by_constant: BTreeMap<i64, Vec<usize>>,
+    /// How far from a load's constant that of a partner can be.
+    reach: i64,
+}
+
+/// Bytes of the longest load: no element is further from its address.
+const MAX_BYTES: i64 = 64;
 
 impl Decider<'_, '_, '_> {
     fn load(&mut self, trace: &mut KernelTrace, index: usize) -> Verdict {
@@ -194,6 +223,12 @@ impl Decider<'_, '_, '_> {
             Ok(load) => load,
             Err(refusal) => return Verdict::Kept(refusal),
         };
+        if trace.arena.is_nearly_spent() {
+            return Verdict::Kept(Refusal::Budget);
+        }
+        if self.replaced >= self.options.most {
+            return Verdict::Kept(Refusal::Crowded(self.options.most));
+        }
         if self.options.planted.has(Bug::SourceGuard) {
             load.guard = None;
         }
@@ -202,7 +237,10 @@ impl Decider<'_, '_, '_> {
         }
         let outline = outline(&mut trace.arena, load.address);
         match self.partner(trace, &load, outline) {
-            Ok(covered) => Verdict::Covered(covered),
+            Ok(covered) => {
+                self.replaced += 1;
+                Verdict::Covered(covered)
+            }
             Err(refusal) => {
                 self.add_source(trace, load, outline);
                 Verdict::Kept(refusal)
@@ -216,7 +254,10 @@ impl Decider<'_, '_, '_> {
         let next = self.prover.shifter.shift(trace, loops, load.address, 1, place);
         let next = outline(&mut trace.arena, next);
         let stride = (next.key == at.key).then(|| next.constant.wrapping_sub(at.constant));
-        self.groups.entry(at.key).or_default().push(self.sources.len());
+        let group = self.groups.entry(at.key).or_default();
+        group.by_constant.entry(at.constant).or_default().push(self.sources.len());
+        let reach = stride.unwrap_or(0).saturating_abs().saturating_mul(31);
+        group.reach = group.reach.max(reach.saturating_add(2 * MAX_BYTES));
         self.sources.push(Source { load, outline: at, stride, fingerprint: None });
     }
 
@@ -231,13 +272,16 @@ impl Decider<'_, '_, '_> {
         load: &Load,
         at: Outline,
     ) -> Result<Covered, Refusal> {
-        let mut candidates = self.by_outline(at, load);
+        let mut candidates = self.by_outline(trace, at, load);
         if candidates.is_empty() {
             candidates = self.by_sampling(trace, load);
         }
         candidates.sort_by_key(|candidate| (candidate.delta.unsigned_abs(), candidate.index));
         let mut refusal = None;
         for candidate in candidates {
+            if trace.arena.is_nearly_spent() {
+                return Err(Refusal::Budget);
+            }
             match self.accept(trace, candidate, load) {
                 Ok(covered) => return Ok(covered),
                 Err(reason) => refusal = refusal.or(Some(reason)),
@@ -247,10 +291,13 @@ impl Decider<'_, '_, '_> {
     }
 
     /// Sources of the same outline at a whole number of lanes, element by element.
-    fn by_outline(&self, at: Outline, load: &Load) -> Vec<Candidate> {
+    fn by_outline(&self, trace: &KernelTrace, at: Outline, load: &Load) -> Vec<Candidate> {
         let Some(group) = self.groups.get(&at.key) else { return Vec::new() };
         let mut found = Vec::new();
-        for &index in group {
+        let (low, high) =
+            (at.constant.saturating_sub(group.reach), at.constant.saturating_add(group.reach));
+        for &index in group.by_constant.range(low..=high).flat_map(|(_, sources)| sources) {
+            trace.arena.charge(2);
             let source = &self.sources[index];
             for displacement in displacements(&source.load, load) {
                 let bytes =
@@ -271,7 +318,7 @@ impl Decider<'_, '_, '_> {
     /// Sources whose addresses agree at some distance when evaluated. Only tried while it is cheap.
     fn by_sampling(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<Candidate> {
         const MAX_SOURCES: usize = 64;
-        if self.sources.len() > MAX_SOURCES {
+        if self.sources.len() > MAX_SOURCES || trace.arena.is_nearly_spent() {
             return Vec::new();
         }
         let place = self.place(trace, load);
@@ -381,6 +428,9 @@ fn pieces(
 /// Bytes from one lane's address to the next one's, where that is a constant.
 pub fn lane_stride(loops: &LoopForest, trace: &mut KernelTrace, index: usize) -> Option<i64> {
     let address = trace.accesses[index].address?;
+    if trace.arena.is_nearly_spent() || trace.arena.are_larger_than([address], MAX_ADDRESS) {
+        return None;
+    }
     let place = loops.innermost(trace.accesses[index].block);
     let next = Shifter::new(Planted::default()).shift(trace, loops, address, 1, place);
     let (here, next) = (outline(&mut trace.arena, address), outline(&mut trace.arena, next));

@@ -51,6 +51,10 @@ pub(super) struct Load {
     pub generic: bool,
 }
 
+/// An address that is made of more terms is left alone: nothing is found in chains this long, and
+/// every lane and every sample would go through all of it.
+pub const MAX_ADDRESS: usize = 2048;
+
 /// How the names of all registers begin that a rewrite adds.
 pub const OWN_REGISTERS: &str = "%ptxasw";
 
@@ -86,6 +90,9 @@ pub(super) fn eligible(
         return Err(Refusal::Guarded);
     }
     let address = access.address.ok_or(Refusal::Address)?;
+    if trace.arena.are_larger_than([address], MAX_ADDRESS) {
+        return Err(Refusal::LargeAddress);
+    }
     let generic = access.space == StateSpace::Generic;
     // Whether it is global is asked at run time of a 64-bit register.
     if generic && (trace.arena.width(address) != 64 || !addressed_by_register(inst)) {

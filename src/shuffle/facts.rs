@@ -34,6 +34,7 @@ fn exclude(facts: &Facts, arena: &mut Arena, base: TermId, value: u64) -> bool {
     if value < range.umin || value > range.umax || signed < range.smin || signed > range.smax {
         return true;
     }
+    arena.charge(facts.comparisons().len() as u64);
     facts.comparisons().iter().any(|&(op, a, b, holds)| {
         if arena.width(a) != width {
             return false;

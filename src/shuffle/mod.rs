@@ -16,7 +16,9 @@ mod refusal;
 mod sampling;
 mod shift;
 
-pub use decide::{Covered, Finding, Guards, Options, Selection, Verdict, decide, lane_stride};
+pub use decide::{
+    Covered, Finding, Guards, MAX_REPLACED, Options, Selection, Verdict, decide, lane_stride,
+};
 pub use eligible::{Element, OWN_REGISTERS};
 pub use planted::{Bug, Planted};
 pub use prove::{NoWrap, WrapKind};

@@ -49,6 +49,9 @@ pub(super) struct Proof {
     pub checks: SmallVec<[NoWrap; 2]>,
 }
 
+/// Conditions on the path that are made of more terms are left out.
+const MAX_FACT: usize = 1024;
+
 /// How far a register may be from the index, and how wide the interval of values that wrap.
 const MAX_DISPLACEMENT: i64 = 1 << 29;
 
@@ -120,7 +123,7 @@ impl Prover<'_, '_, '_> {
         match self.solve(trace, a, b, &facts) {
             Answer::Proved => Ok(Proof::default()),
             Answer::Refuted => Err(Refusal::SolverRefuted),
-            Answer::Unknown => Err(Refusal::SolverUnknown),
+            answer => Err(Refusal::SolverUnknown(answer)),
         }
     }
 
@@ -162,6 +165,7 @@ impl Prover<'_, '_, '_> {
     pub fn always(&self, trace: &KernelTrace, block: BlockId, predicate: TermId) -> bool {
         let mut facts = Facts::default();
         for at in self.flow.dominators.chain(block) {
+            trace.arena.charge(1);
             if let Some(known) = trace.assumptions[at.index()] {
                 facts.add(&trace.arena, known);
             }
@@ -179,7 +183,10 @@ impl Prover<'_, '_, '_> {
     ) -> Facts {
         let mut facts = Facts::default();
         for at in self.flow.dominators.chain(block) {
-            if let Some(predicate) = trace.assumptions[at.index()] {
+            trace.arena.charge(1);
+            if let Some(predicate) = trace.assumptions[at.index()]
+                && !trace.arena.are_larger_than([predicate], MAX_FACT)
+            {
                 facts.add(&trace.arena, predicate);
                 let shifted = self.shifter.shift(trace, &self.flow.loops, predicate, n, place);
                 if shifted != predicate {
@@ -205,6 +212,7 @@ impl Prover<'_, '_, '_> {
             return None;
         }
         for index in 0..trace.widened.len() {
+            trace.arena.charge(4);
             let widened = trace.widened[index];
             if !self.still_holds(trace, index, to.inst, block)
                 || !self.flow.visible(widened.register, to.inst)
@@ -243,6 +251,7 @@ impl Prover<'_, '_, '_> {
         let widened = &trace.widened[index];
         if widened.block == block {
             let between = widened.inst + 1..at;
+            trace.arena.charge(between.len() as u64);
             return widened.inst < at
                 && !self.flow.insts[between.start as usize..between.end as usize]
                     .iter()
@@ -261,6 +270,7 @@ fn contains_pointer(trace: &KernelTrace, term: TermId) -> bool {
         if !seen.insert(next) {
             continue;
         }
+        trace.arena.charge(2);
         let pointer = match trace.arena.node(next) {
             Node::Apply(..) => true,
             Node::Symbol(symbol) => {

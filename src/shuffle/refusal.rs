@@ -35,8 +35,15 @@ pub enum Refusal {
     /// The index may wrap around at 32 bits between the lanes, and no register holds it for a
     /// check at run time.
     MayWrap(Answer),
-    /// The solver did not finish within its resource limit.
-    SolverUnknown,
+    /// The solver did not finish within its resource limit, or was not asked.
+    SolverUnknown(Answer),
+    /// The work for one function is used up.
+    Budget,
+    /// The address is made of so many terms that nothing is done with it.
+    LargeAddress,
+    /// So many loads of the function are replaced already that more would be too much for the
+    /// assembler.
+    Crowded(usize),
     /// The solver found lanes whose addresses differ.
     SolverRefuted,
     /// `--strict`: the load is not `.nc` and the kernel writes global memory.
@@ -66,13 +73,25 @@ impl Refusal {
             Refusal::NotOnEveryPath(_) => "not-on-every-path",
             Refusal::Between(..) => "may-have-changed",
             Refusal::MayWrap(_) => "may-wrap",
-            Refusal::SolverUnknown => "solver-unknown",
+            Refusal::SolverUnknown(_) => "solver-unknown",
+            Refusal::Budget => "budget",
+            Refusal::LargeAddress => "large-address",
+            Refusal::Crowded(_) => "crowded",
             Refusal::SolverRefuted => "addresses-differ",
             Refusal::Strict => "strict",
             Refusal::TooFar(_) => "too-far",
             Refusal::CornerCase => "corner-case",
             Refusal::NotSelected => "not-selected",
         }
+    }
+}
+
+/// Why the solver said nothing.
+fn unknown(answer: Answer) -> &'static str {
+    match answer {
+        Answer::OverBudget => "solver: unknown, its budget for the function is used up",
+        Answer::TooLarge => "solver: unknown, the query is too large",
+        _ => "solver: unknown",
     }
 }
 
@@ -101,11 +120,18 @@ impl fmt::Display for Refusal {
                 write!(f, "source load at line {line} is not available on every path")
             }
             Refusal::Between(what, line) => write!(f, "{what} at line {line}"),
-            Refusal::MayWrap(Answer::Unknown) => {
-                write!(f, "no-wrap: the 32-bit index may wrap around (solver: unknown)")
+            Refusal::MayWrap(
+                answer @ (Answer::Unknown | Answer::OverBudget | Answer::TooLarge),
+            ) => {
+                write!(f, "no-wrap: the 32-bit index may wrap around ({})", unknown(*answer))
             }
             Refusal::MayWrap(_) => write!(f, "no-wrap: the 32-bit index may wrap around"),
-            Refusal::SolverUnknown => write!(f, "solver: unknown"),
+            Refusal::SolverUnknown(answer) => write!(f, "{}", unknown(*answer)),
+            Refusal::Budget => write!(f, "budget: the work for one function is used up"),
+            Refusal::LargeAddress => write!(f, "budget: the address is made of too many terms"),
+            Refusal::Crowded(most) => {
+                write!(f, "budget: {most} loads of this function are replaced, which is the limit")
+            }
             Refusal::SolverRefuted => write!(f, "solver: the addresses can differ"),
             Refusal::CornerCase => write!(f, "the corner case of an earlier rewrite"),
             Refusal::Strict => {

@@ -1,11 +1,13 @@
 //! The one module that knows z3: translates terms, asks, and gives three-valued answers.
 //!
 //! Queries run under z3's resource limit, never under a clock, so that an unknown is the same
-//! unknown on every machine. The solver is started on the first query only: most kernels need none,
+//! unknown on every machine. Four bounds hold: units for a query, units for all queries of a function,
+//! the number of queries, and the size of a query, which costs time before z3 looks at any limit. The solver is started on the first query only: most kernels need none,
 //! and starting it costs more than everything else.
 //!
 //! **Architecture invariant:** nobody else names the z3 crate, and an unknown never becomes a yes.
 
+mod size;
 mod smtlib;
 mod translate;
 
@@ -25,10 +27,33 @@ pub enum Answer {
     Refuted,
     /// The resource limit was reached.
     Unknown,
+    /// Not asked: the budget of the function is used up.
+    OverBudget,
+    /// Not asked: the query is too large.
+    TooLarge,
 }
 
 /// At most so many queries for one kernel, unless asked otherwise; the rest is unknown.
 const MAX_QUERIES: u32 = 256;
+
+/// z3's units for all queries of one function, unless asked otherwise.
+pub const FUNCTION_BUDGET: u64 = 1_000_000;
+
+/// What a query takes from the budget at least, for its translation and a context of its own.
+const LEAST_UNITS: u64 = 5_000;
+
+/// At most so many gates in a query, by [`size::gates`].
+const MAX_GATES: u64 = 120_000;
+
+/// Megabytes that z3 may take in all, in this process. What the other bounds allow stays far below;
+/// beyond it a query comes back as unknown.
+const MAX_MEMORY: &str = "1024";
+
+/// Sets what holds for all contexts.
+fn bound_memory() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| z3::set_global_param("memory_max_size", MAX_MEMORY));
+}
 
 /// What the solver says of a claim, with a witness against it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,7 +113,17 @@ pub fn value(
 /// each would cost more than the claims. What z3 did before shows in its answers, so what belongs
 /// together and always comes in one order goes into one session.
 pub fn session<R: Send + Sync>(work: impl FnOnce() -> R + Send + Sync) -> R {
+    bound_memory();
     with_z3_config(&Config::new(), work)
+}
+
+/// z3's units spent in this context so far.
+fn units(solver: &z3::Solver) -> u32 {
+    match solver.get_statistics().value("rlimit count") {
+        Some(z3::StatisticsValue::UInt(count)) => count,
+        // As far as is known no version leaves it out: then each query counts as the least.
+        _ => 0,
+    }
 }
 
 /// Asks z3.
@@ -98,13 +133,17 @@ pub struct Solver {
     dump: Option<PathBuf>,
     queries: u32,
     most: u32,
+    /// z3's units that are left.
+    units: u64,
+    /// Claims that were not put to the solver because nothing was left.
+    unasked: u32,
 }
 
 impl Solver {
     /// `limit` is z3's resource limit for one query; with `dump` each query is written to that
     /// folder.
     pub fn new(limit: u32, dump: Option<PathBuf>) -> Solver {
-        Solver { limit, dump, queries: 0, most: MAX_QUERIES }
+        Solver { limit, dump, queries: 0, most: MAX_QUERIES, units: FUNCTION_BUDGET, unasked: 0 }
     }
 
     /// The same with a bound of its own on the number of queries.
@@ -112,6 +151,34 @@ impl Solver {
     pub fn with_queries(mut self, most: u32) -> Solver {
         self.most = most;
         self
+    }
+
+    /// The same with a budget of its own in z3's units, for all queries together.
+    #[must_use]
+    pub fn with_budget(mut self, units: u64) -> Solver {
+        self.units = units;
+        self
+    }
+
+    /// How many claims were not put to the solver because the budget was used up.
+    pub fn unasked(&self) -> u32 {
+        self.unasked
+    }
+
+    /// z3's units that are left for further queries.
+    pub fn units_left(&self) -> u64 {
+        self.units
+    }
+
+    /// Whether there is something left for a query and it is small enough.
+    fn admit(&mut self, arena: &Arena, terms: impl Iterator<Item = TermId>) -> Result<(), Answer> {
+        if self.queries >= self.most || self.units == 0 {
+            self.unasked += 1;
+            return Err(Answer::OverBudget);
+        }
+        size::gates(arena, terms, MAX_GATES).ok_or(Answer::TooLarge)?;
+        self.queries += 1;
+        Ok(())
     }
 
     /// How many claims have been put to the solver.
@@ -129,10 +196,9 @@ impl Solver {
         assumptions: &[TermId],
         wanted: &[TermId],
     ) -> Judgement {
-        if self.queries >= self.most {
+        if self.admit(arena, assumptions.iter().copied().chain([a, b])).is_err() {
             return Judgement::Unknown;
         }
-        self.queries += 1;
         let mut translator = Translator::new(arena, names);
         let mut premises: Vec<_> =
             assumptions.iter().map(|&assumption| translator.boolean(assumption)).collect();
@@ -163,16 +229,16 @@ impl Solver {
         (a, b): (TermId, TermId),
         assumptions: &[TermId],
     ) -> Answer {
-        if self.queries >= self.most {
-            return Answer::Unknown;
+        if let Err(reason) = self.admit(arena, assumptions.iter().copied().chain([a, b])) {
+            return reason;
         }
-        self.queries += 1;
+        bound_memory();
         // A context of its own for each query: what z3 did before must not show in the answer.
         with_z3_config(&Config::new(), || self.ask(arena, names, a, b, assumptions))
     }
 
     fn ask(
-        &self,
+        &mut self,
         arena: &Arena,
         names: &(dyn Names + Sync),
         a: TermId,
@@ -199,21 +265,25 @@ impl Solver {
         }
     }
 
-    fn check(&self, formulas: &[z3::ast::Bool], purpose: &str) -> SatResult {
+    fn check(&mut self, formulas: &[z3::ast::Bool], purpose: &str) -> SatResult {
         self.check_with_model(formulas, purpose).0
     }
 
     fn check_with_model(
-        &self,
+        &mut self,
         formulas: &[z3::ast::Bool],
         purpose: &str,
     ) -> (SatResult, Option<z3::Model>) {
         let solver = z3::Solver::new();
         let mut params = Params::new();
-        params.set_u32("rlimit", self.limit);
+        let limit = u64::from(self.limit).min(self.units).max(1);
+        params.set_u32("rlimit", u32::try_from(limit).unwrap_or(u32::MAX));
         solver.set_params(&params);
         formulas.iter().for_each(|formula| solver.assert(formula));
+        let before = units(&solver);
         let result = solver.check();
+        let used = u64::from(units(&solver).wrapping_sub(before));
+        self.units = self.units.saturating_sub(used.max(LEAST_UNITS));
         if let Some(folder) = &self.dump {
             smtlib::dump(folder, self.queries, purpose, &solver, result);
         }

@@ -98,9 +98,11 @@ impl<'a> Translator<'a> {
             Node::Sum { constant: start, addends } => addends
                 .iter()
                 .fold(constant(*start), |sum, (t, c)| sum.bvadd(of(t).bvmul(constant(*c)))),
-            Node::Product(factors) => {
-                factors[1..].iter().fold(of(&factors[0]), |product, t| product.bvmul(of(t)))
-            }
+            Node::Product(factors) => factors
+                .iter()
+                .map(|(t, exponent)| power(&of(t), *exponent))
+                .reduce(|product, factor| product.bvmul(&factor))
+                .unwrap_or_else(|| constant(1)),
             Node::Unary(op, a) => unary(*op, &of(a)),
             Node::Binary(op, a, b) => binary(*op, &of(a), &of(b)),
             Node::Compare(op, a, b) => {
@@ -148,6 +150,16 @@ impl<'a> Translator<'a> {
     }
 }
 
+/// `a` to the power of `exponent`, which is not 0.
+fn power(a: &BV, exponent: u64) -> BV {
+    // From the highest bit down: square, and multiply where a bit is set.
+    let below = exponent.checked_ilog2().unwrap_or(0);
+    (0..below).rev().fold(a.clone(), |result, bit| {
+        let square = result.bvmul(&result);
+        if exponent >> bit & 1 == 1 { square.bvmul(a) } else { square }
+    })
+}
+
 fn unary(op: UnaryOp, a: &BV) -> BV {
     let width = a.get_size();
     let bit = |index: u32| a.extract(index, index);
@@ -171,6 +183,8 @@ fn unary(op: UnaryOp, a: &BV) -> BV {
 fn binary(op: BinaryOp, a: &BV, b: &BV) -> BV {
     let width = a.get_size();
     match op {
+        BinaryOp::Add => a.bvadd(b),
+        BinaryOp::Multiply => a.bvmul(b),
         BinaryOp::And => a.bvand(b),
         BinaryOp::Or => a.bvor(b),
         BinaryOp::Xor => a.bvxor(b),

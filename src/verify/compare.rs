@@ -7,6 +7,8 @@
 //! must be an event of the rewritten program under the same condition with the same operands, and
 //! there must be no others.
 
+use rustc_hash::FxHashMap;
+
 use super::Options;
 use super::align::{Alignment, align};
 use super::concrete::Seen;
@@ -40,7 +42,8 @@ pub(super) fn compare<'s>(
     if let Some(reason) = shape_differs(original, rewritten, options) {
         return FunctionReport::unknown(name, reason);
     }
-    let mut terms = Terms::default();
+    let mut terms = Terms::within(options.steps);
+    let mut units = options.solver_budget;
     let alignment = align(original, rewritten);
     let execution = evaluate(original, &mut terms, None, None);
     let mut split: Vec<(LoopId, RegisterId)> = Vec::new();
@@ -53,7 +56,8 @@ pub(super) fn compare<'s>(
             split: &split,
         };
         let solver = Solver::new(options.solver_limit, options.dump_queries.clone())
-            .with_queries(options.queries);
+            .with_queries(options.queries)
+            .with_budget(units);
         let lanes = Lanes::new(original, &execution, newly_apart(original, rewritten, &alignment));
         let originals = execution.definitions.values().copied().collect();
         let induction = Induction::new(&mut terms, &execution);
@@ -81,6 +85,7 @@ pub(super) fn compare<'s>(
             false => comparison.loops(),
         };
         if !apart.is_empty() {
+            units = comparison.warp.prover.solver.units_left();
             split.extend(apart);
             continue;
         }
@@ -233,6 +238,7 @@ impl Comparison<'_, '_> {
                 });
             }
             for round in &after.rounds {
+                self.terms.arena.charge(1 + before.rounds.len() as u64 / 8);
                 let Some(partner) = before.rounds.iter().find(|one| one.symbol == round.symbol)
                 else {
                     continue;
@@ -315,13 +321,17 @@ impl Comparison<'_, '_> {
     /// Matches the events of the two with each other.
     fn pair_up(&mut self) {
         let mut open: Vec<bool> = vec![true; self.before.events.len()];
+        let mut numbers: FxHashMap<u32, usize> = FxHashMap::default();
+        for (index, event) in self.before.events.iter().enumerate() {
+            numbers.entry(event.inst).or_insert(index);
+        }
         self.partners = self
             .after
             .events
             .iter()
             .map(|event| {
                 let inst = self.alignment.matched[event.inst as usize]?;
-                let index = self.before.events.iter().position(|one| one.inst == inst)?;
+                let index = *numbers.get(&inst)?;
                 std::mem::take(&mut open[index]).then_some(index)
             })
             .collect();
@@ -523,6 +533,16 @@ impl Comparison<'_, '_> {
         let mut problems = self.problems;
         if let Some(first) = different {
             problems.swap(0, first);
+        }
+        let unasked = self.warp.prover.solver.unasked();
+        if unasked > 0
+            && verdict == Verdict::Unknown
+            && let Some(first) = problems.first_mut()
+        {
+            first.reason += &format!(
+                " (budget: {unasked} claims were not put to the solver, whose units for this \
+                 function are used up)"
+            );
         }
         FunctionReport {
             name,

@@ -10,6 +10,8 @@ type Literals = SmallVec<[TermId; 8]>;
 pub(super) fn literals(arena: &mut Arena, condition: TermId) -> Literals {
     let (mut found, mut work) = (Literals::new(), vec![(condition, true)]);
     while let Some((term, holds)) = work.pop() {
+        // They are sorted as well.
+        arena.charge(8);
         match *arena.node(term) {
             Node::Binary(BinaryOp::And, a, b) if holds => work.extend([(a, true), (b, true)]),
             Node::Binary(BinaryOp::Or, a, b) if !holds => work.extend([(a, false), (b, false)]),
@@ -34,6 +36,7 @@ fn conjunction(arena: &mut Arena, literals: &[TermId]) -> TermId {
 
 /// `a or b` of conjunctions, with `x & c | x & !c = x` and `x | x & c = x`.
 fn either(arena: &mut Arena, a: &Literals, b: &Literals) -> Option<Literals> {
+    arena.charge(1 + (a.len() * b.len()) as u64 / 4);
     let common: Literals = a.iter().copied().filter(|term| b.contains(term)).collect();
     let only = |all: &Literals| -> Literals {
         all.iter().copied().filter(|term| !common.contains(term)).collect()
@@ -104,7 +107,18 @@ pub(super) fn under(arena: &mut Arena, term: TermId, condition: TermId, holds: b
     simplify(arena, term, &known)
 }
 
+/// Terms that are larger, written out as trees, are looked at on the outside only: what looks into
+/// them calls itself.
+const MAX_LOOKED_INTO: u32 = 4096;
+
 fn is_selection(arena: &Arena, term: TermId) -> bool {
+    if matches!(arena.node(term), Node::IfThenElse(..)) {
+        return true;
+    }
+    arena.charge(1);
+    if arena.tree_size(term) > MAX_LOOKED_INTO {
+        return false;
+    }
     match *arena.node(term) {
         Node::IfThenElse(..) => true,
         Node::Concatenate(a, b) => is_selection(arena, a) || is_selection(arena, b),
@@ -116,12 +130,19 @@ fn is_selection(arena: &Arena, term: TermId) -> bool {
 /// A term where some conditions are known to hold: looks at its outermost selections, and those of
 /// the parts that it is packed from.
 pub(super) fn simplify(arena: &mut Arena, term: TermId, known: &[TermId]) -> TermId {
+    let mut term = term;
+    while let Node::IfThenElse(condition, a, b) = *arena.node(term) {
+        arena.charge(1);
+        term = match decided(arena, condition, known) {
+            Some(true) => a,
+            Some(false) => b,
+            None => return term,
+        };
+    }
+    if arena.tree_size(term) > MAX_LOOKED_INTO {
+        return term;
+    }
     match *arena.node(term) {
-        Node::IfThenElse(condition, a, b) => match decided(arena, condition, known) {
-            Some(true) => simplify(arena, a, known),
-            Some(false) => simplify(arena, b, known),
-            None => term,
-        },
         Node::Concatenate(a, b) => {
             let (x, y) = (simplify(arena, a, known), simplify(arena, b, known));
             if (x, y) == (a, b) { term } else { arena.concatenate(x, y) }
@@ -150,6 +171,9 @@ fn decided(arena: &mut Arena, condition: TermId, known: &[TermId]) -> Option<boo
     if literals(arena, condition).iter().all(|literal| known.contains(literal)) {
         return Some(true);
     }
+    if arena.tree_size(condition) > MAX_LOOKED_INTO {
+        return None;
+    }
     let negated = arena.not(condition);
     if known.contains(&negated)
         || literals(arena, negated).iter().all(|literal| known.contains(literal))
@@ -175,6 +199,7 @@ fn decided(arena: &mut Arena, condition: TermId, known: &[TermId]) -> Option<boo
 
 /// Whether two of the conditions are each other's negation.
 pub(super) fn contradict(arena: &mut Arena, known: &[TermId]) -> bool {
+    arena.charge(1 + (known.len() * known.len()) as u64 / 4);
     known.iter().any(|&literal| {
         let negated = arena.not(literal);
         known.contains(&negated) || arena.constant_value(literal) == Some(0)

@@ -28,6 +28,7 @@ impl Evaluation<'_, '_, '_, '_> {
         // Numbered behind the loops, of which this is none.
         let id = LoopId((self.program.flow.loops.loops.len() + self.out.cuts.len()) as u32);
         let mut symbols = Vec::new();
+        self.terms.arena.charge(self.program.flow.blocks.len() as u64);
         let changes = self.program.between(block);
         // What nothing on the way changes is as it was in the dominator.
         match self.program.flow.dominators.immediate(block) {

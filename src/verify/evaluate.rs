@@ -272,6 +272,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             self.enter(id);
         }
         for index in self.program.flow.block(block).instructions() {
+            self.terms.arena.charge(1);
             self.at = index as u32;
             let inst = &self.program.flow.insts[index];
             self.execute(inst);
@@ -439,7 +440,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         let key = &self.program.keys[register.0 as usize];
         let counterpart = reference.program.by_key.get(key).copied().filter(|other| {
             let changed = match reference.program.loops.get(id.0 as usize) {
-                Some(changes) => changes.registers.contains(other),
+                Some(changes) => changes.registers.binary_search(other).is_ok(),
                 None => reference.program.carried.contains(other),
             };
             changed && !reference.split.contains(&(id, register))
@@ -453,6 +454,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     /// Completes the loops whose last latch the block is.
     fn close_loops(&mut self, block: BlockId) {
         let flow = &self.program.flow;
+        if flow.block(block).successors.iter().all(|edge| edge.to > block) {
+            return;
+        }
+        self.terms.arena.charge(flow.loops.loops.len() as u64 / 4);
         for index in 0..flow.loops.loops.len() {
             let id = LoopId(index as u32);
             let latches = &flow.loops.get(id).latches;

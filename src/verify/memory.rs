@@ -23,6 +23,10 @@ use crate::expr::{Node, TermId};
 use crate::ptx::{ScalarType, StateSpace};
 use crate::solver::Names;
 
+/// So many selections between versions, one in another, are looked into: a chain of guarded stores
+/// may be as long as the function.
+const MAX_NESTED: u32 = 256;
+
 impl<'s> Evaluation<'_, '_, '_, 's> {
     /// A weak load.
     pub(super) fn load(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
@@ -97,6 +101,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             if !seen.insert(term) {
                 continue;
             }
+            self.terms.arena.charge(2);
             work.extend(self.terms.arena.operands(term));
             let Node::Apply(function, arguments) = self.terms.arena.node(term) else { continue };
             let now = match self.terms.symbols.function(*function) {
@@ -229,7 +234,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
 
     /// The oldest version that holds the same bytes at an address.
     fn oldest(&mut self, version: TermId, address: TermId, bytes: u32) -> TermId {
-        self.oldest_of(version, address, bytes, &mut FxHashMap::default())
+        self.oldest_of(version, (address, bytes), &mut FxHashMap::default(), MAX_NESTED)
     }
 
     /// `known` are versions that were looked at already: the ways to one double with each store
@@ -237,15 +242,17 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     fn oldest_of(
         &mut self,
         start: TermId,
-        address: TermId,
-        bytes: u32,
+        (address, bytes): (TermId, u32),
         known: &mut FxHashMap<TermId, TermId>,
+        depth: u32,
     ) -> TermId {
         if let Some(&found) = known.get(&start) {
             return found;
         }
+        let Some(depth) = depth.checked_sub(1) else { return start };
         let mut version = start;
         let found = loop {
+            self.terms.arena.charge(2);
             if let Some(&record) = self.out.stores.get(&version) {
                 if !self.apart(record, address, bytes) {
                     break version;
@@ -256,8 +263,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(version) else {
                 break version;
             };
-            let a = self.oldest_of(a, address, bytes, known);
-            let b = self.oldest_of(b, address, bytes, known);
+            let a = self.oldest_of(a, (address, bytes), known, depth);
+            let b = self.oldest_of(b, (address, bytes), known, depth);
             let older = self.terms.arena.if_then_else(condition, a, b);
             if older == version {
                 break version;
@@ -378,6 +385,7 @@ fn before_stores_of(
     let mut known: FxHashMap<TermId, TermId> = FxHashMap::default();
     let mut stack = vec![start];
     while let Some(&version) = stack.last() {
+        terms.arena.charge(2);
         if known.contains_key(&version) {
             stack.pop();
             continue;

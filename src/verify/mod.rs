@@ -59,12 +59,18 @@ pub struct Options {
     pub kernel: Option<String>,
     /// z3's resource limit for one query.
     pub solver_limit: u32,
+    /// What all queries for one function may take together, in z3's units.
+    pub solver_budget: u64,
     /// Queries for one function.
     pub queries: u32,
+    /// Work with terms for one function, in the steps of [`crate::expr::Arena::charge`].
+    pub steps: u64,
     /// Instructions of a function.
     pub instructions: usize,
     /// Registers carried times blocks.
     pub merges: usize,
+    /// Instructions times the loops around them.
+    pub nesting: usize,
     /// Write each query to this folder as SMT-LIB.
     pub dump_queries: Option<PathBuf>,
 }
@@ -74,9 +80,12 @@ impl Default for Options {
         Options {
             kernel: None,
             solver_limit: 2_000_000,
+            solver_budget: 40_000_000,
             queries: 4096,
+            steps: 40_000_000,
             instructions: 100_000,
             merges: 20_000_000,
+            nesting: 4_000_000,
             dump_queries: None,
         }
     }

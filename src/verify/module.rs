@@ -10,6 +10,7 @@ use super::execute::Pair;
 use super::outside::{outside, words};
 use super::program::Program;
 use super::verdict::{FunctionReport, Verdict, Verification};
+use crate::expr::within;
 use crate::ptx::{self, Body, Depth, Directive, Function, FunctionKind, StateSpace, Statement};
 use crate::solver;
 use crate::source::{Diagnostic, SourceFile};
@@ -96,12 +97,17 @@ fn pair<'s>(
     }
     // A panic in here is a bug of ours, and no proof.
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
-        let programs = Program::new(original, before)
-            .and_then(|one| Ok((one, Program::new(rewritten, after)?)));
-        match programs {
-            Ok((one, other)) => solver::session(|| compare(&one, &other, modules, options)),
-            Err(error) => FunctionReport::unknown(name.clone(), error.to_string()),
-        }
+        let programs = Program::new(original, before, options)
+            .and_then(|one| Ok((one, Program::new(rewritten, after, options)?)));
+        let (one, other) = match programs {
+            Ok(programs) => programs,
+            Err(reason) => return FunctionReport::unknown(name.clone(), reason),
+        };
+        let compared = solver::session(|| within(|| compare(&one, &other, modules, options)));
+        compared.unwrap_or_else(|_| {
+            let reason = format!("budget: the terms take more than {} steps", options.steps);
+            FunctionReport::unknown(name.clone(), reason)
+        })
     }));
     attempt.unwrap_or_else(|_| {
         FunctionReport::unknown(name, "internal error: the validation panicked".to_owned())

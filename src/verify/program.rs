@@ -2,11 +2,12 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Options;
 use super::instructions::{Role, changed, results, role};
 use super::symbols::Window;
 use crate::cfg::{self, Arg, Base, BlockId, EdgeCondition, Flow, Inst, LoopId, RegisterId};
 use crate::ptx::Function;
-use crate::source::{Diagnostic, SourceFile};
+use crate::source::SourceFile;
 
 /// Where a register's value is kept while blocks are visited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,9 +44,21 @@ pub(super) struct Changes {
 
 impl<'m, 's> Program<'m, 's> {
     /// # Errors
-    /// A register that is not declared, a label that does not exist.
-    pub fn new(source: &'m SourceFile, function: &'m Function<'s>) -> Result<Self, Diagnostic> {
-        let flow = cfg::build(source, function)?;
+    /// A register that is not declared, a label that does not exist; more than the options allow.
+    pub fn new(
+        source: &'m SourceFile,
+        function: &'m Function<'s>,
+        options: &Options,
+    ) -> Result<Self, String> {
+        let flow = cfg::build(source, function).map_err(|error| error.to_string())?;
+        for (what, size, limit) in [
+            ("instructions", flow.insts.len(), options.instructions),
+            ("instructions times loops around them", flow.nesting(), options.nesting),
+        ] {
+            if size > limit {
+                return Err(format!("budget: {size} {what}, the limit is {limit}"));
+            }
+        }
         let slots = slots(&flow);
         let carried: Vec<RegisterId> = (0..slots.len() as u32)
             .map(RegisterId)

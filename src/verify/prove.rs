@@ -33,6 +33,9 @@ const MAX_FAILURES: u32 = 3;
 /// as it is will be compared in the end, and a counterexample looked for there.
 const MAX_REFUTED: u32 = 8;
 
+/// How much may be known before selections between versions of memory are not looked into any more.
+const MAX_KNOWN: usize = 512;
+
 /// What became of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Proof {
@@ -425,6 +428,10 @@ impl Prover {
                 return version;
             }
             version = record.before;
+        }
+        // Each selection adds to what is known: so deep are they looked into.
+        if known.len() > MAX_KNOWN {
+            return version;
         }
         let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) else { return version };
         let negated = terms.arena.not(condition);

@@ -35,6 +35,7 @@ impl Taint {
                 continue;
             }
             let operands = terms.arena.operands(next);
+            terms.arena.charge(2);
             let missing: Vec<TermId> =
                 operands.iter().copied().filter(|t| !self.known.contains_key(t)).collect();
             if missing.is_empty() {

@@ -163,6 +163,11 @@ pub(super) struct Terms {
 }
 
 impl Terms {
+    /// No terms yet; so many steps may be spent on them.
+    pub fn within(steps: u64) -> Terms {
+        Terms { arena: Arena::with_limit(steps), ..Terms::default() }
+    }
+
     /// The symbol of a kind, of which nothing is known but its width.
     pub fn symbol(&mut self, kind: Kind, width: u8, made_in: Option<LoopId>) -> TermId {
         self.bounded(kind, width, made_in, Range::full(width))

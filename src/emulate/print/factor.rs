@@ -13,8 +13,22 @@ use crate::expr::{Node, TermId, to_signed};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Factor {
     Term(TermId),
+    /// To a power above [`MAX_WRITTEN_OUT`].
+    Power(TermId, u64),
     /// The thread's index in the grid.
     Index(usize),
+}
+
+/// Powers up to this one are written as products.
+const MAX_WRITTEN_OUT: u64 = 4;
+
+/// The factors that a product is shown as.
+pub(super) fn factors_of(powers: &[(TermId, u64)]) -> SmallVec<[Factor; 4]> {
+    let shown = powers.iter().map(|&(term, exponent)| match exponent {
+        0..=MAX_WRITTEN_OUT => (Factor::Term(term), exponent as usize),
+        _ => (Factor::Power(term, exponent), 1),
+    });
+    shown.flat_map(|(factor, times)| std::iter::repeat_n(factor, times)).collect()
 }
 
 /// A summand: coefficient and factors.
@@ -40,7 +54,7 @@ impl Printer<'_> {
             .map(|&(term, coefficient)| Summand {
                 coefficient: to_signed(coefficient, width),
                 factors: match self.arena.node(term) {
-                    Node::Product(factors) => factors.iter().map(|&f| Factor::Term(f)).collect(),
+                    Node::Product(factors) => factors_of(factors),
                     _ => SmallVec::from_slice(&[Factor::Term(term)]),
                 },
             })

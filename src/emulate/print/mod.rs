@@ -2,18 +2,30 @@
 
 mod factor;
 
+use std::cell::Cell;
 use std::fmt::Write;
 
 use super::symbols::{Dimension, SymbolKind, Symbols};
 use crate::cfg::Register;
 use crate::expr::{Arena, BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp, to_signed};
-use factor::{Factor, INDEX_NAMES, Summand, common_factor};
+use factor::{Factor, INDEX_NAMES, Summand, common_factor, factors_of};
 
 /// Deeper terms are shown as `…`.
 const MAX_DEPTH: u32 = 40;
 
+/// After so many parts of a term, the others are shown as `…`: written out, a term of a few hundred
+/// shared parts can be longer than any memory.
+const MAX_PARTS: u32 = 512;
+
+/// After so many parts of all terms, the others are shown as `…`.
+const MAX_PARTS_IN_ALL: u32 = 2_000_000;
+
 /// Prints terms of one kernel.
 pub struct Printer<'a> {
+    /// Parts shown of the term being printed.
+    parts: Cell<u32>,
+    /// Parts shown so far.
+    in_all: Cell<u32>,
     arena: &'a Arena,
     symbols: &'a Symbols,
     registers: &'a [Register<'a>],
@@ -22,12 +34,13 @@ pub struct Printer<'a> {
 impl<'a> Printer<'a> {
     /// A printer for the terms of a trace.
     pub fn new(arena: &'a Arena, symbols: &'a Symbols, registers: &'a [Register<'a>]) -> Self {
-        Printer { arena, symbols, registers }
+        Printer { parts: Cell::new(0), in_all: Cell::new(0), arena, symbols, registers }
     }
 
     /// A term in infix.
     pub fn print(&self, term: TermId) -> String {
         let mut out = String::new();
+        self.parts.set(0);
         self.term(term, 0, false, &mut out);
         out
     }
@@ -47,6 +60,7 @@ impl<'a> Printer<'a> {
             Comparison::SignedLessEqual => (" < ", b, a),
         };
         let mut out = String::new();
+        self.parts.set(0);
         self.infix(*x, sign, *y, 0, false, &mut out);
         out
     }
@@ -102,7 +116,10 @@ impl<'a> Printer<'a> {
     }
 
     fn term(&self, term: TermId, depth: u32, nested: bool, out: &mut String) {
-        if depth > MAX_DEPTH {
+        self.parts.set(self.parts.get() + 1);
+        self.in_all.set(self.in_all.get().saturating_add(1));
+        let parts = self.parts.get() > MAX_PARTS || self.in_all.get() > MAX_PARTS_IN_ALL;
+        if depth > MAX_DEPTH || parts {
             out.push('…');
             return;
         }
@@ -113,7 +130,7 @@ impl<'a> Printer<'a> {
             Node::Sum { constant, addends } => {
                 self.sum(*constant, addends, width, depth, nested, out);
             }
-            Node::Product(factors) => self.joined(factors, "*", depth, out),
+            Node::Product(factors) => self.product(factors, depth, out),
             Node::Unary(op, a) => {
                 let name = match op {
                     UnaryOp::Not => "!",
@@ -260,6 +277,10 @@ impl<'a> Printer<'a> {
         match factor {
             Factor::Index(axis) => out.push_str(INDEX_NAMES[axis]),
             Factor::Term(term) => self.term(term, depth + 1, true, out),
+            Factor::Power(term, exponent) => {
+                self.term(term, depth + 1, true, out);
+                let _ = write!(out, "^{exponent}");
+            }
         }
     }
 
@@ -273,6 +294,8 @@ impl<'a> Printer<'a> {
         out: &mut String,
     ) {
         let sign = match op {
+            BinaryOp::Add => " + ",
+            BinaryOp::Multiply => "*",
             BinaryOp::And => " & ",
             BinaryOp::Or => " | ",
             BinaryOp::Xor => " ^ ",
@@ -304,12 +327,12 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn joined(&self, terms: &[TermId], sign: &str, depth: u32, out: &mut String) {
-        for (index, &term) in terms.iter().enumerate() {
+    fn product(&self, powers: &[(TermId, u64)], depth: u32, out: &mut String) {
+        for (index, &factor) in factors_of(powers).iter().enumerate() {
             if index > 0 {
-                out.push_str(sign);
+                out.push('*');
             }
-            self.term(term, depth + 1, true, out);
+            self.factor(factor, depth, out);
         }
     }
 

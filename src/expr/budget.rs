@@ -1,0 +1,74 @@
+//! A bound on the work done with the terms of one arena, by count, so that giving up is the same
+//! giving up on every machine.
+//!
+//! Whatever makes, evaluates, rebuilds or searches terms charges steps for it; whoever owns the arena
+//! may set a limit. Nothing that does the work has to ask: beyond the limit the work is unwound to
+//! where it was started ([`within`]), so no chain of operations, however it came about, takes longer
+//! or more memory than the limit. Those who can stop in good order ask earlier
+//! ([`Arena::is_nearly_spent`]).
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::arena::Arena;
+
+/// The limit of an arena was reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Exhausted;
+
+/// Steps charged and allowed. One step is about ten nanoseconds and stands for at most 16 bytes kept.
+#[derive(Debug)]
+pub(super) struct Meter {
+    spent: AtomicU64,
+    limit: u64,
+}
+
+impl Default for Meter {
+    fn default() -> Meter {
+        Meter { spent: AtomicU64::new(0), limit: u64::MAX }
+    }
+}
+
+impl Arena {
+    /// An empty arena on which so many steps may be spent.
+    pub fn with_limit(limit: u64) -> Arena {
+        Arena { meter: Meter { limit, ..Meter::default() }, ..Arena::default() }
+    }
+
+    /// Accounts for work. Beyond the limit it does not return, see [`within`].
+    pub fn charge(&self, steps: u64) {
+        // One thread works with an arena at a time: no need for an atomic addition.
+        let spent = self.meter.spent.load(Ordering::Relaxed).saturating_add(steps);
+        self.meter.spent.store(spent, Ordering::Relaxed);
+        if spent > self.meter.limit {
+            // No message: this is no mistake, and `within` says what became of it.
+            resume_unwind(Box::new(Exhausted));
+        }
+    }
+
+    /// Steps spent so far.
+    pub fn spent(&self) -> u64 {
+        self.meter.spent.load(Ordering::Relaxed)
+    }
+
+    /// Whether more than three quarters of the limit are spent: time to leave out what can be left
+    /// out.
+    pub fn is_nearly_spent(&self) -> bool {
+        self.spent() > self.meter.limit / 4 * 3
+    }
+}
+
+/// Does some work; `Err` if the limit of an arena was reached in it. What the work has changed by
+/// then is to be thrown away.
+///
+/// # Errors
+/// The limit was reached.
+///
+/// # Panics
+/// Where the work does.
+pub fn within<R>(work: impl FnOnce() -> R) -> Result<R, Exhausted> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast::<Exhausted>() {
+        Ok(exhausted) => *exhausted,
+        Err(payload) => resume_unwind(payload),
+    })
+}

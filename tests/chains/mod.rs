@@ -1,0 +1,21 @@
+//! Kernels that are chains of one kind, as long as wanted: what costs more than its length is found by
+//! them. See `tests/chains.rs`, and `cargo bench --bench chains` for times and memory.
+
+mod arithmetic;
+mod control;
+mod memory;
+mod text;
+
+/// A kind of chain.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// What it is called.
+    pub name: &'static str,
+    /// The text with about so many instructions.
+    pub text: fn(usize) -> String,
+}
+
+/// All kinds.
+pub fn kinds() -> Vec<Kind> {
+    [arithmetic::KINDS, control::KINDS, memory::KINDS].concat()
+}
