@@ -28,7 +28,7 @@ const REDUCED: usize = 6;
 /// Who is asked about a seed.
 fn panel(seed: u64) -> Panel {
     let mut judges: Vec<Box<dyn Judge>> =
-        vec![Box::new(Interpreter), Box::new(Schedules::of(MEETINGS))];
+        vec![Box::new(Interpreter), Box::new(Schedules { seeds: MEETINGS })];
     if seed.is_multiple_of(PROVED) {
         judges.push(Box::new(Verifier::hurried()));
     }

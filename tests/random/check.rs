@@ -110,19 +110,12 @@ impl Judge for Interpreter {
 
 /// Runs both wherever lanes may meet again, and compares all buffers.
 pub struct Schedules {
-    /// How many seeds choose where.
-    seeds: u64,
+    /// How many seeds choose where, besides as the assembler does it, and never.
+    pub seeds: u64,
 }
 
 /// Instructions of a random kernel, original or rewritten, however its lanes have parted.
 const LIMIT: u64 = 1 << 24;
-
-impl Schedules {
-    /// As the assembler does it, never, and chosen by so many seeds.
-    pub fn of(seeds: u64) -> Schedules {
-        Schedules { seeds }
-    }
-}
 
 impl Judge for Schedules {
     fn name(&self) -> &'static str {
