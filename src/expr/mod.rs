@@ -18,6 +18,8 @@ mod facts;
 mod linear;
 mod range;
 mod rewrite;
+mod search;
+mod walk;
 
 pub use arena::{Arena, BinaryOp, Comparison, FunctionId, Node, SymbolId, TermId, UnaryOp};
 pub use bits::{mask, sign_extend, to_signed};
@@ -25,3 +27,4 @@ pub use eval::{Evaluator, evaluate_binary, evaluate_unary, neighbour};
 pub use facts::Facts;
 pub use range::Range;
 pub use rewrite::Substitution;
+pub use search::{Search, search};

@@ -6,14 +6,17 @@
 //!
 //! **Architecture invariant:** nobody else names the z3 crate, and an unknown never becomes a yes.
 
+mod relevance;
 mod smtlib;
 mod translate;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rustc_hash::FxHashMap;
 use z3::{Config, Params, SatResult, with_z3_config};
 
-use crate::expr::{Arena, FunctionId, SymbolId, TermId};
+use crate::expr::{Arena, FunctionId, Search, SymbolId, TermId, search};
+use relevance::Relevance;
 use translate::Translator;
 
 /// What the solver says of a claim.
@@ -98,13 +101,17 @@ pub struct Solver {
     dump: Option<PathBuf>,
     queries: u32,
     most: u32,
+    relevance: Relevance,
+    /// What was answered, by claim and the assumptions that matter to it.
+    answers: FxHashMap<(TermId, TermId, Vec<TermId>), Answer>,
 }
 
 impl Solver {
     /// `limit` is z3's resource limit for one query; with `dump` each query is written to that
     /// folder.
     pub fn new(limit: u32, dump: Option<PathBuf>) -> Solver {
-        Solver { limit, dump, queries: 0, most: MAX_QUERIES }
+        let (relevance, answers) = (Relevance::default(), FxHashMap::default());
+        Solver { limit, dump, queries: 0, most: MAX_QUERIES, relevance, answers }
     }
 
     /// The same with a bound of its own on the number of queries.
@@ -140,7 +147,8 @@ impl Solver {
         let wanted: Vec<_> = wanted.iter().map(|&term| translator.bits(term)).collect();
         premises.extend(translator.bounds());
         premises.push(differ);
-        let (result, model) = self.check_with_model(&premises, "equal");
+        let query = Query { limit: self.limit, number: self.queries, dump: self.dump.as_deref() };
+        let (result, model) = query.check(&premises, "equal");
         match (result, model) {
             (SatResult::Sat, Some(model)) => Judgement::Refuted(
                 wanted
@@ -156,6 +164,10 @@ impl Solver {
     }
 
     /// Whether `a = b` for all values of the symbols that satisfy the assumptions.
+    ///
+    /// What was asked before is not asked again, so all terms must be of one arena. Assumptions that
+    /// have no symbol to do with the claim are left out. z3 only sees a claim for which
+    /// [`search`] finds no counterexample.
     pub fn prove_equal(
         &mut self,
         arena: &Arena,
@@ -163,47 +175,116 @@ impl Solver {
         (a, b): (TermId, TermId),
         assumptions: &[TermId],
     ) -> Answer {
+        let assumptions = self.relevance.relevant(arena, &[a, b], assumptions);
+        let key = (a.min(b), a.max(b), assumptions);
+        if let Some(&answer) = self.answers.get(&key) {
+            return answer;
+        }
+        let answer = self.decide(arena, names, (a, b), &key.2);
+        self.answers.insert(key, answer);
+        answer
+    }
+
+    /// The value that a predicate has wherever the assumptions hold, if it is always the same one.
+    /// `constants`: false and true. What is asked is what looks so: values under which the
+    /// assumptions hold were found, and the predicate was the same for all of them.
+    pub fn settle(
+        &mut self,
+        arena: &Arena,
+        names: &(dyn Names + Sync),
+        predicate: TermId,
+        constants: [TermId; 2],
+        assumptions: &[TermId],
+    ) -> Option<bool> {
+        let assumptions = self.relevance.relevant(arena, &[predicate], assumptions);
+        let likely = match search(arena, &assumptions, (predicate, constants[1])) {
+            Search::Nothing => return None,
+            Search::Agreement => true,
+            Search::Counterexample => {
+                match search(arena, &assumptions, (predicate, constants[0])) {
+                    Search::Counterexample => return None,
+                    _ => false,
+                }
+            }
+        };
+        let claim = (predicate, constants[usize::from(likely)]);
+        (self.ask(arena, names, claim, &assumptions, true) == Answer::Proved).then_some(likely)
+    }
+
+    fn decide(
+        &mut self,
+        arena: &Arena,
+        names: &(dyn Names + Sync),
+        (a, b): (TermId, TermId),
+        assumptions: &[TermId],
+    ) -> Answer {
+        match search(arena, assumptions, (a, b)) {
+            Search::Counterexample => Answer::Refuted,
+            found => self.ask(arena, names, (a, b), assumptions, found == Search::Agreement),
+        }
+    }
+
+    /// Puts a claim to z3; `possible`: the assumptions are known to hold for some values.
+    fn ask(
+        &mut self,
+        arena: &Arena,
+        names: &(dyn Names + Sync),
+        (a, b): (TermId, TermId),
+        assumptions: &[TermId],
+        possible: bool,
+    ) -> Answer {
         if self.queries >= self.most {
             return Answer::Unknown;
         }
         self.queries += 1;
+        let query = Query { limit: self.limit, number: self.queries, dump: self.dump.as_deref() };
         // A context of its own for each query: what z3 did before must not show in the answer.
-        with_z3_config(&Config::new(), || self.ask(arena, names, a, b, assumptions))
+        with_z3_config(&Config::new(), || {
+            query.ask(arena, names, (a, b), assumptions, possible)
+        })
     }
+}
 
+/// How one claim is put to z3.
+struct Query<'a> {
+    limit: u32,
+    /// Counted from 1.
+    number: u32,
+    dump: Option<&'a Path>,
+}
+
+impl Query<'_> {
+    /// `possible`: the assumptions are known to hold for some values.
     fn ask(
         &self,
         arena: &Arena,
         names: &(dyn Names + Sync),
-        a: TermId,
-        b: TermId,
+        (a, b): (TermId, TermId),
         assumptions: &[TermId],
+        possible: bool,
     ) -> Answer {
         let mut translator = Translator::new(arena, names);
         let mut premises: Vec<_> =
             assumptions.iter().map(|&assumption| translator.boolean(assumption)).collect();
         let differ = translator.differ(a, b);
         premises.extend(translator.bounds());
-        let possible = premises.clone();
+        let without_claim = premises.clone();
         premises.push(differ);
-        match self.check(&premises, "equal") {
+        match self.check(&premises, "equal").0 {
+            SatResult::Unsat if possible => return Answer::Proved,
             SatResult::Unsat => {}
             SatResult::Sat => return Answer::Refuted,
             SatResult::Unknown => return Answer::Unknown,
         }
         // A proof from assumptions that cannot hold would prove anything.
-        match self.check(&possible, "satisfiable") {
+        match self.check(&without_claim, "satisfiable").0 {
             SatResult::Sat => Answer::Proved,
             SatResult::Unsat => Answer::Refuted,
             SatResult::Unknown => Answer::Unknown,
         }
     }
 
-    fn check(&self, formulas: &[z3::ast::Bool], purpose: &str) -> SatResult {
-        self.check_with_model(formulas, purpose).0
-    }
-
-    fn check_with_model(
+    fn check(
         &self,
         formulas: &[z3::ast::Bool],
         purpose: &str,
@@ -214,8 +295,8 @@ impl Solver {
         solver.set_params(&params);
         formulas.iter().for_each(|formula| solver.assert(formula));
         let result = solver.check();
-        if let Some(folder) = &self.dump {
-            smtlib::dump(folder, self.queries, purpose, &solver, result);
+        if let Some(folder) = self.dump {
+            smtlib::dump(folder, self.number, purpose, &solver, result);
         }
         let model = if result == SatResult::Sat { solver.get_model() } else { None };
         (result, model)
