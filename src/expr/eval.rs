@@ -133,9 +133,9 @@ pub(super) fn evaluate_node(
     let value = match arena.node(term) {
         Node::Constant(value) => *value,
         Node::Symbol(_) => 0,
-        Node::Sum { constant, addends } => addends
-            .iter()
-            .fold(*constant, |sum, (t, c)| sum.wrapping_add(of(t).wrapping_mul(*c))),
+        Node::Sum { constant, addends } => {
+            addends.iter().fold(*constant, |sum, (t, c)| sum.wrapping_add(of(t).wrapping_mul(*c)))
+        }
         Node::Product(factors) => factors.iter().fold(1, |p: u64, t| p.wrapping_mul(of(t))),
         Node::Unary(op, a) => evaluate_unary(*op, of(a), width),
         Node::Binary(op, a, b) => evaluate_binary(*op, of(a), of(b), width),

@@ -19,6 +19,7 @@ mod linear;
 mod range;
 mod rewrite;
 mod search;
+mod valuation;
 mod walk;
 
 pub use arena::{Arena, BinaryOp, Comparison, FunctionId, Node, SymbolId, TermId, UnaryOp};
@@ -28,3 +29,4 @@ pub use facts::Facts;
 pub use range::Range;
 pub use rewrite::Substitution;
 pub use search::{Search, search};
+pub use valuation::Valuation;

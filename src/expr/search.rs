@@ -8,6 +8,7 @@
 
 use super::arena::{Arena, BinaryOp, Node, TermId};
 use super::bits::mask;
+use super::valuation::Valuation;
 use super::walk::Walk;
 
 /// What a search has found.
@@ -101,9 +102,11 @@ impl Corner {
                 let mask = mask(walk.arena.width(a));
                 let (x, y) = (walk.value(a), walk.value(b));
                 if walk.next() & 1 == 0 {
-                    walk.force(b, x.wrapping_sub(by) & mask) || walk.force(a, y.wrapping_add(by) & mask)
+                    walk.force(b, x.wrapping_sub(by) & mask)
+                        || walk.force(a, y.wrapping_add(by) & mask)
                 } else {
-                    walk.force(a, y.wrapping_add(by) & mask) || walk.force(b, x.wrapping_sub(by) & mask)
+                    walk.force(a, y.wrapping_add(by) & mask)
+                        || walk.force(b, x.wrapping_sub(by) & mask)
                 }
             }
             Corner::LowBits(term, bits, ones) => {
@@ -117,10 +120,10 @@ impl Corner {
 
 /// The corners of the claim that two terms are equal, the outermost first.
 fn corners(arena: &Arena, a: TermId, b: TermId) -> Vec<Corner> {
-    let claim = Walk::new(arena, [a, b].into_iter());
+    let claim = Valuation::new(arena, [a, b].into_iter());
     let mut corners: Vec<Corner> =
         [a, b].into_iter().filter(|&t| arena.width(t) == 1).map(Corner::Turn).collect();
-    for &term in claim.cone.iter().rev() {
+    for &term in claim.terms().iter().rev() {
         if corners.len() > MAX_CORNERS {
             break;
         }
@@ -152,4 +155,105 @@ fn corners(arena: &Arena, a: TermId, b: TermId) -> Vec<Corner> {
         }
     }
     corners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::{Comparison, Range, SymbolId};
+
+    fn symbol(arena: &mut Arena, number: u32, width: u8) -> TermId {
+        arena.symbol(SymbolId(number), width)
+    }
+
+    #[test]
+    fn a_clamped_index_is_refuted_at_the_edge() {
+        // x > 0 ? x - 1 : 0 is x - 1 but for x <= 0, where the path is 0 <= x < n.
+        let mut arena = Arena::new();
+        let (x, n) = (symbol(&mut arena, 0, 32), symbol(&mut arena, 1, 32));
+        let zero = arena.constant(0, 32);
+        let before = arena.add_constant(x, u64::MAX);
+        let inside = arena.compare(Comparison::SignedLess, zero, x);
+        let clamped = arena.if_then_else(inside, before, zero);
+        let path = [
+            arena.compare(Comparison::SignedLess, x, n),
+            arena.compare(Comparison::SignedLessEqual, zero, x),
+        ];
+        assert_eq!(search(&arena, &path, (clamped, before)), Search::Counterexample);
+        // Away from the edge there is none.
+        let path = [path[0], inside];
+        assert_eq!(search(&arena, &path, (clamped, before)), Search::Agreement);
+    }
+
+    #[test]
+    fn a_periodic_index_is_refuted_at_the_edge() {
+        for (remainder, divide) in [
+            (BinaryOp::UnsignedRemainder, BinaryOp::UnsignedDivide),
+            (BinaryOp::SignedRemainder, BinaryOp::SignedDivide),
+        ] {
+            let mut arena = Arena::new();
+            let (i, n) = (symbol(&mut arena, 0, 64), symbol(&mut arena, 1, 64));
+            let limit = arena.constant(1 << 20, 64);
+            let next = arena.add_constant(i, 1);
+            let path = [
+                arena.compare(Comparison::UnsignedLess, i, n),
+                arena.compare(Comparison::UnsignedLess, n, limit),
+            ];
+            let wrapped = arena.binary(remainder, next, n);
+            assert_eq!(search(&arena, &path, (wrapped, next)), Search::Counterexample);
+            // A row and the next one: two indices apart, but not in the same row.
+            let (here, there) = (arena.binary(divide, i, n), arena.binary(divide, next, n));
+            assert_eq!(search(&arena, &path, (here, there)), Search::Counterexample);
+        }
+    }
+
+    #[test]
+    fn an_index_is_refuted_where_it_wraps_around() {
+        let mut arena = Arena::new();
+        let (x, n) = (symbol(&mut arena, 0, 32), symbol(&mut arena, 1, 32));
+        let next = arena.add_constant(x, 1);
+        let wide = arena.sign_extend(x, 64);
+        let after = arena.add_constant(wide, 1);
+        let extended = arena.sign_extend(next, 64);
+        let path = [arena.compare(Comparison::SignedLess, n, x)];
+        assert_eq!(search(&arena, &path, (extended, after)), Search::Counterexample);
+        let path = [arena.compare(Comparison::SignedLess, x, n)];
+        assert_eq!(search(&arena, &path, (extended, after)), Search::Agreement);
+    }
+
+    #[test]
+    fn bounds_of_symbols_hold_in_every_counterexample() {
+        let mut arena = Arena::new();
+        let lane = arena.symbol_within(SymbolId(0), 32, Range::unsigned(0, 31, 32));
+        let row = arena.constant(32, 32);
+        let inside = arena.constant(1, 1);
+        let always = arena.binary(BinaryOp::Xor, lane, row);
+        let claim = arena.compare(Comparison::UnsignedLess, lane, always);
+        assert_ne!(search(&arena, &[], (claim, inside)), Search::Counterexample);
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_taken_agrees_with_nothing() {
+        let mut arena = Arena::new();
+        let (x, n) = (symbol(&mut arena, 0, 32), symbol(&mut arena, 1, 32));
+        let path = [
+            arena.compare(Comparison::UnsignedLess, x, n),
+            arena.compare(Comparison::UnsignedLess, n, x),
+        ];
+        assert_eq!(search(&arena, &path, (x, n)), Search::Nothing);
+    }
+
+    #[test]
+    fn a_loaded_value_is_chosen_where_the_path_asks_for_it() {
+        let mut arena = Arena::new();
+        let (x, y) = (symbol(&mut arena, 0, 64), symbol(&mut arena, 1, 64));
+        let loaded = arena.apply(crate::expr::FunctionId(0), &[x], 32);
+        let number = arena.constant(0x1234_5678, 32);
+        let path = [arena.compare(Comparison::Equal, loaded, number)];
+        assert_eq!(search(&arena, &path, (x, y)), Search::Counterexample);
+        // Equal arguments give equal results, also where they were chosen.
+        let again = arena.apply(crate::expr::FunctionId(0), &[y], 32);
+        let path = [path[0], arena.compare(Comparison::Equal, x, y)];
+        assert_eq!(search(&arena, &path, (again, number)), Search::Agreement);
+    }
 }

@@ -4,33 +4,21 @@
 //! operands. It looks at one way only and may spoil other terms, so it is a move in a search
 //! ([`super::search`]), not a decision procedure.
 
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-
-use super::arena::{Arena, BinaryOp, Comparison, FunctionId, Node, TermId, UnaryOp};
+use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
 use super::bits::{mask, sign_extend, to_signed};
 use super::eval::{evaluate_binary, evaluate_node};
+use super::valuation::Valuation;
 
 /// How far down a wanted value is followed.
 const MAX_DEPTH: u32 = 48;
 
-/// A function's result for some arguments: its number, the result's width, the arguments.
-type Call = (FunctionId, u8, SmallVec<[u64; 4]>);
-
-/// Values of all terms below some terms.
+/// Values of all terms below some terms, and a way from them to others.
 pub(super) struct Walk<'a> {
     pub arena: &'a Arena,
-    /// The terms, operands before the terms that use them.
-    pub cone: Vec<TermId>,
+    values: Valuation<'a>,
     symbols: Vec<TermId>,
-    /// By term; meaningful for those of the cone.
-    values: Vec<u64>,
-    /// Results that were chosen; all others are hashes.
-    results: FxHashMap<Call, u64>,
     /// Numbers near which results of functions are hashed.
     near: Vec<u64>,
-    /// Whether they are in this round.
-    is_near: bool,
     seed: u64,
     /// Terms evaluated so far.
     pub evaluated: u64,
@@ -38,21 +26,10 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub fn new(arena: &'a Arena, roots: impl Iterator<Item = TermId>) -> Walk<'a> {
-        let mut seen = vec![false; arena.len()];
-        let (mut cone, mut open): (Vec<TermId>, Vec<TermId>) = (Vec::new(), roots.collect());
-        while let Some(term) = open.pop() {
-            if !std::mem::replace(&mut seen[term.index()], true) {
-                cone.push(term);
-                open.extend(arena.operands(term));
-            }
-        }
-        cone.sort_unstable();
-        let is_symbol = |term: &TermId| matches!(arena.node(*term), Node::Symbol(_));
-        let symbols = cone.iter().copied().filter(is_symbol).collect();
-        let near = cone.iter().filter_map(|&term| arena.constant_value(term)).collect();
-        let values = vec![0; arena.len()];
-        let results = FxHashMap::default();
-        Walk { arena, cone, symbols, values, results, near, is_near: false, seed: 0, evaluated: 0 }
+        let values = Valuation::new(arena, roots);
+        let symbols = values.symbols().map(|(term, _)| term).collect();
+        let near = values.terms().iter().filter_map(|&t| arena.constant_value(t)).collect();
+        Walk { arena, values, symbols, near, seed: 0, evaluated: 0 }
     }
 
     /// The next of a fixed row of numbers that look random.
@@ -64,14 +41,14 @@ impl<'a> Walk<'a> {
     }
 
     pub fn value(&self, term: TermId) -> u64 {
-        self.values[term.index()]
+        self.values.value(term)
     }
 
     /// Gives each symbol a new value: the smallest in round 0, 1 in round 1, then numbers of all
     /// magnitudes and both signs, many small ones that are often equal to each other.
     pub fn restart(&mut self, round: u64) {
-        self.results.clear();
-        self.is_near = round & 1 == 1;
+        let near = if round & 1 == 1 { &self.near[..] } else { &[] };
+        self.values.restart(near);
         for index in 0..self.symbols.len() {
             let term = self.symbols[index];
             let random = self.next();
@@ -89,30 +66,15 @@ impl<'a> Walk<'a> {
             let number = number & mask(self.arena.width(term));
             let within = (range.umin..=range.umax).contains(&number);
             let size = (range.umax - range.umin).saturating_add(1);
-            self.values[term.index()] = if within { number } else { range.umin + number % size };
+            self.values.set(term, if within { number } else { range.umin + number % size });
         }
         self.evaluate();
     }
 
     /// Computes everything anew from the symbols.
     pub fn evaluate(&mut self) {
-        let Walk { arena, cone, values, results, near, .. } = self;
-        let near = if self.is_near { &near[..] } else { &[] };
-        for &term in cone.iter() {
-            let value = match arena.node(term) {
-                Node::Symbol(_) => continue,
-                Node::Apply(function, arguments) if !results.is_empty() => {
-                    let chosen = results.get(&call(arena, values, *function, term, arguments));
-                    match chosen {
-                        Some(&result) => result,
-                        None => evaluate_node(arena, term, &|t| values[t.index()], near),
-                    }
-                }
-                _ => evaluate_node(arena, term, &|t| values[t.index()], near),
-            };
-            values[term.index()] = value;
-        }
-        self.evaluated += self.cone.len() as u64;
+        self.values.evaluate();
+        self.evaluated += self.values.terms().len() as u64;
     }
 
     /// Changes one symbol (or one result of a function) so that, all else staying as it is, the term
@@ -135,12 +97,11 @@ impl<'a> Walk<'a> {
         match arena.node(term) {
             Node::Constant(_) => false,
             Node::Symbol(_) => {
-                self.values[term.index()] = wanted;
+                self.values.set(term, wanted);
                 true
             }
-            Node::Apply(function, arguments) => {
-                let call = call(arena, &self.values, *function, term, arguments);
-                self.results.insert(call, wanted);
+            Node::Apply(..) => {
+                self.values.choose(term, wanted);
                 true
             }
             Node::Sum { addends, .. } => self.force_sum(term, wanted, addends, depth),
@@ -313,22 +274,11 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn call(
-    arena: &Arena,
-    values: &[u64],
-    function: FunctionId,
-    term: TermId,
-    arguments: &[TermId],
-) -> Call {
-    (function, arena.width(term), arguments.iter().map(|t| values[t.index()]).collect())
-}
-
 /// The inverse of an odd number modulo 2^64.
 fn inverse(odd: u64) -> u64 {
     // Newton's iteration doubles the number of right bits; `odd` itself has three.
-    (0..5).fold(odd, |inverse, _| {
-        inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)))
-    })
+    (0..5)
+        .fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod prove;
 mod refusal;
 mod sampling;
 mod shift;
+mod under;
 
 pub use decide::{Covered, Finding, Guards, Options, Selection, Verdict, decide, lane_stride};
 pub use eligible::{Element, OWN_REGISTERS};

@@ -12,6 +12,7 @@ use super::eligible::Load;
 use super::facts::imply;
 use super::refusal::Refusal;
 use super::shift::Shifter;
+use super::under::under;
 use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::{KernelTrace, SymbolKind, definitions};
 use crate::expr::{Comparison, Facts, Node, TermId, to_signed};
@@ -81,14 +82,28 @@ impl Prover<'_, '_, '_> {
         if a == b {
             return Ok(Proof::default());
         }
-        let Some(obligations) = equal_without_wrap(&mut trace.arena, a, b) else {
-            return self.ask(trace, a, b, block, n);
+        let mut facts = None;
+        let obligations = match equal_without_wrap(&mut trace.arena, a, b) {
+            Some(obligations) => obligations,
+            None => {
+                // Where the forms differ, what is known there may make them one.
+                let facts = facts.insert(self.facts(trace, block, n.abs(), place));
+                let arena = &mut trace.arena;
+                let (here, there) = (under(arena, facts, a), under(arena, facts, b));
+                match equal_without_wrap(arena, here, there) {
+                    Some(obligations) => obligations,
+                    None => return self.ask(trace, a, b, facts),
+                }
+            }
         };
         let mut proof = Proof::default();
         if self.assume_no_wrap {
             return Ok(proof);
         }
-        let facts = self.facts(trace, block, n.abs(), place);
+        let facts = match facts {
+            Some(facts) => facts,
+            None => self.facts(trace, block, n.abs(), place),
+        };
         for obligation in &obligations {
             if imply(&facts, &mut trace.arena, obligation) {
                 continue;
@@ -109,15 +124,12 @@ impl Prover<'_, '_, '_> {
     /// Whatever the normal forms do not show is the solver's.
     fn ask(
         &mut self,
-        trace: &mut KernelTrace,
+        trace: &KernelTrace,
         a: TermId,
         b: TermId,
-        block: BlockId,
-        n: i32,
+        facts: &Facts,
     ) -> Result<Proof, Refusal> {
-        let place = self.flow.loops.innermost(block);
-        let facts = self.facts(trace, block, n.abs(), place);
-        match self.solve(trace, a, b, &facts) {
+        match self.solve(trace, a, b, facts) {
             Answer::Proved => Ok(Proof::default()),
             Answer::Refuted => Err(Refusal::SolverRefuted),
             Answer::Unknown => Err(Refusal::SolverUnknown),

@@ -13,6 +13,7 @@ mod translate;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
+use z3::ast::Bool;
 use z3::{Config, Params, SatResult, with_z3_config};
 
 use crate::expr::{Arena, FunctionId, Search, SymbolId, TermId, search};
@@ -32,6 +33,9 @@ pub enum Answer {
 
 /// At most so many queries for one kernel, unless asked otherwise; the rest is unknown.
 const MAX_QUERIES: u32 = 256;
+
+/// With less of z3's resources it is not worth starting it.
+const MIN_LIMIT: u32 = 2_000;
 
 /// What the solver says of a claim, with a witness against it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,7 +60,7 @@ pub fn works() -> bool {
     use z3::ast::BV;
     with_z3_config(&Config::new(), || {
         let x = BV::new_const("x", 32);
-        let check = |claim: z3::ast::Bool| {
+        let check = |claim: Bool| {
             let solver = z3::Solver::new();
             solver.assert(&claim);
             solver.check()
@@ -101,6 +105,8 @@ pub struct Solver {
     dump: Option<PathBuf>,
     queries: u32,
     most: u32,
+    /// How often the limit was reached.
+    unknowns: u32,
     relevance: Relevance,
     /// What was answered, by claim and the assumptions that matter to it.
     answers: FxHashMap<(TermId, TermId, Vec<TermId>), Answer>,
@@ -111,7 +117,7 @@ impl Solver {
     /// folder.
     pub fn new(limit: u32, dump: Option<PathBuf>) -> Solver {
         let (relevance, answers) = (Relevance::default(), FxHashMap::default());
-        Solver { limit, dump, queries: 0, most: MAX_QUERIES, relevance, answers }
+        Solver { limit, dump, queries: 0, most: MAX_QUERIES, unknowns: 0, relevance, answers }
     }
 
     /// The same with a bound of its own on the number of queries.
@@ -233,15 +239,19 @@ impl Solver {
         assumptions: &[TermId],
         possible: bool,
     ) -> Answer {
-        if self.queries >= self.most {
+        // Claims about one function are alike: where some were too hard, so are most.
+        let limit = self.limit >> (2 * self.unknowns).min(31);
+        if self.queries >= self.most || limit < MIN_LIMIT {
             return Answer::Unknown;
         }
         self.queries += 1;
-        let query = Query { limit: self.limit, number: self.queries, dump: self.dump.as_deref() };
+        let query = Query { limit, number: self.queries, dump: self.dump.as_deref() };
         // A context of its own for each query: what z3 did before must not show in the answer.
-        with_z3_config(&Config::new(), || {
+        let answer = with_z3_config(&Config::new(), || {
             query.ask(arena, names, (a, b), assumptions, possible)
-        })
+        });
+        self.unknowns += u32::from(answer == Answer::Unknown);
+        answer
     }
 }
 
@@ -254,41 +264,47 @@ struct Query<'a> {
 }
 
 impl Query<'_> {
-    /// `possible`: the assumptions are known to hold for some values.
+    /// `satisfied`: the assumptions are known to hold for some values.
     fn ask(
         &self,
         arena: &Arena,
         names: &(dyn Names + Sync),
         (a, b): (TermId, TermId),
         assumptions: &[TermId],
-        possible: bool,
+        satisfied: bool,
     ) -> Answer {
-        let mut translator = Translator::new(arena, names);
-        let mut premises: Vec<_> =
-            assumptions.iter().map(|&assumption| translator.boolean(assumption)).collect();
-        let differ = translator.differ(a, b);
-        premises.extend(translator.bounds());
-        let without_claim = premises.clone();
+        // What holds without looking into products and quotients is seen at once.
+        let mut coarse = Translator::coarse(arena, names);
+        let (mut premises, differ) = translated(&mut coarse, (a, b), assumptions);
         premises.push(differ);
-        match self.check(&premises, "equal").0 {
-            SatResult::Unsat if possible => return Answer::Proved,
-            SatResult::Unsat => {}
-            SatResult::Sat => return Answer::Refuted,
-            SatResult::Unknown => return Answer::Unknown,
+        let proved = match self.check(&premises, "equal").0 {
+            SatResult::Unsat if satisfied => return Answer::Proved,
+            SatResult::Unsat => true,
+            SatResult::Sat if !coarse.was_coarse() => return Answer::Refuted,
+            SatResult::Unknown if !coarse.was_coarse() => return Answer::Unknown,
+            _ => false,
+        };
+        let mut translator = Translator::new(arena, names);
+        let (possible, differ) = translated(&mut translator, (a, b), assumptions);
+        if !proved {
+            let mut premises = possible.clone();
+            premises.push(differ);
+            match self.check(&premises, "exactly-equal").0 {
+                SatResult::Unsat if satisfied => return Answer::Proved,
+                SatResult::Unsat => {}
+                SatResult::Sat => return Answer::Refuted,
+                SatResult::Unknown => return Answer::Unknown,
+            }
         }
         // A proof from assumptions that cannot hold would prove anything.
-        match self.check(&without_claim, "satisfiable").0 {
+        match self.check(&possible, "satisfiable").0 {
             SatResult::Sat => Answer::Proved,
             SatResult::Unsat => Answer::Refuted,
             SatResult::Unknown => Answer::Unknown,
         }
     }
 
-    fn check(
-        &self,
-        formulas: &[z3::ast::Bool],
-        purpose: &str,
-    ) -> (SatResult, Option<z3::Model>) {
+    fn check(&self, formulas: &[Bool], purpose: &str) -> (SatResult, Option<z3::Model>) {
         let solver = z3::Solver::new();
         let mut params = Params::new();
         params.set_u32("rlimit", self.limit);
@@ -301,4 +317,17 @@ impl Query<'_> {
         let model = if result == SatResult::Sat { solver.get_model() } else { None };
         (result, model)
     }
+}
+
+/// Assumptions with the bounds of what is in them, and that `a` and `b` differ.
+fn translated(
+    translator: &mut Translator<'_>,
+    (a, b): (TermId, TermId),
+    assumptions: &[TermId],
+) -> (Vec<Bool>, Bool) {
+    let mut premises: Vec<_> =
+        assumptions.iter().map(|&assumption| translator.boolean(assumption)).collect();
+    let differ = translator.differ(a, b);
+    premises.extend(translator.bounds());
+    (premises, differ)
 }
