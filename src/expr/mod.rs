@@ -28,5 +28,5 @@ pub use eval::{Evaluator, evaluate_binary, evaluate_unary, neighbour};
 pub use facts::Facts;
 pub use range::Range;
 pub use rewrite::Substitution;
-pub use search::{Search, search};
+pub use search::{Effort, Search, search};
 pub use valuation::Valuation;

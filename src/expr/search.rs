@@ -28,33 +28,67 @@ const ROUNDS: u64 = 48;
 /// Changes of each of them.
 const CHANGES: u64 = 12;
 
-/// Terms evaluated in one search.
+/// Terms evaluated in one search, at most.
 const MAX_EVALUATED: u64 = 150_000;
+
+/// Terms evaluated for one function: a tenth of a second and less.
+const BUDGET: u64 = 16_000_000;
+
+/// What is left of the budget is never used up by one search.
+const SHARE: u64 = 8;
+
+/// What searches about one function may evaluate together.
+#[derive(Clone, Debug)]
+pub struct Effort(u64);
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort(BUDGET)
+    }
+}
 
 /// Corners of one claim.
 const MAX_CORNERS: usize = 96;
 
 /// Looks for values under which the predicates hold and `a` and `b` differ. The bounds of the
 /// symbols hold always. Deterministic.
-pub fn search(arena: &Arena, predicates: &[TermId], (a, b): (TermId, TermId)) -> Search {
-    let mut walk = Walk::new(arena, predicates.iter().copied().chain([a, b]));
+pub fn search(
+    arena: &Arena,
+    predicates: &[TermId],
+    claim: (TermId, TermId),
+    effort: &mut Effort,
+) -> Search {
+    let most = MAX_EVALUATED.min(effort.0 / SHARE);
+    let mut walk = Walk::new(arena, predicates.iter().copied().chain([claim.0, claim.1]));
+    let found = found(&mut walk, predicates, claim, most);
+    effort.0 = effort.0.saturating_sub(walk.evaluated);
+    found
+}
+
+fn found(
+    walk: &mut Walk<'_>,
+    predicates: &[TermId],
+    (a, b): (TermId, TermId),
+    most: u64,
+) -> Search {
+    let arena = walk.arena;
     let corners = corners(arena, a, b);
     let mut turn = 0;
     let mut found = Search::Nothing;
     for round in 0..ROUNDS {
         walk.restart(round);
         for _ in 0..CHANGES {
-            let broken = broken(&mut walk, predicates);
+            let broken = broken(walk, predicates);
             let moved = match broken {
                 Some(predicate) => walk.force(predicate, 1),
                 None if walk.value(a) != walk.value(b) => return Search::Counterexample,
                 None => {
                     found = Search::Agreement;
                     turn += 1;
-                    !corners.is_empty() && corners[turn % corners.len()].visit(&mut walk)
+                    !corners.is_empty() && corners[turn % corners.len()].visit(walk)
                 }
             };
-            if walk.evaluated > MAX_EVALUATED {
+            if walk.evaluated > most {
                 return found;
             }
             // A corner that cannot be reached from here is left to the next turn.
@@ -162,6 +196,10 @@ mod tests {
     use super::*;
     use crate::expr::{Comparison, Range, SymbolId};
 
+    fn searched(arena: &Arena, predicates: &[TermId], claim: (TermId, TermId)) -> Search {
+        search(arena, predicates, claim, &mut Effort::default())
+    }
+
     fn symbol(arena: &mut Arena, number: u32, width: u8) -> TermId {
         arena.symbol(SymbolId(number), width)
     }
@@ -179,10 +217,10 @@ mod tests {
             arena.compare(Comparison::SignedLess, x, n),
             arena.compare(Comparison::SignedLessEqual, zero, x),
         ];
-        assert_eq!(search(&arena, &path, (clamped, before)), Search::Counterexample);
+        assert_eq!(searched(&arena, &path, (clamped, before)), Search::Counterexample);
         // Away from the edge there is none.
         let path = [path[0], inside];
-        assert_eq!(search(&arena, &path, (clamped, before)), Search::Agreement);
+        assert_eq!(searched(&arena, &path, (clamped, before)), Search::Agreement);
     }
 
     #[test]
@@ -200,10 +238,10 @@ mod tests {
                 arena.compare(Comparison::UnsignedLess, n, limit),
             ];
             let wrapped = arena.binary(remainder, next, n);
-            assert_eq!(search(&arena, &path, (wrapped, next)), Search::Counterexample);
+            assert_eq!(searched(&arena, &path, (wrapped, next)), Search::Counterexample);
             // A row and the next one: two indices apart, but not in the same row.
             let (here, there) = (arena.binary(divide, i, n), arena.binary(divide, next, n));
-            assert_eq!(search(&arena, &path, (here, there)), Search::Counterexample);
+            assert_eq!(searched(&arena, &path, (here, there)), Search::Counterexample);
         }
     }
 
@@ -216,9 +254,9 @@ mod tests {
         let after = arena.add_constant(wide, 1);
         let extended = arena.sign_extend(next, 64);
         let path = [arena.compare(Comparison::SignedLess, n, x)];
-        assert_eq!(search(&arena, &path, (extended, after)), Search::Counterexample);
+        assert_eq!(searched(&arena, &path, (extended, after)), Search::Counterexample);
         let path = [arena.compare(Comparison::SignedLess, x, n)];
-        assert_eq!(search(&arena, &path, (extended, after)), Search::Agreement);
+        assert_eq!(searched(&arena, &path, (extended, after)), Search::Agreement);
     }
 
     #[test]
@@ -229,7 +267,7 @@ mod tests {
         let inside = arena.constant(1, 1);
         let always = arena.binary(BinaryOp::Xor, lane, row);
         let claim = arena.compare(Comparison::UnsignedLess, lane, always);
-        assert_ne!(search(&arena, &[], (claim, inside)), Search::Counterexample);
+        assert_ne!(searched(&arena, &[], (claim, inside)), Search::Counterexample);
     }
 
     #[test]
@@ -240,7 +278,7 @@ mod tests {
             arena.compare(Comparison::UnsignedLess, x, n),
             arena.compare(Comparison::UnsignedLess, n, x),
         ];
-        assert_eq!(search(&arena, &path, (x, n)), Search::Nothing);
+        assert_eq!(searched(&arena, &path, (x, n)), Search::Nothing);
     }
 
     #[test]
@@ -250,10 +288,10 @@ mod tests {
         let loaded = arena.apply(crate::expr::FunctionId(0), &[x], 32);
         let number = arena.constant(0x1234_5678, 32);
         let path = [arena.compare(Comparison::Equal, loaded, number)];
-        assert_eq!(search(&arena, &path, (x, y)), Search::Counterexample);
+        assert_eq!(searched(&arena, &path, (x, y)), Search::Counterexample);
         // Equal arguments give equal results, also where they were chosen.
         let again = arena.apply(crate::expr::FunctionId(0), &[y], 32);
         let path = [path[0], arena.compare(Comparison::Equal, x, y)];
-        assert_eq!(search(&arena, &path, (again, number)), Search::Agreement);
+        assert_eq!(searched(&arena, &path, (again, number)), Search::Agreement);
     }
 }

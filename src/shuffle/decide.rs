@@ -55,7 +55,7 @@ impl Default for Options {
             selection: Selection::Paper,
             assume_no_wrap: false,
             strict: false,
-            solver_limit: 200_000,
+            solver_limit: 50_000,
             dump_queries: None,
             planted: Planted::default(),
         }
@@ -121,12 +121,12 @@ pub fn decide(
 ) -> Vec<Finding> {
     let mut decider = Decider {
         availability: Availability::new(source, flow, trace, options.planted),
-        prover: Prover {
+        prover: Prover::new(
             flow,
-            shifter: Shifter::new(options.planted),
-            solver: Solver::new(options.solver_limit, options.dump_queries.clone()),
-            assume_no_wrap: options.assume_no_wrap,
-        },
+            Shifter::new(options.planted),
+            Solver::new(options.solver_limit, options.dump_queries.clone()),
+            options.assume_no_wrap,
+        ),
         options,
         linear: match options.planted.has(Bug::BlockShape) {
             true => Some(true),

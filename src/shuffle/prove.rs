@@ -5,6 +5,9 @@
 //! lanes down the destination's are. So the lower lane's `tid.x` is the symbol itself and the upper
 //! lane's is larger without wrapping around, which the corner-case check guarantees.
 
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::distance::{Extension, Obligation, equal_without_wrap};
@@ -59,9 +62,24 @@ pub(super) struct Prover<'a, 'm, 's> {
     pub shifter: Shifter,
     pub solver: Solver,
     pub assume_no_wrap: bool,
+    memory: Memory,
 }
 
-impl Prover<'_, '_, '_> {
+/// What was found out before: many loads stand in one block, and many sources have one store behind
+/// them.
+#[derive(Default)]
+struct Memory {
+    facts: FxHashMap<(BlockId, i32), Rc<Facts>>,
+    /// By the store's address, its bytes, and the load.
+    apart: FxHashMap<(TermId, i64, usize), bool>,
+}
+
+impl<'a, 'm, 's> Prover<'a, 'm, 's> {
+    /// For the loads of one function.
+    pub fn new(flow: &'a Flow<'m, 's>, shifter: Shifter, solver: Solver, assume: bool) -> Self {
+        Prover { flow, shifter, solver, assume_no_wrap: assume, memory: Memory::default() }
+    }
+
     /// Proves `A(L + n) + displacement = B(L)` for every lane `L` of a whole warp that has reached
     /// the destination, `L + n` being a lane of it.
     pub fn prove(
@@ -87,7 +105,7 @@ impl Prover<'_, '_, '_> {
             Some(obligations) => obligations,
             None => {
                 // Where the forms differ, what is known there may make them one.
-                let facts = facts.insert(self.facts(trace, block, n.abs(), place));
+                let facts = facts.insert(self.facts(trace, block, n.abs()));
                 let arena = &mut trace.arena;
                 let (here, there) = (under(arena, facts, a), under(arena, facts, b));
                 match equal_without_wrap(arena, here, there) {
@@ -102,7 +120,7 @@ impl Prover<'_, '_, '_> {
         }
         let facts = match facts {
             Some(facts) => facts,
-            None => self.facts(trace, block, n.abs(), place),
+            None => self.facts(trace, block, n.abs()),
         };
         for obligation in &obligations {
             if imply(&facts, &mut trace.arena, obligation) {
@@ -150,6 +168,16 @@ impl Prover<'_, '_, '_> {
         size: i64,
         load: &Load,
     ) -> bool {
+        let question = (store, size, load.access);
+        if let Some(&known) = self.memory.apart.get(&question) {
+            return known;
+        }
+        let apart = self.is_apart(trace, store, size, load);
+        self.memory.apart.insert(question, apart);
+        apart
+    }
+
+    fn is_apart(&mut self, trace: &mut KernelTrace, store: TermId, size: i64, load: &Load) -> bool {
         let width = trace.arena.width(store);
         if size == 0 || width != trace.arena.width(load.address) {
             return false;
@@ -165,8 +193,7 @@ impl Prover<'_, '_, '_> {
         let apart = trace.arena.and(behind, before);
         let always = trace.arena.boolean(true);
         let block = trace.accesses[load.access].block;
-        let place = self.flow.loops.innermost(block);
-        let facts = self.facts(trace, block, 0, place);
+        let facts = self.facts(trace, block, 0);
         apart == always || self.solve(trace, apart, always, &facts) == Answer::Proved
     }
 
@@ -182,13 +209,11 @@ impl Prover<'_, '_, '_> {
     }
 
     /// The path condition of a block in both lanes: the whole warp has reached it.
-    fn facts(
-        &mut self,
-        trace: &mut KernelTrace,
-        block: BlockId,
-        n: i32,
-        place: Option<LoopId>,
-    ) -> Facts {
+    fn facts(&mut self, trace: &mut KernelTrace, block: BlockId, n: i32) -> Rc<Facts> {
+        if let Some(known) = self.memory.facts.get(&(block, n)) {
+            return Rc::clone(known);
+        }
+        let place = self.flow.loops.innermost(block);
         let mut facts = Facts::default();
         for at in self.flow.dominators.chain(block) {
             if let Some(predicate) = trace.assumptions[at.index()] {
@@ -199,6 +224,8 @@ impl Prover<'_, '_, '_> {
                 }
             }
         }
+        let facts = Rc::new(facts);
+        self.memory.facts.insert((block, n), Rc::clone(&facts));
         facts
     }
 

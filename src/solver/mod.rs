@@ -6,17 +6,20 @@
 //!
 //! **Architecture invariant:** nobody else names the z3 crate, and an unknown never becomes a yes.
 
+mod context;
 mod relevance;
 mod smtlib;
 mod translate;
 
 use std::path::{Path, PathBuf};
 
+pub use context::forget;
+
 use rustc_hash::FxHashMap;
 use z3::ast::Bool;
 use z3::{Config, Params, SatResult, with_z3_config};
 
-use crate::expr::{Arena, FunctionId, Search, SymbolId, TermId, search};
+use crate::expr::{Arena, Effort, FunctionId, Search, SymbolId, TermId, search};
 use relevance::Relevance;
 use translate::Translator;
 
@@ -33,6 +36,13 @@ pub enum Answer {
 
 /// At most so many queries for one kernel, unless asked otherwise; the rest is unknown.
 const MAX_QUERIES: u32 = 256;
+
+/// Bit-vectors and uninterpreted functions, without quantifiers.
+const LOGIC: &str = "QF_UFBV";
+
+/// z3's resource limit for a claim in which products and quotients matter: most of those that it
+/// proves at all take little.
+const MAX_EXACT: u32 = 10_000;
 
 /// With less of z3's resources it is not worth starting it.
 const MIN_LIMIT: u32 = 2_000;
@@ -107,6 +117,7 @@ pub struct Solver {
     most: u32,
     /// How often the limit was reached.
     unknowns: u32,
+    effort: Effort,
     relevance: Relevance,
     /// What was answered, by claim and the assumptions that matter to it.
     answers: FxHashMap<(TermId, TermId, Vec<TermId>), Answer>,
@@ -117,7 +128,16 @@ impl Solver {
     /// folder.
     pub fn new(limit: u32, dump: Option<PathBuf>) -> Solver {
         let (relevance, answers) = (Relevance::default(), FxHashMap::default());
-        Solver { limit, dump, queries: 0, most: MAX_QUERIES, unknowns: 0, relevance, answers }
+        Solver {
+            limit,
+            dump,
+            queries: 0,
+            most: MAX_QUERIES,
+            unknowns: 0,
+            effort: Effort::default(),
+            relevance,
+            answers,
+        }
     }
 
     /// The same with a bound of its own on the number of queries.
@@ -154,7 +174,9 @@ impl Solver {
         premises.extend(translator.bounds());
         premises.push(differ);
         let query = Query { limit: self.limit, number: self.queries, dump: self.dump.as_deref() };
-        let (result, model) = query.check(&premises, "equal");
+        let solver = z3::Solver::new();
+        let result = query.check(&solver, &premises, "equal", self.limit);
+        let model = if result == SatResult::Sat { solver.get_model() } else { None };
         match (result, model) {
             (SatResult::Sat, Some(model)) => Judgement::Refuted(
                 wanted
@@ -203,11 +225,12 @@ impl Solver {
         assumptions: &[TermId],
     ) -> Option<bool> {
         let assumptions = self.relevance.relevant(arena, &[predicate], assumptions);
-        let likely = match search(arena, &assumptions, (predicate, constants[1])) {
+        let likely = match search(arena, &assumptions, (predicate, constants[1]), &mut self.effort)
+        {
             Search::Nothing => return None,
             Search::Agreement => true,
             Search::Counterexample => {
-                match search(arena, &assumptions, (predicate, constants[0])) {
+                match search(arena, &assumptions, (predicate, constants[0]), &mut self.effort) {
                     Search::Counterexample => return None,
                     _ => false,
                 }
@@ -224,7 +247,7 @@ impl Solver {
         (a, b): (TermId, TermId),
         assumptions: &[TermId],
     ) -> Answer {
-        match search(arena, assumptions, (a, b)) {
+        match search(arena, assumptions, (a, b), &mut self.effort) {
             Search::Counterexample => Answer::Refuted,
             found => self.ask(arena, names, (a, b), assumptions, found == Search::Agreement),
         }
@@ -246,10 +269,7 @@ impl Solver {
         }
         self.queries += 1;
         let query = Query { limit, number: self.queries, dump: self.dump.as_deref() };
-        // A context of its own for each query: what z3 did before must not show in the answer.
-        let answer = with_z3_config(&Config::new(), || {
-            query.ask(arena, names, (a, b), assumptions, possible)
-        });
+        let answer = context::within(|| query.ask(arena, names, (a, b), assumptions, possible));
         self.unknowns += u32::from(answer == Answer::Unknown);
         answer
     }
@@ -277,19 +297,20 @@ impl Query<'_> {
         let mut coarse = Translator::coarse(arena, names);
         let (mut premises, differ) = translated(&mut coarse, (a, b), assumptions);
         premises.push(differ);
-        let proved = match self.check(&premises, "equal").0 {
+        let proved = match self.settle(&premises, "equal", self.limit) {
             SatResult::Unsat if satisfied => return Answer::Proved,
             SatResult::Unsat => true,
             SatResult::Sat if !coarse.was_coarse() => return Answer::Refuted,
             SatResult::Unknown if !coarse.was_coarse() => return Answer::Unknown,
             _ => false,
         };
+        let exact = self.limit.min(MAX_EXACT);
         let mut translator = Translator::new(arena, names);
         let (possible, differ) = translated(&mut translator, (a, b), assumptions);
         if !proved {
             let mut premises = possible.clone();
             premises.push(differ);
-            match self.check(&premises, "exactly-equal").0 {
+            match self.settle(&premises, "exactly-equal", exact) {
                 SatResult::Unsat if satisfied => return Answer::Proved,
                 SatResult::Unsat => {}
                 SatResult::Sat => return Answer::Refuted,
@@ -297,25 +318,35 @@ impl Query<'_> {
             }
         }
         // A proof from assumptions that cannot hold would prove anything.
-        match self.check(&possible, "satisfiable").0 {
+        match self.settle(&possible, "satisfiable", exact) {
             SatResult::Sat => Answer::Proved,
             SatResult::Unsat => Answer::Refuted,
             SatResult::Unknown => Answer::Unknown,
         }
     }
 
-    fn check(&self, formulas: &[Bool], purpose: &str) -> (SatResult, Option<z3::Model>) {
-        let solver = z3::Solver::new();
+    /// In z3's logic for what we ask: what it does for all logics takes ten times longer to set up.
+    fn settle(&self, formulas: &[Bool], purpose: &str, limit: u32) -> SatResult {
+        let solver = z3::Solver::new_for_logic(LOGIC).unwrap_or_else(z3::Solver::new);
+        self.check(&solver, formulas, purpose, limit)
+    }
+
+    fn check(
+        &self,
+        solver: &z3::Solver,
+        formulas: &[Bool],
+        purpose: &str,
+        limit: u32,
+    ) -> SatResult {
         let mut params = Params::new();
-        params.set_u32("rlimit", self.limit);
+        params.set_u32("rlimit", limit);
         solver.set_params(&params);
         formulas.iter().for_each(|formula| solver.assert(formula));
         let result = solver.check();
         if let Some(folder) = self.dump {
-            smtlib::dump(folder, self.number, purpose, &solver, result);
+            smtlib::dump(folder, self.number, purpose, solver, result);
         }
-        let model = if result == SatResult::Sat { solver.get_model() } else { None };
-        (result, model)
+        result
     }
 }
 
