@@ -224,7 +224,7 @@ fn every_refusal_has_a_neighbour_that_is_allowed() {
 /// header says to which one its kernels belong.
 #[test]
 fn every_hazard_has_kernels_on_both_sides() {
-    const HAZARDS: usize = 26;
+    const HAZARDS: usize = 29;
     const ENOUGH: usize = 3;
     let mut counts = [[0; 2]; HAZARDS + 1];
     for file in case_files() {

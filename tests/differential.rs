@@ -1,18 +1,22 @@
 //! Every case that is rewritten is executed, original against result, in blocks of many shapes:
-//! whole and incomplete warps, rows shorter and longer than a warp, lanes that leave loops early.
-//! What the buffers hold afterwards is the same to the bit.
+//! whole and incomplete warps, rows shorter and longer than a warp, lanes that leave loops early;
+//! and wherever lanes that parted may meet again: where the assembler makes them, never, and where
+//! seeds say. What the buffers hold afterwards is the same to the bit.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use ptxasw::interp::{self, FaultKind};
-use ptxasw::launch::Launch;
+use ptxasw::launch::{Launch, Meet};
 use ptxasw::pipeline::{Options, rewrite};
 use ptxasw::ptx::{self, Depth, Function, FunctionKind};
 use ptxasw::rewrite::Mode;
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
+use schedules::Pair;
 
+#[path = "common/schedules.rs"]
+mod schedules;
 #[path = "common/shapes.rs"]
 mod shapes;
 
@@ -31,6 +35,27 @@ static BYTES: LazyLock<Vec<u8>> =
 const RANDOM: usize = 3;
 /// Instructions of a warp after which a launch of the original is given up.
 const MAX_INSTRUCTIONS: u64 = 60_000;
+
+/// In every so-manieth launch lanes never meet again; in the others a seed chooses where, another in
+/// each.
+const NEVER: u64 = 4;
+/// How many times as long a kernel may take whose lanes have parted, and one that is rewritten.
+const APART: u64 = 32;
+const REWRITTEN: u64 = 20;
+
+/// What was found about the launches of a file.
+#[derive(Default)]
+struct Found {
+    /// Launches that went through.
+    completed: usize,
+    /// Those in which no threads race.
+    free: usize,
+    /// Those of them whose result does not depend on where lanes meet.
+    steady: usize,
+    /// Comparisons under other choices of that.
+    schedules: usize,
+    differences: Vec<String>,
+}
 
 /// A launch of a kernel with buffers for its 64-bit parameters, each pointing well into its buffer,
 /// and a number for the others. Elements within a few thousand bytes of each other differ, so a
@@ -77,17 +102,22 @@ fn further(source: &SourceFile, function: &Function<'_>, parameter: &str) -> i64
     told.map(|(_, bytes)| bytes.parse::<i64>().expect("bytes")).sum()
 }
 
-/// Runs all kernels of a file; gives how many launches went through, and the differences.
-fn compare(file: &str, original: &str, result: &str) -> (usize, Vec<String>) {
+/// Runs all kernels of a file.
+fn compare(file: &str, original: &str, result: &str) -> Found {
     let (before, after) = (SourceFile::new(file, original), SourceFile::new(file, result));
     let parse = |source| ptx::parse(source, Depth::All).unwrap_or_else(|e| panic!("{e}"));
     let (before_module, after_module) = (parse(&before), parse(&after));
-    let (mut completed, mut differences) = (0, Vec::new());
+    let mut tally = Found::default();
+    let pair = Pair {
+        original: &before_module,
+        rewritten: &after_module,
+        limits: (APART * MAX_INSTRUCTIONS, APART * REWRITTEN * MAX_INSTRUCTIONS),
+    };
     for function in before_module.functions().filter(|f| f.kind == FunctionKind::Entry) {
         let blocks = shapes::shapes(function, RANDOM, u64::from(function.span.start));
         for block in blocks {
             let place = format!("{file}: {} {block:?}", function.name.text);
-            let (completed_before, mut faults) = (completed, Vec::new());
+            let (completed_before, mut faults) = (tally.completed, Vec::new());
             // Differences where threads race, and how many launches are free of races.
             let (mut doubtful, mut free) = (Vec::new(), 0);
             for count in COUNTS {
@@ -107,10 +137,25 @@ fn compare(file: &str, original: &str, result: &str) -> (usize, Vec<String>) {
                         continue;
                     }
                 };
-                completed += 1;
+                tally.completed += 1;
                 // The rewritten kernel executes more instructions.
-                launch.limit *= 20;
+                launch.limit *= REWRITTEN;
                 free += usize::from(launch.races);
+                let meet = match tally.completed as u64 {
+                    number if number.is_multiple_of(NEVER) => Meet::Never,
+                    number => Meet::Random(number),
+                };
+                // Where threads race, the order of groups tells in any kernel.
+                if launch.races {
+                    tally.free += 1;
+                    let other = pair.compare(&launch, &expected, &[meet]);
+                    tally.schedules += other.compared;
+                    tally.steady += usize::from(!other.depends);
+                    if let Some((meet, difference)) = other.difference {
+                        let difference = format!("--meet {meet}: {difference}");
+                        tally.differences.push(format!("{place}, n = {count}, {difference}"));
+                    }
+                }
                 let difference = match interp::run(&after_module, &launch) {
                     Err(fault) => fault.to_string(),
                     Ok(outcome) if outcome.buffers != expected.buffers => {
@@ -118,19 +163,19 @@ fn compare(file: &str, original: &str, result: &str) -> (usize, Vec<String>) {
                     }
                     Ok(_) => continue,
                 };
-                let found = if launch.races { &mut differences } else { &mut doubtful };
+                let found = if launch.races { &mut tally.differences } else { &mut doubtful };
                 found.push(format!("{place}, n = {count}: {difference}"));
             }
             if free == 0 {
-                differences.append(&mut doubtful);
+                tally.differences.append(&mut doubtful);
             }
-            if completed == completed_before {
+            if tally.completed == completed_before {
                 let none = || format!("{place}: its parameters are none that a launch is made for");
-                differences.push(faults.pop().unwrap_or_else(none));
+                tally.differences.push(faults.pop().unwrap_or_else(none));
             }
         }
     }
-    (completed, differences)
+    tally
 }
 
 #[test]
@@ -141,19 +186,32 @@ fn rewritten_cases_compute_the_same() {
         .map(|entry| entry.expect("a readable entry").path())
         .collect();
     files.sort();
-    let results: Vec<(usize, Vec<String>)> = files
+    let results: Vec<Found> = files
         .par_iter()
         .map(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let text = std::fs::read_to_string(path).expect("a readable case");
             let source = SourceFile::new(&*name, text.as_str());
             let result = rewrite(&source, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
-            if result.text == text { (0, Vec::new()) } else { compare(&name, &text, &result.text) }
+            match result.text == text {
+                true => Found::default(),
+                false => compare(&name, &text, &result.text),
+            }
         })
         .collect();
-    let completed: usize = results.iter().map(|(completed, _)| completed).sum();
+    let count = |of: fn(&Found) -> usize| results.iter().map(of).sum::<usize>();
+    let (completed, steady) = (count(|found| found.completed), count(|found| found.steady));
+    let schedules = count(|found| found.schedules);
+    let free = count(|found| found.free);
+    println!(
+        "{completed} launches, {free} without races; {steady} of them do not depend on where lanes \
+         meet; {schedules} compared under another choice"
+    );
     assert!(completed > 5000, "only {completed} launches went through");
-    let differences: Vec<String> = results.into_iter().flat_map(|(_, found)| found).collect();
+    assert!(20 * steady > 19 * free, "only {steady} of {free} do not depend on a choice");
+    assert!(schedules > 5000, "only {schedules} comparisons under another choice");
+    let differences: Vec<String> =
+        results.into_iter().flat_map(|found| found.differences).collect();
     assert!(
         differences.is_empty(),
         "\n{}\nRun both texts by hand: `ptxasw rewrite`, `ptxasw run`.",
@@ -169,6 +227,6 @@ fn a_wrong_rewrite_is_noticed() {
     // Without the loads for lanes that have no source lane the result is wrong by design.
     let options = Options { mode: Mode::NoCorner, ..Options::default() };
     let result = rewrite(&source, &options).unwrap_or_else(|error| panic!("{error}"));
-    let (completed, differences) = compare("loop_carried.ptx", &text, &result.text);
-    assert!(completed > 0 && !differences.is_empty());
+    let found = compare("loop_carried.ptx", &text, &result.text);
+    assert!(found.completed > 0 && !found.differences.is_empty());
 }

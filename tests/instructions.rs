@@ -94,12 +94,21 @@ fn ptxas_takes_every_form_for_an_instruction() {
 }
 
 #[test]
-fn a_borrow_is_no_carry() {
-    // ptxas gives an addition the inverse of a borrow, the manual the borrow itself.
-    let body = "sub.cc.u32 %r1, %r2, %r3; addc.u32 %r1, %r2, %r3; st.global.u32 [%rd1], %r1;";
-    assert_eq!(outcome(body), Outcome::Unknown);
-    let body = "sub.cc.u32 %r1, %r2, %r3; subc.u32 %r1, %r2, %r3; st.global.u32 [%rd1], %r1;";
-    assert_eq!(outcome(body), Outcome::Known);
+fn whoever_reads_the_carry_flag_knows_who_wrote_it() {
+    // What a form computes is compared in `check`, behind an addition; here with every writer.
+    for write in
+        ["add.cc.u32 %r1, %r2, %r3;", "sub.cc.u32 %r1, %r2, %r3;", "subc.cc.u32 %r1, %r2, %r3;"]
+    {
+        for read in [
+            "addc.u32 %r1, %r2, %r3;",
+            "subc.u32 %r1, %r2, %r3;",
+            "madc.lo.u32 %r1, %r2, %r3, %r2;",
+        ] {
+            let body =
+                format!("sub.cc.u32 %r1, %r3, %r2; {write} {read} st.global.u32 [%rd1], %r1;");
+            assert_eq!(outcome(&body), Outcome::Known, "{body}");
+        }
+    }
 }
 
 #[test]

@@ -19,6 +19,8 @@ mod faults;
 mod instructions;
 #[path = "interp/matrix.rs"]
 mod matrix;
+#[path = "interp/meet.rs"]
+mod meet;
 #[path = "interp/numeric.rs"]
 mod numeric;
 #[path = "interp/races.rs"]
@@ -31,6 +33,8 @@ mod samples;
 mod stack;
 #[path = "interp/stencils.rs"]
 mod stencils;
+#[path = "interp/syntax.rs"]
+mod syntax;
 #[path = "interp/tensor.rs"]
 mod tensor;
 #[path = "interp/transaction.rs"]

@@ -2,11 +2,12 @@
 
 use smallvec::SmallVec;
 
-use super::convergence::loops_taken_apart;
+use super::convergence::{Apart, taken_apart};
 use super::dominators::DominatorTree;
-use super::loops::{LoopForest, LoopId};
-use super::opcode::{Opcode, ends_block};
+use super::loops::LoopForest;
+use super::opcode::Opcode;
 use super::resolve::{Flat, Inst, Register, RegisterId, Scopes, flatten};
+use super::warp::{Members, OwnMask};
 use crate::ptx::Function;
 use crate::source::{Diagnostic, SourceFile};
 
@@ -57,6 +58,10 @@ pub struct Block {
     pub predecessors: SmallVec<[Edge; 2]>,
     /// Whether lanes may leave the function at the block's end.
     pub leaves: bool,
+    /// Whether that is by `trap`.
+    pub traps: bool,
+    /// Whether the block's last instruction may bring lanes together, and which.
+    pub(super) synchronises: Option<Members>,
 }
 
 impl Block {
@@ -81,9 +86,8 @@ pub struct Flow<'m, 's> {
     pub dominators: DominatorTree,
     /// The loops.
     pub loops: LoopForest,
-    /// Branches that let lanes meet again in different iterations of a loop, unless all lanes of a
-    /// warp take them the same way.
-    pub taken_apart: Vec<(BlockId, LoopId)>,
+    /// What lets lanes meet in different iterations of a loop.
+    pub taken_apart: Vec<Apart>,
 }
 
 /// Builds the control-flow graph of a body.
@@ -95,10 +99,10 @@ pub fn build<'m, 's>(
     function: &'m Function<'s>,
 ) -> Result<Flow<'m, 's>, Diagnostic> {
     let Flat { registers, insts, scopes } = flatten(source, function)?;
-    let blocks = blocks(&insts);
+    let blocks = blocks(source, &insts);
     let dominators = DominatorTree::new(&blocks);
     let loops = LoopForest::new(&blocks, &dominators);
-    let taken_apart = loops_taken_apart(&blocks, &loops);
+    let taken_apart = taken_apart(function.kind, &blocks, &dominators, &loops);
     Ok(Flow { registers, scopes, insts, blocks, dominators, loops, taken_apart })
 }
 
@@ -126,10 +130,11 @@ struct Draft {
     end: usize,
     successors: SmallVec<[(usize, EdgeCondition); 2]>,
     leaves: bool,
+    synchronises: Option<Members>,
 }
 
-fn blocks(insts: &[Inst<'_, '_>]) -> Vec<Block> {
-    let drafts = drafts(insts);
+fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Block> {
+    let drafts = drafts(source, insts);
     let order = reverse_postorder(&drafts);
     let mut number = vec![None; drafts.len()];
     for (new, &old) in order.iter().enumerate() {
@@ -150,6 +155,11 @@ fn blocks(insts: &[Inst<'_, '_>]) -> Vec<Block> {
             successors,
             predecessors: SmallVec::new(),
             leaves: draft.leaves,
+            traps: draft.leaves
+                && insts[draft.first..draft.end]
+                    .last()
+                    .is_some_and(|last| last.ast.mnemonic() == "trap"),
+            synchronises: draft.synchronises,
         });
     }
     for from in 0..blocks.len() {
@@ -160,12 +170,22 @@ fn blocks(insts: &[Inst<'_, '_>]) -> Vec<Block> {
     blocks
 }
 
-fn drafts(insts: &[Inst<'_, '_>]) -> Vec<Draft> {
+fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Draft> {
     let mut leader = vec![false; insts.len() + 1];
     leader[0] = true;
-    for (at, inst) in insts.iter().enumerate() {
+    for inst in insts {
         inst.targets.iter().for_each(|&target| leader[target as usize] = true);
-        if ends_block(inst.ast) {
+    }
+    // A call ends a block: the lanes of a warp may come back from it one by one, or not at all. So does
+    // whatever lanes may pass one by one.
+    let mut own = OwnMask::default();
+    let mut synchronises = vec![None; insts.len()];
+    for (at, inst) in insts.iter().enumerate() {
+        if leader[at] {
+            own = OwnMask::default();
+        }
+        synchronises[at] = own.step(source, inst);
+        if synchronises[at].is_some() || Opcode::of(inst.ast) != Opcode::Sequential {
             leader[at + 1] = true;
         }
     }
@@ -180,7 +200,8 @@ fn drafts(insts: &[Inst<'_, '_>]) -> Vec<Draft> {
         .map(|(index, &first)| {
             let end = starts.get(index + 1).copied().unwrap_or(insts.len());
             let (successors, leaves) = ways_out(insts, end, first == end, &draft_of);
-            Draft { first, end, successors, leaves }
+            let synchronises = if first == end { None } else { synchronises[end - 1] };
+            Draft { first, end, successors, leaves, synchronises }
         })
         .collect()
 }

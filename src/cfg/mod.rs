@@ -5,17 +5,24 @@
 //! followed (a label that does not exist, a register that was not declared) is an error with a
 //! place, so that no later stage works on a graph that misses a path.
 
+mod callee;
 mod convergence;
 mod dominators;
 mod dot;
 mod graph;
 mod loops;
+mod meetings;
 mod opcode;
+mod reach;
 mod resolve;
+mod special;
+mod warp;
 
+pub use convergence::Apart;
 pub use dominators::DominatorTree;
 pub use dot::dot;
 pub use graph::{Block, BlockId, Edge, EdgeCondition, Flow, build};
 pub use loops::{Loop, LoopForest, LoopId};
-pub use opcode::{Opcode, ends_block};
+pub use meetings::meeting_places;
+pub use opcode::Opcode;
 pub use resolve::{Arg, Base, Inst, Register, RegisterId, Scopes};

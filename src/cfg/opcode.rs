@@ -29,11 +29,3 @@ impl Opcode {
         }
     }
 }
-
-/// Whether a basic block ends behind the instruction. Calls end one, too: the lanes of a warp may
-/// come back from them one by one, or not at all. So does a barrier without `.aligned`, which lets
-/// lanes pass one by one (PTX ISA, "bar, barrier", "barrier.cluster"); `bar` is for whole warps.
-pub fn ends_block(instruction: &Instruction<'_>) -> bool {
-    let one_by_one = instruction.mnemonic() == "barrier" && !instruction.has("aligned");
-    one_by_one || Opcode::of(instruction) != Opcode::Sequential
-}

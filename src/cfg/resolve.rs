@@ -9,6 +9,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::special::{is_special, special};
 use crate::ptx::{
     Address, AddressBase, Directive, Function, Instruction, Name, Operand, ScalarType, StateSpace,
     Statement, Value, Variable,
@@ -47,6 +48,8 @@ pub enum Arg<'s> {
     /// A part of a register or its negative (`%r1.b0`, `-%r1`), as video instructions take it;
     /// never just the register's value.
     Modified(RegisterId),
+    /// A register's value plus a constant, `%r1+4`, modulo 2 to the register's width.
+    Sum(RegisterId, i64),
     /// A special register, with its component.
     Special(&'s str),
     /// A constant.
@@ -331,6 +334,13 @@ impl<'m, 's> Resolver<'m, 's> {
             }
             args.push(self.operand(scope, operand)?);
         }
+        if let Some(index) = unbracketed(instruction, &args) {
+            let span = instruction.operands[index].span();
+            return Err(self
+                .source
+                .diagnostic(span, "an address without brackets is not modelled")
+                .with_hint("write the offset in bytes, `[name+8]`"));
+        }
         let scope = scope as u32;
         let pragma = std::mem::take(&mut self.pragma);
         self.flat.insts.push(Inst {
@@ -349,6 +359,12 @@ impl<'m, 's> Resolver<'m, 's> {
             Some(Meaning::Registers(register, 1)) => Ok(register),
             _ => Err(self.undeclared(name)),
         }
+    }
+
+    /// Whether a register holds an integer or untyped bits of at most 64.
+    fn is_integer(&self, register: RegisterId) -> bool {
+        let ty = self.flat.registers[register.0 as usize].ty;
+        !ty.is_float() && (8..=64).contains(&ty.bits())
     }
 
     fn undeclared(&self, name: Name<'s>) -> Diagnostic {
@@ -383,7 +399,7 @@ impl<'m, 's> Resolver<'m, 's> {
             };
         }
         if is_special(name.text) {
-            return Ok(Arg::Special(name.text));
+            return Ok(special(name.text));
         }
         // GCC's parameters have names like registers: `.entry f(.param .u64 %in_ar0)`.
         let parameters = self.function.returns.iter().chain(&self.function.params);
@@ -414,7 +430,14 @@ impl<'m, 's> Resolver<'m, 's> {
             }
             &Operand::Offset { name, offset, indexed } => match self.name(scope, name)? {
                 Arg::Symbol { name, local, .. } => Arg::Symbol { name, offset, indexed, local },
-                _ => return Err(self.undeclared(name).with_hint("only a variable has an offset")),
+                // The real assembler adds in integer registers of any width, and fails on others.
+                Arg::Register(register) if !indexed && self.is_integer(register) => {
+                    Arg::Sum(register, offset)
+                }
+                _ => {
+                    let hint = "only a variable or an integer register has an offset";
+                    return Err(self.undeclared(name).with_hint(hint));
+                }
             },
             Operand::Address(address) => self.address(scope, address)?,
         })
@@ -491,6 +514,17 @@ fn expand(target: &str) -> Vec<String> {
     }
 }
 
+/// The operand that is an address although it stands in no brackets: `ld.shared.u32 d, array[2]`.
+fn unbracketed(instruction: &Instruction<'_>, args: &[Arg<'_>]) -> Option<usize> {
+    let address = match instruction.mnemonic() {
+        "ld" | "ldu" | "atom" => 1,
+        "st" | "red" => 0,
+        _ => return None,
+    };
+    let bare = |arg: &Arg<'_>| !matches!(arg, Arg::Memory { .. });
+    args.get(address).is_some_and(bare).then_some(address)
+}
+
 fn missing_label(source: &SourceFile, span: Span, label: &str) -> Diagnostic {
     source
         .diagnostic(span, format!("there is no label `{label}` in this scope"))
@@ -508,51 +542,4 @@ fn is_part(component: &str) -> bool {
     };
     let digits = &component.as_bytes()[1..];
     (1..=most).contains(&digits.len()) && digits.iter().all(|d| (b'0'..=limit).contains(d))
-}
-
-/// Special registers (PTX ISA, "Special Registers") have reserved names.
-fn is_special(name: &str) -> bool {
-    const SPECIAL: &[&str] = &[
-        "tid",
-        "ntid",
-        "laneid",
-        "warpid",
-        "nwarpid",
-        "ctaid",
-        "nctaid",
-        "smid",
-        "nsmid",
-        "gridid",
-        "is_explicit_cluster",
-        "clusterid",
-        "nclusterid",
-        "cluster_ctaid",
-        "cluster_nctaid",
-        "cluster_ctarank",
-        "cluster_nctarank",
-        "lanemask_eq",
-        "lanemask_le",
-        "lanemask_lt",
-        "lanemask_ge",
-        "lanemask_gt",
-        "clock",
-        "clock_hi",
-        "clock64",
-        "globaltimer",
-        "globaltimer_lo",
-        "globaltimer_hi",
-        "total_smem_size",
-        "aggr_smem_size",
-        "dynamic_smem_size",
-        "reserved_smem_offset_begin",
-        "reserved_smem_offset_end",
-        "reserved_smem_offset_cap",
-        "current_graph_exec",
-    ];
-    let Some(name) = name.strip_prefix('%') else { return name == "WARP_SZ" };
-    let base = name.split('.').next().unwrap_or(name);
-    let stem = base.trim_end_matches(|c: char| c.is_ascii_digit());
-    SPECIAL.contains(&base)
-        || matches!(stem, "pm" | "envreg" | "reserved_smem_offset_" | "pm_")
-        || base.starts_with("pm") && base.ends_with("_64")
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::launch::Meet;
 use crate::pipeline::Options;
 use crate::rewrite::{Mode, StrategyName};
 use crate::shuffle::{self, Selection};
@@ -202,6 +203,14 @@ pub struct Run {
     /// Do not look for races, whatever the launch file says; faster
     #[arg(long)]
     pub no_races: bool,
+    /// Report shuffles that read the register of a lane that takes no part: what it delivers is
+    /// unpredictable
+    #[arg(long)]
+    pub strict_shuffles: bool,
+    /// Where lanes that parted meet again: where ptxas makes them (`assembler`), only where the PTX ISA
+    /// makes them wait for each other (`never`), or at points chosen by a seed
+    #[arg(long, value_name = "assembler|never|SEED")]
+    pub meet: Option<Meet>,
     /// Where to execute it
     #[arg(long, value_enum, default_value_t)]
     pub on: Processor,

@@ -343,8 +343,14 @@ fn execute(args: &Run) -> Result<(), Failure> {
         (_, true) => Some(false),
         _ => None,
     };
-    let request =
-        run::Request { kernel: args.kernel.as_deref(), profile: args.profile, races, format };
+    let request = run::Request {
+        kernel: args.kernel.as_deref(),
+        profile: args.profile,
+        races,
+        strict_shuffles: args.strict_shuffles,
+        meet: args.meet,
+        format,
+    };
     let shown = run::run(&source, launch.name(), launch.text(), &request)
         .map_err(|(status, message)| Failure { status, message })?;
     print(&shown)

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use super::profile::{self, LineProfile};
 use crate::ab::device::Properties;
 use crate::interp::{self, Counters, Outcome};
-use crate::launch::{Buffer, Launch, show};
+use crate::launch::{Buffer, Launch, Meet, show};
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 
@@ -38,6 +38,10 @@ pub struct Request<'a> {
     pub profile: bool,
     /// Whether to look for races, instead of what the launch file says.
     pub races: Option<bool>,
+    /// Whether to report shuffles from lanes that take no part even if the launch file does not ask.
+    pub strict_shuffles: bool,
+    /// Where lanes meet again, instead of what the launch file says.
+    pub meet: Option<Meet>,
     /// How to show the outcome.
     pub format: Format,
 }
@@ -59,6 +63,8 @@ pub fn run(
         launch.kernel = Some(kernel.to_owned());
     }
     launch.races = request.races.unwrap_or(launch.races);
+    launch.strict_shuffles |= request.strict_shuffles;
+    launch.meet = request.meet.unwrap_or(launch.meet);
     let ran = if request.profile {
         interp::profile(&module, &launch)
             .map(|(outcome, found)| (outcome, Some(profile::by_line(source, &module, &found))))

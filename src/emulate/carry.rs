@@ -1,25 +1,15 @@
 //! Additions and subtractions with the carry flag (PTX ISA, "Extended-Precision Integer Arithmetic
 //! Instructions"), and those that saturate.
 //!
-//! The flag lives from one instruction of a block to the next; at the start of a block, and after
+//! The flag is the carry out of an addition, and the inverse of the borrow out of a subtraction: the
+//! manual leaves open what an addition finds in it behind a subtraction, and in the machine code that
+//! ptxas makes `a - b` is `a + ~b + 1`. It lives from one instruction of a block to the next; at the start of a block, and after
 //! anything not understood, it is unknown.
 
 use super::machine::Machine;
 use crate::cfg::Inst;
 use crate::expr::{Comparison, TermId};
 use crate::ptx::ScalarType;
-
-/// The condition code register's carry bit, as the instruction that wrote it means it.
-///
-/// The manual has one bit for carry and borrow, but ptxas hands the inverse of a borrow to an
-/// addition that follows a subtraction. So a flag has a value only for the kind that wrote it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Flag {
-    /// Carry out of `add.cc`, `addc.cc`, `mad.cc`, `madc.cc`; 1 bit.
-    Carry(TermId),
-    /// Borrow out of `sub.cc`, `subc.cc`; 1 bit.
-    Borrow(TermId),
-}
 
 impl<'s> Machine<'_, '_, 's> {
     /// `add`, `addc`, `sub`, `subc` of two values of the instruction's type.
@@ -36,27 +26,20 @@ impl<'s> Machine<'_, '_, 's> {
             return self.saturated(a, b, subtracts, ty);
         }
         let with_flag = name.ends_with('c');
-        let reads = with_flag.then_some(());
-        if subtracts {
-            let borrow = match (reads, self.carry) {
-                (None, _) => None,
-                (Some(()), Some(Flag::Borrow(borrow))) => Some(borrow),
-                _ => return None,
-            };
-            let (result, out) = self.subtract_with_borrow(a, b, borrow);
-            if inst.ast.has("cc") {
-                self.carry = Some(Flag::Borrow(out));
-            }
-            return Some(result);
-        }
-        let carry = match (reads, self.carry) {
-            (None, _) => None,
-            (Some(()), Some(Flag::Carry(carry))) => Some(carry),
-            _ => return None,
+        let carry = match (with_flag, self.carry) {
+            (false, _) => None,
+            (true, Some(carry)) => Some(carry),
+            (true, None) => return None,
         };
-        let (result, out) = self.add_with_carry(a, b, carry);
+        let (result, out) = if subtracts {
+            let borrow = carry.map(|carry| self.arena.not(carry));
+            let (result, borrow) = self.subtract_with_borrow(a, b, borrow);
+            (result, self.arena.not(borrow))
+        } else {
+            self.add_with_carry(a, b, carry)
+        };
         if inst.ast.has("cc") {
-            self.carry = Some(Flag::Carry(out));
+            self.carry = Some(out);
         }
         Some(result)
     }

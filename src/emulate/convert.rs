@@ -12,6 +12,16 @@ impl<'s> Machine<'_, '_, 's> {
         let Some(ty) = inst.ast.types().last().copied() else { return false };
         let [destination, source] = &inst.args[..] else { return false };
         let bits = ty.bits();
+        if inst.ast.has("v2") || inst.ast.has("v4") {
+            match (destination, source) {
+                (Arg::Vector(to), Arg::Vector(from)) if to.len() == from.len() && bits <= 64 => {
+                    return self.move_elements(to, from, ty, guard);
+                }
+                // One value goes to a vector in parts, as without `.v2` or `.v4`.
+                (Arg::Vector(_), source) if !matches!(source, Arg::Vector(_)) => {}
+                _ => return false,
+            }
+        }
         let divides = |arg: &Arg<'_>| match arg {
             Arg::Vector(elements) => (bits as usize).is_multiple_of(elements.len().max(1)),
             _ => true,
@@ -34,6 +44,22 @@ impl<'s> Machine<'_, '_, 's> {
                 }
             }
             _ => self.set(destination, value, ty, guard),
+        }
+        true
+    }
+
+    /// `mov.v2`, `mov.v4`: each element has the type. All are read before one is written.
+    fn move_elements(
+        &mut self,
+        to: &[Arg<'s>],
+        from: &[Arg<'s>],
+        ty: ScalarType,
+        guard: Option<TermId>,
+    ) -> bool {
+        let values = from.iter().map(|source| self.value(source, width_of(ty)));
+        let Some(values) = values.collect::<Option<Vec<_>>>() else { return false };
+        for (element, value) in to.iter().zip(values) {
+            self.set(element, value, ty, guard);
         }
         true
     }

@@ -219,9 +219,10 @@ pub(super) fn registers(arg: &Arg<'_>) -> SmallVec<[RegisterId; 2]> {
 
 fn collect(arg: &Arg<'_>, found: &mut SmallVec<[RegisterId; 2]>) {
     match arg {
-        Arg::Register(register) | Arg::Not(register) | Arg::Modified(register) => {
-            found.push(*register);
-        }
+        Arg::Register(register)
+        | Arg::Not(register)
+        | Arg::Modified(register)
+        | Arg::Sum(register, _) => found.push(*register),
         Arg::Vector(elements) => elements.iter().for_each(|element| collect(element, found)),
         Arg::Pair(pair) => pair.iter().for_each(|element| collect(element, found)),
         Arg::Memory { rest, .. } => rest.iter().for_each(|element| collect(element, found)),

@@ -106,7 +106,7 @@ const FORMS: &[Form] = &[
     form(&["selp"], &[], UP_TO_64, 1, (4, 4)),
     form(&["slct"], &["ftz"], COMPARABLE, 2, (4, 4)),
     // Movement and conversion. Only the generic address of a global one is known.
-    form(&["mov"], &[], UP_TO_64, 1, (2, 2)),
+    form(&["mov"], &["v2", "v4"], UP_TO_64, 1, (2, 2)),
     form(&["cvt"], &["sat"], ALL_INTEGERS, 2, (2, 2)),
     form(&["cvta"], &["to", "global"], &[U32, U64], 1, (2, 2)),
     // Video.

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::effects::{changes_memory, definitions};
+use super::effects::{Effect, changes_memory, definitions, effect, strong};
 use super::machine::Machine;
 use super::state::{Slot, Window, Writes};
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
@@ -17,6 +17,8 @@ pub(super) struct LoopEffects {
     /// Indices of mutable registers, ascending.
     registers: Vec<u32>,
     memory: [bool; Window::ALL.len()],
+    /// Whether something in it synchronises with other threads.
+    synchronises: bool,
 }
 
 impl LoopEffects {
@@ -28,10 +30,14 @@ impl LoopEffects {
             let insts = &flow.insts[flow.block(id).instructions()];
             let mut registers = Vec::new();
             let mut memory = [false; Window::ALL.len()];
+            let mut synchronises = false;
             for inst in insts {
-                for &window in changes_memory(inst) {
+                let changed = changes_memory(inst);
+                for &window in changed {
                     memory[window as usize] = true;
                 }
+                let weak_store = effect(inst) == Effect::Store && strong(inst.ast).is_none();
+                synchronises |= !changed.is_empty() && !weak_store;
                 registers.extend(definitions(inst).iter().filter_map(
                     |register| match writes.slots[register.0 as usize] {
                         Slot::Mutable(index) => Some(index),
@@ -42,6 +48,7 @@ impl LoopEffects {
             for around in flow.loops.around(Some(innermost)) {
                 let effects = &mut all[around.0 as usize];
                 effects.registers.extend(&registers);
+                effects.synchronises |= synchronises;
                 for window in Window::ALL {
                     effects.memory[window as usize] |= memory[window as usize];
                 }
@@ -87,7 +94,14 @@ impl Machine<'_, '_, '_> {
                     incoming.iter().filter_map(|edge| self.exits[edge.from.index()].as_ref());
                 let versions: Vec<TermId> = exits.map(|exit| exit.memory[window]).collect();
                 if versions.iter().any(|other| other != version) {
-                    *version = self.fresh_memory(LaneDependence::Fed(versions));
+                    let epoch = self.epoch(*version);
+                    let same = versions.iter().all(|&other| self.epoch(other) == epoch);
+                    let epoch = epoch.filter(|_| same);
+                    *version = self.fresh_memory(epoch, LaneDependence::Fed(versions));
+                    // Otherwise it matters by which way a lane has come.
+                    if let (None, Node::Symbol(symbol)) = (epoch, self.arena.node(*version)) {
+                        self.joins.push((*symbol, self.block));
+                    }
                 }
             }
         }
@@ -158,7 +172,8 @@ impl Machine<'_, '_, '_> {
         }
         for window in Window::ALL.into_iter().filter(|&w| effects.memory[w as usize]) {
             let before = self.memory[window as usize];
-            let version = self.fresh_memory(LaneDependence::Fed(vec![before]));
+            let epoch = self.epoch(before).filter(|_| !effects.synchronises);
+            let version = self.fresh_memory(epoch, LaneDependence::Fed(vec![before]));
             self.memory[window as usize] = version;
             self.loop_memories.push((id, window, version, before));
         }
@@ -170,8 +185,12 @@ impl Machine<'_, '_, '_> {
         for (id, window, version, before) in std::mem::take(&mut self.loop_memories) {
             let latches = self.flow.loops.get(id).latches.iter();
             let ends = latches.filter_map(|edge| self.exits[edge.from.index()].as_ref());
-            let ends = ends.map(|exit| exit.memory[window as usize]);
-            let feeds = std::iter::once(before).chain(ends).collect();
+            let ends: Vec<TermId> = ends.map(|exit| exit.memory[window as usize]).collect();
+            let mut feeds: Vec<TermId> = std::iter::once(before).chain(ends.clone()).collect();
+            // It matters by which latch a lane has come, if one synchronises and another does not.
+            if ends.iter().any(|&end| self.epoch(end) != self.epoch(ends[0])) {
+                feeds.extend(self.conditions_in(id));
+            }
             if let Node::Symbol(symbol) = *self.arena.node(version) {
                 self.symbols.set_dependence(symbol, LaneDependence::Fed(feeds));
             }

@@ -1,15 +1,15 @@
 //! Visits the blocks: joins states, emulates instructions, records accesses and conditions.
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::carry::Flag;
 use super::effects::{Effect, definitions, effect};
 use super::loops::{LoopEffects, LoopValue};
 use super::prune::MAX_BRANCHES;
 use super::state::{Definition, Exit, Memory, Slot, Window, Writes};
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use super::trace::{Access, KernelTrace, Widened};
-use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, Inst, LoopId, RegisterId};
+use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Flow, Inst, LoopId, RegisterId};
 use crate::expr::{Arena, Facts, Range, SymbolId, TermId};
 use crate::ptx::{Function, FunctionKind, ScalarType};
 use crate::solver::Solver;
@@ -83,9 +83,12 @@ pub(super) struct Machine<'a, 'm, 's> {
     pub memory: Memory,
     pub exits: Vec<Option<Exit>>,
     pub block: BlockId,
-    pub carry: Option<Flag>,
+    pub carry: Option<TermId>,
     pub loop_effects: Vec<LoopEffects>,
     pub loop_values: Vec<LoopValue>,
+    /// Versions of memory between which nothing has synchronised share an epoch: what lanes read at
+    /// them is the same whichever of them each lane has come by, the program being free of races.
+    pub epochs: FxHashMap<TermId, u32>,
     /// Memory at the headers of loops that change it, and when the loop is entered.
     pub loop_memories: Vec<(LoopId, Window, TermId, TermId)>,
     /// Joins whose feeds are completed once the conditions around them are known.
@@ -119,6 +122,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
             carry: None,
             loop_effects: LoopEffects::all(flow, &writes),
             loop_values: Vec::new(),
+            epochs: FxHashMap::default(),
             loop_memories: Vec::new(),
             joins: Vec::new(),
             accesses: Vec::new(),
@@ -162,19 +166,36 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         self.symbols.term(&mut self.arena, info, Range::full(width))
     }
 
-    /// New versions of some windows; `seen` tells from a window's version before how the new one
-    /// differs between lanes.
+    /// New versions of some windows behind something that synchronises; `seen` tells from a window's
+    /// version before how the new one differs between lanes.
     pub fn change_memory(&mut self, windows: &[Window], seen: impl Fn(TermId) -> LaneDependence) {
         for &window in windows {
             let before = self.memory[window as usize];
-            self.memory[window as usize] = self.fresh_memory(seen(before));
+            self.memory[window as usize] = self.fresh_memory(None, seen(before));
         }
     }
 
-    /// A version of memory that nothing has read yet.
-    pub fn fresh_memory(&mut self, dependence: LaneDependence) -> TermId {
+    /// New versions of some windows behind a weak store.
+    pub fn store_memory(&mut self, windows: &[Window]) {
+        for &window in windows {
+            let before = self.memory[window as usize];
+            let epoch = self.epoch(before);
+            self.memory[window as usize] =
+                self.fresh_memory(epoch, LaneDependence::Fed(vec![before]));
+        }
+    }
+
+    /// A version of memory that nothing has read yet; of an epoch of its own if none is given.
+    pub fn fresh_memory(&mut self, epoch: Option<u32>, dependence: LaneDependence) -> TermId {
         let number = self.symbols.next_fresh();
-        self.make(SymbolKind::Memory(number), 32, dependence)
+        let version = self.make(SymbolKind::Memory(number), 32, dependence);
+        self.epochs.insert(version, epoch.unwrap_or(number));
+        version
+    }
+
+    /// The epoch of a version.
+    pub fn epoch(&self, version: TermId) -> Option<u32> {
+        self.epochs.get(&version).copied()
     }
 
     /// A register's value here.
@@ -228,11 +249,13 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         if block.0 == 0 {
             let registers = self.writes.mutable.clone();
             self.state = registers.iter().map(|&r| self.unknown(self.register_width(r))).collect();
-        } else if incoming.is_empty() {
-            return;
-        } else {
+        } else if !incoming.is_empty() {
             self.join(&incoming);
+        } else if !self.flow.loops.is_irreducible_entry(block) {
+            return;
         }
+        // (A cycle of several entries may be entered by another one, and come here by an edge from a
+        // block that is visited later.)
         self.reachable[block.index()] = true;
         if self.flow.loops.is_irreducible_entry(block) {
             self.forget_everything();
@@ -337,7 +360,8 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
                 self.havoc(inst, guard);
                 self.carry = None;
                 self.record(inst, effect, guard);
-                self.change_memory(&Window::ALL, |before| memory_behind(inst, effect, before));
+                let seen = self.seen_behind(inst, effect, guard);
+                self.change_memory(&Window::ALL, seen);
                 if effect == Effect::Opaque {
                     let what = format!("`{}` is not modelled", inst.ast.opcode.text);
                     self.approximations.push((self.at, what));
@@ -351,6 +375,43 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         for register in definitions(inst) {
             let unknown = self.unknown(self.register_width(register));
             self.write(register, unknown, guard);
+        }
+    }
+
+    /// How memory behind a barrier, a call or something unknown differs between lanes, given what it
+    /// was before: behind a barrier that waits, the lanes that have waited for each other see the
+    /// same writes; a fence by itself shows no new ones; a call may synchronise each lane by itself.
+    fn seen_behind(
+        &mut self,
+        inst: &Inst<'_, 's>,
+        effect: Effect,
+        guard: Option<TermId>,
+    ) -> impl Fn(TermId) -> LaneDependence + use<'s> {
+        let ast = inst.ast;
+        let waits = matches!(ast.mnemonic(), "bar" | "barrier") && !ast.has("arrive");
+        let fence = matches!(ast.mnemonic(), "fence" | "membar" | "bar" | "barrier");
+        let whole_warp = match inst.args.last() {
+            Some(Arg::Constant(mask)) => {
+                mask.as_integer().is_some_and(|mask| mask as u32 == u32::MAX)
+            }
+            _ => false,
+        };
+        let barrier = effect == Effect::Barrier;
+        // Which barrier a lane waits at, and whether it does.
+        let mut chosen: Option<Vec<TermId>> =
+            (barrier && waits).then(|| guard.into_iter().collect());
+        if ast.has("warp") && !whole_warp {
+            chosen = None;
+        } else if let Some(chosen) = &mut chosen {
+            chosen.extend(inst.args.iter().map(|arg| match self.value(arg, 32) {
+                Some(value) => value,
+                None => self.unknown(32),
+            }));
+        }
+        move |before| match &chosen {
+            Some(chosen) => LaneDependence::Fed(chosen.clone()),
+            None if barrier && fence && !waits => LaneDependence::Fed(vec![before]),
+            None => LaneDependence::Varying,
         }
     }
 
@@ -373,17 +434,4 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
 /// The width in which a register's value is kept: 128-bit registers are opaque and kept as 64.
 pub(super) fn width_of(ty: ScalarType) -> u8 {
     ty.bits().min(64) as u8
-}
-
-/// How memory behind a barrier, a call or something unknown differs between lanes: behind a
-/// barrier that waits, all lanes see the same writes; a fence by itself shows no new ones; a
-/// call may synchronise each lane by itself.
-fn memory_behind(inst: &Inst<'_, '_>, effect: Effect, before: TermId) -> LaneDependence {
-    match (effect, inst.ast.mnemonic()) {
-        (Effect::Barrier, "bar" | "barrier") if !inst.ast.has("arrive") => LaneDependence::Uniform,
-        (Effect::Barrier, "fence" | "membar" | "bar" | "barrier") => {
-            LaneDependence::Fed(vec![before])
-        }
-        _ => LaneDependence::Varying,
-    }
 }

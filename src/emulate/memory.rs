@@ -29,7 +29,10 @@ impl<'s> Machine<'_, '_, 's> {
             self.change_memory(&Window::ALL, |_| LaneDependence::Varying);
         } else if effect != Effect::Load {
             let windows = if strong { &Window::ALL } else { written };
-            self.change_memory(windows, |before| LaneDependence::Fed(vec![before]));
+            match strong {
+                true => self.change_memory(windows, |before| LaneDependence::Fed(vec![before])),
+                false => self.store_memory(windows),
+            }
         }
     }
 

@@ -1,7 +1,6 @@
 //! Products (PTX ISA, "Integer Arithmetic Instructions": `mul`, `mad`, `mul24`, `mad24`, `dp4a`,
 //! `dp2a`, and `mad.cc`, `madc`).
 
-use super::carry::Flag;
 use super::machine::Machine;
 use crate::cfg::Inst;
 use crate::expr::{BinaryOp, TermId};
@@ -29,8 +28,8 @@ impl<'s> Machine<'_, '_, 's> {
             return Some(self.arena.extract(clamped, 0, 32));
         }
         let carry = match (name, self.carry) {
-            ("madc", Some(Flag::Carry(carry))) => Some(carry),
-            ("madc", _) => return None,
+            ("madc", Some(carry)) => Some(carry),
+            ("madc", None) => return None,
             _ => None,
         };
         if carry.is_none() && !inst.ast.has("cc") {
@@ -38,7 +37,7 @@ impl<'s> Machine<'_, '_, 's> {
         }
         let (sum, out) = self.add_with_carry(product, c, carry);
         if inst.ast.has("cc") {
-            self.carry = Some(Flag::Carry(out));
+            self.carry = Some(out);
         }
         Some(sum)
     }

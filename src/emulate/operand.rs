@@ -24,6 +24,10 @@ impl<'s> Machine<'_, '_, 's> {
                 let term = self.read(*register);
                 self.arena.not(term)
             }
+            Arg::Sum(register, offset) => {
+                let term = self.read(*register);
+                self.arena.add_constant(term, *offset as u64)
+            }
             Arg::Special(name) => {
                 let term = self.special(name);
                 self.arena.resize(term, width)

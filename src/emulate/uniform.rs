@@ -52,9 +52,10 @@ impl Fixpoint<'_, '_, '_> {
         let branch_is_uniform: Vec<bool> =
             flow.block_ids().map(|block| self.branch_is_uniform(&terms, block)).collect();
         let mut changed = false;
-        for &(branch, id) in &flow.taken_apart {
-            if self.in_step[id.0 as usize] && !branch_is_uniform[branch.index()] {
-                self.in_step[id.0 as usize] = false;
+        for apart in &flow.taken_apart {
+            let uniform = apart.branch.is_some_and(|branch| branch_is_uniform[branch.index()]);
+            if self.in_step[apart.of.0 as usize] && !uniform {
+                self.in_step[apart.of.0 as usize] = false;
                 changed = true;
             }
         }

@@ -24,6 +24,9 @@ pub enum FaultKind {
     /// Lanes break a rule that makes the result undefined, such as a shuffle whose member mask
     /// leaves out the executing lane.
     Undefined,
+    /// A shuffle reads the register of a lane that takes no part, which delivers anything. Reported
+    /// only on request, since nobody may look at the result.
+    Unpredictable,
     /// The launch ran longer than its instruction limit.
     Limit,
 }
@@ -45,6 +48,7 @@ impl FaultKind {
             FaultKind::Deadlock => "deadlock",
             FaultKind::Race => "race",
             FaultKind::Undefined => "undefined",
+            FaultKind::Unpredictable => "unpredictable",
             FaultKind::Limit => "limit",
         }
     }

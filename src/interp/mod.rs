@@ -88,7 +88,7 @@ fn execute<C: Tally, T>(
     let kernel = find_kernel(module, launch.kernel.as_deref())?;
     launch.check().map_err(Fault::launch)?;
     check_shape(kernel, launch)?;
-    let program = &decode::decode(module, kernel, launch.dynamic_shared)?;
+    let program = &decode::decode(module, kernel, launch)?;
     let params = parameters(program, launch)?;
     let words = new_words(program.layout.param_bytes);
     for (word, chunk) in words.iter().zip(params.chunks(4)) {
@@ -108,15 +108,26 @@ fn execute<C: Tally, T>(
     };
     let (grid, block, params) = (launch.grid, launch.block, words.as_slice());
     let (limit, races) = (launch.limit, launch.races);
+    let (meet, strict_shuffles) = (launch.meet, launch.strict_shuffles);
     let mut global = fresh()?;
     let heap = heap_of();
-    let machine = exec::Machine { program, global: &global, grid, block, params, heap };
+    let machine = exec::Machine {
+        program,
+        global: &global,
+        grid,
+        block,
+        params,
+        meet,
+        strict_shuffles,
+        heap,
+    };
     let executed = match exec::run_side_by_side::<C>(&machine, limit, races) {
         Some(executed) => executed,
         None => {
             global = fresh()?;
             let (global, heap) = (&global, heap_of());
-            let machine = exec::Machine { program, global, grid, block, params, heap };
+            let machine =
+                exec::Machine { program, global, grid, block, params, meet, strict_shuffles, heap };
             exec::run(&machine, limit, races)?
         }
     };

@@ -7,6 +7,8 @@
 pub mod rare;
 pub mod transaction;
 
+use std::collections::BTreeMap;
+
 use self::rare::{Across, FragmentMove, Scalar, Stack};
 use self::transaction::{BulkCopy, MBarrier};
 use super::memory::{Site, StateSpaceLayout};
@@ -79,6 +81,8 @@ pub struct Function {
     pub returns: Vec<Formal>,
     /// `.noreturn` or a declaration without body.
     pub external: bool,
+    /// Where the lanes of each branch may meet again; empty unless the launch chooses at random.
+    pub meetings: BTreeMap<Pc, Vec<Pc>>,
     /// Number of its first micro-operation among those of all functions.
     pub first_site: Site,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Argument, Buffer, DEFAULT_LIMIT, Launch, Type, fill};
+use super::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type, fill};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +21,10 @@ struct File {
     args: Vec<ArgumentSpec>,
     limit: Option<u64>,
     races: Option<bool>,
+    #[serde(default)]
+    meet: Meet,
+    #[serde(default)]
+    strict_shuffles: bool,
 }
 
 #[derive(Deserialize)]
@@ -73,6 +77,8 @@ pub fn parse(text: &str) -> Result<Launch, String> {
         args,
         limit: file.limit.unwrap_or(DEFAULT_LIMIT),
         races: file.races.unwrap_or(true),
+        meet: file.meet,
+        strict_shuffles: file.strict_shuffles,
     };
     launch.check()?;
     Ok(launch)

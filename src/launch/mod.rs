@@ -6,8 +6,10 @@
 
 mod fill;
 mod json;
+mod meet;
 mod number;
 
+pub use meet::Meet;
 pub use number::{Type, show};
 
 use std::collections::BTreeMap;
@@ -34,6 +36,10 @@ pub struct Launch {
     pub limit: u64,
     /// Whether an interpreter reports races between threads.
     pub races: bool,
+    /// Whether an interpreter reports a shuffle that reads a lane which takes no part.
+    pub strict_shuffles: bool,
+    /// Where an interpreter lets lanes meet again that have parted.
+    pub meet: Meet,
 }
 
 /// A buffer in global memory.
@@ -99,7 +105,9 @@ impl Launch {
     ///  "args": [{"buffer": "x"}, {"buffer": "out", "offset": 8}, {"type": "s32", "value": 512}]}
     /// ```
     ///
-    /// `"races": false` turns the search for races off, `"limit"` is a number of instructions.
+    /// `"races": false` turns the search for races off, `"limit"` is a number of instructions,
+    /// `"meet"` is `"assembler"`, `"never"` or a seed (see [`Meet`]), `"strict_shuffles": true` reports
+    /// shuffles that read a lane which takes no part.
     /// `kernel`, `dynamic_shared` and trailing dimensions may be left out. An argument can also be
     /// `{"bytes": "0a0b..."}`, or `{"struct": [...]}` of arguments laid out as C does.
     ///

@@ -18,6 +18,9 @@ pub struct Module<'s> {
     pub target: SmallVec<[&'s str; 2]>,
     /// `.address_size`, 32 or 64 bits; 32 where the module does not say.
     pub address_size: Option<u32>,
+    /// The functions that `.alias` gives a second name: the new name, then the old one. The directives
+    /// themselves stand among the items, too.
+    pub aliases: Vec<[Name<'s>; 2]>,
     /// Everything else, in source order.
     pub items: Vec<Item<'s>>,
 }
@@ -254,6 +257,22 @@ pub enum Operand<'s> {
     },
     /// `[...]`.
     Address(Box<Address<'s>>),
+}
+
+impl Operand<'_> {
+    /// Where it stands; of an offset or a pair, its first name.
+    pub fn span(&self) -> Span {
+        match self {
+            Operand::Name(name)
+            | Operand::Not(name)
+            | Operand::Negated(name)
+            | Operand::Offset { name, .. } => name.span,
+            Operand::Immediate(immediate) => immediate.span,
+            Operand::Sink(span) | Operand::Vector(_, span) | Operand::List(_, span) => *span,
+            Operand::Pair(pair) => pair[0].span(),
+            Operand::Address(address) => address.span,
+        }
+    }
 }
 
 /// A memory operand.

@@ -39,6 +39,7 @@ pub(super) fn module(text: &str, depth: Depth) -> Result<Module<'_>, Fault> {
         if module.target.is_empty() {
             module.target = part.target;
         }
+        module.aliases.extend(part.aliases);
         module.items.extend(part.items);
     }
     scanned.map(|()| module)
@@ -73,7 +74,10 @@ fn parse_piece<'s>(
     let head = Fragment::new(text, piece.head);
     let Some(scanned) = &piece.body else {
         let mut declared = contribution(head, Rule::item)?;
-        if let Some(Item::Function(function)) = declared.module.items.last_mut() {
+        // A prototype may also end with nothing.
+        if let Some(Item::Function(function)) = declared.module.items.last_mut()
+            && text[piece.head.range()].ends_with(';')
+        {
             function.span.end = piece.head.end;
         }
         return Ok(declared);
@@ -93,7 +97,11 @@ fn parse_piece<'s>(
             span.end = scanned.span.end;
             Fragment::new(text, scanned.span).parse(Rule::section_body)?;
         }
-        _ => {}
+        _ => {
+            let brace = scanned.span.start as usize;
+            let message = "expected a directive, found `{`";
+            return Err(Fault::new(Span::new(brace, brace + 1), message));
+        }
     }
     Ok(defined)
 }

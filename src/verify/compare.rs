@@ -9,18 +9,20 @@
 
 use super::Options;
 use super::align::{Alignment, align};
+use super::concrete::Seen;
 use super::counterexample;
 use super::cuts::Cut;
 use super::evaluate::{Event, Execution, Reference, evaluate};
+use super::execute::Pair;
 use super::induction::Induction;
 use super::instructions::Role;
 use super::lanes::Lanes;
 use super::program::Program;
-use super::prove::{Difference, Place, Proof, Prover};
+use super::prove::{Place, Proof, Prover};
 use super::symbols::Terms;
-use super::verdict::{FunctionReport, Problem, Verdict};
+use super::verdict::{Counterexample, FunctionReport, Problem, Verdict};
 use super::warp::Warp;
-use crate::cfg::{BlockId, LoopId, RegisterId};
+use crate::cfg::{Apart, BlockId, LoopId, RegisterId};
 use crate::expr::TermId;
 use crate::solver::Solver;
 
@@ -31,6 +33,7 @@ const MAX_ROUNDS: u32 = 16;
 pub(super) fn compare<'s>(
     original: &Program<'_, 's>,
     rewritten: &Program<'_, 's>,
+    modules: Pair<'_, '_>,
     options: &Options,
 ) -> FunctionReport {
     let name = original.function.name.text.to_owned();
@@ -69,6 +72,7 @@ pub(super) fn compare<'s>(
             missing: Vec::new(),
             pairs_up: true,
             problems: Vec::new(),
+            seen: Vec::new(),
         };
         comparison.pair_up();
         comparison.warp.prover.deciding = true;
@@ -83,6 +87,8 @@ pub(super) fn compare<'s>(
         comparison.events();
         comparison.loads();
         comparison.branches();
+        comparison.convergence();
+        comparison.run(modules);
         return comparison.report(name);
     }
     FunctionReport::unknown(name, "the loops' registers could not be matched".to_owned())
@@ -117,58 +123,61 @@ fn shape_differs<'s>(
     None
 }
 
-/// The original's branch that takes lanes into different iterations of a loop and is matched with one
-/// of the rewritten program.
-fn same_branch(
+/// What takes lanes into different iterations of a loop in the original as this does in the rewritten
+/// program, if anything does.
+fn same_apart(
     original: &Program<'_, '_>,
+    rewritten: &Program<'_, '_>,
     alignment: &Alignment,
-    inst: u32,
-    id: LoopId,
-) -> Option<BlockId> {
-    let matched = alignment.matched[inst as usize]?;
-    let mut all = original.flow.taken_apart.iter();
-    all.find(|(block, around)| {
-        *around == id && original.flow.block(*block).end.checked_sub(1) == Some(matched)
+    apart: &Apart,
+) -> Option<Apart> {
+    let mut all = original.flow.taken_apart.iter().filter(|other| other.of == apart.of).copied();
+    let Some(branch) = apart.branch else { return all.find(|other| other.branch.is_none()) };
+    let matched = alignment.matched[rewritten.flow.block(branch).end as usize - 1]?;
+    all.find(|other| {
+        other
+            .branch
+            .is_some_and(|block| original.flow.block(block).end.checked_sub(1) == Some(matched))
     })
-    .map(|(block, _)| *block)
 }
 
-/// For each loop, whether the rewritten program has a branch that may take lanes into different
-/// iterations, where the original has none.
+/// For each loop, whether something in the rewritten program may take lanes into different iterations,
+/// where nothing in the original does.
 fn newly_apart(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
     alignment: &Alignment,
 ) -> Vec<bool> {
-    let mut apart = vec![false; original.flow.loops.loops.len()];
-    for &(block, id) in &rewritten.flow.taken_apart {
-        let inst = rewritten.flow.block(block).end - 1;
-        apart[id.0 as usize] |= same_branch(original, alignment, inst, id).is_none();
+    let mut newly = vec![false; original.flow.loops.loops.len()];
+    for apart in &rewritten.flow.taken_apart {
+        newly[apart.of.0 as usize] |= same_apart(original, rewritten, alignment, apart).is_none();
     }
-    apart
+    newly
 }
 
-struct Comparison<'c, 's> {
-    original: &'c Program<'c, 's>,
-    rewritten: &'c Program<'c, 's>,
-    before: &'c Execution,
-    after: &'c Execution,
-    alignment: &'c Alignment,
-    terms: &'c mut Terms,
-    warp: Warp<'c, 's>,
+pub(super) struct Comparison<'c, 's> {
+    pub original: &'c Program<'c, 's>,
+    pub rewritten: &'c Program<'c, 's>,
+    pub before: &'c Execution,
+    pub after: &'c Execution,
+    pub alignment: &'c Alignment,
+    pub terms: &'c mut Terms,
+    pub warp: Warp<'c, 's>,
     /// For each event of the rewritten program, the original's that it is matched with.
-    partners: Vec<Option<usize>>,
+    pub partners: Vec<Option<usize>>,
     /// For each event of the original, whether none is matched with it.
-    missing: Vec<bool>,
+    pub missing: Vec<bool>,
     /// Whether each event of the one is matched with one of the other. Where not, that something
     /// differs says little: another event may make up for it.
-    pairs_up: bool,
-    problems: Vec<Problem>,
+    pub pairs_up: bool,
+    pub problems: Vec<Problem>,
+    /// For each problem with a counterexample the state in which it was seen.
+    pub seen: Vec<(usize, Seen)>,
 }
 
 impl Comparison<'_, '_> {
     /// What is known in a block of the rewritten program.
-    fn place(&mut self, block: BlockId) -> Place {
+    pub fn place(&mut self, block: BlockId) -> Place {
         let entries =
             |id: LoopId| self.after.loops[id.0 as usize].as_ref().map(|record| record.entry);
         let global: &[_] = match self.before.generic || self.after.generic {
@@ -179,7 +188,7 @@ impl Comparison<'_, '_> {
         Place::new(self.terms, self.rewritten, self.after, &entries, block, facts)
     }
 
-    fn prove(
+    pub fn prove(
         &mut self,
         place: &Place,
         original: TermId,
@@ -219,7 +228,7 @@ impl Comparison<'_, '_> {
                 ("a loop goes on", &inside, (before.again, after.again)),
             ] {
                 let proof = self.prove(place, pair.0, pair.1, &[]);
-                self.check(proof, inst, None, place, || {
+                self.check((proof, pair), inst, None, place, || {
                     format!("the condition under which {what}")
                 });
             }
@@ -270,7 +279,8 @@ impl Comparison<'_, '_> {
                 let place = self.place(*root);
                 // The root's own facts hold on every way from there.
                 let proof = self.prove(&place, *when, *condition, &[]);
-                self.check(proof, inst, None, &place, || "the condition of a way here".to_owned());
+                let what = || "the condition of a way here".to_owned();
+                self.check((proof, (*when, *condition)), inst, None, &place, what);
                 for (position, &(register, symbol)) in new.symbols.iter().enumerate() {
                     let Some(partner) = old.symbols.iter().position(|one| one.1 == symbol) else {
                         continue;
@@ -371,16 +381,16 @@ impl Comparison<'_, '_> {
         let what = || format!("the condition of `{}`", old.ast.opcode.text);
         let there = self.prove(&place, a, b, &[]);
         let happens = there == Proof::Equal;
-        self.check(there, after.inst, Some(before.inst), &place, what);
+        self.check((there, (a, b)), after.inst, Some(before.inst), &place, what);
         if happens {
             // That was where the rewritten program gets to the place; now, whether it gets there.
             let iteration = self.iteration(places.1);
             let reached = self.prove(&iteration, a, b, &[a]);
-            self.check(reached, after.inst, Some(before.inst), &iteration, what);
+            self.check((reached, (a, b)), after.inst, Some(before.inst), &iteration, what);
         }
         for (number, (&a, &b)) in before.operands.iter().zip(&after.operands).enumerate() {
             let proof = self.prove(&place, a, b, &[after.condition]);
-            self.check(proof, after.inst, Some(before.inst), &place, || {
+            self.check((proof, (a, b)), after.inst, Some(before.inst), &place, || {
                 match (before.role, number) {
                     (Role::Store, 0) => format!("the address of `{}`", old.ast.opcode.text),
                     (Role::Store, _) => format!("the value of `{}`", old.ast.opcode.text),
@@ -427,7 +437,7 @@ impl Comparison<'_, '_> {
         match proof {
             Proof::Equal => {}
             Proof::Differ(difference) if event.role == Role::Store => {
-                let found = self.counterexample(&place, &difference);
+                let found = self.counterexample(&place, &difference, (before, after));
                 self.problem(what, lines, found);
             }
             _ => self.problem(what, lines, None),
@@ -440,11 +450,13 @@ impl Comparison<'_, '_> {
         if self.warp.shuffles == 0 {
             return;
         }
-        for &(block, id) in &self.rewritten.flow.taken_apart {
-            let inst = self.rewritten.flow.block(block).end - 1;
-            let Some(partner) = same_branch(self.original, self.alignment, inst, id) else {
+        for apart in &self.rewritten.flow.taken_apart {
+            let partner = same_apart(self.original, self.rewritten, self.alignment, apart);
+            let (Some(block), Some(partner)) = (apart.branch, partner.and_then(|p| p.branch))
+            else {
                 continue;
             };
+            let inst = self.rewritten.flow.block(block).end - 1;
             let pair = (self.before.branches[partner.index()], self.after.branches[block.index()]);
             if pair.0 != pair.1 {
                 self.unknown(inst, None, "the lanes of a warp may part in another way".to_owned());
@@ -452,55 +464,9 @@ impl Comparison<'_, '_> {
         }
     }
 
-    /// A load of the rewritten program must read what the original reads too, or it may fault where
-    /// that does not.
-    fn loads(&mut self) {
-        for load in &self.after.loads {
-            let around = self.rewritten.loop_of(load.block);
-            let literals = super::conditions::literals(&mut self.terms.arena, load.condition);
-            let candidates: Vec<TermId> = self
-                .before
-                .loads
-                .iter()
-                .filter(|one| {
-                    let arena = &mut self.terms.arena;
-                    let within =
-                        arena.constant_difference(load.address, one.address).is_some_and(|ahead| {
-                            let bytes = i64::from(load.bytes);
-                            // Aligned as a part of what is aligned.
-                            ahead % bytes == 0
-                                && (0..=i64::from(one.bytes) - bytes).contains(&ahead)
-                        });
-                    within && one.space == load.space && self.original.loop_of(one.block) == around
-                })
-                .map(|one| one.condition)
-                .collect();
-            let implied = |terms: &mut Terms, condition: TermId| {
-                super::conditions::literals(&mut terms.arena, condition)
-                    .iter()
-                    .all(|literal| literals.contains(literal))
-            };
-            if candidates.iter().any(|&condition| implied(self.terms, condition)) {
-                continue;
-            }
-            let place = self.place(load.block);
-            let always = self.terms.arena.boolean(true);
-            let shown = candidates.iter().any(|&condition| {
-                self.prove(&place, condition, always, &[load.condition]) == Proof::Equal
-            });
-            if !shown {
-                let reason =
-                    "reads an address of which it is not shown that the original reads it, \
-                              too: it may fault"
-                        .to_owned();
-                self.unknown(load.inst, None, reason);
-            }
-        }
-    }
-
     fn check(
         &mut self,
-        proof: Proof,
+        (proof, claim): (Proof, (TermId, TermId)),
         inst: u32,
         original: Option<u32>,
         place: &Place,
@@ -513,7 +479,7 @@ impl Comparison<'_, '_> {
                 self.unknown(inst, original, reason);
             }
             Proof::Differ(difference) => {
-                let found = self.counterexample(place, &difference);
+                let found = self.counterexample(place, &difference, claim);
                 let reason = match &found {
                     Some(_) => format!("{} differs", what()),
                     None => format!(
@@ -527,18 +493,7 @@ impl Comparison<'_, '_> {
         }
     }
 
-    fn counterexample(
-        &mut self,
-        place: &Place,
-        difference: &Difference,
-    ) -> Option<super::verdict::Counterexample> {
-        if !self.pairs_up {
-            return None;
-        }
-        counterexample::find(self.terms, &mut self.warp, place, difference, self.before)
-    }
-
-    fn unknown(&mut self, inst: u32, original: Option<u32>, reason: String) {
+    pub fn unknown(&mut self, inst: u32, original: Option<u32>, reason: String) {
         self.problem(reason, (Some(inst), original), None);
     }
 
@@ -546,8 +501,10 @@ impl Comparison<'_, '_> {
         &mut self,
         reason: String,
         (rewritten, original): (Option<u32>, Option<u32>),
-        counterexample: Option<super::verdict::Counterexample>,
+        found: Option<(Counterexample, Seen)>,
     ) {
+        let (counterexample, seen) = found.unzip();
+        self.seen.extend(seen.map(|seen| (self.problems.len(), seen)));
         self.problems.push(Problem {
             reason,
             line: rewritten.map(|inst| self.rewritten.line(inst)),

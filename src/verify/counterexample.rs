@@ -2,11 +2,17 @@
 //!
 //! Only states that can come up count: loops are in their first iteration, so that each symbol of a
 //! header has the value with which its loop is entered. Where two terms differ by what memory or
-//! floating-point arithmetic might do, there is no telling, and no counterexample.
+//! floating-point arithmetic might do, there is no telling, and no counterexample. What the solver
+//! finds is only a proposal: it counts once both sides of the whole claim have been worked out on its
+//! numbers and differ (see `concrete`).
 
 use std::collections::BTreeMap;
 
-use super::evaluate::{Execution, Round};
+use rustc_hash::FxHashMap;
+
+use super::concrete::{Model, Seen, observe};
+use super::evaluate::{Execution, Round, StoreRecord};
+use super::memory::{ELSEWHERE, unmarked};
 use super::prove::{Difference, Place, SHAPES, assumptions, in_shape};
 use super::symbols::{Kind, Origin, Terms};
 use super::verdict::Counterexample;
@@ -14,15 +20,23 @@ use super::warp::Warp;
 use crate::expr::{Comparison, Node, SymbolId, TermId};
 use crate::solver::{Judgement, Names};
 
+/// A claim that was not shown.
+pub(super) struct Claim<'c> {
+    /// What was claimed to be equal, as a whole.
+    pub whole: (TermId, TermId),
+    /// Where the two part.
+    pub difference: &'c Difference,
+    pub place: &'c Place,
+}
+
 /// Looks for a state in which a difference shows.
 pub(super) fn find(
     terms: &mut Terms,
     warp: &mut Warp<'_, '_>,
-    place: &Place,
-    difference: &Difference,
-    execution: &Execution,
-) -> Option<Counterexample> {
-    let Difference { original, rewritten, known, addresses } = difference;
+    claim: &Claim<'_>,
+    (before, after): (&Execution, &Execution),
+) -> Option<(Counterexample, Seen)> {
+    let Difference { original, rewritten, known, addresses } = claim.difference;
     if !is_definite(terms, *original) || !is_definite(terms, *rewritten) {
         return None;
     }
@@ -30,8 +44,7 @@ pub(super) fn find(
     // the original's begin with is known.
     let mut all = known.clone();
     all.extend([*original, *rewritten]);
-    let first: Vec<SymbolId> =
-        rounds(execution).filter_map(|r| terms.as_symbol(r.symbol)).collect();
+    let first: Vec<SymbolId> = rounds(before).filter_map(|r| terms.as_symbol(r.symbol)).collect();
     let unknown = |symbol: &SymbolId| {
         matches!(terms.symbols.info(*symbol).kind, Kind::Phi(..)) && !first.contains(symbol)
     };
@@ -40,46 +53,62 @@ pub(super) fn find(
     }
     // These come first: what they mention, the others bound.
     let whole = whole_warps(terms);
-    let mut facts = assumptions(terms, &mut warp.lanes, place, known);
-    facts.extend(first_iterations(terms, execution));
+    let mut facts = assumptions(terms, &mut warp.lanes, claim.place, known);
+    facts.extend(first_iterations(terms, before));
     facts.extend(whole);
+    let mut stores = before.stores.clone();
+    stores.extend(after.stores.iter().map(|(version, record)| (*version, *record)));
     let required = warp.lanes.required_shape();
     for shape in required.map_or_else(|| SHAPES.to_vec(), |shape| vec![shape]) {
-        let claim = (*original, *rewritten);
-        let (claim, here) = in_shape(terms, claim, &facts, shape);
+        let part = (*original, *rewritten);
+        let (part, here) = in_shape(terms, part, &facts, shape);
         if here.iter().any(|&fact| terms.arena.constant_value(fact) == Some(0)) {
             continue;
         }
-        if let Some(found) = ask(terms, warp, claim, &here, Some(shape)) {
-            return Some(found.of_addresses(*addresses));
+        if let Some((found, seen)) = ask(terms, warp, claim, (part, &here), Some(shape), &stores) {
+            return Some((found.of_addresses(*addresses), seen));
         }
     }
     facts.extend(block_size(terms));
-    let found = ask(terms, warp, (*original, *rewritten), &facts, None)?;
-    Some(found.of_addresses(*addresses))
+    let part = (*original, *rewritten);
+    let (found, seen) = ask(terms, warp, claim, (part, &facts), None, &stores)?;
+    Some((found.of_addresses(*addresses), seen))
 }
 
 fn ask(
     terms: &mut Terms,
     warp: &mut Warp<'_, '_>,
-    claim: (TermId, TermId),
-    facts: &[TermId],
+    claim: &Claim<'_>,
+    (part, facts): ((TermId, TermId), &[TermId]),
     shape: Option<[u64; 3]>,
-) -> Option<Counterexample> {
-    let shown = shown(terms, facts, claim.0, claim.1);
+    stores: &FxHashMap<TermId, StoreRecord>,
+) -> Option<(Counterexample, Seen)> {
+    let shown = shown(terms, facts, part.0, part.1);
+    let asked = valued(terms, facts, part);
     let mut wanted: Vec<TermId> = shown.iter().map(|(_, term)| *term).collect();
-    wanted.extend([claim.0, claim.1]);
+    wanted.extend([part.0, part.1]);
+    let behind = wanted.len();
+    wanted.extend(&asked);
     let solver = &mut warp.prover.solver;
-    let answer = solver.judge(&terms.arena, &terms.symbols, claim, facts, &wanted);
+    let answer = solver.judge(&terms.arena, &terms.symbols, part, facts, &wanted);
     let Judgement::Refuted(values) = answer else { return None };
+    let model = model(terms, &asked, &values[behind..], shape);
+    let strict = &claim.difference.known;
+    let seen = observe(terms, stores, &model, (facts, strict), claim.whole)?;
+    // The whole claim's values, unless the part that differs tells more.
+    let worth = |part: TermId, value: u64, whole: u64| {
+        let tells = claim.difference.addresses
+            || matches!(terms.arena.node(part), Node::Symbol(_) | Node::Apply(..));
+        if tells { say(terms, part, value) } else { format!("{whole:#x}") }
+    };
     let mut found = Counterexample {
         lane: 0,
         thread: [0; 3],
         block: shape.unwrap_or([1; 3]),
         active: None,
         values: BTreeMap::new(),
-        original: say(terms, claim.0, values[values.len() - 2]),
-        rewritten: say(terms, claim.1, values[values.len() - 1]),
+        original: worth(part.0, values[behind - 2], seen.original),
+        rewritten: worth(part.1, values[behind - 1], seen.rewritten),
     };
     let mut lane = None;
     for ((symbol, _), &value) in shown.iter().zip(&values) {
@@ -105,7 +134,57 @@ fn ask(
     let [x, y, z] = found.thread;
     let linear = x + found.block[0] * (y + found.block[1] * z);
     found.lane = lane.unwrap_or(linear % 32);
-    Some(found)
+    Some((found, seen))
+}
+
+/// The symbols that facts and a claim mention, versions of memory left out, and what they load or
+/// ask of addresses.
+fn valued(terms: &mut Terms, facts: &[TermId], part: (TermId, TermId)) -> Vec<TermId> {
+    let (mut seen, mut found) = (rustc_hash::FxHashSet::default(), Vec::new());
+    let mut work = facts.to_vec();
+    work.extend([part.0, part.1]);
+    while let Some(term) = work.pop() {
+        if !seen.insert(term) {
+            continue;
+        }
+        match terms.arena.node(term) {
+            Node::Symbol(symbol) => {
+                if !matches!(terms.symbols.info(*symbol).kind, Kind::Memory(..)) {
+                    found.push(term);
+                }
+            }
+            Node::Apply(..) => found.push(term),
+            _ => {}
+        }
+        work.extend(terms.arena.operands(term));
+    }
+    found.sort_unstable();
+    found
+}
+
+/// What the solver's values say, and what a shape of blocks means.
+fn model(terms: &Terms, asked: &[TermId], values: &[u64], shape: Option<[u64; 3]>) -> Model {
+    let mut model = Model { symbols: FxHashMap::default(), functions: FxHashMap::default() };
+    for (&term, &value) in asked.iter().zip(values) {
+        match terms.arena.node(term) {
+            Node::Symbol(symbol) => model.symbols.insert(*symbol, value),
+            _ => model.functions.insert(term, value),
+        };
+    }
+    let Some([x, y, z]) = shape else { return model };
+    for (symbol, info) in terms.symbols.iter() {
+        let Kind::Uniform(name) = &info.kind else { continue };
+        let value = match name.as_str() {
+            "%ntid.x" => x,
+            "%ntid.y" => y,
+            "%ntid.z" => z,
+            "%ctaid.x" | "%ctaid.y" | "%ctaid.z" => 0,
+            "%nctaid.x" | "%nctaid.y" | "%nctaid.z" => 1,
+            _ => continue,
+        };
+        model.symbols.insert(symbol, value);
+    }
+    model
 }
 
 /// All 32 lanes can only be active in a warp that has 32 threads.
@@ -167,7 +246,9 @@ fn mentions_memory(terms: &Terms, term: TermId) -> bool {
 
 /// Whether conditions depend on a function of which nothing is known.
 fn calls_unknown(terms: &Terms, conditions: &[TermId]) -> bool {
-    let known = |name: &str| name.starts_with("load.") || name.starts_with("isspacep.");
+    let known = |name: &str| {
+        name.starts_with("load.") || name.starts_with("isspacep.") || name == ELSEWHERE
+    };
     let (mut work, mut seen) = (conditions.to_vec(), rustc_hash::FxHashSet::default());
     while let Some(term) = work.pop() {
         if !seen.insert(term) {
@@ -190,10 +271,14 @@ fn is_definite(terms: &Terms, term: TermId) -> bool {
     match terms.arena.node(term) {
         Node::Symbol(symbol) => !matches!(
             terms.symbols.info(*symbol).kind,
-            Kind::Memory(..) | Kind::Shifted(..) | Kind::Event(..) | Kind::Extra(..)
+            Kind::Memory(..)
+                | Kind::Shifted(..)
+                | Kind::Event(..)
+                | Kind::Extra(..)
+                | Kind::Unsteady(..)
         ),
         Node::Apply(function, operands) => {
-            let entry = |term: TermId| match terms.arena.node(term) {
+            let entry = |term: TermId| match terms.arena.node(unmarked(terms, term).0) {
                 Node::Symbol(symbol) => match terms.symbols.info(*symbol).kind {
                     Kind::Memory(_, origin) => origin == Origin::Entry,
                     _ => true,

@@ -13,12 +13,12 @@ use smallvec::SmallVec;
 
 use super::conditions;
 use super::cuts::Cut;
-use super::instructions::{Role, changed, placed_results, role};
+use super::instructions::{Role, changed, may_wait, placed_results, role};
 use super::program::{Program, Slot};
 use super::semantics::Carry;
 use super::symbols::{Kind, Origin, Side, Terms, Window};
 use super::warp::{GlobalFact, Warp};
-use crate::cfg::{BlockId, Edge, EdgeCondition, Inst, LoopId, RegisterId};
+use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Inst, LoopId, RegisterId};
 use crate::expr::TermId;
 use crate::ptx::StateSpace;
 
@@ -336,14 +336,29 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             }
             Slot::Single => self.single[register.0 as usize],
         };
-        if let Some(crate::cfg::Arg::Register(register)) = last.args.first() {
-            operands.extend(read(*register));
+        match last.args.first() {
+            Some(Arg::Register(register)) => operands.extend(read(*register)),
+            Some(other) => {
+                let (at, from) = (block.end - 1, edge.from);
+                let here = (std::mem::replace(&mut self.at, at), self.block);
+                self.block = from;
+                operands.extend(self.operand(other, 64));
+                (self.at, self.block) = here;
+            }
+            None => {}
         }
         // Which indices lead there, and whether the way past the branch does.
         let first = self.program.flow.block(edge.to).first;
         let past = last.guard.is_some() && first == block.end;
         if let Some((register, negated)) = last.guard {
-            operands.extend(read(register));
+            // As above.
+            let guard = match self.program.slots[register.0 as usize] {
+                Slot::Carried(index) => {
+                    self.exits[edge.from.index()].as_ref().map(|exit| exit.state[index as usize])
+                }
+                Slot::Single => self.single[register.0 as usize],
+            };
+            operands.extend(guard);
             operands.push(self.terms.arena.boolean(negated));
         }
         let indices: Vec<String> = last
@@ -496,6 +511,11 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             role => {
                 if self.warp.is_some() && self.matched().is_none() && self.extra(inst, guard) {
                     return;
+                }
+                if let Some(warp) = self.warp.as_deref_mut()
+                    && may_wait(inst)
+                {
+                    warp.masks.clear();
                 }
                 self.event(inst, role, guard);
             }

@@ -6,6 +6,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::special::{Special, special};
 use super::symbols::Window;
 use crate::cfg::{Arg, Inst, RegisterId};
 use crate::ptx::StateSpace;
@@ -21,8 +22,12 @@ pub(super) enum Role {
     Store,
     /// A barrier or fence: what other threads wrote becomes visible.
     Barrier,
-    /// Looks at other lanes, at clocks, or changes nothing but a cache; without effect on memory.
+    /// Looks at clocks, at who else is there, or changes nothing but a cache: nobody notices if it
+    /// is left out where its result is not wanted.
     Observe,
+    /// Exchanges values with other lanes of the warp, or waits for them: an event of the whole warp,
+    /// which the others notice whether this lane wants the result or not. Changes no memory.
+    Collective,
     /// Leaves the function.
     Leave,
     /// Transfers control within the function: the graph has it.
@@ -116,30 +121,27 @@ const PURE: &[&str] = &[
 const OBSERVE: &[&str] = &[
     "activemask",
     "applypriority",
-    "elect",
-    "match",
     "nanosleep",
     "pmevent",
     "prefetch",
     "prefetchu",
-    "redux",
-    "shfl",
     "suld",
     "suq",
     "tex",
     "tld4",
     "txq",
-    "vote",
 ];
+
+/// What a lane does together with others of its warp; results stand in the first operand. Whatever
+/// else is a `.sync` or `.aligned` instruction stands in no table, and may do anything.
+const COLLECTIVES: &[&str] =
+    &["elect", "ldmatrix", "match", "mma", "movmatrix", "redux", "shfl", "vote"];
 
 const BARRIERS: &[&str] = &["bar", "barrier", "fence", "membar"];
 
 /// Qualifiers that make an access more than weak (PTX ISA, "Memory Consistency Model").
 const STRONG: &[&str] =
     &["volatile", "relaxed", "acquire", "release", "mmio", "cv", "async", "bulk"];
-
-/// Special registers that differ each time they are read.
-const UNSTEADY: &[&str] = &["%clock", "%globaltimer", "%pm", "%smid", "%warpid", "%envreg"];
 
 /// Classifies an instruction.
 pub(super) fn role(inst: &Inst<'_, '_>) -> Role {
@@ -155,15 +157,73 @@ pub(super) fn role(inst: &Inst<'_, '_>) -> Role {
         "bar" | "barrier" if ast.has("red") => Role::Effect,
         name if BARRIERS.contains(&name) => Role::Barrier,
         name if PURE.contains(&name) => Role::Pure,
+        name if COLLECTIVES.contains(&name) => Role::Collective,
+        "wmma" if ast.has("load") || ast.has("mma") => Role::Collective,
         name if OBSERVE.contains(&name) => Role::Observe,
         _ => Role::Effect,
     }
 }
 
+/// Whether an operand, wherever it stands, is a special register that may change.
 fn reads_unsteady(inst: &Inst<'_, '_>) -> bool {
-    inst.args.iter().skip(1).any(|arg| {
-        matches!(arg, Arg::Special(name) if UNSTEADY.iter().any(|known| name.starts_with(known)))
-    })
+    fn unsteady(arg: &Arg<'_>) -> bool {
+        match arg {
+            Arg::Special(name) => matches!(special(name), Special::Unsteady(_)),
+            Arg::Vector(elements) | Arg::Memory { rest: elements, .. } => {
+                elements.iter().any(unsteady)
+            }
+            Arg::Pair(pair) => pair.iter().any(unsteady),
+            Arg::Register(_)
+            | Arg::Sum(..)
+            | Arg::Not(_)
+            | Arg::Modified(_)
+            | Arg::Constant(_)
+            | Arg::Symbol { .. }
+            | Arg::Sink => false,
+        }
+    }
+    inst.args.iter().any(unsteady)
+}
+
+/// Whether a lane may have to wait here until other lanes or threads do something, so that lanes
+/// which were together before need not be together behind it: one of them may wait for what another
+/// one does later (PTX ISA, "bar.warp.sync", "barrier"). Not so `bar` for the whole block and
+/// collectives of all 32 lanes, which each lane that comes by takes part in alike, and atomics and
+/// copies, which wait for nobody else.
+pub(super) fn may_wait(inst: &Inst<'_, '_>) -> bool {
+    let ast = inst.ast;
+    let together = |inst: &Inst<'_, '_>| inst.guard.is_none();
+    let whole = |arg: Option<&Arg<'_>>| {
+        matches!(arg, Some(Arg::Constant(value))
+            if value.as_integer().is_some_and(|bits| bits as u32 == u32::MAX))
+    };
+    match role(inst) {
+        Role::Pure | Role::Load | Role::Store | Role::Observe => false,
+        // These end blocks.
+        Role::Leave | Role::Branch => true,
+        Role::Collective => match ast.mnemonic() {
+            "shfl" | "vote" | "match" | "redux" | "elect" => {
+                !(together(inst) && ast.has("sync") && whole(inst.args.last()))
+            }
+            _ => !together(inst),
+        },
+        Role::Barrier => match ast.mnemonic() {
+            "fence" | "membar" => false,
+            _ if ast.has("warp") => !(together(inst) && whole(inst.args.first())),
+            _ => !together(inst),
+        },
+        Role::Effect => !matches!(ast.mnemonic(), "atom" | "red" | "ld" | "st" | "cp"),
+    }
+}
+
+/// Whether an instruction's result tells which lanes are converged where it stands: that is the
+/// assembler's choice, and only where control flow is the same is it made alike.
+pub(super) fn depends_on_convergence(inst: &Inst<'_, '_>) -> bool {
+    match inst.ast.mnemonic() {
+        "activemask" => true,
+        "shfl" | "vote" => !inst.ast.has("sync"),
+        _ => false,
+    }
 }
 
 /// The windows that a store may write.
@@ -180,7 +240,9 @@ pub(super) fn written(space: StateSpace) -> &'static [Window] {
 /// The windows whose contents an instruction may change.
 pub(super) fn changed(inst: &Inst<'_, '_>) -> &'static [Window] {
     match role(inst) {
-        Role::Pure | Role::Load | Role::Observe | Role::Leave | Role::Branch => &[],
+        Role::Pure | Role::Load | Role::Observe | Role::Collective | Role::Leave | Role::Branch => {
+            &[]
+        }
         Role::Store => written(inst.ast.space()),
         Role::Barrier => &[Window::Global, Window::Shared],
         Role::Effect => &Window::ALL,
@@ -217,7 +279,7 @@ fn destinations(inst: &Inst<'_, '_>) -> SmallVec<[Option<RegisterId>; 4]> {
             || matches!(role(inst), Role::Store | Role::Leave | Role::Branch | Role::Barrier);
     match role(inst) {
         _ if none => {}
-        Role::Pure | Role::Load | Role::Observe => {
+        Role::Pure | Role::Load | Role::Observe | Role::Collective => {
             inst.args.first().iter().for_each(|arg| named(arg, &mut found));
         }
         // What is not known may write each register it names.
@@ -244,9 +306,10 @@ pub(super) fn registers(arg: &Arg<'_>, found: &mut SmallVec<[RegisterId; 2]>) {
 /// The same, with `None` for each `_`.
 fn named(arg: &Arg<'_>, found: &mut SmallVec<[Option<RegisterId>; 4]>) {
     match arg {
-        Arg::Register(register) | Arg::Not(register) | Arg::Modified(register) => {
-            found.push(Some(*register));
-        }
+        Arg::Register(register)
+        | Arg::Not(register)
+        | Arg::Modified(register)
+        | Arg::Sum(register, _) => found.push(Some(*register)),
         Arg::Vector(elements) => elements.iter().for_each(|element| named(element, found)),
         Arg::Pair(pair) => pair.iter().for_each(|element| named(element, found)),
         Arg::Memory { rest, .. } => rest.iter().for_each(|element| named(element, found)),

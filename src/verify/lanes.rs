@@ -7,13 +7,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::evaluate::Execution;
+use super::evaluate::{Execution, StoreRecord};
 use super::instructions::Role;
+use super::memory::{ELSEWHERE, before_stores};
 use super::program::Program;
 use super::symbols::{Info, Kind, Origin, Side, Terms, Window};
 use crate::cfg::LoopId;
-use crate::expr::{Arena, Substitution, SymbolId, TermId};
+use crate::expr::{Arena, Node, Substitution, SymbolId, TermId};
 use crate::ptx::FunctionKind;
+use crate::solver::Names;
 
 /// Moves terms between lanes and remembers what it has moved. Knows the original program: what both
 /// programs share has the original's meaning.
@@ -26,7 +28,7 @@ pub(super) struct Lanes<'r, 's> {
     /// itself may differ.
     unordered: bool,
     relations: FxHashMap<i32, Relations>,
-    moved: FxHashMap<(i32, Option<LoopId>), Substitution>,
+    moved: FxHashMap<(i32, Option<LoopId>), Moved>,
 }
 
 /// How lane `L + n` and lane `L` are related, for one `n`.
@@ -81,10 +83,9 @@ impl<'r, 's> Lanes<'r, 's> {
             let relations = self.relate(terms, n);
             self.relations.insert(n, relations);
         }
-        let program = self.program;
-        let relations = &self.relations[&n];
-        let substitution = self.moved.entry((n, place)).or_default();
-        apply(terms, program, relations, substitution, term, n, place)
+        let way = Way { program: self.program, stores: &self.execution.stores, n, place };
+        let moved = self.moved.entry((n, place)).or_default();
+        apply(terms, way, &self.relations[&n], moved, term)
     }
 
     /// Finds the relations for a distance.
@@ -102,17 +103,20 @@ impl<'r, 's> Lanes<'r, 's> {
             relations.ahead.clear();
             // What goes round a loop, and the ways taken, must be related whenever it was loaded.
             relations.lasting = self.unordered;
-            let mut moved: FxHashMap<Option<LoopId>, Substitution> = FxHashMap::default();
+            let stores = &execution.stores;
+            let mut moved: FxHashMap<Option<LoopId>, Moved> = FxHashMap::default();
             let mut shift = |terms: &mut Terms, relations: &Relations, term, place| {
-                let substitution = moved.entry(place).or_default();
-                apply(terms, program, relations, substitution, term, n, place)
+                let way = Way { program, stores, n, place };
+                apply(terms, way, relations, moved.entry(place).or_default(), term)
             };
+            // Versions are compared up to the lanes' own stores, see `apply`.
             let versions = |terms: &mut Terms, relations: &mut Relations, term, place| {
                 relations.lasting = false;
-                let there =
-                    apply(terms, program, relations, &mut Substitution::default(), term, n, place);
+                let way = Way { program, stores, n, place };
+                let version = before_stores(terms, stores, term);
+                let there = apply(terms, way, relations, &mut Moved::default(), version);
                 relations.lasting = self.unordered;
-                there
+                terms.arena.sub(there, version)
             };
             let ids = || (0..count as u32).map(LoopId);
             let mut changed = false;
@@ -126,11 +130,13 @@ impl<'r, 's> Lanes<'r, 's> {
                     if failed.contains(&symbol) {
                         continue;
                     }
-                    let there = match round.register {
-                        Some(_) => shift(terms, &relations, round.initial, parent),
+                    let ahead = match round.register {
+                        Some(_) => {
+                            let there = shift(terms, &relations, round.initial, parent);
+                            terms.arena.sub(there, round.initial)
+                        }
                         None => versions(terms, &mut relations, round.initial, parent),
                     };
-                    let ahead = terms.arena.sub(there, round.initial);
                     // A version of memory is the same one or another one.
                     if round.register.is_none() && terms.arena.constant_value(ahead) != Some(0) {
                         failed.insert(symbol);
@@ -149,11 +155,14 @@ impl<'r, 's> Lanes<'r, 's> {
                 for round in &record.rounds {
                     let Some(symbol) = terms.as_symbol(round.symbol) else { continue };
                     let Some(&ahead) = relations.ahead.get(&symbol) else { continue };
-                    let there = match round.register {
-                        Some(_) => shift(terms, &relations, round.latch, Some(id)),
+                    let apart = match round.register {
+                        Some(_) => {
+                            let there = shift(terms, &relations, round.latch, Some(id));
+                            terms.arena.sub(there, round.latch)
+                        }
                         None => versions(terms, &mut relations, round.latch, Some(id)),
                     };
-                    if terms.arena.sub(there, round.latch) != ahead {
+                    if apart != ahead {
                         failed.insert(symbol);
                         changed = true;
                     }
@@ -165,15 +174,17 @@ impl<'r, 's> Lanes<'r, 's> {
                     changed = true;
                 }
             }
-            for &(branch, id) in &program.flow.taken_apart {
-                if !relations.in_step[id.0 as usize] {
+            for apart in &program.flow.taken_apart {
+                if !relations.in_step[apart.of.0 as usize] {
                     continue;
                 }
-                let place = program.loop_of(branch);
-                let uniform = execution.branches[branch.index()]
-                    .is_some_and(|c| shift(terms, &relations, c, place) == c);
+                let uniform = apart.branch.is_some_and(|branch| {
+                    let place = program.loop_of(branch);
+                    execution.branches[branch.index()]
+                        .is_some_and(|c| shift(terms, &relations, c, place) == c)
+                });
                 if !uniform {
-                    relations.in_step[id.0 as usize] = false;
+                    relations.in_step[apart.of.0 as usize] = false;
                     changed = true;
                 }
             }
@@ -185,27 +196,102 @@ impl<'r, 's> Lanes<'r, 's> {
     }
 }
 
-fn apply(
-    terms: &mut Terms,
-    program: &Program<'_, '_>,
-    relations: &Relations,
-    substitution: &mut Substitution,
-    term: TermId,
+/// What has been moved by one distance to one place.
+#[derive(Default)]
+struct Moved {
+    done: Substitution,
+    /// What became of loads.
+    loads: FxHashMap<TermId, TermId>,
+    seen: FxHashSet<TermId>,
+}
+
+/// Where terms are moved to.
+#[derive(Clone, Copy)]
+struct Way<'w, 's> {
+    program: &'w Program<'w, 's>,
+    stores: &'w FxHashMap<TermId, StoreRecord>,
     n: i32,
     place: Option<LoopId>,
+}
+
+fn apply(
+    terms: &mut Terms,
+    way: Way<'_, '_>,
+    relations: &Relations,
+    moved: &mut Moved,
+    term: TermId,
 ) -> TermId {
-    let symbols = &mut terms.symbols;
-    substitution.apply(&mut terms.arena, term, &mut |arena: &mut Arena, symbol, own| {
+    for load in loads(terms, &mut moved.seen, term) {
+        let Node::Apply(function, operands) = terms.arena.node(load).clone() else { continue };
+        let [version, address, ..] = operands[..] else { continue };
+        let (there, at) = (
+            substitute(terms, way, relations, moved, version),
+            substitute(terms, way, relations, moved, address),
+        );
+        let (own, other) =
+            (before_stores(terms, way.stores, version), before_stores(terms, way.stores, there));
+        let found = if own == other && at == address {
+            // Both lanes read the same bytes, and neither has written them since it could last see
+            // what others wrote: that would race with the other one's read.
+            load
+        } else if there == other {
+            terms.arena.apply(function, &[there, at], terms.arena.width(load))
+        } else {
+            let version = terms.function(ELSEWHERE, &[other], 32);
+            terms.arena.apply(function, &[version, at], terms.arena.width(load))
+        };
+        moved.loads.insert(load, found);
+    }
+    substitute(terms, way, relations, moved, term)
+}
+
+fn substitute(
+    terms: &mut Terms,
+    way: Way<'_, '_>,
+    relations: &Relations,
+    moved: &mut Moved,
+    term: TermId,
+) -> TermId {
+    let Terms { arena, symbols, .. } = terms;
+    let Moved { done, loads, .. } = moved;
+    done.transform(arena, term, &mut |arena, next| {
+        let symbol = match *arena.node(next) {
+            Node::Symbol(symbol) => symbol,
+            Node::Apply(..) => return loads.get(&next).copied(),
+            _ => return None,
+        };
         let info = symbols.info(symbol).clone();
-        match ahead(program, relations, arena, symbol, &info, n, place) {
-            Some(ahead) => arena.add(own, ahead),
+        Some(match ahead(way.program, relations, arena, symbol, &info, way.n, way.place) {
+            Some(ahead) => arena.add(next, ahead),
             None => {
-                let range = arena.range(own);
-                let kind = Kind::Shifted(symbol, n);
+                let range = arena.range(next);
+                let kind = Kind::Shifted(symbol, way.n);
                 symbols.term(arena, kind, info.width, info.made_in, range)
             }
-        }
+        })
     })
+}
+
+/// The loads from memory that other threads write which a term contains and `seen` does not, inner
+/// ones first.
+fn loads(terms: &Terms, seen: &mut FxHashSet<TermId>, term: TermId) -> Vec<TermId> {
+    let (mut found, mut work) = (Vec::new(), vec![term]);
+    while let Some(next) = work.pop() {
+        if !seen.insert(next) {
+            continue;
+        }
+        if let Node::Apply(function, operands) = terms.arena.node(next) {
+            let name = terms.symbols.function(*function);
+            let shared = name.starts_with("load.global.") || name.starts_with("load.shared.");
+            if shared && terms.arena.constant_value(operands[0]).is_none() {
+                found.push(next);
+            }
+        }
+        work.extend(terms.arena.operands(next));
+    }
+    // Operands have smaller numbers than what is made of them.
+    found.sort_unstable();
+    found
 }
 
 /// By how much a symbol is larger in lane `L + n`; `None` where nothing is known.

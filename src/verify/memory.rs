@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use super::conditions;
 use super::evaluate::{Evaluation, Load, StoreRecord};
 use super::instructions::{Role, written};
-use super::symbols::{Kind, Origin, Window};
+use super::symbols::{Kind, Origin, Terms, Window};
 use crate::cfg::{Arg, Base, Inst};
 use crate::expr::{Node, TermId};
 use crate::ptx::{ScalarType, StateSpace};
@@ -118,27 +118,11 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
 
     /// The version of memory before the thread's own weak stores, which publish nothing.
     fn before_stores(&mut self, version: TermId) -> TermId {
-        self.before_stores_of(version, &mut FxHashMap::default())
-    }
-
-    fn before_stores_of(&mut self, start: TermId, known: &mut FxHashMap<TermId, TermId>) -> TermId {
-        if let Some(&found) = known.get(&start) {
-            return found;
-        }
-        let mut version = start;
-        while let Some(record) = match self.out.stores.get(&version) {
-            Some(record) => Some(record),
-            None => self.reference.and_then(|r| r.execution.stores.get(&version)),
-        } {
-            version = record.before;
-        }
-        let mut found = version;
-        if let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(version) {
-            let (a, b) = (self.before_stores_of(a, known), self.before_stores_of(b, known));
-            found = self.terms.arena.if_then_else(condition, a, b);
-        }
-        known.insert(start, found);
-        found
+        let Some(reference) = self.reference else {
+            return before_stores(self.terms, &self.out.stores, version);
+        };
+        let both = Both { own: &self.out.stores, original: &reference.execution.stores };
+        before_stores_of(self.terms, &|version| both.record(version), version)
     }
 
     fn may_fault(&self, space: StateSpace) -> bool {
@@ -166,7 +150,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         ty: ScalarType,
     ) -> Option<TermId> {
         let Base::Symbol { name, local: None } = base else { return None };
-        if inst.ast.space() != StateSpace::Param {
+        // What is handed in, not the place for what is handed back.
+        let own = |p: &crate::ptx::Variable<'_>| p.names.iter().any(|one| one.name.text == name);
+        let handed_back = self.program.function.returns.iter().any(own);
+        if inst.ast.space() != StateSpace::Param || handed_back {
             return None;
         }
         let bits = ty.bits() as u8;
@@ -338,7 +325,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         // a register before is the same in both programs, or the comparison fails.
         let results = usize::from(!super::instructions::results(inst).is_empty());
         for arg in inst.args.iter().skip(match role {
-            Role::Observe => results,
+            Role::Observe | Role::Collective => results,
             _ if inst.ast.mnemonic() == "atom" || inst.ast.mnemonic() == "ld" => results,
             _ => 0,
         }) {
@@ -346,6 +333,82 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         }
         operands.to_vec()
     }
+}
+
+/// Marks, as a function of it, the version of memory before the own stores of another lane that reads
+/// it. What is read there is what any lane would read that has stored nothing, since those stores
+/// leave alone what this lane reads too: they would race with it.
+pub(super) const ELSEWHERE: &str = "elsewhere";
+
+/// The version that a marked one is, or the version itself.
+pub(super) fn unmarked(terms: &Terms, version: TermId) -> (TermId, bool) {
+    match terms.arena.node(version) {
+        Node::Apply(function, operands) if terms.symbols.function(*function) == ELSEWHERE => {
+            (operands[0], true)
+        }
+        _ => (version, false),
+    }
+}
+
+struct Both<'e> {
+    own: &'e FxHashMap<TermId, StoreRecord>,
+    original: &'e FxHashMap<TermId, StoreRecord>,
+}
+
+impl Both<'_> {
+    fn record(&self, version: TermId) -> Option<StoreRecord> {
+        self.own.get(&version).or_else(|| self.original.get(&version)).copied()
+    }
+}
+
+/// The version of memory before the weak stores of a thread, which publish nothing.
+pub(super) fn before_stores(
+    terms: &mut Terms,
+    stores: &FxHashMap<TermId, StoreRecord>,
+    version: TermId,
+) -> TermId {
+    before_stores_of(terms, &|version| stores.get(&version).copied(), version)
+}
+
+fn before_stores_of(
+    terms: &mut Terms,
+    record: &dyn Fn(TermId) -> Option<StoreRecord>,
+    start: TermId,
+) -> TermId {
+    let mut known: FxHashMap<TermId, TermId> = FxHashMap::default();
+    let mut stack = vec![start];
+    while let Some(&version) = stack.last() {
+        if known.contains_key(&version) {
+            stack.pop();
+            continue;
+        }
+        let found = if let Some(record) = record(version) {
+            match known.get(&record.before) {
+                Some(&found) => found,
+                None => {
+                    stack.push(record.before);
+                    continue;
+                }
+            }
+        } else if let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) {
+            match (known.get(&a), known.get(&b)) {
+                (Some(&a), Some(&b)) => terms.arena.if_then_else(condition, a, b),
+                (None, _) => {
+                    stack.push(a);
+                    continue;
+                }
+                _ => {
+                    stack.push(b);
+                    continue;
+                }
+            }
+        } else {
+            unmarked(terms, version).0
+        };
+        known.insert(version, found);
+        stack.pop();
+    }
+    known[&start]
 }
 
 fn read_only(inst: &Inst<'_, '_>) -> bool {

@@ -8,18 +8,25 @@
 //! are judged as well.
 //!
 //! **Architecture invariant:** nothing here uses `emulate`, `shuffle` or `rewrite`. What is shared
-//! with the analysis are syntax, graph, terms and the solver.
+//! with the analysis are syntax, graph, terms and the solver: `beliefs` says which beliefs that are,
+//! and what checks each from outside.
 //!
 //! What is taken for granted, and shown with every verdict: the original is free of data races;
 //! lanes that `activemask` reports together in a loop are in the same iteration, wherever control
 //! flow lets them meet only so.
 
 mod align;
+mod beliefs;
+mod commute;
 mod compare;
+mod concrete;
 mod conditions;
+mod converged;
 mod counterexample;
 mod cuts;
 mod evaluate;
+mod execute;
+mod faults;
 mod hardware;
 mod induction;
 mod instructions;
@@ -27,14 +34,17 @@ mod lanes;
 mod memory;
 mod module;
 mod operands;
+mod outside;
 mod parts;
 mod program;
 mod prove;
 mod semantics;
 mod settle;
+mod special;
 mod symbols;
 mod verdict;
 mod warp;
+mod witness;
 mod wrap;
 
 use std::path::PathBuf;

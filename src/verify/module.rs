@@ -6,11 +6,11 @@ use rayon::prelude::*;
 
 use super::Options;
 use super::compare::compare;
+use super::execute::Pair;
+use super::outside::{outside, words};
 use super::program::Program;
-use super::verdict::{FunctionReport, Problem, Verdict, Verification};
-use crate::ptx::{
-    self, Body, Depth, Directive, Function, FunctionKind, Item, Module, StateSpace, Statement,
-};
+use super::verdict::{FunctionReport, Verdict, Verification};
+use crate::ptx::{self, Body, Depth, Directive, Function, FunctionKind, StateSpace, Statement};
 use crate::solver;
 use crate::source::{Diagnostic, SourceFile};
 
@@ -50,7 +50,10 @@ pub fn verify(
                     function.name.text.to_owned(),
                     "the rewritten file does not define it".to_owned(),
                 ),
-                Some(other) => pair(original, function, rewritten, other, options),
+                Some(other) => {
+                    let modules = Pair { original: &before, rewritten: &after };
+                    pair((original, function), (rewritten, other), modules, options)
+                }
             }
         })
         .collect();
@@ -69,10 +72,9 @@ pub fn verify(
 
 /// Compares two functions of one name.
 fn pair<'s>(
-    original: &SourceFile,
-    before: &Function<'s>,
-    rewritten: &SourceFile,
-    after: &Function<'s>,
+    (original, before): (&SourceFile, &Function<'s>),
+    (rewritten, after): (&SourceFile, &Function<'s>),
+    modules: Pair<'_, 's>,
     options: &Options,
 ) -> FunctionReport {
     let name = before.name.text.to_owned();
@@ -97,7 +99,7 @@ fn pair<'s>(
         let programs = Program::new(original, before)
             .and_then(|one| Ok((one, Program::new(rewritten, after)?)));
         match programs {
-            Ok((one, other)) => solver::session(|| compare(&one, &other, options)),
+            Ok((one, other)) => solver::session(|| compare(&one, &other, modules, options)),
             Err(error) => FunctionReport::unknown(name.clone(), error.to_string()),
         }
     }));
@@ -114,10 +116,8 @@ fn head(source: &SourceFile, function: &Function<'_>) -> Vec<String> {
     all.extend(variables.map(|one| words(source.slice(one.span))));
     for directive in &function.directives {
         match directive {
-            // Hints to the compiler and debug information.
-            Directive::Performance { name: "maxnreg" | "minnctapersm", .. }
-            | Directive::Loc(_)
-            | Directive::File { .. } => {}
+            // For a debugger.
+            Directive::Loc(_) | Directive::File { .. } => {}
             Directive::Performance { span, .. }
             | Directive::Pragma { span, .. }
             | Directive::Targets { span, .. }
@@ -129,7 +129,8 @@ fn head(source: &SourceFile, function: &Function<'_>) -> Vec<String> {
 }
 
 /// What a body declares besides registers, each with the number of its scope: variables, prototypes
-/// of calls, and the pragmas that say what a load delivers.
+/// of calls and lists of functions, and pragmas, the ones that say what a load delivers together with
+/// that load.
 fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> {
     fn collect(
         source: &SourceFile,
@@ -138,7 +139,7 @@ fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> 
         all: &mut Vec<(u32, String)>,
     ) {
         let scope = *scopes;
-        for statement in statements {
+        for (index, statement) in statements.iter().enumerate() {
             let span = match statement {
                 Statement::Block { statements, .. } => {
                     *scopes += 1;
@@ -146,13 +147,29 @@ fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> 
                     continue;
                 }
                 Statement::Variable(variable) if variable.space != StateSpace::Reg => variable.span,
-                Statement::Directive(Directive::Prototype { span, .. }) => *span,
-                Statement::Directive(Directive::Pragma { strings, span })
-                    if strings.iter().any(|text| text.starts_with("used_bytes_mask")) =>
-                {
+                Statement::Directive(
+                    Directive::Prototype { span, .. }
+                    | Directive::Performance { span, .. }
+                    | Directive::Other { span, .. }
+                    | Directive::Targets { name: "calltargets", span, .. },
+                ) => *span,
+                Statement::Directive(Directive::Pragma { strings, span }) => {
+                    if strings.iter().any(|text| text.starts_with("used_bytes_mask"))
+                        && let Some(load) = statements[index..].iter().find_map(|s| match s {
+                            Statement::Instruction(load) => Some(load),
+                            _ => None,
+                        })
+                    {
+                        all.push((scope, words(source.slice(load.span))));
+                    }
                     *span
                 }
-                _ => continue,
+                Statement::Directive(
+                    Directive::Loc(_) | Directive::File { .. } | Directive::Targets { .. },
+                )
+                | Statement::Variable(_)
+                | Statement::Label(_)
+                | Statement::Instruction(_) => continue,
             };
             all.push((scope, words(source.slice(span))));
         }
@@ -160,63 +177,4 @@ fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> 
     let (mut scopes, mut all) = (0, Vec::new());
     collect(source, function.statements().unwrap_or_default(), &mut scopes, &mut all);
     all
-}
-
-/// What differs outside of function bodies.
-fn outside(
-    original: &SourceFile,
-    before: &Module<'_>,
-    rewritten: &SourceFile,
-    after: &Module<'_>,
-) -> Vec<Problem> {
-    let variables = |source: &SourceFile, module: &Module<'_>| -> Vec<String> {
-        let spans = module.items.iter().filter_map(|item| match item {
-            Item::Variable(variable) => Some(variable.span),
-            _ => None,
-        });
-        spans.map(|span| words(source.slice(span))).collect()
-    };
-    let problem = |reason: &str| Problem { reason: reason.to_owned(), ..Problem::default() };
-    let mut problems = Vec::new();
-    if before.address_size != after.address_size {
-        problems.push(problem("the two have different address sizes"));
-    }
-    if variables(original, before) != variables(rewritten, after) {
-        problems.push(problem("the variables of the two modules differ"));
-    }
-    if before.target != after.target {
-        problems.push(problem("the two are for different targets"));
-    }
-    let defines = |module: &Module<'_>, name: &str| {
-        module.functions().any(|f| f.name.text == name && !matches!(f.body, Body::Absent))
-    };
-    for function in before.functions() {
-        let name = function.name.text;
-        if !defines(before, name) && defines(after, name) {
-            let reason = format!("only the rewritten file defines `{name}`");
-            problems.push(Problem { reason, ..Problem::default() });
-        }
-    }
-    problems
-}
-
-/// A text without comments, each run of blanks as one.
-fn words(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(['/', '"']) {
-        let (before, from) = rest.split_at(at);
-        kept.push_str(before);
-        let (end, stands_for) = match from.as_bytes() {
-            [b'/', b'/', ..] => (from.find('\n').unwrap_or(from.len()), Some(" ")),
-            [b'/', b'*', ..] => (from[2..].find("*/").map_or(from.len(), |end| end + 4), Some(" ")),
-            // No comment begins in a string.
-            [b'"', ..] => (from[1..].find('"').map_or(from.len(), |end| end + 2), None),
-            _ => (1, None),
-        };
-        kept.push_str(stands_for.unwrap_or(&from[..end]));
-        rest = &from[end..];
-    }
-    kept.push_str(rest);
-    kept.split_whitespace().collect::<Vec<_>>().join(" ")
 }

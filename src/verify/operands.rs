@@ -1,7 +1,8 @@
 //! Operands, destinations and special registers.
 
 use super::evaluate::Evaluation;
-use super::symbols::Kind;
+use super::special::{Special, special};
+use super::symbols::{Kind, Side};
 use crate::cfg::{Arg, Base};
 use crate::expr::{Range, TermId};
 use crate::ptx::Value;
@@ -20,6 +21,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             Arg::Not(register) => {
                 let term = self.read(*register);
                 self.terms.arena.not(term)
+            }
+            Arg::Sum(register, offset) => {
+                let term = self.read(*register);
+                self.terms.arena.add_constant(term, *offset as u64)
             }
             Arg::Special(name) => {
                 let term = self.special(name);
@@ -89,44 +94,46 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         self.terms.symbol(Kind::Address(format!("{scope}{name}")), width, None)
     }
 
-    /// The value of a special register that does not change (PTX ISA, "Special Registers").
+    /// The value of a special register; what may change between two readings is a value of its own at
+    /// each instruction (and at the one that is matched with it).
     fn special(&mut self, name: &str) -> TermId {
-        let (base, component) = name.rsplit_once('.').unwrap_or((name, ""));
-        let axis = ["x", "y", "z"].iter().position(|axis| *axis == component);
-        match (base, axis) {
-            ("WARP_SZ", _) => self.terms.arena.constant(32, 32),
-            ("%tid", Some(axis)) => {
+        let uniform = |this: &mut Self, width, range| {
+            this.terms.bounded(Kind::Uniform(name.to_owned()), width, None, range)
+        };
+        match special(name) {
+            Special::WarpSize => self.terms.arena.constant(32, 32),
+            Special::Thread(axis) => {
                 let limit = match self.program.function.directive("reqntid") {
-                    Some(exact) => exact.get(axis).copied().unwrap_or(1),
-                    None => self.largest_extent(axis),
+                    Some(exact) => exact.get(usize::from(axis)).copied().unwrap_or(1),
+                    None => self.largest_extent(usize::from(axis)),
                 };
                 if limit <= 1 {
                     return self.terms.arena.constant(0, 32);
                 }
                 let range = Range::unsigned(0, limit - 1, 32);
-                self.terms.bounded(Kind::Tid(axis as u8), 32, None, range)
+                self.terms.bounded(Kind::Tid(axis), 32, None, range)
             }
-            ("%ntid", Some(axis)) => self.block_extent(axis),
-            ("%ctaid", Some(axis)) => {
-                let range = Range::unsigned(0, MAX_GRID[axis] - 1, 32);
-                self.terms.bounded(Kind::Uniform(name.to_owned()), 32, None, range)
+            Special::Extent(axis) => self.block_extent(usize::from(axis)),
+            Special::Block(axis) => {
+                uniform(self, 32, Range::unsigned(0, MAX_GRID[usize::from(axis)] - 1, 32))
             }
-            ("%nctaid", Some(axis)) => {
-                let range = Range::unsigned(1, MAX_GRID[axis], 32);
-                self.terms.bounded(Kind::Uniform(name.to_owned()), 32, None, range)
+            Special::Blocks(axis) => {
+                uniform(self, 32, Range::unsigned(1, MAX_GRID[usize::from(axis)], 32))
             }
-            ("%laneid", _) => {
-                self.terms.bounded(Kind::LaneId, 32, None, Range::unsigned(0, 31, 32))
-            }
-            (
-                "%lanemask_eq" | "%lanemask_lt" | "%lanemask_le" | "%lanemask_gt" | "%lanemask_ge",
-                _,
-            ) => {
+            Special::Lane => self.terms.bounded(Kind::LaneId, 32, None, Range::unsigned(0, 31, 32)),
+            Special::LaneMask => {
                 let lane = self.special("%laneid");
-                self.terms.function(base, &[lane], 32)
+                self.terms.function(name, &[lane], 32)
             }
-            ("%gridid", _) => self.terms.symbol(Kind::Uniform(name.to_owned()), 64, None),
-            _ => self.terms.symbol(Kind::Uniform(name.to_owned()), 32, None),
+            Special::Uniform(width) => uniform(self, width, Range::full(width)),
+            Special::Unsteady(width) => {
+                let (side, at) = match self.matched() {
+                    Some(original) => (Side::Original, original),
+                    None => (Side::Rewritten, self.at),
+                };
+                let kind = Kind::Unsteady(side, at, name.to_owned());
+                self.terms.symbol(kind, width, self.here())
+            }
         }
     }
 

@@ -3,11 +3,13 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::commute;
 use super::conditions;
 use super::evaluate::{Execution, StoreRecord};
 use super::hardware;
 use super::induction::Induction;
 use super::lanes::Lanes;
+use super::memory::{before_stores, unmarked};
 use super::parts::{clash, halves, only_difference, same_shape};
 use super::program::Program;
 use super::symbols::{Kind, Terms};
@@ -19,6 +21,9 @@ use crate::solver::{Judgement, Names, Solver};
 
 /// How many cases one claim may fall into.
 const MAX_CASES: u32 = 512;
+
+/// How often the operands of a commutative operation may be compared crosswise in one claim.
+const MAX_CROSSINGS: u32 = 16;
 
 /// How many claims of one function may fail with everything known; after so many nobody expects
 /// "equal" any more, and the solver takes longest for those.
@@ -129,6 +134,7 @@ pub(super) struct Prover {
     stores: FxHashMap<TermId, StoreRecord>,
     induction: Induction,
     cases: u32,
+    crossings: u32,
     failures: u32,
     refuted: u32,
     /// Whether the claims are those that the verdict is made of.
@@ -148,6 +154,7 @@ impl Prover {
             stores,
             induction,
             cases: 0,
+            crossings: 0,
             failures: 0,
             refuted: 0,
             deciding: false,
@@ -168,6 +175,7 @@ impl Prover {
             return Proof::Equal;
         }
         self.cases = 0;
+        self.crossings = 0;
         let mut all: Vec<TermId> = place.path.clone();
         for &condition in known {
             all.extend(conditions::literals(&mut terms.arena, condition));
@@ -222,6 +230,16 @@ impl Prover {
                 }
             }
             return Proof::Equal;
+        }
+        if let Some(pairs) = commute::crossed(terms, a, b)
+            && self.crossings < MAX_CROSSINGS
+        {
+            self.crossings += 1;
+            let mut all =
+                pairs.into_iter().map(|(x, y)| self.by_cases(terms, lanes, place, x, y, known));
+            if all.all(|proof| proof == Proof::Equal) {
+                return Proof::Equal;
+            }
         }
         if let Some(pairs) = same_shape(&terms.arena, a, b) {
             for (x, y) in pairs {
@@ -356,7 +374,19 @@ impl Prover {
             pairs.push((address, other));
         }
         let read_only = [v, w].into_iter().any(|v| terms.arena.constant_value(v) == Some(0));
-        if v != w && !read_only {
+        let ((mine, marked), (theirs, too)) = (unmarked(terms, v), unmarked(terms, w));
+        if v != w && !read_only && (marked || too) {
+            // What another lane reads: see `ELSEWHERE`.
+            let stores = &self.stores;
+            let base = |terms: &mut Terms, version| {
+                let base = before_stores(terms, stores, version);
+                conditions::simplify(&mut terms.arena, base, known)
+            };
+            let (mine, theirs) = (base(terms, mine), base(terms, theirs));
+            if mine != theirs {
+                pairs.push((mine, theirs));
+            }
+        } else if v != w && !read_only {
             let bytes = u32::from(terms.arena.width(a)) / 8;
             let v = self.oldest(terms, lanes, place, v, (address, bytes), known);
             let w = self.oldest(terms, lanes, place, w, (other, bytes), known);

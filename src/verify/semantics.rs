@@ -6,6 +6,7 @@
 
 use smallvec::SmallVec;
 
+use super::commute;
 use super::evaluate::Evaluation;
 use super::instructions::placed_results;
 use super::symbols::{Kind, Side};
@@ -215,6 +216,9 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     fn mov(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
         let (Some(&ty), 2) = (inst.ast.types().first(), inst.args.len()) else { return false };
         let width = ty.bits();
+        if ["v2", "v4", "v8"].iter().any(|vector| inst.ast.has(vector)) {
+            return self.mov_elements(inst, width, guard);
+        }
         match (&inst.args[0], &inst.args[1]) {
             (Arg::Vector(parts), source) if parts.len() > 1 && width <= 64 => {
                 let each = width as u8 / parts.len() as u8;
@@ -246,6 +250,23 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             }
             _ => false,
         }
+    }
+
+    /// `mov.v2.u32 {a, b}, {c, d}`: element by element, each of the type's width; all are read first.
+    fn mov_elements(&mut self, inst: &Inst<'_, 's>, width: u32, guard: Option<TermId>) -> bool {
+        let (Arg::Vector(to), Arg::Vector(from)) = (&inst.args[0], &inst.args[1]) else {
+            return false;
+        };
+        if to.len() != from.len() || width > 64 {
+            return false;
+        }
+        let values: Option<Vec<TermId>> =
+            from.iter().map(|one| self.operand(one, width as u8)).collect();
+        let Some(values) = values else { return false };
+        for (element, value) in to.iter().zip(values) {
+            self.set(element, value, false, guard);
+        }
+        true
     }
 
     /// `setp.cmp[.bool].type p[|q], a, b[, c]`: `p = cmp(a, b) bool c`, `q = !cmp(a, b) bool c`.
@@ -298,9 +319,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             return None;
         }
         if ty.is_float() {
-            let ftz = if inst.ast.has("ftz") { ".ftz" } else { "" };
-            let function = format!("setp.{name}{ftz}.{}", ty.name());
-            return Some(self.terms.function(&function, &[a, b], 1));
+            return self.compared_floats(inst, name, (a, b), ty);
         }
         let signed = ty.is_signed() && !matches!(name, "lo" | "ls" | "hi" | "hs");
         let (less, less_equal) = match signed {
@@ -322,12 +341,53 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         })
     }
 
+    /// A comparison of floating-point numbers by one of four (PTX ISA, "Comparisons"): `gt` is `lt`
+    /// from the other side, and the unordered ones hold just where their opposites do not.
+    fn compared_floats(
+        &mut self,
+        inst: &Inst<'_, 's>,
+        name: &str,
+        (a, b): (TermId, TermId),
+        ty: ScalarType,
+    ) -> Option<TermId> {
+        let (basic, swapped, holds) = match name {
+            "eq" => ("eq", false, true),
+            "neu" => ("eq", false, false),
+            "ne" => ("ne", false, true),
+            "equ" => ("ne", false, false),
+            "nan" => ("nan", false, true),
+            "num" => ("nan", false, false),
+            "lt" => ("lt", false, true),
+            "geu" => ("lt", false, false),
+            "gt" => ("lt", true, true),
+            "leu" => ("lt", true, false),
+            "le" => ("le", false, true),
+            "gtu" => ("le", false, false),
+            "ge" => ("le", true, true),
+            "ltu" => ("le", true, false),
+            _ => return None,
+        };
+        let ftz = if inst.ast.has("ftz") { ".ftz" } else { "" };
+        let mut function = format!("setp.{basic}{ftz}.{}", ty.name());
+        let mut operands = if swapped { [b, a] } else { [a, b] };
+        if matches!(basic, "eq" | "ne" | "nan") {
+            function = commute::marked(&function);
+            commute::sort(&mut operands);
+        }
+        let term = self.terms.function(&function, &operands, 1);
+        Some(if holds { term } else { self.terms.arena.not(term) })
+    }
+
     /// Each result as an uninterpreted function of the opcode and all operands.
     fn apply_opcode(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
-        let name = self.opcode_name(inst);
+        let mut name = self.opcode_name(inst);
         let mut operands: SmallVec<[TermId; 8]> = SmallVec::new();
         for arg in inst.args.iter().skip(1) {
             self.natural(arg, &mut operands);
+        }
+        if commute::commutes(inst) {
+            name = commute::marked(&name);
+            commute::sort(&mut operands);
         }
         if let Some(Arg::Modified(register)) = inst.args.first() {
             operands.push(self.read(*register));
@@ -399,6 +459,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         match arg {
             Arg::Register(register) | Arg::Modified(register) => {
                 found.push(self.read(*register));
+            }
+            Arg::Sum(register, offset) => {
+                let term = self.read(*register);
+                found.push(self.terms.arena.add_constant(term, *offset as u64));
             }
             Arg::Vector(elements) => elements.iter().for_each(|e| self.natural(e, found)),
             Arg::Pair(pair) => pair.iter().for_each(|e| self.natural(e, found)),

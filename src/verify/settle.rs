@@ -136,7 +136,9 @@ pub(super) fn describe(terms: &Terms, term: TermId) -> String {
             other => format!("{other:?}"),
         },
         Node::Constant(value) => format!("{value:#x}"),
-        Node::Apply(function, _) => format!("a result of `{}`", terms.symbols.function(*function)),
+        Node::Apply(function, _) => {
+            format!("a result of `{}`", super::commute::plain(terms.symbols.function(*function)))
+        }
         _ => "a computed value".to_owned(),
     }
 }

@@ -44,6 +44,9 @@ pub(super) enum Kind {
     LaneId,
     /// A special register with one value for the warp.
     Uniform(String),
+    /// What a special register that may change holds when an instruction reads it: whose instruction,
+    /// its number, the register's name.
+    Unsteady(Side, u32, String),
     /// A parameter of the function, or a part of one.
     Parameter { name: String, offset: i64, bits: u8 },
     /// The address of a variable or function.

@@ -24,8 +24,9 @@ pub(super) struct Warp<'r, 's> {
     pub prover: Prover,
     /// Shuffles understood.
     pub shuffles: u32,
-    /// Results of `activemask`: where, term.
-    masks: Vec<(BlockId, TermId)>,
+    /// Results of `activemask`: where, term. Only those behind which no lane has had to wait for what
+    /// another one may do later: it would wait for ever, since that one waits at the shuffle.
+    pub masks: Vec<(BlockId, TermId)>,
     /// What a whole warp implies: where, when, distance.
     pub reaches: Vec<Reach>,
     pub votes: Vec<Vote>,
@@ -94,8 +95,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     }
 
     /// The condition that the warp is whole, for a member mask from an `activemask` of the same
-    /// block: no lane leaves in between, and none waits there for what another one does later, as it
-    /// might in a call or at a barrier without `.aligned`, which end blocks.
+    /// block: no lane leaves in between, and none waits there for what another one does later (calls
+    /// and barriers without `.aligned` end blocks; see `may_wait` for the rest).
     fn whole(&mut self, mask: &Arg<'s>) -> Option<TermId> {
         let mask = self.operand(mask, 32)?;
         let warp = self.warp.as_deref()?;

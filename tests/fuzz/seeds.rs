@@ -30,7 +30,8 @@ pub fn with_bug(bug: Bug) -> Options {
 
 /// The smallest kernel that the same judge complains about.
 pub fn smallest(kernel: &Kernel, options: &Options, complaint: &Complaint) -> Kernel {
-    let panel = if complaint.judge == "run" { Panel::quick() } else { Panel::full() };
+    let panel =
+        if ["run", "meet"].contains(&complaint.judge) { Panel::quick() } else { Panel::full() };
     reduce(kernel, &mut |smaller| match check(&emit(smaller), options, &panel) {
         Verdict::Broken(other) => other.judge == complaint.judge,
         _ => false,

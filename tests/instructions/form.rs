@@ -190,14 +190,9 @@ impl Form {
                 _ = writeln!(text, "    ld.param.b{} %s{index}, [s{index}];", leaf.bits());
             }
         }
-        let subtracts = self.mnemonic().starts_with("sub");
         if self.reads_carry() {
-            // 1 + (2^32 - 1) carries, 0 - 1 borrows.
-            text.push_str(if subtracts {
-                "    sub.cc.u32 %k1, 0, %k0;\n"
-            } else {
-                "    add.cc.u32 %k1, %k0, 0xffffffff;\n"
-            });
+            // 1 + (2^32 - 1) carries.
+            text.push_str("    add.cc.u32 %k1, %k0, 0xffffffff;\n");
         }
         let operands: Vec<&str> =
             std::iter::once(&self.destination).chain(&self.operands).map(String::as_str).collect();
@@ -212,10 +207,8 @@ impl Form {
             }
         }
         if self.writes_carry() {
-            // All ones is what is left of 0 - (0 + 1).
-            let read = if subtracts { "subc" } else { "addc" };
             let offset = 8 * self.results.len();
-            _ = writeln!(text, "    {read}.u32 %k2, 0, 0;\n    and.b32 %k3, %k2, 1;");
+            text.push_str("    addc.u32 %k3, 0, 0;\n");
             _ = writeln!(text, "    st.global.u32 [%out+{offset}], %k3;");
         }
         text.push_str("    ret;\n}\n");

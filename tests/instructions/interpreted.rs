@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ptxasw::interp::{self, Fault, FaultKind};
-use ptxasw::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Type};
+use ptxasw::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
 use ptxasw::ptx::{self, Depth, Module};
 use ptxasw::source::SourceFile;
 
@@ -59,6 +59,8 @@ fn run(module: &Module<'_>, values: &[u64], carry: u64, results: usize) -> Resul
         buffers: BTreeMap::from([("out".to_owned(), out)]),
         args,
         limit: DEFAULT_LIMIT,
+        meet: Meet::default(),
+        strict_shuffles: false,
     };
     let outcome = interp::run(module, &launch)?;
     Ok(outcome.buffers["out"].elements().collect())

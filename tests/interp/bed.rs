@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ptxasw::interp::{self, Counters, Fault, Outcome};
-use ptxasw::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Type};
+use ptxasw::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
 use ptxasw::ptx::{self, Depth};
 use ptxasw::source::SourceFile;
 
@@ -67,6 +67,8 @@ impl Bed {
             args: Vec::new(),
             limit: DEFAULT_LIMIT,
             races: true,
+            meet: Meet::default(),
+            strict_shuffles: false,
         };
         Bed { source: SourceFile::new(name, text), launch }
     }
@@ -104,6 +106,18 @@ impl Bed {
     /// Instructions after which to give up.
     pub fn limit(mut self, instructions: u64) -> Bed {
         self.launch.limit = instructions;
+        self
+    }
+
+    /// Reports shuffles from lanes that take no part.
+    pub fn strict_shuffles(mut self) -> Bed {
+        self.launch.strict_shuffles = true;
+        self
+    }
+
+    /// Where lanes meet again.
+    pub fn meet(mut self, meet: Meet) -> Bed {
+        self.launch.meet = meet;
         self
     }
 

@@ -1,7 +1,7 @@
 //! `ptxasw run`: the launch file, the JSON, the exit status.
 
 use ptxasw::cli::run::{FAULTED, Format, Request, UNUSABLE, run};
-use ptxasw::launch::Launch;
+use ptxasw::launch::{Launch, Meet};
 use ptxasw::source::SourceFile;
 use serde_json::{Value, json};
 
@@ -31,7 +31,14 @@ fn launch(kind: &str, data: Value, count: u32) -> String {
 }
 
 fn request(format: Format) -> Request<'static> {
-    Request { kernel: None, profile: false, races: None, format }
+    Request {
+        kernel: None,
+        profile: false,
+        races: None,
+        strict_shuffles: false,
+        meet: None,
+        format,
+    }
 }
 
 fn execute(launch: &str) -> Result<Value, (u8, String)> {
@@ -79,6 +86,36 @@ fn the_command_line_outweighs_the_launch_file_about_races() {
     };
     assert_eq!([status(true, None), status(false, None)], [Some(FAULTED), None]);
     assert_eq!([status(true, Some(false)), status(false, Some(true))], [None, Some(FAULTED)]);
+}
+
+#[test]
+fn the_command_line_outweighs_the_launch_file_about_meeting_points() {
+    const PARTS: &str = "\
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry parts(.param .u64 y)
+{
+    .reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [y]; mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 8;
+    @%p1 bra M; add.u32 %r2, %r1, 1;
+M:  activemask.b32 %r2; mad.wide.u32 %rd2, %r1, 4, %rd1; st.global.u32 [%rd2], %r2;
+    ret;
+}";
+    let source = SourceFile::new("parts.ptx", PARTS);
+    let first = |file: Value, meet: Option<Meet>| {
+        let launch = json!({
+            "grid": [1], "block": [32], "meet": file,
+            "buffers": {"y": {"type": "u32", "len": 32}}, "args": [{"buffer": "y"}],
+        });
+        let request = Request { meet, ..request(Format::Json) };
+        let text = run(&source, "parts.json", &launch.to_string(), &request).expect("runs");
+        serde_json::from_str::<Value>(&text).expect("JSON")["buffers"]["y"]["data"][0].clone()
+    };
+    assert_eq!(first(json!("assembler"), None), json!(u32::MAX));
+    assert_eq!(first(json!("never"), None), json!(0xff));
+    assert_eq!(first(json!("never"), Some(Meet::Assembler)), json!(u32::MAX));
+    assert_eq!(first(json!(5), Some(Meet::Never)), json!(0xff));
 }
 
 #[test]

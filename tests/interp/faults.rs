@@ -129,6 +129,13 @@ fn a_shuffle_reads_garbage_from_lanes_that_take_no_part() {
     assert_eq!(got[..30], expected);
     assert_ne!(got[30], 31);
     assert_eq!(got[31], 5);
+    // What nobody may rely on is no fault, unless somebody asks.
+    let strict = |body: &str| Bed::body(body).strict_shuffles().buffer("p", &[7_u32; 32]);
+    let (fault, shown) = strict(body).fault();
+    assert_eq!(fault.kind, FaultKind::Unpredictable);
+    assert!(shown.contains("lane 30 reads from lane 31, which takes no part"), "{shown}");
+    assert!(shown.contains("@%p1 shfl.sync.down.b32"), "{shown}");
+    strict(&body.replace("down.b32 %r2|%p2, %r0, 1, 31", "up.b32 %r2|%p2, %r0, 1, 0")).good();
     // The same for a lane that has ended.
     let body = "setp.eq.u32 %p1, %r0, 31; @%p1 exit; mov.u32 %r2, 5;
         shfl.sync.down.b32 %r2|%p2, %r0, 1, 31, -1; st.global.u32 [%rd1], %r2; ret;";

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ptxasw::interp;
-use ptxasw::launch::Launch;
+use ptxasw::launch::{Launch, Meet};
 use ptxasw::pipeline::{Options, rewrite};
 use ptxasw::ptx::{self, Depth, Module};
 use ptxasw::report::Decision;
@@ -11,6 +11,7 @@ use ptxasw::source::SourceFile;
 use ptxasw::verify;
 
 use super::emit::Case;
+use super::schedules::Pair;
 
 /// What became of one kernel.
 #[derive(Debug)]
@@ -80,7 +81,9 @@ impl Judge for Interpreter {
     }
 
     fn judge(&self, subject: &Subject<'_, '_, '_>) -> Opinion {
-        let expected = match interp::run(subject.original, subject.launch) {
+        // Nobody can tell what a kernel should compute that looks at the unpredictable.
+        let strict = Launch { strict_shuffles: true, ..subject.launch.clone() };
+        let expected = match interp::run(subject.original, &strict) {
             Ok(outcome) => outcome,
             Err(fault) => return Opinion::Invalid(fault.diagnostic(subject.sources.0).to_string()),
         };
@@ -102,6 +105,46 @@ impl Judge for Interpreter {
             return Opinion::Different("something else is printed".to_owned());
         }
         Opinion::Equal
+    }
+}
+
+/// Runs both wherever lanes may meet again, and compares all buffers.
+pub struct Schedules {
+    /// How many seeds choose where.
+    seeds: u64,
+}
+
+/// Instructions of a random kernel, original or rewritten, however its lanes have parted.
+const LIMIT: u64 = 1 << 24;
+
+impl Schedules {
+    /// As the assembler does it, never, and chosen by so many seeds.
+    pub fn of(seeds: u64) -> Schedules {
+        Schedules { seeds }
+    }
+}
+
+impl Judge for Schedules {
+    fn name(&self) -> &'static str {
+        "meet"
+    }
+
+    fn judge(&self, subject: &Subject<'_, '_, '_>) -> Opinion {
+        let expected = match interp::run(subject.original, subject.launch) {
+            Ok(outcome) => outcome,
+            Err(fault) => return Opinion::Invalid(fault.to_string()),
+        };
+        let (original, rewritten) = (subject.original, subject.rewritten);
+        let pair = Pair { original, rewritten, limits: (LIMIT, LIMIT) };
+        // Every kernel has its own seeds.
+        let text = subject.sources.0.text().bytes();
+        let first = text.fold(0_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+        let seeds = (0..self.seeds).map(|number| Meet::Random(first.wrapping_add(number)));
+        let choices: Vec<Meet> = [Meet::Never].into_iter().chain(seeds).collect();
+        match pair.compare(subject.launch, &expected, &choices).difference {
+            Some((meet, difference)) => Opinion::Different(format!("--meet {meet}: {difference}")),
+            None => Opinion::Equal,
+        }
     }
 }
 
@@ -158,12 +201,17 @@ pub struct Panel {
 impl Panel {
     /// For every kernel: only the interpreter.
     pub fn quick() -> Panel {
-        Panel { judges: vec![Box::new(Interpreter)], repeat: false }
+        Panel {
+            judges: vec![Box::new(Interpreter), Box::new(Schedules { seeds: 2 })],
+            repeat: false,
+        }
     }
 
     /// Everyone. Proofs take many times as long as runs.
     pub fn full() -> Panel {
-        Panel { judges: vec![Box::new(Interpreter), Box::new(Verifier::hurried())], repeat: true }
+        let mut panel = Panel::quick();
+        panel.judges.push(Box::new(Verifier::hurried()));
+        Panel { repeat: true, ..panel }
     }
 }
 

@@ -12,6 +12,8 @@ mod generate;
 mod kernel;
 mod launch;
 pub mod reduce;
+#[path = "../common/schedules.rs"]
+mod schedules;
 mod statements;
 mod writer;
 

@@ -392,7 +392,8 @@ impl Writer<'_> {
                 let defined = self.lasting(Kind::Word);
                 let (mask, value) =
                     (self.active_mask(), self.make(Kind::Word, "mov.u32", &[&value]));
-                self.line(&format!("shfl.sync.bfly.b32 {defined}, {value}, {bits}, 31, {mask}"));
+                let (from, _) = self.partner(&mask, bits);
+                self.line(&format!("shfl.sync.idx.b32 {defined}, {value}, {from}, 31, {mask}"));
                 self.line(&format!("and.b32 {defined}, {defined}, 63"));
                 defined
             }
@@ -446,19 +447,26 @@ impl Writer<'_> {
                 got
             }
             Collective::Shuffle(bits) => {
-                // A lane that takes no part gives nothing that could be relied on.
                 let (mask, result) = (self.active_mask(), self.result());
-                let (got, from) = (self.temporary(Kind::Word), self.temporary(Kind::Predicate));
-                let lane = self.value(Var::Lane);
-                let other = self.make(Kind::Word, "xor.b32", &[&lane, &bits.to_string()]);
-                let bit = self.make(Kind::Word, "shr.u32", &[&mask, &other]);
-                let bit = self.make(Kind::Word, "and.b32", &[&bit, "1"]);
-                self.line(&format!("setp.ne.s32 {from}, {bit}, 0"));
-                self.line(&format!("shfl.sync.bfly.b32 {got}, {result}, {bits}, 31, {mask}"));
-                self.make(Kind::Word, "selp.b32", &[&got, "5", &from])
+                let got = self.temporary(Kind::Word);
+                let (from, takes_part) = self.partner(&mask, bits);
+                self.line(&format!("shfl.sync.idx.b32 {got}, {result}, {from}, 31, {mask}"));
+                self.make(Kind::Word, "selp.b32", &[&got, "5", &takes_part])
             }
         };
         self.fold(Kind::Word, &got);
+    }
+
+    /// The lane that differs in some bits if it takes part, else the own one, and whether it does:
+    /// what a lane delivers that takes no part is unpredictable.
+    fn partner(&mut self, mask: &str, bits: u32) -> (String, String) {
+        let lane = self.value(Var::Lane);
+        let other = self.make(Kind::Word, "xor.b32", &[&lane, &bits.to_string()]);
+        let bit = self.make(Kind::Word, "shr.u32", &[mask, &other]);
+        let bit = self.make(Kind::Word, "and.b32", &[&bit, "1"]);
+        let takes_part = self.temporary(Kind::Predicate);
+        self.line(&format!("setp.ne.s32 {takes_part}, {bit}, 0"));
+        (self.make(Kind::Word, "selp.b32", &[&other, &lane, &takes_part]), takes_part)
     }
 
     fn bump(&mut self) {

@@ -40,7 +40,7 @@ fn pairs() -> Vec<Pair> {
         let alone = names.iter().filter(|name| name.ends_with(".ptx")).count();
         assert_eq!(alone % 2, 0, "{}: a kernel without its partner", folder.display());
     }
-    assert!(pairs.len() >= 90, "only {} pairs", pairs.len());
+    assert!(pairs.len() >= 180, "only {} pairs", pairs.len());
     pairs
 }
 

@@ -109,21 +109,25 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
         for variable in variables {
             self.declare(variable)?;
             for declarator in &variable.names {
-                formals.push(self.formal(declarator.name)?);
+                formals.extend(self.formal(declarator.name)?);
             }
         }
         Ok(formals)
     }
 
-    /// Where a name that crosses a call lives.
+    /// Where a name that crosses a call lives; a vector register in as many places as it has elements.
     ///
     /// # Errors
     /// It is neither a register nor a variable of the frame.
-    pub fn formal(&mut self, name: Name<'s>) -> Result<Formal, Fault> {
+    pub fn formal(&mut self, name: Name<'s>) -> Result<Vec<Formal>, Fault> {
         match self.lookup(name)? {
-            Symbol::Register(r) => Ok(Formal::Register(r.file, r.slot)),
+            Symbol::Register(r) => Ok(vec![Formal::Register(r.file, r.slot)]),
+            Symbol::Vector(first, count) => {
+                let elements = (0..count).map(|index| first.element(index));
+                Ok(elements.map(|r| Formal::Register(r.file, r.slot)).collect())
+            }
             Symbol::Variable(Place { home: Home::Frame(offset), size, .. }) => {
-                Ok(Formal::Memory { offset, size })
+                Ok(vec![Formal::Memory { offset, size }])
             }
             _ => Err(self.error(name.span, format!("`{}` cannot be passed", name.text))),
         }
@@ -200,11 +204,12 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
                 let Some(ty) = variable.ty else { continue };
                 match declarator.count {
                     Some(count) => {
-                        self.scopes.declare_family(name, count, Family::Registers(ty));
+                        let family = Family::Registers(ty, variable.vector);
+                        self.scopes.declare_family(name, count, family);
                     }
                     None => {
-                        let register = self.new_register(name, ty);
-                        self.scopes.declare(name, Symbol::Register(register));
+                        let symbol = self.new_symbol(name, ty, variable.vector);
+                        self.scopes.declare(name, symbol);
                     }
                 }
                 continue;
@@ -221,6 +226,17 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
                     let element = element_size(variable);
                     Place { space: StateSpace::Local, home: Home::Frame(offset), size, element }
                 }
+                // One for all calls of the function, and from its first declaration to the end.
+                space @ (StateSpace::Global | StateSpace::Const) => {
+                    let place = self.unit.new_static(variable, name, space, all)?;
+                    let scopes = &self.scopes;
+                    let inner = |name: &str| match scopes.find(name) {
+                        Some(Found::Symbol(symbol)) => Some(symbol),
+                        _ => None,
+                    };
+                    self.unit.initialize(variable, declarator, place, &inner)?;
+                    Place { size, ..place }
+                }
                 space => {
                     let message = format!("a {space:?} variable inside a function is not modelled");
                     return Err(self.error(variable.span, message));
@@ -234,6 +250,18 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
             }
         }
         Ok(())
+    }
+
+    /// Allocates a register, or the elements of a vector register.
+    fn new_symbol(&mut self, name: &str, ty: ScalarType, elements: u8) -> Symbol {
+        if elements <= 1 {
+            return Symbol::Register(self.new_register(name, ty));
+        }
+        let first = self.new_register(&format!("{name}.0"), ty);
+        for index in 1..elements {
+            self.new_register(&format!("{name}.{index}"), ty);
+        }
+        Symbol::Vector(first, elements)
     }
 
     /// Allocates a register. What the program does not write holds garbage that depends on the
@@ -267,7 +295,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
                 (File::W64, frame.w64.len() - (bits / 64) as usize)
             }
         };
-        Register { file, slot: slot as Slot, bits }
+        Register { file, slot: slot as Slot, bits, float: ty.is_float() }
     }
 
     /// The meaning of a name here.
@@ -277,15 +305,33 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     pub fn lookup(&mut self, name: Name<'s>) -> Result<Symbol, Fault> {
         match self.scopes.find(name.text) {
             Some(Found::Symbol(symbol)) => Ok(symbol),
-            Some(Found::Member(depth, ty)) => {
-                let register = Symbol::Register(self.new_register(name.text, ty));
-                self.scopes.declare_at(depth, name.text, register);
-                Ok(register)
+            Some(Found::Member(depth, ty, elements)) => {
+                let symbol = self.new_symbol(name.text, ty, elements);
+                self.scopes.declare_at(depth, name.text, symbol);
+                Ok(symbol)
             }
             None => self
-                .unit
-                .resolve(name.text)
+                .component(name)
+                .or_else(|| self.unit.resolve(name.text))
                 .ok_or_else(|| self.error(name.span, format!("nothing declares `{}`", name.text))),
+        }
+    }
+
+    /// An element of a vector register, `v.x` or `v.r` (PTX ISA, "Vectors as Operands").
+    fn component(&mut self, name: Name<'s>) -> Option<Symbol> {
+        let (text, component) = name.text.rsplit_once('.')?;
+        let index = match component {
+            "x" | "r" => 0,
+            "y" | "g" => 1,
+            "z" | "b" => 2,
+            "w" | "a" => 3,
+            _ => return None,
+        };
+        match self.lookup(Name { text, ..name }).ok()? {
+            Symbol::Vector(first, count) if index < count => {
+                Some(Symbol::Register(first.element(index)))
+            }
+            _ => None,
         }
     }
 

@@ -39,10 +39,15 @@ fn formals<'m, 's>(
     inst: &Inst<'m, 's>,
     items: &'m [Operand<'s>],
 ) -> Result<Vec<Formal>, Fault> {
-    items
-        .iter()
-        .map(|item| match item {
-            Operand::Name(name) => cx.formal(*name),
+    let mut formals = Vec::new();
+    for item in items {
+        let formal = match item {
+            Operand::Name(name) => {
+                formals.extend(cx.formal(*name)?);
+                continue;
+            }
+            // The result is not wanted.
+            Operand::Sink(_) => Formal::Register(File::W64, cx.scratch(File::W64)),
             Operand::Immediate(immediate) => {
                 // Width is not written; a narrow parameter takes the low bits.
                 let bits = match immediate.value {
@@ -50,9 +55,11 @@ fn formals<'m, 's>(
                     Value::Unsigned(v) | Value::F64(v) => v,
                     Value::F32(v) => u64::from(v),
                 };
-                Ok(Formal::Register(File::W64, cx.immediate(File::W64, bits)))
+                Formal::Register(File::W64, cx.immediate(File::W64, bits))
             }
-            _ => Err(inst.unsupported("this cannot be passed to a function")),
-        })
-        .collect()
+            _ => return Err(inst.unsupported("this cannot be passed to a function")),
+        };
+        formals.push(formal);
+    }
+    Ok(formals)
 }

@@ -4,8 +4,9 @@
 use super::atomic::{self as atomics};
 use super::body::Decoder;
 use super::inst::Inst;
-use super::operand::{file_of, span_of};
+use super::operand::file_of;
 use super::transaction;
+use super::vector::Element;
 use crate::interp::fault::Fault;
 use crate::interp::program::{Atomic, CopyAsync, CopyLimit, Destination, Load, Op, Store};
 use crate::interp::registers::{File, Slot, WarpFn, warp};
@@ -72,13 +73,6 @@ fn shape<'m, 's>(inst: &mut Inst<'m, 's>) -> Result<(StateSpace, Shape), Fault> 
     Ok((space, Shape { ty, bytes: bytes.min(8), align: bytes * count.unwrap_or(1) }))
 }
 
-fn elements<'m, 's>(operand: &'m Operand<'s>) -> Vec<&'m Operand<'s>> {
-    match operand {
-        Operand::Vector(items, _) => items.iter().collect(),
-        single => vec![single],
-    }
-}
-
 fn check_count(inst: &Inst<'_, '_>, shape: &Shape, count: usize) -> Result<(), Fault> {
     if count as u32 * (shape.ty.bits() / 8) == shape.align {
         return Ok(());
@@ -91,17 +85,17 @@ pub fn load<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Re
     let strong = is_strong(inst);
     let (space, shape) = shape(inst)?;
     let place = cx.place(inst.operand(1)?, space)?;
-    let items = elements(inst.operand(0)?);
+    let items = cx.elements(inst.operand(0)?);
     check_count(inst, &shape, items.len())?;
     let mut dests = Vec::new();
     for item in items {
         if shape.ty == B128 {
-            let slot = cx.pair(item)?;
+            let slot = cx.element_pair(item)?;
             for slot in [slot, slot + 1] {
                 dests.push(Some(Destination { file: File::W64, slot, sign_to: 0 }));
             }
         } else {
-            dests.push(cx.dest_wide(item, shape.ty)?);
+            dests.push(cx.element_dest(item, shape.ty)?);
         }
     }
     let Shape { bytes, align, .. } = shape;
@@ -114,15 +108,15 @@ pub fn store<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> R
     let strong = is_strong(inst);
     let (space, shape) = shape(inst)?;
     let place = cx.place(inst.operand(0)?, space)?;
-    let items = elements(inst.operand(1)?);
+    let items = cx.elements(inst.operand(1)?);
     check_count(inst, &shape, items.len())?;
     let mut sources = Vec::new();
     for item in items {
         if shape.ty == B128 {
-            let slot = cx.pair(item)?;
+            let slot = cx.element_pair(item)?;
             sources.extend([(File::W64, slot), (File::W64, slot + 1)]);
         } else {
-            sources.push((file_of(shape.ty), cx.source_low(item, shape.ty)?));
+            sources.push((file_of(shape.ty), cx.element_source(item, shape.ty)?));
         }
     }
     let Shape { bytes, align, .. } = shape;
@@ -144,10 +138,6 @@ pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     };
     let at = usize::from(returns);
     let place = cx.place(inst.operand(at)?, space)?;
-    let result = |cx: &mut Decoder<'_, 'm, 's>, operand: &'m Operand<'s>| match operand {
-        Operand::Sink(_) => Ok(None),
-        _ => cx.dest(operand, shape.ty).map(|slot| Some((file_of(shape.ty), slot))),
-    };
     let Shape { ty, bytes, align } = shape;
     if ty == B128 {
         let compare = operation == "cas";
@@ -170,14 +160,18 @@ pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     }
     let flush = space != StateSpace::Shared;
     let run = atomics::operation(operation, ty, flush).ok_or_else(|| inst.bad_type(ty))?;
-    let values = elements(inst.operand(at + 1)?);
+    let values = cx.elements(inst.operand(at + 1)?);
     check_count(inst, &shape, values.len())?;
     let mut pairs = Vec::new();
-    let results = if returns { elements(inst.operand(0)?) } else { Vec::new() };
+    let results = if returns { cx.elements(inst.operand(0)?) } else { Vec::new() };
     for (index, value) in values.into_iter().enumerate() {
-        let b = (file_of(ty), cx.source(value, ty)?);
+        let value = match value {
+            Element::Operand(operand) => cx.source(operand, ty)?,
+            element => cx.element_source(element, ty)?,
+        };
+        let b = (file_of(ty), value);
         let d = match results.get(index) {
-            Some(&operand) => result(cx, operand)?,
+            Some(&element) => cx.element_result(element, ty)?.map(|slot| (file_of(ty), slot)),
             None => None,
         };
         pairs.push((d, b));
@@ -280,7 +274,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         };
         match register {
             Some(register) if register.bits == 128 => Ok(register.slot),
-            _ => Err(self.error(span_of(operand), "this is no 128-bit register")),
+            _ => Err(self.error(operand.span(), "this is no 128-bit register")),
         }
     }
 }

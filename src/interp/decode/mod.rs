@@ -18,6 +18,7 @@ mod scope;
 mod stack;
 mod transaction;
 mod unit;
+mod vector;
 
 pub use body::Decoder;
 pub use call::decode as call;
@@ -25,13 +26,16 @@ pub use collective::{active_mask, elect, matching, reduction, shuffle, vote, war
 pub use control::{barrier, branch, indexed_branch, leave};
 pub use inst::{Inst, Round};
 pub use memory::{address, atomic, copy_async, load, store};
+pub use operand::file_of;
 pub use stack::decode as stack;
 pub use transaction::{cluster_barrier, map_address, mbarrier};
+pub use vector::Element;
 
 use self::unit::{Unit, align_of, align_up, size_of};
 use super::fault::Fault;
 use super::memory::StateSpaceLayout;
 use super::program::{Function, Op, ParamPlace, Program};
+use crate::launch::{Launch, Meet};
 use crate::ptx::{self, Module, StateSpace};
 
 /// Decodes a kernel and what it calls.
@@ -42,9 +46,9 @@ use crate::ptx::{self, Module, StateSpace};
 pub fn decode(
     module: &Module<'_>,
     kernel: &ptx::Function<'_>,
-    dynamic_shared: u64,
+    launch: &Launch,
 ) -> Result<Program, Fault> {
-    let mut unit = Unit::new(module, kernel.name.text, dynamic_shared)?;
+    let mut unit = Unit::new(module, kernel.name.text, launch.dynamic_shared)?;
     let mut params = Vec::new();
     for variable in &kernel.params {
         for declarator in &variable.names {
@@ -68,6 +72,9 @@ pub fn decode(
     for function in &mut functions {
         function.first_site = sites;
         sites += function.code.len() as u32;
+        if let Meet::Random(_) = launch.meet {
+            function.meetings = reconverge::choices(&function.code);
+        }
     }
     let any =
         |test: fn(&Op) -> bool| functions.iter().flat_map(|f| &f.code).any(|micro| test(&micro.op));

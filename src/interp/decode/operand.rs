@@ -4,6 +4,7 @@ use super::body::Decoder;
 use super::inst::Inst;
 use super::scope::{Home, Register, Symbol, Variable};
 use super::unit::constant_bits;
+use super::vector::Element;
 use crate::interp::fault::Fault;
 use crate::interp::program::rare::Scalar;
 use crate::interp::program::{Base, Destination, Op, Place, Special};
@@ -20,31 +21,17 @@ pub fn file_of(ty: ScalarType) -> File {
     }
 }
 
-/// Where an operand stands.
-pub fn span_of(operand: &Operand<'_>) -> Span {
-    match operand {
-        Operand::Name(name)
-        | Operand::Not(name)
-        | Operand::Negated(name)
-        | Operand::Offset { name, .. } => name.span,
-        Operand::Immediate(immediate) => immediate.span,
-        Operand::Sink(span) | Operand::Vector(_, span) | Operand::List(_, span) => *span,
-        Operand::Pair(pair) => span_of(&pair[0]),
-        Operand::Address(address) => address.span,
-    }
-}
-
-/// The special register of a name, where it does not change while a warp runs.
-fn special_register(name: &str) -> Option<Special> {
+/// The special register of a name and component, where it does not change while a warp runs.
+pub fn special_register(name: &str, part: Option<&str>) -> Option<Special> {
     let component = |name: &str, make: fn(u8) -> Special| match name {
-        "x" => Some(make(0)),
-        "y" => Some(make(1)),
-        "z" => Some(make(2)),
-        "w" => Some(Special::Constant(0)),
+        "x" | "r" => Some(make(0)),
+        "y" | "g" => Some(make(1)),
+        "z" | "b" => Some(make(2)),
+        "w" | "a" => Some(Special::Constant(0)),
         _ => None,
     };
-    if let Some((base, part)) = name.split_once('.') {
-        return match base {
+    if let Some(part) = part {
+        return match name {
             "%tid" => component(part, Special::Tid),
             "%ntid" => component(part, Special::Ntid),
             "%ctaid" | "%clusterid" => component(part, Special::Ctaid),
@@ -99,13 +86,17 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         match operand {
             Operand::Immediate(immediate) => Ok(self.constant(*immediate, ty)),
             Operand::Name(name) => self.named_source(*name, 0, file),
-            Operand::Offset { name, offset, indexed } => {
-                let scale = match (indexed, self.lookup(*name)?) {
-                    (true, Symbol::Variable(variable)) => variable.element as i64,
-                    _ => 1,
-                };
-                self.named_source(*name, offset.wrapping_mul(scale), file)
-            }
+            Operand::Offset { name, offset, indexed } => match self.lookup(*name)? {
+                Symbol::Register(register) if !indexed => {
+                    let sum = self.sum(*name, register, *offset)?;
+                    self.register_source(*name, sum, file)
+                }
+                Symbol::Variable(variable) if *indexed => {
+                    let offset = offset.wrapping_mul(variable.element as i64);
+                    self.named_source(*name, offset, file)
+                }
+                _ => self.named_source(*name, *offset, file),
+            },
             Operand::Not(name) if file == File::Pred => {
                 let s = self.named_source(*name, 0, file)?;
                 let d = self.scratch(File::Pred);
@@ -114,7 +105,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             }
             // One-element vectors stand for their element.
             Operand::Vector(items, _) if items.len() == 1 => self.source(&items[0], ty),
-            _ => Err(self.error(span_of(operand), "this is no source operand")),
+            _ => Err(self.error(operand.span(), "this is no source operand")),
         }
     }
 
@@ -123,14 +114,61 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// # Errors
     /// As [`Decoder::source`].
     pub fn source_low(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
-        if let (Operand::Name(name), File::W32) = (operand, file_of(ty))
-            && let Some(Register { file: File::W64, slot, .. }) = self.register(*name)
-        {
-            let d = self.scratch(File::W32);
-            self.emit_lanes(warp!(|a: u64| -> u32 { a as u32 }), &[d], &[slot]);
-            return Ok(d);
+        let register = match operand {
+            Operand::Name(name) => self.register(*name),
+            Operand::Offset { name, offset, indexed: false } => match self.register(*name) {
+                Some(register) => Some(self.sum(*name, register, *offset)?),
+                None => None,
+            },
+            _ => None,
+        };
+        match register {
+            Some(register) if file_of(ty) == File::W32 && register.file == File::W64 => {
+                Ok(self.low_half(register))
+            }
+            _ => self.source(operand, ty),
         }
-        self.source(operand, ty)
+    }
+
+    /// The low 32 bits of a register of 64.
+    pub fn low_half(&mut self, register: Register) -> Slot {
+        let d = self.scratch(File::W32);
+        self.emit_lanes(warp!(|a: u64| -> u32 { a as u32 }), &[d], &[register.slot]);
+        d
+    }
+
+    /// A register's value plus a constant, `%r1+4`, modulo 2 to the register's width.
+    fn sum(&mut self, name: Name<'s>, register: Register, offset: i64) -> Result<Register, Fault> {
+        let Register { file, bits, .. } = register;
+        let run = match bits {
+            _ if register.float => None,
+            8 => Some(warp!(|a: u8, b: u32| -> u8 { a.wrapping_add(b as u8) })),
+            16 => Some(warp!(|a: u16, b: u32| -> u16 { a.wrapping_add(b as u16) })),
+            32 => Some(warp!(|a: u32, b: u32| -> u32 { a.wrapping_add(b) })),
+            64 => Some(warp!(|a: u64, b: u64| -> u64 { a.wrapping_add(b) })),
+            _ => None,
+        };
+        let Some(run) = run else {
+            let message = format!("nothing can be added to register `{}`", name.text);
+            return Err(self.error(name.span, message));
+        };
+        let slot = self.scratch(file);
+        let added = self.immediate(file, offset as u64);
+        self.emit_lanes(run, &[slot], &[register.slot, added]);
+        Ok(Register { slot, ..register })
+    }
+
+    fn register_source(
+        &mut self,
+        name: Name<'s>,
+        register: Register,
+        file: File,
+    ) -> Result<Slot, Fault> {
+        if register.file == file {
+            return Ok(register.slot);
+        }
+        let message = format!("register `{}` does not have the type's width", name.text);
+        Err(self.error(name.span, message))
     }
 
     /// The register of a name, if it is one.
@@ -160,18 +198,16 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             self.emit(Op::Clock(file, d));
             return Ok(d);
         }
-        if let Some(special) = special_register(name.text) {
+        let (base, component) = match name.text.split_once('.') {
+            Some((base, component)) => (base, Some(component)),
+            None => (name.text, None),
+        };
+        if let Some(special) = special_register(base, component) {
             let slot = self.special(special);
             return Ok(self.widened(slot, file));
         }
         match self.lookup(name)? {
-            Symbol::Register(register) if offset == 0 => {
-                if register.file == file {
-                    return Ok(register.slot);
-                }
-                let message = format!("register `{}` does not have the type's width", name.text);
-                Err(self.error(name.span, message))
-            }
+            Symbol::Register(register) if offset == 0 => self.register_source(name, register, file),
             Symbol::Variable(Variable { home: Home::Absolute(base), .. }) => {
                 Ok(self.immediate(file, base.wrapping_add(offset as u64)))
             }
@@ -214,7 +250,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             Operand::Sink(_) => Ok(self.scratch(file_of(ty))),
             Operand::Name(name) => self.named_dest(*name, ty),
             Operand::Vector(items, _) if items.len() == 1 => self.dest(&items[0], ty),
-            _ => Err(self.error(span_of(operand), "this is no destination operand")),
+            _ => Err(self.error(operand.span(), "this is no destination operand")),
         }
     }
 
@@ -247,18 +283,30 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             Operand::Sink(_) => return Ok(None),
             Operand::Name(name) => *name,
             Operand::Vector(items, _) if items.len() == 1 => return self.dest_wide(&items[0], ty),
-            _ => return Err(self.error(span_of(operand), "this is no destination operand")),
+            _ => return Err(self.error(operand.span(), "this is no destination operand")),
         };
         let Some(register) = self.register(name) else {
             return Err(self.error(name.span, format!("`{}` is no register", name.text)));
         };
+        self.register_dest(register, name.span, ty).map(Some)
+    }
+
+    /// A destination register, whose type may be narrower.
+    ///
+    /// # Errors
+    /// It is wider.
+    pub fn register_dest(
+        &self,
+        register: Register,
+        span: Span,
+        ty: ScalarType,
+    ) -> Result<Destination, Fault> {
         if register.bits < ty.bits().max(8) {
-            let message = format!("register `{}` is narrower than {ty}", name.text);
-            return Err(self.error(name.span, message));
+            return Err(self.error(span, format!("this register is narrower than {ty}")));
         }
         let extend = ty.is_signed() && ty.bits() < register.bits;
         let sign_to = if extend { register.bits as u8 } else { 0 };
-        Ok(Some(Destination { file: register.file, slot: register.slot, sign_to }))
+        Ok(Destination { file: register.file, slot: register.slot, sign_to })
     }
 
     /// Applies a pure operation to all operands: the first is the destination, of type `d`, the
@@ -341,11 +389,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// # Errors
     /// An operand that cannot be written.
     pub fn temporary(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
-        let file = file_of(ty);
-        Ok(match self.dest_wide(operand, ty)? {
-            Some(dest) if dest.file == file && dest.sign_to == 0 => dest.slot,
-            _ => self.scratch(file),
-        })
+        self.element_temporary(Element::Operand(operand), ty)
     }
 
     /// Extends a result that [`Decoder::temporary`] made room for into its destination.
@@ -358,21 +402,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         ty: ScalarType,
         result: Slot,
     ) -> Result<(), Fault> {
-        let Some(dest) = self.dest_wide(operand, ty)? else { return Ok(()) };
-        if dest.file == file_of(ty) && dest.sign_to == 0 {
-            return Ok(());
-        }
-        let extend = match (dest.file, dest.sign_to, ty.bits()) {
-            (File::W64, 0, _) => warp!(|a: u32| -> u64 { u64::from(a) }),
-            (File::W64, _, 8) => warp!(|a: i8| -> i64 { i64::from(a) }),
-            (File::W64, _, 16) => warp!(|a: i16| -> i64 { i64::from(a) }),
-            (File::W64, ..) => warp!(|a: i32| -> i64 { i64::from(a) }),
-            (_, 16, _) => warp!(|a: i8| -> i16 { i16::from(a) }),
-            (_, _, 8) => warp!(|a: i8| -> i32 { i32::from(a) }),
-            _ => warp!(|a: i16| -> i32 { i32::from(a) }),
-        };
-        self.emit_lanes(extend, &[dest.slot], &[result]);
-        Ok(())
+        self.element_store(Element::Operand(operand), ty, result)
     }
 
     /// The place that an address operand names in a space.
@@ -380,8 +410,17 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// # Errors
     /// A base that is neither a register nor a variable.
     pub fn place(&mut self, operand: &'m Operand<'s>, space: StateSpace) -> Result<Place, Fault> {
-        let Operand::Address(address) = operand else {
-            return Err(self.error(span_of(operand), "this is no address"));
+        let address = match operand {
+            Operand::Address(address) => address,
+            // An element of an array may stand without brackets.
+            Operand::Offset { name, offset, indexed: true } => match self.lookup(*name)? {
+                Symbol::Variable(variable) => {
+                    let offset = offset.wrapping_mul(variable.element as i64);
+                    return Ok(variable_place(variable, offset, space));
+                }
+                _ => return Err(self.error(name.span, "this is no array")),
+            },
+            _ => return Err(self.error(operand.span(), "this is no address")),
         };
         let offset = address.offset;
         let AddressBase::Name(name) = address.base else {
@@ -394,17 +433,24 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             Symbol::Register(Register { file: File::W64, slot, .. }) => {
                 Ok(Place { space, base: Base::W64(slot), offset })
             }
-            Symbol::Variable(Variable { home: Home::Frame(base), .. }) => {
-                let offset = offset.wrapping_add(base as i64);
-                Ok(Place { space: StateSpace::Local, base: Base::Frame, offset })
-            }
-            Symbol::Variable(Variable { space: home, home: Home::Absolute(base), .. }) => {
-                // A variable's name means its own space, whether or not the access says so.
-                let offset = offset.wrapping_add(base as i64);
-                let space = if space == StateSpace::Generic { home } else { space };
-                Ok(Place { space, base: Base::Absolute, offset })
-            }
+            Symbol::Variable(variable) => Ok(variable_place(variable, offset, space)),
             _ => Err(self.error(name.span, format!("`{}` is no address", name.text))),
+        }
+    }
+}
+
+/// The place so many bytes into a variable.
+fn variable_place(variable: Variable, offset: i64, space: StateSpace) -> Place {
+    match variable.home {
+        Home::Frame(base) => {
+            let offset = offset.wrapping_add(base as i64);
+            Place { space: StateSpace::Local, base: Base::Frame, offset }
+        }
+        Home::Absolute(base) => {
+            // A variable's name means its own space, whether or not the access says so.
+            let offset = offset.wrapping_add(base as i64);
+            let space = if space == StateSpace::Generic { variable.space } else { space };
+            Place { space, base: Base::Absolute, offset }
         }
     }
 }

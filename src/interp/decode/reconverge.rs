@@ -1,66 +1,41 @@
-//! Where the lanes of a divergent branch meet again: the immediate post-dominator of its block.
+//! Where the lanes of a divergent branch meet again.
 //!
-//! A path that ends its threads early (`exit`, `trap`, or a `ret` that is not the function's last)
-//! is left out of the graph. Lanes on such a path never come to any meeting point; the others must
-//! not be kept apart because of them.
+//! The assembler takes the immediate post-dominator of the branch. A path that ends its threads
+//! early (`exit`, `trap`, or a `ret` that is not the function's last) is left out of the graph. Lanes
+//! on such a path never come to any meeting point; the others must not be kept apart because of
+//! them.
+//!
+//! It could choose otherwise: any post-dominator, whichever ways out of the function it takes for
+//! early ones. In such a point all lanes that get there arrive for the first time since the branch;
+//! it may lie in the next iteration of a loop or far down.
 
-use petgraph::algo::dominators::simple_fast;
+use std::collections::BTreeMap;
+
+use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::graph::{DiGraph, NodeIndex};
 
 use super::control::falls_through;
 use crate::interp::program::{AT_RETURN, MicroOp, Op, Pc};
 
-/// Writes the meeting point into every branch of a function.
+/// The basic blocks of a function, edges reversed, so that post-dominators are dominators. One node
+/// more stands for the end.
+struct Graph {
+    starts: Vec<Pc>,
+    edges: DiGraph<(), ()>,
+}
+
+/// Points among which a branch's is chosen at most: functions of thousands of blocks have as many.
+const MOST: usize = 64;
+
+/// Writes the assembler's meeting point into every branch of a function.
 pub fn annotate(code: &mut [MicroOp]) {
-    let starts = block_starts(code);
-    let block_of = |pc: Pc| starts.partition_point(|&start| start <= pc) - 1;
-    let last_return = code.iter().rposition(|micro| reaches_end(micro) && is_return(micro));
-    // Edges are reversed, so that post-dominators are dominators.
-    let mut graph = DiGraph::<(), ()>::with_capacity(starts.len() + 1, 2 * starts.len());
-    let nodes: Vec<NodeIndex> = starts.iter().map(|_| graph.add_node(())).collect();
-    let exit = graph.add_node(());
-    let mut live_return = last_return;
-    if let Some(at) = last_return {
-        // The return that the decoder adds at the end counts only if something falls into it.
-        let reachable = at == 0 || falls_through(&code[at - 1]) || is_target(code, at as Pc);
-        if !reachable {
-            live_return =
-                code[..at].iter().rposition(|micro| reaches_end(micro) && is_return(micro));
-        }
-    }
-    for (block, &start) in starts.iter().enumerate() {
-        let end = starts.get(block + 1).map_or(code.len(), |&next| next as usize);
-        let last = &code[end - 1];
-        let mut edge = |to: Pc| {
-            if (to as usize) < code.len() {
-                graph.add_edge(nodes[block_of(to)], nodes[block], ());
-            }
-        };
-        match &last.op {
-            Op::Branch { target, .. } => edge(*target),
-            Op::IndexedBranch(branch) => branch.targets.iter().for_each(|&target| edge(target)),
-            _ => {}
-        }
-        if falls_through(last) {
-            edge(end as Pc);
-        }
-        let returns = (start as usize..end).any(|pc| Some(pc) == live_return);
-        if returns {
-            graph.add_edge(exit, nodes[block], ());
-        }
-    }
-    let dominators = simple_fast(&graph, exit);
+    let graph = Graph::new(code);
+    let kept = last_return(code);
+    let dominators = graph.post_dominators(kept.map(|pc| graph.block_of(pc)));
     let meeting = |pc: usize| {
-        let block = nodes[block_of(pc as Pc)];
-        match dominators.immediate_dominator(block) {
-            Some(node) if node != exit => starts[node.index()],
-            _ => AT_RETURN,
-        }
+        graph.up(&dominators, graph.block_of(pc)).map_or(AT_RETURN, |block| graph.starts[block])
     };
-    let meets: Vec<(usize, Pc)> = (0..code.len())
-        .filter(|&pc| matches!(code[pc].op, Op::Branch { .. } | Op::IndexedBranch(_)))
-        .map(|pc| (pc, meeting(pc)))
-        .collect();
+    let meets: Vec<(usize, Pc)> = branches(code).map(|pc| (pc, meeting(pc))).collect();
     for (pc, point) in meets {
         match &mut code[pc].op {
             Op::Branch { meet, .. } => *meet = point,
@@ -70,12 +45,112 @@ pub fn annotate(code: &mut [MicroOp]) {
     }
 }
 
+/// All points at which an assembler could let the lanes of each branch meet: the post-dominators of
+/// its block if some ways out of the function count and the others do not. The nearest come first,
+/// those for which the last return counts before the others.
+pub fn choices(code: &[MicroOp]) -> BTreeMap<Pc, Vec<Pc>> {
+    let graph = Graph::new(code);
+    let mut found: BTreeMap<Pc, Vec<Pc>> = BTreeMap::new();
+    let last = last_return(code).map(|pc| graph.block_of(pc));
+    let others = (0..graph.starts.len())
+        .filter(|&block| is_way_out(&code[graph.end(block, code) - 1]))
+        .filter(|&block| Some(block) != last);
+    // If several ways out count, fewer points lie on all paths: no set of them has points of its own.
+    for way_out in last.into_iter().chain(others) {
+        let dominators = graph.post_dominators(Some(way_out));
+        for pc in branches(code) {
+            let points = found.entry(pc as Pc).or_default();
+            let mut next = graph.up(&dominators, graph.block_of(pc));
+            while let Some(block) = next.filter(|_| points.len() < MOST) {
+                if !points.contains(&graph.starts[block]) {
+                    points.push(graph.starts[block]);
+                }
+                next = graph.up(&dominators, block);
+            }
+        }
+    }
+    found
+}
+
+impl Graph {
+    fn new(code: &[MicroOp]) -> Graph {
+        let starts = block_starts(code);
+        let mut graph =
+            Graph { edges: DiGraph::with_capacity(starts.len() + 1, 2 * starts.len()), starts };
+        for _ in 0..=graph.starts.len() {
+            graph.edges.add_node(());
+        }
+        for block in 0..graph.starts.len() {
+            let end = graph.end(block, code);
+            let last = &code[end - 1];
+            let mut edge = |to: usize| {
+                if to < code.len() {
+                    let to =
+                        NodeIndex::new(graph.starts.partition_point(|&s| s as usize <= to) - 1);
+                    graph.edges.add_edge(to, NodeIndex::new(block), ());
+                }
+            };
+            match &last.op {
+                Op::Branch { target, .. } => edge(*target as usize),
+                Op::IndexedBranch(branch) => {
+                    branch.targets.iter().for_each(|&to| edge(to as usize))
+                }
+                _ => {}
+            }
+            if falls_through(last) {
+                edge(end);
+            }
+        }
+        graph
+    }
+
+    fn block_of(&self, pc: usize) -> usize {
+        self.starts.partition_point(|&start| start as usize <= pc) - 1
+    }
+
+    /// Behind the last micro-operation of a block.
+    fn end(&self, block: usize, code: &[MicroOp]) -> usize {
+        self.starts.get(block + 1).map_or(code.len(), |&next| next as usize)
+    }
+
+    /// Post-dominators if one way out of the function counts.
+    fn post_dominators(&self, way_out: Option<usize>) -> Dominators<NodeIndex> {
+        let end = NodeIndex::new(self.starts.len());
+        let mut edges = self.edges.clone();
+        if let Some(block) = way_out {
+            edges.add_edge(end, NodeIndex::new(block), ());
+        }
+        simple_fast(&edges, end)
+    }
+
+    /// The next block up in the tree of post-dominators.
+    fn up(&self, dominators: &Dominators<NodeIndex>, block: usize) -> Option<usize> {
+        let up = dominators.immediate_dominator(NodeIndex::new(block))?.index();
+        (up < self.starts.len()).then_some(up)
+    }
+}
+
+/// The micro-operations at which lanes can part.
+fn branches(code: &[MicroOp]) -> impl Iterator<Item = usize> {
+    (0..code.len()).filter(|&pc| matches!(code[pc].op, Op::Branch { .. } | Op::IndexedBranch(_)))
+}
+
+/// The return that counts although it may be one among many.
+fn last_return(code: &[MicroOp]) -> Option<usize> {
+    let at = code.iter().rposition(is_return)?;
+    // The return that the decoder adds at the end counts only if something falls into it.
+    if at == 0 || falls_through(&code[at - 1]) || is_target(code, at as Pc) {
+        return Some(at);
+    }
+    code[..at].iter().rposition(is_return)
+}
+
 fn is_return(micro: &MicroOp) -> bool {
     matches!(micro.op, Op::Return)
 }
 
-fn reaches_end(micro: &MicroOp) -> bool {
-    !matches!(micro.op, Op::Exit | Op::Trap)
+fn is_way_out(micro: &MicroOp) -> bool {
+    matches!(micro.op, Op::Return | Op::Exit | Op::Trap)
 }
 
 fn is_target(code: &[MicroOp], pc: Pc) -> bool {

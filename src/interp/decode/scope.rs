@@ -16,6 +16,16 @@ pub struct Register {
     pub slot: Slot,
     /// Its width.
     pub bits: u32,
+    /// Whether it was declared to hold floating-point numbers.
+    pub float: bool,
+}
+
+impl Register {
+    /// An element of a vector of which this is the first; they lie one behind the other.
+    pub fn element(self, index: u8) -> Register {
+        let each = if self.bits == 128 { 2 } else { 1 };
+        Register { slot: self.slot + each * Slot::from(index), ..self }
+    }
 }
 
 /// Where a variable lies.
@@ -56,6 +66,8 @@ impl Variable {
 pub enum Symbol {
     /// A register.
     Register(Register),
+    /// A vector register: its first element and how many there are.
+    Vector(Register, u8),
     /// A variable.
     Variable(Variable),
     /// A label, by its number within the function.
@@ -71,8 +83,8 @@ pub enum Symbol {
 /// What a parameterised declaration (`%r<100>`) declares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
-    /// Registers of that type.
-    Registers(ScalarType),
+    /// Registers of that type, each with so many elements.
+    Registers(ScalarType, u8),
     /// Variables: the first one, and so many bytes on the next.
     Variables(Variable, u64),
 }
@@ -90,7 +102,7 @@ pub enum Found {
     /// A name with its meaning.
     Symbol(Symbol),
     /// A register of a parameterised family that has no slot yet, in this scope.
-    Member(usize, ScalarType),
+    Member(usize, ScalarType, u8),
 }
 
 /// The scopes that are open at a place, outermost first.
@@ -145,7 +157,7 @@ impl<'s> Scopes<'s> {
                     && number < count
                 {
                     return Some(match family {
-                        Family::Registers(ty) => Found::Member(depth, ty),
+                        Family::Registers(ty, elements) => Found::Member(depth, ty, elements),
                         Family::Variables(first, stride) => Found::Symbol(Symbol::Variable(
                             first.moved(stride.saturating_mul(number.into())),
                         )),

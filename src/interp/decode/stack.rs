@@ -1,6 +1,6 @@
 //! `alloca`, `stacksave`, `stackrestore` (PTX ISA, "Stack Manipulation Instructions").
 
-use super::operand::{file_of, span_of};
+use super::operand::file_of;
 use super::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::program::Op;
@@ -24,7 +24,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
             let size = cx.source(inst.operand(1)?, ty)?;
             let align = inst.operands().get(2).map_or(Ok(DEFAULT_ALIGN), |operand| {
                 alignment(operand).ok_or_else(|| {
-                    cx.error(span_of(operand), "an alignment is a power of two, as a number")
+                    cx.error(operand.span(), "an alignment is a power of two, as a number")
                 })
             })?;
             (StackKind::Allocate { d: (file, cx.dest(inst.operand(0)?, ty)?), align }, size)

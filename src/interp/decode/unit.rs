@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::scope::{Home, Symbol, Variable as Place};
+use super::scope::{Family, Found, Home, Scopes, Symbol, Variable as Place};
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::{StateSpaceLayout, StaticRegion};
 use crate::interp::program::FunctionId;
@@ -18,6 +18,10 @@ pub struct Unit<'m, 's> {
     by_name: FxHashMap<&'s str, &'m Function<'s>>,
     ids: FxHashMap<&'s str, FunctionId>,
     variables: FxHashMap<&'s str, Place>,
+    /// `.global .u32 x<4>`: the rows of variables, as a scope.
+    families: Scopes<'s>,
+    /// What `.alias` calls by another name: the function's own name.
+    aliases: FxHashMap<&'s str, &'s str>,
 }
 
 /// The largest module variable, in bytes.
@@ -84,7 +88,10 @@ impl<'m, 's> Unit<'m, 's> {
             by_name: FxHashMap::default(),
             ids: FxHashMap::default(),
             variables: FxHashMap::default(),
+            families: Scopes::default(),
+            aliases: module.aliases.iter().map(|[new, old]| (new.text, old.text)).collect(),
         };
+        unit.families.push();
         for function in module.functions() {
             let defined = function.statements().is_some();
             let known = unit.by_name.contains_key(function.name.text);
@@ -103,40 +110,61 @@ impl<'m, 's> Unit<'m, 's> {
         }
         unit.resolve(kernel);
         for variable in variables() {
-            unit.initialize(variable)?;
+            for declarator in &variable.names {
+                if let Some(&place) = unit.variables.get(declarator.name.text) {
+                    unit.initialize(variable, declarator, place, &|_| None)?;
+                }
+            }
         }
         Ok(unit)
     }
 
     fn declare(&mut self, variable: &Variable<'s>) -> Result<(), Fault> {
         for declarator in &variable.names {
-            let size = size_of(variable, declarator);
+            let one = size_of(variable, declarator);
+            let stride = align_up(one, align_of(variable));
+            let size = declarator.count.map_or(one, |count| stride.saturating_mul(count.into()));
             let name = declarator.name.text;
-            if size > MAX_VARIABLE {
-                let message = format!("`{name}` is larger than {MAX_VARIABLE} bytes");
-                return Err(Fault::new(FaultKind::Unsupported, message).at(variable.span));
-            }
             let place = match variable.space {
                 StateSpace::Shared => self.shared(variable, size),
                 space @ (StateSpace::Global | StateSpace::Const) => {
                     if variable.linkage.contains(&".extern") && self.variables.contains_key(name) {
                         continue;
                     }
-                    let base = self.layout.region_base(self.layout.statics.len());
-                    let bytes = vec![0; size as usize];
-                    self.layout.statics.push(StaticRegion { name: name.to_owned(), space, bytes });
-                    Place {
-                        space,
-                        home: Home::Absolute(base),
-                        size,
-                        element: element_size(variable),
-                    }
+                    self.new_static(variable, name, space, size)?
                 }
                 _ => continue,
             };
+            if let Some(count) = declarator.count {
+                let family = Family::Variables(Place { size: one, ..place }, stride);
+                self.families.declare_family(name, count, family);
+                continue;
+            }
             self.variables.insert(name, place);
         }
         Ok(())
+    }
+
+    /// Gives a variable in global or constant memory, of so many bytes, a region of its own.
+    ///
+    /// # Errors
+    /// It is too large.
+    pub fn new_static(
+        &mut self,
+        variable: &Variable<'s>,
+        name: &str,
+        space: StateSpace,
+        size: u64,
+    ) -> Result<Place, Fault> {
+        if size > MAX_VARIABLE {
+            let message = format!("`{name}` is larger than {MAX_VARIABLE} bytes");
+            return Err(Fault::new(FaultKind::Unsupported, message).at(variable.span));
+        }
+        let base = self.layout.region_base(self.layout.statics.len());
+        let bytes = vec![0; size as usize];
+        self.layout.statics.push(StaticRegion { name: name.to_owned(), space, bytes });
+        let home = Home::Absolute(base);
+        Ok(Place { space, home, size, element: element_size(variable) })
     }
 
     /// Gives a shared variable its place; an unsized one is the dynamic part, which begins at 0.
@@ -151,47 +179,56 @@ impl<'m, 's> Unit<'m, 's> {
         Place { space, home: Home::Absolute(offset), size, element }
     }
 
-    fn initialize(&mut self, variable: &Variable<'s>) -> Result<(), Fault> {
-        for declarator in &variable.names {
-            let Some(initializer) = &declarator.initializer else { continue };
-            let Some(&Place { space, home: Home::Absolute(base), size, .. }) =
-                self.variables.get(declarator.name.text)
-            else {
-                continue;
-            };
-            let index = match space {
-                StateSpace::Shared => None,
-                _ => self.layout.region_index(base),
-            };
-            let Some(index) = index else { continue };
-            let mut bytes = vec![0; size as usize];
-            let scalar = variable.ty.map_or(8, |ty| ty.bits().div_ceil(8) as usize);
-            self.fill(initializer, variable, &mut bytes, scalar, &declarator.dimensions)?;
-            self.layout.statics[index].bytes = bytes;
-        }
+    /// Writes the initial value of a variable in global or constant memory; `inner` knows the names
+    /// that hide those of the module.
+    ///
+    /// # Errors
+    /// A value that is not modelled.
+    pub fn initialize(
+        &mut self,
+        variable: &Variable<'s>,
+        declarator: &Declarator<'s>,
+        place: Place,
+        inner: &dyn Fn(&str) -> Option<Symbol>,
+    ) -> Result<(), Fault> {
+        let (Some(initializer), Home::Absolute(base)) = (&declarator.initializer, place.home)
+        else {
+            return Ok(());
+        };
+        let index = match place.space {
+            StateSpace::Shared => None,
+            _ => self.layout.region_index(base),
+        };
+        let Some(index) = index else { return Ok(()) };
+        let mut bytes = vec![0; place.size as usize];
+        let scalar = variable.ty.map_or(8, |ty| ty.bits().div_ceil(8) as usize);
+        let target = (&mut bytes[..], scalar);
+        self.fill(initializer, variable, target, &declarator.dimensions, inner)?;
+        self.layout.statics[index].bytes = bytes;
         Ok(())
     }
 
-    /// Writes an initial value over `bytes`; what a list leaves out stays zero.
+    /// Writes an initial value, of scalars of so many bytes, over bytes; what a list leaves out stays
+    /// zero.
     fn fill(
         &mut self,
         initializer: &Initializer<'s>,
         variable: &Variable<'s>,
-        bytes: &mut [u8],
-        scalar: usize,
+        (bytes, scalar): (&mut [u8], usize),
         dimensions: &[Option<u64>],
+        inner: &dyn Fn(&str) -> Option<Symbol>,
     ) -> Result<(), Fault> {
         let ty = variable.ty.unwrap_or(ScalarType::B64);
         let bits = match initializer {
             Initializer::List(items) => {
-                let inner = dimensions.get(1..).unwrap_or(&[]);
+                let below = dimensions.get(1..).unwrap_or(&[]);
                 let nested = items.iter().any(|item| matches!(item, Initializer::List(_)));
-                let row = inner.iter().fold(element_size(variable) as usize, |size, d| {
+                let row = below.iter().fold(element_size(variable) as usize, |size, d| {
                     size.saturating_mul(d.unwrap_or(1) as usize)
                 });
                 let step = if nested { row } else { scalar };
                 for (item, part) in items.iter().zip(bytes.chunks_mut(step.max(1))) {
-                    self.fill(item, variable, part, scalar, inner)?;
+                    self.fill(item, variable, (part, scalar), below, inner)?;
                 }
                 return Ok(());
             }
@@ -203,7 +240,8 @@ impl<'m, 's> Unit<'m, 's> {
                     let message = format!("`{}` is no variable or function", name.text);
                     Fault::new(FaultKind::Unsupported, message).at(name.span)
                 };
-                let address = match self.resolve(name.text).ok_or_else(unknown)? {
+                let symbol = inner(name.text).or_else(|| self.resolve(name.text));
+                let address = match symbol.ok_or_else(unknown)? {
                     Symbol::Variable(Place { space, home: Home::Absolute(base), .. }) => {
                         let window = if *generic { self.layout.window_base(space) } else { 0 };
                         window + base
@@ -229,10 +267,19 @@ impl<'m, 's> Unit<'m, 's> {
         if let Some(&place) = self.variables.get(name) {
             return Some(Symbol::Variable(place));
         }
+        // The assembler takes no alias of an alias, and none of what is not defined.
+        let defined =
+            |own: &&&str| self.by_name.get(**own).is_some_and(|f| f.statements().is_some());
+        let name = self.aliases.get(name).filter(defined).copied().unwrap_or(name);
         if let Some(&id) = self.ids.get(name) {
             return Some(Symbol::Function(id));
         }
-        let function = *self.by_name.get(name)?;
+        let Some(&function) = self.by_name.get(name) else {
+            return match self.families.find(name)? {
+                Found::Symbol(symbol) => Some(symbol),
+                Found::Member(..) => None,
+            };
+        };
         let id = self.functions.len() as FunctionId;
         self.functions.push(function);
         self.ids.insert(function.name.text, id);

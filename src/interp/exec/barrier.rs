@@ -3,7 +3,8 @@
 //!
 //! Threads arrive one by one, as on the machines since Volta: a barrier without a thread count
 //! opens when every thread of the block that has not ended has arrived, one with a count when so
-//! many have. A warp whose lanes arrive together counts as 32 threads even if it is incomplete.
+//! many have. A warp all of whose lanes have arrived counts as 32 threads even if it is incomplete.
+//! Lanes of a warp that waited at one instruction run together behind it.
 
 use super::block::Block;
 use super::warp::State;
@@ -89,8 +90,13 @@ impl<C: Tally> Block<'_, C> {
         }
         gate.arrived.resize(warps, 0);
         gate.expected = threads;
+        let all_came = |arrived: Mask| live & !arrived == 0;
+        let (before, missing) = (gate.arrived[warp], LANES as u32 - live.count_ones());
         gate.arrived[warp] |= lanes;
-        gate.count += if lanes == live { LANES as u32 } else { lanes.count_ones() };
+        gate.count += lanes.count_ones();
+        if lanes == live || !all_came(before) && all_came(before | lanes) {
+            gate.count += missing;
+        }
         if let Some(vote) = vote {
             gate.votes += vote.count_ones();
             gate.voters += lanes.count_ones();
@@ -103,6 +109,7 @@ impl<C: Tally> Block<'_, C> {
         } else {
             // The lanes that the guard leaves out go on and meet the others behind the barrier.
             warp.diverge(
+                machine,
                 index,
                 group.pc + 1,
                 &[(group.mask & !lanes, group.pc + 1), (lanes, group.pc)],
@@ -136,10 +143,19 @@ impl<C: Tally> Block<'_, C> {
             self.epoch += 1;
             self.warps.iter_mut().for_each(|warp| warp.phase = None);
             for warp in 0..self.warps.len() {
+                let mut passed = (0, Vec::new());
                 for index in 0..self.warps[warp].groups.len() {
                     if self.warps[warp].groups[index].state == State::Barrier(id as u32) {
                         self.pass(warp, index, &gate);
+                        let group = &self.warps[warp].groups[index];
+                        passed.0 |= group.mask;
+                        passed.1.push((group.frame, group.pc));
                     }
+                }
+                // Those that have waited together run together; see `unite` for the exceptions.
+                passed.1.dedup();
+                for (frame, pc) in passed.1 {
+                    self.warps[warp].unite(self.machine, frame, pc, passed.0);
                 }
             }
         }

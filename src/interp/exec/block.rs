@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 use super::access::Watch;
 use super::barrier::Barriers;
 use super::machine::Machine;
-use super::warp::{State, Stop, Warp};
+use super::warp::{State, Stop, Warp, not_aligned};
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::{Accessor, Phase, PhaseId, Shadow, new_words};
@@ -96,9 +96,12 @@ impl<'p, C: Tally> Block<'p, C> {
             }
             // Lanes that wait at a meeting point are free to go on, and may be what others wait for:
             // they end, say, and a shuffle or barrier does without them.
+            let machine = self.machine;
             if !progress {
-                progress =
-                    self.warps.iter_mut().fold(false, |any, warp| any | warp.release_waiting());
+                progress = self
+                    .warps
+                    .iter_mut()
+                    .fold(false, |any, warp| any | warp.release_waiting(machine));
             }
             if !progress {
                 let mut fault = self.deadlock();
@@ -126,7 +129,7 @@ impl<'p, C: Tally> Block<'p, C> {
     /// Runs a warp until its groups wait, end, or have had a slice. Returns whether it got on.
     fn run_warp(&mut self, warp: usize, shadow: &mut Option<Shadow>) -> Result<bool, Fault> {
         let mut progress = false;
-        let mut left = SLICE;
+        let mut left = SLICE >> self.warps[warp].schedule.below(SLICE.ilog2().into());
         loop {
             let Some(group) = self.warps[warp].ready() else {
                 if self.resolve_collectives(warp)? {
@@ -151,10 +154,7 @@ impl<'p, C: Tally> Block<'p, C> {
             match stop {
                 Stop::Switch => {}
                 Stop::Barrier(group) => self.arrive_at_barrier(warp, group)?,
-                Stop::Collective(group) => {
-                    self.warps[warp].groups[group].state = State::Collective;
-                    self.resolve_collectives(warp)?;
-                }
+                Stop::Collective(group) => self.arrive_at_collective(warp, group)?,
                 Stop::Call(group) => self.call(warp, group)?,
                 Stop::Stack(group) => self.warps[warp].stack(machine, group)?,
                 Stop::Slice => left = 0,
@@ -163,7 +163,7 @@ impl<'p, C: Tally> Block<'p, C> {
             // again would otherwise never come to an end of it.
             if left == 0 {
                 let patient = !machine.program.signals;
-                self.warps[warp].end_slice(patient);
+                self.warps[warp].end_slice(machine, patient);
                 return Ok(true);
             }
         }
@@ -181,6 +181,10 @@ impl<'p, C: Tally> Block<'p, C> {
                     State::Barrier(id) => format!("at barrier {id}"),
                     _ => "for other lanes of their warp".to_owned(),
                 };
+                if group.state == State::Aligned {
+                    let fault = Fault::new(FaultKind::Undefined, not_aligned(group.mask)).at(span);
+                    return self.machine.blame(fault, warp.index, group.mask);
+                }
                 if fault.span.is_none() {
                     let (number, lanes) = (warp.index, group.mask);
                     message += &format!("; lanes {lanes:#010x} of warp {number} wait {what}");
@@ -196,32 +200,13 @@ impl<'p, C: Tally> Block<'p, C> {
 impl Warp {
     /// Puts the group that has run last behind the others, and at times lets lanes go on that wait
     /// at a meeting point.
-    fn end_slice(&mut self, patient: bool) {
+    fn end_slice(&mut self, machine: &Machine<'_>, patient: bool) {
         self.slices = self.slices.wrapping_add(1);
         if let Some(running) = self.ready() {
             self.groups[..=running].rotate_right(1);
         }
         if !patient && self.slices.is_multiple_of(PATIENCE) {
-            self.release_waiting();
+            self.release_waiting(machine);
         }
-    }
-
-    /// Lets lanes go on that wait for a group which may be waiting for them. Returns whether there
-    /// were any.
-    fn release_waiting(&mut self) -> bool {
-        use super::warp::{Group, Then};
-        let mut any = false;
-        for index in 0..self.joins.len() {
-            let Some(join) = &mut self.joins[index] else { continue };
-            if join.arrived == 0 || !matches!(join.then, Then::Continue) {
-                continue;
-            }
-            let mask = std::mem::take(&mut join.arrived);
-            join.expected &= !mask;
-            let (pc, frame, join) = (join.at, join.frame, join.parent);
-            self.groups.push(Group { pc, mask, frame, join, state: State::Ready });
-            any = true;
-        }
-        any
     }
 }

@@ -1,9 +1,10 @@
 //! Calls: frames, arguments and results, and the few functions that the driver provides.
 
 use super::block::Block;
+use super::join::{Join, Then};
 use super::machine::Machine;
 use super::printf;
-use super::warp::{Group, Join, State, Then, Warp};
+use super::warp::{Group, State, Warp};
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::Window;
@@ -69,15 +70,21 @@ impl Warp {
         self.frames[to.0] = Some(target);
     }
 
-    /// All lanes of a call have returned or ended: hands the results over and frees the frame.
-    pub fn finish_call(&mut self, machine: &Machine<'_>, join: &Join, caller: usize, call: Pc) {
+    /// Some lanes of a call have returned: hands their results over to the caller's frame.
+    pub fn hand_over(
+        &mut self,
+        machine: &Machine<'_>,
+        callee: usize,
+        caller: usize,
+        call: Pc,
+        lanes: Mask,
+    ) {
         let functions = &machine.program.functions;
         let id = |frame: usize| self.frames[frame].as_ref().map_or(0, |f| f.function as usize);
-        let callee = &functions[id(join.frame)];
+        let returns = &functions[id(callee)].returns;
         if let Op::Call(call) = &functions[id(caller)].code[call as usize].op {
-            self.pass((join.frame, &callee.returns), (caller, &call.results), join.arrived);
+            self.pass((callee, returns), (caller, &call.results), lanes);
         }
-        self.frames[join.frame] = None;
     }
 }
 
@@ -116,7 +123,7 @@ impl<C: Tally> Block<'_, C> {
             let others = [(executing & !lanes, group.pc), (group.mask & !executing, next)];
             let mut ways: Vec<_> = others.into_iter().filter(|way| way.0 != 0).collect();
             ways.push((lanes, next));
-            warp.diverge(index, next, &ways);
+            warp.diverge(machine, index, next, &ways);
             let Some(own) = warp.groups.pop() else { return Ok(()) };
             parent = own.join;
             if callee.external {

@@ -1,13 +1,16 @@
 //! Instructions that lanes of a warp execute together.
 //!
-//! A member that has not come yet is waited for; one that has ended is not. The lanes may come in
-//! different groups and even at different instructions, as long as operation and member mask are
-//! the same. A value read from a lane that takes no part (because it has ended, is not a member,
-//! or its guard is false) is garbage: reproducible, but never what the reader hoped for.
+//! Each executing lane waits for the members that its own mask names, until all of them that have
+//! not ended execute the same operation with the same mask (PTX ISA, "bar.warp.sync", "shfl.sync");
+//! lanes whose guard is false do not wait. The lanes may come in different groups and even at
+//! different instructions. Those that come to one instruction run together from there on, as behind
+//! the `WARPSYNC` of machine code. A value read from a lane that takes no part (because it has ended,
+//! is not a member, or its guard is false) is garbage: reproducible, but never what the reader hoped
+//! for.
 
 use super::block::Block;
 use super::machine::Machine;
-use super::warp::{State, Warp};
+use super::warp::{Group, State, Warp};
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::{Collective, CollectiveKind, Op, Reduction, Shuffle};
@@ -25,6 +28,8 @@ struct Gathered {
 struct Outcome {
     d: [u64; LANES],
     p: Mask,
+    /// A lane that reads from one that takes no part, and that one.
+    absent: Option<(usize, usize)>,
 }
 
 /// What a lane sees in the register of a lane that takes no part.
@@ -35,26 +40,66 @@ fn garbage(reader: usize, source: usize) -> u64 {
 }
 
 impl<C: Tally> Block<'_, C> {
+    /// A group has come to an instruction that lanes of its warp execute together.
+    ///
+    /// # Errors
+    /// A lane executes it that is not in its own member mask; a shuffle is reported that reads from a
+    /// lane which takes no part.
+    pub fn arrive_at_collective(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
+        let machine = self.machine;
+        let warp = &mut self.warps[warp];
+        let Some(collective) = warp.collective(machine, index) else {
+            warp.arrive_aligned(machine, index);
+            return Ok(());
+        };
+        let active = warp.executing(machine, index);
+        let Group { pc, mask, .. } = warp.groups[index];
+        let members = warp.members(collective, index, active);
+        if let Some(lane) = lanes(active).find(|&lane| members[lane] >> lane & 1 == 0) {
+            let message = format!("lane {lane} is not in its own member mask");
+            let span = warp.function(machine, index).spans[pc as usize];
+            let fault = Fault::new(FaultKind::Undefined, message).at(span);
+            return Err(machine.blame(fault, warp.index, 1 << lane));
+        }
+        if lanes(active).all(|lane| members[lane] & warp.live & !active == 0)
+            && sets(active, &members).count() == 1
+        {
+            warp.perform(machine, &mut self.counters, &[(index, active)])?;
+            warp.groups[index].pc += 1;
+            return Ok(());
+        }
+        if active == mask {
+            warp.groups[index].state = State::Collective;
+        } else {
+            // The others do not wait; they meet those that do behind the instruction.
+            warp.diverge(machine, index, pc + 1, &[(mask & !active, pc + 1), (active, pc)]);
+            if let Some(waiting) = warp.groups.last_mut() {
+                waiting.state = State::Collective;
+            }
+        }
+        warp.resolve_collectives(machine, &mut self.counters).map(|_| ())
+    }
+
     /// Lets every collective instruction of a warp happen whose members have all come. Returns
     /// whether there was one.
     ///
     /// # Errors
-    /// A lane executes it that is not in its own member mask.
+    /// A shuffle is reported that reads from a lane which takes no part.
     pub fn resolve_collectives(&mut self, warp: usize) -> Result<bool, Fault> {
-        let mut any = false;
-        'again: loop {
-            let warp = &mut self.warps[warp];
-            for index in 0..warp.groups.len() {
-                if warp.groups[index].state == State::Collective
-                    && warp.resolve(self.machine, &mut self.counters, index)?
-                {
-                    any = true;
-                    continue 'again;
-                }
-            }
-            return Ok(any);
-        }
+        self.warps[warp].resolve_collectives(self.machine, &mut self.counters)
     }
+}
+
+/// The lanes that have the same member mask, set by set.
+fn sets(all: Mask, members: &[Mask; LANES]) -> impl Iterator<Item = Mask> {
+    let mut rest = all;
+    std::iter::from_fn(move || {
+        let first = lanes(rest).next()?;
+        let same = lanes(rest).filter(|&lane| members[lane] == members[first]);
+        let set = same.fold(0, |set, lane| set | 1 << lane);
+        rest &= !set;
+        Some(set)
+    })
 }
 
 impl Warp {
@@ -75,52 +120,108 @@ impl Warp {
         }
     }
 
-    /// Performs the instruction at which a group stands, if all members are there.
-    fn resolve(
+    fn resolve_collectives(
         &mut self,
         machine: &Machine<'_>,
         counters: &mut impl Tally,
-        index: usize,
     ) -> Result<bool, Fault> {
-        let Some(collective) = self.collective(machine, index) else { return Ok(false) };
-        let active = self.executing(machine, index);
-        let members = self.members(collective, index, active);
-        let span = self.function(machine, index).spans[self.groups[index].pc as usize];
-        // Groups at the same operation whose members overlap take part together.
-        let mut present = self.groups[index].mask;
-        let mut parts = vec![(index, active)];
-        let mut wanted = lanes(active).fold(0, |mask, lane| mask | members[lane]);
-        for other in 0..self.groups.len() {
-            if other == index || self.groups[other].state != State::Collective {
+        let mut any = false;
+        while let Some(parts) = self.complete_set(machine) {
+            any = true;
+            self.perform(machine, counters, &parts)?;
+            self.go_on(machine, parts);
+        }
+        Ok(any)
+    }
+
+    /// Waiting lanes whose members have all come: their groups, and which lanes of them.
+    fn complete_set(&mut self, machine: &Machine<'_>) -> Option<Vec<(usize, Mask)>> {
+        let mut waiting: Vec<(usize, CollectiveKind, [Mask; LANES])> = Vec::new();
+        for index in 0..self.groups.len() {
+            if self.groups[index].state == State::Collective
+                && let Some(collective) = self.collective(machine, index)
+            {
+                let mask = self.groups[index].mask;
+                waiting.push((index, collective.kind, self.members(collective, index, mask)));
+            }
+        }
+        for &(index, kind, ref members) in &waiting {
+            for set in sets(self.groups[index].mask, members) {
+                let wanted = members[set.trailing_zeros() as usize];
+                let parts: Vec<(usize, Mask)> = waiting
+                    .iter()
+                    .filter(|(_, other, _)| *other == kind)
+                    .map(|&(index, _, ref theirs)| {
+                        let all = self.groups[index].mask;
+                        let same = lanes(all).filter(|&lane| theirs[lane] == wanted);
+                        (index, same.fold(0, |set, lane| set | 1 << lane))
+                    })
+                    .filter(|&(_, set)| set != 0)
+                    .collect();
+                let present = parts.iter().fold(0, |present, &(_, set)| present | set);
+                if wanted & self.live & !present == 0 {
+                    return Some(parts);
+                }
+            }
+        }
+        None
+    }
+
+    /// Lets lanes go on behind the instruction that they have executed together.
+    fn go_on(&mut self, machine: &Machine<'_>, mut parts: Vec<(usize, Mask)>) {
+        let all = parts.iter().fold(0, |all, &(_, set)| all | set);
+        parts.sort_unstable_by_key(|&(index, _)| std::cmp::Reverse(index));
+        let mut places: Vec<(usize, u32)> = Vec::new();
+        for (index, set) in parts {
+            let Group { pc, mask, frame, .. } = self.groups[index];
+            if !places.contains(&(frame, pc + 1)) {
+                places.push((frame, pc + 1));
+            }
+            if set == mask {
+                self.groups[index].state = State::Ready;
+                self.groups[index].pc += 1;
                 continue;
             }
-            let Some(theirs) = self.collective(machine, other) else { continue };
-            if theirs.kind != collective.kind {
-                continue;
-            }
-            let executing = self.executing(machine, other);
-            let masks = self.members(theirs, other, executing);
-            let same = lanes(executing).any(|lane| members_agree(&members, active, masks[lane]));
-            if same {
-                present |= self.groups[other].mask;
-                parts.push((other, executing));
-                wanted |= lanes(executing).fold(0, |mask, lane| mask | masks[lane]);
+            // Lanes with other members still wait.
+            self.diverge(machine, index, pc + 1, &[(set, pc + 1), (mask & !set, pc)]);
+            if let Some(waiting) = self.groups.last_mut() {
+                waiting.state = State::Collective;
             }
         }
-        if wanted & self.live & !present != 0 {
-            return Ok(false);
+        for (frame, pc) in places {
+            self.unite(machine, frame, pc, all);
         }
-        for &(group, executing) in &parts {
-            let Some(theirs) = self.collective(machine, group) else { continue };
-            let masks = self.members(theirs, group, executing);
-            if let Some(lane) = lanes(executing).find(|&lane| masks[lane] >> lane & 1 == 0) {
-                let message = format!("lane {lane} is not in its own member mask");
-                let fault = Fault::new(FaultKind::Undefined, message).at(span);
-                return Err(machine.blame(fault, self.index, 1 << lane));
-            }
+    }
+
+    /// A group has come to an instruction that all 32 lanes must execute together.
+    fn arrive_aligned(&mut self, machine: &Machine<'_>, index: usize) {
+        self.groups[index].state = State::Aligned;
+        let Group { pc, frame, .. } = self.groups[index];
+        let come =
+            |group: &Group| group.state == State::Aligned && group.pc == pc && group.frame == frame;
+        let all = self.groups.iter().filter(|group| come(group)).fold(0, |all, g| all | g.mask);
+        if all == self.live {
+            let waiting = self.groups.iter_mut().filter(|group| come(group));
+            waiting.for_each(|group| group.state = State::Ready);
+            self.merge(machine, frame, pc, all);
         }
-        self.perform(machine, &parts);
-        for &(group, _) in &parts {
+    }
+
+    /// Computes for one set of lanes with one member mask, and writes the results.
+    fn perform(
+        &mut self,
+        machine: &Machine<'_>,
+        counters: &mut impl Tally,
+        parts: &[(usize, Mask)],
+    ) -> Result<(), Fault> {
+        let mut all = Gathered { lanes: 0, a: [0; LANES], b: [0; LANES], c: [0; LANES] };
+        let mut wanted = 0;
+        let Some(first) = parts.first().and_then(|&(group, _)| self.collective(machine, group))
+        else {
+            return Ok(());
+        };
+        for &(group, executing) in parts {
+            let Some(collective) = self.collective(machine, group) else { continue };
             let counters = counters.at(self.function_id(group), self.groups[group].pc);
             match collective.kind {
                 CollectiveKind::Shuffle(_) => counters.shuffles += 1,
@@ -130,22 +231,6 @@ impl Warp {
                 }
                 _ => counters.votes += 1,
             }
-            self.groups[group].state = State::Ready;
-            self.groups[group].pc += 1;
-        }
-        Ok(true)
-    }
-
-    /// Computes for each set of lanes with one member mask, and writes the results.
-    fn perform(&mut self, machine: &Machine<'_>, parts: &[(usize, Mask)]) {
-        let mut all = Gathered { lanes: 0, a: [0; LANES], b: [0; LANES], c: [0; LANES] };
-        let mut masks = [0; LANES];
-        let Some(first) = parts.first().and_then(|&(group, _)| self.collective(machine, group))
-        else {
-            return;
-        };
-        for &(group, executing) in parts {
-            let Some(collective) = self.collective(machine, group) else { continue };
             let members = self.members(collective, group, executing);
             let frame = self.groups[group].frame;
             let registers = self.registers(frame);
@@ -172,17 +257,18 @@ impl Warp {
                     all.b[lane] = registers.w32[b as usize][lane];
                     all.c[lane] = registers.w32[c as usize][lane];
                 }
-                masks[lane] = members[lane];
+                wanted = members[lane];
             }
             all.lanes |= executing;
         }
-        let mut outcome = Outcome { d: [0; LANES], p: 0 };
-        let mut rest = all.lanes;
-        while rest != 0 {
-            let mask = masks[rest.trailing_zeros() as usize];
-            let set = lanes(rest).filter(|&lane| masks[lane] == mask).fold(0, |m, l| m | 1 << l);
-            rest &= !set;
-            together(first.kind, &all, set, mask, &mut outcome);
+        let mut outcome = Outcome { d: [0; LANES], p: 0, absent: None };
+        together(first.kind, &all, all.lanes, wanted, &mut outcome);
+        if let (true, Some((reader, source))) = (machine.strict_shuffles, outcome.absent) {
+            let message = format!("lane {reader} reads from lane {source}, which takes no part");
+            let index = parts.iter().find(|(_, set)| set >> reader & 1 != 0).map_or(0, |p| p.0);
+            let span = self.function(machine, index).spans[self.groups[index].pc as usize];
+            let fault = Fault::new(FaultKind::Unpredictable, message).at(span);
+            return Err(machine.blame(fault, self.index, 1 << reader));
         }
         for &(group, executing) in parts {
             let Some(&Collective { kind, d, p, .. }) = self.collective(machine, group) else {
@@ -204,11 +290,8 @@ impl Warp {
                 blend(&mut registers.w32[d as usize], &values, executing);
             }
         }
+        Ok(())
     }
-}
-
-fn members_agree(members: &[Mask; LANES], active: Mask, mask: Mask) -> bool {
-    lanes(active).any(|lane| members[lane] == mask)
 }
 
 /// One operation of the lanes `set`, which name the members `mask`.
@@ -249,6 +332,9 @@ fn together(kind: CollectiveKind, all: &Gathered, set: Mask, mask: Mask, outcome
             for lane in lanes(set) {
                 let (source, inside) = shuffle_source(mode, lane, all.b[lane], all.c[lane]);
                 let takes_part = set >> source & 1 != 0;
+                if !takes_part && outcome.absent.is_none() {
+                    outcome.absent = Some((lane, source));
+                }
                 outcome.d[lane] = if takes_part { all.a[source] } else { garbage(lane, source) };
                 outcome.p |= Mask::from(inside) << lane;
             }

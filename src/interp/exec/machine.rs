@@ -8,6 +8,7 @@ use crate::interp::fault::Fault;
 use crate::interp::memory::Global;
 use crate::interp::program::{Program, Special};
 use crate::interp::registers::{LANES, Mask, lanes};
+use crate::launch::Meet;
 use crate::ptx::StateSpace;
 
 /// A launch that is about to run.
@@ -23,6 +24,10 @@ pub struct Machine<'p> {
     pub block: [u32; 3],
     /// The kernel's parameters.
     pub params: &'p [AtomicU32],
+    /// Where lanes meet again that have parted.
+    pub meet: Meet,
+    /// Whether a shuffle from a lane that takes no part is a fault.
+    pub strict_shuffles: bool,
     /// The device heap. Blocks that allocate run in order, so that it is never contended.
     pub heap: Mutex<Heap>,
 }

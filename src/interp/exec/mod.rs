@@ -9,9 +9,11 @@ mod collective;
 mod fragment;
 mod grid;
 mod heap;
+mod join;
 mod machine;
 mod mbarrier;
 mod printf;
+mod schedule;
 mod stack;
 mod warp;
 

@@ -1,22 +1,23 @@
 //! One warp: groups of converged lanes, where they meet again, and the loop that executes them.
 //!
 //! The lanes of a warp form groups, each with a program counter of its own. A divergent branch
-//! splits a group; the parts wait for each other at the branch's meeting point. Unlike with a
-//! plain stack, every group that is not waiting can run, so lanes that wait in different branches
-//! (for a barrier, a shuffle, or a lock) do not block each other.
+//! splits a group; the parts wait for each other at the meeting point that the launch chooses for
+//! the branch ([`Schedule`]). Unlike with a plain stack, every group that is not waiting can run, so
+//! lanes that wait in different branches (for a barrier, a shuffle, or a lock) do not block each
+//! other; and those that wait at a meeting point go on when nobody else can.
 
 use super::access::{AccessFault, Spaces, Watch};
+use super::join::{Join, JoinId};
 use super::machine::Machine;
+use super::schedule::Schedule;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Earlier, Fault, FaultKind};
 use crate::interp::memory::{PhaseId, Race, new_words};
 use crate::interp::program::rare::Scalar;
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, IndexedBranch, Op, Pc};
 use crate::interp::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
+use smallvec::SmallVec;
 use std::sync::atomic::AtomicU32;
-
-/// Index of a [`Join`] in its warp.
-pub type JoinId = usize;
 
 /// A call's registers and its part of local memory.
 #[derive(Debug)]
@@ -36,8 +37,10 @@ pub struct Frame {
 pub enum State {
     /// It does.
     Ready,
-    /// It stands at a collective instruction whose other members are not there yet.
+    /// All its lanes wait at a collective instruction for other members.
     Collective,
+    /// It waits at an instruction that all 32 lanes must execute as one group.
+    Aligned,
     /// It stands at a barrier of the block.
     Barrier(u32),
 }
@@ -55,32 +58,6 @@ pub struct Group {
     pub join: Option<JoinId>,
     /// Whether they can run.
     pub state: State,
-}
-
-/// What happens when all lanes of a [`Join`] have come.
-#[derive(Clone, Copy, Debug)]
-pub enum Then {
-    /// They go on at the meeting point.
-    Continue,
-    /// They go on in the caller's frame behind its call.
-    Return { caller: usize, call: Pc },
-}
-
-/// A place where lanes meet: a branch's post-dominator or the end of a call.
-#[derive(Clone, Debug)]
-pub struct Join {
-    /// Where; [`AT_RETURN`] for a call.
-    pub at: Pc,
-    /// The lanes that will come, less those that ended.
-    pub expected: Mask,
-    /// The lanes that came.
-    pub arrived: Mask,
-    /// Where the lanes wait next.
-    pub parent: Option<JoinId>,
-    /// The frame in which they meet.
-    pub frame: usize,
-    /// What happens then.
-    pub then: Then,
 }
 
 /// Why the loop came back.
@@ -123,6 +100,8 @@ pub struct Warp {
     pub slices: u32,
     /// The phase it is in, unless that has just ended.
     pub phase: Option<PhaseId>,
+    /// What it decides where the PTX ISA leaves a choice.
+    pub schedule: Schedule,
 }
 
 impl Warp {
@@ -142,6 +121,7 @@ impl Warp {
             steps: 0,
             slices: 0,
             phase: None,
+            schedule: Schedule::new(machine.meet, machine.number(block), index),
         };
         let frame = warp.push_frame(machine, block, 0);
         warp.groups.push(Group { pc: 0, mask: live, frame, join: None, state: State::Ready });
@@ -218,8 +198,14 @@ impl Warp {
     }
 
     /// The group to run next.
-    pub fn ready(&self) -> Option<usize> {
-        self.groups.iter().rposition(|group| group.state == State::Ready)
+    pub fn ready(&mut self) -> Option<usize> {
+        if !self.schedule.is_random() {
+            return self.groups.iter().rposition(|group| group.state == State::Ready);
+        }
+        let is_ready = |index: &usize| self.groups[*index].state == State::Ready;
+        let count = (0..self.groups.len()).filter(is_ready).count() as u64;
+        let number = self.schedule.below(count) as usize;
+        (0..self.groups.len()).filter(|&index| self.groups[index].state == State::Ready).nth(number)
     }
 
     /// Runs one group until something happens that concerns others, or `slice` instructions.
@@ -242,6 +228,11 @@ impl Warp {
             Some(join) => join.at,
             None => AT_RETURN,
         };
+        // Only if the points are chosen at random a group can come to an outer one first.
+        let outer: SmallVec<[Pc; 4]> = match self.schedule.is_random() {
+            true => self.joins_of(&self.groups[index]).skip(1).map(|(_, join)| join.at).collect(),
+            false => SmallVec::new(),
+        };
         let end = self.steps.saturating_add(slice);
         let Some(Frame { registers, local_base, .. }) = self.frames[frame].as_mut() else {
             return Ok(Stop::Switch);
@@ -256,7 +247,7 @@ impl Warp {
         };
         let code = function.code.as_slice();
         loop {
-            if pc == meeting && pc != AT_RETURN {
+            if pc == meeting && pc != AT_RETURN || outer.contains(&pc) {
                 self.groups[index].pc = pc;
                 self.arrive(machine, index);
                 return Ok(Stop::Switch);
@@ -296,20 +287,29 @@ impl Warp {
                     }
                     counters.divergent_branches += 1;
                     self.groups[index].pc = pc;
-                    self.diverge(index, *meet, &[(lanes, *target), (mask & !lanes, pc + 1)]);
+                    self.diverge(
+                        machine,
+                        index,
+                        *meet,
+                        &[(lanes, *target), (mask & !lanes, pc + 1)],
+                    );
                     return Ok(Stop::Switch);
                 }
                 Op::Atomic(atomic) => spaces.atomic(registers, atomic, lanes, counters, watch),
                 Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters, watch),
                 Op::CopyBulk(copy) => spaces.copy_bulk(registers, copy, lanes, counters),
                 Op::Scalar(scalar) => each_lane(registers, scalar, lanes),
-                Op::Across(_) | Op::Fragment(_) if lanes != FULL => Err(AccessFault {
-                    lane: lanes.trailing_zeros() as usize,
-                    kind: FaultKind::Undefined,
-                    message: format!(
-                        "all 32 lanes must execute this together; here are {lanes:#010x}"
-                    ),
-                }),
+                Op::Across(_) | Op::Fragment(_) if lanes != FULL => {
+                    if lanes == mask && self.live == FULL {
+                        self.groups[index].pc = pc;
+                        return Ok(Stop::Collective(index));
+                    }
+                    Err(AccessFault {
+                        lane: lanes.trailing_zeros() as usize,
+                        kind: FaultKind::Undefined,
+                        message: not_aligned(lanes),
+                    })
+                }
                 Op::Across(across) => {
                     (across.0)(registers);
                     Ok(())
@@ -360,7 +360,7 @@ impl Warp {
                             }
                             counters.divergent_branches += 1;
                             self.groups[index].pc = pc;
-                            self.diverge(index, branch.meet, &ways);
+                            self.diverge(machine, index, branch.meet, &ways);
                             return Ok(Stop::Switch);
                         }
                     }
@@ -412,98 +412,11 @@ impl Warp {
             pc += 1;
         }
     }
+}
 
-    /// Splits a group into parts that meet again at `meet`.
-    pub fn diverge(&mut self, index: usize, meet: Pc, ways: &[(Mask, Pc)]) {
-        let group = self.groups[index].clone();
-        let meets_there = |id: JoinId| self.joins[id].as_ref().is_some_and(|j| j.at == meet);
-        let join = if meet == AT_RETURN || group.join.is_some_and(meets_there) {
-            group.join
-        } else {
-            Some(self.new_join(Join {
-                at: meet,
-                expected: group.mask,
-                arrived: 0,
-                parent: group.join,
-                frame: group.frame,
-                then: Then::Continue,
-            }))
-        };
-        self.groups.remove(index);
-        for &(mask, pc) in ways {
-            self.groups.push(Group { pc, mask, join, state: State::Ready, frame: group.frame });
-        }
-    }
-
-    /// Makes a meeting point.
-    pub fn new_join(&mut self, join: Join) -> JoinId {
-        match self.joins.iter().position(Option::is_none) {
-            Some(free) => {
-                self.joins[free] = Some(join);
-                free
-            }
-            None => {
-                self.joins.push(Some(join));
-                self.joins.len() - 1
-            }
-        }
-    }
-
-    /// A group has come to its meeting point.
-    fn arrive(&mut self, machine: &Machine<'_>, index: usize) {
-        let group = self.groups.remove(index);
-        if let Some(id) = group.join {
-            if let Some(join) = &mut self.joins[id] {
-                join.arrived |= group.mask;
-            }
-            self.complete(machine, id);
-        }
-    }
-
-    /// Lets the lanes of a meeting point go on if all have come.
-    fn complete(&mut self, machine: &Machine<'_>, id: JoinId) {
-        let Some(join) = &self.joins[id] else { return };
-        if join.arrived != join.expected {
-            return;
-        }
-        let join = join.clone();
-        self.joins[id] = None;
-        let (frame, pc) = match join.then {
-            Then::Continue => (join.frame, join.at),
-            Then::Return { caller, call } => {
-                self.finish_call(machine, &join, caller, call);
-                (caller, call + 1)
-            }
-        };
-        if join.arrived != 0 {
-            let (mask, join) = (join.arrived, join.parent);
-            self.groups.push(Group { pc, mask, frame, join, state: State::Ready });
-        }
-    }
-
-    /// Lanes return from their function, or end. The others of the group go on.
-    fn leave(&mut self, machine: &Machine<'_>, index: usize, lanes: Mask, only_function: bool) {
-        let Group { mask, join, .. } = self.groups[index];
-        if mask == lanes {
-            self.groups.remove(index);
-        } else {
-            self.groups[index].mask &= !lanes;
-        }
-        let mut next = join;
-        while let Some(id) = next {
-            let Some(join) = &mut self.joins[id] else { break };
-            next = join.parent;
-            let returns = matches!(join.then, Then::Return { .. });
-            if only_function && returns {
-                join.arrived |= lanes;
-                self.complete(machine, id);
-                return;
-            }
-            join.expected &= !lanes;
-            self.complete(machine, id);
-        }
-        self.live &= !lanes;
-    }
+/// What is wrong with a group at an instruction that all lanes must execute together.
+pub fn not_aligned(lanes: Mask) -> String {
+    format!("all 32 lanes must execute this together; here are {lanes:#010x}")
 }
 
 /// Adds the other access of a race to a fault of a warp.

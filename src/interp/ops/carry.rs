@@ -1,5 +1,9 @@
 //! Extended-precision arithmetic: `add.cc addc sub.cc subc mad.cc madc` (PTX ISA, "Extended-
 //! Precision Arithmetic Instructions"). The carry bit `CC.CF` is a predicate of the frame.
+//!
+//! The manual has one bit for carry and borrow and does not say what an addition finds in it behind
+//! a subtraction. Machine code (`IADD3`, `IADD3.X`) computes `a - b` as `a + ~b + 1` and `subc` as
+//! `a + ~b + CF`: behind a subtraction the bit is set where nothing was borrowed.
 
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
@@ -11,16 +15,16 @@ macro_rules! with_carry {
     ($ty:ident, $wide:ident, $name:expr, $part:expr) => {
         match ($name, $part) {
             ("add", _) => warp!(|a: $ty, b: $ty| -> ($ty, bool) { a.overflowing_add(b) }),
-            ("sub", _) => warp!(|a: $ty, b: $ty| -> ($ty, bool) { a.overflowing_sub(b) }),
+            ("sub", _) => warp!(|a: $ty, b: $ty| -> ($ty, bool) { (a.wrapping_sub(b), a >= b) }),
             ("addc", _) => warp!(|a: $ty, b: $ty, cf: bool| -> ($ty, bool) {
                 let (sum, first) = a.overflowing_add(b);
                 let (sum, second) = sum.overflowing_add($ty::from(cf));
                 (sum, first || second)
             }),
             ("subc", _) => warp!(|a: $ty, b: $ty, cf: bool| -> ($ty, bool) {
-                let (difference, first) = a.overflowing_sub(b);
-                let (difference, second) = difference.overflowing_sub($ty::from(cf));
-                (difference, first || second)
+                let (sum, first) = a.overflowing_add(!b);
+                let (sum, second) = sum.overflowing_add($ty::from(cf));
+                (sum, first || second)
             }),
             ("mad", Part::Low) => warp!(|a: $ty, b: $ty, c: $ty| -> ($ty, bool) {
                 a.wrapping_mul(b).overflowing_add(c)

@@ -1,6 +1,6 @@
 //! `mov`: copies, addresses, and packing and unpacking of vectors (PTX ISA, "Data Movement: mov").
 
-use crate::interp::decode::{Decoder, Inst};
+use crate::interp::decode::{Decoder, Element, Inst, file_of};
 use crate::interp::fault::Fault;
 use crate::interp::registers::{File, Slot, WarpFn, warp};
 use crate::ptx::Operand;
@@ -8,12 +8,22 @@ use crate::ptx::ScalarType::{self, B8, B16, B32, B64, B128, Pred};
 
 /// `mov.type d, a`, where one side may be a vector of smaller elements.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    let by_element = inst.take("v2") || inst.take("v4");
     let ty = inst.take_type()?;
     inst.finish()?;
     let (d, a) = (inst.operand(0)?, inst.operand(1)?);
-    match (d, a) {
-        (Operand::Vector(items, _), _) if items.len() > 1 => unpack(cx, inst, ty, items, a),
-        (_, Operand::Vector(items, _)) if items.len() > 1 => pack(cx, inst, ty, d, items),
+    let vector = |cx: &mut Decoder<'_, 'm, 's>, operand| {
+        cx.vector(operand).filter(|elements| elements.len() > 1)
+    };
+    match (vector(cx, d), vector(cx, a)) {
+        (Some(to), Some(from)) if by_element && to.len() == from.len() => {
+            copy_elements(cx, ty, &to, &from)
+        }
+        // With `.v2` or `.v4`, too, a scalar goes to a vector in parts.
+        (Some(to), None) => unpack(cx, inst, ty, &to, a),
+        (None, Some(from)) if !by_element => pack(cx, inst, ty, d, &from),
+        (Some(_), Some(_)) | (None, Some(_)) => Err(inst.unsupported("these vectors do not match")),
+        (None, None) if by_element => Err(inst.unsupported("this is no vector")),
         _ if ty == B128 => {
             let (a, d) = (cx.pair(a)?, cx.pair(d)?);
             let copy = warp!(|a: u64| -> u64 { a });
@@ -22,11 +32,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
             Ok(())
         }
         _ => {
-            let run = match ty.bits() {
-                1 => warp!(|a: bool| -> bool { a }),
-                2..=32 => warp!(|a: u32| -> u32 { a }),
-                _ => warp!(|a: u64| -> u64 { a }),
-            };
+            let run = copy(ty);
             // Old modules give addresses in registers wider or narrower than the type.
             if ty != Pred {
                 return cx.apply_wide(run, (d, ty), &[(a, ty)]);
@@ -34,6 +40,40 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
             cx.apply(inst, run, ty, &[ty])
         }
     }
+}
+
+/// A value as it is, cut to the type: special registers are wider than some.
+fn copy(ty: ScalarType) -> WarpFn {
+    match ty.bits() {
+        1 => warp!(|a: bool| -> bool { a }),
+        2..=8 => warp!(|a: u8| -> u8 { a }),
+        9..=16 => warp!(|a: u16| -> u16 { a }),
+        17..=32 => warp!(|a: u32| -> u32 { a }),
+        _ => warp!(|a: u64| -> u64 { a }),
+    }
+}
+
+/// `mov.v2`, `mov.v4`: each element has the type. All are read before one is written.
+fn copy_elements<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    ty: ScalarType,
+    to: &[Element<'m, 's>],
+    from: &[Element<'m, 's>],
+) -> Result<(), Fault> {
+    let run = copy(ty);
+    let mut values = Vec::new();
+    for &element in from {
+        let source = cx.element_source(element, ty)?;
+        let value = cx.scratch(file_of(ty));
+        cx.emit_lanes(run, &[value], &[source]);
+        values.push(value);
+    }
+    for (&element, value) in to.iter().zip(values) {
+        if let Some(d) = cx.element_result(element, ty)? {
+            cx.emit_lanes(run, &[d], &[value]);
+        }
+    }
+    Ok(())
 }
 
 fn element(inst: &Inst<'_, '_>, ty: ScalarType, count: usize) -> Result<ScalarType, Fault> {
@@ -50,7 +90,7 @@ fn unpack<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &Inst<'m, 's>,
     ty: ScalarType,
-    items: &'m [Operand<'s>],
+    items: &[Element<'m, 's>],
     a: &'m Operand<'s>,
 ) -> Result<(), Fault> {
     let small = element(inst, ty, items.len())?;
@@ -65,28 +105,35 @@ fn unpack<'m, 's>(
         (_, 64) => return unpack_pair(cx, items, a),
         _ => return Err(inst.bad_type(ty)),
     };
-    let source = cx.source(a, ty)?;
-    for (index, item) in items.iter().enumerate() {
-        if matches!(item, Operand::Sink(_)) {
+    let mut source = cx.source(a, ty)?;
+    if inst.ast.has("v2") || inst.ast.has("v4") {
+        // The elements are as wide as the source, which may be one of them.
+        let other = cx.scratch(file_of(ty));
+        cx.emit_lanes(copy(ty), &[other], &[source]);
+        source = other;
+    }
+    for (index, &item) in items.iter().enumerate() {
+        if matches!(item, Element::Operand(Operand::Sink(_))) {
             continue;
         }
         let amount = cx.immediate(File::W32, index as u64 * u64::from(small.bits()));
-        let result = cx.temporary(item, small)?;
+        let result = cx.element_temporary(item, small)?;
         cx.emit_lanes(run, &[result], &[source, amount]);
-        cx.store_wide(item, small, result)?;
+        cx.element_store(item, small, result)?;
     }
     Ok(())
 }
 
 fn unpack_pair<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
-    items: &'m [Operand<'s>],
+    items: &[Element<'m, 's>],
     a: &'m Operand<'s>,
 ) -> Result<(), Fault> {
     let source = cx.pair(a)?;
-    for (index, item) in items.iter().enumerate() {
-        let d = cx.dest(item, B64)?;
-        cx.emit_lanes(warp!(|a: u64| -> u64 { a }), &[d], &[source + index as Slot]);
+    for (index, &item) in items.iter().enumerate() {
+        if let Some(d) = cx.element_result(item, B64)? {
+            cx.emit_lanes(warp!(|a: u64| -> u64 { a }), &[d], &[source + index as Slot]);
+        }
     }
     Ok(())
 }
@@ -96,12 +143,12 @@ fn pack<'m, 's>(
     inst: &Inst<'m, 's>,
     ty: ScalarType,
     d: &'m Operand<'s>,
-    items: &'m [Operand<'s>],
+    items: &[Element<'m, 's>],
 ) -> Result<(), Fault> {
     let small = element(inst, ty, items.len())?;
     let mut sources = Vec::new();
-    for item in items {
-        sources.push(cx.source_low(item, small)?);
+    for &item in items {
+        sources.push(cx.element_source(item, small)?);
     }
     if ty == B128 {
         let d = cx.pair(d)?;

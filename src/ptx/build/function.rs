@@ -15,8 +15,8 @@ pub(super) fn head<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Function
     for node in node.into_inner() {
         match node.as_rule() {
             Rule::linkage | Rule::attribute => linkage.push(node.as_str()),
-            Rule::function_kind if node.as_str() == ".entry" => kind = FunctionKind::Entry,
-            Rule::function_kind => {}
+            Rule::entry_word => kind = FunctionKind::Entry,
+            Rule::func_word => {}
             Rule::returns => returns = parameters(fragment, node)?,
             Rule::parameters => params = parameters(fragment, node)?,
             Rule::identifier => function_name = Some(name(fragment, &node)),

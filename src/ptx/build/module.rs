@@ -1,6 +1,6 @@
 //! Pieces of the module level: directives, variables, and heads of functions and sections.
 
-use super::{Built, constant, function, missing, statement, variable, word};
+use super::{Built, constant, function, missing, name, statement, variable, word};
 use crate::ptx::ast::{Directive, Item, Module};
 use crate::ptx::fault::Fault;
 use crate::ptx::grammar::{Fragment, Node, Rule};
@@ -51,10 +51,17 @@ fn add<'s>(fragment: Fragment<'s>, to: &mut Contribution<'s>, node: Node<'s>) ->
             module.address_size = Some(constant::unsigned32(fragment, &number)?);
             return Ok(());
         }
-        Rule::function => Item::Function(function::head(fragment, node)?),
+        Rule::kernel | Rule::device_function => Item::Function(function::head(fragment, node)?),
         Rule::variable => Item::Variable(variable::variable(fragment, node)?),
         Rule::dwarf => Item::Directive(Directive::Other { name: "@@dwarf", span }),
-        Rule::alias => Item::Directive(Directive::Other { name: "alias", span }),
+        Rule::alias => {
+            let mut names = node.into_inner().map(|node| name(fragment, &node));
+            let (Some(new), Some(old)) = (names.next(), names.next()) else {
+                return Err(missing(span, "a function"));
+            };
+            module.aliases.push([new, old]);
+            Item::Directive(Directive::Other { name: "alias", span })
+        }
         Rule::section => {
             to.section = true;
             Item::Directive(Directive::Other { name: word_before_blank(&node), span })

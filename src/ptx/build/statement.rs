@@ -112,7 +112,12 @@ fn targets<'s>(
 ) -> Built<Directive<'s>> {
     let mut inner = node.into_inner();
     let name = inner.next().map(|node| word(&node)).ok_or_else(|| missing(span, "a directive"))?;
-    let targets = inner.map(|node| super::name(fragment, &node)).collect();
+    // What could have followed a name is optional, so blanks behind it may belong to the match.
+    let target = |node: Node<'s>| {
+        let span = fragment.span(&node);
+        Name { text: fragment.slice(span), span }
+    };
+    let targets = inner.map(target).collect();
     Ok(Directive::Targets { label, name, targets, span })
 }
 

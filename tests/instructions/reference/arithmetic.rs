@@ -34,20 +34,22 @@ pub fn results(call: &Call<'_>) -> Option<Vec<i128>> {
     Some(vec![call.write(ty, value)])
 }
 
-/// Value and, with `.cc`, the carry or borrow out of the unsigned numbers.
+/// Value and, with `.cc`, the carry out of the unsigned numbers. A subtraction adds the complement,
+/// and one: its carry is set where nothing is borrowed.
 fn sum(call: &Call<'_>) -> Vec<i128> {
     let name = call.form.mnemonic();
     let ty = call.ty();
     let unsigned = Type { signed: false, ..ty };
-    let flag = if call.form.reads_carry() { call.carry } else { 0 };
+    let subtracts = name.starts_with("sub");
+    let flag = if call.form.reads_carry() { call.carry } else { i128::from(subtracts) };
     let compute = |ty: Type| {
         let (a, b) = (call.source(0, ty), call.source(1, ty));
-        if name.starts_with("sub") { a - (b + flag) } else { a + b + flag }
+        if subtracts { a - b - 1 + flag } else { a + b + flag }
     };
     let exact = compute(ty);
     let value = if call.has("sat") { ty.clamp(exact) } else { exact };
     let out = compute(unsigned);
-    let carried = i128::from(unsigned.clamp(out) != out);
+    let carried = i128::from((unsigned.clamp(out) != out) != subtracts);
     let value = call.write(ty, value);
     if call.form.writes_carry() { vec![value, carried] } else { vec![value] }
 }

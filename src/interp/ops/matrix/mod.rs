@@ -17,12 +17,12 @@ pub use mma::decode as multiply;
 pub use rows::{rows, transpose};
 pub use wmma::decode as wmma;
 
-use crate::interp::decode::{Decoder, Inst};
+use crate::interp::decode::{Decoder, Element as Fragment, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::program::rare::Cell;
 use crate::interp::registers::File;
+use crate::ptx::ScalarType;
 use crate::ptx::ScalarType::{B32, B64};
-use crate::ptx::{Operand, ScalarType};
 use element::Element;
 
 /// The shape `mMnNkK` of a product.
@@ -52,15 +52,14 @@ fn fragment<'m, 's>(
     let (file, ty): (File, ScalarType) =
         if element == Element::F64 { (File::W64, B64) } else { (File::W32, B32) };
     let operand = inst.operand(index)?;
-    let items = match operand {
-        Operand::Vector(items, _) => &items[..],
-        single => std::slice::from_ref(single),
-    };
-    items
-        .iter()
-        .map(|item| {
-            let slot = if written { cx.dest(item, ty)? } else { cx.source(item, ty)? };
-            Ok((file, slot))
-        })
-        .collect()
+    let mut cells = Vec::new();
+    for element in cx.elements(operand) {
+        let slot = match element {
+            Fragment::Operand(item) if written => cx.dest(item, ty)?,
+            Fragment::Operand(item) => cx.source(item, ty)?,
+            element => cx.element_source(element, ty)?,
+        };
+        cells.push((file, slot));
+    }
+    Ok(cells)
 }

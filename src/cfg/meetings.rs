@@ -1,0 +1,204 @@
+//! Where an assembler may let lanes meet again that have parted at a branch.
+//!
+//! In: blocks and loops. Out: for each branch the places through which every way to some *end* leads.
+//! An end is a way out of the function. Ends by `trap` count only where there is no other: no assembler
+//! takes the failure for the rule. For a branch within a loop each way out of the loop is an end as
+//! well, and so is the loop's header; then only ways within the loop count, since the lanes that leave
+//! it take themselves off the list of those that are waited for (`BREAK`).
+//!
+//! Where an outer loop cannot go round without passing an inner one, ptxas may make one loop of the
+//! two (seen in machine code where nothing happens between the two headers): lanes that go on in the
+//! inner loop wait in front of its header for those that have begun the outer loop's next iteration.
+//! So the next arrival at the inner header by ways within the outer loop is an end, too.
+
+use petgraph::algo::dominators::{Dominators, simple_fast};
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use super::dominators::DominatorTree;
+use super::graph::{Block, BlockId, Edge, Flow};
+use super::loops::{LoopForest, LoopId};
+use super::reach::Reach;
+
+/// More than this many ends times edges are not looked at; then nothing is known of the function.
+const MAX_WORK: usize = 4_000_000;
+
+/// Where ways end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    /// Out of the function behind this block.
+    Leaving(BlockId),
+    /// At the next arrival at the header of a loop, by ways within that loop or one around it.
+    Header(LoopId, LoopId),
+    /// Out of a loop by this edge, by ways within the loop.
+    Exit(LoopId, Edge),
+}
+
+impl End {
+    /// The loop in which a branch must be.
+    fn of(self) -> Option<LoopId> {
+        match self {
+            End::Leaving(_) => None,
+            End::Header(id, _) | End::Exit(id, _) => Some(id),
+        }
+    }
+
+    /// The loop by whose ways alone lanes come to the end.
+    fn within(self) -> Option<LoopId> {
+        match self {
+            End::Leaving(_) => None,
+            End::Header(_, id) | End::Exit(id, _) => Some(id),
+        }
+    }
+}
+
+/// The places at which lanes may meet on their ways to one end.
+pub(super) struct Places {
+    /// The nearest comes first.
+    pub places: Vec<BlockId>,
+    /// Ways that leave this loop do not count.
+    pub within: Option<LoopId>,
+}
+
+/// The places on all ways to one end.
+struct Ways {
+    end: End,
+    /// Dominators of the reversed graph: what all ways from a block to the end have in common.
+    common: Dominators<NodeIndex>,
+    /// The node that stands for the end.
+    root: NodeIndex,
+}
+
+/// For each end the places through which all ways to it lead.
+pub(super) struct Meetings<'a> {
+    blocks: &'a [Block],
+    loops: &'a LoopForest,
+    ways: Vec<Ways>,
+    /// Whether a block leads out of the function at all, and other than by `trap`.
+    leads_out: Vec<bool>,
+    returns: Vec<bool>,
+}
+
+impl<'a> Meetings<'a> {
+    /// Of a function; `None` if it is too large.
+    pub fn new(
+        blocks: &'a [Block],
+        dominators: &DominatorTree,
+        loops: &'a LoopForest,
+    ) -> Option<Meetings<'a>> {
+        let all = || (0..blocks.len() as u32).map(BlockId);
+        let leaving: Vec<BlockId> = all().filter(|block| blocks[block.index()].leaves).collect();
+        let mut ends: Vec<End> = leaving.iter().map(|&at| End::Leaving(at)).collect();
+        for id in (0..loops.loops.len() as u32).map(LoopId) {
+            ends.push(End::Header(id, id));
+            let merged = merged_with(dominators, loops, id);
+            ends.extend(merged.map(|outer| End::Header(id, outer)));
+            ends.extend(loops.get(id).exits.iter().map(|&edge| End::Exit(id, edge)));
+        }
+        let edges: usize = blocks.iter().map(|block| block.successors.len() + 1).sum();
+        if ends.len().saturating_mul(edges) > MAX_WORK {
+            return None;
+        }
+        let leads = |wanted: &dyn Fn(&Block) -> bool| {
+            let targets = leaving.iter().copied().filter(|at| wanted(&blocks[at.index()]));
+            let leads = Reach::to_any(blocks, targets, |_| true);
+            all().map(|block| leads.from(block)).collect()
+        };
+        Some(Meetings {
+            blocks,
+            loops,
+            ways: ends.into_iter().map(|end| Ways::new(blocks, loops, end)).collect(),
+            leads_out: leads(&|_| true),
+            returns: leads(&|block| !block.traps),
+        })
+    }
+
+    /// All places at which lanes that part at the end of a branch may meet, as far as they lie on all
+    /// ways to an end, each end's in the order in which ways pass them; `None` where it may be
+    /// anywhere, in an endless loop.
+    pub fn of(&self, branch: BlockId) -> Option<impl Iterator<Item = Places> + '_> {
+        if !self.leads_out[branch.index()] {
+            return None;
+        }
+        let returns = self.returns[branch.index()];
+        let ends = self.ways.iter().filter(move |ways| match (ways.end, ways.end.of()) {
+            (End::Leaving(at), _) => !(returns && self.blocks[at.index()].traps),
+            (_, of) => of.is_some_and(|id| self.loops.contains(id, branch)),
+        });
+        Some(ends.map(move |ways| Places {
+            places: ways.places(self.loops, branch),
+            within: ways.end.within(),
+        }))
+    }
+}
+
+/// The outermost loop that an assembler might make one with this one: each cannot go round without
+/// passing the header.
+fn merged_with(dominators: &DominatorTree, loops: &LoopForest, id: LoopId) -> Option<LoopId> {
+    let header = loops.get(id).header;
+    let passes = |outer: &LoopId| {
+        loops.get(*outer).latches.iter().all(|latch| dominators.dominates(header, latch.from))
+    };
+    loops.around(loops.get(id).parent).take_while(passes).last()
+}
+
+impl Ways {
+    fn new(blocks: &[Block], loops: &LoopForest, end: End) -> Ways {
+        let mut reversed =
+            DiGraph::<(), (), u32>::with_capacity(blocks.len() + 1, blocks.len() * 2);
+        for _ in 0..=blocks.len() {
+            reversed.add_node(());
+        }
+        let root = NodeIndex::new(blocks.len());
+        let mut ends_with = |at: BlockId| {
+            reversed.add_edge(root, NodeIndex::new(at.index()), ());
+        };
+        let header = match end {
+            End::Leaving(at) => {
+                ends_with(at);
+                None
+            }
+            End::Header(id, _) => Some(loops.get(id).header),
+            End::Exit(_, edge) => {
+                ends_with(edge.from);
+                None
+            }
+        };
+        let inside = |block: BlockId| end.within().is_none_or(|id| loops.contains(id, block));
+        for edge in blocks.iter().flat_map(|block| &block.successors) {
+            if !inside(edge.from) || !inside(edge.to) {
+                continue;
+            }
+            // The arrival at the header is the end; what leads away from it is where ways begin.
+            let to = if header == Some(edge.to) { root } else { NodeIndex::new(edge.to.index()) };
+            reversed.add_edge(to, NodeIndex::new(edge.from.index()), ());
+        }
+        Ways { end, common: simple_fast(&reversed, root), root }
+    }
+
+    /// The places on all ways from the end of a branch, nearest first; none if no way leads to the end.
+    fn places(&self, loops: &LoopForest, branch: BlockId) -> Vec<BlockId> {
+        let chain = self.common.strict_dominators(NodeIndex::new(branch.index()));
+        let header = match self.end {
+            End::Leaving(_) | End::Exit(..) => None,
+            End::Header(id, _) => Some(loops.get(id).header),
+        };
+        chain
+            .into_iter()
+            .flatten()
+            .filter_map(|node| match node == self.root {
+                true => header,
+                false => Some(BlockId(node.index() as u32)),
+            })
+            .collect()
+    }
+}
+
+/// All places at which lanes that part at the end of a branch may meet again as control flow has it,
+/// sorted; `None` where it may be anywhere, or the function is too large.
+pub fn meeting_places(flow: &Flow<'_, '_>, branch: BlockId) -> Option<Vec<BlockId>> {
+    let meetings = Meetings::new(&flow.blocks, &flow.dominators, &flow.loops)?;
+    let mut places: Vec<BlockId> = meetings.of(branch)?.flat_map(|found| found.places).collect();
+    places.sort_unstable();
+    places.dedup();
+    Some(places)
+}

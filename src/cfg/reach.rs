@@ -1,0 +1,42 @@
+//! Which blocks lead to a place.
+
+use super::graph::{Block, BlockId};
+
+/// The blocks from which some way leads to a target; the target is one.
+pub(super) struct Reach(Vec<bool>);
+
+impl Reach {
+    /// Along any way.
+    pub fn new(blocks: &[Block], target: BlockId) -> Reach {
+        Reach::within(blocks, target, |_| true)
+    }
+
+    /// Along ways through blocks that may be passed.
+    pub fn within(blocks: &[Block], target: BlockId, may_pass: impl Fn(BlockId) -> bool) -> Reach {
+        Reach::to_any(blocks, [target], may_pass)
+    }
+
+    /// The same for any of several targets.
+    pub fn to_any(
+        blocks: &[Block],
+        targets: impl IntoIterator<Item = BlockId>,
+        may_pass: impl Fn(BlockId) -> bool,
+    ) -> Reach {
+        let mut leads = vec![false; blocks.len()];
+        let mut work: Vec<BlockId> = targets.into_iter().collect();
+        work.iter().for_each(|target| leads[target.index()] = true);
+        while let Some(block) = work.pop() {
+            for edge in &blocks[block.index()].predecessors {
+                if may_pass(edge.from) && !std::mem::replace(&mut leads[edge.from.index()], true) {
+                    work.push(edge.from);
+                }
+            }
+        }
+        Reach(leads)
+    }
+
+    /// Whether some way from the start of a block leads to the target.
+    pub fn from(&self, block: BlockId) -> bool {
+        self.0[block.index()]
+    }
+}

@@ -1,0 +1,81 @@
+//! Warp-level synchronisation: the instructions at which lanes wait for each other, and so may come
+//! together that control flow would not bring together.
+//!
+//! In: instructions and blocks. Out: which instructions end a block, since what `activemask` reported
+//! before them need not hold behind them, and at which blocks lanes may be brought together.
+//!
+//! An instruction for whole warps (`.aligned`, `bar` without `.warp`) brings nobody together: the
+//! program must not have parted there (PTX ISA, "bar, barrier"). Neither does one whose member mask
+//! is what an `activemask` before it in the same straight line of code has reported: its members
+//! have not parted since, whatever the assembler did (PTX ISA, "activemask", "shfl.sync"). All
+//! others are taken to bring together whoever they can.
+
+use super::callee::may_synchronise;
+use super::opcode::Opcode;
+use super::resolve::{Arg, Inst, RegisterId};
+use crate::source::SourceFile;
+
+/// Who takes part in a warp-level synchronisation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Members {
+    /// The same lanes each time: the k-th time that one of them arrives, it meets the others'
+    /// k-th time, if all arrive equally often.
+    Constant,
+    /// Lanes chosen at run time, or not known.
+    Unknown,
+}
+
+/// Follows `activemask` through a straight line of code.
+#[derive(Default)]
+pub(super) struct OwnMask(Option<RegisterId>);
+
+impl OwnMask {
+    /// Who is brought together at the next instruction, if anybody is.
+    pub fn step(&mut self, source: &SourceFile, inst: &Inst<'_, '_>) -> Option<Members> {
+        let members = members(source, inst, self.0);
+        let written = inst.args.first().and_then(|first| self.0.filter(|own| names(first, *own)));
+        if written.is_some() || members.is_some() {
+            self.0 = None;
+        }
+        if let ("activemask", None, Some(Arg::Register(register))) =
+            (inst.ast.mnemonic(), inst.guard, inst.args.first())
+        {
+            self.0 = Some(*register);
+        }
+        members
+    }
+}
+
+/// Who is brought together by an instruction, given the register that holds the lanes which execute
+/// it together.
+fn members(source: &SourceFile, inst: &Inst<'_, '_>, own: Option<RegisterId>) -> Option<Members> {
+    let ast = inst.ast;
+    match (Opcode::of(ast), ast.mnemonic()) {
+        (Opcode::Call, _) => return may_synchronise(source, inst).then_some(Members::Unknown),
+        // All threads of the block or cluster, or some that the instruction does not name.
+        (_, "barrier") if !ast.has("aligned") => {
+            let all = matches!(inst.args[..], [] | [Arg::Constant(_)]);
+            return Some(if all { Members::Constant } else { Members::Unknown });
+        }
+        (_, "bar") if ast.has("warp") => {}
+        (_, "bar" | "barrier") => return None,
+        // Every `.sync` but those for whole warps; what is not known by name as well.
+        _ if ast.has("sync") && !ast.has("aligned") => {}
+        _ => return None,
+    }
+    match (inst.args.last(), inst.guard) {
+        (Some(Arg::Register(mask)), None) if own == Some(*mask) => None,
+        (Some(Arg::Constant(_)), _) => Some(Members::Constant),
+        _ => Some(Members::Unknown),
+    }
+}
+
+/// Whether an operand names a register as a value.
+fn names(arg: &Arg<'_>, register: RegisterId) -> bool {
+    match arg {
+        Arg::Register(other) | Arg::Not(other) | Arg::Modified(other) => *other == register,
+        Arg::Vector(elements) => elements.iter().any(|element| names(element, register)),
+        Arg::Pair(pair) => pair.iter().any(|element| names(element, register)),
+        _ => false,
+    }
+}

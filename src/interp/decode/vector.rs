@@ -1,0 +1,171 @@
+//! Vector operands: written in braces, vector registers (`.reg .v2 .u32 t`), and the special registers
+//! that are vectors (PTX ISA, "Vectors as Operands").
+//!
+//! In: an operand. Out: its elements, each of which can be read and written like a register of its
+//! own. Elements of a vector register have no names that an operand could carry.
+
+use super::body::Decoder;
+use super::operand::{file_of, special_register};
+use super::scope::{Register, Symbol};
+use crate::interp::fault::Fault;
+use crate::interp::program::Destination;
+use crate::interp::registers::{File, Slot, warp};
+use crate::ptx::{Name, Operand, ScalarType};
+use crate::source::Span;
+
+/// One of the elements of an operand.
+#[derive(Clone, Copy)]
+pub enum Element<'m, 's> {
+    /// An operand of its own: the only one, or one in braces.
+    Operand(&'m Operand<'s>),
+    /// A register without a name of its own: of a vector register, or one that holds a component of a
+    /// special register.
+    Register(Register, Span),
+}
+
+impl<'m, 's> Decoder<'_, 'm, 's> {
+    /// The elements of a vector operand: in braces, a vector register (PTX ISA, "Vectors as
+    /// Operands"), a special register that is one; `None` for what is no vector.
+    pub fn vector(&mut self, operand: &'m Operand<'s>) -> Option<Vec<Element<'m, 's>>> {
+        match operand {
+            Operand::Vector(items, _) => Some(items.iter().map(Element::Operand).collect()),
+            Operand::Name(name) => match self.lookup(*name) {
+                Ok(Symbol::Vector(first, count)) => {
+                    let element = |i| Element::Register(first.element(i), name.span);
+                    Some((0..count).map(element).collect())
+                }
+                Ok(_) => None,
+                Err(_) => self.special_vector(*name),
+            },
+            _ => None,
+        }
+    }
+
+    /// The four components of `%tid` and the like.
+    fn special_vector(&mut self, name: Name<'s>) -> Option<Vec<Element<'m, 's>>> {
+        let components = ["x", "y", "z", "w"].map(|part| special_register(name.text, Some(part)));
+        components
+            .into_iter()
+            .map(|special| {
+                let slot = self.special(special?);
+                let register = Register { file: File::W32, slot, bits: 32, float: false };
+                Some(Element::Register(register, name.span))
+            })
+            .collect()
+    }
+
+    /// The elements of an operand that may be a vector.
+    pub fn elements(&mut self, operand: &'m Operand<'s>) -> Vec<Element<'m, 's>> {
+        self.vector(operand).unwrap_or_else(|| vec![Element::Operand(operand)])
+    }
+
+    /// [`Decoder::source_low`] of an element.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn element_source(
+        &mut self,
+        element: Element<'m, 's>,
+        ty: ScalarType,
+    ) -> Result<Slot, Fault> {
+        match element {
+            Element::Operand(operand) => self.source_low(operand, ty),
+            Element::Register(register, span) => match (register.file, file_of(ty)) {
+                (from, to) if from == to => Ok(register.slot),
+                (File::W64, File::W32) => Ok(self.low_half(register)),
+                _ => Err(self.error(span, "this register does not have the type's width")),
+            },
+        }
+    }
+
+    /// [`Decoder::dest_wide`] of an element.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn element_dest(
+        &mut self,
+        element: Element<'m, 's>,
+        ty: ScalarType,
+    ) -> Result<Option<Destination>, Fault> {
+        match element {
+            Element::Operand(operand) => self.dest_wide(operand, ty),
+            Element::Register(register, span) => self.register_dest(register, span, ty).map(Some),
+        }
+    }
+
+    /// [`Decoder::temporary`] for an element.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn element_temporary(
+        &mut self,
+        element: Element<'m, 's>,
+        ty: ScalarType,
+    ) -> Result<Slot, Fault> {
+        let file = file_of(ty);
+        Ok(match self.element_dest(element, ty)? {
+            Some(dest) if dest.file == file && dest.sign_to == 0 => dest.slot,
+            _ => self.scratch(file),
+        })
+    }
+
+    /// [`Decoder::store_wide`] for an element.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn element_store(
+        &mut self,
+        element: Element<'m, 's>,
+        ty: ScalarType,
+        result: Slot,
+    ) -> Result<(), Fault> {
+        let Some(dest) = self.element_dest(element, ty)? else { return Ok(()) };
+        if dest.file == file_of(ty) && dest.sign_to == 0 {
+            return Ok(());
+        }
+        let extend = match (dest.file, dest.sign_to, ty.bits()) {
+            (File::W64, 0, _) => warp!(|a: u32| -> u64 { u64::from(a) }),
+            (File::W64, _, 8) => warp!(|a: i8| -> i64 { i64::from(a) }),
+            (File::W64, _, 16) => warp!(|a: i16| -> i64 { i64::from(a) }),
+            (File::W64, ..) => warp!(|a: i32| -> i64 { i64::from(a) }),
+            (_, 16, _) => warp!(|a: i8| -> i16 { i16::from(a) }),
+            (_, _, 8) => warp!(|a: i8| -> i32 { i32::from(a) }),
+            _ => warp!(|a: i16| -> i32 { i32::from(a) }),
+        };
+        self.emit_lanes(extend, &[dest.slot], &[result]);
+        Ok(())
+    }
+
+    /// The slot of an element that holds the bits of exactly the type's file; `None` for `_`.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn element_result(
+        &mut self,
+        element: Element<'m, 's>,
+        ty: ScalarType,
+    ) -> Result<Option<Slot>, Fault> {
+        match element {
+            Element::Operand(Operand::Sink(_)) => Ok(None),
+            Element::Operand(operand) => self.dest(operand, ty).map(Some),
+            Element::Register(register, _) if register.file == file_of(ty) => {
+                Ok(Some(register.slot))
+            }
+            Element::Register(_, span) => {
+                Err(self.error(span, "this register does not have the type's width"))
+            }
+        }
+    }
+
+    /// The first of the two slots of an element of 128 bits.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn element_pair(&mut self, element: Element<'m, 's>) -> Result<Slot, Fault> {
+        match element {
+            Element::Operand(operand) => self.pair(operand),
+            Element::Register(register, _) if register.bits == 128 => Ok(register.slot),
+            Element::Register(_, span) => Err(self.error(span, "this is no 128-bit register")),
+        }
+    }
+}

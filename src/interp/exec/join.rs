@@ -1,0 +1,226 @@
+//! Where groups of a warp part and meet again.
+
+use super::machine::Machine;
+use super::warp::{Group, State, Warp};
+use crate::interp::program::{AT_RETURN, Pc};
+use crate::interp::registers::Mask;
+
+/// Index of a [`Join`] in its warp.
+pub type JoinId = usize;
+
+/// What happens when all lanes of a [`Join`] have come.
+#[derive(Clone, Copy, Debug)]
+pub enum Then {
+    /// They go on at the meeting point.
+    Continue,
+    /// They go on in the caller's frame behind its call.
+    Return { caller: usize, call: Pc },
+}
+
+/// A place where lanes meet: a branch's post-dominator or the end of a call.
+#[derive(Clone, Debug)]
+pub struct Join {
+    /// Where; [`AT_RETURN`] for a call.
+    pub at: Pc,
+    /// The lanes that will come, less those that ended.
+    pub expected: Mask,
+    /// The lanes that came.
+    pub arrived: Mask,
+    /// Where the lanes wait next.
+    pub parent: Option<JoinId>,
+    /// The frame in which they meet.
+    pub frame: usize,
+    /// What happens then.
+    pub then: Then,
+}
+
+impl Warp {
+    /// Splits a group into parts. An assembler would let them meet again at `meet`; whether they do
+    /// is a matter of the launch.
+    pub fn diverge(&mut self, machine: &Machine<'_>, index: usize, meet: Pc, ways: &[(Mask, Pc)]) {
+        let group = self.groups[index].clone();
+        let function = self.function(machine, index);
+        let meet = self.schedule.meeting(function, group.pc, meet);
+        let meets_there = |id: JoinId| self.joins[id].as_ref().is_some_and(|j| j.at == meet);
+        let join = if meet == AT_RETURN || group.join.is_some_and(meets_there) {
+            group.join
+        } else {
+            Some(self.new_join(Join {
+                at: meet,
+                expected: group.mask,
+                arrived: 0,
+                parent: group.join,
+                frame: group.frame,
+                then: Then::Continue,
+            }))
+        };
+        self.groups.remove(index);
+        for &(mask, pc) in ways {
+            self.groups.push(Group { pc, mask, join, state: State::Ready, frame: group.frame });
+        }
+    }
+
+    /// Makes a meeting point.
+    pub fn new_join(&mut self, join: Join) -> JoinId {
+        match self.joins.iter().position(Option::is_none) {
+            Some(free) => {
+                self.joins[free] = Some(join);
+                free
+            }
+            None => {
+                self.joins.push(Some(join));
+                self.joins.len() - 1
+            }
+        }
+    }
+
+    /// The meeting points of a group in its frame, the innermost first.
+    pub fn joins_of(&self, group: &Group) -> impl Iterator<Item = (JoinId, &Join)> {
+        let find = |id: Option<JoinId>| id.and_then(|id| Some((id, self.joins[id].as_ref()?)));
+        std::iter::successors(find(group.join), move |(_, join)| find(join.parent))
+            .take_while(|(_, join)| matches!(join.then, Then::Continue))
+    }
+
+    /// A group has come to one of its meeting points. It no longer comes to those of branches
+    /// further in, which it has passed by.
+    pub fn arrive(&mut self, machine: &Machine<'_>, index: usize) {
+        let group = self.groups.remove(index);
+        let passed: Vec<JoinId> = self
+            .joins_of(&group)
+            .take_while(|(_, join)| join.at != group.pc)
+            .map(|(id, _)| id)
+            .collect();
+        let target = match passed.last() {
+            Some(&id) => self.joins[id].as_ref().and_then(|join| join.parent),
+            None => group.join,
+        };
+        for id in passed {
+            self.withdraw(machine, id, group.mask);
+        }
+        let Some(id) = target else { return };
+        if let Some(join) = &mut self.joins[id] {
+            join.arrived |= group.mask;
+        }
+        if self.schedule.once_in(16) {
+            self.release(machine, id);
+        } else {
+            self.complete(machine, id);
+        }
+    }
+
+    /// Lanes will not come to a meeting point.
+    fn withdraw(&mut self, machine: &Machine<'_>, id: JoinId, lanes: Mask) {
+        if let Some(join) = &mut self.joins[id] {
+            join.expected &= !lanes;
+        }
+        self.complete(machine, id);
+    }
+
+    /// Lets the lanes of a meeting point go on if all have come.
+    fn complete(&mut self, machine: &Machine<'_>, id: JoinId) {
+        if self.joins[id].as_ref().is_some_and(|join| join.arrived == join.expected) {
+            self.release(machine, id);
+        }
+    }
+
+    /// Lets the lanes of a meeting point go on that have come. Returns whether there were any.
+    fn release(&mut self, machine: &Machine<'_>, id: JoinId) -> bool {
+        let Some(join) = &mut self.joins[id] else { return false };
+        let mask = std::mem::take(&mut join.arrived);
+        join.expected &= !mask;
+        let join = join.clone();
+        let last = join.expected == 0;
+        if last {
+            self.joins[id] = None;
+        }
+        let (frame, pc) = match join.then {
+            Then::Continue => (join.frame, join.at),
+            Then::Return { caller, call } => {
+                self.hand_over(machine, join.frame, caller, call, mask);
+                if last {
+                    self.frames[join.frame] = None;
+                }
+                (caller, call + 1)
+            }
+        };
+        if mask != 0 {
+            self.groups.push(Group { pc, mask, frame, join: join.parent, state: State::Ready });
+        }
+        mask != 0
+    }
+
+    /// Lets all lanes go on that wait for others, which may be waiting for them. Returns whether
+    /// there were any.
+    pub fn release_waiting(&mut self, machine: &Machine<'_>) -> bool {
+        let mut any = false;
+        for id in 0..self.joins.len() {
+            if self.joins[id].as_ref().is_some_and(|join| join.arrived != 0) {
+                any |= self.release(machine, id);
+            }
+        }
+        any
+    }
+
+    /// Lets groups run together that stand at one place and consist of some lanes, unless the launch
+    /// decides otherwise.
+    pub fn unite(&mut self, machine: &Machine<'_>, frame: usize, pc: Pc, among: Mask) {
+        if !self.schedule.once_in(4) {
+            self.merge(machine, frame, pc, among);
+        }
+    }
+
+    /// Makes one group of those that stand at one place and consist of some lanes. It no longer comes
+    /// to meeting points that not all of them would have come to.
+    pub fn merge(&mut self, machine: &Machine<'_>, frame: usize, pc: Pc, among: Mask) {
+        let is_part = |group: &Group| {
+            let there = group.frame == frame && group.pc == pc;
+            there && group.state == State::Ready && group.mask & !among == 0
+        };
+        if self.groups.iter().filter(|group| is_part(group)).count() < 2 {
+            return;
+        }
+        let parts: Vec<Group> = self.groups.extract_if(.., |group| is_part(group)).collect();
+        let chains: Vec<Vec<JoinId>> = parts.iter().map(|part| self.chain(part.join)).collect();
+        let join = chains[0].iter().copied().find(|id| chains.iter().all(|c| c.contains(id)));
+        let mask = parts.iter().fold(0, |mask, part| mask | part.mask);
+        self.groups.push(Group { pc, mask, frame, join, state: State::Ready });
+        for (part, chain) in parts.iter().zip(chains) {
+            for id in chain.into_iter().take_while(|&id| Some(id) != join) {
+                self.withdraw(machine, id, part.mask);
+            }
+        }
+    }
+
+    /// All meeting points ahead, from a given one on.
+    fn chain(&self, from: Option<JoinId>) -> Vec<JoinId> {
+        let parent = |&id: &JoinId| self.joins[id].as_ref().and_then(|join| join.parent);
+        std::iter::successors(from, parent).collect()
+    }
+
+    /// Lanes return from their function, or end. The others of the group go on.
+    pub fn leave(&mut self, machine: &Machine<'_>, index: usize, lanes: Mask, only_function: bool) {
+        let Group { mask, join, .. } = self.groups[index];
+        if mask == lanes {
+            self.groups.remove(index);
+        } else {
+            self.groups[index].mask &= !lanes;
+        }
+        let mut next = join;
+        while let Some(id) = next {
+            let Some(join) = &mut self.joins[id] else { break };
+            next = join.parent;
+            if only_function && matches!(join.then, Then::Return { .. }) {
+                join.arrived |= lanes;
+                // Lanes that return need not wait for those that stay.
+                if self.schedule.is_never() || self.schedule.once_in(4) {
+                    self.release(machine, id);
+                } else {
+                    self.complete(machine, id);
+                }
+                return;
+            }
+            self.withdraw(machine, id, lanes);
+        }
+        self.live &= !lanes;
+    }
+}

@@ -1,0 +1,46 @@
+//! What the two judges believe, which of it they share, and what checks each shared belief from
+//! outside. No code stands here.
+//!
+//! A rewrite is judged twice: by the analysis that proposes it (`emulate`, `shuffle`) and by this
+//! validator, which is given two texts and nothing else. A mistake that only one of them makes shows
+//! as a refusal. A mistake in what they share shows nowhere, unless something looks at it that uses
+//! neither.
+//!
+//! | belief | shared? | what checks it from outside |
+//! |---|---|---|
+//! | **Syntax**: what an instruction's words and operands are (`ptx`) | analysis, validator, interpreter | the real `ptxas`, which assembles every sample, case and rewrite in the tests; trees written down by hand (`tests/parser`) |
+//! | **Graph**: blocks, edges, dominators, loops (`cfg`) | analysis, validator; the interpreter follows labels of its own | execution: original and rewritten kernels of random graphs run to the same memory |
+//! | **Convergence**: where lanes meet again, and in which iterations (`cfg::convergence`) | analysis, validator | the interpreter under many choices of meeting points, none and random ones among them; `BSSY`/`BSYNC` in the machine code of the real assembler |
+//! | **Terms**: simplification, normal forms, ranges (`expr`) | analysis, validator | evaluation on random and on all small values, and z3's arithmetic on the same terms (`tests/terms.rs`) |
+//! | **Solver**: z3 and the translation to it (`solver`) | analysis, validator | proofs: values of terms by the evaluator against z3's; counterexamples: executed (`concrete`, `execute`); a second solver on the dumped queries (`--dump-queries`) |
+//! | **What instructions compute** | no: `emulate` and `semantics` are written apart, the interpreter's `ops` a third time | results of each form worked out by hand (`tests/verify/semantics.rs`, `tests/instructions`); execution of what is proved |
+//! | **What instructions do to memory and to other lanes** | no: `emulate::effects` and `instructions` | pairs of files by hand (`tests/verify`), planted bugs (`tests/mutation`) |
+//! | **Special registers** | no: `emulate::special`, `special` here | what stands in no table is unsteady here; the interpreter |
+//! | **The layout of warps in blocks** | no: `hardware` here | all small block shapes, thread by thread |
+//! | **Freedom from data races in the original** | taken for granted by both, said with each verdict | the interpreter's race detector, where a launch is given |
+//!
+//! # What is an event, and of whom
+//!
+//! A lane does things that others can notice: stores, atomics, calls, barriers, exits, and
+//! *collectives*: what the lanes of a warp do together (`shfl`, `vote`, `match`, `redux`, `elect`,
+//! `mma`, `ldmatrix`, `bar.warp.sync`, and every other `.sync` or `.aligned` instruction). A
+//! collective is an event whether or not the lane wants the result, since others read its operands or
+//! wait for it. If each lane of a warp goes through the same sequence of events in both programs,
+//! with the same operands (member masks among them) under the same conditions, then by induction over
+//! that sequence each collective has the same members and delivers the same. So results of matched
+//! collectives are one symbol.
+//!
+//! `activemask` (and `shfl` and `vote` without `.sync`) tell who is converged, which is nobody's
+//! event but the assembler's choice. Their results are taken for the same only if both programs have
+//! the same graph and branch alike.
+//!
+//! The rewritten program may have `activemask`, `shfl.sync` and `vote.sync.all` of its own: without a
+//! guard predicate, the mask fresh from an `activemask` of the same block with nothing in between at
+//! which one lane may wait for what another one does later. Then exactly the lanes of the mask come by.
+//!
+//! # What "different" means
+//!
+//! There is a state in which both sides of a claim were worked out on numbers and differ, with loads
+//! and parameters as bytes of one memory and nothing that rests on an uninterpreted function; and
+//! where the interpreter can run the launch that the state describes, the two kernels leave different
+//! memory behind. Everything else that is not proved is "unknown".

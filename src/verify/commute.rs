@@ -1,0 +1,90 @@
+//! Which operations give the same bits when their first two source operands change places.
+//!
+//! From the PTX ISA's definitions. Integer and bitwise ones are plain. Of floating-point results
+//! only NaNs are in question: half and single precision deliver one NaN whatever the operands' were
+//! ("Floating Point Instructions"), and of zeros `min` and `max` take -0 for the smaller one. Double
+//! precision hands a NaN's payload on, and which one of two the ISA does not say: `add.f64 a, b` and
+//! `add.f64 b, a` are not taken for equal.
+
+use super::symbols::Terms;
+use crate::cfg::{Arg, Inst};
+use crate::expr::{Node, TermId};
+use crate::ptx::{Instruction, ScalarType};
+
+/// What marks the names of such functions. No opcode contains it.
+const MARK: char = '~';
+
+/// Whether an instruction's first two source operands may change places.
+pub(super) fn commutes(inst: &Inst<'_, '_>) -> bool {
+    let (ast, sources) = (inst.ast, inst.args.len().saturating_sub(1));
+    let single = |arg: Option<&Arg<'_>>| {
+        matches!(arg, Some(Arg::Register(_) | Arg::Constant(_) | Arg::Special(_)))
+    };
+    if !single(inst.args.get(1)) || !single(inst.args.get(2)) {
+        return false;
+    }
+    let types = ast.types();
+    let one = match types[..] {
+        [ScalarType::F64] | [] => false,
+        [_] => true,
+        _ => false,
+    };
+    match ast.mnemonic() {
+        "add" | "addc" | "mul" | "mul24" | "min" | "max" | "and" | "or" | "xor" => {
+            one && sources == 2
+        }
+        "fma" | "mad" | "madc" | "mad24" | "sad" => one && sources == 3,
+        // Both are four bytes, read alike only if the types are.
+        "dp4a" => sources == 3 && types.len() == 2 && types[0] == types[1],
+        "set" | "setp" => symmetric(ast),
+        _ => false,
+    }
+}
+
+/// Whether a comparison is the same from both sides.
+fn symmetric(ast: &Instruction<'_>) -> bool {
+    let symmetric = ["eq", "ne", "equ", "neu", "num", "nan"];
+    ast.modifiers().next().is_some_and(|first| symmetric.contains(&first))
+}
+
+/// The name of an operation that commutes.
+pub(super) fn marked(name: &str) -> String {
+    format!("{name}{MARK}")
+}
+
+/// The name without the mark, for messages.
+pub(super) fn plain(name: &str) -> String {
+    name.replace(MARK, "")
+}
+
+/// Sorts what may change places, so that equal results are one term.
+pub(super) fn sort(operands: &mut [TermId]) {
+    if let [a, b, ..] = operands
+        && *a > *b
+    {
+        std::mem::swap(a, b);
+    }
+}
+
+/// The pairs of operands to compare where two terms are the same commutative operation: the other
+/// way round.
+pub(super) fn crossed(terms: &Terms, a: TermId, b: TermId) -> Option<Vec<(TermId, TermId)>> {
+    let (Node::Apply(f, x), Node::Apply(g, y)) = (terms.arena.node(a), terms.arena.node(b)) else {
+        return None;
+    };
+    if f != g || x.len() != y.len() || x.len() < 2 {
+        return None;
+    }
+    use crate::solver::Names;
+    if !terms.symbols.function(*f).contains(MARK) {
+        return None;
+    }
+    let mut pairs = vec![(x[0], y[1]), (x[1], y[0])];
+    pairs.extend(x.iter().copied().zip(y.iter().copied()).skip(2));
+    let fits = |&(x, y): &(TermId, TermId)| terms.arena.width(x) == terms.arena.width(y);
+    if !pairs.iter().all(fits) {
+        return None;
+    }
+    pairs.retain(|(x, y)| x != y);
+    Some(pairs)
+}

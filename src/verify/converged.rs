@@ -1,0 +1,60 @@
+//! What depends on which lanes are converged is compared by the whole control flow.
+
+use super::compare::Comparison;
+use super::evaluate::Event;
+use super::instructions::depends_on_convergence;
+use super::program::Program;
+use super::prove::Proof;
+use crate::cfg::{BlockId, EdgeCondition};
+
+impl Comparison<'_, '_> {
+    /// Results that tell which lanes are converged (`activemask`) are the same only where control flow
+    /// is: block by block, with the same branches under the same conditions.
+    pub(super) fn convergence(&mut self) {
+        let sensitive = |program: &Program<'_, '_>, event: &Event| {
+            depends_on_convergence(&program.flow.insts[event.inst as usize])
+        };
+        // Those whose results count as the same. One that is left out is not missed.
+        let mut pairs = Vec::new();
+        for event in self.after.events.iter().filter(|event| sensitive(self.rewritten, event)) {
+            let matched = self.alignment.matched[event.inst as usize];
+            let partner = self.before.events.iter().find(|one| Some(one.inst) == matched);
+            pairs.extend(partner.map(|partner| (partner, event)));
+        }
+        let Some(&(first, second)) = pairs.first() else { return };
+        let (line, inst) = (first.inst, second.inst);
+        let different = |this: &mut Self| {
+            let reason = "the lanes that meet at an `activemask` may be others".to_owned();
+            this.unknown(inst, Some(line), reason);
+        };
+        let same_places = pairs.iter().all(|(a, b)| a.block == b.block);
+        let ways = |program: &Program<'_, '_>| -> Vec<Vec<(BlockId, Option<bool>)>> {
+            let condition = |condition| match condition {
+                EdgeCondition::Always => None,
+                EdgeCondition::Predicate(_, when) => Some(when),
+                EdgeCondition::Index => Some(true),
+            };
+            let blocks = program.flow.block_ids().map(|id| program.flow.block(id));
+            blocks
+                .map(|b| b.successors.iter().map(|e| (e.to, condition(e.condition))).collect())
+                .collect()
+        };
+        let indexed = self.original.flow.insts.iter().any(|inst| inst.ast.mnemonic() == "brx");
+        if !same_places || ways(self.original) != ways(self.rewritten) || indexed {
+            return different(self);
+        }
+        for block in self.rewritten.flow.block_ids() {
+            let pair = (self.before.branches[block.index()], self.after.branches[block.index()]);
+            let same = match pair {
+                (Some(a), Some(b)) => {
+                    let place = self.place(block);
+                    self.prove(&place, a, b, &[]) == Proof::Equal
+                }
+                (a, b) => a == b,
+            };
+            if !same {
+                return different(self);
+            }
+        }
+    }
+}

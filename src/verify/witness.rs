@@ -1,0 +1,42 @@
+//! What is made of a claim that was not shown: a counterexample, if one can be executed.
+
+use super::compare::Comparison;
+use super::concrete::Seen;
+use super::counterexample::{self, Claim};
+use super::execute::{self, Pair, Ran};
+use super::prove::{Difference, Place};
+use super::verdict::Counterexample;
+use crate::expr::TermId;
+
+impl Comparison<'_, '_> {
+    /// A state in which a claim fails.
+    pub(super) fn counterexample(
+        &mut self,
+        place: &Place,
+        difference: &Difference,
+        whole: (TermId, TermId),
+    ) -> Option<(Counterexample, Seen)> {
+        if !self.pairs_up {
+            return None;
+        }
+        let claim = Claim { whole, difference, place };
+        counterexample::find(self.terms, &mut self.warp, &claim, (self.before, self.after))
+    }
+
+    /// Executes what was found to differ. Where the launch that a counterexample describes leaves the
+    /// same memory behind, it is none.
+    pub(super) fn run(&mut self, modules: Pair<'_, '_>) {
+        let pointers = execute::pointers(self.terms, &[self.before, self.after]);
+        for (index, seen) in std::mem::take(&mut self.seen) {
+            let Some(found) = &self.problems[index].counterexample else { continue };
+            match execute::run(modules, self.original.function, &pointers, (found, &seen)) {
+                Ran::Different => return,
+                Ran::Equal => {
+                    self.problems[index].counterexample = None;
+                    self.problems[index].reason += ", but a run of both leaves the same memory";
+                }
+                Ran::NotRun => {}
+            }
+        }
+    }
+}
