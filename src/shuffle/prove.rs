@@ -292,9 +292,9 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     }
 }
 
-/// Two terms that are equal only if the given ones are, without what these have in common: the pointer
-/// from which both addresses start, the size of an element, the extension of both indices. A solver
-/// takes a hundred times longer with them.
+/// Two terms whose equality makes the given ones equal, without what those have in common: the
+/// pointer from which both addresses start, the size of an element, the extension of both indices. A
+/// solver takes a hundred times longer with them.
 fn reduced(arena: &mut Arena, a: TermId, b: TermId) -> (TermId, TermId) {
     let width = arena.width(a);
     if width == 1 || width != arena.width(b) {

@@ -74,7 +74,7 @@ impl Fingerprint {
 }
 
 /// Values as real launches have them, so that bounds checks on the path mostly hold: small blocks
-/// and grids, sizes far above them, pointers far apart.
+/// and grids, sizes far above them, pointers far apart. `lane` is 0 for what all lanes have.
 fn sample(round: u64, symbol: SymbolId, lane: u64, info: &SymbolInfo) -> u64 {
     let mixed = (u64::from(symbol.0) + 1 + (lane << 32))
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -82,6 +82,9 @@ fn sample(round: u64, symbol: SymbolId, lane: u64, info: &SymbolInfo) -> u64 {
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = mixed ^ mixed >> 32;
     let value = match &info.kind {
+        // What another lane has instead is nothing like this lane's.
+        _ if lane > 0 && info.width < 64 => mixed & 0xfff,
+        _ if lane > 0 => mixed & 0xff_ffff_ff00,
         SymbolKind::WarpUniform(name) if name == "%ntid.x" => 128 << round,
         SymbolKind::WarpUniform(_) | SymbolKind::Tid(_) | SymbolKind::Iteration(_) => mixed & 7,
         _ if info.width == 64 => mixed & 0xff_ffff_ff00,
