@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 pub use context::forget;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use z3::ast::Bool;
 use z3::{Config, Params, SatResult, with_z3_config};
 
@@ -43,6 +43,9 @@ const LOGIC: &str = "QF_UFBV";
 /// z3's resource limit for a claim in which products and quotients matter: most of those that it
 /// proves at all take little.
 const MAX_EXACT: u32 = 10_000;
+
+/// A claim of more terms is not put to z3.
+const MAX_TERMS: usize = 1_000;
 
 /// With less of z3's resources it is not worth starting it.
 const MIN_LIMIT: u32 = 2_000;
@@ -115,8 +118,9 @@ pub struct Solver {
     dump: Option<PathBuf>,
     queries: u32,
     most: u32,
-    /// How often the limit was reached.
-    unknowns: u32,
+    /// How hard the claims so far were to decide without being proved: 2 for each that reached the
+    /// limit, 1 for each with a counterexample that no search had found.
+    failures: u32,
     effort: Effort,
     relevance: Relevance,
     /// What was answered, by claim and the assumptions that matter to it.
@@ -133,7 +137,7 @@ impl Solver {
             dump,
             queries: 0,
             most: MAX_QUERIES,
-            unknowns: 0,
+            failures: 0,
             effort: Effort::default(),
             relevance,
             answers,
@@ -263,16 +267,36 @@ impl Solver {
         possible: bool,
     ) -> Answer {
         // Claims about one function are alike: where some were too hard, so are most.
-        let limit = self.limit >> (2 * self.unknowns).min(31);
-        if self.queries >= self.most || limit < MIN_LIMIT {
+        let limit = self.limit >> self.failures.min(31);
+        let roots = assumptions.iter().copied().chain([a, b]);
+        if self.queries >= self.most || limit < MIN_LIMIT || is_large(arena, roots) {
             return Answer::Unknown;
         }
         self.queries += 1;
         let query = Query { limit, number: self.queries, dump: self.dump.as_deref() };
         let answer = context::within(|| query.ask(arena, names, (a, b), assumptions, possible));
-        self.unknowns += u32::from(answer == Answer::Unknown);
+        self.failures += match answer {
+            Answer::Proved => 0,
+            Answer::Refuted => 1,
+            Answer::Unknown => 2,
+        };
         answer
     }
+}
+
+/// Whether terms are made of so many parts that z3 would take long before it counts resources.
+fn is_large(arena: &Arena, roots: impl Iterator<Item = TermId>) -> bool {
+    let mut open: Vec<TermId> = roots.collect();
+    let mut seen = FxHashSet::default();
+    while let Some(term) = open.pop() {
+        if seen.insert(term) {
+            if seen.len() > MAX_TERMS {
+                return true;
+            }
+            open.extend(arena.operands(term));
+        }
+    }
+    false
 }
 
 /// How one claim is put to z3.
