@@ -66,7 +66,7 @@ impl Default for Options {
             selection: Selection::Paper,
             assume_no_wrap: false,
             strict: false,
-            solver_limit: 50_000,
+            solver_limit: 200_000,
             solver_budget: crate::solver::FUNCTION_BUDGET,
             most: MAX_REPLACED,
             dump_queries: None,
