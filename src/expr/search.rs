@@ -135,13 +135,12 @@ impl Corner {
             Corner::Above(a, b, by) => {
                 let mask = mask(walk.arena.width(a));
                 let (x, y) = (walk.value(a), walk.value(b));
-                if walk.next() & 1 == 0 {
-                    walk.force(b, x.wrapping_sub(by) & mask)
-                        || walk.force(a, y.wrapping_add(by) & mask)
-                } else {
-                    walk.force(a, y.wrapping_add(by) & mask)
-                        || walk.force(b, x.wrapping_sub(by) & mask)
-                }
+                let (to_b, to_a) = ((b, x.wrapping_sub(by) & mask), (a, y.wrapping_add(by) & mask));
+                let (first, then) = match walk.next() & 1 {
+                    0 => (to_b, to_a),
+                    _ => (to_a, to_b),
+                };
+                walk.force(first.0, first.1) || walk.force(then.0, then.1)
             }
             Corner::LowBits(term, bits, ones) => {
                 let low = mask(bits);

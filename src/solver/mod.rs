@@ -439,7 +439,7 @@ impl Query {
 
     /// In z3's logic for what we ask: what it does for all logics takes ten times longer to set up.
     fn settle(&mut self, formulas: &[Bool], purpose: &str, limit: u32) -> SatResult {
-        let solver = z3::Solver::new_for_logic(LOGIC).unwrap_or_else(z3::Solver::new);
+        let solver = z3::Solver::new_for_logic(LOGIC).unwrap_or_default();
         self.check(&solver, formulas, purpose, limit)
     }
 
