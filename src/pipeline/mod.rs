@@ -280,6 +280,7 @@ fn emulated<'m, 's>(
     function: &'m Function<'s>,
     options: &Options,
 ) -> Result<(Flow<'m, 's>, KernelTrace), String> {
+    crate::solver::forget();
     let timings = options.timings.as_deref();
     let flow = Timings::measure(timings, "flow", || cfg::build(source, function))
         .map_err(|error| error.to_string())?;

@@ -15,6 +15,7 @@ mod prove;
 mod refusal;
 mod sampling;
 mod shift;
+mod under;
 
 pub use decide::{
     Covered, Finding, Guards, MAX_REPLACED, Options, Selection, Verdict, decide, lane_stride,
