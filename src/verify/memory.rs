@@ -102,21 +102,27 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
                 continue;
             }
             self.terms.arena.charge(2);
-            work.extend(self.terms.arena.operands(term));
-            let Node::Apply(function, arguments) = self.terms.arena.node(term) else { continue };
-            let now = match self.terms.symbols.function(*function) {
-                name if name.starts_with("load.global") => global,
-                name if name.starts_with("load.shared") => shared,
-                _ => continue,
+            let window = match self.terms.arena.node(term) {
+                Node::Apply(function, _) => match self.terms.symbols.function(*function) {
+                    name if name.starts_with("load.global") => Some(global),
+                    name if name.starts_with("load.shared") => Some(shared),
+                    _ => None,
+                },
+                _ => None,
             };
-            let version = arguments[0];
-            if self.terms.arena.constant_value(version).is_some() {
-                continue;
+            let mut operands = self.terms.arena.operands(term);
+            if let (Some(now), Some(version)) = (window, operands.first_mut())
+                && self.terms.arena.constant_value(*version).is_none()
+            {
+                // Which of its own stores the lane has made is decided by values that may be old,
+                // but does not matter: they leave alone what another lane reads, see `ELSEWHERE`.
+                let base = self.before_stores(*version);
+                *version = conditions::simplify(&mut self.terms.arena, base, &path);
+                if *version != now {
+                    return false;
+                }
             }
-            let base = self.before_stores(version);
-            if conditions::simplify(&mut self.terms.arena, base, &path) != now {
-                return false;
-            }
+            work.extend(operands);
         }
         true
     }
