@@ -73,8 +73,7 @@ pub(super) fn taken_apart(
         }
         Some(found)
     };
-    let mut found =
-        known().unwrap_or_else(|| ids().map(|of| Apart { of, branch: None }).collect());
+    let mut found = known().unwrap_or_else(|| ids().map(|of| Apart { of, branch: None }).collect());
     found.sort_unstable();
     found.dedup();
     found

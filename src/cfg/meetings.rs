@@ -164,9 +164,8 @@ impl Ways {
         };
         let above = |at: u32| self.common[at as usize];
         let root = self.common.len() as u32 - 1;
-        std::iter::successors(above(branch.0), move |&at| above(at)).filter_map(move |at| {
-            if at == root { header } else { Some(BlockId(at)) }
-        })
+        std::iter::successors(above(branch.0), move |&at| above(at))
+            .filter_map(move |at| if at == root { header } else { Some(BlockId(at)) })
     }
 
     /// Ways that leave this loop do not count.
@@ -179,10 +178,8 @@ impl Ways {
 /// sorted; `None` where it may be anywhere, or the function is too large.
 pub fn meeting_places(flow: &Flow<'_, '_>, branch: BlockId) -> Option<Vec<BlockId>> {
     let meetings = Meetings::new(&flow.blocks, &flow.dominators, &flow.loops)?;
-    let mut places: Vec<BlockId> = meetings
-        .of(branch)?
-        .flat_map(|ways| ways.places(&flow.loops, branch))
-        .collect();
+    let mut places: Vec<BlockId> =
+        meetings.of(branch)?.flat_map(|ways| ways.places(&flow.loops, branch)).collect();
     places.sort_unstable();
     places.dedup();
     Some(places)

@@ -64,7 +64,9 @@ fn members<'s>(
 ) -> Option<Members> {
     let ast = inst.ast;
     match (Opcode::of(ast), ast.mnemonic()) {
-        (Opcode::Call, _) => return callees.may_synchronise(source, inst).then_some(Members::Unknown),
+        (Opcode::Call, _) => {
+            return callees.may_synchronise(source, inst).then_some(Members::Unknown);
+        }
         // All threads of the block or cluster, or some that the instruction does not name.
         (_, "barrier") if !ast.has("aligned") => {
             let all = matches!(inst.args[..], [] | [Arg::Constant(_)]);

@@ -126,9 +126,7 @@ fn from(reached: &[usize], zero: usize, diagonal: isize, edits: isize) -> (usize
     let at = |diagonal: isize| reached[zero.wrapping_add_signed(diagonal)];
     match edits {
         0 => (0, 0),
-        _ if diagonal == -edits
-            || diagonal != edits && at(diagonal - 1) < at(diagonal + 1) =>
-        {
+        _ if diagonal == -edits || diagonal != edits && at(diagonal - 1) < at(diagonal + 1) => {
             (at(diagonal + 1), diagonal + 1)
         }
         _ => (at(diagonal - 1) + 1, diagonal - 1),
@@ -190,7 +188,10 @@ mod tests {
             let mut sequence = |kinds: u32| -> Vec<u32> {
                 let length = random.usize(0..40);
                 // Each stands twice at the end, so that nothing is an anchor.
-                (0..length).map(|_| random.u32(0..kinds)).chain((0..kinds).cycle().take(80)).collect()
+                (0..length)
+                    .map(|_| random.u32(0..kinds))
+                    .chain((0..kinds).cycle().take(80))
+                    .collect()
             };
             let (mut a, b) = (sequence(4), sequence(4));
             a.push(3);
