@@ -289,15 +289,38 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     /// Whether the register still holds, at the load, what was widened.
     fn still_holds(&self, trace: &KernelTrace, index: usize, at: u32, block: BlockId) -> bool {
         let widened = &trace.widened[index];
-        if widened.block == block {
-            let between = widened.inst + 1..at;
-            trace.arena.charge(between.len() as u64);
-            return widened.inst < at
-                && !self.flow.insts[between.start as usize..between.end as usize]
-                    .iter()
-                    .any(|inst| definitions(inst).contains(&widened.register));
+        if widened.settled && self.flow.dominators.dominates(widened.block, block) {
+            return true;
         }
-        widened.settled && self.flow.dominators.dominates(widened.block, block)
+        // Up the straight line of blocks that ends with the load's.
+        let (mut here, mut end) = (block, at);
+        loop {
+            let start = match here == widened.block {
+                true => widened.inst + 1,
+                false => self.flow.block(here).first,
+            };
+            if start > end {
+                return false;
+            }
+            trace.arena.charge(u64::from(end - start));
+            let between = &self.flow.insts[start as usize..end as usize];
+            if between.iter().any(|inst| definitions(inst).contains(&widened.register)) {
+                return false;
+            }
+            if here == widened.block {
+                return true;
+            }
+            // (The function's entry is also a way into its first block.)
+            let [above] = self.flow.block(here).predecessors[..] else { return false };
+            if here.0 == 0 {
+                return false;
+            }
+            here = above.from;
+            if self.flow.block(here).successors.len() > 1 {
+                return false;
+            }
+            end = self.flow.block(here).end;
+        }
     }
 }
 

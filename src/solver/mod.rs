@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 pub use context::forget;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use z3::ast::Bool;
 use z3::{Config, Params, SatResult, with_z3_config};
 
@@ -68,6 +68,9 @@ const LOGIC: &str = "QF_UFBV";
 /// z3's resource limit for a claim in which products and quotients matter: most of those that it
 /// proves at all take little.
 const MAX_EXACT: u32 = 10_000;
+
+/// A claim of more terms is not put to z3.
+const MAX_TERMS: usize = 1_000;
 
 /// With less of z3's resources it is not worth starting it.
 const MIN_LIMIT: u32 = 2_000;
@@ -154,8 +157,9 @@ pub struct Solver {
     units: u64,
     /// Claims that were not put to the solver because nothing was left.
     unasked: u32,
-    /// How often the limit was reached.
-    unknowns: u32,
+    /// How hard the claims so far were to decide without being proved: 2 for each that reached the
+    /// limit, 1 for each with a counterexample that no search had found.
+    failures: u32,
     effort: Effort,
     relevance: Relevance,
     /// What was answered, by claim and the assumptions that matter to it.
@@ -174,7 +178,7 @@ impl Solver {
             most: MAX_QUERIES,
             units: FUNCTION_BUDGET,
             unasked: 0,
-            unknowns: 0,
+            failures: 0,
             effort: Effort::default(),
             relevance,
             answers,
@@ -338,12 +342,16 @@ impl Solver {
         possible: bool,
     ) -> Answer {
         // Claims about one function are alike: where some were too hard, so are most.
-        let limit = self.limit >> (2 * self.unknowns).min(31);
+        let limit = self.limit >> self.failures.min(31);
         if limit < MIN_LIMIT {
             self.unasked += 1;
             return Answer::OverBudget;
         }
-        if let Err(reason) = self.admit(arena, assumptions.iter().copied().chain([a, b])) {
+        let roots = assumptions.iter().copied().chain([a, b]);
+        if is_large(arena, roots.clone()) {
+            return Answer::TooLarge;
+        }
+        if let Err(reason) = self.admit(arena, roots) {
             return reason;
         }
         bound_memory();
@@ -353,9 +361,28 @@ impl Solver {
             (answer, query.units)
         });
         self.units = left;
-        self.unknowns += u32::from(answer == Answer::Unknown);
+        self.failures += match answer {
+            Answer::Proved => 0,
+            Answer::Refuted => 1,
+            _ => 2,
+        };
         answer
     }
+}
+
+/// Whether terms are made of so many parts that z3 would take long before it counts resources.
+fn is_large(arena: &Arena, roots: impl Iterator<Item = TermId>) -> bool {
+    let mut open: Vec<TermId> = roots.collect();
+    let mut seen = FxHashSet::default();
+    while let Some(term) = open.pop() {
+        if seen.insert(term) {
+            if seen.len() > MAX_TERMS {
+                return true;
+            }
+            open.extend(arena.operands(term));
+        }
+    }
+    false
 }
 
 /// How one claim is put to z3.
