@@ -7,7 +7,7 @@ use ptxasw::expr::{
     MAX_SUMMANDS, Node, Substitution, SymbolId, TermId, within,
 };
 use ptxasw::pipeline::{self, Options};
-use ptxasw::solver::{Answer, Names, Solver};
+use ptxasw::solver::{Answer, Judgement, Names, Solver};
 use ptxasw::source::SourceFile;
 use ptxasw::verify::{self, Verdict};
 
@@ -132,10 +132,12 @@ fn deep_terms_overflow_no_stack() {
     facts.add(&arena, all);
     let not = arena.not(all);
     assert!(!facts.contain(&arena, not));
-    // Too large to be asked, and asking does not fail either.
+    // Refuted by what it comes to, and too large to be put to the solver.
     let mut solver = Solver::new(1000, None);
     let zero = arena.constant(0, 32);
-    assert_eq!(solver.prove_equal(&arena, &Numbers, (x, zero), &[]), Answer::TooLarge);
+    assert_eq!(solver.prove_equal(&arena, &Numbers, (x, zero), &[]), Answer::Refuted);
+    assert_eq!(solver.judge(&arena, &Numbers, (x, zero), &[], &[]), Judgement::Unknown);
+    assert_eq!(solver.queries(), 0);
 }
 
 #[test]
@@ -179,6 +181,13 @@ fn solver_work_is_bounded_for_a_function() {
         .map(|(claim, known)| solver.prove_equal(&arena, &Numbers, *claim, known))
         .collect();
     assert_eq!(answers.last(), Some(&Answer::OverBudget), "{answers:?}");
+    assert!(solver.unasked() > 0 && solver.queries() < 20);
+    // Also where each claim may take as much as the one before.
+    let mut solver = Solver::new(20_000, None).with_budget(50_000);
+    for (claim, known) in &claims {
+        let judged = solver.judge(&arena, &Numbers, *claim, known, &[]);
+        assert_eq!(judged, Judgement::Unknown);
+    }
     assert!(solver.unasked() > 0 && solver.queries() < 20);
     assert_eq!(solver.units_left(), 0);
 }

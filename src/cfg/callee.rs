@@ -5,6 +5,7 @@
 //! that every such instruction has.
 
 use memchr::memmem;
+use rustc_hash::FxHashMap;
 
 use super::resolve::{Arg, Inst};
 use crate::source::SourceFile;
@@ -20,15 +21,31 @@ const MAX_TEXT: usize = 4 << 20;
 /// not looked into any further.
 const WORDS: [&str; 4] = [".sync", "barrier", "bar.warp", "call"];
 
-/// Whether lanes may be brought together in the function that an instruction calls.
-pub(super) fn may_synchronise(source: &SourceFile, call: &Inst<'_, '_>) -> bool {
+/// What is known of the functions that one function calls.
+#[derive(Default)]
+pub(super) struct Callees<'s>(FxHashMap<&'s str, bool>);
+
+impl<'s> Callees<'s> {
+    /// Whether lanes may be brought together in the function that an instruction calls.
+    pub fn may_synchronise(&mut self, source: &SourceFile, call: &Inst<'_, 's>) -> bool {
+        let Some(name) = callee(call) else { return true };
+        *self.0.entry(name).or_insert_with(|| body_may_synchronise(source, name))
+    }
+}
+
+/// The function that is called, where it is called by its name.
+fn callee<'s>(call: &Inst<'_, 's>) -> Option<&'s str> {
     let callee = call.args.iter().find_map(|arg| match arg {
         Arg::Symbol { name, .. } => Some(*name),
         _ => None,
     });
     // Called through a register: the results, if any, stand in a list in front of the callee.
     let direct = call.args.iter().take(2).any(|arg| matches!(arg, Arg::Symbol { .. }));
-    let Some(name) = callee.filter(|_| direct) else { return true };
+    callee.filter(|_| direct)
+}
+
+/// Whether a function of this name may bring lanes together.
+fn body_may_synchronise(source: &SourceFile, name: &str) -> bool {
     if RUNTIME.contains(&name) {
         return false;
     }

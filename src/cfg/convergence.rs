@@ -59,14 +59,21 @@ pub(super) fn taken_apart(
     let ids = || (0..loops.loops.len() as u32).map(LoopId);
     let irreducible =
         (0..blocks.len() as u32).any(|block| loops.is_irreducible_entry(BlockId(block)));
-    let mut found: Vec<Apart> = if irreducible || work(blocks, loops) > MAX_WORK {
-        ids().map(|of| Apart { of, branch: None }).collect()
-    } else {
-        let mut found = by_branches(blocks, dominators, loops);
+    let known = || {
+        if irreducible || work(blocks, loops) > MAX_WORK {
+            return None;
+        }
+        let mut found = by_branches(blocks, dominators, loops)?;
         let sync = Synchronisation::new(kind, blocks, dominators, loops);
-        ids().for_each(|id| sync.take_apart(id, &mut found));
-        found
+        for id in ids() {
+            sync.take_apart(id, &mut found);
+            if found.len() > MAX_FOUND {
+                return None;
+            }
+        }
+        Some(found)
     };
+    let mut found = known().unwrap_or_else(|| ids().map(|of| Apart { of, branch: None }).collect());
     found.sort_unstable();
     found.dedup();
     found
@@ -74,6 +81,9 @@ pub(super) fn taken_apart(
 
 /// More steps than this are not taken; then nothing is known of the function's loops.
 const MAX_WORK: usize = 40_000_000;
+
+/// More than this many reasons are not kept; then nothing is known, either.
+const MAX_FOUND: usize = 2_000_000;
 
 /// About how many steps it takes: for each branch in loops and each place of synchronisation a walk
 /// through all blocks.
@@ -90,26 +100,32 @@ fn work(blocks: &[Block], loops: &LoopForest) -> usize {
     (branches + synchronised).saturating_mul(blocks.len())
 }
 
-/// Branches from which some way to a meeting place goes round a loop and another does not.
-fn by_branches(blocks: &[Block], dominators: &DominatorTree, loops: &LoopForest) -> Vec<Apart> {
+/// Branches from which some way to a meeting place goes round a loop and another does not; `None` if
+/// there are too many ways to look at.
+fn by_branches(
+    blocks: &[Block],
+    dominators: &DominatorTree,
+    loops: &LoopForest,
+) -> Option<Vec<Apart>> {
     let branches: Vec<BlockId> = (0..blocks.len() as u32)
         .map(BlockId)
         .filter(|branch| blocks[branch.index()].successors.len() > 1)
         .filter(|&branch| loops.innermost(branch).is_some())
         .collect();
     if branches.is_empty() {
-        return Vec::new();
+        return Some(Vec::new());
     }
     let mut found = Vec::new();
+    let mut steps = 0;
     let meetings = Meetings::new(blocks, dominators, loops);
     // By meeting place, and the loop by whose ways lanes come there: the branches at which they part.
     let mut meeting: BTreeMap<(BlockId, Option<LoopId>), BTreeSet<BlockId>> = BTreeMap::new();
     for &branch in &branches {
         match meetings.as_ref().and_then(|meetings| meetings.of(branch)) {
-            Some(places) => {
-                for found in places {
-                    if let Some(&at) = found.places.first() {
-                        meeting.entry((at, found.within)).or_default().insert(branch);
+            Some(all) => {
+                for ways in all {
+                    if let Some(at) = ways.places(loops, branch).next() {
+                        meeting.entry((at, ways.within())).or_default().insert(branch);
                     }
                 }
             }
@@ -127,6 +143,10 @@ fn by_branches(blocks: &[Block], dominators: &DominatorTree, loops: &LoopForest)
             if header == at || !inside(header) {
                 continue;
             }
+            steps += 2 * blocks.len() + branches.len();
+            if steps > MAX_WORK || found.len() > MAX_FOUND {
+                return None;
+            }
             let round = Reach::within(blocks, header, |block| block != at && inside(block));
             let direct = Reach::within(blocks, at, |block| block != header && inside(block));
             let goes_round = |edge: &Edge| edge.to != at && round.from(edge.to);
@@ -142,7 +162,7 @@ fn by_branches(blocks: &[Block], dominators: &DominatorTree, loops: &LoopForest)
             }
         }
     }
-    found
+    Some(found)
 }
 
 /// The places of warp-level synchronisation.
@@ -191,18 +211,21 @@ impl<'a> Synchronisation<'a> {
             found.push(Apart { of: id, branch: None });
             return;
         }
-        for (at, _, leads_there) in before() {
-            let once = loops.innermost(*at).is_none() && dominators.dominates(*at, one.header);
-            let once_each = loops.innermost(*at) == Some(id)
-                && one.latches.iter().all(|latch| dominators.dominates(*at, latch.from));
-            if once || once_each {
-                continue;
-            }
-            for (index, block) in blocks.iter().enumerate() {
-                let stay = block.successors.iter().filter(|edge| comes_here.from(edge.to)).count();
-                if stay > 1 && leads_there.from(BlockId(index as u32)) {
-                    found.push(Apart { of: id, branch: Some(BlockId(index as u32)) });
-                }
+        let latches = dominators.outermost(one.latches.iter().map(|latch| latch.from));
+        let in_all = |at| latches.iter().flatten().all(|&latch| dominators.dominates(at, latch));
+        let often: Vec<&Reach> = before()
+            .filter(|(at, ..)| {
+                let once = loops.innermost(*at).is_none() && dominators.dominates(*at, one.header);
+                let once_each = loops.innermost(*at) == Some(id) && in_all(*at);
+                !once && !once_each
+            })
+            .map(|(_, _, leads_there)| leads_there)
+            .collect();
+        for (index, block) in blocks.iter().enumerate() {
+            let at = BlockId(index as u32);
+            let stay = block.successors.iter().filter(|edge| comes_here.from(edge.to)).count();
+            if stay > 1 && often.iter().any(|leads_there| leads_there.from(at)) {
+                found.push(Apart { of: id, branch: Some(at) });
             }
         }
     }

@@ -190,7 +190,7 @@ fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Draft> {
     let mut synchronises = vec![None; insts.len()];
     for (at, inst) in insts.iter().enumerate() {
         if leader[at] {
-            own = OwnMask::default();
+            own.forget();
         }
         synchronises[at] = own.step(source, inst);
         if synchronises[at].is_some() || Opcode::of(inst.ast) != Opcode::Sequential {

@@ -1,6 +1,6 @@
 //! Natural loops and how they nest, and retreating edges that belong to no natural loop.
 
-use super::dominators::DominatorTree;
+use super::dominators::{DominatorTree, intervals};
 use super::graph::{Block, BlockId, Edge};
 
 /// A loop of one function.
@@ -14,8 +14,7 @@ pub struct Loop {
     pub header: BlockId,
     /// The edges back to the header.
     pub latches: Vec<Edge>,
-    /// The edges that leave it.
-    pub exits: Vec<Edge>,
+    exits: Vec<Edge>,
     /// The next loop around it.
     pub parent: Option<LoopId>,
     /// How many loops are around it.
@@ -28,15 +27,24 @@ pub struct LoopForest {
     /// The loops; a loop stands behind the loops around it.
     pub loops: Vec<Loop>,
     innermost: Vec<Option<LoopId>>,
+    /// Where the loops within a loop start and end in a preorder walk, itself the first of them.
+    interval: Vec<(u32, u32)>,
     irreducible: Vec<bool>,
+    /// Whether every loop's exits are there.
+    exits_are_known: bool,
 }
+
+/// More ways out of loops than this, those of each loop that they leave, are not kept.
+const MAX_EXITS: usize = 1_000_000;
 
 impl LoopForest {
     pub(super) fn new(blocks: &[Block], dominators: &DominatorTree) -> LoopForest {
         let mut forest = LoopForest {
             loops: Vec::new(),
             innermost: vec![None; blocks.len()],
+            interval: Vec::new(),
             irreducible: vec![false; blocks.len()],
+            exits_are_known: true,
         };
         for header in (0..blocks.len() as u32).map(BlockId) {
             let retreating = blocks[header.index()]
@@ -62,6 +70,8 @@ impl LoopForest {
             let around = forest.loops[id].parent.map(|parent| forest.get(parent).depth + 1);
             forest.loops[id].depth = around.unwrap_or(0);
         }
+        let parents = forest.loops.iter().map(|one| one.parent.map(|parent| parent.0));
+        forest.interval = intervals(&parents.collect::<Vec<_>>());
         forest.find_exits(blocks);
         forest
     }
@@ -115,11 +125,17 @@ impl LoopForest {
     }
 
     fn find_exits(&mut self, blocks: &[Block]) {
+        let mut count = 0;
         for edge in blocks.iter().flat_map(|block| block.successors.iter().copied()) {
             let mut around = self.innermost(edge.from);
             while let Some(id) = around {
                 if self.contains(id, edge.to) {
                     break;
+                }
+                count += 1;
+                if count > MAX_EXITS {
+                    self.exits_are_known = false;
+                    return;
                 }
                 self.loops[id.0 as usize].exits.push(edge);
                 around = self.get(id).parent;
@@ -130,6 +146,11 @@ impl LoopForest {
     /// A loop by its id.
     pub fn get(&self, id: LoopId) -> &Loop {
         &self.loops[id.0 as usize]
+    }
+
+    /// The edges that leave a loop; `None` in a function with too many of them.
+    pub fn exits(&self, id: LoopId) -> Option<&[Edge]> {
+        self.exits_are_known.then(|| &self.get(id).exits[..])
     }
 
     /// The innermost loop that contains a block.
@@ -159,8 +180,8 @@ impl LoopForest {
 
     /// Whether `inner` is `outer` or lies within it.
     pub fn nested(&self, inner: Option<LoopId>, outer: LoopId) -> bool {
-        // A loop stands behind those around it.
-        self.around(inner).take_while(|&around| around >= outer).any(|around| around == outer)
+        let (start, end) = self.interval[outer.0 as usize];
+        inner.is_some_and(|inner| (start..end).contains(&self.interval[inner.0 as usize].0))
     }
 
     /// How many loops are around a place.

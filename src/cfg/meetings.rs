@@ -11,10 +11,7 @@
 //! inner loop wait in front of its header for those that have begun the outer loop's next iteration.
 //! So the next arrival at the inner header by ways within the outer loop is an end, too.
 
-use petgraph::algo::dominators::{Dominators, simple_fast};
-use petgraph::graph::{DiGraph, NodeIndex};
-
-use super::dominators::DominatorTree;
+use super::dominators::{DominatorTree, immediate_dominators};
 use super::graph::{Block, BlockId, Edge, Flow};
 use super::loops::{LoopForest, LoopId};
 use super::reach::Reach;
@@ -51,21 +48,12 @@ impl End {
     }
 }
 
-/// The places at which lanes may meet on their ways to one end.
-pub(super) struct Places {
-    /// The nearest comes first.
-    pub places: Vec<BlockId>,
-    /// Ways that leave this loop do not count.
-    pub within: Option<LoopId>,
-}
-
-/// The places on all ways to one end.
-struct Ways {
+/// The places on all ways to one end, at which lanes may meet.
+pub(super) struct Ways {
     end: End,
-    /// Dominators of the reversed graph: what all ways from a block to the end have in common.
-    common: Dominators<NodeIndex>,
-    /// The node that stands for the end.
-    root: NodeIndex,
+    /// Immediate dominators in the reversed graph: what all ways from a block to the end have in
+    /// common. The node behind those of the blocks stands for the end.
+    common: Vec<Option<u32>>,
 }
 
 /// For each end the places through which all ways to it lead.
@@ -92,7 +80,7 @@ impl<'a> Meetings<'a> {
             ends.push(End::Header(id, id));
             let merged = merged_with(dominators, loops, id);
             ends.extend(merged.map(|outer| End::Header(id, outer)));
-            ends.extend(loops.get(id).exits.iter().map(|&edge| End::Exit(id, edge)));
+            ends.extend(loops.exits(id)?.iter().map(|&edge| End::Exit(id, edge)));
         }
         let edges: usize = blocks.iter().map(|block| block.successors.len() + 1).sum();
         if ends.len().saturating_mul(edges) > MAX_WORK {
@@ -112,21 +100,16 @@ impl<'a> Meetings<'a> {
         })
     }
 
-    /// All places at which lanes that part at the end of a branch may meet, as far as they lie on all
-    /// ways to an end, each end's in the order in which ways pass them; `None` where it may be
-    /// anywhere, in an endless loop.
-    pub fn of(&self, branch: BlockId) -> Option<impl Iterator<Item = Places> + '_> {
+    /// The ways from the end of a branch to each end at which lanes that part there may go;
+    /// `None` where they may meet anywhere, in an endless loop.
+    pub fn of(&self, branch: BlockId) -> Option<impl Iterator<Item = &Ways> + '_> {
         if !self.leads_out[branch.index()] {
             return None;
         }
         let returns = self.returns[branch.index()];
-        let ends = self.ways.iter().filter(move |ways| match (ways.end, ways.end.of()) {
+        Some(self.ways.iter().filter(move |ways| match (ways.end, ways.end.of()) {
             (End::Leaving(at), _) => !(returns && self.blocks[at.index()].traps),
             (_, of) => of.is_some_and(|id| self.loops.contains(id, branch)),
-        });
-        Some(ends.map(move |ways| Places {
-            places: ways.places(self.loops, branch),
-            within: ways.end.within(),
         }))
     }
 }
@@ -143,15 +126,9 @@ fn merged_with(dominators: &DominatorTree, loops: &LoopForest, id: LoopId) -> Op
 
 impl Ways {
     fn new(blocks: &[Block], loops: &LoopForest, end: End) -> Ways {
-        let mut reversed =
-            DiGraph::<(), (), u32>::with_capacity(blocks.len() + 1, blocks.len() * 2);
-        for _ in 0..=blocks.len() {
-            reversed.add_node(());
-        }
-        let root = NodeIndex::new(blocks.len());
-        let mut ends_with = |at: BlockId| {
-            reversed.add_edge(root, NodeIndex::new(at.index()), ());
-        };
+        let root = blocks.len() as u32;
+        let mut reversed = Vec::new();
+        let mut ends_with = |at: BlockId| reversed.push((root, at.0));
         let header = match end {
             End::Leaving(at) => {
                 ends_with(at);
@@ -169,27 +146,31 @@ impl Ways {
                 continue;
             }
             // The arrival at the header is the end; what leads away from it is where ways begin.
-            let to = if header == Some(edge.to) { root } else { NodeIndex::new(edge.to.index()) };
-            reversed.add_edge(to, NodeIndex::new(edge.from.index()), ());
+            let to = if header == Some(edge.to) { root } else { edge.to.0 };
+            reversed.push((to, edge.from.0));
         }
-        Ways { end, common: simple_fast(&reversed, root), root }
+        Ways { end, common: immediate_dominators(blocks.len() + 1, root, &reversed) }
     }
 
     /// The places on all ways from the end of a branch, nearest first; none if no way leads to the end.
-    fn places(&self, loops: &LoopForest, branch: BlockId) -> Vec<BlockId> {
-        let chain = self.common.strict_dominators(NodeIndex::new(branch.index()));
+    pub fn places(
+        &self,
+        loops: &LoopForest,
+        branch: BlockId,
+    ) -> impl Iterator<Item = BlockId> + use<'_> {
         let header = match self.end {
             End::Leaving(_) | End::Exit(..) => None,
             End::Header(id, _) => Some(loops.get(id).header),
         };
-        chain
-            .into_iter()
-            .flatten()
-            .filter_map(|node| match node == self.root {
-                true => header,
-                false => Some(BlockId(node.index() as u32)),
-            })
-            .collect()
+        let above = |at: u32| self.common[at as usize];
+        let root = self.common.len() as u32 - 1;
+        std::iter::successors(above(branch.0), move |&at| above(at))
+            .filter_map(move |at| if at == root { header } else { Some(BlockId(at)) })
+    }
+
+    /// Ways that leave this loop do not count.
+    pub fn within(&self) -> Option<LoopId> {
+        self.end.within()
     }
 }
 
@@ -197,7 +178,8 @@ impl Ways {
 /// sorted; `None` where it may be anywhere, or the function is too large.
 pub fn meeting_places(flow: &Flow<'_, '_>, branch: BlockId) -> Option<Vec<BlockId>> {
     let meetings = Meetings::new(&flow.blocks, &flow.dominators, &flow.loops)?;
-    let mut places: Vec<BlockId> = meetings.of(branch)?.flat_map(|found| found.places).collect();
+    let mut places: Vec<BlockId> =
+        meetings.of(branch)?.flat_map(|ways| ways.places(&flow.loops, branch)).collect();
     places.sort_unstable();
     places.dedup();
     Some(places)

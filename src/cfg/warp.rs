@@ -10,7 +10,7 @@
 //! have not parted since, whatever the assembler did (PTX ISA, "activemask", "shfl.sync"). All
 //! others are taken to bring together whoever they can.
 
-use super::callee::may_synchronise;
+use super::callee::Callees;
 use super::opcode::Opcode;
 use super::resolve::{Arg, Inst, RegisterId};
 use crate::source::SourceFile;
@@ -27,20 +27,28 @@ pub(super) enum Members {
 
 /// Follows `activemask` through a straight line of code.
 #[derive(Default)]
-pub(super) struct OwnMask(Option<RegisterId>);
+pub(super) struct OwnMask<'s> {
+    own: Option<RegisterId>,
+    callees: Callees<'s>,
+}
 
-impl OwnMask {
+impl<'s> OwnMask<'s> {
+    /// Another straight line of code begins.
+    pub fn forget(&mut self) {
+        self.own = None;
+    }
+
     /// Who is brought together at the next instruction, if anybody is.
-    pub fn step(&mut self, source: &SourceFile, inst: &Inst<'_, '_>) -> Option<Members> {
-        let members = members(source, inst, self.0);
-        let written = inst.args.first().and_then(|first| self.0.filter(|own| names(first, *own)));
+    pub fn step(&mut self, source: &SourceFile, inst: &Inst<'_, 's>) -> Option<Members> {
+        let members = members(source, inst, self.own, &mut self.callees);
+        let written = inst.args.first().and_then(|first| self.own.filter(|own| names(first, *own)));
         if written.is_some() || members.is_some() {
-            self.0 = None;
+            self.own = None;
         }
         if let ("activemask", None, Some(Arg::Register(register))) =
             (inst.ast.mnemonic(), inst.guard, inst.args.first())
         {
-            self.0 = Some(*register);
+            self.own = Some(*register);
         }
         members
     }
@@ -48,10 +56,17 @@ impl OwnMask {
 
 /// Who is brought together by an instruction, given the register that holds the lanes which execute
 /// it together.
-fn members(source: &SourceFile, inst: &Inst<'_, '_>, own: Option<RegisterId>) -> Option<Members> {
+fn members<'s>(
+    source: &SourceFile,
+    inst: &Inst<'_, 's>,
+    own: Option<RegisterId>,
+    callees: &mut Callees<'s>,
+) -> Option<Members> {
     let ast = inst.ast;
     match (Opcode::of(ast), ast.mnemonic()) {
-        (Opcode::Call, _) => return may_synchronise(source, inst).then_some(Members::Unknown),
+        (Opcode::Call, _) => {
+            return callees.may_synchronise(source, inst).then_some(Members::Unknown);
+        }
         // All threads of the block or cluster, or some that the instruction does not name.
         (_, "barrier") if !ast.has("aligned") => {
             let all = matches!(inst.args[..], [] | [Arg::Constant(_)]);

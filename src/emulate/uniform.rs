@@ -22,17 +22,28 @@ pub(super) fn solve(
     let may_be = |info: &SymbolInfo| {
         matches!(info.dependence, LaneDependence::Uniform | LaneDependence::Fed(_))
     };
-    let loops = flow.loops.loops.len();
+    let ids = || (0..flow.loops.loops.len() as u32).map(LoopId);
+    let latches = |id: LoopId| {
+        let latches = flow.loops.get(id).latches.iter().map(|latch| latch.from);
+        flow.dominators.outermost(latches)
+    };
     let mut fixpoint = Fixpoint {
         flow,
         branches,
         found: Uniformity {
             symbols: symbols.iter().map(|(_, info)| may_be(info)).collect(),
-            exits: vec![true; loops],
+            exits: ids().map(|id| flow.loops.exits(id).is_some()).collect(),
         },
-        in_step: vec![true; loops],
+        in_step: vec![true; flow.loops.loops.len()],
+        latches: ids().map(latches).collect(),
     };
+    let depth = |place| 1 + flow.loops.depth(place);
+    let cost = flow.taken_apart.len()
+        + symbols.iter().map(|(_, info)| 2 * depth(info.created_in)).sum::<usize>()
+        + flow.block_ids().map(|block| 2 * depth(flow.loops.innermost(block))).sum::<usize>();
+
     while fixpoint.round(arena, symbols) {
+        arena.charge(cost as u64);
         if arena.is_nearly_spent() {
             fixpoint.give_up(symbols);
             break;
@@ -47,6 +58,8 @@ struct Fixpoint<'a, 'm, 's> {
     found: Uniformity,
     /// For each loop whether lanes that meet in it are in the same iteration.
     in_step: Vec<bool>,
+    /// For each loop those of its latches whose dominators in common are those of all.
+    latches: Vec<Option<[BlockId; 2]>>,
 }
 
 impl Fixpoint<'_, '_, '_> {
@@ -84,10 +97,10 @@ impl Fixpoint<'_, '_, '_> {
         let as_one = loops_run_as_one(flow, &branch_is_uniform);
         for id in (0..self.found.exits.len()).filter(|&id| !as_one[id]) {
             let id = LoopId(id as u32);
-            let exits = &flow.loops.get(id).exits;
+            let mut exits = flow.loops.exits(id).into_iter().flatten();
             if self.found.exits[id.0 as usize]
-                && !exits.iter().all(|edge| {
-                    in_every_iteration(flow, id, edge) && branch_is_uniform[edge.from.index()]
+                && !exits.all(|edge| {
+                    branch_is_uniform[edge.from.index()] && self.in_every_iteration(id, edge)
                 })
             {
                 self.found.exits[id.0 as usize] = false;
@@ -120,19 +133,17 @@ impl Fixpoint<'_, '_, '_> {
             _ => true,
         }
     }
-}
 
-/// Whether every lane that stays in the loop comes by an exit in each iteration, so that the exit's
-/// condition alone decides which iteration is the last. (An exit that some iterations miss is taken
-/// in different iterations even if its condition is the same for all lanes.)
-fn in_every_iteration(flow: &Flow<'_, '_>, id: LoopId, exit: &Edge) -> bool {
-    flow.loops.innermost(exit.from) == Some(id)
-        && flow
-            .loops
-            .get(id)
-            .latches
-            .iter()
-            .all(|latch| flow.dominators.dominates(exit.from, latch.from))
+    /// Whether every lane that stays in the loop comes by an exit in each iteration, so that the
+    /// exit's condition alone decides which iteration is the last. (An exit that some iterations miss
+    /// is taken in different iterations even if its condition is the same for all lanes.)
+    fn in_every_iteration(&self, id: LoopId, exit: &Edge) -> bool {
+        self.flow.loops.innermost(exit.from) == Some(id)
+            && self.latches[id.0 as usize]
+                .iter()
+                .flatten()
+                .all(|&latch| self.flow.dominators.dominates(exit.from, latch))
+    }
 }
 
 /// For each loop whether all branches in it are uniform.

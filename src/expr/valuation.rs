@@ -25,6 +25,8 @@ pub struct Valuation<'a> {
 impl<'a> Valuation<'a> {
     /// For some terms and what they are made of; all symbols are 0 and nothing else is known yet.
     pub fn new(arena: &'a Arena, roots: impl Iterator<Item = TermId>) -> Valuation<'a> {
+        // Cleared memory comes by the page.
+        arena.charge(1 + arena.len() as u64 / 64);
         let mut seen = vec![false; arena.len()];
         let (mut terms, mut open): (Vec<TermId>, Vec<TermId>) = (Vec::new(), roots.collect());
         while let Some(term) = open.pop() {
@@ -33,6 +35,7 @@ impl<'a> Valuation<'a> {
                 open.extend(arena.operands(term));
             }
         }
+        arena.charge(2 * terms.len() as u64);
         terms.sort_unstable();
         let (values, near) = (vec![0; arena.len()], Vec::new());
         Valuation { arena, terms, values, chosen: FxHashMap::default(), near }
@@ -80,6 +83,7 @@ impl<'a> Valuation<'a> {
 
     /// Computes all values from those of the symbols.
     pub fn evaluate(&mut self) {
+        self.arena.charge(1 + self.terms.len() as u64 / 2);
         for index in 0..self.terms.len() {
             let term = self.terms[index];
             let value = match self.arena.node(term) {

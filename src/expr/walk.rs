@@ -12,6 +12,9 @@ use super::valuation::Valuation;
 /// How far down a wanted value is followed.
 const MAX_DEPTH: u32 = 48;
 
+/// How many terms are tried for one change: ways down double where a term is used twice.
+const MAX_TRIED: u32 = 512;
+
 /// Values of all terms below some terms, and a way from them to others.
 pub(super) struct Walk<'a> {
     pub arena: &'a Arena,
@@ -22,6 +25,8 @@ pub(super) struct Walk<'a> {
     seed: u64,
     /// Terms evaluated so far.
     pub evaluated: u64,
+    /// Terms that may still be tried for this change.
+    left: u32,
 }
 
 impl<'a> Walk<'a> {
@@ -29,7 +34,7 @@ impl<'a> Walk<'a> {
         let values = Valuation::new(arena, roots);
         let symbols = values.symbols().map(|(term, _)| term).collect();
         let near = values.terms().iter().filter_map(|&t| arena.constant_value(t)).collect();
-        Walk { arena, values, symbols, near, seed: 0, evaluated: 0 }
+        Walk { arena, values, symbols, near, seed: 0, evaluated: 0, left: 0 }
     }
 
     /// The next of a fixed row of numbers that look random.
@@ -80,7 +85,10 @@ impl<'a> Walk<'a> {
     /// Changes one symbol (or one result of a function) so that, all else staying as it is, the term
     /// gets the value; false if no way down to one was found. The other values are stale then.
     pub fn force(&mut self, term: TermId, wanted: u64) -> bool {
-        self.force_within(term, wanted, MAX_DEPTH)
+        self.left = MAX_TRIED;
+        let forced = self.force_within(term, wanted, MAX_DEPTH);
+        self.arena.charge(u64::from(MAX_TRIED - self.left));
+        forced
     }
 
     fn force_within(&mut self, term: TermId, wanted: u64, depth: u32) -> bool {
@@ -90,7 +98,10 @@ impl<'a> Walk<'a> {
             return true;
         }
         let range = arena.range(term);
-        let Some(depth) = depth.checked_sub(1) else { return false };
+        let (Some(depth), Some(left)) = (depth.checked_sub(1), self.left.checked_sub(1)) else {
+            return false;
+        };
+        self.left = left;
         if !(range.umin..=range.umax).contains(&wanted) {
             return false;
         }

@@ -53,6 +53,9 @@ pub(super) struct Proof {
     pub checks: SmallVec<[NoWrap; 2]>,
 }
 
+/// Steps ([`crate::expr::Arena::charge`]) for finding a register that one obligation can be checked by.
+const MAX_SEARCHED: u64 = 200_000;
+
 /// Conditions on the path that are made of more terms are left out.
 const MAX_FACT: usize = 1024;
 
@@ -251,8 +254,12 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         if width != 32 {
             return None;
         }
+        let before = trace.arena.spent();
         for index in 0..trace.widened.len() {
             trace.arena.charge(4);
+            if trace.arena.spent() - before > MAX_SEARCHED {
+                return None;
+            }
             let widened = trace.widened[index];
             if !self.still_holds(trace, index, to.inst, block)
                 || !self.flow.visible(widened.register, to.inst)

@@ -37,6 +37,7 @@ impl Relevance {
         let mut relevant = Vec::new();
         loop {
             let before = open.len();
+            arena.charge(1 + before as u64);
             open.retain(|(term, leaves)| {
                 // Without any leaf it is a constant: if it is false, that matters to everything.
                 let matters = leaves.is_empty() || leaves.iter().any(|leaf| reached.contains(leaf));
@@ -65,6 +66,7 @@ impl Relevance {
             if !seen.insert(next) {
                 continue;
             }
+            arena.charge(3);
             match arena.node(next) {
                 Node::Symbol(symbol) => drop(leaves.insert(Leaf::Symbol(*symbol))),
                 Node::Apply(function, _) => drop(leaves.insert(Leaf::Function(*function))),

@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
-use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use super::difference::equal_runs;
 use super::instructions::{Role, role};
 use super::program::Program;
 
@@ -43,18 +43,16 @@ pub(super) fn align(original: &Program<'_, '_>, rewritten: &Program<'_, '_>) -> 
     };
     let (a, b) = (number(original), number(rewritten));
     let mut alignment = Alignment { matched: vec![None; b.len()], gaps: vec![0..0; b.len()] };
-    for op in capture_diff_slices(Algorithm::Patience, &a, &b) {
-        let (olds, news) = (op.old_range(), op.new_range());
-        match op {
-            DiffOp::Equal { .. } => {
-                for (old, new) in olds.zip(news) {
-                    alignment.matched[new] = Some(old as u32);
-                    alignment.gaps[new] = old as u32..old as u32 + 1;
-                }
-            }
-            _ => fill_gap(original, rewritten, olds, news, &mut alignment),
+    let (mut old, mut new) = (0, 0);
+    for (olds, news) in equal_runs(&a, &b) {
+        fill_gap(original, rewritten, old..olds.start, new..news.start, &mut alignment);
+        (old, new) = (olds.end, news.end);
+        for (old, new) in olds.zip(news) {
+            alignment.matched[new] = Some(old as u32);
+            alignment.gaps[new] = old as u32..old as u32 + 1;
         }
     }
+    fill_gap(original, rewritten, old..a.len(), new..b.len(), &mut alignment);
     widen_gaps(&mut alignment, a.len() as u32);
     alignment
 }
@@ -70,16 +68,17 @@ fn fill_gap(
     let is_event = |program: &Program<'_, '_>, at: usize| {
         !matches!(role(&program.flow.insts[at]), Role::Pure | Role::Load | Role::Branch)
     };
+    fn opcode<'s>(program: &Program<'_, 's>, at: usize) -> &'s str {
+        program.flow.insts[at].ast.opcode.text
+    }
+    let mut events: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+    for old in olds.clone().filter(|&old| is_event(original, old)) {
+        events.entry(opcode(original, old)).or_default().push(old);
+    }
     let mut next = olds.start;
-    for new in news {
-        if !is_event(rewritten, new) {
-            continue;
-        }
-        let opcode = rewritten.flow.insts[new].ast.opcode.text;
-        let found = (next..olds.end).find(|&old| {
-            is_event(original, old) && original.flow.insts[old].ast.opcode.text == opcode
-        });
-        if let Some(old) = found {
+    for new in news.filter(|&new| is_event(rewritten, new)) {
+        let Some(same) = events.get(opcode(rewritten, new)) else { continue };
+        if let Some(&old) = same.get(same.partition_point(|&old| old < next)) {
             alignment.matched[new] = Some(old as u32);
             next = old + 1;
         }

@@ -34,14 +34,28 @@ fn conjunction(arena: &mut Arena, literals: &[TermId]) -> TermId {
     all
 }
 
+/// Splits conditions into those that are among others and those that are not; all are sorted.
+fn split(arena: &Arena, all: &[TermId], others: &[TermId]) -> (Literals, Literals) {
+    arena.charge(1 + (all.len() + others.len()) as u64 / 2);
+    let mut others = others.iter().peekable();
+    all.iter().copied().partition(|term| {
+        while others.next_if(|&other| other < term).is_some() {}
+        others.peek().is_some_and(|&other| other == term)
+    })
+}
+
+/// Whether all of some conditions are known.
+pub(super) fn hold(arena: &Arena, conditions: &[TermId], known: &[TermId]) -> bool {
+    conditions.iter().all(|condition| {
+        arena.charge(1 + known.len() as u64 / 8);
+        known.contains(condition)
+    })
+}
+
 /// `a or b` of conjunctions, with `x & c | x & !c = x` and `x | x & c = x`.
 fn either(arena: &mut Arena, a: &Literals, b: &Literals) -> Option<Literals> {
-    arena.charge(1 + (a.len() * b.len()) as u64 / 4);
-    let common: Literals = a.iter().copied().filter(|term| b.contains(term)).collect();
-    let only = |all: &Literals| -> Literals {
-        all.iter().copied().filter(|term| !common.contains(term)).collect()
-    };
-    let (rest_a, rest_b) = (only(a), only(b));
+    let (common, rest_a) = split(arena, a, b);
+    let (_, rest_b) = split(arena, b, &common);
     if rest_a.is_empty() || rest_b.is_empty() {
         return Some(common);
     }
@@ -70,14 +84,13 @@ pub(super) fn join(arena: &mut Arena, ways: &[TermId]) -> (TermId, Vec<TermId>) 
         }
         break;
     }
-    let common: Literals = terms[0]
-        .iter()
-        .copied()
-        .filter(|term| terms[1..].iter().all(|other| other.contains(term)))
-        .collect();
+    let mut common = terms[0].clone();
+    for other in &terms[1..] {
+        common = split(arena, &common, other).0;
+    }
     let mut rest: Option<TermId> = None;
     for term in &terms {
-        let own: Literals = term.iter().copied().filter(|t| !common.contains(t)).collect();
+        let (_, own) = split(arena, term, &common);
         let own = conjunction(arena, &own);
         rest = Some(match rest {
             None => own,
@@ -90,7 +103,7 @@ pub(super) fn join(arena: &mut Arena, ways: &[TermId]) -> (TermId, Vec<TermId>) 
     let local = all
         .iter()
         .map(|way| {
-            let own: Literals = way.iter().copied().filter(|t| !common.contains(t)).collect();
+            let (_, own) = split(arena, way, &common);
             conjunction(arena, &own)
         })
         .collect();
@@ -168,16 +181,16 @@ pub(super) fn simplify(arena: &mut Arena, term: TermId, known: &[TermId]) -> Ter
 
 /// Whether a condition holds, as far as logic alone tells.
 fn decided(arena: &mut Arena, condition: TermId, known: &[TermId]) -> Option<bool> {
-    if literals(arena, condition).iter().all(|literal| known.contains(literal)) {
+    let needed = literals(arena, condition);
+    if hold(arena, &needed, known) {
         return Some(true);
     }
     if arena.tree_size(condition) > MAX_LOOKED_INTO {
         return None;
     }
     let negated = arena.not(condition);
-    if known.contains(&negated)
-        || literals(arena, negated).iter().all(|literal| known.contains(literal))
-    {
+    let needed = literals(arena, negated);
+    if hold(arena, &[negated], known) || hold(arena, &needed, known) {
         return Some(false);
     }
     match *arena.node(condition) {

@@ -362,6 +362,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             operands.extend(guard);
             operands.push(self.terms.arena.boolean(negated));
         }
+        self.terms.arena.charge(1 + last.targets.len() as u64 / 8);
         let indices: Vec<String> = last
             .targets
             .iter()

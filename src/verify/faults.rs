@@ -30,6 +30,7 @@ impl Comparison<'_, '_> {
             }
             let around = self.rewritten.loop_of(load.block);
             let literals = conditions::literals(&mut self.terms.arena, load.condition);
+            self.terms.arena.charge(4 * self.before.loads.len() as u64);
             let candidates: Vec<TermId> = self
                 .before
                 .loads
@@ -48,9 +49,8 @@ impl Comparison<'_, '_> {
                 .map(|one| one.condition)
                 .collect();
             let implied = |terms: &mut Terms, condition: TermId| {
-                conditions::literals(&mut terms.arena, condition)
-                    .iter()
-                    .all(|literal| literals.contains(literal))
+                let needed = conditions::literals(&mut terms.arena, condition);
+                conditions::hold(&terms.arena, &needed, &literals)
             };
             if candidates.iter().any(|&condition| implied(self.terms, condition)) {
                 continue;

@@ -209,7 +209,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         let promises = reference.execution.read_only.get(&value).map_or(&[][..], Vec::as_slice);
         let promised = promises.iter().any(|&(condition, place)| {
             let needed = conditions::literals(&mut self.terms.arena, condition);
-            place == here && needed.iter().all(|literal| known.contains(literal))
+            place == here && conditions::hold(&self.terms.arena, &needed, &known)
         });
         if promised {
             return value;

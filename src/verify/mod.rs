@@ -24,6 +24,7 @@ mod conditions;
 mod converged;
 mod counterexample;
 mod cuts;
+mod difference;
 mod evaluate;
 mod execute;
 mod faults;

@@ -113,11 +113,12 @@ impl Place {
         }
         // What the original does wherever this place is reached.
         for &(condition, place, fact) in global {
-            let always = place == around
-                && conditions::literals(&mut terms.arena, condition)
-                    .iter()
-                    .all(|literal| path.contains(literal));
-            if always && !path.contains(&fact) {
+            terms.arena.charge(1);
+            let always = place == around && {
+                let needed = conditions::literals(&mut terms.arena, condition);
+                conditions::hold(&terms.arena, &needed, &path)
+            };
+            if always && !conditions::hold(&terms.arena, &[fact], &path) {
                 path.push(fact);
             }
         }
@@ -523,9 +524,8 @@ fn there_too(
     let axioms = hardware::axioms(terms);
     let mut found = axioms.clone();
     for reach in &place.reaches {
-        let certain = conditions::literals(&mut terms.arena, reach.condition)
-            .iter()
-            .all(|literal| known.contains(literal));
+        let needed = conditions::literals(&mut terms.arena, reach.condition);
+        let certain = conditions::hold(&terms.arena, &needed, known);
         if certain {
             for &literal in place.path.iter().chain(&axioms) {
                 found.push(lanes.shift(terms, literal, reach.n, place.around));
