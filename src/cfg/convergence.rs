@@ -37,6 +37,7 @@ use super::loops::{LoopForest, LoopId};
 use super::meetings::Meetings;
 use super::reach::Reach;
 use super::warp::Members;
+use crate::planted::{Bug, Planted};
 use crate::ptx::FunctionKind;
 
 /// Something that lets lanes meet in different iterations of a loop.
@@ -55,16 +56,20 @@ pub(super) fn taken_apart(
     blocks: &[Block],
     dominators: &DominatorTree,
     loops: &LoopForest,
+    planted: Planted,
 ) -> Vec<Apart> {
     let ids = || (0..loops.loops.len() as u32).map(LoopId);
     let irreducible =
         (0..blocks.len() as u32).any(|block| loops.is_irreducible_entry(BlockId(block)));
+    let irreducible = irreducible && !planted.has(Bug::SeveralEntries);
     let mut found: Vec<Apart> = if irreducible || work(blocks, loops) > MAX_WORK {
         ids().map(|of| Apart { of, branch: None }).collect()
     } else {
-        let mut found = by_branches(blocks, dominators, loops);
-        let sync = Synchronisation::new(kind, blocks, dominators, loops);
-        ids().for_each(|id| sync.take_apart(id, &mut found));
+        let mut found = by_branches(blocks, dominators, loops, planted);
+        if !planted.has(Bug::SynchronisedLanes) {
+            let sync = Synchronisation::new(kind, blocks, dominators, loops);
+            ids().for_each(|id| sync.take_apart(id, &mut found));
+        }
         found
     };
     found.sort_unstable();
@@ -91,7 +96,12 @@ fn work(blocks: &[Block], loops: &LoopForest) -> usize {
 }
 
 /// Branches from which some way to a meeting place goes round a loop and another does not.
-fn by_branches(blocks: &[Block], dominators: &DominatorTree, loops: &LoopForest) -> Vec<Apart> {
+fn by_branches(
+    blocks: &[Block],
+    dominators: &DominatorTree,
+    loops: &LoopForest,
+    planted: Planted,
+) -> Vec<Apart> {
     let branches: Vec<BlockId> = (0..blocks.len() as u32)
         .map(BlockId)
         .filter(|branch| blocks[branch.index()].successors.len() > 1)
@@ -101,7 +111,7 @@ fn by_branches(blocks: &[Block], dominators: &DominatorTree, loops: &LoopForest)
         return Vec::new();
     }
     let mut found = Vec::new();
-    let meetings = Meetings::new(blocks, dominators, loops);
+    let meetings = Meetings::new(blocks, dominators, loops, planted);
     // By meeting place, and the loop by whose ways lanes come there: the branches at which they part.
     let mut meeting: BTreeMap<(BlockId, Option<LoopId>), BTreeSet<BlockId>> = BTreeMap::new();
     for &branch in &branches {
