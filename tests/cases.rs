@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 use common::assembler::Assembler;
 use common::invariants::{broken, rewritten};
 use expectation::{Expectation, split};
+use ptxasw::pipeline::{Options, rewrite};
 use ptxasw::report::{LoadReport, Report};
+use ptxasw::source::SourceFile;
 use rayon::prelude::*;
 
 const FOLDER: &str = "tests/cases";
@@ -178,6 +180,34 @@ fn ptxas_accepts_every_case_and_its_rewrite() {
         })
         .collect();
     common::report(&failures, "`ptxasw rewrite FILE` prints the text in question.");
+}
+
+/// `// queries: N` in a file's header: how many claims about its loads the solver is asked at most.
+#[test]
+fn what_values_refute_is_not_asked() {
+    let mut checked = 0;
+    let mut failures = Vec::new();
+    for file in case_files() {
+        let text = common::read(&file);
+        let header = text.lines().take_while(|line| line.starts_with("//"));
+        let allowed = header.filter_map(|line| line.strip_prefix("// queries: "));
+        for allowed in allowed {
+            let allowed: usize =
+                allowed.parse().unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let mut options = Options::default();
+            options.shuffle.dump_queries = Some(folder.path().to_owned());
+            let source = SourceFile::new(file.to_string_lossy().as_ref(), text.as_str());
+            rewrite(&source, &options).expect("a case that parses");
+            let asked = std::fs::read_dir(folder.path()).expect("a readable folder").count();
+            if asked > allowed {
+                failures.push(format!("{}: {asked} queries, allowed: {allowed}", file.display()));
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 0, "no file says how many queries are allowed");
+    common::report(&failures, "Look at them: `ptxasw candidates --dump-queries DIR FILE`.");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use super::effects::{Effect, definitions, effect};
 use super::loops::{LoopEffects, LoopValue};
+use super::prune::MAX_BRANCHES;
 use super::state::{Definition, Exit, Memory, Slot, Window, Writes};
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use super::trace::{Access, KernelTrace, Widened};
@@ -121,8 +122,6 @@ pub(super) struct Machine<'a, 'm, 's> {
     irreducible: bool,
     pub widened: Vec<Widened>,
     pub approximations: Vec<(u32, String)>,
-    /// Branches put before the solver so far.
-    pub pruned: u32,
     /// Decides branches that facts alone do not.
     pub solver: Solver,
     /// Index of the instruction being emulated.
@@ -160,8 +159,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
                 && flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block)),
             widened: Vec::new(),
             approximations: Vec::new(),
-            pruned: 0,
-            solver: Solver::new(SOLVER_LIMIT, None),
+            solver: Solver::new(SOLVER_LIMIT, None).with_queries(MAX_BRANCHES),
             at: 0,
             writes,
         };

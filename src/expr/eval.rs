@@ -113,42 +113,59 @@ impl<'a, F: FnMut(SymbolId, u8) -> u64> Evaluator<'a, F> {
 
     fn step(&mut self, term: TermId) -> u64 {
         let arena = self.arena;
-        let width = arena.width(term);
-        let of = |t: &TermId| self.known[t];
-        let value = match arena.node(term) {
-            Node::Constant(value) => *value,
-            Node::Symbol(symbol) => (self.assign)(*symbol, width),
-            Node::Sum { constant, addends } => addends
-                .iter()
-                .fold(*constant, |sum, (t, c)| sum.wrapping_add(of(t).wrapping_mul(*c))),
-            Node::Product(factors) => factors.iter().fold(1, |product: u64, (t, exponent)| {
-                product.wrapping_mul(power(of(t), *exponent))
-            }),
-            Node::Unary(op, a) => evaluate_unary(*op, of(a), width),
-            Node::Binary(op, a, b) => evaluate_binary(*op, of(a), of(b), width),
-            Node::Compare(op, a, b) => u64::from(op.holds(of(a), of(b), arena.width(*a))),
-            Node::IfThenElse(c, a, b) => {
-                if of(c) != 0 {
-                    of(a)
-                } else {
-                    of(b)
-                }
+        match arena.node(term) {
+            Node::Symbol(symbol) => {
+                let width = arena.width(term);
+                (self.assign)(*symbol, width) & mask(width)
             }
-            Node::ZeroExtend(a) => of(a),
-            Node::SignExtend(a) => sign_extend(of(a), arena.width(*a)),
-            Node::Extract(a, low) => of(a) >> low,
-            Node::Concatenate(a, b) => of(a) << arena.width(*b) | of(b),
-            Node::Apply(function, arguments) => {
-                let mut hasher = FxHasher::default();
-                function.hash(&mut hasher);
-                arguments.iter().for_each(|t| of(t).hash(&mut hasher));
-                let hash = hasher.finish().rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7;
-                match self.near {
-                    [] => hash,
-                    near => neighbour(near, hash),
-                }
-            }
-        };
-        value & mask(width)
+            _ => evaluate_node(arena, term, &|t| self.known[&t], self.near),
+        }
     }
+}
+
+/// The value of a term for given values of its operands; of a symbol 0. Uninterpreted functions get
+/// results by hashing, close to one of the numbers `near` where there are any.
+pub(super) fn evaluate_node(
+    arena: &Arena,
+    term: TermId,
+    value_of: &impl Fn(TermId) -> u64,
+    near: &[u64],
+) -> u64 {
+    let width = arena.width(term);
+    let of = |t: &TermId| value_of(*t);
+    let value = match arena.node(term) {
+        Node::Constant(value) => *value,
+        Node::Symbol(_) => 0,
+        Node::Sum { constant, addends } => {
+            addends.iter().fold(*constant, |sum, (t, c)| sum.wrapping_add(of(t).wrapping_mul(*c)))
+        }
+        Node::Product(factors) => factors
+            .iter()
+            .fold(1, |product: u64, (t, exponent)| product.wrapping_mul(power(of(t), *exponent))),
+        Node::Unary(op, a) => evaluate_unary(*op, of(a), width),
+        Node::Binary(op, a, b) => evaluate_binary(*op, of(a), of(b), width),
+        Node::Compare(op, a, b) => u64::from(op.holds(of(a), of(b), arena.width(*a))),
+        Node::IfThenElse(c, a, b) => {
+            if of(c) != 0 {
+                of(a)
+            } else {
+                of(b)
+            }
+        }
+        Node::ZeroExtend(a) => of(a),
+        Node::SignExtend(a) => sign_extend(of(a), arena.width(*a)),
+        Node::Extract(a, low) => of(a) >> low,
+        Node::Concatenate(a, b) => of(a) << arena.width(*b) | of(b),
+        Node::Apply(function, arguments) => {
+            let mut hasher = FxHasher::default();
+            function.hash(&mut hasher);
+            arguments.iter().for_each(|t| of(t).hash(&mut hasher));
+            let hash = hasher.finish().rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7;
+            match near {
+                [] => hash,
+                near => neighbour(near, hash),
+            }
+        }
+    };
+    value & mask(width)
 }

@@ -25,7 +25,10 @@ mod facts;
 mod linear;
 mod range;
 mod rewrite;
+mod search;
 mod shape;
+mod valuation;
+mod walk;
 
 pub use arena::{Arena, BinaryOp, Comparison, FunctionId, Node, SymbolId, TermId, UnaryOp};
 pub use bits::{mask, power, sign_extend, to_signed};
@@ -35,3 +38,5 @@ pub use facts::Facts;
 pub use linear::{MAX_FACTORS, MAX_SUMMANDS};
 pub use range::Range;
 pub use rewrite::Substitution;
+pub use search::{Effort, Search, search};
+pub use valuation::Valuation;

@@ -280,6 +280,7 @@ fn emulated<'m, 's>(
     function: &'m Function<'s>,
     options: &Options,
 ) -> Result<(Flow<'m, 's>, KernelTrace), String> {
+    crate::solver::forget();
     let (timings, planted) = (options.timings.as_deref(), options.shuffle.planted);
     let flow = Timings::measure(timings, "flow", || cfg::build_with(source, function, planted))
         .map_err(|error| error.to_string())?;

@@ -12,7 +12,7 @@ use super::distance::{Outline, outline};
 use super::eligible::{Element, Load, MAX_ADDRESS, eligible};
 use super::prove::Prover;
 use super::refusal::Refusal;
-use super::sampling::{Fingerprint, distances, fingerprint};
+use super::sampling::{Fingerprint, distances};
 use super::shift::Shifter;
 use crate::cfg::{Flow, LoopForest, RegisterId};
 use crate::emulate::{Effect, KernelTrace};
@@ -134,13 +134,13 @@ pub fn decide(
 ) -> Vec<Finding> {
     let mut decider = Decider {
         availability: Availability::new(source, flow, trace, options.planted),
-        prover: Prover {
+        prover: Prover::new(
             flow,
-            shifter: Shifter::new(options.planted),
-            solver: Solver::new(options.solver_limit, options.dump_queries.clone())
+            Shifter::new(options.planted),
+            Solver::new(options.solver_limit, options.dump_queries.clone())
                 .with_budget(options.solver_budget),
-            assume_no_wrap: options.assume_no_wrap,
-        },
+            options.assume_no_wrap,
+        ),
         options,
         linear: match options.planted.has(Bug::BlockShape) {
             true => Some(true),
@@ -322,15 +322,15 @@ impl Decider<'_, '_, '_> {
             return Vec::new();
         }
         let place = self.place(trace, load);
-        let loops = &self.prover.flow.loops;
-        let own = fingerprint(trace, loops, &mut self.prover.shifter, load.address, place);
+        let (loops, shifter) = (&self.prover.flow.loops, &self.prover.shifter);
+        let mut own = Fingerprint::new(load.address, place);
         let mut found = Vec::new();
         for (index, source) in self.sources.iter_mut().enumerate() {
-            let other = source.fingerprint.get_or_insert_with(|| {
-                fingerprint(trace, loops, &mut self.prover.shifter, source.load.address, place)
-            });
+            let other = source
+                .fingerprint
+                .get_or_insert_with(|| Fingerprint::new(source.load.address, place));
             for displacement in displacements(&source.load, load) {
-                let agree = distances(other, &own, displacement);
+                let agree = distances(trace, loops, shifter, (other, &mut own), displacement);
                 found.extend(agree.first().map(|&delta| Candidate { index, delta, displacement }));
             }
         }

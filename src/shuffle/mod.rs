@@ -14,6 +14,7 @@ mod prove;
 mod refusal;
 mod sampling;
 mod shift;
+mod under;
 
 pub use crate::planted::{Bug, Planted};
 pub use decide::{

@@ -5,6 +5,9 @@
 //! lanes down the destination's are. So the lower lane's `tid.x` is the symbol itself and the upper
 //! lane's is larger without wrapping around, which the corner-case check guarantees.
 
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::distance::{Extension, Obligation, equal_without_wrap};
@@ -12,9 +15,10 @@ use super::eligible::Load;
 use super::facts::imply;
 use super::refusal::Refusal;
 use super::shift::Shifter;
+use super::under::under;
 use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::{KernelTrace, SymbolKind, definitions};
-use crate::expr::{Comparison, Facts, Node, TermId, to_signed};
+use crate::expr::{Arena, Comparison, Facts, Node, TermId, mask, to_signed};
 use crate::solver::{Answer, Solver};
 
 /// A check that an index does not wrap around at 32 bits between the lanes: `register` must not be
@@ -61,9 +65,24 @@ pub(super) struct Prover<'a, 'm, 's> {
     pub shifter: Shifter,
     pub solver: Solver,
     pub assume_no_wrap: bool,
+    memory: Memory,
 }
 
-impl Prover<'_, '_, '_> {
+/// What was found out before: many loads stand in one block, and many sources have one store behind
+/// them.
+#[derive(Default)]
+struct Memory {
+    facts: FxHashMap<(BlockId, i32), Rc<Facts>>,
+    /// By the store's address, its bytes, and the load.
+    apart: FxHashMap<(TermId, i64, usize), bool>,
+}
+
+impl<'a, 'm, 's> Prover<'a, 'm, 's> {
+    /// For the loads of one function.
+    pub fn new(flow: &'a Flow<'m, 's>, shifter: Shifter, solver: Solver, assume: bool) -> Self {
+        Prover { flow, shifter, solver, assume_no_wrap: assume, memory: Memory::default() }
+    }
+
     /// Proves `A(L + n) + displacement = B(L)` for every lane `L` of a whole warp that has reached
     /// the destination, `L + n` being a lane of it.
     pub fn prove(
@@ -84,14 +103,28 @@ impl Prover<'_, '_, '_> {
         if a == b {
             return Ok(Proof::default());
         }
-        let Some(obligations) = equal_without_wrap(&mut trace.arena, a, b) else {
-            return self.ask(trace, a, b, block, n);
+        let mut facts = None;
+        let obligations = match equal_without_wrap(&mut trace.arena, a, b) {
+            Some(obligations) => obligations,
+            None => {
+                // Where the forms differ, what is known there may make them one.
+                let facts = facts.insert(self.facts(trace, block, n.abs()));
+                let arena = &mut trace.arena;
+                let (here, there) = (under(arena, facts, a), under(arena, facts, b));
+                match equal_without_wrap(arena, here, there) {
+                    Some(obligations) => obligations,
+                    None => return self.ask(trace, a, b, facts),
+                }
+            }
         };
         let mut proof = Proof::default();
         if self.assume_no_wrap {
             return Ok(proof);
         }
-        let facts = self.facts(trace, block, n.abs(), place);
+        let facts = match facts {
+            Some(facts) => facts,
+            None => self.facts(trace, block, n.abs()),
+        };
         for obligation in &obligations {
             if imply(&facts, &mut trace.arena, obligation) {
                 continue;
@@ -115,21 +148,19 @@ impl Prover<'_, '_, '_> {
         trace: &mut KernelTrace,
         a: TermId,
         b: TermId,
-        block: BlockId,
-        n: i32,
+        facts: &Facts,
     ) -> Result<Proof, Refusal> {
-        let place = self.flow.loops.innermost(block);
-        let facts = self.facts(trace, block, n.abs(), place);
-        match self.solve(trace, a, b, &facts) {
+        match self.solve(trace, a, b, facts) {
             Answer::Proved => Ok(Proof::default()),
             Answer::Refuted => Err(Refusal::SolverRefuted),
             answer => Err(Refusal::SolverUnknown(answer)),
         }
     }
 
-    fn solve(&mut self, trace: &KernelTrace, a: TermId, b: TermId, facts: &Facts) -> Answer {
+    fn solve(&mut self, trace: &mut KernelTrace, a: TermId, b: TermId, facts: &Facts) -> Answer {
+        let claim = reduced(&mut trace.arena, a, b);
         let KernelTrace { arena, symbols, .. } = trace;
-        self.solver.prove_equal(arena, symbols, (a, b), facts.predicates())
+        self.solver.prove_equal(arena, symbols, claim, facts.predicates())
     }
 
     /// Whether a store of `size` bytes and a load touch no common byte in any lane that reaches the
@@ -141,6 +172,16 @@ impl Prover<'_, '_, '_> {
         size: i64,
         load: &Load,
     ) -> bool {
+        let question = (store, size, load.access);
+        if let Some(&known) = self.memory.apart.get(&question) {
+            return known;
+        }
+        let apart = self.is_apart(trace, store, size, load);
+        self.memory.apart.insert(question, apart);
+        apart
+    }
+
+    fn is_apart(&mut self, trace: &mut KernelTrace, store: TermId, size: i64, load: &Load) -> bool {
         let width = trace.arena.width(store);
         if size == 0 || width != trace.arena.width(load.address) {
             return false;
@@ -156,8 +197,7 @@ impl Prover<'_, '_, '_> {
         let apart = trace.arena.and(behind, before);
         let always = trace.arena.boolean(true);
         let block = trace.accesses[load.access].block;
-        let place = self.flow.loops.innermost(block);
-        let facts = self.facts(trace, block, 0, place);
+        let facts = self.facts(trace, block, 0);
         apart == always || self.solve(trace, apart, always, &facts) == Answer::Proved
     }
 
@@ -174,13 +214,11 @@ impl Prover<'_, '_, '_> {
     }
 
     /// The path condition of a block in both lanes: the whole warp has reached it.
-    fn facts(
-        &mut self,
-        trace: &mut KernelTrace,
-        block: BlockId,
-        n: i32,
-        place: Option<LoopId>,
-    ) -> Facts {
+    fn facts(&mut self, trace: &mut KernelTrace, block: BlockId, n: i32) -> Rc<Facts> {
+        if let Some(known) = self.memory.facts.get(&(block, n)) {
+            return Rc::clone(known);
+        }
+        let place = self.flow.loops.innermost(block);
         let mut facts = Facts::default();
         for at in self.flow.dominators.chain(block) {
             trace.arena.charge(1);
@@ -194,6 +232,8 @@ impl Prover<'_, '_, '_> {
                 }
             }
         }
+        let facts = Rc::new(facts);
+        self.memory.facts.insert((block, n), Rc::clone(&facts));
         facts
     }
 
@@ -249,15 +289,62 @@ impl Prover<'_, '_, '_> {
     /// Whether the register still holds, at the load, what was widened.
     fn still_holds(&self, trace: &KernelTrace, index: usize, at: u32, block: BlockId) -> bool {
         let widened = &trace.widened[index];
-        if widened.block == block {
-            let between = widened.inst + 1..at;
-            trace.arena.charge(between.len() as u64);
-            return widened.inst < at
-                && !self.flow.insts[between.start as usize..between.end as usize]
-                    .iter()
-                    .any(|inst| definitions(inst).contains(&widened.register));
+        if widened.settled && self.flow.dominators.dominates(widened.block, block) {
+            return true;
         }
-        widened.settled && self.flow.dominators.dominates(widened.block, block)
+        // Up the straight line of blocks that ends with the load's.
+        let (mut here, mut end) = (block, at);
+        loop {
+            let start = match here == widened.block {
+                true => widened.inst + 1,
+                false => self.flow.block(here).first,
+            };
+            if start > end {
+                return false;
+            }
+            trace.arena.charge(u64::from(end - start));
+            let between = &self.flow.insts[start as usize..end as usize];
+            if between.iter().any(|inst| definitions(inst).contains(&widened.register)) {
+                return false;
+            }
+            if here == widened.block {
+                return true;
+            }
+            // (The function's entry is also a way into its first block.)
+            let [above] = self.flow.block(here).predecessors[..] else { return false };
+            if here.0 == 0 {
+                return false;
+            }
+            here = above.from;
+            if self.flow.block(here).successors.len() > 1 {
+                return false;
+            }
+            end = self.flow.block(here).end;
+        }
+    }
+}
+
+/// Two terms whose equality makes the given ones equal, without what those have in common: the
+/// pointer from which both addresses start, the size of an element, the extension of both indices. A
+/// solver takes a hundred times longer with them.
+fn reduced(arena: &mut Arena, a: TermId, b: TermId) -> (TermId, TermId) {
+    let width = arena.width(a);
+    if width == 1 || width != arena.width(b) {
+        return (a, b);
+    }
+    let difference = arena.sub(a, b);
+    let (constant, addends) = arena.linear_parts(difference);
+    let [(x, by_x), (y, by_y)] = addends[..] else {
+        return (difference, arena.constant(0, width));
+    };
+    if constant != 0 || by_x.wrapping_add(by_y) & mask(width) != 0 {
+        return (difference, arena.constant(0, width));
+    }
+    match (Extension::of(arena, x), Extension::of(arena, y)) {
+        (Some((one, x)), Some((other, y))) if one == other && arena.width(x) == arena.width(y) => {
+            (x, y)
+        }
+        _ => (x, y),
     }
 }
 

@@ -1,62 +1,90 @@
 //! Guesses distances by evaluating addresses, where their forms do not show one.
 //!
-//! A fingerprint of an address is its value in 63 neighbouring lanes under a few fixed assignments
+//! A fingerprint of an address is its value in 32 neighbouring lanes under a few fixed assignments
 //! of the other symbols. Distances at which two fingerprints agree are worth a proof.
 
-use rustc_hash::FxHashMap;
-
-use super::shift::Shifter;
+use super::shift::{Motion, Shifter};
 use crate::cfg::{LoopForest, LoopId};
-use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
-use crate::expr::{Evaluator, SymbolId, TermId};
+use crate::emulate::{KernelTrace, SymbolInfo, SymbolKind};
+use crate::expr::{SymbolId, TermId, Valuation};
 
 /// Assignments tried.
-const ROUNDS: u64 = 3;
+const ROUNDS: usize = 3;
 /// The lower lane's `tid.x` and `laneid` in a fingerprint.
 const START: u64 = 64;
 /// Lane distances that exist within a warp.
 const REACH: i32 = 31;
 
-/// The values of an address in lanes 0 to 31 further up.
-pub(super) type Fingerprint = Vec<Vec<u64>>;
-
-/// Computes the fingerprint of an address.
-pub(super) fn fingerprint(
-    trace: &mut KernelTrace,
-    loops: &LoopForest,
-    shifter: &mut Shifter,
+/// The values of an address in lanes 0 to 31 further up, round by round as far as anybody has asked.
+#[derive(Clone, Debug)]
+pub(super) struct Fingerprint {
     address: TermId,
     place: Option<LoopId>,
-) -> Fingerprint {
-    let shifted: Vec<TermId> =
-        (0..=REACH).map(|n| shifter.shift(trace, loops, address, n, place)).collect();
-    (0..ROUNDS)
-        .map(|round| {
-            let mut known: FxHashMap<SymbolId, u64> = FxHashMap::default();
-            let symbols = &trace.symbols;
-            let mut evaluator = Evaluator::new(&trace.arena, |symbol, _| {
-                *known.entry(symbol).or_insert_with(|| {
-                    let info = symbols.info(symbol);
-                    match info.dependence {
-                        LaneDependence::Consecutive => START,
-                        _ => sample(round, symbol, info),
-                    }
-                })
-            });
-            shifted.iter().map(|&term| evaluator.value(term)).collect()
-        })
-        .collect()
+    rounds: Vec<Vec<u64>>,
+}
+
+impl Fingerprint {
+    /// The fingerprint of an address whose load stands within the loop `place`.
+    pub fn new(address: TermId, place: Option<LoopId>) -> Fingerprint {
+        Fingerprint { address, place, rounds: Vec::new() }
+    }
+
+    fn round(
+        &mut self,
+        trace: &KernelTrace,
+        loops: &LoopForest,
+        shifter: &Shifter,
+        round: usize,
+    ) -> &[u64] {
+        while self.rounds.len() <= round {
+            let values = self.values(trace, loops, shifter, self.rounds.len() as u64);
+            self.rounds.push(values);
+        }
+        &self.rounds[round]
+    }
+
+    fn values(
+        &self,
+        trace: &KernelTrace,
+        loops: &LoopForest,
+        shifter: &Shifter,
+        round: u64,
+    ) -> Vec<u64> {
+        let mut valuation = Valuation::new(&trace.arena, [self.address].into_iter());
+        let symbols: Vec<(TermId, SymbolId, Motion)> = valuation
+            .symbols()
+            .map(|(term, id)| (term, id, shifter.motion(trace, loops, id, self.place)))
+            .collect();
+        (0..=REACH as u64)
+            .map(|lane| {
+                for &(term, id, motion) in &symbols {
+                    let info = trace.symbols.info(id);
+                    let value = match motion {
+                        Motion::Consecutive => (START + lane) & crate::expr::mask(info.width),
+                        Motion::Same => sample(round, id, 0, info),
+                        Motion::Other => sample(round, id, lane, info),
+                    };
+                    valuation.set(term, value);
+                }
+                valuation.evaluate();
+                valuation.value(self.address)
+            })
+            .collect()
+    }
 }
 
 /// Values as real launches have them, so that bounds checks on the path mostly hold: small blocks
-/// and grids, sizes far above them, pointers far apart.
-fn sample(round: u64, symbol: SymbolId, info: &SymbolInfo) -> u64 {
-    let mixed = (u64::from(symbol.0) + 1)
+/// and grids, sizes far above them, pointers far apart. `lane` is 0 for what all lanes have.
+fn sample(round: u64, symbol: SymbolId, lane: u64, info: &SymbolInfo) -> u64 {
+    let mixed = (u64::from(symbol.0) + 1 + (lane << 32))
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .wrapping_add(round.wrapping_mul(0xd1b5_4a32_d192_ed03));
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = mixed ^ mixed >> 32;
     let value = match &info.kind {
+        // What another lane has instead is nothing like this lane's.
+        _ if lane > 0 && info.width < 64 => mixed & 0xfff,
+        _ if lane > 0 => mixed & 0xff_ffff_ff00,
         SymbolKind::WarpUniform(name) if name == "%ntid.x" => 128 << round,
         SymbolKind::WarpUniform(_) | SymbolKind::Tid(_) | SymbolKind::Iteration(_) => mixed & 7,
         _ if info.width == 64 => mixed & 0xff_ffff_ff00,
@@ -67,13 +95,25 @@ fn sample(round: u64, symbol: SymbolId, info: &SymbolInfo) -> u64 {
 }
 
 /// The distances `n` at which `A(L + n) + displacement = B(L)` in every round, smallest |n| first.
-pub(super) fn distances(a: &Fingerprint, b: &Fingerprint, displacement: i64) -> Vec<i32> {
-    let mut found: Vec<i32> = (-REACH..=REACH)
-        .filter(|&n| {
+pub(super) fn distances(
+    trace: &KernelTrace,
+    loops: &LoopForest,
+    shifter: &Shifter,
+    (a, b): (&mut Fingerprint, &mut Fingerprint),
+    displacement: i64,
+) -> Vec<i32> {
+    let mut found: Vec<i32> = (-REACH..=REACH).collect();
+    for round in 0..ROUNDS {
+        let a = a.round(trace, loops, shifter, round);
+        let b = b.round(trace, loops, shifter, round);
+        found.retain(|&n| {
             let (up, down) = (n.max(0) as usize, (-n).max(0) as usize);
-            a.iter().zip(b).all(|(a, b)| a[up].wrapping_add(displacement as u64) == b[down])
-        })
-        .collect();
+            a[up].wrapping_add(displacement as u64) == b[down]
+        });
+        if found.is_empty() {
+            break;
+        }
+    }
     found.sort_by_key(|n| (n.abs(), *n));
     found
 }

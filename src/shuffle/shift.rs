@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::cfg::{LoopForest, LoopId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
-use crate::expr::{Range, Substitution, TermId};
+use crate::expr::{Range, Substitution, SymbolId, TermId};
 use crate::planted::{Bug, Planted};
 
 /// Moves terms `n > 0` lanes up, remembering what it has moved.
@@ -35,35 +35,74 @@ impl Shifter {
         if n == 0 {
             return term;
         }
-        let KernelTrace { arena, symbols, uniform, uniform_exit, .. } = trace;
         let planted = self.planted;
+        let KernelTrace { arena, symbols, uniform, uniform_exit, .. } = trace;
         let substitution = self.done.entry((n, place)).or_default();
         substitution.apply(arena, term, &mut |arena, symbol, term| {
             let info = symbols.info(symbol);
-            if mistaken_for_uniform(planted, &info.kind) {
-                return term;
+            match motion(info, symbol, uniform, uniform_exit, loops, place, planted) {
+                Motion::Consecutive => arena.add_constant(term, n as u64),
+                Motion::Same => term,
+                Motion::Other => {
+                    let shifted = SymbolInfo {
+                        kind: SymbolKind::Shifted(symbol, n),
+                        width: info.width,
+                        dependence: LaneDependence::Varying,
+                        created_in: info.created_in,
+                    };
+                    let range: Range = arena.range(term);
+                    symbols.term(arena, shifted, range)
+                }
             }
-            if info.dependence == LaneDependence::Consecutive {
-                return arena.add_constant(term, n as u64);
-            }
-            let stays = uniform.get(symbol.0 as usize).copied().unwrap_or(false)
-                && loops
-                    .around(info.created_in)
-                    .take_while(|&around| !loops.nested(place, around))
-                    .all(|left| uniform_exit[left.0 as usize] || planted.has(Bug::LoopExit));
-            if stays {
-                return term;
-            }
-            let shifted = SymbolInfo {
-                kind: SymbolKind::Shifted(symbol, n),
-                width: info.width,
-                dependence: LaneDependence::Varying,
-                created_in: info.created_in,
-            };
-            let range: Range = arena.range(term);
-            symbols.term(arena, shifted, range)
         })
     }
+
+    /// What becomes of a symbol in another lane that has been met within the loop `place`.
+    pub fn motion(
+        &self,
+        trace: &KernelTrace,
+        loops: &LoopForest,
+        symbol: SymbolId,
+        place: Option<LoopId>,
+    ) -> Motion {
+        let KernelTrace { symbols, uniform, uniform_exit, .. } = trace;
+        let info = symbols.info(symbol);
+        motion(info, symbol, uniform, uniform_exit, loops, place, self.planted)
+    }
+}
+
+/// What becomes of a symbol `n` lanes further up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Motion {
+    /// It is larger by `n`.
+    Consecutive,
+    /// It is the same.
+    Same,
+    /// It is another symbol.
+    Other,
+}
+
+fn motion(
+    info: &SymbolInfo,
+    symbol: SymbolId,
+    uniform: &[bool],
+    uniform_exit: &[bool],
+    loops: &LoopForest,
+    place: Option<LoopId>,
+    planted: Planted,
+) -> Motion {
+    if mistaken_for_uniform(planted, &info.kind) {
+        return Motion::Same;
+    }
+    if info.dependence == LaneDependence::Consecutive {
+        return Motion::Consecutive;
+    }
+    let stays = uniform.get(symbol.0 as usize).copied().unwrap_or(false)
+        && loops
+            .around(info.created_in)
+            .take_while(|&around| !loops.nested(place, around))
+            .all(|left| uniform_exit[left.0 as usize] || planted.has(Bug::LoopExit));
+    if stays { Motion::Same } else { Motion::Other }
 }
 
 fn mistaken_for_uniform(planted: Planted, kind: &SymbolKind) -> bool {

@@ -2,20 +2,28 @@
 //!
 //! Queries run under z3's resource limit, never under a clock, so that an unknown is the same
 //! unknown on every machine. Four bounds hold: units for a query, units for all queries of a function,
-//! the number of queries, and the size of a query, which costs time before z3 looks at any limit. The solver is started on the first query only: most kernels need none,
-//! and starting it costs more than everything else.
+//! the number of queries, and the size of a query, which costs time before z3 looks at any limit. The
+//! solver is started on the first query only: most kernels need none, and starting it costs more than
+//! everything else.
 //!
 //! **Architecture invariant:** nobody else names the z3 crate, and an unknown never becomes a yes.
 
+mod context;
+mod relevance;
 mod size;
 mod smtlib;
 mod translate;
 
 use std::path::PathBuf;
 
+pub use context::forget;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use z3::ast::Bool;
 use z3::{Config, Params, SatResult, with_z3_config};
 
-use crate::expr::{Arena, FunctionId, SymbolId, TermId};
+use crate::expr::{Arena, Effort, FunctionId, Search, SymbolId, TermId, search};
+use relevance::Relevance;
 use translate::Translator;
 
 /// What the solver says of a claim.
@@ -54,6 +62,18 @@ fn bound_memory() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| z3::set_global_param("memory_max_size", MAX_MEMORY));
 }
+/// Bit-vectors and uninterpreted functions, without quantifiers.
+const LOGIC: &str = "QF_UFBV";
+
+/// z3's resource limit for a claim in which products and quotients matter: most of those that it
+/// proves at all take little.
+const MAX_EXACT: u32 = 10_000;
+
+/// A claim of more terms is not put to z3.
+const MAX_TERMS: usize = 1_000;
+
+/// With less of z3's resources it is not worth starting it.
+const MIN_LIMIT: u32 = 2_000;
 
 /// What the solver says of a claim, with a witness against it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,7 +98,7 @@ pub fn works() -> bool {
     use z3::ast::BV;
     with_z3_config(&Config::new(), || {
         let x = BV::new_const("x", 32);
-        let check = |claim: z3::ast::Bool| {
+        let check = |claim: Bool| {
             let solver = z3::Solver::new();
             solver.assert(&claim);
             solver.check()
@@ -137,13 +157,32 @@ pub struct Solver {
     units: u64,
     /// Claims that were not put to the solver because nothing was left.
     unasked: u32,
+    /// How hard the claims so far were to decide without being proved: 2 for each that reached the
+    /// limit, 1 for each with a counterexample that no search had found.
+    failures: u32,
+    effort: Effort,
+    relevance: Relevance,
+    /// What was answered, by claim and the assumptions that matter to it.
+    answers: FxHashMap<(TermId, TermId, Vec<TermId>), Answer>,
 }
 
 impl Solver {
     /// `limit` is z3's resource limit for one query; with `dump` each query is written to that
     /// folder.
     pub fn new(limit: u32, dump: Option<PathBuf>) -> Solver {
-        Solver { limit, dump, queries: 0, most: MAX_QUERIES, units: FUNCTION_BUDGET, unasked: 0 }
+        let (relevance, answers) = (Relevance::default(), FxHashMap::default());
+        Solver {
+            limit,
+            dump,
+            queries: 0,
+            most: MAX_QUERIES,
+            units: FUNCTION_BUDGET,
+            unasked: 0,
+            failures: 0,
+            effort: Effort::default(),
+            relevance,
+            answers,
+        }
     }
 
     /// The same with a bound of its own on the number of queries.
@@ -181,6 +220,12 @@ impl Solver {
         Ok(())
     }
 
+    /// The query that was admitted last.
+    fn query(&self, limit: u32) -> Query {
+        let (number, units) = (self.queries, self.units);
+        Query { limit, number, dump: self.dump.clone(), units }
+    }
+
     /// How many claims have been put to the solver.
     pub fn queries(&self) -> u32 {
         self.queries
@@ -206,7 +251,11 @@ impl Solver {
         let wanted: Vec<_> = wanted.iter().map(|&term| translator.bits(term)).collect();
         premises.extend(translator.bounds());
         premises.push(differ);
-        let (result, model) = self.check_with_model(&premises, "equal");
+        let mut query = self.query(self.limit);
+        let solver = z3::Solver::new();
+        let result = query.check(&solver, &premises, "equal", self.limit);
+        self.units = query.units;
+        let model = if result == SatResult::Sat { solver.get_model() } else { None };
         match (result, model) {
             (SatResult::Sat, Some(model)) => Judgement::Refuted(
                 wanted
@@ -222,6 +271,10 @@ impl Solver {
     }
 
     /// Whether `a = b` for all values of the symbols that satisfy the assumptions.
+    ///
+    /// What was asked before is not asked again, so all terms must be of one arena. Assumptions that
+    /// have no symbol to do with the claim are left out. z3 only sees a claim for which
+    /// [`search`] finds no counterexample.
     pub fn prove_equal(
         &mut self,
         arena: &Arena,
@@ -229,65 +282,199 @@ impl Solver {
         (a, b): (TermId, TermId),
         assumptions: &[TermId],
     ) -> Answer {
-        if let Err(reason) = self.admit(arena, assumptions.iter().copied().chain([a, b])) {
-            return reason;
+        let assumptions = self.relevance.relevant(arena, &[a, b], assumptions);
+        let key = (a.min(b), a.max(b), assumptions);
+        if let Some(&answer) = self.answers.get(&key) {
+            return answer;
         }
-        bound_memory();
-        // A context of its own for each query: what z3 did before must not show in the answer.
-        with_z3_config(&Config::new(), || self.ask(arena, names, a, b, assumptions))
+        let answer = self.decide(arena, names, (a, b), &key.2);
+        self.answers.insert(key, answer);
+        answer
     }
 
+    /// The value that a predicate has wherever the assumptions hold, if it is always the same one.
+    /// `constants`: false and true. What is asked is what looks so: values under which the
+    /// assumptions hold were found, and the predicate was the same for all of them.
+    pub fn settle(
+        &mut self,
+        arena: &Arena,
+        names: &(dyn Names + Sync),
+        predicate: TermId,
+        constants: [TermId; 2],
+        assumptions: &[TermId],
+    ) -> Option<bool> {
+        let assumptions = self.relevance.relevant(arena, &[predicate], assumptions);
+        let likely = match search(arena, &assumptions, (predicate, constants[1]), &mut self.effort)
+        {
+            Search::Nothing => return None,
+            Search::Agreement => true,
+            Search::Counterexample => {
+                match search(arena, &assumptions, (predicate, constants[0]), &mut self.effort) {
+                    Search::Counterexample => return None,
+                    _ => false,
+                }
+            }
+        };
+        let claim = (predicate, constants[usize::from(likely)]);
+        (self.ask(arena, names, claim, &assumptions, true) == Answer::Proved).then_some(likely)
+    }
+
+    fn decide(
+        &mut self,
+        arena: &Arena,
+        names: &(dyn Names + Sync),
+        (a, b): (TermId, TermId),
+        assumptions: &[TermId],
+    ) -> Answer {
+        match search(arena, assumptions, (a, b), &mut self.effort) {
+            Search::Counterexample => Answer::Refuted,
+            found => self.ask(arena, names, (a, b), assumptions, found == Search::Agreement),
+        }
+    }
+
+    /// Puts a claim to z3; `possible`: the assumptions are known to hold for some values.
     fn ask(
         &mut self,
         arena: &Arena,
         names: &(dyn Names + Sync),
-        a: TermId,
-        b: TermId,
+        (a, b): (TermId, TermId),
         assumptions: &[TermId],
+        possible: bool,
     ) -> Answer {
-        let mut translator = Translator::new(arena, names);
-        let mut premises: Vec<_> =
-            assumptions.iter().map(|&assumption| translator.boolean(assumption)).collect();
-        let differ = translator.differ(a, b);
-        premises.extend(translator.bounds());
-        let possible = premises.clone();
+        // Claims about one function are alike: where some were too hard, so are most.
+        let limit = self.limit >> self.failures.min(31);
+        if limit < MIN_LIMIT {
+            self.unasked += 1;
+            return Answer::OverBudget;
+        }
+        let roots = assumptions.iter().copied().chain([a, b]);
+        if is_large(arena, roots.clone()) {
+            return Answer::TooLarge;
+        }
+        if let Err(reason) = self.admit(arena, roots) {
+            return reason;
+        }
+        bound_memory();
+        let mut query = self.query(limit);
+        let (answer, left) = context::within(|| {
+            let answer = query.ask(arena, names, (a, b), assumptions, possible);
+            (answer, query.units)
+        });
+        self.units = left;
+        self.failures += match answer {
+            Answer::Proved => 0,
+            Answer::Refuted => 1,
+            _ => 2,
+        };
+        answer
+    }
+}
+
+/// Whether terms are made of so many parts that z3 would take long before it counts resources.
+fn is_large(arena: &Arena, roots: impl Iterator<Item = TermId>) -> bool {
+    let mut open: Vec<TermId> = roots.collect();
+    let mut seen = FxHashSet::default();
+    while let Some(term) = open.pop() {
+        if seen.insert(term) {
+            if seen.len() > MAX_TERMS {
+                return true;
+            }
+            open.extend(arena.operands(term));
+        }
+    }
+    false
+}
+
+/// How one claim is put to z3.
+struct Query {
+    limit: u32,
+    /// Counted from 1.
+    number: u32,
+    dump: Option<PathBuf>,
+    /// z3's units that are left.
+    units: u64,
+}
+
+impl Query {
+    /// `satisfied`: the assumptions are known to hold for some values.
+    fn ask(
+        &mut self,
+        arena: &Arena,
+        names: &(dyn Names + Sync),
+        (a, b): (TermId, TermId),
+        assumptions: &[TermId],
+        satisfied: bool,
+    ) -> Answer {
+        // What holds without looking into products and quotients is seen at once.
+        let mut coarse = Translator::coarse(arena, names);
+        let (mut premises, differ) = translated(&mut coarse, (a, b), assumptions);
         premises.push(differ);
-        match self.check(&premises, "equal") {
-            SatResult::Unsat => {}
-            SatResult::Sat => return Answer::Refuted,
-            SatResult::Unknown => return Answer::Unknown,
+        let proved = match self.settle(&premises, "equal", self.limit) {
+            SatResult::Unsat if satisfied => return Answer::Proved,
+            SatResult::Unsat => true,
+            SatResult::Sat if !coarse.was_coarse() => return Answer::Refuted,
+            SatResult::Unknown if !coarse.was_coarse() => return Answer::Unknown,
+            _ => false,
+        };
+        let exact = self.limit.min(MAX_EXACT);
+        let mut translator = Translator::new(arena, names);
+        let (possible, differ) = translated(&mut translator, (a, b), assumptions);
+        if !proved {
+            let mut premises = possible.clone();
+            premises.push(differ);
+            match self.settle(&premises, "exactly-equal", exact) {
+                SatResult::Unsat if satisfied => return Answer::Proved,
+                SatResult::Unsat => {}
+                SatResult::Sat => return Answer::Refuted,
+                SatResult::Unknown => return Answer::Unknown,
+            }
         }
         // A proof from assumptions that cannot hold would prove anything.
-        match self.check(&possible, "satisfiable") {
+        match self.settle(&possible, "satisfiable", exact) {
             SatResult::Sat => Answer::Proved,
             SatResult::Unsat => Answer::Refuted,
             SatResult::Unknown => Answer::Unknown,
         }
     }
 
-    fn check(&mut self, formulas: &[z3::ast::Bool], purpose: &str) -> SatResult {
-        self.check_with_model(formulas, purpose).0
+    /// In z3's logic for what we ask: what it does for all logics takes ten times longer to set up.
+    fn settle(&mut self, formulas: &[Bool], purpose: &str, limit: u32) -> SatResult {
+        let solver = z3::Solver::new_for_logic(LOGIC).unwrap_or_default();
+        self.check(&solver, formulas, purpose, limit)
     }
 
-    fn check_with_model(
+    fn check(
         &mut self,
-        formulas: &[z3::ast::Bool],
+        solver: &z3::Solver,
+        formulas: &[Bool],
         purpose: &str,
-    ) -> (SatResult, Option<z3::Model>) {
-        let solver = z3::Solver::new();
+        limit: u32,
+    ) -> SatResult {
         let mut params = Params::new();
-        let limit = u64::from(self.limit).min(self.units).max(1);
+        let limit = u64::from(limit).min(self.units).max(1);
         params.set_u32("rlimit", u32::try_from(limit).unwrap_or(u32::MAX));
         solver.set_params(&params);
         formulas.iter().for_each(|formula| solver.assert(formula));
-        let before = units(&solver);
+        let before = units(solver);
         let result = solver.check();
-        let used = u64::from(units(&solver).wrapping_sub(before));
+        let used = u64::from(units(solver).wrapping_sub(before));
         self.units = self.units.saturating_sub(used.max(LEAST_UNITS));
         if let Some(folder) = &self.dump {
-            smtlib::dump(folder, self.queries, purpose, &solver, result);
+            smtlib::dump(folder, self.number, purpose, solver, result);
         }
-        let model = if result == SatResult::Sat { solver.get_model() } else { None };
-        (result, model)
+        result
     }
+}
+
+/// Assumptions with the bounds of what is in them, and that `a` and `b` differ.
+fn translated(
+    translator: &mut Translator<'_>,
+    (a, b): (TermId, TermId),
+    assumptions: &[TermId],
+) -> (Vec<Bool>, Bool) {
+    let mut premises: Vec<_> =
+        assumptions.iter().map(|&assumption| translator.boolean(assumption)).collect();
+    let differ = translator.differ(a, b);
+    premises.extend(translator.bounds());
+    (premises, differ)
 }

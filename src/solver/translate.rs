@@ -16,6 +16,10 @@ pub(super) struct Translator<'a> {
     pending: Vec<Bool>,
     /// Values that stand for the symbols.
     values: Option<&'a dyn Fn(SymbolId) -> u64>,
+    /// Whether products and quotients of two unknowns are symbols of their own.
+    is_coarse: bool,
+    /// Whether there was such a product or quotient.
+    was_coarse: bool,
 }
 
 impl<'a> Translator<'a> {
@@ -27,7 +31,20 @@ impl<'a> Translator<'a> {
             bounded: FxHashSet::default(),
             pending: Vec::new(),
             values: None,
+            is_coarse: false,
+            was_coarse: false,
         }
+    }
+
+    /// A translation in which products and quotients of two unknowns may be anything within their
+    /// bounds, but for a few simple laws: what holds of it holds of the terms, and it is easy.
+    pub fn coarse(arena: &'a Arena, names: &'a dyn Names) -> Self {
+        Translator { is_coarse: true, ..Self::new(arena, names) }
+    }
+
+    /// Whether anything was left out so far.
+    pub fn was_coarse(&self) -> bool {
+        self.was_coarse
     }
 
     /// The value of a term where the symbols have these values, by z3's simplifier; `None` where
@@ -98,6 +115,7 @@ impl<'a> Translator<'a> {
             Node::Sum { constant: start, addends } => addends
                 .iter()
                 .fold(constant(*start), |sum, (t, c)| sum.bvadd(of(t).bvmul(constant(*c)))),
+            _ if self.is_coarse && is_hard(arena, term) => self.anything(term),
             Node::Product(factors) => factors
                 .iter()
                 .map(|(t, exponent)| power(&of(t), *exponent))
@@ -139,6 +157,39 @@ impl<'a> Translator<'a> {
         }
     }
 
+    /// A symbol that stands for a product or quotient, and what is said of it.
+    fn anything(&mut self, term: TermId) -> BV {
+        let arena = self.arena;
+        let width = u32::from(arena.width(term));
+        self.was_coarse = true;
+        let result = BV::new_const(format!("term:{}", term.index()), width);
+        self.bound(term, &result);
+        let Node::Binary(op, a, b) = arena.node(term) else { return result };
+        let (a, b) = (self.done[a].clone(), self.done[b].clone());
+        let zero = BV::from_u64(0, width);
+        // A number below the divisor is its own remainder, and its quotient is 0.
+        let (within, law) = match op {
+            BinaryOp::UnsignedRemainder => (a.bvult(&b), result.eq(&a)),
+            BinaryOp::UnsignedDivide => (a.bvult(&b), result.eq(&zero)),
+            BinaryOp::SignedRemainder => (a.bvsge(&zero) & a.bvslt(&b), result.eq(&a)),
+            BinaryOp::SignedDivide => (a.bvsge(&zero) & a.bvslt(&b), result.eq(&zero)),
+            _ => return result,
+        };
+        self.pending.push(within.implies(&law));
+        // A remainder lies below the divisor.
+        match op {
+            BinaryOp::UnsignedRemainder => {
+                self.pending.push(b.eq(&zero) | result.bvult(&b));
+            }
+            BinaryOp::SignedRemainder => {
+                let positive = a.bvsge(&zero) & b.bvsgt(&zero);
+                self.pending.push(positive.implies(result.bvsge(&zero) & result.bvslt(&b)));
+            }
+            _ => {}
+        }
+        result
+    }
+
     fn bound(&mut self, term: TermId, bits: &BV) {
         let range = self.arena.range(term);
         let width = self.arena.width(term);
@@ -158,6 +209,27 @@ fn power(a: &BV, exponent: u64) -> BV {
         let square = result.bvmul(&result);
         if exponent >> bit & 1 == 1 { square.bvmul(a) } else { square }
     })
+}
+
+/// Whether a solver takes long to see through a term: nonlinear in unknowns.
+fn is_hard(arena: &Arena, term: TermId) -> bool {
+    match arena.node(term) {
+        Node::Product(_) => true,
+        Node::Binary(op, a, b) => {
+            let unknown = |t: &TermId| arena.constant_value(*t).is_none();
+            match op {
+                BinaryOp::UnsignedDivide
+                | BinaryOp::UnsignedRemainder
+                | BinaryOp::SignedDivide
+                | BinaryOp::SignedRemainder => unknown(b) || arena.width(term) > 32,
+                BinaryOp::Multiply
+                | BinaryOp::UnsignedMultiplyHigh
+                | BinaryOp::SignedMultiplyHigh => unknown(a) && unknown(b),
+                _ => false,
+            }
+        }
+        _ => false,
+    }
 }
 
 fn unary(op: UnaryOp, a: &BV) -> BV {

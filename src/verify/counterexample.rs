@@ -148,10 +148,10 @@ fn valued(terms: &mut Terms, facts: &[TermId], part: (TermId, TermId)) -> Vec<Te
             continue;
         }
         match terms.arena.node(term) {
-            Node::Symbol(symbol) => {
-                if !matches!(terms.symbols.info(*symbol).kind, Kind::Memory(..)) {
-                    found.push(term);
-                }
+            Node::Symbol(symbol)
+                if !matches!(terms.symbols.info(*symbol).kind, Kind::Memory(..)) =>
+            {
+                found.push(term);
             }
             Node::Apply(..) => found.push(term),
             _ => {}

@@ -1,0 +1,296 @@
+//! Looks for values of the symbols under which some predicates hold and two terms differ.
+//!
+//! A solver that shows a counterexample to a wrong claim costs a thousand times more than trying
+//! some: samples of all magnitudes, repaired where a predicate does not hold, and then moved to the
+//! corners of the claim: where a comparison or a choice in it turns over, where a remainder or a
+//! quotient steps, where a narrow value wraps around. What is found is a counterexample by
+//! evaluation. That none is found says nothing.
+
+use super::arena::{Arena, BinaryOp, Node, TermId};
+use super::bits::mask;
+use super::valuation::Valuation;
+use super::walk::Walk;
+
+/// What a search has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Search {
+    /// Values under which the predicates hold and the terms differ.
+    Counterexample,
+    /// Only values under which the predicates hold; the terms agreed in all of them.
+    Agreement,
+    /// No values under which the predicates hold.
+    Nothing,
+}
+
+/// Starting points.
+const ROUNDS: u64 = 48;
+
+/// Changes of each of them.
+const CHANGES: u64 = 12;
+
+/// Terms evaluated in one search, at most.
+const MAX_EVALUATED: u64 = 150_000;
+
+/// Terms evaluated for one function: a tenth of a second and less.
+const BUDGET: u64 = 16_000_000;
+
+/// What is left of the budget is never used up by one search.
+const SHARE: u64 = 8;
+
+/// What searches about one function may evaluate together.
+#[derive(Clone, Debug)]
+pub struct Effort(u64);
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort(BUDGET)
+    }
+}
+
+/// Corners of one claim.
+const MAX_CORNERS: usize = 96;
+
+/// Looks for values under which the predicates hold and `a` and `b` differ. The bounds of the
+/// symbols hold always. Deterministic.
+pub fn search(
+    arena: &Arena,
+    predicates: &[TermId],
+    claim: (TermId, TermId),
+    effort: &mut Effort,
+) -> Search {
+    let most = MAX_EVALUATED.min(effort.0 / SHARE);
+    let mut walk = Walk::new(arena, predicates.iter().copied().chain([claim.0, claim.1]));
+    let found = found(&mut walk, predicates, claim, most);
+    effort.0 = effort.0.saturating_sub(walk.evaluated);
+    found
+}
+
+fn found(
+    walk: &mut Walk<'_>,
+    predicates: &[TermId],
+    (a, b): (TermId, TermId),
+    most: u64,
+) -> Search {
+    let arena = walk.arena;
+    let corners = corners(arena, a, b);
+    let mut turn = 0;
+    let mut found = Search::Nothing;
+    for round in 0..ROUNDS {
+        walk.restart(round);
+        for _ in 0..CHANGES {
+            let broken = broken(walk, predicates);
+            let moved = match broken {
+                Some(predicate) => walk.force(predicate, 1),
+                None if walk.value(a) != walk.value(b) => return Search::Counterexample,
+                None => {
+                    found = Search::Agreement;
+                    turn += 1;
+                    !corners.is_empty() && corners[turn % corners.len()].visit(walk)
+                }
+            };
+            if walk.evaluated > most {
+                return found;
+            }
+            // A corner that cannot be reached from here is left to the next turn.
+            if moved {
+                walk.evaluate();
+            } else if broken.is_some() || corners.is_empty() {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// One of the predicates that do not hold.
+fn broken(walk: &mut Walk<'_>, predicates: &[TermId]) -> Option<TermId> {
+    let fails = |walk: &Walk<'_>, p: TermId| walk.value(p) == 0;
+    let count = predicates.iter().filter(|&&p| fails(walk, p)).count();
+    if count == 0 {
+        return None;
+    }
+    let chosen = walk.next() as usize % count;
+    predicates.iter().copied().filter(|&p| fails(walk, p)).nth(chosen)
+}
+
+/// Where a claim may break.
+#[derive(Clone, Copy, Debug)]
+enum Corner {
+    /// A predicate turns over.
+    Turn(TermId),
+    /// A term has this value.
+    Value(TermId, u64),
+    /// A term is this much above another one.
+    Above(TermId, TermId, u64),
+    /// Some low bits of a term are all ones (or zeros).
+    LowBits(TermId, u8, bool),
+}
+
+impl Corner {
+    /// Goes there from where the walk is; false if it cannot.
+    fn visit(self, walk: &mut Walk<'_>) -> bool {
+        match self {
+            Corner::Turn(term) => walk.force(term, walk.value(term) ^ 1),
+            Corner::Value(term, value) => walk.force(term, value),
+            Corner::Above(a, b, by) => {
+                let mask = mask(walk.arena.width(a));
+                let (x, y) = (walk.value(a), walk.value(b));
+                let (to_b, to_a) = ((b, x.wrapping_sub(by) & mask), (a, y.wrapping_add(by) & mask));
+                let (first, then) = match walk.next() & 1 {
+                    0 => (to_b, to_a),
+                    _ => (to_a, to_b),
+                };
+                walk.force(first.0, first.1) || walk.force(then.0, then.1)
+            }
+            Corner::LowBits(term, bits, ones) => {
+                let low = mask(bits);
+                let value = walk.value(term);
+                walk.force(term, if ones { value | low } else { value & !low })
+            }
+        }
+    }
+}
+
+/// The corners of the claim that two terms are equal, the outermost first.
+fn corners(arena: &Arena, a: TermId, b: TermId) -> Vec<Corner> {
+    let claim = Valuation::new(arena, [a, b].into_iter());
+    let mut corners: Vec<Corner> =
+        [a, b].into_iter().filter(|&t| arena.width(t) == 1).map(Corner::Turn).collect();
+    for &term in claim.terms().iter().rev() {
+        if corners.len() > MAX_CORNERS {
+            break;
+        }
+        match *arena.node(term) {
+            Node::Compare(_, x, y) => {
+                corners.extend([0, 1, u64::MAX].map(|by| Corner::Above(x, y, by)));
+            }
+            Node::IfThenElse(condition, ..) => corners.push(Corner::Turn(condition)),
+            Node::Binary(
+                BinaryOp::UnsignedRemainder
+                | BinaryOp::SignedRemainder
+                | BinaryOp::UnsignedDivide
+                | BinaryOp::SignedDivide,
+                x,
+                y,
+            ) => corners.extend([u64::MAX, 0].map(|by| Corner::Above(x, y, by))),
+            Node::SignExtend(x) => {
+                let half = mask(arena.width(x)) >> 1;
+                corners.extend([half, half + 1].map(|value| Corner::Value(x, value)));
+            }
+            Node::ZeroExtend(x) => {
+                corners.extend([mask(arena.width(x)), 0].map(|value| Corner::Value(x, value)));
+            }
+            Node::Extract(x, low) => {
+                let bits = if low > 0 { low } else { arena.width(term) };
+                corners.extend([true, false].map(|ones| Corner::LowBits(x, bits, ones)));
+            }
+            _ => {}
+        }
+    }
+    corners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::{Comparison, Range, SymbolId};
+
+    fn searched(arena: &Arena, predicates: &[TermId], claim: (TermId, TermId)) -> Search {
+        search(arena, predicates, claim, &mut Effort::default())
+    }
+
+    fn symbol(arena: &mut Arena, number: u32, width: u8) -> TermId {
+        arena.symbol(SymbolId(number), width)
+    }
+
+    #[test]
+    fn a_clamped_index_is_refuted_at_the_edge() {
+        // x > 0 ? x - 1 : 0 is x - 1 but for x <= 0, where the path is 0 <= x < n.
+        let mut arena = Arena::new();
+        let (x, n) = (symbol(&mut arena, 0, 32), symbol(&mut arena, 1, 32));
+        let zero = arena.constant(0, 32);
+        let before = arena.add_constant(x, u64::MAX);
+        let inside = arena.compare(Comparison::SignedLess, zero, x);
+        let clamped = arena.if_then_else(inside, before, zero);
+        let path = [
+            arena.compare(Comparison::SignedLess, x, n),
+            arena.compare(Comparison::SignedLessEqual, zero, x),
+        ];
+        assert_eq!(searched(&arena, &path, (clamped, before)), Search::Counterexample);
+        // Away from the edge there is none.
+        let path = [path[0], inside];
+        assert_eq!(searched(&arena, &path, (clamped, before)), Search::Agreement);
+    }
+
+    #[test]
+    fn a_periodic_index_is_refuted_at_the_edge() {
+        for (remainder, divide) in [
+            (BinaryOp::UnsignedRemainder, BinaryOp::UnsignedDivide),
+            (BinaryOp::SignedRemainder, BinaryOp::SignedDivide),
+        ] {
+            let mut arena = Arena::new();
+            let (i, n) = (symbol(&mut arena, 0, 64), symbol(&mut arena, 1, 64));
+            let limit = arena.constant(1 << 20, 64);
+            let next = arena.add_constant(i, 1);
+            let path = [
+                arena.compare(Comparison::UnsignedLess, i, n),
+                arena.compare(Comparison::UnsignedLess, n, limit),
+            ];
+            let wrapped = arena.binary(remainder, next, n);
+            assert_eq!(searched(&arena, &path, (wrapped, next)), Search::Counterexample);
+            // A row and the next one: two indices apart, but not in the same row.
+            let (here, there) = (arena.binary(divide, i, n), arena.binary(divide, next, n));
+            assert_eq!(searched(&arena, &path, (here, there)), Search::Counterexample);
+        }
+    }
+
+    #[test]
+    fn an_index_is_refuted_where_it_wraps_around() {
+        let mut arena = Arena::new();
+        let (x, n) = (symbol(&mut arena, 0, 32), symbol(&mut arena, 1, 32));
+        let next = arena.add_constant(x, 1);
+        let wide = arena.sign_extend(x, 64);
+        let after = arena.add_constant(wide, 1);
+        let extended = arena.sign_extend(next, 64);
+        let path = [arena.compare(Comparison::SignedLess, n, x)];
+        assert_eq!(searched(&arena, &path, (extended, after)), Search::Counterexample);
+        let path = [arena.compare(Comparison::SignedLess, x, n)];
+        assert_eq!(searched(&arena, &path, (extended, after)), Search::Agreement);
+    }
+
+    #[test]
+    fn bounds_of_symbols_hold_in_every_counterexample() {
+        let mut arena = Arena::new();
+        let lane = arena.symbol_within(SymbolId(0), 32, Range::unsigned(0, 31, 32));
+        let row = arena.constant(32, 32);
+        let inside = arena.constant(1, 1);
+        let always = arena.binary(BinaryOp::Xor, lane, row);
+        let claim = arena.compare(Comparison::UnsignedLess, lane, always);
+        assert_ne!(searched(&arena, &[], (claim, inside)), Search::Counterexample);
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_taken_agrees_with_nothing() {
+        let mut arena = Arena::new();
+        let (x, n) = (symbol(&mut arena, 0, 32), symbol(&mut arena, 1, 32));
+        let path = [
+            arena.compare(Comparison::UnsignedLess, x, n),
+            arena.compare(Comparison::UnsignedLess, n, x),
+        ];
+        assert_eq!(searched(&arena, &path, (x, n)), Search::Nothing);
+    }
+
+    #[test]
+    fn a_loaded_value_is_chosen_where_the_path_asks_for_it() {
+        let mut arena = Arena::new();
+        let (x, y) = (symbol(&mut arena, 0, 64), symbol(&mut arena, 1, 64));
+        let loaded = arena.apply(crate::expr::FunctionId(0), &[x], 32);
+        let number = arena.constant(0x1234_5678, 32);
+        let path = [arena.compare(Comparison::Equal, loaded, number)];
+        assert_eq!(searched(&arena, &path, (x, y)), Search::Counterexample);
+        // Equal arguments give equal results, also where they were chosen.
+        let again = arena.apply(crate::expr::FunctionId(0), &[y], 32);
+        let path = [path[0], arena.compare(Comparison::Equal, x, y)];
+        assert_eq!(searched(&arena, &path, (again, number)), Search::Agreement);
+    }
+}

@@ -1,0 +1,104 @@
+//! The values of all terms below some terms, for one assignment of the symbols after the other: what
+//! they have in common is found out once.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::arena::{Arena, FunctionId, Node, SymbolId, TermId};
+use super::bits::mask;
+use super::eval::evaluate_node;
+
+/// A function's result for some arguments: its number, the result's width, the arguments.
+type Call = (FunctionId, u8, SmallVec<[u64; 4]>);
+
+/// Values of terms. Uninterpreted functions get results by hashing, but for those that were chosen.
+pub struct Valuation<'a> {
+    arena: &'a Arena,
+    /// Operands before the terms that use them.
+    terms: Vec<TermId>,
+    /// By term; meaningful for those above.
+    values: Vec<u64>,
+    chosen: FxHashMap<Call, u64>,
+    near: Vec<u64>,
+}
+
+impl<'a> Valuation<'a> {
+    /// For some terms and what they are made of; all symbols are 0 and nothing else is known yet.
+    pub fn new(arena: &'a Arena, roots: impl Iterator<Item = TermId>) -> Valuation<'a> {
+        let mut seen = vec![false; arena.len()];
+        let (mut terms, mut open): (Vec<TermId>, Vec<TermId>) = (Vec::new(), roots.collect());
+        while let Some(term) = open.pop() {
+            if !std::mem::replace(&mut seen[term.index()], true) {
+                terms.push(term);
+                open.extend(arena.operands(term));
+            }
+        }
+        terms.sort_unstable();
+        let (values, near) = (vec![0; arena.len()], Vec::new());
+        Valuation { arena, terms, values, chosen: FxHashMap::default(), near }
+    }
+
+    /// All terms, operands before the terms that use them.
+    pub fn terms(&self) -> &[TermId] {
+        &self.terms
+    }
+
+    /// The symbols among them.
+    pub fn symbols(&self) -> impl Iterator<Item = (TermId, SymbolId)> {
+        self.terms.iter().filter_map(|&term| match self.arena.node(term) {
+            Node::Symbol(symbol) => Some((term, *symbol)),
+            _ => None,
+        })
+    }
+
+    /// Forgets chosen results; hashed ones are from now on one of some numbers or a neighbour of it,
+    /// if there are any.
+    pub fn restart(&mut self, near: &[u64]) {
+        self.chosen.clear();
+        self.near.clear();
+        self.near.extend_from_slice(near);
+    }
+
+    /// Gives a symbol a value. What depends on it is out of date until it is evaluated.
+    pub fn set(&mut self, symbol: TermId, value: u64) {
+        debug_assert!(value <= mask(self.arena.width(symbol)));
+        self.values[symbol.index()] = value;
+    }
+
+    /// Gives a function's result a value, for the arguments that it has now.
+    pub fn choose(&mut self, application: TermId, value: u64) {
+        if let Node::Apply(function, arguments) = self.arena.node(application) {
+            let call = self.call(application, *function, arguments);
+            self.chosen.insert(call, value);
+        }
+    }
+
+    /// A term's value when it was evaluated last.
+    pub fn value(&self, term: TermId) -> u64 {
+        self.values[term.index()]
+    }
+
+    /// Computes all values from those of the symbols.
+    pub fn evaluate(&mut self) {
+        for index in 0..self.terms.len() {
+            let term = self.terms[index];
+            let value = match self.arena.node(term) {
+                Node::Symbol(_) => continue,
+                Node::Apply(function, arguments) if !self.chosen.is_empty() => {
+                    let call = self.call(term, *function, arguments);
+                    self.chosen.get(&call).copied().unwrap_or_else(|| self.computed(term))
+                }
+                _ => self.computed(term),
+            };
+            self.values[term.index()] = value;
+        }
+    }
+
+    fn computed(&self, term: TermId) -> u64 {
+        evaluate_node(self.arena, term, &|t| self.values[t.index()], &self.near)
+    }
+
+    fn call(&self, term: TermId, function: FunctionId, arguments: &[TermId]) -> Call {
+        (function, self.arena.width(term), arguments.iter().map(|&t| self.value(t)).collect())
+    }
+}

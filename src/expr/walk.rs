@@ -1,0 +1,294 @@
+//! One assignment of the symbols below some terms, and changes of it towards a wanted value.
+//!
+//! A change goes down from a term to one symbol: each operation on the way is solved for one of its
+//! operands. It looks at one way only and may spoil other terms, so it is a move in a search
+//! ([`super::search`]), not a decision procedure.
+
+use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
+use super::bits::{mask, sign_extend, to_signed};
+use super::eval::{evaluate_binary, evaluate_node};
+use super::valuation::Valuation;
+
+/// How far down a wanted value is followed.
+const MAX_DEPTH: u32 = 48;
+
+/// Values of all terms below some terms, and a way from them to others.
+pub(super) struct Walk<'a> {
+    pub arena: &'a Arena,
+    values: Valuation<'a>,
+    symbols: Vec<TermId>,
+    /// Numbers near which results of functions are hashed.
+    near: Vec<u64>,
+    seed: u64,
+    /// Terms evaluated so far.
+    pub evaluated: u64,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(arena: &'a Arena, roots: impl Iterator<Item = TermId>) -> Walk<'a> {
+        let values = Valuation::new(arena, roots);
+        let symbols = values.symbols().map(|(term, _)| term).collect();
+        let near = values.terms().iter().filter_map(|&t| arena.constant_value(t)).collect();
+        Walk { arena, values, symbols, near, seed: 0, evaluated: 0 }
+    }
+
+    /// The next of a fixed row of numbers that look random.
+    pub fn next(&mut self) -> u64 {
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.seed ^ self.seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    pub fn value(&self, term: TermId) -> u64 {
+        self.values.value(term)
+    }
+
+    /// Gives each symbol a new value: the smallest in round 0, 1 in round 1, then numbers of all
+    /// magnitudes and both signs, many small ones that are often equal to each other.
+    pub fn restart(&mut self, round: u64) {
+        let near = if round & 1 == 1 { &self.near[..] } else { &[] };
+        self.values.restart(near);
+        for index in 0..self.symbols.len() {
+            let term = self.symbols[index];
+            let random = self.next();
+            let number = match (round, random >> 56 & 7) {
+                (0, _) => 0,
+                (1, _) => 1,
+                (_, 0) => random & 1,
+                (_, 1 | 2) => random & 7,
+                (_, 3) => (random & 7).wrapping_neg(),
+                (_, 4) => random & 0xfff,
+                (_, 5) => random & 0xff_ffff,
+                _ => random,
+            };
+            let range = self.arena.range(term);
+            let number = number & mask(self.arena.width(term));
+            let within = (range.umin..=range.umax).contains(&number);
+            let size = (range.umax - range.umin).saturating_add(1);
+            self.values.set(term, if within { number } else { range.umin + number % size });
+        }
+        self.evaluate();
+    }
+
+    /// Computes everything anew from the symbols.
+    pub fn evaluate(&mut self) {
+        self.values.evaluate();
+        self.evaluated += self.values.terms().len() as u64;
+    }
+
+    /// Changes one symbol (or one result of a function) so that, all else staying as it is, the term
+    /// gets the value; false if no way down to one was found. The other values are stale then.
+    pub fn force(&mut self, term: TermId, wanted: u64) -> bool {
+        self.force_within(term, wanted, MAX_DEPTH)
+    }
+
+    fn force_within(&mut self, term: TermId, wanted: u64, depth: u32) -> bool {
+        let (arena, width) = (self.arena, self.arena.width(term));
+        debug_assert!(wanted <= mask(width));
+        if self.value(term) == wanted {
+            return true;
+        }
+        let range = arena.range(term);
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        if !(range.umin..=range.umax).contains(&wanted) {
+            return false;
+        }
+        match arena.node(term) {
+            Node::Constant(_) => false,
+            Node::Symbol(_) => {
+                self.values.set(term, wanted);
+                true
+            }
+            Node::Apply(..) => {
+                self.values.choose(term, wanted);
+                true
+            }
+            Node::Sum { addends, .. } => self.force_sum(term, wanted, addends, depth),
+            Node::Product(..) => self.force_product(term, wanted, depth),
+            Node::Unary(UnaryOp::Not, a) => self.force_within(*a, wanted ^ 1, depth),
+            Node::Unary(UnaryOp::Reverse, a) => {
+                let reversed = wanted.reverse_bits() >> (64 - u32::from(width));
+                self.force_within(*a, reversed, depth)
+            }
+            Node::Unary(..) => false,
+            Node::Binary(op, a, b) => self.force_binary(*op, (*a, *b), wanted, depth),
+            Node::Compare(op, a, b) => self.force_comparison(*op, (*a, *b), wanted != 0, depth),
+            Node::IfThenElse(c, a, b) => {
+                let (taken, other) = if self.value(*c) != 0 { (*a, *b) } else { (*b, *a) };
+                if self.value(other) == wanted {
+                    return self.force_within(*c, self.value(*c) ^ 1, depth);
+                }
+                self.force_within(taken, wanted, depth)
+            }
+            Node::ZeroExtend(a) => {
+                wanted <= mask(arena.width(*a)) && self.force_within(*a, wanted, depth)
+            }
+            Node::SignExtend(a) => {
+                let low = wanted & mask(arena.width(*a));
+                sign_extend(low, arena.width(*a)) & mask(width) == wanted
+                    && self.force_within(*a, low, depth)
+            }
+            Node::Extract(a, low) => {
+                let kept = self.value(*a) & !(mask(width) << low);
+                self.force_within(*a, kept | wanted << low, depth)
+            }
+            Node::Concatenate(a, b) => {
+                let by = arena.width(*b);
+                let (high, low) = (wanted >> by, wanted & mask(by));
+                self.force_within(*a, high, depth) && self.force_within(*b, low, depth)
+            }
+        }
+    }
+
+    fn force_sum(
+        &mut self,
+        term: TermId,
+        wanted: u64,
+        addends: &[(TermId, u64)],
+        depth: u32,
+    ) -> bool {
+        let width = self.arena.width(term);
+        let missing = wanted.wrapping_sub(self.value(term)) & mask(width);
+        let start = self.next() as usize % addends.len();
+        for index in 0..addends.len() {
+            let (addend, coefficient) = addends[(start + index) % addends.len()];
+            let shift = coefficient.trailing_zeros() as u8;
+            if missing & mask(width.min(shift.max(1))) != 0 && shift > 0 {
+                continue;
+            }
+            // The coefficient is odd but for the shift, so there is one solution below the shift.
+            let left = width - shift;
+            let step = (missing >> shift).wrapping_mul(inverse(coefficient >> shift));
+            let step = to_signed(step & mask(left), left) as u64;
+            let value = self.value(addend).wrapping_add(step) & mask(width);
+            if self.force_within(addend, value, depth) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn force_product(&mut self, term: TermId, wanted: u64, depth: u32) -> bool {
+        let arena = self.arena;
+        let factors = arena.operands(term);
+        let start = self.next() as usize % factors.len();
+        for index in 0..factors.len() {
+            let factor = factors[(start + index) % factors.len()];
+            let with = |value: u64| {
+                let of = |t: TermId| if t == factor { value } else { self.value(t) };
+                evaluate_node(arena, term, &of, &[])
+            };
+            let others = with(1);
+            let value = match others {
+                0 => continue,
+                odd if odd & 1 == 1 => wanted.wrapping_mul(inverse(odd)),
+                even => wanted / even,
+            };
+            let value = value & mask(arena.width(term));
+            if with(value) == wanted && self.force_within(factor, value, depth) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn force_binary(
+        &mut self,
+        op: BinaryOp,
+        (a, b): (TermId, TermId),
+        wanted: u64,
+        depth: u32,
+    ) -> bool {
+        let width = self.arena.width(a);
+        let (x, y) = (self.value(a), self.value(b));
+        if width == 1 && matches!(op, BinaryOp::And | BinaryOp::Or) {
+            // Both must change, or either may.
+            let both = (op == BinaryOp::And) == (wanted == 1);
+            let (first, second) = if self.next() & 1 == 0 { (a, b) } else { (b, a) };
+            return match both {
+                true => self.force_within(a, wanted, depth) && self.force_within(b, wanted, depth),
+                false => {
+                    self.force_within(first, wanted, depth)
+                        || self.force_within(second, wanted, depth)
+                }
+            };
+        }
+        let within = y < u64::from(width);
+        let left = match op {
+            BinaryOp::And => x & !y | wanted,
+            BinaryOp::Or => wanted & (x | !y),
+            BinaryOp::Xor => wanted ^ y,
+            BinaryOp::ShiftLeft if within => wanted >> y,
+            BinaryOp::ShiftRight | BinaryOp::ArithmeticShiftRight if within => {
+                wanted << y | x & mask(y.max(1) as u8)
+            }
+            BinaryOp::UnsignedDivide | BinaryOp::SignedDivide => wanted.wrapping_mul(y),
+            BinaryOp::UnsignedRemainder | BinaryOp::SignedRemainder => {
+                x.wrapping_sub(evaluate_binary(op, x, y, width)).wrapping_add(wanted)
+            }
+            _ => return false,
+        } & mask(width);
+        if evaluate_binary(op, left, y, width) == wanted && self.force_within(a, left, depth) {
+            return true;
+        }
+        let right = match op {
+            BinaryOp::And => y & !x | wanted,
+            BinaryOp::Or => wanted & (y | !x),
+            BinaryOp::Xor => wanted ^ x,
+            _ => return false,
+        } & mask(width);
+        evaluate_binary(op, x, right, width) == wanted && self.force_within(b, right, depth)
+    }
+
+    fn force_comparison(
+        &mut self,
+        op: Comparison,
+        (a, b): (TermId, TermId),
+        holds: bool,
+        depth: u32,
+    ) -> bool {
+        let width = self.arena.width(a);
+        let random = self.next();
+        // At the boundary half of the time.
+        let slack = if random & 1 == 0 { 0 } else { random >> 8 & 0xff };
+        // `low + gap = high` makes it so, where that does not wrap around.
+        let (low, high, gap) = match (op, holds) {
+            (Comparison::Equal, true) => (a, b, 0),
+            (Comparison::Equal, false) => (a, b, 1 + slack),
+            (Comparison::UnsignedLess | Comparison::SignedLess, true) => (a, b, 1 + slack),
+            (Comparison::UnsignedLess | Comparison::SignedLess, false) => (b, a, slack),
+            (_, true) => (a, b, slack),
+            (_, false) => (b, a, 1 + slack),
+        };
+        let sides = if random & 2 == 0 { [true, false] } else { [false, true] };
+        sides.into_iter().any(|raise| {
+            let (x, y) = match raise {
+                true => (self.value(low), self.value(low).wrapping_add(gap) & mask(width)),
+                false => (self.value(high).wrapping_sub(gap) & mask(width), self.value(high)),
+            };
+            let (left, right) = if (low, high) == (a, b) { (x, y) } else { (y, x) };
+            let (term, value) = if raise { (high, y) } else { (low, x) };
+            op.holds(left, right, width) == holds && self.force_within(term, value, depth)
+        })
+    }
+}
+
+/// The inverse of an odd number modulo 2^64.
+fn inverse(odd: u64) -> u64 {
+    // Newton's iteration doubles the number of right bits; `odd` itself has three.
+    (0..5)
+        .fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inverse;
+
+    #[test]
+    fn odd_numbers_have_inverses() {
+        for odd in [1, 3, 5, 0x9e37_79b9_7f4a_7c15, u64::MAX] {
+            assert_eq!(inverse(odd).wrapping_mul(odd), 1);
+        }
+    }
+}
