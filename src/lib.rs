@@ -29,6 +29,7 @@
 //! - [`ab`]: variants of a kernel on a GPU, compared and timed.
 //! - [`page`]: the HTML page made of what the others say.
 //! - [`install`]: puts ptxasw in front of an assembler, takes it away again, checks that it works.
+//! - [`planted`]: mistakes that the tests plant into the analysis and the rewriter.
 //! - [`timings`]: where the time goes, for those who ask.
 //! - [`report`], [`remarks`], [`tracing`]: what is shown to people and programs.
 //! - [`cli`]: the command line.
@@ -58,6 +59,7 @@ pub mod interp;
 pub mod launch;
 pub mod page;
 pub mod pipeline;
+pub mod planted;
 pub mod ptx;
 pub mod ptxas;
 pub mod remarks;

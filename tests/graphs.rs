@@ -16,6 +16,8 @@ mod graph;
 mod listing;
 #[path = "graphs/meets.rs"]
 mod meets;
+#[path = "graphs/planted.rs"]
+mod planted;
 #[path = "graphs/postdominators.rs"]
 mod postdominators;
 #[expect(dead_code, unused_imports, reason = "its kernels are for another test")]

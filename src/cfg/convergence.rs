@@ -37,6 +37,7 @@ use super::loops::{LoopForest, LoopId};
 use super::meetings::Meetings;
 use super::reach::Reach;
 use super::warp::Members;
+use crate::planted::{Bug, Planted};
 use crate::ptx::FunctionKind;
 
 /// Something that lets lanes meet in different iterations of a loop.
@@ -55,15 +56,20 @@ pub(super) fn taken_apart(
     blocks: &[Block],
     dominators: &DominatorTree,
     loops: &LoopForest,
+    planted: Planted,
 ) -> Vec<Apart> {
     let ids = || (0..loops.loops.len() as u32).map(LoopId);
     let irreducible =
         (0..blocks.len() as u32).any(|block| loops.is_irreducible_entry(BlockId(block)));
+    let irreducible = irreducible && !planted.has(Bug::SeveralEntries);
     let known = || {
         if irreducible || work(blocks, loops) > MAX_WORK {
             return None;
         }
-        let mut found = by_branches(blocks, dominators, loops)?;
+        let mut found = by_branches(blocks, dominators, loops, planted)?;
+        if planted.has(Bug::SynchronisedLanes) {
+            return Some(found);
+        }
         let sync = Synchronisation::new(kind, blocks, dominators, loops);
         for id in ids() {
             sync.take_apart(id, &mut found);
@@ -106,6 +112,7 @@ fn by_branches(
     blocks: &[Block],
     dominators: &DominatorTree,
     loops: &LoopForest,
+    planted: Planted,
 ) -> Option<Vec<Apart>> {
     let branches: Vec<BlockId> = (0..blocks.len() as u32)
         .map(BlockId)
@@ -117,7 +124,7 @@ fn by_branches(
     }
     let mut found = Vec::new();
     let mut steps = 0;
-    let meetings = Meetings::new(blocks, dominators, loops);
+    let meetings = Meetings::new(blocks, dominators, loops, planted);
     // By meeting place, and the loop by whose ways lanes come there: the branches at which they part.
     let mut meeting: BTreeMap<(BlockId, Option<LoopId>), BTreeSet<BlockId>> = BTreeMap::new();
     for &branch in &branches {

@@ -8,6 +8,7 @@ use super::loops::LoopForest;
 use super::opcode::Opcode;
 use super::resolve::{Flat, Inst, Register, RegisterId, Scopes, flatten};
 use super::warp::{Members, OwnMask};
+use crate::planted::{Bug, Planted};
 use crate::ptx::Function;
 use crate::source::{Diagnostic, SourceFile};
 
@@ -88,6 +89,8 @@ pub struct Flow<'m, 's> {
     pub loops: LoopForest,
     /// What lets lanes meet in different iterations of a loop.
     pub taken_apart: Vec<Apart>,
+    /// What a test has planted into the analysis.
+    pub planted: Planted,
 }
 
 /// Builds the control-flow graph of a body.
@@ -98,12 +101,24 @@ pub fn build<'m, 's>(
     source: &'m SourceFile,
     function: &'m Function<'s>,
 ) -> Result<Flow<'m, 's>, Diagnostic> {
+    build_with(source, function, Planted::default())
+}
+
+/// The same with a mistake in it, if a test has planted one.
+///
+/// # Errors
+/// As of [`build`].
+pub fn build_with<'m, 's>(
+    source: &'m SourceFile,
+    function: &'m Function<'s>,
+    planted: Planted,
+) -> Result<Flow<'m, 's>, Diagnostic> {
     let Flat { registers, insts, scopes } = flatten(source, function)?;
-    let blocks = blocks(source, &insts);
+    let blocks = blocks(source, &insts, planted);
     let dominators = DominatorTree::new(&blocks);
     let loops = LoopForest::new(&blocks, &dominators);
-    let taken_apart = taken_apart(function.kind, &blocks, &dominators, &loops);
-    Ok(Flow { registers, scopes, insts, blocks, dominators, loops, taken_apart })
+    let taken_apart = taken_apart(function.kind, &blocks, &dominators, &loops, planted);
+    Ok(Flow { registers, scopes, insts, blocks, dominators, loops, taken_apart, planted })
 }
 
 impl Flow<'_, '_> {
@@ -141,8 +156,8 @@ struct Draft {
     synchronises: Option<Members>,
 }
 
-fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Block> {
-    let drafts = drafts(source, insts);
+fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>], planted: Planted) -> Vec<Block> {
+    let drafts = drafts(source, insts, planted);
     let order = reverse_postorder(&drafts);
     let mut number = vec![None; drafts.len()];
     for (new, &old) in order.iter().enumerate() {
@@ -178,7 +193,7 @@ fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Block> {
     blocks
 }
 
-fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Draft> {
+fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>], planted: Planted) -> Vec<Draft> {
     let mut leader = vec![false; insts.len() + 1];
     leader[0] = true;
     for inst in insts {
@@ -193,7 +208,8 @@ fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Draft> {
             own.forget();
         }
         synchronises[at] = own.step(source, inst);
-        if synchronises[at].is_some() || Opcode::of(inst.ast) != Opcode::Sequential {
+        let synchronised = synchronises[at].is_some() && !planted.has(Bug::MaskAcrossSync);
+        if synchronised || Opcode::of(inst.ast) != Opcode::Sequential {
             leader[at + 1] = true;
         }
     }
@@ -208,7 +224,7 @@ fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Draft> {
         .map(|(index, &first)| {
             let end = starts.get(index + 1).copied().unwrap_or(insts.len());
             let (successors, leaves) = ways_out(insts, end, first == end, &draft_of);
-            let synchronises = if first == end { None } else { synchronises[end - 1] };
+            let synchronises = synchronises[first..end].iter().find_map(|members| *members);
             Draft { first, end, successors, leaves, synchronises }
         })
         .collect()

@@ -15,6 +15,7 @@ use super::dominators::{DominatorTree, immediate_dominators};
 use super::graph::{Block, BlockId, Edge, Flow};
 use super::loops::{LoopForest, LoopId};
 use super::reach::Reach;
+use crate::planted::{Bug, Planted};
 
 /// More than this many ends times edges are not looked at; then nothing is known of the function.
 const MAX_WORK: usize = 4_000_000;
@@ -24,6 +25,8 @@ const MAX_WORK: usize = 4_000_000;
 enum End {
     /// Out of the function behind this block.
     Leaving(BlockId),
+    /// Out of the function anywhere: no end by itself. (A planted mistake.)
+    Anywhere,
     /// At the next arrival at the header of a loop, by ways within that loop or one around it.
     Header(LoopId, LoopId),
     /// Out of a loop by this edge, by ways within the loop.
@@ -34,7 +37,7 @@ impl End {
     /// The loop in which a branch must be.
     fn of(self) -> Option<LoopId> {
         match self {
-            End::Leaving(_) => None,
+            End::Leaving(_) | End::Anywhere => None,
             End::Header(id, _) | End::Exit(id, _) => Some(id),
         }
     }
@@ -42,7 +45,7 @@ impl End {
     /// The loop by whose ways alone lanes come to the end.
     fn within(self) -> Option<LoopId> {
         match self {
-            End::Leaving(_) => None,
+            End::Leaving(_) | End::Anywhere => None,
             End::Header(_, id) | End::Exit(id, _) => Some(id),
         }
     }
@@ -72,6 +75,7 @@ impl<'a> Meetings<'a> {
         blocks: &'a [Block],
         dominators: &DominatorTree,
         loops: &'a LoopForest,
+        planted: Planted,
     ) -> Option<Meetings<'a>> {
         let all = || (0..blocks.len() as u32).map(BlockId);
         let leaving: Vec<BlockId> = all().filter(|block| blocks[block.index()].leaves).collect();
@@ -79,8 +83,14 @@ impl<'a> Meetings<'a> {
         for id in (0..loops.loops.len() as u32).map(LoopId) {
             ends.push(End::Header(id, id));
             let merged = merged_with(dominators, loops, id);
+            let merged = merged.filter(|_| !planted.has(Bug::MergedLoops));
             ends.extend(merged.map(|outer| End::Header(id, outer)));
             ends.extend(loops.exits(id)?.iter().map(|&edge| End::Exit(id, edge)));
+        }
+        if planted.has(Bug::WaysWithinLoops) {
+            ends.retain(|end| end.of().is_none());
+        } else if planted.has(Bug::EarlyExits) {
+            ends = vec![End::Anywhere];
         }
         let edges: usize = blocks.iter().map(|block| block.successors.len() + 1).sum();
         if ends.len().saturating_mul(edges) > MAX_WORK {
@@ -109,6 +119,7 @@ impl<'a> Meetings<'a> {
         let returns = self.returns[branch.index()];
         Some(self.ways.iter().filter(move |ways| match (ways.end, ways.end.of()) {
             (End::Leaving(at), _) => !(returns && self.blocks[at.index()].traps),
+            (End::Anywhere, _) => true,
             (_, of) => of.is_some_and(|id| self.loops.contains(id, branch)),
         }))
     }
@@ -132,6 +143,11 @@ impl Ways {
         let header = match end {
             End::Leaving(at) => {
                 ends_with(at);
+                None
+            }
+            End::Anywhere => {
+                let ids = (0..blocks.len() as u32).map(BlockId);
+                ids.filter(|at| blocks[at.index()].leaves).for_each(&mut ends_with);
                 None
             }
             End::Header(id, _) => Some(loops.get(id).header),
@@ -159,7 +175,7 @@ impl Ways {
         branch: BlockId,
     ) -> impl Iterator<Item = BlockId> + use<'_> {
         let header = match self.end {
-            End::Leaving(_) | End::Exit(..) => None,
+            End::Leaving(_) | End::Anywhere | End::Exit(..) => None,
             End::Header(id, _) => Some(loops.get(id).header),
         };
         let above = |at: u32| self.common[at as usize];
@@ -177,7 +193,8 @@ impl Ways {
 /// All places at which lanes that part at the end of a branch may meet again as control flow has it,
 /// sorted; `None` where it may be anywhere, or the function is too large.
 pub fn meeting_places(flow: &Flow<'_, '_>, branch: BlockId) -> Option<Vec<BlockId>> {
-    let meetings = Meetings::new(&flow.blocks, &flow.dominators, &flow.loops)?;
+    let Flow { blocks, dominators, loops, planted, .. } = flow;
+    let meetings = Meetings::new(blocks, dominators, loops, *planted)?;
     let mut places: Vec<BlockId> =
         meetings.of(branch)?.flat_map(|ways| ways.places(&flow.loops, branch)).collect();
     places.sort_unstable();

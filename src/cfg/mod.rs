@@ -21,7 +21,7 @@ mod warp;
 pub use convergence::Apart;
 pub use dominators::DominatorTree;
 pub use dot::dot;
-pub use graph::{Block, BlockId, Edge, EdgeCondition, Flow, build};
+pub use graph::{Block, BlockId, Edge, EdgeCondition, Flow, build, build_with};
 pub use loops::{Loop, LoopForest, LoopId};
 pub use meetings::meeting_places;
 pub use opcode::Opcode;

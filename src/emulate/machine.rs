@@ -11,6 +11,7 @@ use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use super::trace::{Access, KernelTrace, Widened};
 use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Flow, Inst, LoopId, RegisterId};
 use crate::expr::{Arena, Facts, Range, SymbolId, TermId, within};
+use crate::planted::Bug;
 use crate::ptx::{Function, FunctionKind, ScalarType};
 use crate::solver::Solver;
 
@@ -154,7 +155,8 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
             assumptions: vec![None; flow.blocks.len()],
             branches: vec![None; flow.blocks.len()],
             reachable: vec![false; flow.blocks.len()],
-            irreducible: flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block)),
+            irreducible: !flow.planted.has(Bug::SeveralEntries)
+                && flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block)),
             widened: Vec::new(),
             approximations: Vec::new(),
             solver: Solver::new(SOLVER_LIMIT, None).with_queries(MAX_BRANCHES),
@@ -278,7 +280,9 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
             self.state = registers.iter().map(|&r| self.unknown(self.register_width(r))).collect();
         } else if !incoming.is_empty() {
             self.join(&incoming);
-        } else if !self.flow.loops.is_irreducible_entry(block) {
+        } else if !self.flow.loops.is_irreducible_entry(block)
+            || self.flow.planted.has(Bug::EnteredBackwards)
+        {
             return;
         }
         // (A cycle of several entries may be entered by another one, and come here by an edge from a

@@ -8,6 +8,7 @@ pub mod rare;
 pub mod transaction;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use self::rare::{Across, FragmentMove, Scalar, Stack};
 use self::transaction::{BulkCopy, MBarrier};
@@ -82,9 +83,44 @@ pub struct Function {
     /// `.noreturn` or a declaration without body.
     pub external: bool,
     /// Where the lanes of each branch may meet again; empty unless the launch chooses at random.
-    pub meetings: BTreeMap<Pc, Vec<Pc>>,
+    pub meetings: BTreeMap<Pc, Vec<Meeting>>,
+    /// The code of each natural loop; empty unless the launch chooses at random.
+    pub loops: Vec<Region>,
     /// Number of its first micro-operation among those of all functions.
     pub first_site: Site,
+}
+
+/// Where the lanes of a branch may meet again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Meeting {
+    /// At this micro-operation; [`AT_RETURN`] if nowhere.
+    pub at: Pc,
+    /// Lanes that leave this one of the function's loops are not waited for.
+    pub within: Option<usize>,
+}
+
+/// Some part of a function's code.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Region(Vec<Range<Pc>>);
+
+impl Region {
+    /// Of ranges in ascending order.
+    pub fn new(ranges: impl Iterator<Item = Range<Pc>>) -> Region {
+        let mut all: Vec<Range<Pc>> = Vec::new();
+        for range in ranges {
+            match all.last_mut().filter(|last| last.end == range.start) {
+                Some(last) => last.end = range.end,
+                None => all.push(range),
+            }
+        }
+        Region(all)
+    }
+
+    /// Whether a micro-operation belongs to it.
+    pub fn contains(&self, pc: Pc) -> bool {
+        let next = self.0.partition_point(|range| range.end <= pc);
+        self.0.get(next).is_some_and(|range| range.contains(&pc))
+    }
 }
 
 impl Program {

@@ -281,8 +281,8 @@ fn emulated<'m, 's>(
     options: &Options,
 ) -> Result<(Flow<'m, 's>, KernelTrace), String> {
     crate::solver::forget();
-    let timings = options.timings.as_deref();
-    let flow = Timings::measure(timings, "flow", || cfg::build(source, function))
+    let (timings, planted) = (options.timings.as_deref(), options.shuffle.planted);
+    let flow = Timings::measure(timings, "flow", || cfg::build_with(source, function, planted))
         .map_err(|error| error.to_string())?;
     let trace =
         Timings::measure(timings, "emulate", || emulate::run(function, &flow, &options.limits))

@@ -11,12 +11,12 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::eligible::Load;
-use super::planted::{Bug, Planted};
 use super::prove::Prover;
 use super::refusal::Refusal;
 use crate::cfg::{BlockId, Flow};
 use crate::emulate::{Access, Effect, KernelTrace};
 use crate::expr::Arena;
+use crate::planted::{Bug, Planted};
 use crate::ptx::StateSpace;
 use crate::source::SourceFile;
 

@@ -10,17 +10,16 @@ mod decide;
 mod distance;
 mod eligible;
 mod facts;
-mod planted;
 mod prove;
 mod refusal;
 mod sampling;
 mod shift;
 mod under;
 
+pub use crate::planted::{Bug, Planted};
 pub use decide::{
     Covered, Finding, Guards, MAX_REPLACED, Options, Selection, Verdict, decide, lane_stride,
 };
 pub use eligible::{Element, OWN_REGISTERS};
-pub use planted::{Bug, Planted};
 pub use prove::{NoWrap, WrapKind};
 pub use refusal::Refusal;

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::planted::{Bug, Planted};
 use crate::cfg::{LoopForest, LoopId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
 use crate::expr::{Range, Substitution, SymbolId, TermId};
+use crate::planted::{Bug, Planted};
 
 /// Moves terms `n > 0` lanes up, remembering what it has moved.
 ///

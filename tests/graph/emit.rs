@@ -378,6 +378,10 @@ impl Writer<'_> {
                     self.fold(&word);
                 }
             }
+            Sync::Shuffle => {
+                let word = self.word();
+                self.line(&format!("shfl.sync.idx.b32 {word}, %x, 0, 31, -1"));
+            }
             Sync::Block => self.line("barrier.sync 0"),
         }
     }

@@ -17,20 +17,24 @@ use super::structured::Builder;
 /// The kernel of a seed.
 pub fn kernel(seed: u64) -> Kernel {
     let mut rng = Rng::with_seed(seed);
-    let kind = match rng.u8(..16) {
+    let kind = match rng.u8(..24) {
         0..=5 => Kind::Structured,
         6 | 7 => Kind::Indexed,
         8..=12 => Kind::Irreducible,
-        _ => Kind::Arbitrary,
+        13..=15 => Kind::Arbitrary,
+        _ => Kind::Shaped,
     };
-    let synchronised = rng.u8(..4) == 0;
+    let synchronised = rng.u8(..4) == 0 || kind == Kind::Shaped && rng.u8(..4) == 0;
     let rng = &mut rng;
     let (mut blocks, mut conditions) = match kind {
         Kind::Arbitrary => {
             let mut conditions = Conditions::new(rng);
             (draw(rng, &mut conditions), conditions)
         }
-        _ => Builder::new(rng, kind == Kind::Indexed, synchronised).build(),
+        _ => {
+            let builder = Builder::new(rng, kind == Kind::Indexed, synchronised);
+            builder.build(kind == Kind::Shaped)
+        }
     };
     if kind == Kind::Irreducible {
         tangle(rng, &conditions, &mut blocks);

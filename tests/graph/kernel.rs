@@ -33,6 +33,8 @@ pub enum Kind {
     Irreducible,
     /// Edges drawn at random.
     Arbitrary,
+    /// What has been got wrong before, nearly as it was found.
+    Shaped,
 }
 
 /// The value of a carried register at the entry.
@@ -197,7 +199,9 @@ pub enum Sync {
     Pair(u32, u32),
     /// `vote.sync` of all lanes, without a use.
     Vote,
-    /// The same, and the result counts: only where all lanes come by equally often.
+    /// `shfl.sync` of all lanes, without a use.
+    Shuffle,
+    /// `vote.sync`, and the result counts: only where all lanes come by equally often.
     CountedVote,
     /// `barrier.sync`, where all threads of the block come by.
     Block,

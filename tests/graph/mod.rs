@@ -13,6 +13,7 @@ mod generate;
 pub mod kernel;
 mod limits;
 pub mod reduce;
+mod shapes;
 mod structured;
 
 pub use generate::kernel;

@@ -4,7 +4,6 @@
 use fastrand::Rng;
 
 use super::conditions::Conditions;
-use super::contents;
 use super::kernel::{
     Array, Block, BlockId, Carried, Condition, End, Item, Leave, Limit, Load, Sync, Test, Update,
 };
@@ -25,10 +24,10 @@ pub struct Builder<'r> {
     /// Statements that may still be made.
     budget: i32,
     /// The block that statements are added to.
-    at: BlockId,
+    pub at: BlockId,
     loops: Vec<Around>,
     /// Lanes may have left a loop or ended before others.
-    apart: bool,
+    pub apart: bool,
 }
 
 /// A loop around.
@@ -59,8 +58,18 @@ impl<'r> Builder<'r> {
         }
     }
 
-    /// All blocks; the last one ends the thread.
-    pub fn build(mut self) -> (Vec<Block>, Conditions) {
+    /// All blocks; the last one ends the thread. `shapes`: what has been got wrong before is among
+    /// them, in some place.
+    pub fn build(mut self, shapes: bool) -> (Vec<Block>, Conditions) {
+        if shapes {
+            self.budget = self.rng.i32(-1..5);
+            match self.rng.u8(..6) {
+                0 => self.around_a_shape(),
+                1 => self.statement(1, true),
+                _ => {}
+            }
+            self.shape(2);
+        }
         while self.budget > 0 {
             self.statement(0, true);
         }
@@ -70,33 +79,33 @@ impl<'r> Builder<'r> {
         (self.blocks, self.conditions)
     }
 
-    fn block(&mut self) -> BlockId {
+    pub fn block(&mut self) -> BlockId {
         self.blocks.push(Block::new(End::Leave(Leave::Trap)));
         self.blocks.len() - 1
     }
 
     /// Ends the present block; statements that follow are added to `to`.
-    fn goto(&mut self, to: BlockId) {
+    pub fn goto(&mut self, to: BlockId) {
         self.finish(End::Jump(to), to);
     }
 
-    fn finish(&mut self, end: End, next: BlockId) {
+    pub fn finish(&mut self, end: End, next: BlockId) {
         self.blocks[self.at].end = end;
         self.at = next;
     }
 
-    fn branch(&mut self, when: Condition, yes: BlockId, no: BlockId, next: BlockId) {
+    pub fn branch(&mut self, when: Condition, yes: BlockId, no: BlockId, next: BlockId) {
         self.finish(End::Branch { when, yes, no }, next);
     }
 
-    fn list(&mut self, depth: u32, uniform: bool) {
+    pub fn list(&mut self, depth: u32, uniform: bool) {
         for _ in 0..self.rng.u32(1..=3) {
             self.statement(depth, uniform);
         }
     }
 
     /// `uniform`: all threads of the block come by.
-    fn statement(&mut self, depth: u32, uniform: bool) {
+    pub fn statement(&mut self, depth: u32, uniform: bool) {
         self.budget -= 1;
         let nested = depth < MAX_DEPTH && self.budget > 0;
         match self.rng.u8(..20) {
@@ -116,6 +125,26 @@ impl<'r> Builder<'r> {
                 let next = self.block();
                 self.goto(next);
             }
+        }
+    }
+
+    /// In a conditional or a loop that all lanes take alike.
+    fn around_a_shape(&mut self) {
+        let end = self.block();
+        let when = Condition::of(Test::Parameter(self.rng.u32(1..6)), self.rng.bool());
+        if self.rng.bool() {
+            let yes = self.block();
+            self.branch(when, yes, end, yes);
+            self.shape(2);
+            self.goto(end);
+        } else {
+            let (counter, header) = (self.conditions.counter(), self.block());
+            self.goto(header);
+            self.blocks[header].items.push(Item::Step(counter, Update::Add(1)));
+            self.shape(2);
+            let limit = Some((Limit::Counter(counter), true));
+            let back = Condition { limit, ..Condition::of(Test::Always, false) };
+            self.branch(back, header, end, end);
         }
     }
 
@@ -227,34 +256,6 @@ impl<'r> Builder<'r> {
         let words = vec![0, 1];
         let load = Load { array: Array::Input, row, words, read_only: self.rng.bool() };
         self.blocks[yes].items.extend([Item::Sync(Sync::Warp), Item::Load(load)]);
-        self.goto(end);
-    }
-
-    /// Lanes of one branch wait for single lanes of the other, each for one at a time.
-    fn rendezvous(&mut self, depth: u32) {
-        let bit = 1 << self.rng.u32(..5);
-        let when = Condition::of(Test::Thread(bit), false);
-        let (yes, no, end) = (self.block(), self.block(), self.block());
-        self.branch(when, yes, no, yes);
-        let mut others: Vec<u32> = (0..32).filter(|lane| lane & bit == 0).collect();
-        self.rng.shuffle(&mut others);
-        let host = others[0] | bit;
-        let mut meetings: Vec<Sync> =
-            others[1..=self.rng.usize(1..4)].iter().map(|&lane| Sync::Pair(lane, host)).collect();
-        // Those of one branch in any order, as each of them waits once; the host in another.
-        self.blocks[yes].items.extend(meetings.iter().map(|&meeting| Item::Sync(meeting)));
-        self.rng.shuffle(&mut meetings);
-        for meeting in meetings {
-            if self.rng.bool() {
-                let load = contents::load(self.rng, &self.conditions, 0, true);
-                self.blocks[no].items.push(Item::Load(load));
-            }
-            self.blocks[no].items.push(Item::Sync(meeting));
-        }
-        self.finish(End::Jump(end), no);
-        if self.rng.u8(..4) == 0 {
-            self.list(depth + 1, false);
-        }
         self.goto(end);
     }
 

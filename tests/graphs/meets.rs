@@ -6,6 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::listing::Listing;
 
+/// States of lanes on their ways that are looked at; functions with more are left out.
+const MAX_STATES: usize = 100_000;
+
+/// What is said of those.
+pub const TOO_MANY: &str = "too many ways";
+
 /// Which ways (targets of a branch) lead to each place where lanes wait for each other.
 pub type Arrivals = BTreeMap<usize, BTreeSet<usize>>;
 
@@ -49,6 +55,9 @@ fn arrive(
     while let Some(state) = work.pop() {
         if closed(state.at) || !seen.insert(state) {
             continue;
+        }
+        if seen.len() > MAX_STATES {
+            return Err(TOO_MANY.to_owned());
         }
         let instruction = &listing.instructions[state.at];
         let State { mut entered, mut broken, .. } = state;

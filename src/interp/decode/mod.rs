@@ -19,6 +19,7 @@ mod stack;
 mod transaction;
 mod unit;
 mod vector;
+mod ways;
 
 pub use body::Decoder;
 pub use call::decode as call;
@@ -73,7 +74,7 @@ pub fn decode(
         function.first_site = sites;
         sites += function.code.len() as u32;
         if let Meet::Random(_) = launch.meet {
-            function.meetings = reconverge::choices(&function.code);
+            (function.meetings, function.loops) = reconverge::choices(&function.code);
         }
     }
     let any =

@@ -7,7 +7,8 @@
 //!
 //! It could choose otherwise: any post-dominator, whichever ways out of the function it takes for
 //! early ones. In such a point all lanes that get there arrive for the first time since the branch;
-//! it may lie in the next iteration of a loop or far down.
+//! it may lie in the next iteration of a loop or far down. For branches within loops there are
+//! more: see [`super::ways`].
 
 use std::collections::BTreeMap;
 
@@ -15,16 +16,20 @@ use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::graph::{DiGraph, NodeIndex};
 
 use super::control::falls_through;
-use crate::interp::program::{AT_RETURN, MicroOp, Op, Pc};
+use super::ways::{Ways, within_loops};
+use crate::interp::program::{AT_RETURN, Meeting, MicroOp, Op, Pc, Region};
 
 /// The basic blocks of a function, edges reversed, so that post-dominators are dominators. One node
 /// more stands for the end.
-struct Graph {
+pub struct Graph {
     starts: Vec<Pc>,
-    edges: DiGraph<(), ()>,
+    /// Behind the last micro-operation.
+    end: Pc,
+    pub edges: DiGraph<(), ()>,
 }
 
-/// Points among which a branch's is chosen at most: functions of thousands of blocks have as many.
+/// Points among which a branch's is chosen at most, by ways out of the function and by ways within
+/// loops each: functions of thousands of blocks have as many.
 const MOST: usize = 64;
 
 /// Writes the assembler's meeting point into every branch of a function.
@@ -47,10 +52,13 @@ pub fn annotate(code: &mut [MicroOp]) {
 
 /// All points at which an assembler could let the lanes of each branch meet: the post-dominators of
 /// its block if some ways out of the function count and the others do not. The nearest come first,
-/// those for which the last return counts before the others.
-pub fn choices(code: &[MicroOp]) -> BTreeMap<Pc, Vec<Pc>> {
+/// those for which the last return counts before the others. A `trap` counts only where there is no
+/// other way out: no assembler takes the failure for the rule. Then come the points by ways within a
+/// loop. Also returned is the code of each loop.
+pub fn choices(code: &[MicroOp]) -> (BTreeMap<Pc, Vec<Meeting>>, Vec<Region>) {
     let graph = Graph::new(code);
-    let mut found: BTreeMap<Pc, Vec<Pc>> = BTreeMap::new();
+    let mut found: BTreeMap<Pc, Vec<Meeting>> = BTreeMap::new();
+    let returns = graph.returns(code);
     let last = last_return(code).map(|pc| graph.block_of(pc));
     let others = (0..graph.starts.len())
         .filter(|&block| is_way_out(&code[graph.end(block, code) - 1]))
@@ -58,25 +66,41 @@ pub fn choices(code: &[MicroOp]) -> BTreeMap<Pc, Vec<Pc>> {
     // If several ways out count, fewer points lie on all paths: no set of them has points of its own.
     for way_out in last.into_iter().chain(others) {
         let dominators = graph.post_dominators(Some(way_out));
-        for pc in branches(code) {
+        let traps = matches!(code[graph.end(way_out, code) - 1].op, Op::Trap);
+        for pc in branches(code).filter(|&pc| !(traps && returns[graph.block_of(pc)])) {
             let points = found.entry(pc as Pc).or_default();
             let mut next = graph.up(&dominators, graph.block_of(pc));
             while let Some(block) = next.filter(|_| points.len() < MOST) {
-                if !points.contains(&graph.starts[block]) {
-                    points.push(graph.starts[block]);
+                let point = Meeting { at: graph.starts[block], within: None };
+                if !points.contains(&point) {
+                    points.push(point);
                 }
                 next = graph.up(&dominators, block);
             }
         }
     }
-    found
+    let (ways, regions) = within_loops(&graph);
+    for pc in branches(code) {
+        let points = found.entry(pc as Pc).or_default();
+        let most = points.len() + MOST;
+        for (ways, block) in ways
+            .iter()
+            .flat_map(|ways: &Ways| ways.places(graph.block_of(pc)).map(move |block| (ways, block)))
+        {
+            let point = Meeting { at: graph.starts[block], within: Some(ways.within) };
+            if points.len() < most && !points.contains(&point) {
+                points.push(point);
+            }
+        }
+    }
+    (found, regions)
 }
 
 impl Graph {
     fn new(code: &[MicroOp]) -> Graph {
         let starts = block_starts(code);
-        let mut graph =
-            Graph { edges: DiGraph::with_capacity(starts.len() + 1, 2 * starts.len()), starts };
+        let edges = DiGraph::with_capacity(starts.len() + 1, 2 * starts.len());
+        let mut graph = Graph { edges, starts, end: code.len() as Pc };
         for _ in 0..=graph.starts.len() {
             graph.edges.add_node(());
         }
@@ -102,6 +126,34 @@ impl Graph {
             }
         }
         graph
+    }
+
+    /// How many blocks there are.
+    pub fn blocks(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The code of some blocks.
+    pub fn region(&self, blocks: &[bool]) -> Region {
+        let end = |block: usize| self.starts.get(block + 1).copied().unwrap_or(self.end);
+        let inside = (0..self.blocks()).filter(|&block| blocks[block]);
+        Region::new(inside.map(|block| self.starts[block]..end(block)))
+    }
+
+    /// Whether some way from a block leads out of the function other than by `trap`.
+    fn returns(&self, code: &[MicroOp]) -> Vec<bool> {
+        let leads_out = |block: &usize| {
+            let last = &code[self.end(*block, code) - 1];
+            is_way_out(last) && !matches!(last.op, Op::Trap)
+        };
+        let mut returns = vec![false; self.blocks()];
+        let mut work: Vec<usize> = (0..self.blocks()).filter(leads_out).collect();
+        while let Some(block) = work.pop() {
+            if !std::mem::replace(&mut returns[block], true) {
+                work.extend(self.edges.neighbors(NodeIndex::new(block)).map(NodeIndex::index));
+            }
+        }
+        returns
     }
 
     fn block_of(&self, pc: usize) -> usize {

@@ -143,6 +143,7 @@ impl<C: Tally> Block<'_, C> {
         warp.pass((group.frame, &call.args), (frame, &callee.params), lanes);
         let join = warp.new_join(Join {
             at: AT_RETURN,
+            within: None,
             expected: lanes,
             arrived: 0,
             parent,

@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::warp::{Group, State, Warp};
-use crate::interp::program::{AT_RETURN, Pc};
+use crate::interp::program::{AT_RETURN, Meeting, Pc};
 use crate::interp::registers::Mask;
 
 /// Index of a [`Join`] in its warp.
@@ -22,6 +22,8 @@ pub enum Then {
 pub struct Join {
     /// Where; [`AT_RETURN`] for a call.
     pub at: Pc,
+    /// The loop of the function whose ways alone lead there: lanes that leave it will not come.
+    pub within: Option<usize>,
     /// The lanes that will come, less those that ended.
     pub expected: Mask,
     /// The lanes that came.
@@ -40,13 +42,16 @@ impl Warp {
     pub fn diverge(&mut self, machine: &Machine<'_>, index: usize, meet: Pc, ways: &[(Mask, Pc)]) {
         let group = self.groups[index].clone();
         let function = self.function(machine, index);
-        let meet = self.schedule.meeting(function, group.pc, meet);
-        let meets_there = |id: JoinId| self.joins[id].as_ref().is_some_and(|j| j.at == meet);
-        let join = if meet == AT_RETURN || group.join.is_some_and(meets_there) {
+        let Meeting { at, within } = self.schedule.meeting(function, group.pc, meet);
+        let meets_there = |id: JoinId| {
+            self.joins[id].as_ref().is_some_and(|join| join.at == at && join.within == within)
+        };
+        let join = if at == AT_RETURN || group.join.is_some_and(meets_there) {
             group.join
         } else {
             Some(self.new_join(Join {
-                at: meet,
+                at,
+                within,
                 expected: group.mask,
                 arrived: 0,
                 parent: group.join,
@@ -81,15 +86,21 @@ impl Warp {
             .take_while(|(_, join)| matches!(join.then, Then::Continue))
     }
 
-    /// A group has come to one of its meeting points. It no longer comes to those of branches
-    /// further in, which it has passed by.
+    /// A group has come to one of its meeting points, or has left the loop of one. It no longer comes
+    /// to those that it has left, nor to those of branches further in, which it has passed by.
     pub fn arrive(&mut self, machine: &Machine<'_>, index: usize) {
+        let loops = &self.function(machine, index).loops;
         let group = self.groups.remove(index);
-        let passed: Vec<JoinId> = self
+        let has_left =
+            |join: &Join| join.within.is_some_and(|within| !loops[within].contains(group.pc));
+        let joins: Vec<(JoinId, bool, bool)> = self
             .joins_of(&group)
-            .take_while(|(_, join)| join.at != group.pc)
-            .map(|(id, _)| id)
+            .map(|(id, join)| (id, has_left(join), join.at == group.pc))
             .collect();
+        let left = joins.iter().rposition(|&(_, left, _)| left).map_or(0, |last| last + 1);
+        let here = joins[left..].iter().position(|&(.., here)| here);
+        let passed: Vec<JoinId> =
+            joins[..left + here.unwrap_or(0)].iter().map(|&(id, ..)| id).collect();
         let target = match passed.last() {
             Some(&id) => self.joins[id].as_ref().and_then(|join| join.parent),
             None => group.join,
@@ -97,7 +108,10 @@ impl Warp {
         for id in passed {
             self.withdraw(machine, id, group.mask);
         }
-        let Some(id) = target else { return };
+        let Some(id) = target.filter(|_| here.is_some()) else {
+            self.groups.push(Group { join: target, ..group });
+            return;
+        };
         if let Some(join) = &mut self.joins[id] {
             join.arrived |= group.mask;
         }

@@ -1,6 +1,6 @@
 //! What the PTX ISA leaves open and a warp has to decide: where lanes meet again, and who runs next.
 
-use crate::interp::program::{AT_RETURN, Function, Pc};
+use crate::interp::program::{AT_RETURN, Function, Meeting, Pc};
 use crate::launch::Meet;
 
 /// The decisions of one warp. They depend on the launch, the block and the warp alone.
@@ -49,10 +49,12 @@ impl Schedule {
     ///
     /// A compiler chooses for each branch, not for each time that it is executed, but a compiler may
     /// also have copied the branch: some points are chosen anew each time.
-    pub fn meeting(&mut self, function: &Function, pc: Pc, assembler: Pc) -> Pc {
+    pub fn meeting(&mut self, function: &Function, pc: Pc, assembler: Pc) -> Meeting {
+        let alone = Meeting { at: AT_RETURN, within: None };
+        let assembler = Meeting { at: assembler, within: None };
         let seed = match self.meet {
             Meet::Assembler => return assembler,
-            Meet::Never => return AT_RETURN,
+            Meet::Never => return alone,
             Meet::Random(seed) => seed,
         };
         let points = match function.meetings.get(&pc) {
@@ -62,10 +64,10 @@ impl Schedule {
         let of_branch = mix(mix(seed) ^ u64::from(function.first_site + pc));
         let any = |number: u64| {
             let number = (number % (points.len() as u64 + 1)) as usize;
-            points.get(number).copied().unwrap_or(AT_RETURN)
+            points.get(number).copied().unwrap_or(alone)
         };
         match of_branch % 16 {
-            0..=2 => AT_RETURN,
+            0..=2 => alone,
             3..=7 => assembler,
             8..=12 => any(of_branch >> 8),
             _ => {

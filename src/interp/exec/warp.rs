@@ -14,7 +14,9 @@ use crate::interp::counters::Tally;
 use crate::interp::fault::{Earlier, Fault, FaultKind};
 use crate::interp::memory::{PhaseId, Race, new_words};
 use crate::interp::program::rare::Scalar;
-use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, IndexedBranch, Op, Pc};
+use crate::interp::program::{
+    AT_RETURN, Function, FunctionId, Guard, IndexedBranch, Op, Pc, Region,
+};
 use crate::interp::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
 use smallvec::SmallVec;
 use std::sync::atomic::AtomicU32;
@@ -233,6 +235,15 @@ impl Warp {
             true => self.joins_of(&self.groups[index]).skip(1).map(|(_, join)| join.at).collect(),
             false => SmallVec::new(),
         };
+        // And so it can leave a loop in which the others wait for it.
+        let around: SmallVec<[&Region; 2]> = match self.schedule.is_random() {
+            true => {
+                let joins = self.joins_of(&self.groups[index]);
+                joins.filter_map(|(_, join)| Some(&function.loops[join.within?])).collect()
+            }
+            false => SmallVec::new(),
+        };
+        let left = |pc: Pc| around.iter().any(|region| !region.contains(pc));
         let end = self.steps.saturating_add(slice);
         let Some(Frame { registers, local_base, .. }) = self.frames[frame].as_mut() else {
             return Ok(Stop::Switch);
@@ -247,7 +258,7 @@ impl Warp {
         };
         let code = function.code.as_slice();
         loop {
-            if pc == meeting && pc != AT_RETURN || outer.contains(&pc) {
+            if pc == meeting && pc != AT_RETURN || outer.contains(&pc) || left(pc) {
                 self.groups[index].pc = pc;
                 self.arrive(machine, index);
                 return Ok(Stop::Switch);

@@ -1,4 +1,4 @@
-//! Mistakes that the tests plant into the rewriter, to see that its judges notice.
+//! Mistakes that the tests plant into the analysis and the rewriter, to see that their judges notice.
 //!
 //! Each is one condition at one place. Without the Cargo feature `planted-bugs`, which only the
 //! tests turn on, [`Planted::has`] is `false` whatever it is asked, and nothing is left of them in
@@ -71,10 +71,35 @@ pub enum Bug {
     StaleRegister,
     /// A register is sent by its name although that means another one there.
     InnerScope,
+    /// Lanes meet only where all ways out of the function lead through.
+    EarlyExits,
+    /// Lanes meet only on ways out of the function, whatever ways lead out of a loop or round it.
+    WaysWithinLoops,
+    /// Nested loops are never made one.
+    MergedLoops,
+    /// A cycle of several entries is like any other.
+    SeveralEntries,
+    /// Warp-level synchronisation brings nobody together.
+    SynchronisedLanes,
+    /// What `activemask` reported holds behind warp-level synchronisation.
+    MaskAcrossSync,
+    /// A block that is entered only by a retreating edge is not reached.
+    EnteredBackwards,
 }
 
 impl Bug {
-    /// All of them.
+    /// What the analysis may get wrong about where lanes meet and how control flows.
+    pub const CONVERGENCE: [Bug; 7] = [
+        Bug::EarlyExits,
+        Bug::WaysWithinLoops,
+        Bug::MergedLoops,
+        Bug::SeveralEntries,
+        Bug::SynchronisedLanes,
+        Bug::MaskAcrossSync,
+        Bug::EnteredBackwards,
+    ];
+
+    /// All others.
     pub const ALL: [Bug; 32] = [
         Bug::WrongSign,
         Bug::CornerTooFarUp,

@@ -1,0 +1,155 @@
+//! Where the lanes of a branch within a loop may meet if those that leave the loop are not waited for.
+//!
+//! An assembler may take lanes off the list of those that the others wait for when they leave a loop
+//! (`BREAK`). Then only ways within the loop count: lanes may meet wherever all of them to one exit
+//! lead, or to the next iteration. ptxas also makes one loop of two nested ones where the outer one
+//! cannot go round without the inner one; then the next arrival at the inner header counts, by ways
+//! within the outer loop.
+//!
+//! All this is computed from micro-operations alone, and shares nothing with [`mod@crate::cfg`], whose
+//! belief it is there to check.
+
+use petgraph::Direction::Incoming;
+use petgraph::algo::dominators::{Dominators, simple_fast};
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::Reversed;
+
+use super::reconverge::Graph;
+use crate::interp::program::Region;
+
+/// Ends times blocks that are looked at; a larger function has none of these meeting points.
+const MAX_WORK: usize = 1 << 22;
+
+/// A natural loop, by blocks.
+struct Loop {
+    header: usize,
+    latches: Vec<usize>,
+    contains: Vec<bool>,
+}
+
+/// The places that all ways to one end lead through.
+pub struct Ways {
+    /// The number of the loop whose ways count.
+    pub within: usize,
+    /// The blocks whose branches are asked about.
+    branches: Vec<bool>,
+    common: Dominators<NodeIndex>,
+    /// What stands for the end, and the block that begins there, if any.
+    end: (NodeIndex, Option<usize>),
+}
+
+/// For every loop and every end its places, and the code of all loops.
+pub fn within_loops(graph: &Graph) -> (Vec<Ways>, Vec<Region>) {
+    let loops = natural_loops(graph);
+    let dominators = graph.dominators();
+    let mut work = 0;
+    let mut found = Vec::new();
+    for (number, outer) in loops.iter().enumerate() {
+        let exits = (0..graph.blocks()).filter(|&block| outer.contains[block]).filter(|&block| {
+            graph.edges.neighbors_directed(node(block), Incoming).any(|to| !outer.inside(to))
+        });
+        let mut ends: Vec<(&Loop, Option<usize>)> = exits.map(|exit| (outer, Some(exit))).collect();
+        let made_one = loops.iter().filter(|inner| {
+            let passes = |&latch: &usize| dominates(&dominators, inner.header, latch);
+            outer.contains[inner.header] && outer.latches.iter().all(passes)
+        });
+        ends.extend(made_one.map(|inner| (inner, None)));
+        work += ends.len() * graph.blocks();
+        if work > MAX_WORK {
+            return (Vec::new(), Vec::new());
+        }
+        for (of, exit) in ends {
+            found.push(ways(graph, (number, outer), of, exit));
+        }
+    }
+    let regions = loops.iter().map(|one| graph.region(&one.contains)).collect();
+    (found, regions)
+}
+
+impl Ways {
+    /// The blocks at which lanes may meet that part at the end of a block, nearest first.
+    pub fn places(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
+        let chain = self.branches[block].then(|| self.common.strict_dominators(node(block)));
+        chain.flatten().into_iter().flatten().filter_map(|place| match place == self.end.0 {
+            true => self.end.1,
+            false => Some(place.index()),
+        })
+    }
+}
+
+impl Loop {
+    fn inside(&self, block: NodeIndex) -> bool {
+        self.contains.get(block.index()).is_some_and(|&inside| inside)
+    }
+}
+
+fn node(block: usize) -> NodeIndex {
+    NodeIndex::new(block)
+}
+
+fn dominates(dominators: &Dominators<NodeIndex>, above: usize, block: usize) -> bool {
+    dominators.dominators(node(block)).is_some_and(|mut all| all.any(|one| one == node(above)))
+}
+
+/// The ways within a loop to an exit, or to the next arrival at the header of a loop.
+fn ways(graph: &Graph, (number, outer): (usize, &Loop), of: &Loop, exit: Option<usize>) -> Ways {
+    let end = node(graph.blocks());
+    let mut backwards = DiGraph::<(), ()>::new();
+    for _ in 0..=graph.blocks() {
+        backwards.add_node(());
+    }
+    for edge in graph.edges.raw_edges() {
+        // (The edges of the graph are reversed already.)
+        let (to, from) = (edge.source(), edge.target());
+        if outer.inside(to) && outer.inside(from) {
+            let arrives = exit.is_none() && to == node(of.header);
+            backwards.add_edge(if arrives { end } else { to }, from, ());
+        }
+    }
+    if let Some(exit) = exit {
+        backwards.add_edge(end, node(exit), ());
+    }
+    let place = exit.is_none().then_some(of.header);
+    Ways {
+        within: number,
+        branches: of.contains.clone(),
+        common: simple_fast(&backwards, end),
+        end: (end, place),
+    }
+}
+
+/// All natural loops, those with one header made one.
+fn natural_loops(graph: &Graph) -> Vec<Loop> {
+    let dominators = graph.dominators();
+    let mut loops = Vec::new();
+    for header in 0..graph.blocks() {
+        let latches: Vec<usize> = graph
+            .edges
+            .neighbors(node(header))
+            .map(NodeIndex::index)
+            .filter(|&latch| dominates(&dominators, header, latch))
+            .collect();
+        // A loop in many has a line of its own each: too much for functions of thousands.
+        if latches.is_empty() || loops.len() * graph.blocks() > MAX_WORK {
+            continue;
+        }
+        let mut contains = vec![false; graph.blocks()];
+        contains[header] = true;
+        let mut work = latches.clone();
+        while let Some(block) = work.pop() {
+            if !std::mem::replace(&mut contains[block], true) {
+                let before = graph.edges.neighbors(node(block)).map(NodeIndex::index);
+                // (Unreachable code may lead into the loop.)
+                work.extend(before.filter(|&block| dominates(&dominators, header, block)));
+            }
+        }
+        loops.push(Loop { header, latches, contains });
+    }
+    loops
+}
+
+impl Graph {
+    fn dominators(&self) -> Dominators<NodeIndex> {
+        simple_fast(Reversed(&self.edges), node(0))
+    }
+}

@@ -1,0 +1,92 @@
+//! Mistakes planted into the analysis of where lanes meet: they make wrong rewrites of some graphs
+//! within a few hundred seeds, and executing these shows it.
+
+use ptxasw::pipeline::{Options, rewrite};
+use ptxasw::planted::{Bug, Planted};
+use ptxasw::source::SourceFile;
+use rayon::prelude::*;
+
+use crate::graph::emit::emit;
+use crate::graph::kernel;
+use crate::graph::kernel::Kind;
+use crate::random::check::{Complaint, Interpreter, Panel, Schedules, Verdict, check};
+
+/// Those that are found soon. For the others of [`Bug::CONVERGENCE`] the graphs are still too weak, or
+/// another rule of the analysis refuses what the mistake lets pass:
+/// `how_often_mistakes_are_noticed` tells.
+const FOUND_SOON: [Bug; 4] =
+    [Bug::EarlyExits, Bug::WaysWithinLoops, Bug::SynchronisedLanes, Bug::EnteredBackwards];
+/// Seeds within which each is noticed; only those of the kind made for it are tried.
+const SEEDS: u64 = 400;
+/// Seeds that choose where lanes meet, for each kernel that is rewritten otherwise.
+const MEETINGS: u64 = 8;
+
+/// Seeds that are looked at together.
+const CHUNK: u64 = 32;
+
+fn with(bug: Bug) -> Options {
+    let mut wrong = Options::default();
+    wrong.shuffle.planted = Planted::bug(bug);
+    wrong
+}
+
+/// What is seen of some mistakes in the kernel of a seed.
+fn noticed(bugs: &[Bug], seed: u64) -> Vec<(Bug, u64, Complaint)> {
+    let graph = kernel(seed);
+    if graph.kind != Kind::Shaped {
+        return Vec::new();
+    }
+    let case = emit(&graph);
+    let source = SourceFile::new("graph.ptx", case.ptx.as_str());
+    let text = |options: &Options| rewrite(&source, options).ok().map(|result| result.text);
+    let right = text(&Options::default());
+    let judge = |&bug: &Bug| {
+        let wrong = with(bug);
+        if text(&wrong) == right {
+            return None;
+        }
+        let judges = vec![Box::new(Interpreter) as _, Box::new(Schedules { seeds: MEETINGS }) as _];
+        match check(&case, &wrong, &Panel { judges, repeat: false }) {
+            Verdict::Broken(complaint) => Some((bug, seed, complaint)),
+            _ => None,
+        }
+    };
+    bugs.iter().filter_map(judge).collect()
+}
+
+#[test]
+fn mistakes_about_convergence_are_noticed() {
+    let mut missed = FOUND_SOON.to_vec();
+    for first in (0..SEEDS).step_by(CHUNK as usize) {
+        let seeds = (first..first + CHUNK).into_par_iter();
+        let found: Vec<_> = seeds.flat_map_iter(|seed| noticed(&missed, seed)).collect();
+        for (bug, seed, complaint) in found {
+            if missed.contains(&bug) {
+                missed.retain(|&other| other != bug);
+                let kind = kernel(seed).kind;
+                println!(
+                    "{bug:?}: seed {seed}, {kind:?}, {}: {}",
+                    complaint.judge, complaint.message
+                );
+            }
+        }
+        if missed.is_empty() {
+            return;
+        }
+    }
+    panic!("{missed:?} make no difference up to seed {SEEDS}");
+}
+
+/// `cargo test --test graphs how_often_mistakes_are_noticed -- --ignored --nocapture`
+#[test]
+#[ignore = "prints how many seeds of some show each mistake"]
+fn how_often_mistakes_are_noticed() {
+    let count = crate::number("PTXASW_GRAPHS_COUNT").unwrap_or(SEEDS);
+    let seeds = (0..count).into_par_iter();
+    let found: Vec<_> = seeds.flat_map_iter(|seed| noticed(&Bug::CONVERGENCE, seed)).collect();
+    for bug in Bug::CONVERGENCE {
+        let of = found.iter().filter(|(other, ..)| *other == bug);
+        let seeds: Vec<u64> = of.map(|(_, seed, _)| *seed).collect();
+        println!("{bug:?}: {} of {count}, first {:?}", seeds.len(), &seeds[..seeds.len().min(5)]);
+    }
+}
