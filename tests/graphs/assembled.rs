@@ -266,7 +266,8 @@ fn lanes_meet_only_where_the_analysis_expects_it() {
     println!("{} of {count} graphs left out", findings.left_out);
     if count >= COUNT {
         assert!(8 * findings.left_out as u64 <= count, "too many graphs are left out");
-        assert!(findings.mistaken > 0, "a mistaken analysis would not be noticed");
+        // (That mistakes are noticed by running the kernels is what `planted` is about.)
+        println!("{} meetings that an analysis by late ends would not expect", findings.mistaken);
         let meetings: usize = findings.counts.values().sum();
         assert!(meetings > 100, "only {meetings} meeting places were found");
     }
