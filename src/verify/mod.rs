@@ -45,6 +45,7 @@ mod special;
 mod symbols;
 mod verdict;
 mod warp;
+mod window;
 mod witness;
 mod wrap;
 
