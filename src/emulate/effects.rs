@@ -161,7 +161,9 @@ pub(super) fn changes_memory(inst: &Inst<'_, '_>) -> &'static [Window] {
         Effect::Load if strong(inst.ast).is_none() => &[],
         Effect::Store if strong(inst.ast).is_none() => Window::written(inst.ast.space()),
         // It may synchronise with a thread that has written anything.
-        _ => &Window::ALL,
+        Effect::Load | Effect::Store | Effect::Atomic => &Window::MEMORY,
+        Effect::Barrier if !matches!(inst.ast.mnemonic(), "bar" | "barrier") => &Window::MEMORY,
+        Effect::Barrier | Effect::Call | Effect::Opaque => &Window::ALL,
     }
 }
 
