@@ -24,6 +24,15 @@ use super::structured::{Builder, Built};
 /// In how many of a hundred blocks lanes wait, until a kernel comes to its end.
 const WAITING: [u8; 4] = [33, 15, 6, 0];
 
+/// What is added to a graph.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Contents {
+    None,
+    Plain,
+    /// Lanes wait for others, too.
+    Waiting,
+}
+
 /// The kernel of a seed.
 pub fn kernel(seed: u64) -> Kernel {
     let mut rng = Rng::with_seed(seed);
@@ -42,18 +51,20 @@ pub fn kernel(seed: u64) -> Kernel {
     if kind == Kind::Irreducible {
         tangle(&mut rng, &built.conditions, &mut built.blocks);
     }
-    finish(rng, seed, kind, built, synchronised)
+    let contents = if synchronised { Contents::Waiting } else { Contents::Plain };
+    finish(rng, seed, kind, built, contents)
 }
 
-/// A kernel in which lanes go round a loop past an end of others, and little else.
+/// A kernel in which lanes go round a loop past an end of others, and nothing else: for stores in a loop
+/// ptxas makes other loops of it.
 pub fn early_end(seed: u64) -> Kernel {
     let mut rng = Rng::with_seed(seed);
     let built = Builder::new(&mut rng, false, false).build_early_end();
-    finish(rng, seed, Kind::Shaped, built, false)
+    finish(rng, seed, Kind::Shaped, built, Contents::None)
 }
 
 /// A graph becomes a kernel that comes to its end.
-fn finish(mut rng: Rng, seed: u64, kind: Kind, built: Built, synchronised: bool) -> Kernel {
+fn finish(mut rng: Rng, seed: u64, kind: Kind, built: Built, contents: Contents) -> Kernel {
     let rng = &mut rng;
     let Built { mut blocks, mut conditions, limited } = built;
     limit(rng, &mut conditions, &mut blocks, &limited);
@@ -61,10 +72,12 @@ fn finish(mut rng: Rng, seed: u64, kind: Kind, built: Built, synchronised: bool)
     let (n, fuel, grid) = (rng.u32(2..7), rng.u32(4..14), rng.u32(1..=2));
     let filled = |waiting: u8| {
         let (mut blocks, carried) = (blocks.clone(), conditions.carried.clone());
-        contents::fill(&mut Rng::with_seed(!seed), &conditions, &mut blocks, waiting);
+        if contents != Contents::None {
+            contents::fill(&mut Rng::with_seed(!seed), &conditions, &mut blocks, waiting);
+        }
         Kernel { seed, kind, n, fuel, threads, grid, carried, blocks }
     };
-    if !synchronised {
+    if contents != Contents::Waiting {
         return filled(0);
     }
     let made = WAITING.iter().map(|&waiting| filled(waiting)).find(ends);
