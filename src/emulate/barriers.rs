@@ -25,6 +25,7 @@ use super::state::Window;
 use super::symbols::LaneDependence;
 use crate::cfg::{Arg, Inst};
 use crate::expr::TermId;
+use crate::isa::{Opcode, Qualifier};
 use crate::planted::Bug;
 
 /// What holds behind an instruction.
@@ -53,21 +54,22 @@ enum Waiting {
 
 fn waiting(inst: &Inst<'_, '_>) -> Waiting {
     let ast = inst.ast;
-    match ast.mnemonic() {
-        "fence" | "membar" => Waiting::Fence,
-        "bar" | "barrier" if ast.has("arrive") => Waiting::Fence,
-        "bar" if ast.has("warp") => match inst.args.last() {
+    let has = |qualifier| ast.form.has(qualifier);
+    match ast.form.opcode {
+        Opcode::Fence | Opcode::Membar => Waiting::Fence,
+        Opcode::Bar | Opcode::Barrier if has(Qualifier::Arrive) => Waiting::Fence,
+        Opcode::Bar if has(Qualifier::Warp) => match inst.args.last() {
             Some(Arg::Constant(mask)) => match mask.as_integer() {
                 Some(mask) if mask as u32 == u32::MAX => Waiting::All,
                 _ => Waiting::Some,
             },
             _ => Waiting::Unknown,
         },
-        "bar" => Waiting::Aligned,
-        "barrier" if ast.has("aligned") => Waiting::Aligned,
+        Opcode::Bar => Waiting::Aligned,
+        Opcode::Barrier if has(Qualifier::Aligned) => Waiting::Aligned,
         // With a number of threads, the first so many are let go.
-        "barrier" if inst.args.len() < 2 => Waiting::All,
-        "barrier" => Waiting::Unknown,
+        Opcode::Barrier if inst.args.len() < 2 => Waiting::All,
+        Opcode::Barrier => Waiting::Unknown,
         _ => Waiting::Some,
     }
 }

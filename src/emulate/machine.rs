@@ -389,7 +389,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
             Effect::Pure => self.compute(inst, guard),
             Effect::Load | Effect::Store | Effect::Atomic => self.access(inst, guard),
             Effect::Control => {}
-            Effect::Observe => self.havoc(inst, guard),
+            Effect::Observe | Effect::Hint => self.havoc(inst, guard),
             effect @ (Effect::Barrier | Effect::Call | Effect::Opaque) => {
                 self.havoc(inst, guard);
                 self.carry = None;
