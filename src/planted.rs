@@ -85,6 +85,12 @@ pub enum Bug {
     MaskAcrossSync,
     /// A block that is entered only by a retreating edge is not reached.
     EnteredBackwards,
+    /// Memory is the same by whatever ways lanes have come.
+    MemoryAtJoins,
+    /// Behind whatever lanes wait at, they see the same memory.
+    MemoryBehindBarriers,
+    /// Lanes that come to one barrier have waited for each other there.
+    UnequalWaits,
 }
 
 impl Bug {
@@ -98,6 +104,9 @@ impl Bug {
         Bug::MaskAcrossSync,
         Bug::EnteredBackwards,
     ];
+
+    /// What it may get wrong about what lanes see that have waited for others.
+    pub const MEMORY: [Bug; 3] = [Bug::MemoryAtJoins, Bug::MemoryBehindBarriers, Bug::UnequalWaits];
 
     /// All others.
     pub const ALL: [Bug; 32] = [

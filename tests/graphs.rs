@@ -8,6 +8,8 @@ mod assembled;
 mod assembler;
 #[path = "graphs/belief.rs"]
 mod belief;
+#[path = "graphs/cases.rs"]
+mod cases;
 #[path = "fuzz/files.rs"]
 #[expect(dead_code, reason = "another test reads them")]
 mod files;

@@ -154,7 +154,11 @@ fn by_branches(
             if steps > MAX_WORK || found.len() > MAX_FOUND {
                 return None;
             }
-            let round = Reach::within(blocks, header, |block| block != at && inside(block));
+            // (In a cycle of several entries ways round a loop may lead out of it.)
+            let strays = |block| !planted.has(Bug::SeveralEntries) || loops.contains(of, block);
+            let round = Reach::within(blocks, header, |block| {
+                block != at && inside(block) && strays(block)
+            });
             let direct = Reach::within(blocks, at, |block| block != header && inside(block));
             let goes_round = |edge: &Edge| edge.to != at && round.from(edge.to);
             // How often lanes go round may differ, or whether.

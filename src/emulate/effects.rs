@@ -58,7 +58,11 @@ pub(super) fn changes_memory(inst: &Inst<'_, '_>) -> &'static [Window] {
         Effect::Load if strong(&inst.ast.form).is_none() => &[],
         Effect::Store if strong(&inst.ast.form).is_none() => Window::written(inst.ast.form.space()),
         // It may synchronise with a thread that has written anything.
-        _ => &Window::ALL,
+        Effect::Load | Effect::Store | Effect::Atomic => &Window::MEMORY,
+        Effect::Barrier if !matches!(inst.ast.form.opcode, Opcode::Bar | Opcode::Barrier) => {
+            &Window::MEMORY
+        }
+        Effect::Barrier | Effect::Call | Effect::Opaque => &Window::ALL,
     }
 }
 

@@ -11,6 +11,7 @@ use super::uniform;
 use super::window::Window;
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, LoopId};
 use crate::expr::{Arena, Node, Range, Substitution, SymbolId, TermId};
+use crate::planted::Bug;
 
 /// What a loop changes.
 #[derive(Clone, Debug, Default)]
@@ -100,7 +101,9 @@ impl Machine<'_, '_, '_> {
                     let epoch = epoch.filter(|_| same);
                     *version = self.fresh_memory(epoch, LaneDependence::Fed(versions));
                     // Otherwise it matters by which way a lane has come.
-                    if let (None, Node::Symbol(symbol)) = (epoch, self.arena.node(*version)) {
+                    if let (None, Node::Symbol(symbol)) = (epoch, self.arena.node(*version))
+                        && !self.flow.planted.has(Bug::MemoryAtJoins)
+                    {
                         self.joins.push((*symbol, self.block));
                     }
                 }
@@ -189,7 +192,9 @@ impl Machine<'_, '_, '_> {
             let ends: Vec<TermId> = ends.map(|exit| exit.memory[window as usize]).collect();
             let mut feeds: Vec<TermId> = std::iter::once(before).chain(ends.clone()).collect();
             // It matters by which latch a lane has come, if one synchronises and another does not.
-            if ends.iter().any(|&end| self.epoch(end) != self.epoch(ends[0])) {
+            if ends.iter().any(|&end| self.epoch(end) != self.epoch(ends[0]))
+                && !self.flow.planted.has(Bug::MemoryAtJoins)
+            {
                 feeds.extend(self.conditions_in(id));
             }
             if let Node::Symbol(symbol) = *self.arena.node(version) {

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::barriers::Behind;
 use super::effects::{Effect, definitions, effect};
 use super::loops::{LoopEffects, LoopValue};
 use super::prune::MAX_BRANCHES;
@@ -10,9 +11,8 @@ use super::state::{Definition, Exit, Memory, Slot, Writes};
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use super::trace::{Access, KernelTrace, Widened};
 use super::window::Window;
-use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Flow, Inst, LoopId, RegisterId};
+use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, Inst, LoopId, RegisterId};
 use crate::expr::{Arena, Facts, Range, SymbolId, TermId, within};
-use crate::isa::{Opcode, Qualifier};
 use crate::planted::Bug;
 use crate::ptx::{Function, FunctionKind, ScalarType};
 use crate::solver::Solver;
@@ -395,8 +395,11 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
                 self.havoc(inst, guard);
                 self.carry = None;
                 self.record(inst, effect, guard);
-                let seen = self.seen_behind(inst, effect, guard);
-                self.change_memory(&Window::ALL, seen);
+                let Behind { waits, seen } = self.behind(inst, effect, guard);
+                self.change_memory(&Window::MEMORY, seen);
+                if let Some(waits) = waits {
+                    self.change_memory(&[Window::Waits], |_| waits.clone());
+                }
                 if effect == Effect::Opaque {
                     let what = format!("`{}` is not modelled", inst.ast.opcode.text);
                     self.approximations.push((self.at, what));
@@ -410,47 +413,6 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         for register in definitions(inst) {
             let unknown = self.unknown(self.register_width(register));
             self.write(register, unknown, guard);
-        }
-    }
-
-    /// How memory behind a barrier, a call or something unknown differs between lanes, given what it
-    /// was before: behind a barrier that waits, the lanes that have waited for each other see the
-    /// same writes; a fence by itself shows no new ones; a call may synchronise each lane by itself.
-    fn seen_behind(
-        &mut self,
-        inst: &Inst<'_, 's>,
-        effect: Effect,
-        guard: Option<TermId>,
-    ) -> impl Fn(TermId) -> LaneDependence + use<'s> {
-        let ast = inst.ast;
-        let waits = matches!(ast.form.opcode, Opcode::Bar | Opcode::Barrier)
-            && !ast.form.has(Qualifier::Arrive);
-        let fence = matches!(
-            ast.form.opcode,
-            Opcode::Fence | Opcode::Membar | Opcode::Bar | Opcode::Barrier
-        );
-        let whole_warp = match inst.args.last() {
-            Some(Arg::Constant(mask)) => {
-                mask.as_integer().is_some_and(|mask| mask as u32 == u32::MAX)
-            }
-            _ => false,
-        };
-        let barrier = effect == Effect::Barrier;
-        // Which barrier a lane waits at, and whether it does.
-        let mut chosen: Option<Vec<TermId>> =
-            (barrier && waits).then(|| guard.into_iter().collect());
-        if ast.form.has(Qualifier::Warp) && !whole_warp {
-            chosen = None;
-        } else if let Some(chosen) = &mut chosen {
-            chosen.extend(inst.args.iter().map(|arg| match self.value(arg, 32) {
-                Some(value) => value,
-                None => self.unknown(32),
-            }));
-        }
-        move |before| match &chosen {
-            Some(chosen) => LaneDependence::Fed(chosen.clone()),
-            None if barrier && fence && !waits => LaneDependence::Fed(vec![before]),
-            None => LaneDependence::Varying,
         }
     }
 

@@ -27,9 +27,9 @@ impl<'s> Machine<'_, '_, 's> {
         if effect == Effect::Atomic || effect == Effect::Load && strong {
             // It may synchronise with another thread, and in each lane with another one or at
             // another time: what the lanes read from now on need not be the same.
-            self.change_memory(&Window::ALL, |_| LaneDependence::Varying);
+            self.change_memory(&Window::MEMORY, |_| LaneDependence::Varying);
         } else if effect != Effect::Load {
-            let windows = if strong { &Window::ALL } else { written };
+            let windows = if strong { &Window::MEMORY } else { written };
             match strong {
                 true => self.change_memory(windows, |before| LaneDependence::Fed(vec![before])),
                 false => self.store_memory(windows),

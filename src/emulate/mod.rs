@@ -7,6 +7,7 @@
 //! a fresh symbol (another one in every lane) for what is not modelled. Nothing is decided here.
 
 mod alu;
+mod barriers;
 mod bitfield;
 mod carry;
 mod compare;

@@ -8,10 +8,14 @@ use crate::ptx::StateSpace;
 pub(super) enum Window {
     Global,
     Shared,
+    /// No memory, but kept like it: which barriers a lane has waited at so far.
+    Waits,
 }
 
 impl Window {
-    pub const ALL: [Window; 2] = [Window::Global, Window::Shared];
+    pub const ALL: [Window; 3] = [Window::Global, Window::Shared, Window::Waits];
+    /// Those that are memory.
+    pub const MEMORY: [Window; 2] = [Window::Global, Window::Shared];
 
     /// The windows that a weak store to a state space may write.
     pub fn written(space: StateSpace) -> &'static [Window] {
@@ -19,7 +23,7 @@ impl Window {
             StateSpace::Global => &[Window::Global],
             StateSpace::Shared => &[Window::Shared],
             StateSpace::Local | StateSpace::Param => &[],
-            _ => &Window::ALL,
+            _ => &Window::MEMORY,
         }
     }
 }

@@ -3,10 +3,10 @@
 use fastrand::Rng;
 
 use super::conditions::{Conditions, FREE};
-use super::kernel::{Array, Block, Carried, End, Item, Leave, Load, SLOT, Sync, Update, Value};
+use super::kernel::{Array, Block, By, Carried, End, Item, Leave, Load, SLOT, Sync, Update, Value};
 
-/// Writes what the blocks do.
-pub fn fill(rng: &mut Rng, conditions: &Conditions, blocks: &mut [Block], synchronised: bool) {
+/// Writes what the blocks do. In so many of a hundred blocks lanes wait for others somewhere.
+pub fn fill(rng: &mut Rng, conditions: &Conditions, blocks: &mut [Block], waiting: u8) {
     // Loads of one row in many blocks may meet; those of any row show what differs.
     let usual = conditions.register(rng);
     let read_only = rng.u8(..4) > 0;
@@ -31,7 +31,7 @@ pub fn fill(rng: &mut Rng, conditions: &Conditions, blocks: &mut [Block], synchr
             };
             block.items.push(Item::Store { word: rng.u32(..SLOT), value });
         }
-        if synchronised && rng.u8(..3) == 0 {
+        if rng.u8(..100) < waiting {
             let at = rng.usize(..=block.items.len());
             block.items.insert(at, Item::Sync(sync(rng)));
         }
@@ -73,13 +73,18 @@ pub fn load(rng: &mut Rng, conditions: &Conditions, usual: Carried, read_only: b
     Load { array: Array::Input, row, words, read_only: read_only != (rng.u8(..8) == 0) }
 }
 
+/// How the lanes of a pair wait for each other.
+pub fn by(rng: &mut Rng) -> By {
+    [By::Barrier, By::Vote, By::Shuffle][rng.usize(..3)]
+}
+
 fn sync(rng: &mut Rng) -> Sync {
     match rng.u8(..10) {
         0..=3 => Sync::Warp,
         4 | 5 => Sync::Group(1 << rng.u32(..5)),
         6 | 7 => {
             let first = rng.u32(..32);
-            Sync::Pair(first, (first + rng.u32(1..32)) % 32)
+            Sync::Pair(first, (first + rng.u32(1..32)) % 32, by(rng))
         }
         8 => Sync::Vote,
         _ => Sync::CountedVote,

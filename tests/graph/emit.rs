@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde_json::json;
 
 use super::kernel::{
-    Array, BlockId, CUT, Condition, End, Item, Kernel, Leave, Limit, Load, ROW, ROWS, SLOT, Start,
-    Sync, Test, Update, Value,
+    Array, BlockId, By, CUT, Condition, End, Item, Kernel, Leave, Limit, Load, ROW, ROWS, SLOT,
+    Start, Sync, Test, Update, Value,
 };
 use crate::random::Case;
 
@@ -17,8 +17,8 @@ const LIMIT: u64 = 100_000;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Marks {
     None,
-    /// A volatile store of the block's number at the beginning of each block that does anything:
-    /// assemblers neither move nor join them.
+    /// A `pmevent` at the beginning of each block that does anything: assemblers neither move nor join
+    /// them, and see no memory in them, for which they would make other loops.
     Blocks,
 }
 
@@ -52,10 +52,9 @@ pub fn text(kernel: &Kernel, marks: Marks) -> String {
         }
     }
     text += "\t.reg .b32 %x, %cta, %size, %thread, %n, %result, %loaded, %fuel;\n\
-             \t.reg .b64 %a, %own, %out;\n";
-    if marks == Marks::Blocks {
-        text += "\t.shared .align 4 .b32 marks;\n";
-    }
+             \t.reg .b64 %a, %own, %out, %a_generic, %own_generic, %out_generic;\n\
+             \t.reg .b64 %a_start, %own_start, %out_start;\n";
+    // (Each is written once: at the entries of a cycle nothing is known of registers that change.)
     text += "\tmov.u32 %x, %tid.x;\n\
              \tmov.u32 %cta, %ctaid.x;\n\
              \tmov.u32 %size, %ntid.x;\n\
@@ -64,9 +63,9 @@ pub fn text(kernel: &Kernel, marks: Marks) -> String {
     for (name, scale) in [("a", 4), ("own", 4 * SLOT), ("out", 4)] {
         let _ = write!(
             text,
-            "\tld.param.u64 %{name}, [{name}];\n\
-             \tcvta.to.global.u64 %{name}, %{name};\n\
-             \tmad.wide.u32 %{name}, %thread, {scale}, %{name};\n"
+            "\tld.param.u64 %{name}_generic, [{name}];\n\
+             \tcvta.to.global.u64 %{name}_start, %{name}_generic;\n\
+             \tmad.wide.u32 %{name}, %thread, {scale}, %{name}_start;\n"
         );
     }
     let _ = writeln!(text, "\tmov.u32 %fuel, {};", kernel.fuel);
@@ -137,7 +136,7 @@ impl Writer<'_> {
         let _ = writeln!(self.text, "$B{block}:");
         // (Blocks that only jump stay what they are, so that assemblers may join them with others.)
         if marks == Marks::Blocks && !is_empty(self.kernel, block) {
-            self.line(&format!("st.volatile.shared.u32 [marks], {block}"));
+            self.line(&format!("pmevent {}", block % 16));
         }
         for item in &content.items {
             self.item(item);
@@ -363,13 +362,20 @@ impl Writer<'_> {
                 self.line(&format!("selp.b32 {bits}, {low:#x}, {:#x}, {holds}", !low));
                 self.line(&format!("bar.warp.sync {bits}"));
             }
-            Sync::Pair(first, second) => {
+            Sync::Pair(first, second, by) => {
                 let (lane, one, holds) = (self.word(), self.pred(), self.pred());
                 self.line(&format!("and.b32 {lane}, %x, 31"));
                 self.line(&format!("setp.eq.u32 {one}, {lane}, {first}"));
                 self.line(&format!("setp.eq.or.u32 {holds}, {lane}, {second}, {one}"));
                 let mask: u32 = 1 << first | 1 << second;
-                self.line(&format!("@{holds} bar.warp.sync {mask:#x}"));
+                let word = self.word();
+                self.line(&match by {
+                    By::Barrier => format!("@{holds} bar.warp.sync {mask:#x}"),
+                    By::Vote => format!("@{holds} vote.sync.ballot.b32 {word}, {one}, {mask:#x}"),
+                    By::Shuffle => {
+                        format!("@{holds} shfl.sync.idx.b32 {word}, %x, {first}, 31, {mask:#x}")
+                    }
+                });
             }
             Sync::Vote | Sync::CountedVote => {
                 let (word, holds) = (self.word(), self.test(Test::Thread(5)));

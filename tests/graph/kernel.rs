@@ -195,8 +195,8 @@ pub enum Sync {
     Warp,
     /// Of the lanes whose index agrees with the thread's in a bit.
     Group(u32),
-    /// Of the two lanes of a pair; only they wait.
-    Pair(u32, u32),
+    /// Of the two lanes of a pair, by some instruction; only they wait.
+    Pair(u32, u32, By),
     /// `vote.sync` of all lanes, without a use.
     Vote,
     /// `shfl.sync` of all lanes, without a use.
@@ -205,6 +205,14 @@ pub enum Sync {
     CountedVote,
     /// `barrier.sync`, where all threads of the block come by.
     Block,
+}
+
+/// The instruction by which lanes wait for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    Barrier,
+    Vote,
+    Shuffle,
 }
 
 /// Words of a row of the input.

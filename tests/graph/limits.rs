@@ -23,8 +23,13 @@ enum Style {
     Exit,
 }
 
-/// Gives every edge that leads back a limit.
-pub fn limit(rng: &mut Rng, conditions: &mut Conditions, blocks: &mut Vec<Block>) {
+/// Gives every edge that leads back a limit, but for those of blocks that have one already.
+pub fn limit(
+    rng: &mut Rng,
+    conditions: &mut Conditions,
+    blocks: &mut Vec<Block>,
+    limited: &[BlockId],
+) {
     let last = blocks
         .iter()
         .position(|block| block.end == End::Leave(Leave::Last))
@@ -33,7 +38,10 @@ pub fn limit(rng: &mut Rng, conditions: &mut Conditions, blocks: &mut Vec<Block>
     let usual = styles[rng.usize(..styles.len())];
     for (from, side) in retreating(blocks) {
         let to = blocks[from].targets()[side];
-        if has_limit(blocks, from, side) || has_limit_on_leaving(&blocks[to]) {
+        if limited.contains(&from)
+            || has_limit(blocks, from, side)
+            || has_limit_on_leaving(&blocks[to])
+        {
             continue;
         }
         let style = if rng.u8(..4) == 0 { styles[rng.usize(..styles.len())] } else { usual };

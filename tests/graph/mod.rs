@@ -16,4 +16,4 @@ pub mod reduce;
 mod shapes;
 mod structured;
 
-pub use generate::kernel;
+pub use generate::{early_end, kernel, kind};

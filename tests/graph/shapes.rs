@@ -14,15 +14,15 @@ use super::structured::{Builder, early};
 impl Builder<'_> {
     /// Any of them.
     pub fn shape(&mut self, depth: u32) {
-        let count = if self.synchronised { 12 } else { 8 };
+        let count = if self.synchronised { 17 } else { 9 };
         match self.rng.u8(..count) {
             0 | 1 => self.way_round_past_an_end(depth),
-            2 => self.two_loops_of_one(depth),
+            2 | 8 => self.two_loops_of_one(depth),
             3 => self.passed_by(depth),
             4 => self.break_in_a_branch(depth),
             5 | 6 => self.loop_in_a_cycle_of_two_entries(depth),
             7 => self.dead_forward_edge(depth),
-            8 | 9 => self.turns(depth),
+            9..=12 => self.turns(depth),
             _ => self.rendezvous(depth),
         }
     }
@@ -94,7 +94,7 @@ impl Builder<'_> {
     }
 
     /// Lanes meet in front of the loads, as the way round leads past an end, or by an index.
-    fn way_round_past_an_end(&mut self, depth: u32) {
+    pub fn way_round_past_an_end(&mut self, depth: u32) {
         let (header, counter) = self.header();
         let (side, meet, after) = (self.block(), self.block(), self.block());
         let when = self.alternating(counter);
@@ -186,6 +186,8 @@ impl Builder<'_> {
         self.use_row(body, counter, depth);
         self.branch(Self::while_below(counter), header, after, round);
         self.finish(End::Jump(first), after);
+        // (Another way out of the outer cycle would be another meeting place.)
+        self.limited.extend([first, round]);
     }
 
     /// A block that only the way back enters, and which changes what is read behind.
@@ -236,7 +238,9 @@ impl Builder<'_> {
         self.branch(Self::while_below(counter), header, after, after);
     }
 
-    /// Lanes of one branch wait for single lanes of the other, each for one at a time.
+    /// Lanes of one branch wait for single lanes of the other, each for one at a time and in another
+    /// order than that in which these come by. Whoever waits for all of its branch in between waits for
+    /// ever.
     pub fn rendezvous(&mut self, depth: u32) {
         let bit = 1 << self.rng.u32(..5);
         let when = Condition::of(Test::Thread(bit), false);
@@ -245,11 +249,13 @@ impl Builder<'_> {
         let mut others: Vec<u32> = (0..32).filter(|lane| lane & bit == 0).collect();
         self.rng.shuffle(&mut others);
         let host = others[0] | bit;
+        let partners = &others[1..=self.rng.usize(1..4)];
+        let by = contents::by(self.rng);
         let mut meetings: Vec<Sync> =
-            others[1..=self.rng.usize(1..4)].iter().map(|&lane| Sync::Pair(lane, host)).collect();
-        // Those of one branch in any order, as each of them waits once; the host in another.
+            partners.iter().map(|&lane| Sync::Pair(lane, host, by)).collect();
         self.blocks[yes].items.extend(meetings.iter().map(|&meeting| Item::Sync(meeting)));
-        self.rng.shuffle(&mut meetings);
+        // The host's first one comes last.
+        meetings.rotate_left(1);
         let plain = self.rng.u8(..4) > 0;
         for (number, meeting) in meetings.into_iter().enumerate() {
             let load = if plain {

@@ -28,6 +28,15 @@ pub struct Builder<'r> {
     loops: Vec<Around>,
     /// Lanes may have left a loop or ended before others.
     pub apart: bool,
+    /// Blocks that only those come to whom a limit lets.
+    pub limited: Vec<BlockId>,
+}
+
+/// What was built.
+pub struct Built {
+    pub blocks: Vec<Block>,
+    pub conditions: Conditions,
+    pub limited: Vec<BlockId>,
 }
 
 /// A loop around.
@@ -55,12 +64,13 @@ impl<'r> Builder<'r> {
             at: 0,
             loops: Vec::new(),
             apart: false,
+            limited: Vec::new(),
         }
     }
 
     /// All blocks; the last one ends the thread. `shapes`: what has been got wrong before is among
     /// them, in some place.
-    pub fn build(mut self, shapes: bool) -> (Vec<Block>, Conditions) {
+    pub fn build(mut self, shapes: bool) -> Built {
         if shapes {
             self.budget = self.rng.i32(-1..5);
             match self.rng.u8(..6) {
@@ -73,10 +83,21 @@ impl<'r> Builder<'r> {
         while self.budget > 0 {
             self.statement(0, true);
         }
+        self.built()
+    }
+
+    /// Only lanes that go round a loop past an end of others.
+    pub fn build_early_end(mut self) -> Built {
+        self.budget = 0;
+        self.way_round_past_an_end(MAX_DEPTH);
+        self.built()
+    }
+
+    fn built(mut self) -> Built {
         let last = self.block();
         self.goto(last);
         self.blocks[last].end = End::Leave(Leave::Last);
-        (self.blocks, self.conditions)
+        Built { blocks: self.blocks, conditions: self.conditions, limited: self.limited }
     }
 
     pub fn block(&mut self) -> BlockId {

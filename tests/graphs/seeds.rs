@@ -59,11 +59,11 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, seed: u64, verdict: Verdict) {
-        let graph = kernel(seed);
+    fn add(&mut self, graph: &Kernel, verdict: Verdict) {
+        let seed = graph.seed;
         self.kernels += 1;
         let outcome = match verdict {
-            // A deadlock of the original, mostly, where lanes wait for some that never come.
+            // Too many rounds, mostly, or a row behind the last.
             Verdict::Invalid(_) => {
                 self.invalid += 1;
                 "no kernel"
@@ -80,14 +80,15 @@ impl Tally {
                 if rewrite.shuffles > 0 { "rewritten" } else { "left as it is" }
             }
             Verdict::Broken(complaint) => {
-                self.fail(seed, &graph, &complaint);
+                self.fail(graph, &complaint);
                 "wrong"
             }
         };
         *self.outcomes.entry(format!("{:?}, {outcome}", graph.kind)).or_default() += 1;
     }
 
-    fn fail(&mut self, seed: u64, graph: &Kernel, complaint: &Complaint) {
+    fn fail(&mut self, graph: &Kernel, complaint: &Complaint) {
+        let seed = graph.seed;
         let comment = format!("graph {seed}, {}: {}", complaint.judge, complaint.message);
         if self.failures.len() >= REDUCED {
             self.failures.push(comment);
@@ -109,12 +110,15 @@ impl Tally {
 
 fn try_seeds(first: u64, count: u64) -> Tally {
     let options = Options::default();
-    let verdicts: Vec<(u64, Verdict)> = (first..first + count)
-        .into_par_iter()
-        .map(|seed| (seed, check(&emit(&kernel(seed)), &options, &panel(seed))))
-        .collect();
+    let judged = |seed| {
+        let graph = kernel(seed);
+        let verdict = check(&emit(&graph), &options, &panel(seed));
+        (graph, verdict)
+    };
+    let verdicts: Vec<(Kernel, Verdict)> =
+        (first..first + count).into_par_iter().map(judged).collect();
     let mut tally = Tally::default();
-    verdicts.into_iter().for_each(|(seed, verdict)| tally.add(seed, verdict));
+    verdicts.into_iter().for_each(|(graph, verdict)| tally.add(&graph, verdict));
     tally
 }
 
@@ -137,8 +141,8 @@ fn graphs_compute_the_same() {
     tally.print();
     assert!(tally.failures.is_empty(), "\n{}", tally.failures.join("\n"));
     if count >= COUNT {
-        assert!(4 * tally.invalid < tally.kernels, "too many seeds make no kernel");
-        assert!(2 * tally.rewritten > tally.kernels, "too few kernels are rewritten");
+        assert!(25 * tally.invalid < tally.kernels, "too many seeds make no kernel");
+        assert!(5 * tally.rewritten > 4 * tally.kernels, "too few kernels are rewritten");
     }
     assemble(&tally.texts);
 }

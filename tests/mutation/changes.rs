@@ -32,34 +32,57 @@ pub struct Change {
     /// Instead of the covered load; one of its lines must hold a load.
     pub load: &'static str,
     pub verdict: Verdict,
+    /// It applies only to kernels without loops.
+    pub not_in_loops: bool,
 }
 
 const fn between(name: &'static str, load: &'static str, reason: &'static str) -> Change {
     let verdict = Verdict::Kept(reason);
-    Change { name, memory: Memory::Writable, source: "{source}", load, verdict }
+    Change {
+        name,
+        memory: Memory::Writable,
+        source: "{source}",
+        load,
+        verdict,
+        not_in_loops: false,
+    }
 }
 
 const fn load(name: &'static str, load: &'static str, reason: &'static str) -> Change {
     let verdict = Verdict::Kept(reason);
-    Change { name, memory: Memory::Any, source: "{source}", load, verdict }
+    Change { name, memory: Memory::Any, source: "{source}", load, verdict, not_in_loops: false }
 }
 
 const fn source(name: &'static str, source: &'static str, load: &'static str) -> Change {
-    Change { name, memory: Memory::Any, source, load, verdict: Verdict::NotFromThere }
+    Change {
+        name,
+        memory: Memory::Any,
+        source,
+        load,
+        verdict: Verdict::NotFromThere,
+        not_in_loops: false,
+    }
 }
 
 const fn harmless(name: &'static str, load: &'static str) -> Change {
     let verdict = Verdict::AsBefore;
-    Change { name, memory: Memory::Any, source: "{source}", load, verdict }
+    Change { name, memory: Memory::Any, source: "{source}", load, verdict, not_in_loops: false }
 }
 
-/// In a loop such a change lets lanes meet in different iterations, too, so the reason may be another.
-const ANYHOW: &str = "";
+/// In a loop such a change lets lanes meet in different iterations, too, and that would be the reason.
+const fn not_in_loops(change: Change) -> Change {
+    Change { not_in_loops: true, ..change }
+}
 
 /// All changes.
 pub const CHANGES: &[Change] = &[
     between("barrier", "bar.sync 0;\n{load}", "barrier between"),
-    between("barrier of some threads", "barrier.sync 1, 64;\n{load}", ANYHOW),
+    between("barrier of some warps", "bar.sync 1, 64;\n{load}", "barrier between"),
+    not_in_loops(between(
+        "barrier of some threads",
+        "barrier.sync 1, 64;\n{load}",
+        "barrier between (`barrier.sync`)",
+    )),
     between("barrier of the warp", "bar.warp.sync 0xffffffff;\n{load}", "barrier between"),
     between("fence", "fence.acq_rel.gpu;\n{load}", "barrier between"),
     between("old fence", "membar.cta;\n{load}", "barrier between"),
@@ -67,7 +90,8 @@ pub const CHANGES: &[Change] = &[
     between("atomic", "atom.global.add.u32 %mr1, [%md1], 1;\n{load}", "atomic between"),
     between("reduction", "red.global.add.u32 [%md1], 1;\n{load}", "atomic between"),
     between("atomic in shared memory", "atom.shared.add.u32 %mr1, [%mr2], 1;\n{load}", "atomic"),
-    between("call", "call elsewhere;\n{load}", ANYHOW),
+    between("call", "call malloc;\n{load}", "call between"),
+    not_in_loops(between("call of unknown code", "call elsewhere;\n{load}", "call between")),
     between("unknown instruction", "wonder.b32 %mr1, [%md1];\n{load}", "opaque instruction"),
     between(
         "store to the same place",
@@ -96,9 +120,14 @@ pub const CHANGES: &[Change] = &[
     ),
     between(
         "store on the way back",
-        "MUTATED:\n{load}\nst.global.u8 [{base}+{offset}], %mr1;\nadd.u32 %mr1, %mr1, 1;\nsetp.lt.u32 %mp1, %mr1, 7;\n@%mp1 bra MUTATED;",
-        ANYHOW,
+        "mov.u32 %mr1, 0;\nMUTATED:\n{load}\nst.global.u8 [{base}+{offset}], %mr1;\nadd.u32 %mr1, %mr1, 1;\nsetp.lt.u32 %mp1, %mr1, 7;\n@%mp1 bra MUTATED;",
+        "may-alias store",
     ),
+    not_in_loops(between(
+        "store on a way back that lanes take one by one",
+        "MUTATED:\n{load}\nst.global.u8 [{base}+{offset}], %mr1;\nadd.u32 %mr1, %mr1, 1;\nsetp.lt.u32 %mp1, %mr1, 7;\n@%mp1 bra MUTATED;",
+        "may-alias store",
+    )),
     between(
         "volatile load of another place",
         "ld.volatile.global.u32 %mr1, [%md1];\n{load}",
@@ -167,10 +196,11 @@ pub const CHANGES: &[Change] = &[
         "vote",
         "mov.u32 %mr1, %laneid;\nsetp.lt.u32 %mp1, %mr1, 9;\nvote.sync.ballot.b32 %mr1, %mp1, 0xffffffff;\n{load}",
     ),
-    harmless(
+    // A new block between them, and the registers that a loop changes are not followed so far.
+    not_in_loops(harmless(
         "some threads leave",
         "mov.u32 %mr1, %laneid;\nsetp.lt.u32 %mp1, %mr1, 9;\n@%mp1 ret;\n{load}",
-    ),
+    )),
 ];
 
 /// A changed text and where the two loads now are.
@@ -191,8 +221,7 @@ pub fn apply(change: &Change, text: &str, source: u32, load: u32) -> Option<Chan
         Memory::Writable if read_only => Verdict::AsBefore,
         _ => change.verdict,
     };
-    // A new block between them, and the registers that a loop changes are not followed so far.
-    if change.load.contains("ret;") && lines.contains(&"LOOP:") {
+    if change.not_in_loops && lines.contains(&"LOOP:") {
         return None;
     }
     let body = (0..first).rev().find(|&at| lines[at].starts_with('{'))?;
@@ -209,7 +238,7 @@ pub fn apply(change: &Change, text: &str, source: u32, load: u32) -> Option<Chan
                     out += "\t.reg .b32 %mr<4>;\n\t.reg .b64 %md<4>;\n\t.reg .pred %mp<4>;\n";
                 }
                 if line.starts_with(".address_size") {
-                    out += "\n.extern .func elsewhere\n;\n";
+                    out += "\n.extern .func elsewhere\n;\n.extern .func malloc\n;\n";
                 }
                 continue;
             }

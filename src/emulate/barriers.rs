@@ -1,0 +1,121 @@
+//! What lanes see behind a barrier, a call, or something unknown.
+//!
+//! Behind a barrier at which lanes have waited for each other they see the same writes, and so read the
+//! same. But lanes that come to one barrier need not have waited there for each other: each arrival
+//! meets the others' arrival of the same number, at whatever instruction that is (PTX ISA,
+//! "bar.warp.sync", "barrier"), so lanes that have waited more often than others wait here for the
+//! others' later arrival:
+//!
+//! ```text
+//!     @p bra J;            // one lane
+//!     bar.warp.sync -1;    // the others wait until that lane is at J
+//! J:  bar.warp.sync -1;    // and here until it is at E; it has read before it stored, they read after
+//!     ld x; @!p bra E; st x; bar.warp.sync -1;
+//! E:
+//! ```
+//!
+//! So what lanes have waited at is followed as memory is ([`Window::Waits`]), and where it may differ
+//! nothing is known behind a barrier. Only `.aligned` barriers are executed by whole warps at once.
+//!
+//! In: an instruction. Out: how memory, and what lanes have waited at, differ between lanes behind it.
+
+use super::effects::Effect;
+use super::machine::Machine;
+use super::symbols::LaneDependence;
+use super::window::Window;
+use crate::cfg::{Arg, Inst};
+use crate::expr::TermId;
+use crate::isa::{Opcode, Qualifier};
+use crate::planted::Bug;
+
+/// What holds behind an instruction.
+pub(super) struct Behind<F> {
+    /// How what lanes have waited at differs between them, if the instruction changes that.
+    pub waits: Option<LaneDependence>,
+    /// How memory does, given what it was before.
+    pub seen: F,
+}
+
+/// Who waits at an instruction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// Nobody. A fence by itself shows no new writes.
+    Fence,
+    /// Whole warps at once.
+    Aligned,
+    /// Each thread, until all of its warp or block have come.
+    All,
+    /// Members that the instruction names in its text, or for something else than threads: none of
+    /// those that wait for all.
+    Some,
+    /// Members chosen at run time, or whoever comes first.
+    Unknown,
+}
+
+fn waiting(inst: &Inst<'_, '_>) -> Waiting {
+    let ast = inst.ast;
+    let has = |qualifier| ast.form.has(qualifier);
+    match ast.form.opcode {
+        Opcode::Fence | Opcode::Membar => Waiting::Fence,
+        Opcode::Bar | Opcode::Barrier if has(Qualifier::Arrive) => Waiting::Fence,
+        Opcode::Bar if has(Qualifier::Warp) => match inst.args.last() {
+            Some(Arg::Constant(mask)) => match mask.as_integer() {
+                Some(mask) if mask as u32 == u32::MAX => Waiting::All,
+                _ => Waiting::Some,
+            },
+            _ => Waiting::Unknown,
+        },
+        Opcode::Bar => Waiting::Aligned,
+        Opcode::Barrier if has(Qualifier::Aligned) => Waiting::Aligned,
+        // With a number of threads, the first so many are let go.
+        Opcode::Barrier if inst.args.len() < 2 => Waiting::All,
+        Opcode::Barrier => Waiting::Unknown,
+        _ => Waiting::Some,
+    }
+}
+
+impl<'s> Machine<'_, '_, 's> {
+    pub(super) fn behind(
+        &mut self,
+        inst: &Inst<'_, 's>,
+        effect: Effect,
+        guard: Option<TermId>,
+    ) -> Behind<impl Fn(TermId) -> LaneDependence + use<'s>> {
+        // A called function may wait in each lane by itself; nobody knows what unknown code does.
+        let waiting = if effect == Effect::Barrier { waiting(inst) } else { Waiting::Unknown };
+        let chosen = match waiting {
+            _ if self.flow.planted.has(Bug::MemoryBehindBarriers) && effect == Effect::Barrier => {
+                Some(LaneDependence::Uniform)
+            }
+            Waiting::Aligned | Waiting::All => Some(self.chosen(inst, guard, waiting)),
+            Waiting::Fence | Waiting::Some | Waiting::Unknown => None,
+        };
+        let waits = match waiting {
+            Waiting::Fence | Waiting::Some => None,
+            _ => Some(chosen.clone().unwrap_or(LaneDependence::Varying)),
+        };
+        let seen = move |before| match (&chosen, waiting) {
+            (Some(chosen), _) => chosen.clone(),
+            (None, Waiting::Fence) => LaneDependence::Fed(vec![before]),
+            (None, _) => LaneDependence::Varying,
+        };
+        Behind { waits, seen }
+    }
+    /// What decides whether a lane waits, where, and with whom.
+    fn chosen(
+        &mut self,
+        inst: &Inst<'_, 's>,
+        guard: Option<TermId>,
+        waiting: Waiting,
+    ) -> LaneDependence {
+        let mut chosen: Vec<TermId> = guard.into_iter().collect();
+        chosen.extend(inst.args.iter().map(|arg| match self.value(arg, 32) {
+            Some(value) => value,
+            None => self.unknown(32),
+        }));
+        if waiting != Waiting::Aligned && !self.flow.planted.has(Bug::UnequalWaits) {
+            chosen.push(self.memory[Window::Waits as usize]);
+        }
+        LaneDependence::Fed(chosen)
+    }
+}
