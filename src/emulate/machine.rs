@@ -13,7 +13,7 @@ use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Flow, Inst, LoopId, Register
 use crate::expr::{Arena, Facts, Range, SymbolId, TermId, within};
 use crate::planted::Bug;
 use crate::ptx::{Function, FunctionKind, ScalarType};
-use crate::solver::Solver;
+use crate::solver::{Solver, budget_for};
 
 /// Bounds on the work for one kernel, by count, so that giving up is reproducible.
 #[derive(Clone, Copy, Debug)]
@@ -159,7 +159,10 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
                 && flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block)),
             widened: Vec::new(),
             approximations: Vec::new(),
-            solver: Solver::new(SOLVER_LIMIT, None).with_queries(MAX_BRANCHES),
+            // (Half of what is kept for decisions: a branch rarely matters to one.)
+            solver: Solver::new(SOLVER_LIMIT, None)
+                .with_queries(MAX_BRANCHES)
+                .with_budget(budget_for(flow.insts.len()) / 2),
             at: 0,
             writes,
         };

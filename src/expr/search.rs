@@ -4,7 +4,8 @@
 //! some: samples of all magnitudes, repaired where a predicate does not hold, and then moved to the
 //! corners of the claim: where a comparison or a choice in it turns over, where a remainder or a
 //! quotient steps, where a narrow value wraps around. What is found is a counterexample by
-//! evaluation. That none is found says nothing.
+//! evaluation. That none is found says nothing, unless there were so few values that all were tried:
+//! what depends on the number of a thread alone is decided so.
 
 use super::arena::{Arena, BinaryOp, Node, TermId};
 use super::bits::mask;
@@ -20,6 +21,10 @@ pub enum Search {
     Agreement,
     /// No values under which the predicates hold.
     Nothing,
+    /// All values were tried: the terms agree wherever the predicates hold, and somewhere they do.
+    Proof,
+    /// All values were tried: the predicates hold nowhere.
+    Contradiction,
 }
 
 /// Starting points.
@@ -60,9 +65,32 @@ pub fn search(
 ) -> Search {
     let most = MAX_EVALUATED.min(effort.0 / SHARE);
     let mut walk = Walk::new(arena, predicates.iter().copied().chain([claim.0, claim.1]));
-    let found = found(&mut walk, predicates, claim, most);
+    let found = match found(&mut walk, predicates, claim, most) {
+        Search::Counterexample => Search::Counterexample,
+        found => exhausted(&mut walk, predicates, claim, most).unwrap_or(found),
+    };
     effort.0 = effort.0.saturating_sub(walk.evaluated);
     found
+}
+
+/// Tries all values, if there are few.
+fn exhausted(
+    walk: &mut Walk<'_>,
+    predicates: &[TermId],
+    (a, b): (TermId, TermId),
+    most: u64,
+) -> Option<Search> {
+    let mut possible = false;
+    let all = walk.each(most, |walk| {
+        let holds = predicates.iter().all(|&predicate| walk.value(predicate) != 0);
+        possible |= holds;
+        holds && walk.value(a) != walk.value(b)
+    })?;
+    Some(match (all, possible) {
+        (false, _) => Search::Counterexample,
+        (true, true) => Search::Proof,
+        (true, false) => Search::Contradiction,
+    })
 }
 
 fn found(
@@ -278,6 +306,28 @@ mod tests {
             arena.compare(Comparison::UnsignedLess, n, x),
         ];
         assert_eq!(searched(&arena, &path, (x, n)), Search::Nothing);
+    }
+
+    #[test]
+    fn all_values_are_tried_where_there_are_few() {
+        // A division by ten, and the multiplication that a compiler makes of it.
+        let mut arena = Arena::new();
+        let x = arena.symbol_within(SymbolId(0), 32, Range::unsigned(0, 1023, 32));
+        let wide = arena.zero_extend(x, 64);
+        let inverse = arena.constant(0x6666_6667, 64);
+        let product = arena.mul(wide, inverse);
+        let by = arena.constant(34, 64);
+        let tenth = arena.binary(BinaryOp::ShiftRight, product, by);
+        let ten = arena.constant(10, 64);
+        let quotient = arena.binary(BinaryOp::UnsignedDivide, wide, ten);
+        assert_eq!(searched(&arena, &[], (tenth, quotient)), Search::Proof);
+        let other = arena.constant(11, 64);
+        let eleventh = arena.binary(BinaryOp::UnsignedDivide, wide, other);
+        assert_eq!(searched(&arena, &[], (tenth, eleventh)), Search::Counterexample);
+        let seven = arena.constant(7, 64);
+        let remainder = arena.binary(BinaryOp::UnsignedRemainder, wide, seven);
+        let never = arena.equal(remainder, seven);
+        assert_eq!(searched(&arena, &[never], (tenth, wide)), Search::Contradiction);
     }
 
     #[test]

@@ -76,6 +76,45 @@ impl<'a> Walk<'a> {
         self.evaluate();
     }
 
+    /// Goes through all values of the symbols until `visit` says that it has seen enough. Nothing is
+    /// done, and `None` comes back, where that are more than `most` terms to evaluate or where results
+    /// of functions could be anything; otherwise whether all were seen.
+    pub fn each(&mut self, most: u64, mut visit: impl FnMut(&Self) -> bool) -> Option<bool> {
+        let arena = self.arena;
+        let is_open = |&term: &TermId| matches!(arena.node(term), Node::Apply(..));
+        let mut work = self.values.terms().len() as u64;
+        for &symbol in &self.symbols {
+            let range = arena.range(symbol);
+            work = work.checked_mul((range.umax - range.umin).checked_add(1)?)?;
+            if work > most {
+                return None;
+            }
+        }
+        if self.values.terms().iter().any(is_open) {
+            return None;
+        }
+        let mut numbers: Vec<u64> = self.symbols.iter().map(|&s| arena.range(s).umin).collect();
+        loop {
+            for (&symbol, &number) in self.symbols.iter().zip(&numbers) {
+                self.values.set(symbol, number);
+            }
+            self.evaluate();
+            if visit(self) {
+                return Some(false);
+            }
+            // The next ones, as a counter with a digit for each symbol.
+            let bounds = self.symbols.iter().map(|&symbol| arena.range(symbol));
+            let carries = numbers.iter_mut().zip(bounds).all(|(number, range)| {
+                let is_last = *number == range.umax;
+                *number = if is_last { range.umin } else { *number + 1 };
+                is_last
+            });
+            if carries {
+                return Some(true);
+            }
+        }
+    }
+
     /// Computes everything anew from the symbols.
     pub fn evaluate(&mut self) {
         self.values.evaluate();
