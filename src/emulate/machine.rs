@@ -162,7 +162,8 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
             // (Half of what is kept for decisions: a branch rarely matters to one.)
             solver: Solver::new(SOLVER_LIMIT, None)
                 .with_queries(MAX_BRANCHES)
-                .with_budget(budget_for(flow.insts.len()) / 2),
+                .with_budget(budget_for(flow.insts.len()) / 2)
+                .sized(flow.insts.len()),
             at: 0,
             writes,
         };

@@ -198,9 +198,9 @@ mod tests {
                 let zero = arena.constant(0, width);
                 let at_end = arena.equal(next, n);
                 let wrapped = arena.if_then_else(at_end, zero, next);
-                let inside = arena.compare(op, next, last);
+                let inside = arena.compare(op, i, last);
                 assert!(follows(&arena, &[inside], (wrapped, next)), "{width} {op:?}");
-                // `i + 1 < n` alone also excludes `i + 1 = n`; `i < n` does not.
+                // `i < n` does not exclude the end.
                 let before = arena.compare(op, i, n);
                 assert!(!follows(&arena, &[before], (wrapped, next)), "{width} {op:?}");
             }
@@ -216,7 +216,10 @@ mod tests {
         let clamped = arena.if_then_else(below, next, last);
         let positive = arena.compare(Comparison::SignedLessEqual, zero, i);
         let inside = arena.compare(Comparison::SignedLess, next, n);
-        assert!(follows(&arena, &[positive, inside], (clamped, next)));
+        let before = arena.compare(Comparison::SignedLess, i, n);
+        assert!(follows(&arena, &[positive, inside, before], (clamped, next)));
+        // The largest number has no next one.
+        assert!(!follows(&arena, &[positive, inside], (clamped, next)));
         assert!(!follows(&arena, &[positive], (clamped, next)));
     }
 

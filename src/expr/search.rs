@@ -36,7 +36,7 @@ const CHANGES: u64 = 12;
 /// Terms evaluated in one search, at most.
 const MAX_EVALUATED: u64 = 150_000;
 
-/// Terms evaluated for one function: a tenth of a second and less.
+/// Terms evaluated for one function at most: a tenth of a second and less.
 const BUDGET: u64 = 16_000_000;
 
 /// What is left of the budget is never used up by one search.
@@ -49,6 +49,14 @@ pub struct Effort(u64);
 impl Default for Effort {
     fn default() -> Effort {
         Effort(BUDGET)
+    }
+}
+
+impl Effort {
+    /// For a function that has so many instructions: a term takes a hundredth of a microsecond, an
+    /// assembler some twenty microseconds for an instruction.
+    pub fn for_instructions(instructions: usize) -> Effort {
+        Effort(BUDGET.min(400_000 + 400 * instructions as u64))
     }
 }
 

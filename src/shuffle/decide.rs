@@ -18,7 +18,7 @@ use crate::cfg::{Flow, LoopForest, RegisterId};
 use crate::emulate::{Effect, KernelTrace};
 use crate::planted::{Bug, Planted};
 use crate::ptx::{Function, StateSpace};
-use crate::solver::{Solver, budget_for};
+use crate::solver::Solver;
 use crate::source::SourceFile;
 
 use super::prove::NoWrap;
@@ -50,7 +50,7 @@ pub struct Options {
     /// Resource limit of one solver query, in z3's units.
     pub solver_limit: u32,
     /// What all solver queries about one function may take together at most, in z3's units; for a
-    /// small function less ([`budget_for`]).
+    /// small function less ([`crate::solver::budget_for`]).
     pub solver_budget: u64,
     /// At most so many loads of one function are replaced ([`MAX_REPLACED`]).
     pub most: usize,
@@ -139,7 +139,8 @@ pub fn decide(
             flow,
             Shifter::new(options.planted),
             Solver::new(options.solver_limit, options.dump_queries.clone())
-                .with_budget(options.solver_budget.min(budget_for(flow.insts.len()))),
+                .with_budget(options.solver_budget)
+                .sized(flow.insts.len()),
             options.assume_no_wrap,
         ),
         options,

@@ -53,7 +53,7 @@ pub const FUNCTION_BUDGET: u64 = 1_000_000;
 /// z3's units for a function that has so many instructions: a unit takes about half a microsecond and
 /// an assembler some twenty for an instruction, and proofs are not to take longer than assembling.
 pub fn budget_for(instructions: usize) -> u64 {
-    20_000 + 20 * instructions as u64
+    10_000 + 20 * instructions as u64
 }
 
 /// What a query takes from the budget at least, for its translation and a context of its own.
@@ -208,6 +208,14 @@ impl Solver {
     #[must_use]
     pub fn with_budget(mut self, units: u64) -> Solver {
         self.units = units;
+        self
+    }
+
+    /// The same with less to spend, as befits a function that has so many instructions.
+    #[must_use]
+    pub fn sized(mut self, instructions: usize) -> Solver {
+        self.units = self.units.min(budget_for(instructions));
+        self.effort = Effort::for_instructions(instructions);
         self
     }
 
