@@ -295,6 +295,21 @@ mod tests {
     }
 
     #[test]
+    fn an_index_of_two_digits_is_refuted_where_it_wraps_around() {
+        // 256 * block + thread: neither alone gets to the largest number.
+        let mut arena = Arena::new();
+        let thread = arena.symbol_within(SymbolId(0), 32, Range::unsigned(0, 1023, 32));
+        let block = arena.symbol(SymbolId(1), 32);
+        let upper = arena.scale(block, 256);
+        let x = arena.add(thread, upper);
+        let next = arena.add_constant(x, 1);
+        let wide = arena.sign_extend(x, 64);
+        let after = arena.add_constant(wide, 1);
+        let extended = arena.sign_extend(next, 64);
+        assert_eq!(searched(&arena, &[], (extended, after)), Search::Counterexample);
+    }
+
+    #[test]
     fn bounds_of_symbols_hold_in_every_counterexample() {
         let mut arena = Arena::new();
         let lane = arena.symbol_within(SymbolId(0), 32, Range::unsigned(0, 31, 32));

@@ -216,6 +216,45 @@ impl<'a> Walk<'a> {
                 return true;
             }
         }
+        self.force_digits(term, wanted, addends, depth)
+    }
+
+    /// A number in two digits, as in `256 * block + thread`: the lower one by an addend with an odd
+    /// coefficient, what is left by one that only changes the upper one.
+    fn force_digits(
+        &mut self,
+        term: TermId,
+        wanted: u64,
+        addends: &[(TermId, u64)],
+        depth: u32,
+    ) -> bool {
+        let width = self.arena.width(term);
+        let missing = wanted.wrapping_sub(self.value(term)) & mask(width);
+        let lower = addends.iter().find(|(_, coefficient)| coefficient & 1 == 1);
+        let Some(&(low, by)) = lower else { return false };
+        let start = self.next() as usize % addends.len();
+        for index in 0..addends.len() {
+            let (high, coefficient) = addends[(start + index) % addends.len()];
+            let shift = coefficient.trailing_zeros() as u8;
+            if shift == 0 || shift >= width {
+                continue;
+            }
+            let digit = (missing & mask(shift)).wrapping_mul(inverse(by)) & mask(shift);
+            let below = self.value(low);
+            // One step up or down.
+            for step in [digit, digit.wrapping_sub(1 << shift)] {
+                let left = missing.wrapping_sub(step.wrapping_mul(by)) & mask(width);
+                let above = (left >> shift).wrapping_mul(inverse(coefficient >> shift));
+                let above = to_signed(above & mask(width - shift), width - shift) as u64;
+                let value = self.value(high).wrapping_add(above) & mask(width);
+                if self.force_within(low, below.wrapping_add(step) & mask(width), depth) {
+                    if self.force_within(high, value, depth) {
+                        return true;
+                    }
+                    break;
+                }
+            }
+        }
         false
     }
 
