@@ -159,10 +159,10 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
                 && flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block)),
             widened: Vec::new(),
             approximations: Vec::new(),
-            // (Half of what is kept for decisions: a branch rarely matters to one.)
+            // (Less than what is kept for decisions: a branch rarely matters to one.)
             solver: Solver::new(SOLVER_LIMIT, None)
                 .with_queries(MAX_BRANCHES)
-                .with_budget(budget_for(flow.insts.len()) / 2)
+                .with_budget(budget_for(flow.insts.len() / 2))
                 .sized(flow.insts.len()),
             at: 0,
             writes,

@@ -53,10 +53,10 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// For a function that has so many instructions: a term takes a hundredth of a microsecond, an
+    /// For a function that has so many instructions: a term takes some hundredths of a microsecond, an
     /// assembler some twenty microseconds for an instruction.
     pub fn for_instructions(instructions: usize) -> Effort {
-        Effort(BUDGET.min(400_000 + 400 * instructions as u64))
+        Effort(BUDGET.min(200_000 + 200 * instructions as u64))
     }
 }
 

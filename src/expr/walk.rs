@@ -23,7 +23,7 @@ pub(super) struct Walk<'a> {
     /// Numbers near which results of functions are hashed.
     near: Vec<u64>,
     seed: u64,
-    /// Terms evaluated so far.
+    /// Terms evaluated, and tried for changes, so far.
     pub evaluated: u64,
     /// Terms that may still be tried for this change.
     left: u32,
@@ -126,7 +126,9 @@ impl<'a> Walk<'a> {
     pub fn force(&mut self, term: TermId, wanted: u64) -> bool {
         self.left = MAX_TRIED;
         let forced = self.force_within(term, wanted, MAX_DEPTH);
-        self.arena.charge(u64::from(MAX_TRIED - self.left));
+        let tried = u64::from(MAX_TRIED - self.left);
+        self.arena.charge(tried);
+        self.evaluated += tried;
         forced
     }
 
