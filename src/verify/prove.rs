@@ -17,6 +17,7 @@ use super::warp::{GlobalFact, Reach, Vote};
 use super::wrap;
 use crate::cfg::{BlockId, LoopId};
 use crate::expr::{Arena, BinaryOp, Comparison, Node, Substitution, TermId};
+use crate::isa::Special;
 use crate::solver::{Judgement, Names, Solver};
 
 /// How many cases one claim may fall into.
@@ -463,13 +464,10 @@ pub(super) fn in_shape(
     let Terms { arena, symbols, .. } = terms;
     let mut fix = |term: TermId| {
         substitution.apply(arena, term, &mut |arena, symbol, own| {
-            let Kind::Uniform(name) = &symbols.info(symbol).kind else { return own };
-            let value = match name.as_str() {
-                "%ntid.x" => shape[0],
-                "%ntid.y" => shape[1],
-                "%ntid.z" => shape[2],
-                "%ctaid.x" | "%ctaid.y" | "%ctaid.z" => 0,
-                "%nctaid.x" | "%nctaid.y" | "%nctaid.z" => 1,
+            let value = match symbols.info(symbol).kind {
+                Kind::Uniform(Special::Ntid(axis)) => shape[axis.index()],
+                Kind::Uniform(Special::Ctaid(_)) => 0,
+                Kind::Uniform(Special::Nctaid(_)) => 1,
                 _ => return own,
             };
             arena.constant(value, arena.width(own))
