@@ -15,7 +15,7 @@ use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, Inst, LoopId, RegisterId};
 use crate::expr::{Arena, Facts, Range, SymbolId, TermId, within};
 use crate::planted::Bug;
 use crate::ptx::{Function, FunctionKind, ScalarType};
-use crate::solver::Solver;
+use crate::solver::{Solver, budget_for};
 
 /// Bounds on the work for one kernel, by count, so that giving up is reproducible.
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +161,11 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
                 && flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block)),
             widened: Vec::new(),
             approximations: Vec::new(),
-            solver: Solver::new(SOLVER_LIMIT, None).with_queries(MAX_BRANCHES),
+            // (Less than what is kept for decisions: a branch rarely matters to one.)
+            solver: Solver::new(SOLVER_LIMIT, None)
+                .with_queries(MAX_BRANCHES)
+                .with_budget(budget_for(flow.insts.len() / 2))
+                .sized(flow.insts.len()),
             at: 0,
             writes,
         };

@@ -4,7 +4,8 @@
 //! some: samples of all magnitudes, repaired where a predicate does not hold, and then moved to the
 //! corners of the claim: where a comparison or a choice in it turns over, where a remainder or a
 //! quotient steps, where a narrow value wraps around. What is found is a counterexample by
-//! evaluation. That none is found says nothing.
+//! evaluation. That none is found says nothing, unless there were so few values that all were tried:
+//! what depends on the number of a thread alone is decided so.
 
 use super::arena::{Arena, BinaryOp, Node, TermId};
 use super::bits::mask;
@@ -20,6 +21,10 @@ pub enum Search {
     Agreement,
     /// No values under which the predicates hold.
     Nothing,
+    /// All values were tried: the terms agree wherever the predicates hold, and somewhere they do.
+    Proof,
+    /// All values were tried: the predicates hold nowhere.
+    Contradiction,
 }
 
 /// Starting points.
@@ -31,7 +36,7 @@ const CHANGES: u64 = 12;
 /// Terms evaluated in one search, at most.
 const MAX_EVALUATED: u64 = 150_000;
 
-/// Terms evaluated for one function: a tenth of a second and less.
+/// Terms evaluated for one function at most: a tenth of a second and less.
 const BUDGET: u64 = 16_000_000;
 
 /// What is left of the budget is never used up by one search.
@@ -44,6 +49,14 @@ pub struct Effort(u64);
 impl Default for Effort {
     fn default() -> Effort {
         Effort(BUDGET)
+    }
+}
+
+impl Effort {
+    /// For a function that has so many instructions: a term takes some hundredths of a microsecond, an
+    /// assembler some twenty microseconds for an instruction.
+    pub fn for_instructions(instructions: usize) -> Effort {
+        Effort(BUDGET.min(200_000 + 200 * instructions as u64))
     }
 }
 
@@ -60,9 +73,32 @@ pub fn search(
 ) -> Search {
     let most = MAX_EVALUATED.min(effort.0 / SHARE);
     let mut walk = Walk::new(arena, predicates.iter().copied().chain([claim.0, claim.1]));
-    let found = found(&mut walk, predicates, claim, most);
+    let found = match found(&mut walk, predicates, claim, most) {
+        Search::Counterexample => Search::Counterexample,
+        found => exhausted(&mut walk, predicates, claim, most).unwrap_or(found),
+    };
     effort.0 = effort.0.saturating_sub(walk.evaluated);
     found
+}
+
+/// Tries all values, if there are few.
+fn exhausted(
+    walk: &mut Walk<'_>,
+    predicates: &[TermId],
+    (a, b): (TermId, TermId),
+    most: u64,
+) -> Option<Search> {
+    let mut possible = false;
+    let all = walk.each(most, |walk| {
+        let holds = predicates.iter().all(|&predicate| walk.value(predicate) != 0);
+        possible |= holds;
+        holds && walk.value(a) != walk.value(b)
+    })?;
+    Some(match (all, possible) {
+        (false, _) => Search::Counterexample,
+        (true, true) => Search::Proof,
+        (true, false) => Search::Contradiction,
+    })
 }
 
 fn found(
@@ -259,6 +295,21 @@ mod tests {
     }
 
     #[test]
+    fn an_index_of_two_digits_is_refuted_where_it_wraps_around() {
+        // 256 * block + thread: neither alone gets to the largest number.
+        let mut arena = Arena::new();
+        let thread = arena.symbol_within(SymbolId(0), 32, Range::unsigned(0, 1023, 32));
+        let block = arena.symbol(SymbolId(1), 32);
+        let upper = arena.scale(block, 256);
+        let x = arena.add(thread, upper);
+        let next = arena.add_constant(x, 1);
+        let wide = arena.sign_extend(x, 64);
+        let after = arena.add_constant(wide, 1);
+        let extended = arena.sign_extend(next, 64);
+        assert_eq!(searched(&arena, &[], (extended, after)), Search::Counterexample);
+    }
+
+    #[test]
     fn bounds_of_symbols_hold_in_every_counterexample() {
         let mut arena = Arena::new();
         let lane = arena.symbol_within(SymbolId(0), 32, Range::unsigned(0, 31, 32));
@@ -278,6 +329,28 @@ mod tests {
             arena.compare(Comparison::UnsignedLess, n, x),
         ];
         assert_eq!(searched(&arena, &path, (x, n)), Search::Nothing);
+    }
+
+    #[test]
+    fn all_values_are_tried_where_there_are_few() {
+        // A division by ten, and the multiplication that a compiler makes of it.
+        let mut arena = Arena::new();
+        let x = arena.symbol_within(SymbolId(0), 32, Range::unsigned(0, 1023, 32));
+        let wide = arena.zero_extend(x, 64);
+        let inverse = arena.constant(0x6666_6667, 64);
+        let product = arena.mul(wide, inverse);
+        let by = arena.constant(34, 64);
+        let tenth = arena.binary(BinaryOp::ShiftRight, product, by);
+        let ten = arena.constant(10, 64);
+        let quotient = arena.binary(BinaryOp::UnsignedDivide, wide, ten);
+        assert_eq!(searched(&arena, &[], (tenth, quotient)), Search::Proof);
+        let other = arena.constant(11, 64);
+        let eleventh = arena.binary(BinaryOp::UnsignedDivide, wide, other);
+        assert_eq!(searched(&arena, &[], (tenth, eleventh)), Search::Counterexample);
+        let seven = arena.constant(7, 64);
+        let remainder = arena.binary(BinaryOp::UnsignedRemainder, wide, seven);
+        let never = arena.equal(remainder, seven);
+        assert_eq!(searched(&arena, &[never], (tenth, wide)), Search::Contradiction);
     }
 
     #[test]

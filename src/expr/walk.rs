@@ -23,7 +23,7 @@ pub(super) struct Walk<'a> {
     /// Numbers near which results of functions are hashed.
     near: Vec<u64>,
     seed: u64,
-    /// Terms evaluated so far.
+    /// Terms evaluated, and tried for changes, so far.
     pub evaluated: u64,
     /// Terms that may still be tried for this change.
     left: u32,
@@ -76,6 +76,45 @@ impl<'a> Walk<'a> {
         self.evaluate();
     }
 
+    /// Goes through all values of the symbols until `visit` says that it has seen enough. Nothing is
+    /// done, and `None` comes back, where that are more than `most` terms to evaluate or where results
+    /// of functions could be anything; otherwise whether all were seen.
+    pub fn each(&mut self, most: u64, mut visit: impl FnMut(&Self) -> bool) -> Option<bool> {
+        let arena = self.arena;
+        let is_open = |&term: &TermId| matches!(arena.node(term), Node::Apply(..));
+        let mut work = self.values.terms().len() as u64;
+        for &symbol in &self.symbols {
+            let range = arena.range(symbol);
+            work = work.checked_mul((range.umax - range.umin).checked_add(1)?)?;
+            if work > most {
+                return None;
+            }
+        }
+        if self.values.terms().iter().any(is_open) {
+            return None;
+        }
+        let mut numbers: Vec<u64> = self.symbols.iter().map(|&s| arena.range(s).umin).collect();
+        loop {
+            for (&symbol, &number) in self.symbols.iter().zip(&numbers) {
+                self.values.set(symbol, number);
+            }
+            self.evaluate();
+            if visit(self) {
+                return Some(false);
+            }
+            // The next ones, as a counter with a digit for each symbol.
+            let bounds = self.symbols.iter().map(|&symbol| arena.range(symbol));
+            let carries = numbers.iter_mut().zip(bounds).all(|(number, range)| {
+                let is_last = *number == range.umax;
+                *number = if is_last { range.umin } else { *number + 1 };
+                is_last
+            });
+            if carries {
+                return Some(true);
+            }
+        }
+    }
+
     /// Computes everything anew from the symbols.
     pub fn evaluate(&mut self) {
         self.values.evaluate();
@@ -87,7 +126,9 @@ impl<'a> Walk<'a> {
     pub fn force(&mut self, term: TermId, wanted: u64) -> bool {
         self.left = MAX_TRIED;
         let forced = self.force_within(term, wanted, MAX_DEPTH);
-        self.arena.charge(u64::from(MAX_TRIED - self.left));
+        let tried = u64::from(MAX_TRIED - self.left);
+        self.arena.charge(tried);
+        self.evaluated += tried;
         forced
     }
 
@@ -175,6 +216,45 @@ impl<'a> Walk<'a> {
             let value = self.value(addend).wrapping_add(step) & mask(width);
             if self.force_within(addend, value, depth) {
                 return true;
+            }
+        }
+        self.force_digits(term, wanted, addends, depth)
+    }
+
+    /// A number in two digits, as in `256 * block + thread`: the lower one by an addend with an odd
+    /// coefficient, what is left by one that only changes the upper one.
+    fn force_digits(
+        &mut self,
+        term: TermId,
+        wanted: u64,
+        addends: &[(TermId, u64)],
+        depth: u32,
+    ) -> bool {
+        let width = self.arena.width(term);
+        let missing = wanted.wrapping_sub(self.value(term)) & mask(width);
+        let lower = addends.iter().find(|(_, coefficient)| coefficient & 1 == 1);
+        let Some(&(low, by)) = lower else { return false };
+        let start = self.next() as usize % addends.len();
+        for index in 0..addends.len() {
+            let (high, coefficient) = addends[(start + index) % addends.len()];
+            let shift = coefficient.trailing_zeros() as u8;
+            if shift == 0 || shift >= width {
+                continue;
+            }
+            let digit = (missing & mask(shift)).wrapping_mul(inverse(by)) & mask(shift);
+            let below = self.value(low);
+            // One step up or down.
+            for step in [digit, digit.wrapping_sub(1 << shift)] {
+                let left = missing.wrapping_sub(step.wrapping_mul(by)) & mask(width);
+                let above = (left >> shift).wrapping_mul(inverse(coefficient >> shift));
+                let above = to_signed(above & mask(width - shift), width - shift) as u64;
+                let value = self.value(high).wrapping_add(above) & mask(width);
+                if self.force_within(low, below.wrapping_add(step) & mask(width), depth) {
+                    if self.force_within(high, value, depth) {
+                        return true;
+                    }
+                    break;
+                }
             }
         }
         false

@@ -49,7 +49,8 @@ pub struct Options {
     pub strict: bool,
     /// Resource limit of one solver query, in z3's units.
     pub solver_limit: u32,
-    /// What all solver queries about one function may take together, in z3's units.
+    /// What all solver queries about one function may take together at most, in z3's units; for a
+    /// small function less ([`crate::solver::budget_for`]).
     pub solver_budget: u64,
     /// At most so many loads of one function are replaced ([`MAX_REPLACED`]).
     pub most: usize,
@@ -138,7 +139,8 @@ pub fn decide(
             flow,
             Shifter::new(options.planted),
             Solver::new(options.solver_limit, options.dump_queries.clone())
-                .with_budget(options.solver_budget),
+                .with_budget(options.solver_budget)
+                .sized(flow.insts.len()),
             options.assume_no_wrap,
         ),
         options,

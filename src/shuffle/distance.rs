@@ -118,3 +118,78 @@ pub(super) fn equal_without_wrap(
     let zero = total & crate::expr::mask(width) == 0;
     (balanced && zero).then(|| groups.into_iter().map(|(group, _)| group).collect())
 }
+
+/// More extended sums are not told apart: each may wrap around or not.
+const MAX_EXTENDED: usize = 4;
+
+/// All values that a difference of two addresses can have, where only constants are left of it but
+/// for wrap-around: `4*zext(i + 16) - 4*zext(i)` is 64, or 64 less 4 times 2^32.
+pub(super) fn possible_values(arena: &mut Arena, difference: TermId) -> Option<Vec<u64>> {
+    let (width, (constant, addends)) = (arena.width(difference), arena.linear_parts(difference));
+    if addends.len() > MAX_EXTENDED {
+        return None;
+    }
+    let mut values = vec![constant];
+    let mut bases: SmallVec<[((Extension, TermId), u64); 2]> = SmallVec::new();
+    for (term, coefficient) in addends {
+        let (extension, inner) = Extension::of(arena, term)?;
+        let size = arena.width(inner);
+        let offset = to_signed(arena.constant_part(inner), size);
+        let base = arena.add_constant(inner, (offset as u64).wrapping_neg());
+        match bases.iter_mut().find(|(known, _)| *known == (extension, base)) {
+            Some((_, sum)) => *sum = sum.wrapping_add(coefficient),
+            None => bases.push(((extension, base), coefficient)),
+        }
+        // The extension of `base + offset` is that of the base, plus the offset, less a turn where it
+        // wraps around.
+        let turn = 1u64.checked_shl(u32::from(size)).unwrap_or(0);
+        let wrapped = match offset.signum() {
+            1 => Some((offset as u64).wrapping_sub(turn)),
+            -1 => Some((offset as u64).wrapping_add(turn)),
+            _ => None,
+        };
+        let shifts: SmallVec<[u64; 2]> = wrapped.into_iter().chain([offset as u64]).collect();
+        values = values
+            .into_iter()
+            .flat_map(|value| {
+                shifts.iter().map(move |by| value.wrapping_add(coefficient.wrapping_mul(*by)))
+            })
+            .collect();
+    }
+    let mask = crate::expr::mask(width);
+    let balanced = bases.iter().all(|(_, sum)| sum & mask == 0);
+    balanced.then(|| values.into_iter().map(|value| value & mask).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::{Evaluator, SymbolId};
+
+    #[test]
+    fn differences_of_extended_sums_are_among_the_possible_ones() {
+        let mut arena = Arena::new();
+        let (i, p) = (arena.symbol(SymbolId(0), 8), arena.symbol(SymbolId(1), 64));
+        for extended in [Arena::zero_extend, Arena::sign_extend] {
+            let address = |arena: &mut Arena, offset: u64| {
+                let index = arena.add_constant(i, offset);
+                let index = extended(arena, index, 64);
+                let bytes = arena.scale(index, 4);
+                arena.add(p, bytes)
+            };
+            let (a, b) = (address(&mut arena, 16), address(&mut arena, 253));
+            let difference = arena.sub(a, b);
+            let possible = possible_values(&mut arena, difference).unwrap_or_default();
+            let mut seen: Vec<u64> = (0..256)
+                .map(|value| Evaluator::new(&arena, |_, _| value).value(difference))
+                .collect();
+            seen.sort_unstable();
+            seen.dedup();
+            assert!(seen.len() > 1 && seen.iter().all(|value| possible.contains(value)));
+        }
+        let other = arena.symbol(SymbolId(2), 8);
+        let (one, two) = (arena.zero_extend(i, 64), arena.zero_extend(other, 64));
+        let unknown = arena.sub(one, two);
+        assert_eq!(possible_values(&mut arena, unknown), None);
+    }
+}

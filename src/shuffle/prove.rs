@@ -10,7 +10,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::distance::{Extension, Obligation, equal_without_wrap};
+use super::distance::{Extension, Obligation, equal_without_wrap, possible_values};
 use super::eligible::Load;
 use super::facts::imply;
 use super::refusal::Refusal;
@@ -192,6 +192,12 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         let distance = trace.arena.sub(store, load.address);
         if contains_pointer(trace, distance) {
             return false;
+        }
+        let (near, far) = (load.bytes as u64, (size as u64).wrapping_neg() & mask(width));
+        if let Some(values) = possible_values(&mut trace.arena, distance)
+            && values.iter().all(|value| (near..=far).contains(value))
+        {
+            return true;
         }
         let least = trace.arena.constant(load.bytes as u64, width);
         let most = trace.arena.constant((size as u64).wrapping_neg(), width);

@@ -22,7 +22,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use z3::ast::Bool;
 use z3::{Config, Params, SatResult, with_z3_config};
 
-use crate::expr::{Arena, Effort, FunctionId, Search, SymbolId, TermId, search};
+use crate::expr::{
+    Arena, Effort, FunctionId, Search, SymbolId, TermId, are_contradictory, follows, search,
+};
+use crate::timings::Stopwatch;
 use relevance::Relevance;
 use translate::Translator;
 
@@ -44,11 +47,20 @@ pub enum Answer {
 /// At most so many queries for one kernel, unless asked otherwise; the rest is unknown.
 const MAX_QUERIES: u32 = 256;
 
-/// z3's units for all queries of one function, unless asked otherwise.
+/// z3's units for all queries of one function at most, unless asked otherwise.
 pub const FUNCTION_BUDGET: u64 = 1_000_000;
+
+/// z3's units for a function that has so many instructions: a unit takes about half a microsecond and
+/// an assembler some twenty for an instruction, and proofs are not to take longer than assembling.
+pub fn budget_for(instructions: usize) -> u64 {
+    10_000 + 20 * instructions as u64
+}
 
 /// What a query takes from the budget at least, for its translation and a context of its own.
 const LEAST_UNITS: u64 = 5_000;
+
+/// z3's units that a gate of a query takes before they are counted: about as long as two take.
+const UNITS_PER_GATE: u64 = 2;
 
 /// At most so many gates in a query, by [`size::gates`].
 const MAX_GATES: u64 = 120_000;
@@ -199,6 +211,14 @@ impl Solver {
         self
     }
 
+    /// The same with less to spend, as befits a function that has so many instructions.
+    #[must_use]
+    pub fn sized(mut self, instructions: usize) -> Solver {
+        self.units = self.units.min(budget_for(instructions));
+        self.effort = Effort::for_instructions(instructions);
+        self
+    }
+
     /// How many claims were not put to the solver because the budget was used up.
     pub fn unasked(&self) -> u32 {
         self.unasked
@@ -210,12 +230,18 @@ impl Solver {
     }
 
     /// Whether there is something left for a query and it is small enough.
-    fn admit(&mut self, arena: &Arena, terms: impl Iterator<Item = TermId>) -> Result<(), Answer> {
+    fn admit(
+        &mut self,
+        arena: &Arena,
+        terms: impl Iterator<Item = TermId>,
+        is_coarse: bool,
+    ) -> Result<(), Answer> {
         if self.queries >= self.most || self.units == 0 {
             self.unasked += 1;
             return Err(Answer::OverBudget);
         }
-        size::gates(arena, terms, MAX_GATES).ok_or(Answer::TooLarge)?;
+        let most = MAX_GATES.min(self.units / UNITS_PER_GATE);
+        size::gates(arena, terms, most, is_coarse).ok_or(Answer::TooLarge)?;
         self.queries += 1;
         Ok(())
     }
@@ -241,7 +267,7 @@ impl Solver {
         assumptions: &[TermId],
         wanted: &[TermId],
     ) -> Judgement {
-        if self.admit(arena, assumptions.iter().copied().chain([a, b])).is_err() {
+        if self.admit(arena, assumptions.iter().copied().chain([a, b]), false).is_err() {
             return Judgement::Unknown;
         }
         let mut translator = Translator::new(arena, names);
@@ -304,18 +330,19 @@ impl Solver {
         assumptions: &[TermId],
     ) -> Option<bool> {
         let assumptions = self.relevance.relevant(arena, &[predicate], assumptions);
-        let likely = match search(arena, &assumptions, (predicate, constants[1]), &mut self.effort)
-        {
-            Search::Nothing => return None,
-            Search::Agreement => true,
-            Search::Counterexample => {
-                match search(arena, &assumptions, (predicate, constants[0]), &mut self.effort) {
-                    Search::Counterexample => return None,
-                    _ => false,
-                }
-            }
-        };
+        let mut found = Search::Counterexample;
+        let likely = [true, false].into_iter().find(|&value| {
+            let claim = (predicate, constants[usize::from(value)]);
+            found = search(arena, &assumptions, claim, &mut self.effort);
+            found != Search::Counterexample
+        })?;
         let claim = (predicate, constants[usize::from(likely)]);
+        match found {
+            Search::Nothing | Search::Contradiction => return None,
+            Search::Proof => return Some(likely),
+            _ if follows(arena, &assumptions, claim) => return Some(likely),
+            _ => {}
+        }
         (self.ask(arena, names, claim, &assumptions, true) == Answer::Proved).then_some(likely)
     }
 
@@ -327,7 +354,10 @@ impl Solver {
         assumptions: &[TermId],
     ) -> Answer {
         match search(arena, assumptions, (a, b), &mut self.effort) {
-            Search::Counterexample => Answer::Refuted,
+            Search::Proof => Answer::Proved,
+            Search::Counterexample | Search::Contradiction => Answer::Refuted,
+            Search::Nothing if are_contradictory(arena, assumptions) => Answer::Refuted,
+            Search::Agreement if follows(arena, assumptions, (a, b)) => Answer::Proved,
             found => self.ask(arena, names, (a, b), assumptions, found == Search::Agreement),
         }
     }
@@ -351,7 +381,7 @@ impl Solver {
         if is_large(arena, roots.clone()) {
             return Answer::TooLarge;
         }
-        if let Err(reason) = self.admit(arena, roots) {
+        if let Err(reason) = self.admit(arena, roots, true) {
             return reason;
         }
         bound_memory();
@@ -406,8 +436,19 @@ impl Query {
         satisfied: bool,
     ) -> Answer {
         // What holds without looking into products and quotients is seen at once.
+        let roots = assumptions.iter().copied().chain([a, b]);
+        self.charge(size::gates(arena, roots.clone(), MAX_GATES, true));
         let mut coarse = Translator::coarse(arena, names);
         let (mut premises, differ) = translated(&mut coarse, (a, b), assumptions);
+        let mut satisfied = satisfied;
+        if !satisfied {
+            // A proof from assumptions that cannot hold would prove anything.
+            match self.settle(&premises, "satisfiable", self.limit) {
+                SatResult::Unsat => return Answer::Refuted,
+                SatResult::Unknown => return Answer::Unknown,
+                SatResult::Sat => satisfied = !coarse.was_coarse(),
+            }
+        }
         premises.push(differ);
         let proved = match self.settle(&premises, "equal", self.limit) {
             SatResult::Unsat if satisfied => return Answer::Proved,
@@ -416,25 +457,36 @@ impl Query {
             SatResult::Unknown if !coarse.was_coarse() => return Answer::Unknown,
             _ => false,
         };
+        // With products and quotients as they are, if that is not too much.
+        let gates = size::gates(arena, roots, self.units / UNITS_PER_GATE, false);
+        if gates.is_none() || self.units == 0 {
+            return Answer::Unknown;
+        }
+        self.charge(gates);
         let exact = self.limit.min(MAX_EXACT);
         let mut translator = Translator::new(arena, names);
         let (possible, differ) = translated(&mut translator, (a, b), assumptions);
-        if !proved {
-            let mut premises = possible.clone();
-            premises.push(differ);
-            match self.settle(&premises, "exactly-equal", exact) {
-                SatResult::Unsat if satisfied => return Answer::Proved,
-                SatResult::Unsat => {}
-                SatResult::Sat => return Answer::Refuted,
+        if !satisfied {
+            match self.settle(&possible, "exactly-satisfiable", exact) {
+                SatResult::Sat if proved => return Answer::Proved,
+                SatResult::Sat => {}
+                SatResult::Unsat => return Answer::Refuted,
                 SatResult::Unknown => return Answer::Unknown,
             }
         }
-        // A proof from assumptions that cannot hold would prove anything.
-        match self.settle(&possible, "satisfiable", exact) {
-            SatResult::Sat => Answer::Proved,
-            SatResult::Unsat => Answer::Refuted,
+        let mut premises = possible;
+        premises.push(differ);
+        match self.settle(&premises, "exactly-equal", exact) {
+            SatResult::Unsat => Answer::Proved,
+            SatResult::Sat => Answer::Refuted,
             SatResult::Unknown => Answer::Unknown,
         }
+    }
+
+    /// Takes what z3 needs to make gates of a query from the budget.
+    fn charge(&mut self, gates: Option<u64>) {
+        let units = gates.unwrap_or(MAX_GATES).saturating_mul(UNITS_PER_GATE);
+        self.units = self.units.saturating_sub(units);
     }
 
     /// In z3's logic for what we ask: what it does for all logics takes ten times longer to set up.
@@ -455,10 +507,15 @@ impl Query {
         params.set_u32("rlimit", u32::try_from(limit).unwrap_or(u32::MAX));
         solver.set_params(&params);
         formulas.iter().for_each(|formula| solver.assert(formula));
-        let before = units(solver);
+        let (before, watch) = (units(solver), Stopwatch::start());
         let result = solver.check();
         let used = u64::from(units(solver).wrapping_sub(before));
         self.units = self.units.saturating_sub(used.max(LEAST_UNITS));
+        log::debug!(
+            "query {} ({purpose}): {result:?} after {used} of {limit} units, {:.1} ms",
+            self.number,
+            watch.milliseconds()
+        );
         if let Some(folder) = &self.dump {
             smtlib::dump(folder, self.number, purpose, solver, result);
         }

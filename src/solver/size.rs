@@ -3,13 +3,16 @@
 
 use rustc_hash::FxHashSet;
 
+use super::translate::is_hard;
 use crate::expr::{Arena, BinaryOp, Node, TermId, UnaryOp};
 
-/// Gates of a query, roughly; `None` where there are more than `most`.
+/// Gates of a query, roughly; `None` where there are more than `most`. `is_coarse`: products and
+/// quotients of unknowns are translated as symbols.
 pub(super) fn gates(
     arena: &Arena,
     terms: impl IntoIterator<Item = TermId>,
     most: u64,
+    is_coarse: bool,
 ) -> Option<u64> {
     let mut seen = FxHashSet::default();
     let mut work: Vec<TermId> = terms.into_iter().collect();
@@ -19,7 +22,11 @@ pub(super) fn gates(
             continue;
         }
         arena.charge(2);
-        total += of_node(arena, next);
+        total += match is_coarse && is_hard(arena, next) {
+            // What is said of it are comparisons.
+            true => 4 * u64::from(arena.width(next)),
+            false => of_node(arena, next),
+        };
         if total > most {
             return None;
         }

@@ -212,7 +212,7 @@ fn power(a: &BV, exponent: u64) -> BV {
 }
 
 /// Whether a solver takes long to see through a term: nonlinear in unknowns.
-fn is_hard(arena: &Arena, term: TermId) -> bool {
+pub(super) fn is_hard(arena: &Arena, term: TermId) -> bool {
     match arena.node(term) {
         Node::Product(_) => true,
         Node::Binary(op, a, b) => {
