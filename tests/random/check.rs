@@ -87,7 +87,10 @@ impl Judge for Interpreter {
             Ok(outcome) => outcome,
             Err(fault) => return Opinion::Invalid(fault.diagnostic(subject.sources.0).to_string()),
         };
-        let actual = match interp::run(subject.rewritten, subject.launch) {
+        // The checks and shuffles of a rewrite are instructions, too.
+        let limit = subject.launch.limit.saturating_mul(8);
+        let longer = Launch { limit, ..subject.launch.clone() };
+        let actual = match interp::run(subject.rewritten, &longer) {
             Ok(outcome) => outcome,
             Err(fault) => {
                 return Opinion::Different(fault.diagnostic(subject.sources.1).to_string());
