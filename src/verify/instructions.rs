@@ -36,6 +36,7 @@ pub(super) enum Role {
     Effect,
 }
 
+/// Sorted, since it is searched for every instruction many times.
 const PURE: &[&str] = &[
     "abs",
     "add",
@@ -92,7 +93,6 @@ const PURE: &[&str] = &[
     "szext",
     "tanh",
     "testp",
-    "xor",
     "vabsdiff",
     "vabsdiff2",
     "vabsdiff4",
@@ -116,6 +116,7 @@ const PURE: &[&str] = &[
     "vsub",
     "vsub2",
     "vsub4",
+    "xor",
 ];
 
 const OBSERVE: &[&str] = &[
@@ -146,17 +147,19 @@ const STRONG: &[&str] =
 /// Classifies an instruction.
 pub(super) fn role(inst: &Inst<'_, '_>) -> Role {
     let ast = inst.ast;
-    let strong = STRONG.iter().any(|qualifier| ast.has(qualifier));
+    let is_strong = || ast.modifiers().any(|word| STRONG.contains(&word));
     match ast.mnemonic() {
-        name if reads_unsteady(inst) && PURE.contains(&name) => Role::Observe,
-        "ld" | "ldu" if !strong => Role::Load,
-        "st" if !strong => Role::Store,
+        name if PURE.binary_search(&name).is_ok() => match reads_unsteady(inst) {
+            true => Role::Observe,
+            false => Role::Pure,
+        },
+        "ld" | "ldu" if !is_strong() => Role::Load,
+        "st" if !is_strong() => Role::Store,
         "ret" | "exit" | "trap" => Role::Leave,
         "bra" | "brx" => Role::Branch,
         // A barrier that reduces delivers what other threads put in.
         "bar" | "barrier" if ast.has("red") => Role::Effect,
         name if BARRIERS.contains(&name) => Role::Barrier,
-        name if PURE.contains(&name) => Role::Pure,
         name if COLLECTIVES.contains(&name) => Role::Collective,
         "wmma" if ast.has("load") || ast.has("mma") => Role::Collective,
         name if OBSERVE.contains(&name) => Role::Observe,
@@ -274,24 +277,24 @@ pub(super) fn placed_results(inst: &Inst<'_, '_>) -> SmallVec<[(RegisterId, Plac
 
 fn destinations(inst: &Inst<'_, '_>) -> SmallVec<[Option<RegisterId>; 4]> {
     let mut found = SmallVec::new();
-    let none =
-        matches!(inst.ast.mnemonic(), "red" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu")
-            || matches!(role(inst), Role::Store | Role::Leave | Role::Branch | Role::Barrier);
+    let first = |found: &mut _| inst.args.first().iter().for_each(|arg| named(arg, found));
     match role(inst) {
-        _ if none => {}
-        Role::Pure | Role::Load | Role::Observe | Role::Collective => {
-            inst.args.first().iter().for_each(|arg| named(arg, &mut found));
-        }
-        // What is not known may write each register it names.
-        Role::Effect if !matches!(inst.ast.mnemonic(), "atom" | "ld" | "call") => {
-            inst.args.iter().for_each(|arg| named(arg, &mut found));
-        }
-        Role::Effect if inst.ast.mnemonic() == "call" => {
-            if let Some(arg @ Arg::Vector(_)) = inst.args.first() {
-                named(arg, &mut found);
+        Role::Store | Role::Leave | Role::Branch | Role::Barrier => {}
+        Role::Pure | Role::Load | Role::Collective => first(&mut found),
+        Role::Observe | Role::Effect => match inst.ast.mnemonic() {
+            "red" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu" => {}
+            "call" => {
+                if let Some(arg @ Arg::Vector(_)) = inst.args.first() {
+                    named(arg, &mut found);
+                }
             }
-        }
-        _ => inst.args.first().iter().for_each(|arg| named(arg, &mut found)),
+            "atom" | "ld" => first(&mut found),
+            // What is not known may write each register it names.
+            _ if role(inst) == Role::Effect => {
+                inst.args.iter().for_each(|arg| named(arg, &mut found));
+            }
+            _ => first(&mut found),
+        },
     }
     found
 }
@@ -315,5 +318,13 @@ fn named(arg: &Arg<'_>, found: &mut SmallVec<[Option<RegisterId>; 4]>) {
         Arg::Memory { rest, .. } => rest.iter().for_each(|element| named(element, found)),
         Arg::Sink => found.push(None),
         Arg::Special(_) | Arg::Constant(_) | Arg::Symbol { .. } => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_is_searched_is_sorted() {
+        assert!(super::PURE.is_sorted());
     }
 }
