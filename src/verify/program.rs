@@ -132,7 +132,7 @@ impl<'m, 's> Program<'m, 's> {
                 continue;
             }
             let instructions = self.flow.block(next).instructions();
-            arena.charge(4 + 8 * instructions.len() as u64);
+            arena.charge(4 + 24 * instructions.len() as u64);
             for index in instructions {
                 let inst = &self.flow.insts[index];
                 let carried = |r: &RegisterId| self.slots[r.0 as usize] != Slot::Single;
