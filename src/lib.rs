@@ -56,6 +56,7 @@ pub mod emulate;
 pub mod expr;
 pub mod install;
 pub mod interp;
+pub mod isa;
 pub mod launch;
 pub mod page;
 pub mod pipeline;

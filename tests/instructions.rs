@@ -210,9 +210,9 @@ fn kernel(body: &str) -> String {
 #[test]
 fn an_opcode_in_no_table_is_a_barrier() {
     let text = kernel("frobnicate.b32 %r4, %r2; st.global.v2.u32 [%rd1], {%r4, %r2};");
-    let effects = with_instructions(&text, |inst| (inst.ast.mnemonic().to_owned(), effect(inst)));
+    let effects = with_instructions(&text, |inst| (inst.ast.opcode.text.to_owned(), effect(inst)));
     let effects = effects.expect("a kernel that can be read");
-    assert!(effects.contains(&("frobnicate".to_owned(), Effect::Opaque)));
+    assert!(effects.contains(&("frobnicate.b32".to_owned(), Effect::Opaque)));
     let (trace, values) = stored(&text).expect("a kernel that can be emulated");
     assert!(trace.accesses.iter().any(|access| access.effect == Effect::Opaque));
     // Not only its first operand: which registers it writes is not known.

@@ -5,9 +5,10 @@ use smallvec::SmallVec;
 use super::convergence::{Apart, taken_apart};
 use super::dominators::DominatorTree;
 use super::loops::LoopForest;
-use super::opcode::Opcode;
 use super::resolve::{Flat, Inst, Register, RegisterId, Scopes, flatten};
+use super::transfer::Transfer;
 use super::warp::{Members, OwnMask};
+use crate::isa::Opcode;
 use crate::planted::{Bug, Planted};
 use crate::ptx::Function;
 use crate::source::{Diagnostic, SourceFile};
@@ -181,7 +182,7 @@ fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>], planted: Planted) -> Vec<
             traps: draft.leaves
                 && insts[draft.first..draft.end]
                     .last()
-                    .is_some_and(|last| last.ast.mnemonic() == "trap"),
+                    .is_some_and(|last| last.ast.form.opcode == Opcode::Trap),
             synchronises: draft.synchronises,
         });
     }
@@ -209,7 +210,7 @@ fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>], planted: Planted) -> Vec<
         }
         synchronises[at] = own.step(source, inst);
         let synchronised = synchronises[at].is_some() && !planted.has(Bug::MaskAcrossSync);
-        if synchronised || Opcode::of(inst.ast) != Opcode::Sequential {
+        if synchronised || Transfer::of(inst.ast.form.opcode) != Transfer::Sequential {
             leader[at + 1] = true;
         }
     }
@@ -246,10 +247,10 @@ fn ways_out(
         Some((register, negated)) => EdgeCondition::Predicate(register, taken != negated),
     };
     let next = (draft_of[end], when(false));
-    let opcode = Opcode::of(last.ast);
-    match opcode {
-        Opcode::Sequential | Opcode::Call => out.push((draft_of[end], EdgeCondition::Always)),
-        Opcode::Branch => {
+    let transfer = Transfer::of(last.ast.form.opcode);
+    match transfer {
+        Transfer::Sequential | Transfer::Call => out.push((draft_of[end], EdgeCondition::Always)),
+        Transfer::Branch => {
             let target = draft_of[last.targets[0] as usize];
             out.push((target, when(true)));
             if last.guard.is_some() {
@@ -261,7 +262,7 @@ fn ways_out(
                 }
             }
         }
-        Opcode::IndexedBranch => {
+        Transfer::IndexedBranch => {
             let mut targets: Vec<usize> =
                 last.targets.iter().map(|&target| draft_of[target as usize]).collect();
             if last.guard.is_some() {
@@ -271,10 +272,10 @@ fn ways_out(
             targets.dedup();
             out.extend(targets.into_iter().map(|target| (target, EdgeCondition::Index)));
         }
-        Opcode::Leave if last.guard.is_some() => out.push(next),
-        Opcode::Leave => {}
+        Transfer::Leave if last.guard.is_some() => out.push(next),
+        Transfer::Leave => {}
     }
-    (out, opcode == Opcode::Leave)
+    (out, transfer == Transfer::Leave)
 }
 
 fn reverse_postorder(drafts: &[Draft]) -> Vec<usize> {

@@ -12,10 +12,9 @@ mod dot;
 mod graph;
 mod loops;
 mod meetings;
-mod opcode;
 mod reach;
 mod resolve;
-mod special;
+mod transfer;
 mod warp;
 
 pub use convergence::Apart;
@@ -24,5 +23,5 @@ pub use dot::dot;
 pub use graph::{Block, BlockId, Edge, EdgeCondition, Flow, build, build_with};
 pub use loops::{Loop, LoopForest, LoopId};
 pub use meetings::meeting_places;
-pub use opcode::Opcode;
 pub use resolve::{Arg, Base, Inst, Register, RegisterId, Scopes};
+pub use transfer::Transfer;

@@ -9,7 +9,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::special::{is_special, special};
+use crate::isa::{Opcode, Special, SpecialName, special};
 use crate::ptx::{
     Address, AddressBase, Directive, Function, Instruction, Name, Operand, ScalarType, StateSpace,
     Statement, Value, Variable,
@@ -50,8 +50,8 @@ pub enum Arg<'s> {
     Modified(RegisterId),
     /// A register's value plus a constant, `%r1+4`, modulo 2 to the register's width.
     Sum(RegisterId, i64),
-    /// A special register, with its component.
-    Special(&'s str),
+    /// A special register.
+    Special(Special),
     /// A constant.
     Constant(Value),
     /// The address of a variable or function, plus bytes; `local` if declared in this body.
@@ -327,7 +327,7 @@ impl<'m, 's> Resolver<'m, 's> {
             None => None,
             Some(guard) => Some((self.register(scope, guard.register)?, guard.negated)),
         };
-        let jumps = matches!(instruction.mnemonic(), "bra" | "brx");
+        let jumps = matches!(instruction.form.opcode, Opcode::Bra | Opcode::Brx);
         let mut args = SmallVec::new();
         for (index, operand) in instruction.operands.iter().enumerate() {
             if let (true, Operand::Name(name)) = (jumps, operand)
@@ -402,8 +402,8 @@ impl<'m, 's> Resolver<'m, 's> {
                 _ => Err(self.undeclared(name)),
             };
         }
-        if is_special(name.text) {
-            return Ok(special(name.text));
+        if let Some(special) = special(name.text) {
+            return Ok(special_arg(special));
         }
         // GCC's parameters have names like registers: `.entry f(.param .u64 %in_ar0)`.
         let parameters = self.function.returns.iter().chain(&self.function.params);
@@ -491,7 +491,17 @@ impl<'m, 's> Resolver<'m, 's> {
             }
         }
         for inst in &self.flat.insts {
-            if inst.ast.mnemonic() == "bra" && inst.targets.len() != 1 {
+            if inst.ast.form.opcode == Opcode::Unknown
+                && let Some(label) = inst.args.iter().find_map(|arg| self.label(inst.scope, arg))
+            {
+                let opcode = inst.ast.opcode;
+                let message = format!("`{}` is not known, and may jump to `{label}`", opcode.text);
+                return Err(self
+                    .source
+                    .diagnostic(opcode.span, message)
+                    .with_hint("this function is left as it is"));
+            }
+            if inst.ast.form.opcode == Opcode::Bra && inst.targets.len() != 1 {
                 let span = inst.ast.span;
                 return Err(self
                     .source
@@ -500,6 +510,15 @@ impl<'m, 's> Resolver<'m, 's> {
             }
         }
         Ok(())
+    }
+
+    /// The label that an operand names.
+    fn label(&self, scope: u32, arg: &Arg<'s>) -> Option<&'s str> {
+        let Arg::Symbol { name, .. } = arg else { return None };
+        let names = |s: &Scope<'s>| {
+            (s.labels.contains_key(name) || s.target_lists.contains_key(name)).then_some(*name)
+        };
+        self.find(scope as usize, names)
     }
 
     fn find<T>(&self, scope: usize, what: impl Fn(&Scope<'s>) -> Option<T>) -> Option<T> {
@@ -511,6 +530,18 @@ impl<'m, 's> Resolver<'m, 's> {
             next = self.scopes[at].parent;
         }
         None
+    }
+}
+
+/// A special register as an operand; vectors have a fourth component, which is 0.
+fn special_arg<'s>(name: SpecialName) -> Arg<'s> {
+    let zero = Arg::Constant(Value::Unsigned(0));
+    match name {
+        SpecialName::Scalar(special) => Arg::Special(special),
+        SpecialName::Vector(extents) => {
+            Arg::Vector(extents.map(Arg::Special).into_iter().chain([zero]).collect())
+        }
+        SpecialName::Zero => zero,
     }
 }
 
@@ -528,9 +559,9 @@ fn expand(target: &str) -> Vec<String> {
 
 /// The operand that is an address although it stands in no brackets: `ld.shared.u32 d, array[2]`.
 fn unbracketed(instruction: &Instruction<'_>, args: &[Arg<'_>]) -> Option<usize> {
-    let address = match instruction.mnemonic() {
-        "ld" | "ldu" | "atom" => 1,
-        "st" | "red" => 0,
+    let address = match instruction.form.opcode {
+        Opcode::Ld | Opcode::Ldu | Opcode::Atom => 1,
+        Opcode::St | Opcode::Red => 0,
         _ => return None,
     };
     let bare = |arg: &Arg<'_>| !matches!(arg, Arg::Memory { .. });

@@ -11,8 +11,8 @@
 //! others are taken to bring together whoever they can.
 
 use super::callee::Callees;
-use super::opcode::Opcode;
 use super::resolve::{Arg, Inst, RegisterId};
+use crate::isa::{Opcode, Qualifier};
 use crate::source::SourceFile;
 
 /// Who takes part in a warp-level synchronisation.
@@ -45,8 +45,8 @@ impl<'s> OwnMask<'s> {
         if written.is_some() || members.is_some() {
             self.own = None;
         }
-        if let ("activemask", None, Some(Arg::Register(register))) =
-            (inst.ast.mnemonic(), inst.guard, inst.args.first())
+        if let (Opcode::ActiveMask, None, Some(Arg::Register(register))) =
+            (inst.ast.form.opcode, inst.guard, inst.args.first())
         {
             self.own = Some(*register);
         }
@@ -63,19 +63,19 @@ fn members<'s>(
     callees: &mut Callees<'s>,
 ) -> Option<Members> {
     let ast = inst.ast;
-    match (Opcode::of(ast), ast.mnemonic()) {
-        (Opcode::Call, _) => {
+    match ast.form.opcode {
+        Opcode::Call => {
             return callees.may_synchronise(source, inst).then_some(Members::Unknown);
         }
         // All threads of the block or cluster, or some that the instruction does not name.
-        (_, "barrier") if !ast.has("aligned") => {
+        Opcode::Barrier if !ast.form.has(Qualifier::Aligned) => {
             let all = matches!(inst.args[..], [] | [Arg::Constant(_)]);
             return Some(if all { Members::Constant } else { Members::Unknown });
         }
-        (_, "bar") if ast.has("warp") => {}
-        (_, "bar" | "barrier") => return None,
+        Opcode::Bar if ast.form.has(Qualifier::Warp) => {}
+        Opcode::Bar | Opcode::Barrier => return None,
         // Every `.sync` but those for whole warps; what is not known by name as well.
-        _ if ast.has("sync") && !ast.has("aligned") => {}
+        _ if ast.form.has(Qualifier::Sync) && !ast.form.has(Qualifier::Aligned) => {}
         _ => return None,
     }
     match (inst.args.last(), inst.guard) {

@@ -8,21 +8,24 @@ use super::forms::has_exact_form;
 use super::machine::Machine;
 use crate::cfg::{Arg, Inst};
 use crate::expr::{BinaryOp, Comparison, TermId, mask};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
 impl<'s> Machine<'_, '_, 's> {
     /// Emulates an instruction without side effects.
     pub(super) fn compute(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
         let done = has_exact_form(inst)
-            && match inst.ast.mnemonic() {
-                "mov" => self.mov(inst, guard),
-                "setp" => self.setp(inst, guard),
-                "lop3" if inst.ast.has("and") || inst.ast.has("or") => {
+            && match inst.ast.form.opcode {
+                Opcode::Mov => self.mov(inst, guard),
+                Opcode::Setp => self.setp(inst, guard),
+                Opcode::Lop3
+                    if inst.ast.form.has(Qualifier::And) || inst.ast.form.has(Qualifier::Or) =>
+                {
                     self.lop3_with_predicate(inst, guard)
                 }
                 _ => self.single(inst, guard),
             };
-        if inst.ast.has("cc") && (guard.is_some() || !done) {
+        if inst.ast.form.has(Qualifier::Cc) && (guard.is_some() || !done) {
             self.carry = None;
         }
         if done {
@@ -30,7 +33,7 @@ impl<'s> Machine<'_, '_, 's> {
         }
         // A pure instruction without an exact meaning here is still a function of its operands,
         // unless it also reads the carry flag.
-        let reads_flag = matches!(inst.ast.mnemonic(), "addc" | "subc" | "madc");
+        let reads_flag = matches!(inst.ast.form.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc);
         let ty = result_type(inst);
         let width = super::machine::width_of(ty);
         match inst.args.first() {
@@ -70,23 +73,144 @@ impl<'s> Machine<'_, '_, 's> {
 
     /// The exact meaning of an instruction with one result, if its operands have values.
     fn evaluate(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
-        let ty = inst.ast.types().last().copied()?;
-        match inst.ast.mnemonic() {
-            "cvt" => self.cvt(inst),
-            "cvta" => self.cvta(inst),
-            "selp" | "slct" | "set" => self.selection(inst),
-            "prmt" => self.prmt(inst),
-            "and" | "or" | "xor" | "not" | "cnot" | "lop3" | "shl" | "shr" | "shf" => {
-                self.logic(inst, ty)
+        let ty = inst.ast.form.last_type()?;
+        match inst.ast.form.opcode {
+            Opcode::Cvt => self.cvt(inst),
+            Opcode::Cvta => self.cvta(inst),
+            Opcode::Selp | Opcode::Slct | Opcode::Set => self.selection(inst),
+            Opcode::Prmt => self.prmt(inst),
+            Opcode::And
+            | Opcode::Or
+            | Opcode::Xor
+            | Opcode::Not
+            | Opcode::Cnot
+            | Opcode::Lop3
+            | Opcode::Shl
+            | Opcode::Shr
+            | Opcode::Shf => self.logic(inst, ty),
+            Opcode::Popc
+            | Opcode::Clz
+            | Opcode::Brev
+            | Opcode::Bfind
+            | Opcode::Bfe
+            | Opcode::Bfi
+            | Opcode::Bmsk
+            | Opcode::Szext
+            | Opcode::Fns => self.field(inst, ty),
+            Opcode::Mul | Opcode::Mad | Opcode::Madc | Opcode::Mul24 | Opcode::Mad24 => {
+                self.multiply(inst, ty)
             }
-            "popc" | "clz" | "brev" | "bfind" | "bfe" | "bfi" | "bmsk" | "szext" | "fns" => {
-                self.field(inst, ty)
-            }
-            "mul" | "mad" | "madc" | "mul24" | "mad24" => self.multiply(inst, ty),
-            "dp4a" | "dp2a" => self.dot_product(inst),
-            name if name.starts_with('v') => self.video(inst),
-            _ if matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) => self.packed(inst, ty),
-            _ => self.arithmetic(inst, ty),
+            Opcode::Dp4a | Opcode::Dp2a => self.dot_product(inst),
+            Opcode::Vadd
+            | Opcode::Vsub
+            | Opcode::Vabsdiff
+            | Opcode::Vmin
+            | Opcode::Vmax
+            | Opcode::Vshl
+            | Opcode::Vshr
+            | Opcode::Vmad
+            | Opcode::Vset
+            | Opcode::Vadd2
+            | Opcode::Vsub2
+            | Opcode::Vavrg2
+            | Opcode::Vabsdiff2
+            | Opcode::Vmin2
+            | Opcode::Vmax2
+            | Opcode::Vset2
+            | Opcode::Vadd4
+            | Opcode::Vsub4
+            | Opcode::Vavrg4
+            | Opcode::Vabsdiff4
+            | Opcode::Vmin4
+            | Opcode::Vmax4
+            | Opcode::Vset4 => self.video(inst),
+            Opcode::Add
+            | Opcode::Addc
+            | Opcode::Sub
+            | Opcode::Subc
+            | Opcode::Sad
+            | Opcode::Div
+            | Opcode::Rem
+            | Opcode::Abs
+            | Opcode::Neg
+            | Opcode::Min
+            | Opcode::Max => match ty {
+                ScalarType::U16x2 | ScalarType::S16x2 => self.packed(inst, ty),
+                _ => self.arithmetic(inst, ty),
+            },
+            // `mov`, `setp` and the rest of `lop3` have more than one result; the others stand in no row
+            // of exact forms.
+            Opcode::Testp
+            | Opcode::Copysign
+            | Opcode::Fma
+            | Opcode::Rcp
+            | Opcode::Sqrt
+            | Opcode::Rsqrt
+            | Opcode::Sin
+            | Opcode::Cos
+            | Opcode::Lg2
+            | Opcode::Ex2
+            | Opcode::Tanh
+            | Opcode::Setp
+            | Opcode::Mov
+            | Opcode::Shfl
+            | Opcode::Ld
+            | Opcode::Ldu
+            | Opcode::St
+            | Opcode::Multimem
+            | Opcode::Prefetch
+            | Opcode::Prefetchu
+            | Opcode::ApplyPriority
+            | Opcode::Discard
+            | Opcode::CreatePolicy
+            | Opcode::Isspacep
+            | Opcode::Istypep
+            | Opcode::Mapa
+            | Opcode::Getctarank
+            | Opcode::Cp
+            | Opcode::Tensormap
+            | Opcode::Tex
+            | Opcode::Tld4
+            | Opcode::Txq
+            | Opcode::Suld
+            | Opcode::Sust
+            | Opcode::Sured
+            | Opcode::Suq
+            | Opcode::Bra
+            | Opcode::Brx
+            | Opcode::Call
+            | Opcode::Ret
+            | Opcode::Exit
+            | Opcode::Trap
+            | Opcode::Brkpt
+            | Opcode::Bar
+            | Opcode::Barrier
+            | Opcode::Membar
+            | Opcode::Fence
+            | Opcode::Atom
+            | Opcode::Red
+            | Opcode::Vote
+            | Opcode::Match
+            | Opcode::ActiveMask
+            | Opcode::Redux
+            | Opcode::GridDepControl
+            | Opcode::Elect
+            | Opcode::Mbarrier
+            | Opcode::ClusterLaunchControl
+            | Opcode::Wmma
+            | Opcode::Mma
+            | Opcode::Ldmatrix
+            | Opcode::Stmatrix
+            | Opcode::Movmatrix
+            | Opcode::Wgmma
+            | Opcode::Tcgen05
+            | Opcode::Alloca
+            | Opcode::StackSave
+            | Opcode::StackRestore
+            | Opcode::NanoSleep
+            | Opcode::PmEvent
+            | Opcode::SetMaxNReg
+            | Opcode::Unknown => None,
         }
     }
 
@@ -112,26 +236,32 @@ impl<'s> Machine<'_, '_, 's> {
     fn arithmetic(&mut self, inst: &Inst<'_, 's>, ty: ScalarType) -> Option<TermId> {
         let w = ty.bits() as u8;
         let signed = ty.is_signed();
-        let name = inst.ast.mnemonic();
+        let name = inst.ast.form.opcode;
         let a = self.source(inst, 0, w)?;
         match name {
-            "neg" => return Some(self.arena.neg(a)),
-            "abs" => return Some(self.absolute(a)),
+            Opcode::Neg => return Some(self.arena.neg(a)),
+            Opcode::Abs => return Some(self.absolute(a)),
             _ => {}
         }
         let b = self.source(inst, 1, w)?;
         match name {
-            "add" | "addc" | "sub" | "subc" => self.add_or_subtract(inst, a, b, ty),
-            "min" | "max" => {
-                let chosen = self.choose(name == "max", a, b, signed);
-                Some(if inst.ast.has("relu") { self.at_least_zero(chosen) } else { chosen })
+            Opcode::Add | Opcode::Addc | Opcode::Sub | Opcode::Subc => {
+                self.add_or_subtract(inst, a, b, ty)
             }
-            "sad" => {
+            Opcode::Min | Opcode::Max => {
+                let chosen = self.choose(name == Opcode::Max, a, b, signed);
+                Some(if inst.ast.form.has(Qualifier::Relu) {
+                    self.at_least_zero(chosen)
+                } else {
+                    chosen
+                })
+            }
+            Opcode::Sad => {
                 let distance = self.distance(a, b, signed);
                 let c = self.source(inst, 2, w)?;
                 Some(self.arena.add(distance, c))
             }
-            "div" | "rem" => Some(self.divide(name, a, b, signed)),
+            Opcode::Div | Opcode::Rem => Some(self.divide(name, a, b, signed)),
             _ => None,
         }
     }
@@ -171,10 +301,10 @@ impl<'s> Machine<'_, '_, 's> {
 
     /// The result of a division by zero is not specified ("div: Integer"): some function of the
     /// dividend.
-    fn divide(&mut self, name: &str, a: TermId, b: TermId, signed: bool) -> TermId {
+    fn divide(&mut self, name: Opcode, a: TermId, b: TermId, signed: bool) -> TermId {
         let op = match (name, signed) {
-            ("div", true) => BinaryOp::SignedDivide,
-            ("div", false) => BinaryOp::UnsignedDivide,
+            (Opcode::Div, true) => BinaryOp::SignedDivide,
+            (Opcode::Div, false) => BinaryOp::UnsignedDivide,
             (_, true) => BinaryOp::SignedRemainder,
             (_, false) => BinaryOp::UnsignedRemainder,
         };
@@ -211,21 +341,21 @@ impl<'s> Machine<'_, '_, 's> {
 
 /// The type of an instruction's result.
 pub(super) fn result_type(inst: &Inst<'_, '_>) -> ScalarType {
-    let types = inst.ast.types();
+    let types = inst.ast.form.types();
     let first = types.first().copied().unwrap_or(ScalarType::B32);
     let last = types.last().copied().unwrap_or(first);
-    match inst.ast.mnemonic() {
-        "cvt" | "set" | "slct" => first,
-        "popc" | "clz" | "bfind" | "dp4a" | "dp2a" => ScalarType::U32,
-        "isspacep" | "testp" => ScalarType::Pred,
-        "mul" | "mad" if inst.ast.has("wide") => match last {
+    match inst.ast.form.opcode {
+        Opcode::Cvt | Opcode::Set | Opcode::Slct => first,
+        Opcode::Popc | Opcode::Clz | Opcode::Bfind | Opcode::Dp4a | Opcode::Dp2a => ScalarType::U32,
+        Opcode::Isspacep | Opcode::Testp => ScalarType::Pred,
+        Opcode::Mul | Opcode::Mad if inst.ast.form.has(Qualifier::Wide) => match last {
             ScalarType::U16 => ScalarType::U32,
             ScalarType::S16 => ScalarType::S32,
             ScalarType::U32 => ScalarType::U64,
             ScalarType::S32 => ScalarType::S64,
             other => other,
         },
-        "fns" => ScalarType::B32,
+        Opcode::Fns => ScalarType::B32,
         _ => last,
     }
 }

@@ -6,31 +6,35 @@
 use super::machine::Machine;
 use crate::cfg::Inst;
 use crate::expr::{BinaryOp, Comparison, TermId, UnaryOp, mask};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
 impl<'s> Machine<'_, '_, 's> {
     /// `popc`, `clz`, `brev`, `bfind`, `bfe`, `bfi`, `bmsk`, `szext`, `fns`.
     pub(super) fn field(&mut self, inst: &Inst<'_, 's>, ty: ScalarType) -> Option<TermId> {
         let w = ty.bits() as u8;
-        let name = inst.ast.mnemonic();
+        let name = inst.ast.form.opcode;
         match name {
-            "bmsk" => return self.bmsk(inst),
-            "bfi" => return self.bfi(inst, w),
-            "fns" => return self.fns(inst),
+            Opcode::Bmsk => return self.bmsk(inst),
+            Opcode::Bfi => return self.bfi(inst, w),
+            Opcode::Fns => return self.fns(inst),
             _ => {}
         }
         let a = self.source(inst, 0, w)?;
         Some(match name {
-            "popc" | "clz" => {
-                let op =
-                    if name == "popc" { UnaryOp::PopulationCount } else { UnaryOp::LeadingZeros };
+            Opcode::Popc | Opcode::Clz => {
+                let op = if name == Opcode::Popc {
+                    UnaryOp::PopulationCount
+                } else {
+                    UnaryOp::LeadingZeros
+                };
                 let count = self.arena.unary(op, a);
                 self.arena.resize(count, 32)
             }
-            "brev" => self.arena.unary(UnaryOp::Reverse, a),
-            "bfind" => self.bfind(inst, a, ty),
-            "bfe" => return self.bfe(inst, a, ty),
-            "szext" => return self.szext(inst, a, ty),
+            Opcode::Brev => self.arena.unary(UnaryOp::Reverse, a),
+            Opcode::Bfind => self.bfind(inst, a, ty),
+            Opcode::Bfe => return self.bfe(inst, a, ty),
+            Opcode::Szext => return self.szext(inst, a, ty),
             _ => return None,
         })
     }
@@ -177,7 +181,7 @@ impl<'s> Machine<'_, '_, 's> {
         };
         let leading = self.arena.unary(UnaryOp::LeadingZeros, a);
         let leading = self.arena.resize(leading, 32);
-        let found = if inst.ast.has("shiftamt") {
+        let found = if inst.ast.form.has(Qualifier::Shiftamt) {
             leading
         } else {
             let top = self.arena.constant(u64::from(w) - 1, 32);

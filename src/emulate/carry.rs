@@ -9,6 +9,7 @@
 use super::machine::Machine;
 use crate::cfg::Inst;
 use crate::expr::{Comparison, TermId};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
 impl<'s> Machine<'_, '_, 's> {
@@ -20,12 +21,12 @@ impl<'s> Machine<'_, '_, 's> {
         b: TermId,
         ty: ScalarType,
     ) -> Option<TermId> {
-        let name = inst.ast.mnemonic();
-        let subtracts = name.starts_with("sub");
-        if inst.ast.has("sat") {
+        let name = inst.ast.form.opcode;
+        let subtracts = matches!(name, Opcode::Sub | Opcode::Subc);
+        if inst.ast.form.has(Qualifier::Sat) {
             return self.saturated(a, b, subtracts, ty);
         }
-        let with_flag = name.ends_with('c');
+        let with_flag = matches!(name, Opcode::Addc | Opcode::Subc);
         let carry = match (with_flag, self.carry) {
             (false, _) => None,
             (true, Some(carry)) => Some(carry),
@@ -38,7 +39,7 @@ impl<'s> Machine<'_, '_, 's> {
         } else {
             self.add_with_carry(a, b, carry)
         };
-        if inst.ast.has("cc") {
+        if inst.ast.form.has(Qualifier::Cc) {
             self.carry = Some(out);
         }
         Some(result)

@@ -1,16 +1,16 @@
 //! Comparison and selection (PTX ISA, "Comparison and Selection Instructions").
 
-use super::forms::COMPARISONS;
 use super::machine::Machine;
 use crate::cfg::{Arg, Inst};
 use crate::expr::{Comparison, TermId};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
 impl<'s> Machine<'_, '_, 's> {
     /// `setp.cmp[.bool].type p[|q], a, b[, c]`: `p = cmp bool c`, `q = !cmp bool c`. True if it
     /// was emulated.
     pub(super) fn setp(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
-        let Some(ty) = inst.ast.types().last().copied() else { return false };
+        let Some(ty) = inst.ast.form.last_type() else { return false };
         let Some(condition) = self.comparison(inst, ty) else { return false };
         let third = match inst.args.get(3) {
             Some(arg) => match self.predicate(arg) {
@@ -34,15 +34,15 @@ impl<'s> Machine<'_, '_, 's> {
     fn combine(&mut self, inst: &Inst<'_, 's>, condition: TermId, third: Option<TermId>) -> TermId {
         let Some(third) = third else { return condition };
         match () {
-            () if inst.ast.has("and") => self.arena.and(condition, third),
-            () if inst.ast.has("or") => self.arena.or(condition, third),
+            () if inst.ast.form.has(Qualifier::And) => self.arena.and(condition, third),
+            () if inst.ast.form.has(Qualifier::Or) => self.arena.or(condition, third),
             () => self.arena.xor(condition, third),
         }
     }
 
     /// The comparison of the first two sources.
     fn comparison(&mut self, inst: &Inst<'_, 's>, ty: ScalarType) -> Option<TermId> {
-        let name = inst.ast.modifiers().find(|m| COMPARISONS.contains(m))?;
+        let name = inst.ast.form.first_of(Qualifier::COMPARISONS)?;
         let w = super::machine::width_of(ty);
         let (a, b) = (self.source(inst, 0, w)?, self.source(inst, 1, w)?);
         if ty.is_float() {
@@ -53,34 +53,34 @@ impl<'s> Machine<'_, '_, 's> {
         let less_equal =
             if signed { Comparison::SignedLessEqual } else { Comparison::UnsignedLessEqual };
         Some(match name {
-            "eq" => self.arena.equal(a, b),
-            "ne" => {
+            Qualifier::Eq => self.arena.equal(a, b),
+            Qualifier::Ne => {
                 let equal = self.arena.equal(a, b);
                 self.arena.not(equal)
             }
-            "lt" => self.arena.compare(less, a, b),
-            "le" => self.arena.compare(less_equal, a, b),
-            "gt" => self.arena.compare(less, b, a),
-            "ge" => self.arena.compare(less_equal, b, a),
-            "lo" => self.arena.compare(Comparison::UnsignedLess, a, b),
-            "ls" => self.arena.compare(Comparison::UnsignedLessEqual, a, b),
-            "hi" => self.arena.compare(Comparison::UnsignedLess, b, a),
-            "hs" => self.arena.compare(Comparison::UnsignedLessEqual, b, a),
+            Qualifier::Lt => self.arena.compare(less, a, b),
+            Qualifier::Le => self.arena.compare(less_equal, a, b),
+            Qualifier::Gt => self.arena.compare(less, b, a),
+            Qualifier::Ge => self.arena.compare(less_equal, b, a),
+            Qualifier::Lo => self.arena.compare(Comparison::UnsignedLess, a, b),
+            Qualifier::Ls => self.arena.compare(Comparison::UnsignedLessEqual, a, b),
+            Qualifier::Hi => self.arena.compare(Comparison::UnsignedLess, b, a),
+            Qualifier::Hs => self.arena.compare(Comparison::UnsignedLessEqual, b, a),
             _ => return None,
         })
     }
 
     /// `selp`, `slct`, `set`.
     pub(super) fn selection(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
-        let types = inst.ast.types();
-        match inst.ast.mnemonic() {
-            "selp" => {
+        let types = inst.ast.form.types();
+        match inst.ast.form.opcode {
+            Opcode::Selp => {
                 let w = types.last()?.bits().min(64) as u8;
                 let (a, b) = (self.source(inst, 0, w)?, self.source(inst, 1, w)?);
                 let condition = self.predicate(inst.args.get(3)?)?;
                 Some(self.arena.if_then_else(condition, a, b))
             }
-            "slct" => {
+            Opcode::Slct => {
                 let [result, tested] = types[..] else { return None };
                 let w = result.bits() as u8;
                 let (a, b) = (self.source(inst, 0, w)?, self.source(inst, 1, w)?);
@@ -89,7 +89,7 @@ impl<'s> Machine<'_, '_, 's> {
                 let zero = self.arena.constant(0, tested_width);
                 if tested.is_float() {
                     // `c >= 0.0`, false for a NaN.
-                    let at_least = self.float_comparison(inst, "ge", tested, c, zero);
+                    let at_least = self.float_comparison(inst, Qualifier::Ge, tested, c, zero);
                     return Some(self.arena.if_then_else(at_least, a, b));
                 }
                 let negative = self.arena.compare(Comparison::SignedLess, c, zero);
@@ -122,12 +122,12 @@ impl<'s> Machine<'_, '_, 's> {
     fn float_comparison(
         &mut self,
         inst: &Inst<'_, 's>,
-        name: &str,
+        name: Qualifier,
         ty: ScalarType,
         a: TermId,
         b: TermId,
     ) -> TermId {
-        let ftz = if inst.ast.has("ftz") { ".ftz" } else { "" };
+        let ftz = if inst.ast.form.has(Qualifier::Ftz) { ".ftz" } else { "" };
         let function = self.symbols.function(&format!("compare.{name}{ftz}{ty}"));
         self.arena.apply(function, &[a, b], 1)
     }

@@ -4,15 +4,16 @@ use super::machine::{Machine, width_of};
 use super::trace::Widened;
 use crate::cfg::{Arg, Inst};
 use crate::expr::{TermId, mask};
+use crate::isa::Qualifier;
 use crate::ptx::{ScalarType, StateSpace};
 
 impl<'s> Machine<'_, '_, 's> {
     /// `mov`, with packing and unpacking of vectors. True if it was emulated.
     pub(super) fn mov(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
-        let Some(ty) = inst.ast.types().last().copied() else { return false };
+        let Some(ty) = inst.ast.form.last_type() else { return false };
         let [destination, source] = &inst.args[..] else { return false };
         let bits = ty.bits();
-        if inst.ast.has("v2") || inst.ast.has("v4") {
+        if inst.ast.form.has(Qualifier::V2) || inst.ast.form.has(Qualifier::V4) {
             match (destination, source) {
                 (Arg::Vector(to), Arg::Vector(from)) if to.len() == from.len() && bits <= 64 => {
                     return self.move_elements(to, from, ty, guard);
@@ -78,11 +79,11 @@ impl<'s> Machine<'_, '_, 's> {
     /// `cvt` between integers: the source is read by its type, saturated if asked, and cut or
     /// extended by its own sign.
     pub(super) fn cvt(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
-        let types = inst.ast.types();
+        let types = inst.ast.form.types();
         let [to, from] = types[..] else { return None };
         let (to_bits, from_bits) = (to.bits() as u8, from.bits() as u8);
         let mut value = self.source(inst, 0, from_bits)?;
-        if inst.ast.has("sat") {
+        if inst.ast.form.has(Qualifier::Sat) {
             value = self.saturate(value, to, from);
         }
         if to_bits <= self.arena.width(value) {
@@ -145,8 +146,8 @@ impl<'s> Machine<'_, '_, 's> {
     /// "maps to global memory unless it falls within the window" of another space ("Generic
     /// Addressing"). Other windows start somewhere.
     pub(super) fn cvta(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
-        let width = width_of(*inst.ast.types().last()?);
-        match inst.ast.space() {
+        let width = width_of(*inst.ast.form.types().last()?);
+        match inst.ast.form.space() {
             StateSpace::Global => self.source(inst, 0, width),
             _ => None,
         }

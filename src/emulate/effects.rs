@@ -1,14 +1,14 @@
-//! What each instruction may do to registers and memory, by table.
+//! What each instruction may do to registers and memory.
 //!
-//! An opcode that stands in no table is [`Effect::Opaque`]: it may write every register it names
-//! and all memory, and synchronises. So a table that misses an opcode costs a rewrite, never a
+//! An opcode that is not modelled, or not known, is [`Effect::Opaque`]: it may write every register it names
+//! and all memory, and synchronises. So what is missing here costs a rewrite, never a
 //! value.
 
 use smallvec::SmallVec;
 
 use super::state::Window;
 use crate::cfg::{Arg, Inst, RegisterId};
-use crate::ptx::Instruction;
+use crate::isa::{Form, Opcode, Qualifier};
 
 /// What an instruction does besides computing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +17,8 @@ pub enum Effect {
     Pure,
     /// Nothing, but the results depend on more than the operands (other lanes, clocks, textures).
     Observe,
+    /// Nothing, without results: a hint.
+    Hint,
     /// Reads memory.
     Load,
     /// Writes memory.
@@ -33,133 +35,28 @@ pub enum Effect {
     Opaque,
 }
 
-const PURE: &[&str] = &[
-    "abs",
-    "add",
-    "addc",
-    "and",
-    "bfe",
-    "bfi",
-    "bfind",
-    "bmsk",
-    "brev",
-    "clz",
-    "cnot",
-    "copysign",
-    "cos",
-    "cvt",
-    "cvta",
-    "div",
-    "dp2a",
-    "dp4a",
-    "ex2",
-    "fma",
-    "fns",
-    "getctarank",
-    "isspacep",
-    "lg2",
-    "lop3",
-    "mad",
-    "mad24",
-    "madc",
-    "mapa",
-    "max",
-    "min",
-    "mov",
-    "mul",
-    "mul24",
-    "neg",
-    "not",
-    "or",
-    "popc",
-    "prmt",
-    "rcp",
-    "rem",
-    "rsqrt",
-    "sad",
-    "selp",
-    "set",
-    "setp",
-    "shf",
-    "shl",
-    "shr",
-    "sin",
-    "slct",
-    "sqrt",
-    "sub",
-    "subc",
-    "szext",
-    "tanh",
-    "testp",
-    "xor",
-    // Video instructions (PTX ISA, "Scalar Video Instructions", "SIMD Video Instructions").
-    "vabsdiff",
-    "vabsdiff2",
-    "vabsdiff4",
-    "vadd",
-    "vadd2",
-    "vadd4",
-    "vavrg2",
-    "vavrg4",
-    "vmad",
-    "vmax",
-    "vmax2",
-    "vmax4",
-    "vmin",
-    "vmin2",
-    "vmin4",
-    "vset",
-    "vset2",
-    "vset4",
-    "vshl",
-    "vshr",
-    "vsub",
-    "vsub2",
-    "vsub4",
-];
-
-const OBSERVE: &[&str] = &[
-    "activemask",
-    "alloca",
-    "createpolicy",
-    "elect",
-    "istypep",
-    "match",
-    "mma",
-    "movmatrix",
-    "redux",
-    "shfl",
-    "stackrestore",
-    "stacksave",
-    "suq",
-    "tex",
-    "tld4",
-    "txq",
-    "vote",
-];
-
-/// Hints without a result that change no value.
-const HINTS: &[&str] = &["applypriority", "nanosleep", "pmevent", "prefetch", "prefetchu"];
-
-const BARRIERS: &[&str] = &["bar", "barrier", "fence", "griddepcontrol", "mbarrier", "membar"];
-
-const CONTROL: &[&str] = &["bra", "brx", "exit", "ret", "trap", "brkpt"];
-
 /// What makes an access more than weak (PTX ISA, "Memory Consistency Model"), and the cache operator
 /// `.cv`, "don't cache and fetch again"; such accesses are never merged, moved or replaced.
-const STRONG: &[&str] = &["volatile", "relaxed", "acquire", "release", "mmio", "cv"];
+const STRONG: &[Qualifier] = &[
+    Qualifier::Volatile,
+    Qualifier::Relaxed,
+    Qualifier::Acquire,
+    Qualifier::Release,
+    Qualifier::Mmio,
+    Qualifier::Cv,
+];
 
 /// The qualifier that makes an access more than weak, if it has one.
-pub(super) fn strong(ast: &Instruction<'_>) -> Option<&'static str> {
-    STRONG.iter().copied().find(|strong| ast.has(strong))
+pub(super) fn strong(form: &Form) -> Option<&'static str> {
+    STRONG.iter().find(|strong| form.has(**strong)).map(|strong| strong.name())
 }
 
 /// The windows in which loads behind an instruction may read something else than before it.
 pub(super) fn changes_memory(inst: &Inst<'_, '_>) -> &'static [Window] {
     match effect(inst) {
-        Effect::Pure | Effect::Observe | Effect::Control => &[],
-        Effect::Load if strong(inst.ast).is_none() => &[],
-        Effect::Store if strong(inst.ast).is_none() => Window::written(inst.ast.space()),
+        Effect::Pure | Effect::Observe | Effect::Hint | Effect::Control => &[],
+        Effect::Load if strong(&inst.ast.form).is_none() => &[],
+        Effect::Store if strong(&inst.ast.form).is_none() => Window::written(inst.ast.form.space()),
         // It may synchronise with a thread that has written anything.
         _ => &Window::ALL,
     }
@@ -167,21 +64,143 @@ pub(super) fn changes_memory(inst: &Inst<'_, '_>) -> &'static [Window] {
 
 /// Classifies an instruction.
 pub fn effect(inst: &Inst<'_, '_>) -> Effect {
-    let ast = inst.ast;
-    match ast.mnemonic() {
-        "ld" | "ldu" => Effect::Load,
-        "st" if !ast.has("async") && !ast.has("bulk") => Effect::Store,
-        "atom" => Effect::Atomic,
-        "red" if !ast.has("async") => Effect::Atomic,
-        "call" => Effect::Call,
+    let form = &inst.ast.form;
+    match form.opcode {
+        Opcode::Add
+        | Opcode::Addc
+        | Opcode::Sub
+        | Opcode::Subc
+        | Opcode::Mul
+        | Opcode::Mad
+        | Opcode::Madc
+        | Opcode::Mul24
+        | Opcode::Mad24
+        | Opcode::Sad
+        | Opcode::Div
+        | Opcode::Rem
+        | Opcode::Abs
+        | Opcode::Neg
+        | Opcode::Min
+        | Opcode::Max
+        | Opcode::Popc
+        | Opcode::Clz
+        | Opcode::Bfind
+        | Opcode::Fns
+        | Opcode::Brev
+        | Opcode::Bfe
+        | Opcode::Bfi
+        | Opcode::Szext
+        | Opcode::Bmsk
+        | Opcode::Dp4a
+        | Opcode::Dp2a
+        | Opcode::Testp
+        | Opcode::Copysign
+        | Opcode::Fma
+        | Opcode::Rcp
+        | Opcode::Sqrt
+        | Opcode::Rsqrt
+        | Opcode::Sin
+        | Opcode::Cos
+        | Opcode::Lg2
+        | Opcode::Ex2
+        | Opcode::Tanh
+        | Opcode::Set
+        | Opcode::Setp
+        | Opcode::Selp
+        | Opcode::Slct
+        | Opcode::And
+        | Opcode::Or
+        | Opcode::Xor
+        | Opcode::Not
+        | Opcode::Cnot
+        | Opcode::Lop3
+        | Opcode::Shf
+        | Opcode::Shl
+        | Opcode::Shr
+        | Opcode::Mov
+        | Opcode::Prmt
+        | Opcode::Isspacep
+        | Opcode::Cvta
+        | Opcode::Cvt
+        | Opcode::Mapa
+        | Opcode::Getctarank
+        | Opcode::Vadd
+        | Opcode::Vsub
+        | Opcode::Vabsdiff
+        | Opcode::Vmin
+        | Opcode::Vmax
+        | Opcode::Vshl
+        | Opcode::Vshr
+        | Opcode::Vmad
+        | Opcode::Vset
+        | Opcode::Vadd2
+        | Opcode::Vsub2
+        | Opcode::Vavrg2
+        | Opcode::Vabsdiff2
+        | Opcode::Vmin2
+        | Opcode::Vmax2
+        | Opcode::Vset2
+        | Opcode::Vadd4
+        | Opcode::Vsub4
+        | Opcode::Vavrg4
+        | Opcode::Vabsdiff4
+        | Opcode::Vmin4
+        | Opcode::Vmax4
+        | Opcode::Vset4 => Effect::Pure,
+        Opcode::Ld | Opcode::Ldu => Effect::Load,
+        Opcode::St if form.has_any(&[Qualifier::Async, Qualifier::Bulk]) => Effect::Opaque,
+        Opcode::St => Effect::Store,
+        Opcode::Red if form.has(Qualifier::Async) => Effect::Opaque,
+        Opcode::Atom | Opcode::Red => Effect::Atomic,
         // `wmma.load` and `wmma.store` touch memory; only the multiplication is harmless.
-        "wmma" if ast.has("mma") => Effect::Observe,
-        "ldmatrix" => Effect::Observe,
-        name if PURE.contains(&name) => Effect::Pure,
-        name if OBSERVE.contains(&name) || HINTS.contains(&name) => Effect::Observe,
-        name if BARRIERS.contains(&name) => Effect::Barrier,
-        name if CONTROL.contains(&name) => Effect::Control,
-        _ => Effect::Opaque,
+        Opcode::Wmma if form.has(Qualifier::Mma) => Effect::Observe,
+        Opcode::Shfl
+        | Opcode::CreatePolicy
+        | Opcode::Istypep
+        | Opcode::Tex
+        | Opcode::Tld4
+        | Opcode::Txq
+        | Opcode::Suq
+        | Opcode::Vote
+        | Opcode::Match
+        | Opcode::ActiveMask
+        | Opcode::Redux
+        | Opcode::Elect
+        | Opcode::Mma
+        | Opcode::Ldmatrix
+        | Opcode::Movmatrix
+        | Opcode::Alloca
+        | Opcode::StackSave
+        | Opcode::StackRestore => Effect::Observe,
+        Opcode::Prefetch
+        | Opcode::Prefetchu
+        | Opcode::ApplyPriority
+        | Opcode::NanoSleep
+        | Opcode::PmEvent => Effect::Hint,
+        Opcode::Bar
+        | Opcode::Barrier
+        | Opcode::Membar
+        | Opcode::Fence
+        | Opcode::GridDepControl
+        | Opcode::Mbarrier => Effect::Barrier,
+        Opcode::Bra | Opcode::Brx | Opcode::Ret | Opcode::Exit | Opcode::Trap | Opcode::Brkpt => {
+            Effect::Control
+        }
+        Opcode::Call => Effect::Call,
+        Opcode::Wmma
+        | Opcode::Multimem
+        | Opcode::Discard
+        | Opcode::Cp
+        | Opcode::Tensormap
+        | Opcode::Suld
+        | Opcode::Sust
+        | Opcode::Sured
+        | Opcode::ClusterLaunchControl
+        | Opcode::Stmatrix
+        | Opcode::Wgmma
+        | Opcode::Tcgen05
+        | Opcode::SetMaxNReg
+        | Opcode::Unknown => Effect::Opaque,
     }
 }
 
@@ -190,12 +209,11 @@ pub fn definitions(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 2]> {
     let mut written = SmallVec::new();
     let first = inst.args.first();
     match effect(inst) {
-        Effect::Store | Effect::Control => {}
-        Effect::Atomic if inst.ast.mnemonic() == "red" => {}
+        Effect::Store | Effect::Control | Effect::Hint => {}
+        Effect::Atomic if inst.ast.form.opcode == Opcode::Red => {}
         Effect::Pure | Effect::Load | Effect::Atomic => {
             first.iter().for_each(|arg| collect(arg, &mut written));
         }
-        Effect::Observe if HINTS.contains(&inst.ast.mnemonic()) => {}
         Effect::Observe => first.iter().for_each(|arg| collect(arg, &mut written)),
         // `call (results), function, (arguments)`: results are a list in front.
         Effect::Call => {

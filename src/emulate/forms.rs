@@ -6,7 +6,8 @@
 
 use super::effects::{Effect, effect};
 use crate::cfg::{Arg, Inst};
-use crate::ptx::ScalarType::{self, *};
+use crate::isa::ScalarType::{self, *};
+use crate::isa::{Form, Modifier, Opcode, Opcode as O, Qualifier, Qualifier as Q, StateSpace};
 
 /// How much of an instruction's meaning the terms carry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -23,10 +24,11 @@ pub enum Meaning {
 }
 
 /// Instructions of one shape.
-struct Form {
-    names: &'static [&'static str],
-    /// Modifiers that are no types.
-    modifiers: &'static [&'static str],
+struct ExactForm {
+    opcodes: &'static [Opcode],
+    qualifiers: &'static [Qualifier],
+    /// The state space that may be named; otherwise none.
+    space: Option<StateSpace>,
     types: &'static [ScalarType],
     /// How many types are named.
     type_count: usize,
@@ -48,127 +50,167 @@ const UP_TO_64: &[ScalarType] = &[
 const COMPARABLE: &[ScalarType] =
     &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F16, Bf16, F32, F64];
 
-/// The modifiers that name a comparison.
-pub(super) const COMPARISONS: &[&str] = &[
-    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
-    "geu", "num", "nan",
-];
-const COMPARE_AND_COMBINE: &[&str] = &[
-    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu",
-    "geu", "num", "nan", "and", "or", "xor", "ftz",
+const COMPARE_AND_COMBINE: &[Qualifier] = &[
+    Q::Eq,
+    Q::Ne,
+    Q::Lt,
+    Q::Le,
+    Q::Gt,
+    Q::Ge,
+    Q::Lo,
+    Q::Ls,
+    Q::Hi,
+    Q::Hs,
+    Q::Equ,
+    Q::Neu,
+    Q::Ltu,
+    Q::Leu,
+    Q::Gtu,
+    Q::Geu,
+    Q::Num,
+    Q::Nan,
+    Q::And,
+    Q::Or,
+    Q::Xor,
+    Q::Ftz,
 ];
 
 const fn form(
-    names: &'static [&'static str],
-    modifiers: &'static [&'static str],
+    opcodes: &'static [Opcode],
+    qualifiers: &'static [Qualifier],
     types: &'static [ScalarType],
     type_count: usize,
     operands: (usize, usize),
-) -> Form {
-    Form { names, modifiers, types, type_count, operands }
+) -> ExactForm {
+    ExactForm { opcodes, qualifiers, space: None, types, type_count, operands }
 }
 
-const FORMS: &[Form] = &[
+const FORMS: &[ExactForm] = &[
     // Integer arithmetic.
-    form(&["add", "sub"], &["sat", "cc"], WITH_PACKED, 1, (3, 3)),
-    form(&["addc", "subc"], &["cc"], WIDE, 1, (3, 3)),
-    form(&["mul"], &["hi", "lo", "wide"], INTEGERS, 1, (3, 3)),
-    form(&["mad"], &["hi", "lo", "wide", "sat", "cc"], INTEGERS, 1, (4, 4)),
-    form(&["madc"], &["hi", "lo", "cc"], WIDE, 1, (4, 4)),
-    form(&["mul24"], &["hi", "lo"], WORDS, 1, (3, 3)),
-    form(&["mad24"], &["hi", "lo", "sat"], WORDS, 1, (4, 4)),
-    form(&["sad"], &[], INTEGERS, 1, (4, 4)),
-    form(&["div", "rem"], &[], INTEGERS, 1, (3, 3)),
-    form(&["abs", "neg"], &[], SIGNED, 1, (2, 2)),
-    form(&["min", "max"], &["relu"], WITH_PACKED, 1, (3, 3)),
-    form(&["dp4a"], &[], WORDS, 2, (4, 4)),
-    form(&["dp2a"], &["lo", "hi"], WORDS, 2, (4, 4)),
+    form(&[O::Add, O::Sub], &[], WITH_PACKED, 1, (3, 3)),
+    form(&[O::Add, O::Sub], &[Q::Sat], &[S32], 1, (3, 3)),
+    form(&[O::Add, O::Sub], &[Q::Cc], WIDE, 1, (3, 3)),
+    form(&[O::Addc, O::Subc], &[Q::Cc], WIDE, 1, (3, 3)),
+    form(&[O::Mul], &[Q::Hi, Q::Lo, Q::Wide], INTEGERS, 1, (3, 3)),
+    form(&[O::Mad], &[Q::Hi, Q::Lo, Q::Wide, Q::Sat, Q::Cc], INTEGERS, 1, (4, 4)),
+    form(&[O::Madc], &[Q::Hi, Q::Lo, Q::Cc], WIDE, 1, (4, 4)),
+    form(&[O::Mul24], &[Q::Hi, Q::Lo], WORDS, 1, (3, 3)),
+    form(&[O::Mad24], &[Q::Hi, Q::Lo, Q::Sat], WORDS, 1, (4, 4)),
+    form(&[O::Sad], &[], INTEGERS, 1, (4, 4)),
+    form(&[O::Div, O::Rem], &[], INTEGERS, 1, (3, 3)),
+    form(&[O::Abs, O::Neg], &[], SIGNED, 1, (2, 2)),
+    form(&[O::Min, O::Max], &[Q::Relu], WITH_PACKED, 1, (3, 3)),
+    form(&[O::Dp4a], &[], WORDS, 2, (4, 4)),
+    form(&[O::Dp2a], &[Q::Lo, Q::Hi], WORDS, 2, (4, 4)),
     // Bits and fields.
-    form(&["popc", "clz", "brev"], &[], &[B32, B64], 1, (2, 2)),
-    form(&["bfind"], &["shiftamt"], WIDE, 1, (2, 2)),
-    form(&["fns"], &[], &[B32], 1, (4, 4)),
-    form(&["bfe"], &[], WIDE, 1, (4, 4)),
-    form(&["bfi"], &[], &[B32, B64], 1, (5, 5)),
-    form(&["bmsk"], &["clamp", "wrap"], &[B32], 1, (3, 3)),
-    form(&["szext"], &["clamp", "wrap"], WORDS, 1, (3, 3)),
-    form(&["prmt"], &["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"], &[B32], 1, (4, 4)),
+    form(&[O::Popc, O::Clz, O::Brev], &[], &[B32, B64], 1, (2, 2)),
+    form(&[O::Bfind], &[Q::Shiftamt], WIDE, 1, (2, 2)),
+    form(&[O::Fns], &[], &[B32], 1, (4, 4)),
+    form(&[O::Bfe], &[], WIDE, 1, (4, 4)),
+    form(&[O::Bfi], &[], &[B32, B64], 1, (5, 5)),
+    form(&[O::Bmsk], &[Q::Clamp, Q::Wrap], &[B32], 1, (3, 3)),
+    form(&[O::Szext], &[Q::Clamp, Q::Wrap], WORDS, 1, (3, 3)),
+    form(&[O::Prmt], &[Q::F4e, Q::B4e, Q::Rc8, Q::Ecl, Q::Ecr, Q::Rc16], &[B32], 1, (4, 4)),
     // Logic and shifts.
-    form(&["and", "or", "xor"], &[], BITS, 1, (3, 3)),
-    form(&["not"], &[], BITS, 1, (2, 2)),
-    form(&["cnot"], &[], &[B16, B32, B64], 1, (2, 2)),
-    form(&["lop3"], &["and", "or"], &[B32], 1, (5, 6)),
-    form(&["shl"], &[], &[B16, B32, B64], 1, (3, 3)),
-    form(&["shr"], &[], &[B16, B32, B64, U16, U32, U64, S16, S32, S64], 1, (3, 3)),
-    form(&["shf"], &["l", "r", "clamp", "wrap"], &[B32], 1, (4, 4)),
+    form(&[O::And, O::Or, O::Xor], &[], BITS, 1, (3, 3)),
+    form(&[O::Not], &[], BITS, 1, (2, 2)),
+    form(&[O::Cnot], &[], &[B16, B32, B64], 1, (2, 2)),
+    form(&[O::Lop3], &[Q::And, Q::Or], &[B32], 1, (5, 6)),
+    form(&[O::Shl], &[], &[B16, B32, B64], 1, (3, 3)),
+    form(&[O::Shr], &[], &[B16, B32, B64, U16, U32, U64, S16, S32, S64], 1, (3, 3)),
+    form(&[O::Shf], &[Q::L, Q::R, Q::Clamp, Q::Wrap], &[B32], 1, (4, 4)),
     // Comparison and selection. Comparisons of floating-point numbers are uninterpreted.
-    form(&["setp"], COMPARE_AND_COMBINE, COMPARABLE, 1, (3, 4)),
-    form(&["set"], COMPARE_AND_COMBINE, COMPARABLE, 2, (3, 4)),
-    form(&["selp"], &[], UP_TO_64, 1, (4, 4)),
-    form(&["slct"], &["ftz"], COMPARABLE, 2, (4, 4)),
+    form(&[O::Setp], COMPARE_AND_COMBINE, COMPARABLE, 1, (3, 4)),
+    form(&[O::Set], COMPARE_AND_COMBINE, COMPARABLE, 2, (3, 4)),
+    form(&[O::Selp], &[], UP_TO_64, 1, (4, 4)),
+    form(&[O::Slct], &[Q::Ftz], COMPARABLE, 2, (4, 4)),
     // Movement and conversion. Only the generic address of a global one is known.
-    form(&["mov"], &["v2", "v4"], UP_TO_64, 1, (2, 2)),
-    form(&["cvt"], &["sat"], ALL_INTEGERS, 2, (2, 2)),
-    form(&["cvta"], &["to", "global"], &[U32, U64], 1, (2, 2)),
+    form(&[O::Mov], &[Q::V2, Q::V4], UP_TO_64, 1, (2, 2)),
+    form(&[O::Cvt], &[Q::Sat], ALL_INTEGERS, 2, (2, 2)),
+    ExactForm {
+        space: Some(StateSpace::Global),
+        ..form(&[O::Cvta], &[Q::To], &[U32, U64], 1, (2, 2))
+    },
     // Video.
     form(
-        &["vadd", "vsub", "vabsdiff", "vmin", "vmax"],
-        &["sat", "add", "min", "max"],
+        &[O::Vadd, O::Vsub, O::Vabsdiff, O::Vmin, O::Vmax],
+        &[Q::Sat, Q::Add, Q::Min, Q::Max],
         WORDS,
         3,
         (3, 4),
     ),
-    form(&["vshl", "vshr"], &["sat", "clamp", "wrap", "add", "min", "max"], WORDS, 3, (3, 4)),
-    form(&["vmad"], &["po", "sat", "shr7", "shr15"], WORDS, 3, (4, 4)),
-    form(&["vset"], &["eq", "ne", "lt", "le", "gt", "ge", "add", "min", "max"], WORDS, 2, (3, 4)),
+    form(
+        &[O::Vshl, O::Vshr],
+        &[Q::Sat, Q::Clamp, Q::Wrap, Q::Add, Q::Min, Q::Max],
+        WORDS,
+        3,
+        (3, 4),
+    ),
+    form(&[O::Vmad], &[Q::Po, Q::Sat, Q::Shr7, Q::Shr15], WORDS, 3, (4, 4)),
+    form(
+        &[O::Vset],
+        &[Q::Eq, Q::Ne, Q::Lt, Q::Le, Q::Gt, Q::Ge, Q::Add, Q::Min, Q::Max],
+        WORDS,
+        2,
+        (3, 4),
+    ),
     form(
         &[
-            "vadd2",
-            "vsub2",
-            "vavrg2",
-            "vabsdiff2",
-            "vmin2",
-            "vmax2",
-            "vadd4",
-            "vsub4",
-            "vavrg4",
-            "vabsdiff4",
-            "vmin4",
-            "vmax4",
+            O::Vadd2,
+            O::Vsub2,
+            O::Vavrg2,
+            O::Vabsdiff2,
+            O::Vmin2,
+            O::Vmax2,
+            O::Vadd4,
+            O::Vsub4,
+            O::Vavrg4,
+            O::Vabsdiff4,
+            O::Vmin4,
+            O::Vmax4,
         ],
-        &["sat", "add"],
+        &[Q::Sat, Q::Add],
         WORDS,
         3,
         (4, 4),
     ),
-    form(&["vset2", "vset4"], &["eq", "ne", "lt", "le", "gt", "ge", "add"], WORDS, 2, (4, 4)),
+    form(
+        &[O::Vset2, O::Vset4],
+        &[Q::Eq, Q::Ne, Q::Lt, Q::Le, Q::Gt, Q::Ge, Q::Add],
+        WORDS,
+        2,
+        (4, 4),
+    ),
 ];
 
 /// Whether an instruction's results are known as bit-vectors, given its operands'. Comparisons of
 /// floating-point numbers count: what is done with their outcome is known.
 pub(super) fn has_exact_form(inst: &Inst<'_, '_>) -> bool {
-    let ast = inst.ast;
-    let name = ast.mnemonic();
-    let fits = |form: &Form| {
-        let (least, most) = form.operands;
+    let form = &inst.ast.form;
+    let fits = |exact: &ExactForm| {
+        let (least, most) = exact.operands;
         (least..=most).contains(&inst.args.len())
-            && ast.types().len() == form.type_count
-            && ast.modifiers().all(|m| {
-                form.modifiers.contains(&m)
-                    || ScalarType::from_modifier(m).is_some_and(|ty| form.types.contains(&ty))
+            && form.types().len() == exact.type_count
+            && form.modifiers().iter().all(|modifier| match modifier {
+                Modifier::Type(ty) => exact.types.contains(ty),
+                Modifier::Space(space) => exact.space == Some(*space),
+                Modifier::Qualifier(qualifier) => exact.qualifiers.contains(qualifier),
+                Modifier::Shape(_) | Modifier::Unknown => false,
             })
     };
-    FORMS.iter().any(|form| form.names.contains(&name) && fits(form)) && !is_ambiguous(inst)
+    FORMS.iter().any(|exact| exact.opcodes.contains(&form.opcode) && fits(exact))
+        && !is_ambiguous(form)
 }
 
 /// Forms whose intermediate result the manual leaves open: whether the 34 bits of a scalar video
 /// operation are cut to 32 before a minimum or maximum, and what is left of a value that is shifted
 /// out of them to the left before it is saturated.
-fn is_ambiguous(inst: &Inst<'_, '_>) -> bool {
-    let ast = inst.ast;
-    let chooses = ast.has("min") || ast.has("max");
-    match ast.mnemonic() {
-        "vshl" => ast.has("sat") || chooses,
-        "vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax" | "vshr" => chooses && !ast.has("sat"),
+fn is_ambiguous(form: &Form) -> bool {
+    let saturates = form.has(Q::Sat);
+    let chooses = form.has_any(&[Q::Min, Q::Max]);
+    match form.opcode {
+        O::Vshl => saturates || chooses,
+        O::Vadd | O::Vsub | O::Vabsdiff | O::Vmin | O::Vmax | O::Vshr => chooses && !saturates,
         _ => false,
     }
 }
@@ -180,8 +222,8 @@ pub fn meaning(inst: &Inst<'_, '_>) -> Meaning {
         Effect::Control => Meaning::Exact,
         Effect::Load => Meaning::Uninterpreted,
         Effect::Pure if has_exact_form(inst) => {
-            let compares = matches!(inst.ast.mnemonic(), "setp" | "set" | "slct");
-            let on_floats = inst.ast.types().last().is_some_and(|ty| ty.is_float());
+            let compares = matches!(inst.ast.form.opcode, O::Setp | O::Set | O::Slct);
+            let on_floats = inst.ast.form.last_type().is_some_and(|ty| ty.is_float());
             if compares && on_floats { Meaning::Uninterpreted } else { Meaning::Exact }
         }
         Effect::Pure if matches!(inst.args.first(), Some(Arg::Register(_))) => {
@@ -189,6 +231,7 @@ pub fn meaning(inst: &Inst<'_, '_>) -> Meaning {
         }
         Effect::Pure
         | Effect::Observe
+        | Effect::Hint
         | Effect::Store
         | Effect::Atomic
         | Effect::Barrier

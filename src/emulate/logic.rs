@@ -3,30 +3,31 @@
 use super::machine::Machine;
 use crate::cfg::{Arg, Inst};
 use crate::expr::{BinaryOp, Comparison, TermId};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
 impl<'s> Machine<'_, '_, 's> {
     /// `and`, `or`, `xor`, `not`, `cnot`, `lop3`, `shl`, `shr`, `shf`.
     pub(super) fn logic(&mut self, inst: &Inst<'_, 's>, ty: ScalarType) -> Option<TermId> {
         let w = ty.bits() as u8;
-        let name = inst.ast.mnemonic();
+        let name = inst.ast.form.opcode;
         match name {
-            "lop3" => return self.lop3(inst),
-            "shf" => return self.funnel_shift(inst),
+            Opcode::Lop3 => return self.lop3(inst),
+            Opcode::Shf => return self.funnel_shift(inst),
             _ => {}
         }
         let a = self.source(inst, 0, w)?;
         let op = match name {
-            "and" => BinaryOp::And,
-            "or" => BinaryOp::Or,
-            "xor" => BinaryOp::Xor,
-            "not" => return Some(self.arena.not(a)),
-            "cnot" => {
+            Opcode::And => BinaryOp::And,
+            Opcode::Or => BinaryOp::Or,
+            Opcode::Xor => BinaryOp::Xor,
+            Opcode::Not => return Some(self.arena.not(a)),
+            Opcode::Cnot => {
                 let zero = self.arena.constant(0, w);
                 let is_zero = self.arena.equal(a, zero);
                 return Some(self.arena.zero_extend(is_zero, w));
             }
-            "shl" | "shr" => return self.shift(inst, a, ty),
+            Opcode::Shl | Opcode::Shr => return self.shift(inst, a, ty),
             _ => return None,
         };
         let b = self.source(inst, 1, w)?;
@@ -41,8 +42,8 @@ impl<'s> Machine<'_, '_, 's> {
         // In at least 32 bits no amount is cut off; a 16-bit operand is extended by its sign.
         let wide = w.max(32);
         let amount = self.arena.zero_extend(amount, wide);
-        let op = match (inst.ast.mnemonic(), ty.is_signed()) {
-            ("shl", _) => BinaryOp::ShiftLeft,
+        let op = match (inst.ast.form.opcode, ty.is_signed()) {
+            (Opcode::Shl, _) => BinaryOp::ShiftLeft,
             (_, true) => BinaryOp::ArithmeticShiftRight,
             (_, false) => BinaryOp::ShiftRight,
         };
@@ -58,7 +59,7 @@ impl<'s> Machine<'_, '_, 's> {
         let amount = self.bounded_amount(inst, amount);
         let amount = self.arena.zero_extend(amount, 64);
         let both = self.arena.concatenate(high, low);
-        let left = inst.ast.has("l");
+        let left = inst.ast.form.has(Qualifier::L);
         let op = if left { BinaryOp::ShiftLeft } else { BinaryOp::ShiftRight };
         let shifted = self.arena.binary(op, both, amount);
         Some(self.arena.extract(shifted, if left { 32 } else { 0 }, 32))
@@ -66,7 +67,7 @@ impl<'s> Machine<'_, '_, 's> {
 
     /// A 32-bit amount: modulo 32 with `.wrap`, at most 32 otherwise (`.clamp`).
     pub(super) fn bounded_amount(&mut self, inst: &Inst<'_, 's>, amount: TermId) -> TermId {
-        if inst.ast.has("wrap") {
+        if inst.ast.form.has(Qualifier::Wrap) {
             return self.arena.and_constant(amount, 31);
         }
         let limit = self.arena.constant(32, 32);
@@ -98,7 +99,11 @@ impl<'s> Machine<'_, '_, 's> {
         let zero = self.arena.constant(0, 32);
         let is_zero = self.arena.equal(value, zero);
         let some = self.arena.not(is_zero);
-        let p = if inst.ast.has("and") { self.arena.and(some, q) } else { self.arena.or(some, q) };
+        let p = if inst.ast.form.has(Qualifier::And) {
+            self.arena.and(some, q)
+        } else {
+            self.arena.or(some, q)
+        };
         self.set(&pair[0], value, ScalarType::B32, guard);
         self.set(&pair[1], p, ScalarType::Pred, guard);
         true

@@ -36,7 +36,7 @@ impl LoopEffects {
                 for &window in changed {
                     memory[window as usize] = true;
                 }
-                let weak_store = effect(inst) == Effect::Store && strong(inst.ast).is_none();
+                let weak_store = effect(inst) == Effect::Store && strong(&inst.ast.form).is_none();
                 synchronises |= !changed.is_empty() && !weak_store;
                 registers.extend(definitions(inst).iter().filter_map(
                     |register| match writes.slots[register.0 as usize] {

@@ -11,6 +11,7 @@ use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use super::trace::{Access, KernelTrace, Widened};
 use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Flow, Inst, LoopId, RegisterId};
 use crate::expr::{Arena, Facts, Range, SymbolId, TermId, within};
+use crate::isa::{Opcode, Qualifier};
 use crate::planted::Bug;
 use crate::ptx::{Function, FunctionKind, ScalarType};
 use crate::solver::Solver;
@@ -388,7 +389,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
             Effect::Pure => self.compute(inst, guard),
             Effect::Load | Effect::Store | Effect::Atomic => self.access(inst, guard),
             Effect::Control => {}
-            Effect::Observe => self.havoc(inst, guard),
+            Effect::Observe | Effect::Hint => self.havoc(inst, guard),
             effect @ (Effect::Barrier | Effect::Call | Effect::Opaque) => {
                 self.havoc(inst, guard);
                 self.carry = None;
@@ -421,8 +422,12 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         guard: Option<TermId>,
     ) -> impl Fn(TermId) -> LaneDependence + use<'s> {
         let ast = inst.ast;
-        let waits = matches!(ast.mnemonic(), "bar" | "barrier") && !ast.has("arrive");
-        let fence = matches!(ast.mnemonic(), "fence" | "membar" | "bar" | "barrier");
+        let waits = matches!(ast.form.opcode, Opcode::Bar | Opcode::Barrier)
+            && !ast.form.has(Qualifier::Arrive);
+        let fence = matches!(
+            ast.form.opcode,
+            Opcode::Fence | Opcode::Membar | Opcode::Bar | Opcode::Barrier
+        );
         let whole_warp = match inst.args.last() {
             Some(Arg::Constant(mask)) => {
                 mask.as_integer().is_some_and(|mask| mask as u32 == u32::MAX)
@@ -433,7 +438,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         // Which barrier a lane waits at, and whether it does.
         let mut chosen: Option<Vec<TermId>> =
             (barrier && waits).then(|| guard.into_iter().collect());
-        if ast.has("warp") && !whole_warp {
+        if ast.form.has(Qualifier::Warp) && !whole_warp {
             chosen = None;
         } else if let Some(chosen) = &mut chosen {
             chosen.extend(inst.args.iter().map(|arg| match self.value(arg, 32) {

@@ -9,6 +9,7 @@ use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
 use super::trace::Access;
 use crate::cfg::{Arg, Base, Inst, RegisterId};
 use crate::expr::{Range, TermId};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{ScalarType, StateSpace};
 
 impl<'s> Machine<'_, '_, 's> {
@@ -44,12 +45,7 @@ impl<'s> Machine<'_, '_, 's> {
         guard: Option<TermId>,
     ) -> usize {
         let ast = inst.ast;
-        let elements = ast.modifiers().find_map(|m| match m {
-            "v2" => Some(2),
-            "v4" => Some(4),
-            "v8" => Some(8),
-            _ => None,
-        });
+        let elements = ast.form.elements().unwrap_or(1);
         let address = inst.args.iter().find_map(|arg| match arg {
             Arg::Memory { base, offset, rest } if rest.is_empty() => Some((*base, *offset)),
             _ => None,
@@ -71,15 +67,15 @@ impl<'s> Machine<'_, '_, 's> {
             inst: self.at,
             block: self.block,
             effect,
-            space: ast.space(),
+            space: ast.form.space(),
             address,
-            ty: ast.types().last().copied(),
-            elements: elements.unwrap_or(1),
+            ty: ast.form.last_type(),
+            elements,
             values,
             guard,
             guard_settled: inst.guard.is_some_and(|(register, _)| self.is_settled(register)),
-            read_only: ast.mnemonic() == "ldu" || ast.has("nc"),
-            strong: strong(ast),
+            read_only: ast.form.opcode == Opcode::Ldu || ast.form.has(Qualifier::Nc),
+            strong: strong(&ast.form),
             registers,
         };
         self.accesses.push(access);
@@ -100,7 +96,7 @@ impl<'s> Machine<'_, '_, 's> {
     /// The values of a store's elements, the low bits of each operand ("st": "Operand Size Exceeding
     /// Instruction-Type Size").
     fn stored(&mut self, inst: &Inst<'_, 's>) -> SmallVec<[Option<TermId>; 4]> {
-        let (Some(&ty), Some(source)) = (inst.ast.types().last(), inst.args.get(1)) else {
+        let (Some(&ty), Some(source)) = (inst.ast.form.types().last(), inst.args.get(1)) else {
             return SmallVec::new();
         };
         let known = ty.bits() <= 64;
@@ -132,7 +128,7 @@ impl<'s> Machine<'_, '_, 's> {
 
     /// `ld.param` of a kernel parameter or of a call's result.
     fn parameter(&mut self, inst: &Inst<'_, 's>, element: u64, width: u8) -> Option<TermId> {
-        if inst.ast.space() != StateSpace::Param {
+        if inst.ast.form.space() != StateSpace::Param {
             return None;
         }
         let Some(&Arg::Memory { base: Base::Symbol { name, local }, offset, .. }) =

@@ -36,5 +36,5 @@ pub use effects::{Effect, definitions, effect};
 pub use forms::{Meaning, meaning};
 pub use machine::{Limits, TooLarge, run};
 pub use print::Printer;
-pub use symbols::{Dimension, LaneDependence, SymbolInfo, SymbolKind, Symbols};
+pub use symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 pub use trace::{Access, KernelTrace, Widened};

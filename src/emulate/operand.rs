@@ -28,8 +28,8 @@ impl<'s> Machine<'_, '_, 's> {
                 let term = self.read(*register);
                 self.arena.add_constant(term, *offset as u64)
             }
-            Arg::Special(name) => {
-                let term = self.special(name);
+            Arg::Special(register) => {
+                let term = self.special(*register);
                 self.arena.resize(term, width)
             }
             Arg::Constant(value) => self.arena.constant(constant_bits(*value, width), width),

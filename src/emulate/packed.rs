@@ -4,14 +4,18 @@
 use super::machine::Machine;
 use crate::cfg::Inst;
 use crate::expr::TermId;
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
 impl<'s> Machine<'_, '_, 's> {
     /// `add`, `sub`, `min`, `max` on both halves.
     pub(super) fn packed(&mut self, inst: &Inst<'_, 's>, ty: ScalarType) -> Option<TermId> {
-        let name = inst.ast.mnemonic();
+        let name = inst.ast.form.opcode;
         let signed = ty == ScalarType::S16x2;
-        if inst.ast.has("cc") || inst.ast.has("sat") || inst.ast.has("relu") && !signed {
+        if inst.ast.form.has(Qualifier::Cc)
+            || inst.ast.form.has(Qualifier::Sat)
+            || inst.ast.form.has(Qualifier::Relu) && !signed
+        {
             return None;
         }
         let (a, b) = (self.source(inst, 0, 32)?, self.source(inst, 1, 32)?);
@@ -20,11 +24,15 @@ impl<'s> Machine<'_, '_, 's> {
             let low = 16 * index as u8;
             let (x, y) = (self.arena.extract(a, low, 16), self.arena.extract(b, low, 16));
             *half = match name {
-                "add" => self.arena.add(x, y),
-                "sub" => self.arena.sub(x, y),
-                "min" | "max" => {
-                    let chosen = self.choose(name == "max", x, y, signed);
-                    if inst.ast.has("relu") { self.at_least_zero(chosen) } else { chosen }
+                Opcode::Add => self.arena.add(x, y),
+                Opcode::Sub => self.arena.sub(x, y),
+                Opcode::Min | Opcode::Max => {
+                    let chosen = self.choose(name == Opcode::Max, x, y, signed);
+                    if inst.ast.form.has(Qualifier::Relu) {
+                        self.at_least_zero(chosen)
+                    } else {
+                        chosen
+                    }
                 }
                 _ => return None,
             };

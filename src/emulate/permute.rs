@@ -3,16 +3,17 @@
 use super::machine::Machine;
 use crate::cfg::Inst;
 use crate::expr::{BinaryOp, TermId};
+use crate::isa::Qualifier;
 
 /// For each mode and each value of the two control bits, the source byte of the destination's bytes
 /// from the lowest up.
-const MODES: &[(&str, [[u8; 4]; 4])] = &[
-    ("f4e", [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6]]),
-    ("b4e", [[0, 7, 6, 5], [1, 0, 7, 6], [2, 1, 0, 7], [3, 2, 1, 0]]),
-    ("rc8", [[0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]]),
-    ("ecl", [[0, 1, 2, 3], [1, 1, 2, 3], [2, 2, 2, 3], [3, 3, 3, 3]]),
-    ("ecr", [[0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 3]]),
-    ("rc16", [[0, 1, 0, 1], [2, 3, 2, 3], [0, 1, 0, 1], [2, 3, 2, 3]]),
+const MODES: &[(Qualifier, [[u8; 4]; 4])] = &[
+    (Qualifier::F4e, [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6]]),
+    (Qualifier::B4e, [[0, 7, 6, 5], [1, 0, 7, 6], [2, 1, 0, 7], [3, 2, 1, 0]]),
+    (Qualifier::Rc8, [[0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]]),
+    (Qualifier::Ecl, [[0, 1, 2, 3], [1, 1, 2, 3], [2, 2, 2, 3], [3, 3, 3, 3]]),
+    (Qualifier::Ecr, [[0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 3]]),
+    (Qualifier::Rc16, [[0, 1, 0, 1], [2, 3, 2, 3], [0, 1, 0, 1], [2, 3, 2, 3]]),
 ];
 
 impl<'s> Machine<'_, '_, 's> {
@@ -21,7 +22,7 @@ impl<'s> Machine<'_, '_, 's> {
         let (a, b) = (self.source(inst, 0, 32)?, self.source(inst, 1, 32)?);
         let selector = self.source(inst, 2, 32)?;
         let all = self.arena.concatenate(b, a);
-        let mode = MODES.iter().find(|(name, _)| inst.ast.has(name));
+        let mode = MODES.iter().find(|(mode, _)| inst.ast.form.has(*mode));
         let mut bytes = [all; 4];
         match mode {
             Some((_, choices)) => {

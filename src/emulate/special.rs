@@ -1,71 +1,93 @@
 //! Special registers (PTX ISA, "Special Registers"): what is known of their values and lanes.
 
 use super::machine::Machine;
-use super::symbols::{Dimension, LaneDependence, SymbolInfo, SymbolKind};
+use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
 use crate::expr::{Range, TermId};
-
-/// Largest block and grid dimensions of every compute capability so far (CUDA C++ Programming
-/// Guide, "Compute Capabilities").
-const MAX_BLOCK: [u64; 3] = [1024, 1024, 64];
-const MAX_GRID: [u64; 3] = [(1 << 31) - 1, 65535, 65535];
+use crate::isa::limits::{MAX_BLOCK, MAX_GRID, WARP_SIZE};
+use crate::isa::{Axis, Special};
 
 impl Machine<'_, '_, '_> {
-    /// The value of a special register, 32 bits wide (64 where the register is).
-    pub(super) fn special(&mut self, name: &str) -> TermId {
-        let (base, component) = name.rsplit_once('.').unwrap_or((name, ""));
-        let axis = match component {
-            "x" => 0,
-            "y" => 1,
-            "z" => 2,
-            _ => 3,
-        };
-        let dimension = [Dimension::X, Dimension::Y, Dimension::Z];
-        match base {
-            "WARP_SZ" => return self.arena.constant(32, 32),
-            "%tid" | "%ntid" if axis < 3 => {
-                let exact = self.function.directive("reqntid");
-                let most = self.function.most_threads().unwrap_or(u64::MAX);
-                let limit = match exact {
-                    Some(extents) => extents.get(axis).copied().unwrap_or(1),
-                    None => MAX_BLOCK[axis].min(most),
+    /// The value of a special register, 32 bits wide (64 or 1 where the register is).
+    pub(super) fn special(&mut self, register: Special) -> TermId {
+        match register {
+            Special::WarpSize => self.arena.constant(u64::from(WARP_SIZE), 32),
+            Special::Tid(axis) => {
+                let kind = SymbolKind::Tid(axis);
+                let dependence = match axis {
+                    Axis::X => LaneDependence::Consecutive,
+                    Axis::Y | Axis::Z => LaneDependence::Uniform,
                 };
-                if base == "%ntid" {
-                    let least = if exact.is_some() { limit } else { 1 };
-                    return self.uniform(name, 32, Range::unsigned(least, limit, 32));
-                }
-                let kind = SymbolKind::Tid(dimension[axis]);
-                let dependence =
-                    if axis == 0 { LaneDependence::Consecutive } else { LaneDependence::Uniform };
+                let (_, limit) = self.block_extent(axis);
                 let range = Range::unsigned(0, limit.max(1) - 1, 32);
-                return self.builtin(kind, 32, dependence, range);
+                self.builtin(kind, 32, dependence, range)
             }
-            "%ctaid" if axis < 3 => {
-                return self.uniform(name, 32, Range::unsigned(0, MAX_GRID[axis] - 1, 32));
+            Special::Ntid(axis) => {
+                let (least, most) = self.block_extent(axis);
+                self.uniform(register, 32, Range::unsigned(least, most, 32))
             }
-            "%nctaid" if axis < 3 => {
-                return self.uniform(name, 32, Range::unsigned(1, MAX_GRID[axis], 32));
+            Special::Ctaid(axis) => {
+                let most = MAX_GRID[axis.index()] - 1;
+                self.uniform(register, 32, Range::unsigned(0, most, 32))
             }
-            "%laneid" => {
-                let range = Range::unsigned(0, 31, 32);
-                return self.builtin(SymbolKind::LaneId, 32, LaneDependence::Consecutive, range);
+            Special::Nctaid(axis) => {
+                self.uniform(register, 32, Range::unsigned(1, MAX_GRID[axis.index()], 32))
             }
-            "%gridid" => return self.uniform(name, 64, Range::full(64)),
-            "%nwarpid" | "%nsmid" | "%total_smem_size" | "%aggr_smem_size"
-            | "%dynamic_smem_size" | "%clusterid" | "%nclusterid" | "%cluster_ctaid"
-            | "%cluster_nctaid" | "%cluster_ctarank" | "%cluster_nctarank" => {
-                return self.uniform(name, 32, Range::full(32));
+            Special::Laneid => {
+                let range = Range::unsigned(0, u64::from(WARP_SIZE) - 1, 32);
+                self.builtin(SymbolKind::LaneId, 32, LaneDependence::Consecutive, range)
             }
-            "%is_explicit_cluster" => return self.uniform(name, 1, Range::full(1)),
-            _ => {}
+            Special::Gridid => self.uniform(register, 64, Range::full(64)),
+            Special::Nwarpid
+            | Special::Nsmid
+            | Special::TotalSmemSize
+            | Special::AggrSmemSize
+            | Special::DynamicSmemSize
+            | Special::Clusterid(_)
+            | Special::Nclusterid(_)
+            | Special::ClusterCtaid(_)
+            | Special::ClusterNctaid(_)
+            | Special::ClusterCtarank
+            | Special::ClusterNctarank => self.uniform(register, 32, Range::full(32)),
+            Special::IsExplicitCluster => self.uniform(register, 1, Range::full(1)),
+            // `%warpid` and `%smid` may change while a kernel runs; the others here differ between
+            // lanes or readings, or nobody has said that they do not.
+            Special::Warpid
+            | Special::Smid
+            | Special::LanemaskEq
+            | Special::LanemaskLe
+            | Special::LanemaskLt
+            | Special::LanemaskGe
+            | Special::LanemaskGt
+            | Special::Clock
+            | Special::ClockHi
+            | Special::GlobaltimerLo
+            | Special::GlobaltimerHi
+            | Special::Pm(_)
+            | Special::Envreg(_)
+            | Special::ReservedSmemOffsetBegin
+            | Special::ReservedSmemOffsetEnd
+            | Special::ReservedSmemOffsetCap
+            | Special::ReservedSmemOffset(_)
+            | Special::Unknown => self.unknown(32),
+            Special::Clock64
+            | Special::Globaltimer
+            | Special::Pm64(_)
+            | Special::CurrentGraphExec => self.unknown(64),
         }
-        // Clocks, counters, lane masks, `%warpid` and `%smid` (both may change while a kernel runs).
-        let wide = matches!(base, "%clock64" | "%globaltimer" | "%current_graph_exec")
-            || base.ends_with("_64");
-        self.unknown(if wide { 64 } else { 32 })
     }
 
-    fn uniform(&mut self, name: &str, width: u8, range: Range) -> TermId {
-        let kind = SymbolKind::WarpUniform(name.to_owned());
+    /// The least and greatest extent of a block in a dimension.
+    fn block_extent(&self, axis: Axis) -> (u64, u64) {
+        if let Some(extents) = self.function.directive("reqntid") {
+            let exact = extents.get(axis.index()).copied().unwrap_or(1);
+            return (exact, exact);
+        }
+        let most = self.function.most_threads().unwrap_or(u64::MAX);
+        (1, MAX_BLOCK[axis.index()].min(most))
+    }
+
+    fn uniform(&mut self, register: Special, width: u8, range: Range) -> TermId {
+        let kind = SymbolKind::WarpUniform(register);
         if range.umin == range.umax {
             return self.arena.constant(range.umin, width);
         }

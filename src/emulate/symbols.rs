@@ -4,27 +4,17 @@ use rustc_hash::FxHashMap;
 
 use crate::cfg::{LoopId, RegisterId};
 use crate::expr::{Arena, FunctionId, Range, SymbolId, TermId};
-
-/// One of the three dimensions of a grid or block.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Dimension {
-    /// `.x`
-    X,
-    /// `.y`
-    Y,
-    /// `.z`
-    Z,
-}
+use crate::isa::{Axis, Special};
 
 /// What a symbol stands for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum SymbolKind {
     /// `%tid`: the thread's index in its block.
-    Tid(Dimension),
+    Tid(Axis),
     /// `%laneid`
     LaneId,
     /// A special register that has one value for all lanes of a warp, named as in PTX.
-    WarpUniform(String),
+    WarpUniform(Special),
     /// A kernel parameter (or a part of one) at a byte offset.
     Parameter {
         /// The parameter's name.

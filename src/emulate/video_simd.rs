@@ -4,38 +4,40 @@
 use smallvec::SmallVec;
 
 use super::machine::Machine;
+use super::video::Operation;
 use super::video_parts::{Part, Selector, selector};
 use crate::cfg::Inst;
 use crate::expr::TermId;
+use crate::isa::Qualifier;
 
 impl<'s> Machine<'_, '_, 's> {
     /// An instruction on `count` (2 or 4) elements.
-    pub(super) fn video_simd(&mut self, inst: &Inst<'_, 's>, count: u8) -> Option<TermId> {
+    pub(super) fn video_simd(
+        &mut self,
+        inst: &Inst<'_, 's>,
+        operation: Operation,
+        count: u8,
+    ) -> Option<TermId> {
         let bits = 32 / count;
         let [d_type, a_type, b_type] = Self::video_types(inst)?;
         let (a, b) = (self.video_operand(inst, 0)?, self.video_operand(inst, 1)?);
         let c = self.source(inst, 2, 32)?;
-        let accumulates = inst.ast.has("add");
-        if a.negated || b.negated || accumulates && inst.ast.has("sat") {
+        let accumulates = inst.ast.form.has(Qualifier::Add);
+        if a.negated || b.negated || accumulates && inst.ast.form.has(Qualifier::Sat) {
             return None;
         }
         let written = written(selector(inst, 0)?, count)?;
         let all = self.arena.concatenate(b.whole, a.whole);
         let first = self.elements(all, a, 0, count, a_type.is_signed())?;
         let second = self.elements(all, b, count, count, b_type.is_signed())?;
-        let mnemonic = inst.ast.mnemonic();
-        let operation = &mnemonic[1..mnemonic.len() - 1];
         let mut sum = c;
         let mut merged: Option<TermId> = None;
         for index in 0..count {
             let mut element = self.arena.extract(c, index * bits, bits);
             if written[usize::from(index)] {
                 let (x, y) = (first[usize::from(index)], second[usize::from(index)]);
-                let mut result = match operation {
-                    "set" => self.video_compare(inst, x, y)?,
-                    _ => self.video_operation(operation, x, y)?,
-                };
-                if inst.ast.has("sat") {
+                let mut result = self.video_operation(inst, operation, x, y)?;
+                if inst.ast.form.has(Qualifier::Sat) {
                     result = self.clamp_to(result, bits, d_type.is_signed());
                 }
                 element = self.arena.extract(result, 0, bits);

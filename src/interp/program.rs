@@ -15,6 +15,7 @@ use self::transaction::{BulkCopy, MBarrier};
 use super::memory::{Site, StateSpaceLayout};
 use super::profile::Origin;
 use super::registers::{File, LANES, Mask, Slot, Slots, WarpFn};
+use crate::isa::Axis;
 use crate::ptx::StateSpace;
 use crate::source::Span;
 
@@ -156,18 +157,18 @@ pub struct FrameTemplate {
     /// The wide registers.
     pub w64: Vec<[u64; LANES]>,
     /// Slots that hold special registers, to be filled for each warp.
-    pub specials: Vec<(Special, Slot)>,
+    pub specials: Vec<(Steady, Slot)>,
 }
 
 /// Special registers that do not change while a warp runs (PTX ISA, "Special Registers"). All are
 /// 32 bits wide here; `.u64` ones are widened where they are read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)] // each variant is the special register of the same name
-pub enum Special {
-    Tid(u8),
-    Ntid(u8),
-    Ctaid(u8),
-    Nctaid(u8),
+pub enum Steady {
+    Tid(Axis),
+    Ntid(Axis),
+    Ctaid(Axis),
+    Nctaid(Axis),
     LaneId,
     WarpId,
     NwarpId,

@@ -1,6 +1,7 @@
 //! What is reported of one function: its loads, what was decided, and why.
 
 use super::Decided;
+use crate::isa::Opcode;
 use crate::ptx::{self, Body, Function, Operand, StateSpace, Statement};
 use crate::report::{self, Decision, KernelReport, LoadReport};
 use crate::shuffle::{Finding, Verdict};
@@ -105,11 +106,11 @@ fn kept_loads(
         match statement {
             Statement::Block { statements, .. } => kept_loads(source, statements, reason, found),
             Statement::Instruction(ast)
-                if matches!(ast.mnemonic(), "ld" | "ldu")
-                    && matches!(ast.space(), StateSpace::Global | StateSpace::Generic) =>
+                if matches!(ast.form.opcode, Opcode::Ld | Opcode::Ldu)
+                    && matches!(ast.form.space(), StateSpace::Global | StateSpace::Generic) =>
             {
-                let elements = ast.modifiers().find_map(|m| m.strip_prefix('v')?.parse().ok());
-                let bits = ast.types().last().map_or(0, |ty| ty.bits());
+                let elements = ast.form.elements().map(u32::from);
+                let bits = ast.form.last_type().map_or(0, |ty| ty.bits());
                 found.push(LoadReport {
                     line: source.line(ast.span.start),
                     register: operand_text(source, ast),

@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::types::{ScalarType, StateSpace};
+use crate::isa::{Form, ScalarType, StateSpace};
 use crate::source::Span;
 
 /// A whole translation unit (PTX ISA, "PTX Module Directives").
@@ -160,63 +160,10 @@ pub struct Instruction<'s> {
     pub guard: Option<Guard<'s>>,
     /// The opcode with all its modifiers as written: `ld.global.nc.f32`.
     pub opcode: Name<'s>,
+    /// The same decoded.
+    pub form: Form,
     /// The operands in order, destinations first.
     pub operands: SmallVec<[Operand<'s>; 4]>,
-}
-
-impl<'s> Instruction<'s> {
-    /// The opcode without modifiers: `ld`.
-    pub fn mnemonic(&self) -> &'s str {
-        Words(self.opcode.text).next().unwrap_or("")
-    }
-
-    /// The modifiers in order, without their dots: `global`, `nc`, `f32`.
-    pub fn modifiers(&self) -> std::iter::Skip<Words<'s>> {
-        Words(self.opcode.text).skip(1)
-    }
-
-    /// Whether a modifier (without its dot) is present.
-    pub fn has(&self, modifier: &str) -> bool {
-        self.modifiers().any(|m| m == modifier)
-    }
-
-    /// The types among the modifiers, in order.
-    pub fn types(&self) -> SmallVec<[ScalarType; 3]> {
-        self.modifiers().filter_map(ScalarType::from_modifier).collect()
-    }
-
-    /// The state space among the modifiers; generic where none is named.
-    pub fn space(&self) -> StateSpace {
-        self.modifiers().find_map(StateSpace::from_modifier).unwrap_or(StateSpace::Generic)
-    }
-}
-
-/// The words of an opcode, without the dots, blanks and comments between them.
-#[derive(Clone, Debug)]
-pub struct Words<'s>(&'s str);
-
-impl<'s> Iterator for Words<'s> {
-    type Item = &'s str;
-
-    fn next(&mut self) -> Option<&'s str> {
-        // All bytes that end a word or begin one are characters of their own.
-        let is_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b':');
-        loop {
-            let bytes = self.0.as_bytes();
-            let from = bytes.iter().position(|b| is_word(b) || *b == b'/')?;
-            if bytes[from] == b'/' {
-                let text = &self.0[from..];
-                let end = if text.starts_with("//") { "\n" } else { "*/" };
-                let inside = text.get(2..).unwrap_or("");
-                self.0 = inside.split_once(end).map_or("", |(_, rest)| rest);
-                continue;
-            }
-            let length = bytes[from..].iter().position(|b| !is_word(b));
-            let (word, rest) = self.0[from..].split_at(length.unwrap_or(bytes.len() - from));
-            self.0 = rest;
-            return Some(word);
-        }
-    }
 }
 
 /// A guard predicate (PTX ISA, "Predicated Execution").

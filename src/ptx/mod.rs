@@ -5,7 +5,7 @@
 //!   need not be parsed.
 //! - `grammar`: the pest grammar in `grammar/*.pest`, the definition of the syntax. It parses a
 //!   piece at a time: pest's own record of a match is an order of magnitude larger than the text.
-//! - `build`: from pest's pairs to the tree, `ast` and `types`.
+//! - `build`: from pest's pairs to the tree, `ast`.
 //! - `parse`: the driver, which puts the pieces together. `scopes` nests the blocks of a body.
 //! - `expected`: why a piece did not match, in words of PTX.
 //!
@@ -22,11 +22,10 @@ mod parse;
 mod scan;
 mod scopes;
 mod stats;
-pub mod types;
 
+pub use crate::isa::{ScalarType, StateSpace};
 pub use ast::*;
 pub use stats::{Stats, stats};
-pub use types::{ScalarType, StateSpace};
 
 use crate::source::{Diagnostic, SourceFile};
 

@@ -206,7 +206,7 @@ fn may_kill(access: &Access) -> bool {
         }
         Effect::Load => access.strong.is_some(),
         Effect::Atomic | Effect::Barrier | Effect::Call | Effect::Opaque => true,
-        Effect::Pure | Effect::Observe | Effect::Control => false,
+        Effect::Pure | Effect::Observe | Effect::Hint | Effect::Control => false,
     }
 }
 

@@ -169,10 +169,10 @@ pub fn decide(
 fn add_unreachable(flow: &Flow<'_, '_>, findings: &mut Vec<Finding>) {
     let seen: std::collections::BTreeSet<u32> = findings.iter().map(|f| f.inst).collect();
     for (at, inst) in flow.insts.iter().enumerate() {
-        let space = inst.ast.space();
+        let space = inst.ast.form.space();
         let global = matches!(space, StateSpace::Global | StateSpace::Generic);
         if crate::emulate::effect(inst) == Effect::Load && global && !seen.contains(&(at as u32)) {
-            let bytes = inst.ast.types().last().map_or(0, |ty| ty.bits() / 8);
+            let bytes = inst.ast.form.types().last().map_or(0, |ty| ty.bits() / 8);
             let verdict = Verdict::Kept(Refusal::Unreachable);
             findings.push(Finding { inst: at as u32, bytes, verdict });
         }

@@ -6,6 +6,7 @@ use super::refusal::Refusal;
 use crate::cfg::{Arg, Base, Flow, Inst, RegisterId};
 use crate::emulate::{Access, KernelTrace};
 use crate::expr::TermId;
+use crate::isa::Opcode;
 use crate::ptx::{ScalarType, StateSpace};
 
 /// One element of a load: some bytes that go into one register.
@@ -74,8 +75,8 @@ pub(super) fn eligible(
     if inst.pragma {
         return Err(Refusal::Form(".pragma \"used_bytes_mask\"".to_owned()));
     }
-    if inst.ast.mnemonic() != "ld" {
-        return Err(Refusal::Form(inst.ast.mnemonic().to_owned()));
+    if inst.ast.form.opcode != Opcode::Ld {
+        return Err(Refusal::Form(inst.ast.form.opcode.name().to_owned()));
     }
     if let Some((register, _)) = inst.guard
         && flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS)

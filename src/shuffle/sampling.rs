@@ -7,6 +7,7 @@ use super::shift::{Motion, Shifter};
 use crate::cfg::{LoopForest, LoopId};
 use crate::emulate::{KernelTrace, SymbolInfo, SymbolKind};
 use crate::expr::{SymbolId, TermId, Valuation};
+use crate::isa::{Axis, Special};
 
 /// Assignments tried.
 const ROUNDS: usize = 3;
@@ -85,7 +86,7 @@ fn sample(round: u64, symbol: SymbolId, lane: u64, info: &SymbolInfo) -> u64 {
         // What another lane has instead is nothing like this lane's.
         _ if lane > 0 && info.width < 64 => mixed & 0xfff,
         _ if lane > 0 => mixed & 0xff_ffff_ff00,
-        SymbolKind::WarpUniform(name) if name == "%ntid.x" => 128 << round,
+        SymbolKind::WarpUniform(Special::Ntid(Axis::X)) => 128 << round,
         SymbolKind::WarpUniform(_) | SymbolKind::Tid(_) | SymbolKind::Iteration(_) => mixed & 7,
         _ if info.width == 64 => mixed & 0xff_ffff_ff00,
         SymbolKind::Parameter { .. } => (1 << 20) + (mixed & 0xffff),

@@ -69,6 +69,10 @@ const LOGIC: &str = "QF_UFBV";
 /// proves at all take little.
 const MAX_EXACT: u32 = 10_000;
 
+/// A claim of more gates is not put to z3 with its products and quotients: making the gates takes long,
+/// and what [`MAX_EXACT`] allows is spent before anything comes of it.
+const MAX_EXACT_GATES: u64 = 40_000;
+
 /// A claim of more terms is not put to z3.
 const MAX_TERMS: usize = 1_000;
 
@@ -416,6 +420,9 @@ impl Query {
             SatResult::Unknown if !coarse.was_coarse() => return Answer::Unknown,
             _ => false,
         };
+        if size::gates(arena, assumptions.iter().copied().chain([a, b]), MAX_EXACT_GATES).is_none() {
+            return Answer::TooLarge;
+        }
         let exact = self.limit.min(MAX_EXACT);
         let mut translator = Translator::new(arena, names);
         let (possible, differ) = translated(&mut translator, (a, b), assumptions);

@@ -9,7 +9,8 @@
 use super::symbols::Terms;
 use crate::cfg::{Arg, Inst};
 use crate::expr::{Node, TermId};
-use crate::ptx::{Instruction, ScalarType};
+use crate::isa::{Form, Modifier, Opcode, Qualifier};
+use crate::ptx::ScalarType;
 
 /// What marks the names of such functions. No opcode contains it.
 const MARK: char = '~';
@@ -23,28 +24,43 @@ pub(super) fn commutes(inst: &Inst<'_, '_>) -> bool {
     if !single(inst.args.get(1)) || !single(inst.args.get(2)) {
         return false;
     }
-    let types = ast.types();
+    let types = ast.form.types();
     let one = match types[..] {
         [ScalarType::F64] | [] => false,
         [_] => true,
         _ => false,
     };
-    match ast.mnemonic() {
-        "add" | "addc" | "mul" | "mul24" | "min" | "max" | "and" | "or" | "xor" => {
-            one && sources == 2
+    match ast.form.opcode {
+        Opcode::Add
+        | Opcode::Addc
+        | Opcode::Mul
+        | Opcode::Mul24
+        | Opcode::Min
+        | Opcode::Max
+        | Opcode::And
+        | Opcode::Or
+        | Opcode::Xor => one && sources == 2,
+        Opcode::Fma | Opcode::Mad | Opcode::Madc | Opcode::Mad24 | Opcode::Sad => {
+            one && sources == 3
         }
-        "fma" | "mad" | "madc" | "mad24" | "sad" => one && sources == 3,
         // Both are four bytes, read alike only if the types are.
-        "dp4a" => sources == 3 && types.len() == 2 && types[0] == types[1],
-        "set" | "setp" => symmetric(ast),
+        Opcode::Dp4a => sources == 3 && types.len() == 2 && types[0] == types[1],
+        Opcode::Set | Opcode::Setp => symmetric(&ast.form),
         _ => false,
     }
 }
 
 /// Whether a comparison is the same from both sides.
-fn symmetric(ast: &Instruction<'_>) -> bool {
-    let symmetric = ["eq", "ne", "equ", "neu", "num", "nan"];
-    ast.modifiers().next().is_some_and(|first| symmetric.contains(&first))
+fn symmetric(form: &Form) -> bool {
+    const SYMMETRIC: &[Qualifier] = &[
+        Qualifier::Eq,
+        Qualifier::Ne,
+        Qualifier::Equ,
+        Qualifier::Neu,
+        Qualifier::Num,
+        Qualifier::Nan,
+    ];
+    matches!(form.modifiers().first(), Some(Modifier::Qualifier(first)) if SYMMETRIC.contains(first))
 }
 
 /// The name of an operation that commutes.

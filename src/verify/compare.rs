@@ -26,6 +26,7 @@ use super::verdict::{Counterexample, FunctionReport, Problem, Verdict};
 use super::warp::Warp;
 use crate::cfg::{Apart, BlockId, LoopId, RegisterId};
 use crate::expr::TermId;
+use crate::isa::Opcode;
 use crate::solver::Solver;
 
 /// How often loop registers may be taken apart before giving up.
@@ -437,8 +438,15 @@ impl Comparison<'_, '_> {
             false => &self.original.flow.insts[event.inst as usize],
         };
         let opcode = inst.ast.opcode.text.to_owned();
-        let harmless = ["prefetch", "prefetchu", "nanosleep", "pmevent", "applypriority"];
-        if event.role == Role::Observe && (!in_rewritten || harmless.contains(&inst.ast.mnemonic()))
+        let harmless = [
+            Opcode::Prefetch,
+            Opcode::Prefetchu,
+            Opcode::NanoSleep,
+            Opcode::PmEvent,
+            Opcode::ApplyPriority,
+        ];
+        if event.role == Role::Observe
+            && (!in_rewritten || harmless.contains(&inst.ast.form.opcode))
         {
             return;
         }

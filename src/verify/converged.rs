@@ -8,6 +8,7 @@ use super::instructions::depends_on_convergence;
 use super::program::Program;
 use super::prove::Proof;
 use crate::cfg::{BlockId, EdgeCondition};
+use crate::isa::Opcode;
 
 impl Comparison<'_, '_> {
     /// Results that tell which lanes are converged (`activemask`) are the same only where control flow
@@ -45,7 +46,8 @@ impl Comparison<'_, '_> {
                 .map(|b| b.successors.iter().map(|e| (e.to, condition(e.condition))).collect())
                 .collect()
         };
-        let indexed = self.original.flow.insts.iter().any(|inst| inst.ast.mnemonic() == "brx");
+        let indexed =
+            self.original.flow.insts.iter().any(|inst| inst.ast.form.opcode == Opcode::Brx);
         if !same_places || ways(self.original) != ways(self.rewritten) || indexed {
             return different(self);
         }

@@ -18,6 +18,7 @@ use super::symbols::{Kind, Origin, Terms};
 use super::verdict::Counterexample;
 use super::warp::Warp;
 use crate::expr::{Comparison, Node, SymbolId, TermId};
+use crate::isa::{Axis, Special};
 use crate::solver::{Judgement, Names};
 
 /// A claim that was not shown.
@@ -113,17 +114,13 @@ fn ask(
     let mut lane = None;
     for ((symbol, _), &value) in shown.iter().zip(&values) {
         match &terms.symbols.info(*symbol).kind {
-            Kind::Tid(axis) => found.thread[usize::from(*axis)] = value,
+            Kind::Tid(axis) => found.thread[axis.index()] = value,
             Kind::LaneId => lane = Some(value),
             Kind::Mask(_) => found.active = Some(format!("{value:#010x}")),
-            Kind::Uniform(name) => match name.as_str() {
-                "%ntid.x" => found.block[0] = value,
-                "%ntid.y" => found.block[1] = value,
-                "%ntid.z" => found.block[2] = value,
-                other => {
-                    found.values.insert(other.to_owned(), format!("{value:#x}"));
-                }
-            },
+            Kind::Uniform(Special::Ntid(axis)) => found.block[axis.index()] = value,
+            Kind::Uniform(other) => {
+                found.values.insert(other.to_string(), format!("{value:#x}"));
+            }
             Kind::Parameter { name, offset, .. } => {
                 let name = if *offset == 0 { name.clone() } else { format!("{name}+{offset}") };
                 found.values.insert(name, format!("{value:#x}"));
@@ -171,15 +168,12 @@ fn model(terms: &Terms, asked: &[TermId], values: &[u64], shape: Option<[u64; 3]
             _ => model.functions.insert(term, value),
         };
     }
-    let Some([x, y, z]) = shape else { return model };
+    let Some(shape) = shape else { return model };
     for (symbol, info) in terms.symbols.iter() {
-        let Kind::Uniform(name) = &info.kind else { continue };
-        let value = match name.as_str() {
-            "%ntid.x" => x,
-            "%ntid.y" => y,
-            "%ntid.z" => z,
-            "%ctaid.x" | "%ctaid.y" | "%ctaid.z" => 0,
-            "%nctaid.x" | "%nctaid.y" | "%nctaid.z" => 1,
+        let value = match info.kind {
+            Kind::Uniform(Special::Ntid(axis)) => shape[axis.index()],
+            Kind::Uniform(Special::Ctaid(_)) => 0,
+            Kind::Uniform(Special::Nctaid(_)) => 1,
             _ => continue,
         };
         model.symbols.insert(symbol, value);
@@ -190,9 +184,8 @@ fn model(terms: &Terms, asked: &[TermId], values: &[u64], shape: Option<[u64; 3]
 /// All 32 lanes can only be active in a warp that has 32 threads.
 fn whole_warps(terms: &mut Terms) -> Vec<TermId> {
     let symbol = |terms: &mut Terms, kind: Kind| terms.symbol(kind, 32, None);
-    let [x, y, z] = [0, 1, 2].map(|axis| symbol(terms, Kind::Tid(axis)));
-    let [dx, dy, dz] =
-        ["%ntid.x", "%ntid.y", "%ntid.z"].map(|name| symbol(terms, Kind::Uniform(name.to_owned())));
+    let [x, y, z] = Axis::ALL.map(|axis| symbol(terms, Kind::Tid(axis)));
+    let [dx, dy, dz] = Axis::ALL.map(|axis| symbol(terms, Kind::Uniform(Special::Ntid(axis))));
     let masks: Vec<SymbolId> = terms
         .symbols
         .iter()
@@ -311,13 +304,14 @@ fn first_iterations(terms: &mut Terms, execution: &Execution) -> Vec<TermId> {
 
 /// A block has at most 1024 threads.
 fn block_size(terms: &mut Terms) -> Option<TermId> {
-    let find = |name: &str| {
-        terms.symbols.iter().find_map(|(id, info)| match &info.kind {
-            Kind::Uniform(known) if known == name => Some((id, info.width)),
-            _ => None,
-        })
+    let find = |axis: Axis| {
+        let extent = Kind::Uniform(Special::Ntid(axis));
+        terms
+            .symbols
+            .iter()
+            .find_map(|(id, info)| (info.kind == extent).then_some((id, info.width)))
     };
-    let extents: Vec<_> = ["%ntid.x", "%ntid.y", "%ntid.z"].into_iter().filter_map(find).collect();
+    let extents: Vec<_> = Axis::ALL.into_iter().filter_map(find).collect();
     let arena = &mut terms.arena;
     let extents: Vec<TermId> =
         extents.into_iter().map(|(id, width)| arena.symbol(id, width)).collect();

@@ -20,6 +20,7 @@ use super::symbols::{Kind, Origin, Side, Terms, Window};
 use super::warp::{GlobalFact, Warp};
 use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Inst, LoopId, RegisterId};
 use crate::expr::TermId;
+use crate::isa::Opcode;
 use crate::ptx::StateSpace;
 
 /// A version of each window.
@@ -563,7 +564,11 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
                 self.change(window, guard);
             }
             // Only what is not known may write the condition code.
-            if role == Role::Effect && !matches!(inst.ast.mnemonic(), "ld" | "st" | "atom" | "red")
+            if role == Role::Effect
+                && !matches!(
+                    inst.ast.form.opcode,
+                    Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red
+                )
             {
                 self.carry = None;
             }

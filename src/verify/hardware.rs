@@ -2,6 +2,7 @@
 
 use super::symbols::{Kind, Terms};
 use crate::expr::{Arena, Comparison, SymbolId, TermId};
+use crate::isa::{Axis, Special};
 
 /// Whether the lanes of each whole warp are consecutive in `tid.x`, from the block's extents: whole
 /// rows of 32, or one row.
@@ -20,9 +21,8 @@ pub(super) fn axioms(terms: &mut Terms) -> Vec<TermId> {
     let find = |kind: Kind| {
         terms.symbols.iter().find(|(_, info)| info.kind == kind).map(|(id, info)| (id, info.width))
     };
-    let names = ["%ntid.x", "%ntid.y", "%ntid.z"];
-    let index = [0, 1, 2].map(|axis| find(Kind::Tid(axis)));
-    let extent = names.map(|name| find(Kind::Uniform(name.to_owned())));
+    let index = Axis::ALL.map(|axis| find(Kind::Tid(axis)));
+    let extent = Axis::ALL.map(|axis| find(Kind::Uniform(Special::Ntid(axis))));
     let lane = find(Kind::LaneId);
     let term = |arena: &mut Arena, (id, width): (SymbolId, u8)| arena.symbol(id, width);
     let arena = &mut terms.arena;
@@ -45,9 +45,9 @@ pub(super) fn axioms(terms: &mut Terms) -> Vec<TermId> {
             };
             arena.extract(whole, 0, 5)
         };
-        let [x, y, z] = [0u8, 1, 2].map(|axis| low(index[axis as usize], Kind::Tid(axis), 32));
-        let [dx, dy] =
-            [0, 1].map(|axis| low(extent[axis], Kind::Uniform(names[axis].to_owned()), 32));
+        let [x, y, z] = Axis::ALL.map(|axis| low(index[axis.index()], Kind::Tid(axis), 32));
+        let [dx, dy] = [Axis::X, Axis::Y]
+            .map(|axis| low(extent[axis.index()], Kind::Uniform(Special::Ntid(axis)), 32));
         let plane = arena.mul(dy, z);
         let rows = arena.add(y, plane);
         let before = arena.mul(dx, rows);
@@ -63,8 +63,6 @@ pub(super) fn axioms(terms: &mut Terms) -> Vec<TermId> {
 mod tests {
     use super::*;
     use crate::expr::{Evaluator, Range};
-
-    const EXTENTS: [&str; 3] = ["%ntid.x", "%ntid.y", "%ntid.z"];
 
     /// Block shapes of up to 1024 threads: all small ones, and some around the edges of warps.
     fn shapes() -> Vec<[u64; 3]> {
@@ -92,12 +90,12 @@ mod tests {
     /// Terms with the symbols of the axes wanted, as bits of a set; the rest is not mentioned.
     fn symbols(wanted: u32) -> Terms {
         let mut terms = Terms::default();
-        for axis in 0..3u8 {
-            if wanted & 1 << axis != 0 {
+        for axis in Axis::ALL {
+            if wanted & 1 << axis.index() != 0 {
                 terms.bounded(Kind::Tid(axis), 32, None, Range::unsigned(0, 1023, 32));
             }
-            if wanted & 8 << axis != 0 {
-                let kind = Kind::Uniform(EXTENTS[usize::from(axis)].to_owned());
+            if wanted & 8 << axis.index() != 0 {
+                let kind = Kind::Uniform(Special::Ntid(axis));
                 terms.bounded(kind, 32, None, Range::unsigned(1, 1024, 32));
             }
         }
@@ -116,12 +114,9 @@ mod tests {
                 for (linear, thread) in threads(shape).into_iter().enumerate() {
                     let mut evaluator =
                         Evaluator::new(&terms.arena, |symbol, _| match &infos.info(symbol).kind {
-                            Kind::Tid(axis) => thread[usize::from(*axis)],
+                            Kind::Tid(axis) => thread[axis.index()],
                             Kind::LaneId => linear as u64 % 32,
-                            Kind::Uniform(name) => {
-                                let axis = EXTENTS.iter().position(|known| known == name);
-                                shape[axis.expect("an extent")]
-                            }
+                            Kind::Uniform(Special::Ntid(axis)) => shape[axis.index()],
                             other => panic!("{other:?}"),
                         });
                     for &fact in &facts {
@@ -135,15 +130,14 @@ mod tests {
     #[test]
     fn lanes_are_consecutive_where_it_is_said() {
         let mut terms = symbols(0b111_000);
-        let extents = EXTENTS.map(|name| terms.symbol(Kind::Uniform(name.to_owned()), 32, None));
+        let extents =
+            Axis::ALL.map(|axis| terms.symbol(Kind::Uniform(Special::Ntid(axis)), 32, None));
         let claim = consecutive(&mut terms.arena, extents);
         let (mut both, infos) = ([0; 2], &terms.symbols);
         for shape in shapes() {
             let mut evaluator =
                 Evaluator::new(&terms.arena, |symbol, _| match &infos.info(symbol).kind {
-                    Kind::Uniform(name) => {
-                        shape[EXTENTS.iter().position(|known| known == name).expect("an extent")]
-                    }
+                    Kind::Uniform(Special::Ntid(axis)) => shape[axis.index()],
                     other => panic!("{other:?}"),
                 });
             let said = evaluator.value(claim) == 1;

@@ -1,14 +1,15 @@
 //! What kind of thing each instruction is to the validator: a function of its operands, a weak load,
 //! or an event that both programs must have alike.
 //!
-//! An opcode that stands in no table is an event that may do anything, so a gap here costs a proof,
-//! never its truth.
+//! An opcode that is not modelled, or not known, is an event that may do anything, so a gap here costs a
+//! proof, never its truth.
 
 use smallvec::{SmallVec, smallvec};
 
-use super::special::{Special, special};
+use super::special::{Belief, belief};
 use super::symbols::Window;
 use crate::cfg::{Arg, Inst, RegisterId};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::StateSpace;
 
 /// What an instruction is to the validator.
@@ -36,134 +37,163 @@ pub(super) enum Role {
     Effect,
 }
 
-/// Sorted, since it is searched for every instruction many times.
-const PURE: &[&str] = &[
-    "abs",
-    "add",
-    "addc",
-    "and",
-    "bfe",
-    "bfi",
-    "bfind",
-    "bmsk",
-    "brev",
-    "clz",
-    "cnot",
-    "copysign",
-    "cos",
-    "cvt",
-    "cvta",
-    "div",
-    "dp2a",
-    "dp4a",
-    "ex2",
-    "fma",
-    "fns",
-    "isspacep",
-    "lg2",
-    "lop3",
-    "mad",
-    "mad24",
-    "madc",
-    "max",
-    "min",
-    "mov",
-    "mul",
-    "mul24",
-    "neg",
-    "not",
-    "or",
-    "popc",
-    "prmt",
-    "rcp",
-    "rem",
-    "rsqrt",
-    "sad",
-    "selp",
-    "set",
-    "setp",
-    "shf",
-    "shl",
-    "shr",
-    "sin",
-    "slct",
-    "sqrt",
-    "sub",
-    "subc",
-    "szext",
-    "tanh",
-    "testp",
-    "vabsdiff",
-    "vabsdiff2",
-    "vabsdiff4",
-    "vadd",
-    "vadd2",
-    "vadd4",
-    "vavrg2",
-    "vavrg4",
-    "vmad",
-    "vmax",
-    "vmax2",
-    "vmax4",
-    "vmin",
-    "vmin2",
-    "vmin4",
-    "vset",
-    "vset2",
-    "vset4",
-    "vshl",
-    "vshr",
-    "vsub",
-    "vsub2",
-    "vsub4",
-    "xor",
-];
-
-const OBSERVE: &[&str] = &[
-    "activemask",
-    "applypriority",
-    "nanosleep",
-    "pmevent",
-    "prefetch",
-    "prefetchu",
-    "suld",
-    "suq",
-    "tex",
-    "tld4",
-    "txq",
-];
-
-/// What a lane does together with others of its warp; results stand in the first operand. Whatever
-/// else is a `.sync` or `.aligned` instruction stands in no table, and may do anything.
-const COLLECTIVES: &[&str] =
-    &["elect", "ldmatrix", "match", "mma", "movmatrix", "redux", "shfl", "vote"];
-
-const BARRIERS: &[&str] = &["bar", "barrier", "fence", "membar"];
-
 /// Qualifiers that make an access more than weak (PTX ISA, "Memory Consistency Model").
-const STRONG: &[&str] =
-    &["volatile", "relaxed", "acquire", "release", "mmio", "cv", "async", "bulk"];
+const STRONG: &[Qualifier] = &[
+    Qualifier::Volatile,
+    Qualifier::Relaxed,
+    Qualifier::Acquire,
+    Qualifier::Release,
+    Qualifier::Mmio,
+    Qualifier::Cv,
+    Qualifier::Async,
+    Qualifier::Bulk,
+];
 
-/// Classifies an instruction.
+/// Classifies an instruction. What a lane does together with others of its warp has its results in
+/// the first operand; whatever else is a `.sync` or `.aligned` instruction may do anything.
 pub(super) fn role(inst: &Inst<'_, '_>) -> Role {
-    let ast = inst.ast;
-    let is_strong = || ast.modifiers().any(|word| STRONG.contains(&word));
-    match ast.mnemonic() {
-        name if PURE.binary_search(&name).is_ok() => match reads_unsteady(inst) {
-            true => Role::Observe,
-            false => Role::Pure,
-        },
-        "ld" | "ldu" if !is_strong() => Role::Load,
-        "st" if !is_strong() => Role::Store,
-        "ret" | "exit" | "trap" => Role::Leave,
-        "bra" | "brx" => Role::Branch,
+    let form = &inst.ast.form;
+    let strong = form.has_any(STRONG);
+    match form.opcode {
+        Opcode::Ld | Opcode::Ldu if !strong => Role::Load,
+        Opcode::St if !strong => Role::Store,
+        Opcode::Ld | Opcode::Ldu | Opcode::St => Role::Effect,
+        Opcode::Ret | Opcode::Exit | Opcode::Trap => Role::Leave,
+        Opcode::Bra | Opcode::Brx => Role::Branch,
         // A barrier that reduces delivers what other threads put in.
-        "bar" | "barrier" if ast.has("red") => Role::Effect,
-        name if BARRIERS.contains(&name) => Role::Barrier,
-        name if COLLECTIVES.contains(&name) => Role::Collective,
-        "wmma" if ast.has("load") || ast.has("mma") => Role::Collective,
-        name if OBSERVE.contains(&name) => Role::Observe,
-        _ => Role::Effect,
+        Opcode::Bar | Opcode::Barrier if form.has(Qualifier::Red) => Role::Effect,
+        Opcode::Bar | Opcode::Barrier | Opcode::Membar | Opcode::Fence => Role::Barrier,
+        Opcode::Add
+        | Opcode::Addc
+        | Opcode::Sub
+        | Opcode::Subc
+        | Opcode::Mul
+        | Opcode::Mad
+        | Opcode::Madc
+        | Opcode::Mul24
+        | Opcode::Mad24
+        | Opcode::Sad
+        | Opcode::Div
+        | Opcode::Rem
+        | Opcode::Abs
+        | Opcode::Neg
+        | Opcode::Min
+        | Opcode::Max
+        | Opcode::Popc
+        | Opcode::Clz
+        | Opcode::Bfind
+        | Opcode::Fns
+        | Opcode::Brev
+        | Opcode::Bfe
+        | Opcode::Bfi
+        | Opcode::Szext
+        | Opcode::Bmsk
+        | Opcode::Dp4a
+        | Opcode::Dp2a
+        | Opcode::Testp
+        | Opcode::Copysign
+        | Opcode::Fma
+        | Opcode::Rcp
+        | Opcode::Sqrt
+        | Opcode::Rsqrt
+        | Opcode::Sin
+        | Opcode::Cos
+        | Opcode::Lg2
+        | Opcode::Ex2
+        | Opcode::Tanh
+        | Opcode::Set
+        | Opcode::Setp
+        | Opcode::Selp
+        | Opcode::Slct
+        | Opcode::And
+        | Opcode::Or
+        | Opcode::Xor
+        | Opcode::Not
+        | Opcode::Cnot
+        | Opcode::Lop3
+        | Opcode::Shf
+        | Opcode::Shl
+        | Opcode::Shr
+        | Opcode::Mov
+        | Opcode::Prmt
+        | Opcode::Isspacep
+        | Opcode::Cvta
+        | Opcode::Cvt
+        | Opcode::Vadd
+        | Opcode::Vsub
+        | Opcode::Vabsdiff
+        | Opcode::Vmin
+        | Opcode::Vmax
+        | Opcode::Vshl
+        | Opcode::Vshr
+        | Opcode::Vmad
+        | Opcode::Vset
+        | Opcode::Vadd2
+        | Opcode::Vsub2
+        | Opcode::Vavrg2
+        | Opcode::Vabsdiff2
+        | Opcode::Vmin2
+        | Opcode::Vmax2
+        | Opcode::Vset2
+        | Opcode::Vadd4
+        | Opcode::Vsub4
+        | Opcode::Vavrg4
+        | Opcode::Vabsdiff4
+        | Opcode::Vmin4
+        | Opcode::Vmax4
+        | Opcode::Vset4 => {
+            if reads_unsteady(inst) {
+                Role::Observe
+            } else {
+                Role::Pure
+            }
+        }
+        Opcode::Shfl
+        | Opcode::Vote
+        | Opcode::Match
+        | Opcode::Redux
+        | Opcode::Elect
+        | Opcode::Mma
+        | Opcode::Ldmatrix
+        | Opcode::Movmatrix => Role::Collective,
+        Opcode::Wmma if form.has_any(&[Qualifier::Load, Qualifier::Mma]) => Role::Collective,
+        Opcode::Wmma => Role::Effect,
+        Opcode::Prefetch
+        | Opcode::Prefetchu
+        | Opcode::ApplyPriority
+        | Opcode::Tex
+        | Opcode::Tld4
+        | Opcode::Txq
+        | Opcode::Suld
+        | Opcode::Suq
+        | Opcode::ActiveMask
+        | Opcode::NanoSleep
+        | Opcode::PmEvent => Role::Observe,
+        Opcode::Multimem
+        | Opcode::Discard
+        | Opcode::CreatePolicy
+        | Opcode::Istypep
+        | Opcode::Mapa
+        | Opcode::Getctarank
+        | Opcode::Cp
+        | Opcode::Tensormap
+        | Opcode::Sust
+        | Opcode::Sured
+        | Opcode::Call
+        | Opcode::Brkpt
+        | Opcode::Atom
+        | Opcode::Red
+        | Opcode::GridDepControl
+        | Opcode::Mbarrier
+        | Opcode::ClusterLaunchControl
+        | Opcode::Stmatrix
+        | Opcode::Wgmma
+        | Opcode::Tcgen05
+        | Opcode::Alloca
+        | Opcode::StackSave
+        | Opcode::StackRestore
+        | Opcode::SetMaxNReg
+        | Opcode::Unknown => Role::Effect,
     }
 }
 
@@ -171,7 +201,7 @@ pub(super) fn role(inst: &Inst<'_, '_>) -> Role {
 fn reads_unsteady(inst: &Inst<'_, '_>) -> bool {
     fn unsteady(arg: &Arg<'_>) -> bool {
         match arg {
-            Arg::Special(name) => matches!(special(name), Special::Unsteady(_)),
+            Arg::Special(register) => matches!(belief(*register), Belief::Unsteady(_)),
             Arg::Vector(elements) | Arg::Memory { rest: elements, .. } => {
                 elements.iter().any(unsteady)
             }
@@ -204,27 +234,30 @@ pub(super) fn may_wait(inst: &Inst<'_, '_>) -> bool {
         Role::Pure | Role::Load | Role::Store | Role::Observe => false,
         // These end blocks.
         Role::Leave | Role::Branch => true,
-        Role::Collective => match ast.mnemonic() {
-            "shfl" | "vote" | "match" | "redux" | "elect" => {
-                !(together(inst) && ast.has("sync") && whole(inst.args.last()))
+        Role::Collective => match ast.form.opcode {
+            Opcode::Shfl | Opcode::Vote | Opcode::Match | Opcode::Redux | Opcode::Elect => {
+                !(together(inst) && ast.form.has(Qualifier::Sync) && whole(inst.args.last()))
             }
             _ => !together(inst),
         },
-        Role::Barrier => match ast.mnemonic() {
-            "fence" | "membar" => false,
-            _ if ast.has("warp") => !(together(inst) && whole(inst.args.first())),
+        Role::Barrier => match ast.form.opcode {
+            Opcode::Fence | Opcode::Membar => false,
+            _ if ast.form.has(Qualifier::Warp) => !(together(inst) && whole(inst.args.first())),
             _ => !together(inst),
         },
-        Role::Effect => !matches!(ast.mnemonic(), "atom" | "red" | "ld" | "st" | "cp"),
+        Role::Effect => !matches!(
+            ast.form.opcode,
+            Opcode::Atom | Opcode::Red | Opcode::Ld | Opcode::St | Opcode::Cp
+        ),
     }
 }
 
 /// Whether an instruction's result tells which lanes are converged where it stands: that is the
 /// assembler's choice, and only where control flow is the same is it made alike.
 pub(super) fn depends_on_convergence(inst: &Inst<'_, '_>) -> bool {
-    match inst.ast.mnemonic() {
-        "activemask" => true,
-        "shfl" | "vote" => !inst.ast.has("sync"),
+    match inst.ast.form.opcode {
+        Opcode::ActiveMask => true,
+        Opcode::Shfl | Opcode::Vote => !inst.ast.form.has(Qualifier::Sync),
         _ => false,
     }
 }
@@ -246,7 +279,7 @@ pub(super) fn changed(inst: &Inst<'_, '_>) -> &'static [Window] {
         Role::Pure | Role::Load | Role::Observe | Role::Collective | Role::Leave | Role::Branch => {
             &[]
         }
-        Role::Store => written(inst.ast.space()),
+        Role::Store => written(inst.ast.form.space()),
         Role::Barrier => &[Window::Global, Window::Shared],
         Role::Effect => &Window::ALL,
     }
@@ -277,24 +310,27 @@ pub(super) fn placed_results(inst: &Inst<'_, '_>) -> SmallVec<[(RegisterId, Plac
 
 fn destinations(inst: &Inst<'_, '_>) -> SmallVec<[Option<RegisterId>; 4]> {
     let mut found = SmallVec::new();
-    let first = |found: &mut _| inst.args.first().iter().for_each(|arg| named(arg, found));
+    let none = matches!(
+        inst.ast.form.opcode,
+        Opcode::Red | Opcode::NanoSleep | Opcode::PmEvent | Opcode::Prefetch | Opcode::Prefetchu
+    ) || matches!(role(inst), Role::Store | Role::Leave | Role::Branch | Role::Barrier);
     match role(inst) {
-        Role::Store | Role::Leave | Role::Branch | Role::Barrier => {}
-        Role::Pure | Role::Load | Role::Collective => first(&mut found),
-        Role::Observe | Role::Effect => match inst.ast.mnemonic() {
-            "red" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu" => {}
-            "call" => {
-                if let Some(arg @ Arg::Vector(_)) = inst.args.first() {
-                    named(arg, &mut found);
-                }
+        _ if none => {}
+        Role::Pure | Role::Load | Role::Observe | Role::Collective => {
+            inst.args.first().iter().for_each(|arg| named(arg, &mut found));
+        }
+        // What is not known may write each register it names.
+        Role::Effect
+            if !matches!(inst.ast.form.opcode, Opcode::Atom | Opcode::Ld | Opcode::Call) =>
+        {
+            inst.args.iter().for_each(|arg| named(arg, &mut found));
+        }
+        Role::Effect if inst.ast.form.opcode == Opcode::Call => {
+            if let Some(arg @ Arg::Vector(_)) = inst.args.first() {
+                named(arg, &mut found);
             }
-            "atom" | "ld" => first(&mut found),
-            // What is not known may write each register it names.
-            _ if role(inst) == Role::Effect => {
-                inst.args.iter().for_each(|arg| named(arg, &mut found));
-            }
-            _ => first(&mut found),
-        },
+        }
+        _ => inst.args.first().iter().for_each(|arg| named(arg, &mut found)),
     }
     found
 }
@@ -318,13 +354,5 @@ fn named(arg: &Arg<'_>, found: &mut SmallVec<[Option<RegisterId>; 4]>) {
         Arg::Memory { rest, .. } => rest.iter().for_each(|element| named(element, found)),
         Arg::Sink => found.push(None),
         Arg::Special(_) | Arg::Constant(_) | Arg::Symbol { .. } => {}
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn what_is_searched_is_sorted() {
-        assert!(super::PURE.is_sorted());
     }
 }

@@ -14,6 +14,7 @@ use super::program::Program;
 use super::symbols::{Info, Kind, Origin, Side, Terms, Window};
 use crate::cfg::LoopId;
 use crate::expr::{Arena, Node, Substitution, SymbolId, TermId};
+use crate::isa::{Axis, Opcode, Qualifier};
 use crate::ptx::FunctionKind;
 use crate::solver::Names;
 
@@ -51,8 +52,9 @@ impl<'r, 's> Lanes<'r, 's> {
         // What all threads of the block do together is no such thing.
         let unordered = execution.events.iter().any(|event| {
             let ast = program.flow.insts[event.inst as usize].ast;
-            let of_block =
-                matches!(ast.mnemonic(), "bar" | "barrier") && !ast.has("warp") && !ast.has("red");
+            let of_block = matches!(ast.form.opcode, Opcode::Bar | Opcode::Barrier)
+                && !ast.form.has(Qualifier::Warp)
+                && !ast.form.has(Qualifier::Red);
             match event.role {
                 Role::Effect => true,
                 Role::Barrier => !of_block,
@@ -345,7 +347,7 @@ fn ahead(
     let same = |arena: &mut Arena| Some(arena.constant(0, info.width));
     match &info.kind {
         Kind::Memory(_, origin) if relations.lasting && *origin != Origin::Entry => None,
-        Kind::Tid(0) | Kind::LaneId => Some(arena.constant(n as i64 as u64, info.width)),
+        Kind::Tid(Axis::X) | Kind::LaneId => Some(arena.constant(n as i64 as u64, info.width)),
         Kind::Tid(_) | Kind::Uniform(_) | Kind::Address(_) => same(arena),
         Kind::Parameter { .. } if kernel => same(arena),
         // See `memory`: whoever wrote between what two lanes read at one version would be ordered

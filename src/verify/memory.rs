@@ -20,6 +20,7 @@ use super::instructions::{Role, written};
 use super::symbols::{Kind, Origin, Terms, Window};
 use crate::cfg::{Arg, Base, Inst};
 use crate::expr::{Node, TermId};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{ScalarType, StateSpace};
 use crate::solver::Names;
 
@@ -32,7 +33,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     pub(super) fn load(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
         let ast = inst.ast;
         let (Some(&ty), Some(Arg::Memory { base, offset: displacement, .. })) =
-            (ast.types().last(), inst.args.get(1))
+            (ast.form.types().last(), inst.args.get(1))
         else {
             return self.unknown_results(inst, guard);
         };
@@ -43,18 +44,18 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             None => Vec::new(),
         };
         let bytes = ty.bits() / 8;
-        if self.may_fault(ast.space()) {
+        if self.may_fault(ast.form.space()) {
             let condition = self.condition(guard);
             let whole = bytes * elements.len() as u32;
             let (at, block) = (self.at, self.block);
-            let (space, bytes) = (ast.space(), whole);
+            let (space, bytes) = (ast.form.space(), whole);
             self.out.loads.push(Load { inst: at, block, condition, space, address, bytes });
         }
         // The pragma says that some bytes of the result are not wanted.
         if ty.bits() > 64 || inst.pragma {
             return self.unknown_results(inst, guard);
         }
-        if ast.space() == StateSpace::Global {
+        if ast.form.space() == StateSpace::Global {
             self.note_global(address, guard);
         }
         // All addresses are computed before any register is written.
@@ -64,10 +65,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
                 let at = self.terms.arena.add_constant(address, offset);
                 match self.parameter(inst, *base, *displacement + offset as i64, ty) {
                     Some(value) => value,
-                    None if read_only(inst) && ast.space() == StateSpace::Global => {
+                    None if read_only(inst) && ast.form.space() == StateSpace::Global => {
                         self.loaded_read_only(at, ty.bits() as u8, guard)
                     }
-                    None => self.loaded(ast.space(), at, ty),
+                    None => self.loaded(ast.form.space(), at, ty),
                 }
             })
             .collect();
@@ -164,7 +165,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         // What is handed in, not the place for what is handed back.
         let own = |p: &crate::ptx::Variable<'_>| p.names.iter().any(|one| one.name.text == name);
         let handed_back = self.program.function.returns.iter().any(own);
-        if inst.ast.space() != StateSpace::Param || handed_back {
+        if inst.ast.form.space() != StateSpace::Param || handed_back {
             return None;
         }
         let bits = ty.bits() as u8;
@@ -298,14 +299,14 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             Some(Arg::Vector(elements)) => elements.len() as u32,
             _ => 1,
         };
-        let bytes = ast.types().last().map_or(16, |ty| ty.bits() / 8) * elements;
-        if let (StateSpace::Global, Some(address)) = (ast.space(), address) {
+        let bytes = ast.form.types().last().map_or(16, |ty| ty.bits() / 8) * elements;
+        if let (StateSpace::Global, Some(address)) = (ast.form.space(), address) {
             self.note_global(address, guard);
         }
-        for &window in written(ast.space()) {
+        for &window in written(ast.form.space()) {
             let (before, version) = self.change(window, guard);
             // A generic address is no number of the other windows.
-            let comparable = window == Window::Global || ast.space() != StateSpace::Generic;
+            let comparable = window == Window::Global || ast.form.space() != StateSpace::Generic;
             if let (Some(address), true) = (address, comparable) {
                 self.out.stores.insert(version, StoreRecord { before, address, bytes });
             }
@@ -319,7 +320,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             if let Some(Arg::Memory { base, offset, .. }) = inst.args.first() {
                 operands.push(self.address(*base, *offset));
             }
-            let width = inst.ast.types().last().map_or(64, |ty| ty.bits().min(64)) as u8;
+            let width = inst.ast.form.types().last().map_or(64, |ty| ty.bits().min(64)) as u8;
             for arg in inst.args.iter().skip(1) {
                 let values: &[Arg<'s>] = match arg {
                     Arg::Vector(elements) => elements,
@@ -339,7 +340,9 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         let results = usize::from(!super::instructions::results(inst).is_empty());
         for arg in inst.args.iter().skip(match role {
             Role::Observe | Role::Collective => results,
-            _ if inst.ast.mnemonic() == "atom" || inst.ast.mnemonic() == "ld" => results,
+            _ if inst.ast.form.opcode == Opcode::Atom || inst.ast.form.opcode == Opcode::Ld => {
+                results
+            }
             _ => 0,
         }) {
             self.natural(arg, &mut operands);
@@ -426,5 +429,5 @@ fn before_stores_of(
 }
 
 fn read_only(inst: &Inst<'_, '_>) -> bool {
-    inst.ast.mnemonic() == "ldu" || inst.ast.has("nc")
+    inst.ast.form.opcode == Opcode::Ldu || inst.ast.form.has(Qualifier::Nc)
 }

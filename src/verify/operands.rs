@@ -1,16 +1,13 @@
 //! Operands, destinations and special registers.
 
 use super::evaluate::Evaluation;
-use super::special::{Special, special};
+use super::special::{Belief, belief};
 use super::symbols::{Kind, Side};
 use crate::cfg::{Arg, Base};
 use crate::expr::{Range, TermId};
+use crate::isa::limits::{MAX_BLOCK, MAX_GRID, WARP_SIZE};
+use crate::isa::{Axis, Special};
 use crate::ptx::Value;
-
-/// Largest block and grid dimensions of every compute capability so far (CUDA C++ Programming Guide,
-/// "Compute Capabilities").
-const MAX_BLOCK: [u64; 3] = [1024, 1024, 64];
-const MAX_GRID: [u64; 3] = [(1 << 31) - 1, 65535, 65535];
 
 impl<'s> Evaluation<'_, '_, '_, 's> {
     /// The value of an operand, cut to `width` bits; `None` for what is no single value of at least
@@ -26,8 +23,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
                 let term = self.read(*register);
                 self.terms.arena.add_constant(term, *offset as u64)
             }
-            Arg::Special(name) => {
-                let term = self.special(name);
+            Arg::Special(register) => {
+                let term = self.special(*register);
                 return Some(self.terms.arena.resize(term, width));
             }
             Arg::Constant(value) => {
@@ -96,16 +93,16 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
 
     /// The value of a special register; what may change between two readings is a value of its own at
     /// each instruction (and at the one that is matched with it).
-    fn special(&mut self, name: &str) -> TermId {
+    pub(super) fn special(&mut self, register: Special) -> TermId {
         let uniform = |this: &mut Self, width, range| {
-            this.terms.bounded(Kind::Uniform(name.to_owned()), width, None, range)
+            this.terms.bounded(Kind::Uniform(register), width, None, range)
         };
-        match special(name) {
-            Special::WarpSize => self.terms.arena.constant(32, 32),
-            Special::Thread(axis) => {
+        match belief(register) {
+            Belief::WarpSize => self.terms.arena.constant(u64::from(WARP_SIZE), 32),
+            Belief::Thread(axis) => {
                 let limit = match self.program.function.directive("reqntid") {
-                    Some(exact) => exact.get(usize::from(axis)).copied().unwrap_or(1),
-                    None => self.largest_extent(usize::from(axis)),
+                    Some(exact) => exact.get(axis.index()).copied().unwrap_or(1),
+                    None => self.largest_extent(axis),
                 };
                 if limit <= 1 {
                     return self.terms.arena.constant(0, 32);
@@ -113,43 +110,46 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
                 let range = Range::unsigned(0, limit - 1, 32);
                 self.terms.bounded(Kind::Tid(axis), 32, None, range)
             }
-            Special::Extent(axis) => self.block_extent(usize::from(axis)),
-            Special::Block(axis) => {
-                uniform(self, 32, Range::unsigned(0, MAX_GRID[usize::from(axis)] - 1, 32))
+            Belief::Extent(axis) => self.block_extent(axis),
+            Belief::Block(axis) => {
+                uniform(self, 32, Range::unsigned(0, MAX_GRID[axis.index()] - 1, 32))
             }
-            Special::Blocks(axis) => {
-                uniform(self, 32, Range::unsigned(1, MAX_GRID[usize::from(axis)], 32))
+            Belief::Blocks(axis) => {
+                uniform(self, 32, Range::unsigned(1, MAX_GRID[axis.index()], 32))
             }
-            Special::Lane => self.terms.bounded(Kind::LaneId, 32, None, Range::unsigned(0, 31, 32)),
-            Special::LaneMask => {
-                let lane = self.special("%laneid");
-                self.terms.function(name, &[lane], 32)
+            Belief::Lane => {
+                let range = Range::unsigned(0, u64::from(WARP_SIZE) - 1, 32);
+                self.terms.bounded(Kind::LaneId, 32, None, range)
             }
-            Special::Uniform(width) => uniform(self, width, Range::full(width)),
-            Special::Unsteady(width) => {
+            Belief::LaneMask => {
+                let lane = self.special(Special::Laneid);
+                self.terms.function(&register.to_string(), &[lane], 32)
+            }
+            Belief::Uniform(width) => uniform(self, width, Range::full(width)),
+            Belief::Unsteady(width) => {
                 let (side, at) = match self.matched() {
                     Some(original) => (Side::Original, original),
                     None => (Side::Rewritten, self.at),
                 };
-                let kind = Kind::Unsteady(side, at, name.to_owned());
+                let kind = Kind::Unsteady(side, at, register.to_string());
                 self.terms.symbol(kind, width, self.here())
             }
         }
     }
 
     /// `%ntid` in a dimension.
-    pub(super) fn block_extent(&mut self, axis: usize) -> TermId {
+    pub(super) fn block_extent(&mut self, axis: Axis) -> TermId {
         if let Some(exact) = self.program.function.directive("reqntid") {
-            let extent = exact.get(axis).copied().unwrap_or(1);
+            let extent = exact.get(axis.index()).copied().unwrap_or(1);
             return self.terms.arena.constant(extent, 32);
         }
-        let name = ["%ntid.x", "%ntid.y", "%ntid.z"][axis];
         let range = Range::unsigned(1, self.largest_extent(axis), 32);
-        self.terms.bounded(Kind::Uniform(name.to_owned()), 32, None, range)
+        let kind = Kind::Uniform(Special::Ntid(axis));
+        self.terms.bounded(kind, 32, None, range)
     }
 
     /// Of a block whose shape the launch decides.
-    fn largest_extent(&self, axis: usize) -> u64 {
-        MAX_BLOCK[axis].min(self.program.function.most_threads().unwrap_or(u64::MAX))
+    fn largest_extent(&self, axis: Axis) -> u64 {
+        MAX_BLOCK[axis.index()].min(self.program.function.most_threads().unwrap_or(u64::MAX))
     }
 }

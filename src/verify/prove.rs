@@ -18,6 +18,7 @@ use super::warp::{GlobalFact, Reach, Vote};
 use super::wrap;
 use crate::cfg::{BlockId, LoopId};
 use crate::expr::{Arena, BinaryOp, Comparison, Node, Substitution, TermId};
+use crate::isa::Special;
 use crate::solver::{Judgement, Names, Solver};
 
 /// How many cases one claim may fall into.
@@ -323,7 +324,8 @@ impl Prover {
         if !self.solving {
             return Judgement::Unknown;
         }
-        let (simpler, facts) = abstracted(terms, claim, &with_divisions(terms, claim, known));
+        let told = with_divisions(terms, claim, known);
+        let (simpler, facts) = abstracted(terms, claim, &told);
         let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
         if judged == Judgement::Proved {
             return judged;
@@ -465,13 +467,10 @@ pub(super) fn in_shape(
     let Terms { arena, symbols, .. } = terms;
     let mut fix = |term: TermId| {
         substitution.apply(arena, term, &mut |arena, symbol, own| {
-            let Kind::Uniform(name) = &symbols.info(symbol).kind else { return own };
-            let value = match name.as_str() {
-                "%ntid.x" => shape[0],
-                "%ntid.y" => shape[1],
-                "%ntid.z" => shape[2],
-                "%ctaid.x" | "%ctaid.y" | "%ctaid.z" => 0,
-                "%nctaid.x" | "%nctaid.y" | "%nctaid.z" => 1,
+            let value = match symbols.info(symbol).kind {
+                Kind::Uniform(Special::Ntid(axis)) => shape[axis.index()],
+                Kind::Uniform(Special::Ctaid(_)) => 0,
+                Kind::Uniform(Special::Nctaid(_)) => 1,
                 _ => return own,
             };
             arena.constant(value, arena.width(own))
@@ -484,7 +483,7 @@ pub(super) fn in_shape(
 /// What is known, and what divisions in it or in the claim come to.
 fn with_divisions(terms: &mut Terms, claim: (TermId, TermId), known: &[TermId]) -> Vec<TermId> {
     let roots = known.iter().copied().chain([claim.0, claim.1]);
-    let facts = division::facts(&mut terms.arena, roots);
+    let facts = division::facts(terms, roots);
     known.iter().copied().chain(facts).collect()
 }
 

@@ -12,6 +12,7 @@ use super::instructions::placed_results;
 use super::symbols::{Kind, Side};
 use crate::cfg::{Arg, Inst};
 use crate::expr::{BinaryOp, Comparison, TermId};
+use crate::isa::{Modifier, Opcode, Qualifier};
 use crate::ptx::{ScalarType, StateSpace, Value};
 
 /// The condition code register, as the last instruction with `.cc` left it.
@@ -20,9 +21,9 @@ pub(super) type Carry = Option<TermId>;
 impl<'s> Evaluation<'_, '_, '_, 's> {
     /// Gives the results of an instruction without effects.
     pub(super) fn compute(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
-        let done = match inst.ast.mnemonic() {
-            "mov" => self.mov(inst, guard),
-            "setp" => self.setp(inst, guard),
+        let done = match inst.ast.form.opcode {
+            Opcode::Mov => self.mov(inst, guard),
+            Opcode::Setp => self.setp(inst, guard),
             _ => match self.exact(inst) {
                 Some(term) => {
                     let ty = self.result_type(inst);
@@ -39,9 +40,9 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
 
     /// The type of an instruction's result: its first, and twice as wide for `.wide`.
     fn result_type(&self, inst: &Inst<'_, 's>) -> ScalarType {
-        let types = inst.ast.types();
+        let types = inst.ast.form.types();
         let first = types.first().copied().unwrap_or(ScalarType::B32);
-        match (inst.ast.has("wide"), first) {
+        match (inst.ast.form.has(Qualifier::Wide), first) {
             (true, ScalarType::S16) => ScalarType::S32,
             (true, ScalarType::U16) => ScalarType::U32,
             (true, ScalarType::S32) => ScalarType::S64,
@@ -53,22 +54,25 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     /// The exact value of an instruction with one result; `None` where it has none here.
     fn exact(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
         let ast = inst.ast;
-        let types = ast.types();
+        let types = ast.form.types();
         let ty = *types.first()?;
-        if !matches!(inst.args.first(), Some(Arg::Register(_))) || ast.has("cc") || ast.has("sat") {
+        if !matches!(inst.args.first(), Some(Arg::Register(_)))
+            || ast.form.has(Qualifier::Cc)
+            || ast.form.has(Qualifier::Sat)
+        {
             return None;
         }
         let logical = ty == ScalarType::Pred;
         let width = ty.bits() as u8;
-        match ast.mnemonic() {
-            "cvt" => return self.convert(inst, &types),
-            "cvta" => {
+        match ast.form.opcode {
+            Opcode::Cvt => return self.convert(inst, &types),
+            Opcode::Cvta => {
                 // The generic address of a global one is the same number (PTX ISA, "Generic
                 // Addressing"); other windows start somewhere.
-                let global = ast.space() == StateSpace::Global;
+                let global = ast.form.space() == StateSpace::Global;
                 return if global { self.operand(inst.args.get(1)?, width) } else { None };
             }
-            "selp" => {
+            Opcode::Selp => {
                 let condition = self.operand(inst.args.get(3)?, 1)?;
                 let (a, b) =
                     (self.operand(&inst.args[1], width)?, self.operand(&inst.args[2], width)?);
@@ -80,26 +84,28 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             return None;
         }
         // Only operations whose every modifier is understood.
-        let plain = ast.modifiers().all(|modifier| {
-            ScalarType::from_modifier(modifier).is_some()
-                || matches!(modifier, "lo" | "wide") && ast.mnemonic().starts_with('m')
+        let multiplies = matches!(ast.form.opcode, Opcode::Mul | Opcode::Mad);
+        let plain = ast.form.modifiers().iter().all(|modifier| match modifier {
+            Modifier::Type(_) => true,
+            Modifier::Qualifier(Qualifier::Lo | Qualifier::Wide) => multiplies,
+            _ => false,
         });
         if !plain || types.len() != 1 {
             return None;
         }
         let a = self.operand(inst.args.get(1)?, width)?;
-        match (ast.mnemonic(), inst.args.len()) {
-            ("not", 2) => Some(self.terms.arena.not(a)),
-            ("neg", 2) => Some(self.terms.arena.neg(a)),
-            ("shl" | "shr", 3) => {
+        match (ast.form.opcode, inst.args.len()) {
+            (Opcode::Not, 2) => Some(self.terms.arena.not(a)),
+            (Opcode::Neg, 2) => Some(self.terms.arena.neg(a)),
+            (Opcode::Shl | Opcode::Shr, 3) => {
                 let amount = self.operand(&inst.args[2], 32)?;
-                self.shift(ast.mnemonic(), a, amount, ty)
+                self.shift(ast.form.opcode, a, amount, ty)
             }
             (name, 3) => {
                 let b = self.operand(&inst.args[2], width)?;
                 self.two_operands(name, inst, a, b, ty)
             }
-            ("mad", 4) => {
+            (Opcode::Mad, 4) => {
                 let b = self.operand(&inst.args[2], width)?;
                 let product = self.product(inst, a, b, ty)?;
                 let c = self.operand(&inst.args[3], self.terms.arena.width(product))?;
@@ -107,12 +113,15 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             }
             _ => None,
         }
-        .filter(|_| !logical || matches!(ast.mnemonic(), "not" | "and" | "or" | "xor"))
+        .filter(|_| {
+            !logical
+                || matches!(ast.form.opcode, Opcode::Not | Opcode::And | Opcode::Or | Opcode::Xor)
+        })
     }
 
     fn two_operands(
         &mut self,
-        name: &str,
+        name: Opcode,
         inst: &Inst<'_, 's>,
         a: TermId,
         b: TermId,
@@ -121,23 +130,23 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         let arena = &mut self.terms.arena;
         let less = if ty.is_signed() { Comparison::SignedLess } else { Comparison::UnsignedLess };
         Some(match name {
-            "add" => arena.add(a, b),
-            "sub" => arena.sub(a, b),
-            "and" => arena.binary(BinaryOp::And, a, b),
-            "or" => arena.binary(BinaryOp::Or, a, b),
-            "xor" => arena.binary(BinaryOp::Xor, a, b),
-            "min" | "max" => {
+            Opcode::Add => arena.add(a, b),
+            Opcode::Sub => arena.sub(a, b),
+            Opcode::And => arena.binary(BinaryOp::And, a, b),
+            Opcode::Or => arena.binary(BinaryOp::Or, a, b),
+            Opcode::Xor => arena.binary(BinaryOp::Xor, a, b),
+            Opcode::Min | Opcode::Max => {
                 let first = arena.compare(less, a, b);
                 let (low, high) =
                     (arena.if_then_else(first, a, b), arena.if_then_else(first, b, a));
-                if name == "min" { low } else { high }
+                if name == Opcode::Min { low } else { high }
             }
-            "mul" => return self.product(inst, a, b, ty),
+            Opcode::Mul => return self.product(inst, a, b, ty),
             // By zero, the result is unspecified.
-            "div" | "rem" if arena.constant_value(b).is_some_and(|b| b != 0) => {
+            Opcode::Div | Opcode::Rem if arena.constant_value(b).is_some_and(|b| b != 0) => {
                 let op = match (name, ty.is_signed()) {
-                    ("div", true) => BinaryOp::SignedDivide,
-                    ("div", false) => BinaryOp::UnsignedDivide,
+                    (Opcode::Div, true) => BinaryOp::SignedDivide,
+                    (Opcode::Div, false) => BinaryOp::UnsignedDivide,
                     (_, true) => BinaryOp::SignedRemainder,
                     (_, false) => BinaryOp::UnsignedRemainder,
                 };
@@ -155,10 +164,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         b: TermId,
         ty: ScalarType,
     ) -> Option<TermId> {
-        if inst.ast.has("lo") {
+        if inst.ast.form.has(Qualifier::Lo) {
             return Some(self.terms.arena.mul(a, b));
         }
-        if !inst.ast.has("wide") || ty.bits() > 32 {
+        if !inst.ast.form.has(Qualifier::Wide) || ty.bits() > 32 {
             return None;
         }
         let width = 2 * ty.bits() as u8;
@@ -175,10 +184,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     }
 
     /// Amounts of the width and more leave nothing but sign bits ("shl", "shr").
-    fn shift(&mut self, name: &str, a: TermId, amount: TermId, ty: ScalarType) -> Option<TermId> {
+    fn shift(&mut self, name: Opcode, a: TermId, amount: TermId, ty: ScalarType) -> Option<TermId> {
         let width = ty.bits() as u8;
         let op = match (name, ty.is_signed()) {
-            ("shl", _) => BinaryOp::ShiftLeft,
+            (Opcode::Shl, _) => BinaryOp::ShiftLeft,
             (_, true) => BinaryOp::ArithmeticShiftRight,
             (_, false) => BinaryOp::ShiftRight,
         };
@@ -200,7 +209,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             use ScalarType::*;
             matches!(ty, U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64)
         };
-        if !integer(to) || !integer(from) || inst.ast.modifiers().count() != 2 {
+        if !integer(to) || !integer(from) || inst.ast.form.modifiers().len() != 2 {
             return None;
         }
         let value = self.operand(&inst.args[1], from.bits() as u8)?;
@@ -214,9 +223,9 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
 
     /// Moves, packs (`mov.b64 d, {a, b}`) and unpacks (`mov.b64 {a, b}, s`).
     fn mov(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
-        let (Some(&ty), 2) = (inst.ast.types().first(), inst.args.len()) else { return false };
+        let (Some(&ty), 2) = (inst.ast.form.types().first(), inst.args.len()) else { return false };
         let width = ty.bits();
-        if ["v2", "v4", "v8"].iter().any(|vector| inst.ast.has(vector)) {
+        if inst.ast.form.elements().is_some() {
             return self.mov_elements(inst, width, guard);
         }
         match (&inst.args[0], &inst.args[1]) {
@@ -272,13 +281,13 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     /// `setp.cmp[.bool].type p[|q], a, b[, c]`: `p = cmp(a, b) bool c`, `q = !cmp(a, b) bool c`.
     fn setp(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
         let ast = inst.ast;
-        let Some(&ty) = ast.types().first() else { return false };
+        let Some(&ty) = ast.form.types().first() else { return false };
         let width = ty.bits().min(64) as u8;
         let (Some(a), Some(b)) = (inst.args.get(1), inst.args.get(2)) else { return false };
         let (Some(a), Some(b)) = (self.operand(a, width), self.operand(b, width)) else {
             return false;
         };
-        let combine = ast.modifiers().find(|m| matches!(*m, "and" | "or" | "xor"));
+        let combine = ast.form.first_of(&[Qualifier::And, Qualifier::Or, Qualifier::Xor]);
         let Some(compared) = self.compared(inst, a, b, ty) else { return false };
         let other = match (combine, inst.args.get(3)) {
             (None, None) => None,
@@ -290,8 +299,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         };
         let combined = |this: &mut Self, term: TermId| match other {
             None => term,
-            Some(("and", c)) => this.terms.arena.and(term, c),
-            Some(("or", c)) => this.terms.arena.or(term, c),
+            Some((Qualifier::And, c)) => this.terms.arena.and(term, c),
+            Some((Qualifier::Or, c)) => this.terms.arena.or(term, c),
             Some((_, c)) => this.terms.arena.xor(term, c),
         };
         let first = combined(self, compared);
@@ -314,29 +323,32 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         b: TermId,
         ty: ScalarType,
     ) -> Option<TermId> {
-        let name = inst.ast.modifiers().next()?;
+        let Some(&Modifier::Qualifier(name)) = inst.ast.form.modifiers().first() else {
+            return None;
+        };
         if is_packed(ty) {
             return None;
         }
         if ty.is_float() {
             return self.compared_floats(inst, name, (a, b), ty);
         }
-        let signed = ty.is_signed() && !matches!(name, "lo" | "ls" | "hi" | "hs");
+        let signed = ty.is_signed()
+            && !matches!(name, Qualifier::Lo | Qualifier::Ls | Qualifier::Hi | Qualifier::Hs);
         let (less, less_equal) = match signed {
             true => (Comparison::SignedLess, Comparison::SignedLessEqual),
             false => (Comparison::UnsignedLess, Comparison::UnsignedLessEqual),
         };
         let arena = &mut self.terms.arena;
         Some(match name {
-            "eq" => arena.equal(a, b),
-            "ne" => {
+            Qualifier::Eq => arena.equal(a, b),
+            Qualifier::Ne => {
                 let equal = arena.equal(a, b);
                 arena.not(equal)
             }
-            "lt" | "lo" => arena.compare(less, a, b),
-            "le" | "ls" => arena.compare(less_equal, a, b),
-            "gt" | "hi" => arena.compare(less, b, a),
-            "ge" | "hs" => arena.compare(less_equal, b, a),
+            Qualifier::Lt | Qualifier::Lo => arena.compare(less, a, b),
+            Qualifier::Le | Qualifier::Ls => arena.compare(less_equal, a, b),
+            Qualifier::Gt | Qualifier::Hi => arena.compare(less, b, a),
+            Qualifier::Ge | Qualifier::Hs => arena.compare(less_equal, b, a),
             _ => return None,
         })
     }
@@ -346,31 +358,31 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     fn compared_floats(
         &mut self,
         inst: &Inst<'_, 's>,
-        name: &str,
+        name: Qualifier,
         (a, b): (TermId, TermId),
         ty: ScalarType,
     ) -> Option<TermId> {
         let (basic, swapped, holds) = match name {
-            "eq" => ("eq", false, true),
-            "neu" => ("eq", false, false),
-            "ne" => ("ne", false, true),
-            "equ" => ("ne", false, false),
-            "nan" => ("nan", false, true),
-            "num" => ("nan", false, false),
-            "lt" => ("lt", false, true),
-            "geu" => ("lt", false, false),
-            "gt" => ("lt", true, true),
-            "leu" => ("lt", true, false),
-            "le" => ("le", false, true),
-            "gtu" => ("le", false, false),
-            "ge" => ("le", true, true),
-            "ltu" => ("le", true, false),
+            Qualifier::Eq => (Qualifier::Eq, false, true),
+            Qualifier::Neu => (Qualifier::Eq, false, false),
+            Qualifier::Ne => (Qualifier::Ne, false, true),
+            Qualifier::Equ => (Qualifier::Ne, false, false),
+            Qualifier::Nan => (Qualifier::Nan, false, true),
+            Qualifier::Num => (Qualifier::Nan, false, false),
+            Qualifier::Lt => (Qualifier::Lt, false, true),
+            Qualifier::Geu => (Qualifier::Lt, false, false),
+            Qualifier::Gt => (Qualifier::Lt, true, true),
+            Qualifier::Leu => (Qualifier::Lt, true, false),
+            Qualifier::Le => (Qualifier::Le, false, true),
+            Qualifier::Gtu => (Qualifier::Le, false, false),
+            Qualifier::Ge => (Qualifier::Le, true, true),
+            Qualifier::Ltu => (Qualifier::Le, true, false),
             _ => return None,
         };
-        let ftz = if inst.ast.has("ftz") { ".ftz" } else { "" };
+        let ftz = if inst.ast.form.has(Qualifier::Ftz) { ".ftz" } else { "" };
         let mut function = format!("setp.{basic}{ftz}.{}", ty.name());
         let mut operands = if swapped { [b, a] } else { [a, b] };
-        if matches!(basic, "eq" | "ne" | "nan") {
+        if matches!(basic, Qualifier::Eq | Qualifier::Ne | Qualifier::Nan) {
             function = commute::marked(&function);
             commute::sort(&mut operands);
         }
@@ -392,12 +404,12 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         if let Some(Arg::Modified(register)) = inst.args.first() {
             operands.push(self.read(*register));
         }
-        if matches!(inst.ast.mnemonic(), "addc" | "subc" | "madc") {
+        if matches!(inst.ast.form.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc) {
             operands.push(self.carry());
         }
         let operands = operands.to_vec();
         self.write_functions(inst, &name, &operands, guard);
-        if inst.ast.has("cc") {
+        if inst.ast.form.has(Qualifier::Cc) {
             let carry = self.terms.function(&format!("{name}#cc"), &operands, 32);
             let old = self.carry();
             self.carry = Some(match guard {

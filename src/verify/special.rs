@@ -1,22 +1,24 @@
 //! What the judge believes of special registers (PTX ISA, "Special Registers"): which hold one value
 //! as long as the thread runs, and which of these are the same for all lanes of a warp.
 //!
-//! In: a name as it stands in the text, component included. Out: what it is. A name that stands in
-//! no row here is *unsteady*: it may have another value at each reading and in each lane.
+//! In: a register. Out: what it is. One of which nothing is known is *unsteady*: it may have another
+//! value at each reading and in each lane.
 
-/// A special register.
+use crate::isa::{Axis, Special};
+
+/// What is believed of a special register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Special {
+pub(super) enum Belief {
     /// `WARP_SZ`, a constant.
     WarpSize,
-    /// `%tid` in a dimension, 0 to 2.
-    Thread(u8),
+    /// `%tid` in a dimension.
+    Thread(Axis),
     /// `%ntid` in a dimension.
-    Extent(u8),
+    Extent(Axis),
     /// `%ctaid` in a dimension.
-    Block(u8),
+    Block(Axis),
     /// `%nctaid` in a dimension.
-    Blocks(u8),
+    Blocks(Axis),
     /// `%laneid`
     Lane,
     /// `%lanemask_eq` and the like: some function of the lane.
@@ -27,51 +29,51 @@ pub(super) enum Special {
     Unsteady(u8),
 }
 
-/// Registers of 32 bits that never change and are the same for a whole block.
-const UNIFORM: &[&str] = &[
-    "%nwarpid",
-    "%nsmid",
-    "%is_explicit_cluster",
-    "%cluster_ctarank",
-    "%cluster_nctarank",
-    "%total_smem_size",
-    "%aggr_smem_size",
-    "%dynamic_smem_size",
-    "%reserved_smem_offset_begin",
-    "%reserved_smem_offset_end",
-    "%reserved_smem_offset_cap",
-];
-
-/// The same with the components `.x`, `.y`, `.z`.
-const UNIFORM_VECTORS: &[&str] =
-    &["%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"];
-
-/// Looks a name up.
-pub(super) fn special(name: &str) -> Special {
-    let (base, component) = name.rsplit_once('.').unwrap_or((name, ""));
-    let axis = ["x", "y", "z"].iter().position(|axis| *axis == component).map(|axis| axis as u8);
-    match (base, axis) {
-        ("%tid", Some(axis)) => return Special::Thread(axis),
-        ("%ntid", Some(axis)) => return Special::Extent(axis),
-        ("%ctaid", Some(axis)) => return Special::Block(axis),
-        ("%nctaid", Some(axis)) => return Special::Blocks(axis),
-        (_, Some(_)) if UNIFORM_VECTORS.contains(&base) => return Special::Uniform(32),
-        _ => {}
-    }
-    match name {
-        "WARP_SZ" => Special::WarpSize,
-        "%laneid" => Special::Lane,
-        "%lanemask_eq" | "%lanemask_lt" | "%lanemask_le" | "%lanemask_gt" | "%lanemask_ge" => {
-            Special::LaneMask
-        }
-        "%gridid" | "%current_graph_exec" => Special::Uniform(64),
-        _ if UNIFORM.contains(&name) => Special::Uniform(32),
-        // Where a warp runs may change while it runs, and what the driver left in `%envreg` is its
-        // own affair.
-        "%clock" | "%clock_hi" | "%globaltimer_lo" | "%globaltimer_hi" | "%smid" | "%warpid" => {
-            Special::Unsteady(32)
-        }
-        _ => Special::Unsteady(64),
+/// Looks a register up.
+pub(super) fn belief(register: Special) -> Belief {
+    match register {
+        Special::WarpSize => Belief::WarpSize,
+        Special::Tid(axis) => Belief::Thread(axis),
+        Special::Ntid(axis) => Belief::Extent(axis),
+        Special::Ctaid(axis) => Belief::Block(axis),
+        Special::Nctaid(axis) => Belief::Blocks(axis),
+        Special::Laneid => Belief::Lane,
+        Special::LanemaskEq
+        | Special::LanemaskLt
+        | Special::LanemaskLe
+        | Special::LanemaskGt
+        | Special::LanemaskGe => Belief::LaneMask,
+        Special::Gridid | Special::CurrentGraphExec => Belief::Uniform(64),
+        Special::Clusterid(_)
+        | Special::Nclusterid(_)
+        | Special::ClusterCtaid(_)
+        | Special::ClusterNctaid(_)
+        | Special::ClusterCtarank
+        | Special::ClusterNctarank
+        | Special::IsExplicitCluster
+        | Special::Nwarpid
+        | Special::Nsmid
+        | Special::TotalSmemSize
+        | Special::AggrSmemSize
+        | Special::DynamicSmemSize
+        | Special::ReservedSmemOffsetBegin
+        | Special::ReservedSmemOffsetEnd
+        | Special::ReservedSmemOffsetCap => Belief::Uniform(32),
+        // Where a warp runs may change while it runs.
+        Special::Warpid
+        | Special::Smid
+        | Special::Clock
+        | Special::ClockHi
+        | Special::GlobaltimerLo
+        | Special::GlobaltimerHi => Belief::Unsteady(32),
+        // What the driver left in `%envreg` is its own affair.
+        Special::Clock64
+        | Special::Globaltimer
+        | Special::Pm(_)
+        | Special::Pm64(_)
+        | Special::Envreg(_)
+        | Special::ReservedSmemOffset(_)
+        | Special::Unknown => Belief::Unsteady(64),
     }
 }
 
@@ -81,12 +83,11 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_unsteady() {
-        let odd = ["%clock", "%clock64", "%globaltimer", "%pm0", "%pm7_64", "%envreg31", "%tid"];
-        let more = ["%tid.w", "%laneid.x", "%smid", "%warpid", "%clock.b0", "%from_next_year"];
-        for name in odd.iter().chain(&more) {
-            assert!(matches!(special(name), Special::Unsteady(_)), "{name}");
+        let odd = [Special::Clock, Special::Pm(0), Special::Envreg(31), Special::Unknown];
+        for register in odd {
+            assert!(matches!(belief(register), Belief::Unsteady(_)), "{register}");
         }
-        assert_eq!(special("%tid.z"), Special::Thread(2));
-        assert_eq!(special("%cluster_ctaid.y"), Special::Uniform(32));
+        assert_eq!(belief(Special::Tid(Axis::Z)), Belief::Thread(Axis::Z));
+        assert_eq!(belief(Special::ClusterCtaid(Axis::Y)), Belief::Uniform(32));
     }
 }

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use super::instructions::Places;
 use crate::cfg::LoopId;
 use crate::expr::{Arena, FunctionId, Range, Substitution, SymbolId, TermId};
+use crate::isa::{Axis, Special};
 use crate::solver::Names;
 
 /// A part of memory that is written apart from the others.
@@ -39,11 +40,11 @@ pub(super) enum Origin {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Kind {
     /// `%tid` in a dimension, 0 to 2.
-    Tid(u8),
+    Tid(Axis),
     /// `%laneid`
     LaneId,
     /// A special register with one value for the warp.
-    Uniform(String),
+    Uniform(Special),
     /// What a special register that may change holds when an instruction reads it: whose instruction,
     /// its number, the register's name.
     Unsteady(Side, u32, String),

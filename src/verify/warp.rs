@@ -16,6 +16,7 @@ use super::settle::Taint;
 use super::symbols::Kind;
 use crate::cfg::{Arg, BlockId, Inst, LoopId};
 use crate::expr::{BinaryOp, Comparison, Node, TermId};
+use crate::isa::{Axis, Opcode, Qualifier, Special};
 use crate::ptx::Value;
 
 /// What the rewritten program's own warp instructions came to.
@@ -78,8 +79,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             // Lanes that leave it out would be waited for.
             return false;
         }
-        match inst.ast.mnemonic() {
-            "activemask" => {
+        match inst.ast.form.opcode {
+            Opcode::ActiveMask => {
                 let mask = self.terms.symbol(Kind::Mask(self.at), 32, self.here());
                 let block = self.block;
                 if let Some(warp) = self.warp.as_deref_mut() {
@@ -88,8 +89,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
                 self.set(&inst.args[0], mask, false, None);
                 true
             }
-            "shfl" => self.shuffle(inst).is_some(),
-            "vote" => self.vote(inst).is_some(),
+            Opcode::Shfl => self.shuffle(inst).is_some(),
+            Opcode::Vote => self.vote(inst).is_some(),
             _ => false,
         }
     }
@@ -109,14 +110,14 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
 
     /// Whether the lanes of a whole warp are consecutive in `tid.x`.
     fn consecutive(&mut self) -> TermId {
-        let (x, y, z) = (self.block_extent(0), self.block_extent(1), self.block_extent(2));
+        let [x, y, z] = Axis::ALL.map(|axis| self.block_extent(axis));
         hardware::consecutive(&mut self.terms.arena, [x, y, z])
     }
 
     /// `shfl.sync.up|down.b32 d[|p], a, b, c, mask` with constant b and c.
     fn shuffle(&mut self, inst: &Inst<'_, 's>) -> Option<()> {
         let ast = inst.ast;
-        if !ast.has("sync") || inst.args.len() != 5 {
+        if !ast.form.has(Qualifier::Sync) || inst.args.len() != 5 {
             return None;
         }
         let constant = |arg: &Arg<'s>| match arg {
@@ -132,12 +133,12 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         }
         let clamp = control & 31;
         let whole = self.whole(&inst.args[4])?;
-        let lane = self.operand(&Arg::Special("%laneid"), 32)?;
+        let lane = self.operand(&Arg::Special(Special::Laneid), 32)?;
         // Lanes whose source lane lies within bounds.
-        let (n, in_range) = if ast.has("up") {
+        let (n, in_range) = if ast.form.has(Qualifier::Up) {
             let least = self.terms.arena.constant((distance + clamp) as u64, 32);
             (-distance, self.terms.arena.compare(Comparison::UnsignedLessEqual, least, lane))
-        } else if ast.has("down") {
+        } else if ast.form.has(Qualifier::Down) {
             let end = self.terms.arena.constant((clamp - distance + 1).max(0) as u64, 32);
             (distance, self.terms.arena.compare(Comparison::UnsignedLess, lane, end))
         } else {
@@ -194,7 +195,10 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
 
     /// `vote.sync.all.pred p, {!}a, mask`
     fn vote(&mut self, inst: &Inst<'_, 's>) -> Option<()> {
-        if !inst.ast.has("sync") || !inst.ast.has("all") || inst.args.len() != 3 {
+        if !inst.ast.form.has(Qualifier::Sync)
+            || !inst.ast.form.has(Qualifier::All)
+            || inst.args.len() != 3
+        {
             return None;
         }
         let predicate = self.operand(&inst.args[1], 1)?;

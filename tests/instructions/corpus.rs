@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use ptxasw::cfg;
 use ptxasw::emulate::{Meaning, meaning};
+use ptxasw::isa::Words;
 use ptxasw::ptx::{self, Depth};
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
@@ -62,8 +63,7 @@ fn of_file(file: &Path) -> BTreeMap<String, Seen> {
         let Ok(flow) = cfg::build(&source, function) else { continue };
         for inst in &flow.insts {
             let known = meaning(inst);
-            let words: Vec<&str> =
-                std::iter::once(inst.ast.mnemonic()).chain(inst.ast.modifiers()).collect();
+            let words: Vec<&str> = Words::of(inst.ast.opcode.text).collect();
             let seen = found.entry(words.join(".")).or_insert_with(|| Seen {
                 meaning: known,
                 count: 0,

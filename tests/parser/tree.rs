@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use ptxasw::isa::Words;
 use ptxasw::ptx::*;
 use ptxasw::source::SourceFile;
 
@@ -98,9 +99,8 @@ fn instruction(source: &SourceFile, instruction: &Instruction<'_>) -> String {
     if let Some(guard) = instruction.guard {
         write!(text, "@{}{} ", if guard.negated { "!" } else { "" }, guard.register.text).unwrap();
     }
-    text.push_str(instruction.mnemonic());
-    for modifier in instruction.modifiers() {
-        write!(text, " .{modifier}").unwrap();
+    for (index, word) in Words::of(instruction.opcode.text).enumerate() {
+        write!(text, "{}{word}", if index == 0 { "" } else { " ." }).unwrap();
     }
     for operand in &instruction.operands {
         write!(text, " | {}", self::operand(operand)).unwrap();

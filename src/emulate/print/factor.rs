@@ -5,9 +5,10 @@
 
 use smallvec::SmallVec;
 
-use super::super::symbols::{Dimension, SymbolKind};
+use super::super::symbols::SymbolKind;
 use super::Printer;
 use crate::expr::{Node, TermId, to_signed};
+use crate::isa::{Axis, Special};
 
 /// A factor of a summand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,7 +80,7 @@ impl Printer<'_> {
                         && self.is_block_start(&summands[other].factors, &rest, axis)
                 });
                 if let Some(partner) = partner {
-                    rest.push(Factor::Index(axis));
+                    rest.push(Factor::Index(axis.index()));
                     summands[at].factors = rest;
                     summands.remove(partner);
                     return true;
@@ -90,8 +91,7 @@ impl Printer<'_> {
     }
 
     /// Whether the factors are `rest * ntid.d * ctaid.d`.
-    fn is_block_start(&self, factors: &[Factor], rest: &[Factor], axis: usize) -> bool {
-        let letter = ["x", "y", "z"][axis];
+    fn is_block_start(&self, factors: &[Factor], rest: &[Factor], axis: Axis) -> bool {
         let mut left: SmallVec<[Factor; 4]> = factors.iter().copied().collect();
         let mut take = |wanted: &dyn Fn(Factor) -> bool| match left.iter().position(|&f| wanted(f))
         {
@@ -101,24 +101,20 @@ impl Printer<'_> {
             }
             None => false,
         };
-        let named = |name: String| {
+        let named = |register: Special| {
             move |factor: Factor| {
-                self.special(factor).is_some_and(
-                    |kind| matches!(kind, SymbolKind::WarpUniform(found) if *found == name),
-                )
+                self.special(factor).is_some_and(|kind| *kind == SymbolKind::WarpUniform(register))
             }
         };
         rest.iter().all(|&wanted| take(&|f| f == wanted))
-            && take(&named(format!("%ntid.{letter}")))
-            && take(&named(format!("%ctaid.{letter}")))
+            && take(&named(Special::Ntid(axis)))
+            && take(&named(Special::Ctaid(axis)))
             && left.is_empty()
     }
 
-    fn thread_axis(&self, factor: Factor) -> Option<usize> {
+    fn thread_axis(&self, factor: Factor) -> Option<Axis> {
         match self.special(factor)? {
-            SymbolKind::Tid(Dimension::X) => Some(0),
-            SymbolKind::Tid(Dimension::Y) => Some(1),
-            SymbolKind::Tid(Dimension::Z) => Some(2),
+            SymbolKind::Tid(axis) => Some(*axis),
             _ => None,
         }
     }

@@ -5,9 +5,10 @@ mod factor;
 use std::cell::Cell;
 use std::fmt::Write;
 
-use super::symbols::{Dimension, SymbolKind, Symbols};
+use super::symbols::{SymbolKind, Symbols};
 use crate::cfg::Register;
 use crate::expr::{Arena, BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp, to_signed};
+use crate::isa::{Axis, Special};
 use factor::{Factor, INDEX_NAMES, Summand, common_factor, factors_of};
 
 /// Deeper terms are shown as `…`.
@@ -67,20 +68,17 @@ impl<'a> Printer<'a> {
 
     /// The definitions of the index names that a text may use: those of dimensions that occur.
     pub fn legend(&self) -> Vec<String> {
-        let axes = ["x", "y", "z"];
-        let used = |name: String| {
-            self.symbols.iter().any(
-                |(_, info)| matches!(&info.kind, SymbolKind::WarpUniform(found) if *found == name),
-            )
+        let used = |register: Special| {
+            self.symbols.iter().any(|(_, info)| info.kind == SymbolKind::WarpUniform(register))
         };
-        (0..3)
-            .filter(|&axis| {
-                let letter = axes[axis];
-                used(format!("%ntid.{letter}")) && used(format!("%ctaid.{letter}"))
-            })
+        Axis::ALL
+            .into_iter()
+            .filter(|&axis| used(Special::Ntid(axis)) && used(Special::Ctaid(axis)))
             .map(|axis| {
-                let (name, letter) = (INDEX_NAMES[axis], axes[axis]);
-                format!("{name} = %tid.{letter} + %ntid.{letter}*%ctaid.{letter}")
+                let name = INDEX_NAMES[axis.index()];
+                let [thread, extent, block] =
+                    [Special::Tid(axis), Special::Ntid(axis), Special::Ctaid(axis)];
+                format!("{name} = {thread} + {extent}*{block}")
             })
             .collect()
     }
@@ -89,13 +87,9 @@ impl<'a> Printer<'a> {
     pub fn symbol(&self, symbol: SymbolId) -> String {
         let info = self.symbols.info(symbol);
         match &info.kind {
-            SymbolKind::Tid(dimension) => match dimension {
-                Dimension::X => "%tid.x".to_owned(),
-                Dimension::Y => "%tid.y".to_owned(),
-                Dimension::Z => "%tid.z".to_owned(),
-            },
+            SymbolKind::Tid(axis) => Special::Tid(*axis).to_string(),
             SymbolKind::LaneId => "%laneid".to_owned(),
-            SymbolKind::WarpUniform(name) => name.clone(),
+            SymbolKind::WarpUniform(register) => register.to_string(),
             SymbolKind::Parameter { name, offset: 0, .. } => name.clone(),
             SymbolKind::Parameter { name, offset, .. } => format!("{name}[{offset}]"),
             SymbolKind::Address(name) => match name.rsplit_once(':') {

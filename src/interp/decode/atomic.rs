@@ -3,13 +3,24 @@
 use crate::interp::float::format::{BF16, F16};
 use crate::interp::float::{Format, Round, canonical32, canonical64, flush32, odd};
 use crate::interp::program::AtomicFn;
+use crate::isa::Qualifier;
 use crate::ptx::ScalarType::{
     self, B16, B32, B64, Bf16, Bf16x2, F16 as Half, F16x2, F32, F64, S32, S64, U32, U64,
 };
 
 /// The operations' names.
-pub const OPERATIONS: [&str; 10] =
-    ["and", "or", "xor", "exch", "add", "inc", "dec", "min", "max", "cas"];
+pub const OPERATIONS: [Qualifier; 10] = [
+    Qualifier::And,
+    Qualifier::Or,
+    Qualifier::Xor,
+    Qualifier::Exch,
+    Qualifier::Add,
+    Qualifier::Inc,
+    Qualifier::Dec,
+    Qualifier::Min,
+    Qualifier::Max,
+    Qualifier::Cas,
+];
 
 /// Leaves memory as it is.
 pub fn keep(old: u64, _b: u64, _c: u64) -> u64 {
@@ -18,42 +29,46 @@ pub fn keep(old: u64, _b: u64, _c: u64) -> u64 {
 
 /// The function of an operation on a type. `flush`: additions of singles flush subnormal numbers,
 /// as they do in global memory.
-pub fn operation(name: &str, ty: ScalarType, flush: bool) -> Option<AtomicFn> {
+pub fn operation(name: Qualifier, ty: ScalarType, flush: bool) -> Option<AtomicFn> {
     Some(match (name, ty) {
-        ("and", B32 | B64) => |old, b, _| old & b,
-        ("or", B32 | B64) => |old, b, _| old | b,
-        ("xor", B32 | B64) => |old, b, _| old ^ b,
-        ("exch", B32 | B64 | U32 | S32 | U64 | S64 | F32 | F64) => |_, b, _| b,
-        ("cas", B16 | B32 | B64 | U32 | S32 | U64 | S64) => {
+        (Qualifier::And, B32 | B64) => |old, b, _| old & b,
+        (Qualifier::Or, B32 | B64) => |old, b, _| old | b,
+        (Qualifier::Xor, B32 | B64) => |old, b, _| old ^ b,
+        (Qualifier::Exch, B32 | B64 | U32 | S32 | U64 | S64 | F32 | F64) => |_, b, _| b,
+        (Qualifier::Cas, B16 | B32 | B64 | U32 | S32 | U64 | S64) => {
             |old, b, c| if old == b { c } else { old }
         }
-        ("add", U32 | S32 | U64 | S64) => |old, b, _| old.wrapping_add(b),
-        ("inc", U32) => |old, b, _| if old >= b { 0 } else { old + 1 },
-        ("dec", U32) => |old, b, _| if old == 0 || old > b { b } else { old - 1 },
-        ("min", U32 | U64) => |old, b, _| old.min(b),
-        ("max", U32 | U64) => |old, b, _| old.max(b),
-        ("min", S32) => |old, b, _| (old as i32).min(b as i32) as u32 as u64,
-        ("max", S32) => |old, b, _| (old as i32).max(b as i32) as u32 as u64,
-        ("min", S64) => |old, b, _| (old as i64).min(b as i64) as u64,
-        ("max", S64) => |old, b, _| (old as i64).max(b as i64) as u64,
-        ("add", F32) if flush => |old, b, _| {
+        (Qualifier::Add, U32 | S32 | U64 | S64) => |old, b, _| old.wrapping_add(b),
+        (Qualifier::Inc, U32) => |old, b, _| if old >= b { 0 } else { old + 1 },
+        (Qualifier::Dec, U32) => |old, b, _| if old == 0 || old > b { b } else { old - 1 },
+        (Qualifier::Min, U32 | U64) => |old, b, _| old.min(b),
+        (Qualifier::Max, U32 | U64) => |old, b, _| old.max(b),
+        (Qualifier::Min, S32) => |old, b, _| (old as i32).min(b as i32) as u32 as u64,
+        (Qualifier::Max, S32) => |old, b, _| (old as i32).max(b as i32) as u32 as u64,
+        (Qualifier::Min, S64) => |old, b, _| (old as i64).min(b as i64) as u64,
+        (Qualifier::Max, S64) => |old, b, _| (old as i64).max(b as i64) as u64,
+        (Qualifier::Add, F32) if flush => |old, b, _| {
             let sum = flush32(single(old)) + flush32(single(b));
             u64::from(flush32(canonical32(sum)).to_bits())
         },
-        ("add", F32) => |old, b, _| u64::from(canonical32(single(old) + single(b)).to_bits()),
-        ("add", F64) => |old, b, _| canonical64(f64::from_bits(old) + f64::from_bits(b)).to_bits(),
-        ("add", Half) => |old, b, _| half(F16, old, b, odd::add),
-        ("add", Bf16) => |old, b, _| half(BF16, old, b, odd::add),
-        ("add", F16x2) => |old, b, _| halves(F16, old, b, odd::add),
-        ("add", Bf16x2) => |old, b, _| halves(BF16, old, b, odd::add),
-        ("min", Half) => |old, b, _| half(F16, old, b, minimum),
-        ("max", Half) => |old, b, _| half(F16, old, b, maximum),
-        ("min", Bf16) => |old, b, _| half(BF16, old, b, minimum),
-        ("max", Bf16) => |old, b, _| half(BF16, old, b, maximum),
-        ("min", F16x2) => |old, b, _| halves(F16, old, b, minimum),
-        ("max", F16x2) => |old, b, _| halves(F16, old, b, maximum),
-        ("min", Bf16x2) => |old, b, _| halves(BF16, old, b, minimum),
-        ("max", Bf16x2) => |old, b, _| halves(BF16, old, b, maximum),
+        (Qualifier::Add, F32) => {
+            |old, b, _| u64::from(canonical32(single(old) + single(b)).to_bits())
+        }
+        (Qualifier::Add, F64) => {
+            |old, b, _| canonical64(f64::from_bits(old) + f64::from_bits(b)).to_bits()
+        }
+        (Qualifier::Add, Half) => |old, b, _| half(F16, old, b, odd::add),
+        (Qualifier::Add, Bf16) => |old, b, _| half(BF16, old, b, odd::add),
+        (Qualifier::Add, F16x2) => |old, b, _| halves(F16, old, b, odd::add),
+        (Qualifier::Add, Bf16x2) => |old, b, _| halves(BF16, old, b, odd::add),
+        (Qualifier::Min, Half) => |old, b, _| half(F16, old, b, minimum),
+        (Qualifier::Max, Half) => |old, b, _| half(F16, old, b, maximum),
+        (Qualifier::Min, Bf16) => |old, b, _| half(BF16, old, b, minimum),
+        (Qualifier::Max, Bf16) => |old, b, _| half(BF16, old, b, maximum),
+        (Qualifier::Min, F16x2) => |old, b, _| halves(F16, old, b, minimum),
+        (Qualifier::Max, F16x2) => |old, b, _| halves(F16, old, b, maximum),
+        (Qualifier::Min, Bf16x2) => |old, b, _| halves(BF16, old, b, minimum),
+        (Qualifier::Max, Bf16x2) => |old, b, _| halves(BF16, old, b, maximum),
         _ => return None,
     })
 }

@@ -9,7 +9,7 @@ use super::{control, reconverge};
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::ops;
 use crate::interp::profile::Origin;
-use crate::interp::program::{Formal, Function, Guard, MicroOp, Op, ParamPlace, Pc, Special};
+use crate::interp::program::{Formal, Function, Guard, MicroOp, Op, ParamPlace, Pc, Steady};
 use crate::interp::registers::{File, LANES, Slot, Slots, WarpFn, warp};
 use crate::ptx::{
     self, Directive, Instruction, Name, Operand, ScalarType, StateSpace, Statement, Variable,
@@ -33,7 +33,7 @@ pub struct Decoder<'u, 'm, 's> {
     /// `.branchtargets` lists, as label numbers.
     targets: Vec<Vec<usize>>,
     immediates: FxHashMap<(File, u64), Slot>,
-    specials: FxHashMap<Special, Slot>,
+    specials: FxHashMap<Steady, Slot>,
     carry: Option<Slot>,
     guard: Guard,
     first: bool,
@@ -434,7 +434,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     }
 
     /// A narrow slot that holds a special register.
-    pub fn special(&mut self, special: Special) -> Slot {
+    pub fn steady(&mut self, special: Steady) -> Slot {
         if let Some(&slot) = self.specials.get(&special) {
             return slot;
         }

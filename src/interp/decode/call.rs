@@ -6,11 +6,12 @@ use super::scope::Symbol;
 use crate::interp::fault::Fault;
 use crate::interp::program::{Call, Callee, Formal, Op};
 use crate::interp::registers::File;
+use crate::isa::Qualifier;
 use crate::ptx::{Operand, Value};
 
 /// `call{.uni} (results), callee, (arguments), prototype`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    inst.take("uni");
+    inst.take(Qualifier::Uni);
     inst.finish()?;
     let mut operands = inst.operands();
     let mut results = Vec::new();

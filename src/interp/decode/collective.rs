@@ -7,6 +7,7 @@ use super::operand::file_of;
 use crate::interp::fault::Fault;
 use crate::interp::program::{Collective, CollectiveKind, Op, Reduction, Shuffle};
 use crate::interp::registers::{File, Slot};
+use crate::isa::Qualifier;
 use crate::ptx::{Operand, ScalarType};
 
 const MASK: ScalarType = ScalarType::B32;
@@ -35,13 +36,13 @@ fn emit(cx: &mut Decoder<'_, '_, '_>, collective: Collective) {
 
 /// `shfl{.sync}.mode.b32 d{|p}, a, b, c{, members}`.
 pub fn shuffle<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let sync = inst.take("sync");
-    let mode = inst.take_with(|m| {
+    let sync = inst.take(Qualifier::Sync);
+    let mode = inst.take_qualifier(|m| {
         Some(match m {
-            "up" => Shuffle::Up,
-            "down" => Shuffle::Down,
-            "bfly" => Shuffle::Bfly,
-            "idx" => Shuffle::Idx,
+            Qualifier::Up => Shuffle::Up,
+            Qualifier::Down => Shuffle::Down,
+            Qualifier::Bfly => Shuffle::Bfly,
+            Qualifier::Idx => Shuffle::Idx,
             _ => return None,
         })
     });
@@ -64,13 +65,13 @@ pub fn shuffle<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) ->
 
 /// `vote{.sync}.{all,any,uni}.pred`, `vote{.sync}.ballot.b32`.
 pub fn vote<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let sync = inst.take("sync");
-    let kind = inst.take_with(|m| {
+    let sync = inst.take(Qualifier::Sync);
+    let kind = inst.take_qualifier(|m| {
         Some(match m {
-            "all" => CollectiveKind::All,
-            "any" => CollectiveKind::Any,
-            "uni" => CollectiveKind::Uni,
-            "ballot" => CollectiveKind::Ballot,
+            Qualifier::All => CollectiveKind::All,
+            Qualifier::Any => CollectiveKind::Any,
+            Qualifier::Uni => CollectiveKind::Uni,
+            Qualifier::Ballot => CollectiveKind::Ballot,
             _ => return None,
         })
     });
@@ -93,9 +94,9 @@ pub fn matching<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    inst.take("sync");
-    let any = inst.take("any");
-    if !any && !inst.take("all") {
+    inst.take(Qualifier::Sync);
+    let any = inst.take(Qualifier::Any);
+    if !any && !inst.take(Qualifier::All) {
         return Err(inst.unsupported("`match` needs a mode"));
     }
     let ty = inst.take_type()?;
@@ -114,24 +115,29 @@ pub fn reduction<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    inst.take("sync");
-    let operation = inst.take_with(|m| {
-        ["add", "min", "max", "and", "or", "xor"].into_iter().find(|&name| name == m)
-    });
-    let (abs, nan) = (inst.take("abs"), inst.take("NaN"));
+    inst.take(Qualifier::Sync);
+    let operation = inst.take_one_of(&[
+        Qualifier::Add,
+        Qualifier::Min,
+        Qualifier::Max,
+        Qualifier::And,
+        Qualifier::Or,
+        Qualifier::Xor,
+    ]);
+    let (abs, nan) = (inst.take(Qualifier::Abs), inst.take(Qualifier::PropagateNan));
     let ty = inst.take_type()?;
     inst.finish()?;
     let operation = match (operation, ty) {
-        (Some("add"), ScalarType::U32 | ScalarType::S32) => Reduction::Add,
-        (Some("min"), ScalarType::U32) => Reduction::MinU,
-        (Some("max"), ScalarType::U32) => Reduction::MaxU,
-        (Some("min"), ScalarType::S32) => Reduction::MinS,
-        (Some("max"), ScalarType::S32) => Reduction::MaxS,
-        (Some("and"), ScalarType::B32) => Reduction::And,
-        (Some("or"), ScalarType::B32) => Reduction::Or,
-        (Some("xor"), ScalarType::B32) => Reduction::Xor,
-        (Some("min"), ScalarType::F32) => Reduction::Float { max: false, abs, nan },
-        (Some("max"), ScalarType::F32) => Reduction::Float { max: true, abs, nan },
+        (Some(Qualifier::Add), ScalarType::U32 | ScalarType::S32) => Reduction::Add,
+        (Some(Qualifier::Min), ScalarType::U32) => Reduction::MinU,
+        (Some(Qualifier::Max), ScalarType::U32) => Reduction::MaxU,
+        (Some(Qualifier::Min), ScalarType::S32) => Reduction::MinS,
+        (Some(Qualifier::Max), ScalarType::S32) => Reduction::MaxS,
+        (Some(Qualifier::And), ScalarType::B32) => Reduction::And,
+        (Some(Qualifier::Or), ScalarType::B32) => Reduction::Or,
+        (Some(Qualifier::Xor), ScalarType::B32) => Reduction::Xor,
+        (Some(Qualifier::Min), ScalarType::F32) => Reduction::Float { max: false, abs, nan },
+        (Some(Qualifier::Max), ScalarType::F32) => Reduction::Float { max: true, abs, nan },
         _ => return Err(inst.bad_type(ty)),
     };
     let source = cx.source(inst.operand(1)?, ty)?;
@@ -147,8 +153,8 @@ pub fn warp_barrier<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    inst.take("warp");
-    inst.take("sync");
+    inst.take(Qualifier::Warp);
+    inst.take(Qualifier::Sync);
     inst.finish()?;
     let members = Some(cx.source(inst.operand(0)?, MASK)?);
     let kind = CollectiveKind::Sync;
@@ -158,7 +164,7 @@ pub fn warp_barrier<'m, 's>(
 
 /// `elect.sync d|p, members`.
 pub fn elect<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    inst.take("sync");
+    inst.take(Qualifier::Sync);
     inst.finish()?;
     let members = Some(cx.source(inst.operand(1)?, MASK)?);
     let (d, p) = results(cx, inst.operand(0)?, MASK)?;

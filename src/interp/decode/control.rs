@@ -7,11 +7,12 @@ use crate::interp::fault::Fault;
 use crate::interp::program::{
     AT_RETURN, Barrier, BarrierKind, Guard, IndexedBranch, MicroOp, Op, Pc,
 };
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{Name, Operand, ScalarType};
 
 /// `bra{.uni} label`.
 pub fn branch<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    inst.take("uni");
+    inst.take(Qualifier::Uni);
     inst.finish()?;
     let Operand::Name(name) = inst.operand(0)? else {
         return Err(inst.unsupported("the target of a branch is a label"));
@@ -33,8 +34,8 @@ pub fn indexed_branch<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    inst.take("idx");
-    inst.take("uni");
+    inst.take(Qualifier::Idx);
+    inst.take(Qualifier::Uni);
     inst.finish()?;
     let index = cx.source(inst.operand(0)?, ScalarType::U32)?;
     let Operand::Name(list) = inst.operand(1)? else {
@@ -50,11 +51,11 @@ pub fn indexed_branch<'m, 's>(
 
 /// `ret{.uni}`, `exit`, `trap`, `brkpt`.
 pub fn leave<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    inst.take("uni");
+    inst.take(Qualifier::Uni);
     inst.finish()?;
-    cx.emit(match inst.ast.mnemonic() {
-        "ret" => Op::Return,
-        "exit" => Op::Exit,
+    cx.emit(match inst.ast.form.opcode {
+        Opcode::Ret => Op::Return,
+        Opcode::Exit => Op::Exit,
         _ => Op::Trap,
     });
     Ok(())
@@ -75,17 +76,17 @@ pub fn patch(code: &mut [MicroOp], labels: &[Pc]) {
 
 /// `bar{.cta}.{sync,arrive,red}`, `barrier{.cta}.*{.aligned}`.
 pub fn barrier<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    inst.take("cta");
-    inst.take("aligned");
+    inst.take(Qualifier::Cta);
+    inst.take(Qualifier::Aligned);
     let operands = inst.operands();
     let mut rest = 1;
-    let sync = inst.take("sync");
+    let sync = inst.take(Qualifier::Sync);
     let mut result = None;
-    if !sync && !inst.take("arrive") {
-        if !inst.take("red") {
+    if !sync && !inst.take(Qualifier::Arrive) {
+        if !inst.take(Qualifier::Red) {
             return Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text)));
         }
-        let operation = inst.take_with(|m| ["popc", "and", "or"].into_iter().find(|&o| o == m));
+        let operation = inst.take_one_of(&[Qualifier::Popc, Qualifier::And, Qualifier::Or]);
         let ty = inst.take_type()?;
         let Some((Operand::Name(last), negated)) = operands.last().map(|last| match last {
             Operand::Not(name) => (Operand::Name(*name), true),
@@ -99,8 +100,8 @@ pub fn barrier<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) ->
         let d = cx.dest(inst.operand(0)?, ty)?;
         let p = predicate.slot;
         result = Some(match operation {
-            Some("popc") => BarrierKind::Popc { d, p, negated },
-            Some("and") => BarrierKind::And { d, p, negated },
+            Some(Qualifier::Popc) => BarrierKind::Popc { d, p, negated },
+            Some(Qualifier::And) => BarrierKind::And { d, p, negated },
             _ => BarrierKind::Or { d, p, negated },
         });
         rest = 2;

@@ -4,7 +4,8 @@
 use smallvec::SmallVec;
 
 use crate::interp::fault::{Fault, FaultKind};
-use crate::ptx::{Instruction, Operand, ScalarType, StateSpace};
+use crate::isa::{Modifier, Opcode, Qualifier, ScalarType, StateSpace, Words};
+use crate::ptx::{Instruction, Operand};
 
 /// A rounding mode of an operation that yields a floating-point number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -25,13 +26,14 @@ pub enum Round {
 pub struct Inst<'a, 's> {
     /// The instruction.
     pub ast: &'a Instruction<'s>,
-    rest: SmallVec<[&'s str; 8]>,
+    /// Their places among all modifiers, and what they are.
+    rest: SmallVec<[(usize, Modifier); 8]>,
 }
 
 impl<'a, 's> Inst<'a, 's> {
     /// All modifiers still to be taken.
     pub fn new(ast: &'a Instruction<'s>) -> Inst<'a, 's> {
-        Inst { ast, rest: ast.modifiers().collect() }
+        Inst { ast, rest: ast.form.modifiers().iter().copied().enumerate().collect() }
     }
 
     /// The operands.
@@ -50,16 +52,38 @@ impl<'a, 's> Inst<'a, 's> {
         })
     }
 
+    /// The opcode.
+    pub fn opcode(&self) -> Opcode {
+        self.ast.form.opcode
+    }
+
+    /// Takes a qualifier if it is there.
+    pub fn take(&mut self, qualifier: Qualifier) -> bool {
+        self.take_modifier(Modifier::Qualifier(qualifier))
+    }
+
     /// Takes a modifier if it is there.
-    pub fn take(&mut self, name: &str) -> bool {
-        let found = self.rest.iter().position(|&m| m == name);
-        found.map(|at| self.rest.remove(at)).is_some()
+    pub fn take_modifier(&mut self, modifier: Modifier) -> bool {
+        self.take_with(|other| (other == modifier).then_some(())).is_some()
     }
 
     /// Takes the first modifier that `choose` has a meaning for.
-    pub fn take_with<T>(&mut self, choose: impl Fn(&str) -> Option<T>) -> Option<T> {
-        let at = self.rest.iter().position(|m| choose(m).is_some())?;
-        choose(self.rest.remove(at))
+    pub fn take_with<T>(&mut self, choose: impl Fn(Modifier) -> Option<T>) -> Option<T> {
+        let at = self.rest.iter().position(|&(_, modifier)| choose(modifier).is_some())?;
+        choose(self.rest.remove(at).1)
+    }
+
+    /// Takes the first qualifier that `choose` has a meaning for.
+    pub fn take_qualifier<T>(&mut self, choose: impl Fn(Qualifier) -> Option<T>) -> Option<T> {
+        self.take_with(|modifier| match modifier {
+            Modifier::Qualifier(qualifier) => choose(qualifier),
+            _ => None,
+        })
+    }
+
+    /// Takes the first of some qualifiers.
+    pub fn take_one_of(&mut self, qualifiers: &[Qualifier]) -> Option<Qualifier> {
+        self.take_qualifier(|qualifier| qualifiers.contains(&qualifier).then_some(qualifier))
     }
 
     /// Takes the next type.
@@ -67,32 +91,32 @@ impl<'a, 's> Inst<'a, 's> {
     /// # Errors
     /// There is none left.
     pub fn take_type(&mut self) -> Result<ScalarType, Fault> {
-        self.take_with(ScalarType::from_modifier)
+        self.take_with(Modifier::ty)
             .ok_or_else(|| self.unsupported(format!("`{}` names no type", self.ast.opcode.text)))
     }
 
     /// Takes the state space; generic where none is named.
     pub fn take_space(&mut self) -> StateSpace {
-        self.take_with(StateSpace::from_modifier).unwrap_or(StateSpace::Generic)
+        self.take_with(Modifier::space).unwrap_or(StateSpace::Generic)
     }
 
     /// Takes a rounding mode of floating-point results.
     pub fn take_round(&mut self) -> Option<Round> {
-        self.take_with(|m| {
-            Some(match m {
-                "rn" => Round::Even,
-                "rna" => Round::Away,
-                "rz" => Round::Zero,
-                "rm" => Round::Down,
-                "rp" => Round::Up,
+        self.take_qualifier(|mode| {
+            Some(match mode {
+                Qualifier::Rn => Round::Even,
+                Qualifier::Rna => Round::Away,
+                Qualifier::Rz => Round::Zero,
+                Qualifier::Rm => Round::Down,
+                Qualifier::Rp => Round::Up,
                 _ => return None,
             })
         })
     }
 
-    /// Drops modifiers that change only speed.
-    pub fn drop_hints(&mut self, hint: impl Fn(&str) -> bool) {
-        self.rest.retain(|m| !hint(m));
+    /// Drops qualifiers that change only speed.
+    pub fn drop_hints(&mut self, hint: impl Fn(Qualifier) -> bool) {
+        self.rest.retain(|(_, modifier)| !matches!(modifier, Modifier::Qualifier(q) if hint(*q)));
     }
 
     /// Every modifier must have been taken.
@@ -100,13 +124,10 @@ impl<'a, 's> Inst<'a, 's> {
     /// # Errors
     /// The first that was not.
     pub fn finish(&self) -> Result<(), Fault> {
-        match self.rest.first() {
-            None => Ok(()),
-            Some(modifier) => {
-                let name = self.ast.opcode.text;
-                Err(self.unsupported(format!("modifier `.{modifier}` of `{name}` is not modelled")))
-            }
-        }
+        let Some(&(at, _)) = self.rest.first() else { return Ok(()) };
+        let name = self.ast.opcode.text;
+        let modifier = Words::of(name).nth(at + 1).unwrap_or(name);
+        Err(self.unsupported(format!("modifier `.{modifier}` of `{name}` is not modelled")))
     }
 
     /// The operation exists, but not for this type.

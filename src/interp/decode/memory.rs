@@ -10,42 +10,61 @@ use super::vector::Element;
 use crate::interp::fault::Fault;
 use crate::interp::program::{Atomic, CopyAsync, CopyLimit, Destination, Load, Op, Store};
 use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{self, B128, Pred, U32, U64};
 use crate::ptx::{Operand, StateSpace};
 
 /// Modifiers that say how fast or how widely visible an access is, never what it moves.
-fn is_hint(modifier: &str) -> bool {
+fn is_hint(modifier: Qualifier) -> bool {
     matches!(
         modifier,
-        "nc" | "ca"
-            | "cg"
-            | "cs"
-            | "lu"
-            | "cv"
-            | "wb"
-            | "wt"
-            | "weak"
-            | "volatile"
-            | "relaxed"
-            | "acquire"
-            | "release"
-            | "acq_rel"
-            | "sc"
-            | "mmio"
-            | "cta"
-            | "gpu"
-            | "sys"
-            | "cluster"
-            | "unified"
-            | "noftz"
-            | "non_coherent"
-    ) || modifier.starts_with("L1::")
-        || modifier.starts_with("L2::")
-        || modifier.starts_with("level::")
+        Qualifier::Nc
+            | Qualifier::Ca
+            | Qualifier::Cg
+            | Qualifier::Cs
+            | Qualifier::Lu
+            | Qualifier::Cv
+            | Qualifier::Wb
+            | Qualifier::Wt
+            | Qualifier::Weak
+            | Qualifier::Volatile
+            | Qualifier::Relaxed
+            | Qualifier::Acquire
+            | Qualifier::Release
+            | Qualifier::AcqRel
+            | Qualifier::Sc
+            | Qualifier::Mmio
+            | Qualifier::Cta
+            | Qualifier::Gpu
+            | Qualifier::Sys
+            | Qualifier::Cluster
+            | Qualifier::Unified
+            | Qualifier::Noftz
+            | Qualifier::NonCoherent
+            | Qualifier::L1EvictNormal
+            | Qualifier::L1EvictUnchanged
+            | Qualifier::L1EvictFirst
+            | Qualifier::L1EvictLast
+            | Qualifier::L1NoAllocate
+            | Qualifier::L2EvictNormal
+            | Qualifier::L2EvictUnchanged
+            | Qualifier::L2EvictFirst
+            | Qualifier::L2EvictLast
+            | Qualifier::L2CacheHint
+            | Qualifier::L2Bytes64
+            | Qualifier::L2Bytes128
+            | Qualifier::L2Bytes256
+    )
 }
 
 fn is_strong(inst: &Inst<'_, '_>) -> bool {
-    ["volatile", "relaxed", "acquire", "release", "mmio"].iter().any(|m| inst.ast.has(m))
+    inst.ast.form.has_any(&[
+        Qualifier::Volatile,
+        Qualifier::Relaxed,
+        Qualifier::Acquire,
+        Qualifier::Release,
+        Qualifier::Mmio,
+    ])
 }
 
 /// How many elements of how many bytes move, and in what steps.
@@ -58,10 +77,10 @@ struct Shape {
 fn shape<'m, 's>(inst: &mut Inst<'m, 's>) -> Result<(StateSpace, Shape), Fault> {
     inst.drop_hints(is_hint);
     let space = inst.take_space();
-    let count = inst.take_with(|m| match m {
-        "v2" => Some(2),
-        "v4" => Some(4),
-        "v8" => Some(8),
+    let count = inst.take_qualifier(|m| match m {
+        Qualifier::V2 => Some(2),
+        Qualifier::V4 => Some(4),
+        Qualifier::V8 => Some(8),
         _ => None,
     });
     let ty = inst.take_type()?;
@@ -126,12 +145,13 @@ pub fn store<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> R
 
 /// `atom{.sem}{.scope}{.space}.op{.vec}.type d, [a], b{, c}` and `red`.
 pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    if inst.ast.has("async") {
+    if inst.ast.form.has(Qualifier::Async) {
         return Err(inst.unsupported("`red.async` is not modelled"));
     }
-    let returns = inst.ast.mnemonic() == "atom";
-    let orders = ["acquire", "release", "acq_rel"].iter().any(|m| inst.ast.has(m));
-    let operation = inst.take_with(|m| atomics::OPERATIONS.into_iter().find(|&name| name == m));
+    let returns = inst.opcode() == Opcode::Atom;
+    let orders =
+        inst.ast.form.has_any(&[Qualifier::Acquire, Qualifier::Release, Qualifier::AcqRel]);
+    let operation = inst.take_one_of(&atomics::OPERATIONS);
     let (space, shape) = shape(inst)?;
     let Some(operation) = operation else {
         return Err(inst.unsupported("this atomic operation is not modelled"));
@@ -140,7 +160,7 @@ pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let place = cx.place(inst.operand(at)?, space)?;
     let Shape { ty, bytes, align } = shape;
     if ty == B128 {
-        let compare = operation == "cas";
+        let compare = operation == Qualifier::Cas;
         let d = (File::W64, cx.pair(inst.operand(0)?)?);
         let b = (File::W64, cx.pair(inst.operand(2)?)?);
         let c = if compare { Some((File::W64, cx.pair(inst.operand(3)?)?)) } else { None };
@@ -177,7 +197,7 @@ pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         pairs.push((d, b));
     }
     let c = match operation {
-        "cas" => Some((file_of(ty), cx.source(inst.operand(at + 2)?, ty)?)),
+        Qualifier::Cas => Some((file_of(ty), cx.source(inst.operand(at + 2)?, ty)?)),
         _ => None,
     };
     let (elements, wide) = (pairs, None);
@@ -192,12 +212,12 @@ pub fn copy_async<'m, 's>(
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
     match () {
-        () if inst.ast.has("bulk") => return transaction::copy_bulk(cx, inst),
-        () if inst.ast.has("mbarrier") => return transaction::copy_arrives(cx, inst),
-        () if inst.take("async") => {}
+        () if inst.ast.form.has(Qualifier::Bulk) => return transaction::copy_bulk(cx, inst),
+        () if inst.ast.form.has(Qualifier::Mbarrier) => return transaction::copy_arrives(cx, inst),
+        () if inst.take(Qualifier::Async) => {}
         () => return Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text))),
     }
-    if ["commit_group", "wait_group", "wait_all"].iter().any(|m| inst.ast.has(m)) {
+    if inst.ast.form.has_any(&[Qualifier::CommitGroup, Qualifier::WaitGroup, Qualifier::WaitAll]) {
         return Ok(());
     }
     inst.drop_hints(is_hint);
@@ -227,9 +247,9 @@ pub fn copy_async<'m, 's>(
 
 /// `cvta{.to}.space.size d, a` and `isspacep.space p, a`.
 pub fn address<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let to = inst.take("to");
+    let to = inst.take(Qualifier::To);
     let space = inst.take_space();
-    if inst.ast.mnemonic() == "isspacep" {
+    if inst.opcode() == Opcode::Isspacep {
         inst.finish()?;
         let (p, a) = (cx.dest(inst.operand(0)?, Pred)?, inst.operand(1)?);
         let ty = match a {

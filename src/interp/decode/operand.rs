@@ -7,8 +7,10 @@ use super::unit::constant_bits;
 use super::vector::Element;
 use crate::interp::fault::Fault;
 use crate::interp::program::rare::Scalar;
-use crate::interp::program::{Base, Destination, Op, Place, Special};
+use crate::interp::program::{Base, Destination, Op, Place, Steady};
 use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::isa::limits::WARP_SIZE;
+use crate::isa::{Special, SpecialName, special};
 use crate::ptx::{AddressBase, Immediate, Name, Operand, ScalarType, StateSpace, Value};
 use crate::source::Span;
 
@@ -21,59 +23,59 @@ pub fn file_of(ty: ScalarType) -> File {
     }
 }
 
-/// The special register of a name and component, where it does not change while a warp runs.
-pub fn special_register(name: &str, part: Option<&str>) -> Option<Special> {
-    let component = |name: &str, make: fn(u8) -> Special| match name {
-        "x" | "r" => Some(make(0)),
-        "y" | "g" => Some(make(1)),
-        "z" | "b" => Some(make(2)),
-        "w" | "a" => Some(Special::Constant(0)),
-        _ => None,
-    };
-    if let Some(part) = part {
-        return match name {
-            "%tid" => component(part, Special::Tid),
-            "%ntid" => component(part, Special::Ntid),
-            "%ctaid" | "%clusterid" => component(part, Special::Ctaid),
-            "%nctaid" | "%nclusterid" => component(part, Special::Nctaid),
-            // Every block is a cluster of its own.
-            "%cluster_ctaid" => component(part, |_| Special::Constant(0)),
-            "%cluster_nctaid" => component(part, |_| Special::Constant(1)),
-            _ => None,
-        };
-    }
-    Some(match name {
-        "%laneid" => Special::LaneId,
-        "%warpid" => Special::WarpId,
-        "%nwarpid" => Special::NwarpId,
-        "%lanemask_eq" => Special::LanemaskEq,
-        "%lanemask_le" => Special::LanemaskLe,
-        "%lanemask_lt" => Special::LanemaskLt,
-        "%lanemask_ge" => Special::LanemaskGe,
-        "%lanemask_gt" => Special::LanemaskGt,
-        "%dynamic_smem_size" => Special::DynamicSharedSize,
-        "%total_smem_size" | "%aggr_smem_size" => Special::TotalSharedSize,
-        "%smid" | "%gridid" | "%cluster_ctarank" | "%is_explicit_cluster" => Special::Constant(0),
-        _ if name.starts_with("%reserved_smem_offset_") => Special::Constant(0),
-        "%nsmid" | "%cluster_nctarank" => Special::Constant(1),
-        "WARP_SZ" => Special::Constant(32),
-        // Counters of events that nobody counts here.
-        _ if name.starts_with("%envreg") || name.starts_with("%pm") => Special::Constant(0),
-        "%current_graph_exec" => Special::Constant(0),
-        _ => return None,
-    })
+/// What reading a special register yields.
+pub enum Reading {
+    /// What does not change while a warp runs.
+    Steady(Steady),
+    /// Another number each time.
+    Clock,
+    /// Not modelled.
+    Unknown,
 }
 
-fn is_clock(name: &str) -> bool {
-    matches!(
-        name,
-        "%clock"
-            | "%clock_hi"
-            | "%clock64"
-            | "%globaltimer"
-            | "%globaltimer_lo"
-            | "%globaltimer_hi"
-    )
+/// What reading a special register yields. Every block is a cluster of its own, one multiprocessor runs
+/// them all, and nobody counts events.
+pub fn reading(register: Special) -> Reading {
+    Reading::Steady(match register {
+        Special::Tid(axis) => Steady::Tid(axis),
+        Special::Ntid(axis) => Steady::Ntid(axis),
+        Special::Ctaid(axis) | Special::Clusterid(axis) => Steady::Ctaid(axis),
+        Special::Nctaid(axis) | Special::Nclusterid(axis) => Steady::Nctaid(axis),
+        Special::Laneid => Steady::LaneId,
+        Special::Warpid => Steady::WarpId,
+        Special::Nwarpid => Steady::NwarpId,
+        Special::LanemaskEq => Steady::LanemaskEq,
+        Special::LanemaskLe => Steady::LanemaskLe,
+        Special::LanemaskLt => Steady::LanemaskLt,
+        Special::LanemaskGe => Steady::LanemaskGe,
+        Special::LanemaskGt => Steady::LanemaskGt,
+        Special::DynamicSmemSize => Steady::DynamicSharedSize,
+        Special::TotalSmemSize | Special::AggrSmemSize => Steady::TotalSharedSize,
+        Special::Smid
+        | Special::Gridid
+        | Special::ClusterCtaid(_)
+        | Special::ClusterCtarank
+        | Special::IsExplicitCluster
+        | Special::ReservedSmemOffsetBegin
+        | Special::ReservedSmemOffsetEnd
+        | Special::ReservedSmemOffsetCap
+        | Special::ReservedSmemOffset(_)
+        | Special::CurrentGraphExec
+        | Special::Pm(_)
+        | Special::Pm64(_)
+        | Special::Envreg(_) => Steady::Constant(0),
+        Special::Nsmid | Special::ClusterNctarank | Special::ClusterNctaid(_) => {
+            Steady::Constant(1)
+        }
+        Special::WarpSize => Steady::Constant(WARP_SIZE),
+        Special::Clock
+        | Special::ClockHi
+        | Special::Clock64
+        | Special::Globaltimer
+        | Special::GlobaltimerLo
+        | Special::GlobaltimerHi => return Reading::Clock,
+        Special::Unknown => return Reading::Unknown,
+    })
 }
 
 impl<'m, 's> Decoder<'_, 'm, 's> {
@@ -193,18 +195,22 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// # Errors
     /// As [`Decoder::source`].
     pub fn named_source(&mut self, name: Name<'s>, offset: i64, file: File) -> Result<Slot, Fault> {
-        if is_clock(name.text) {
-            let d = self.scratch(file);
-            self.emit(Op::Clock(file, d));
-            return Ok(d);
-        }
-        let (base, component) = match name.text.split_once('.') {
-            Some((base, component)) => (base, Some(component)),
-            None => (name.text, None),
+        let reading = match special(name.text) {
+            Some(SpecialName::Scalar(register)) => reading(register),
+            Some(SpecialName::Zero) => Reading::Steady(Steady::Constant(0)),
+            Some(SpecialName::Vector(_)) | None => Reading::Unknown,
         };
-        if let Some(special) = special_register(base, component) {
-            let slot = self.special(special);
-            return Ok(self.widened(slot, file));
+        match reading {
+            Reading::Clock => {
+                let d = self.scratch(file);
+                self.emit(Op::Clock(file, d));
+                return Ok(d);
+            }
+            Reading::Steady(value) => {
+                let slot = self.steady(value);
+                return Ok(self.widened(slot, file));
+            }
+            Reading::Unknown => {}
         }
         match self.lookup(name)? {
             Symbol::Register(register) if offset == 0 => self.register_source(name, register, file),

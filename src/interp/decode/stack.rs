@@ -5,6 +5,7 @@ use super::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::program::Op;
 use crate::interp::program::rare::{Stack, StackKind};
+use crate::isa::Opcode;
 use crate::ptx::{Operand, ScalarType};
 
 /// Alignment in bytes where the instruction says none.
@@ -19,8 +20,8 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     inst.finish()?;
     let file = file_of(ty);
     let zero = cx.immediate(file, 0);
-    let (kind, value) = match inst.ast.mnemonic() {
-        "alloca" => {
+    let (kind, value) = match inst.ast.form.opcode {
+        Opcode::Alloca => {
             let size = cx.source(inst.operand(1)?, ty)?;
             let align = inst.operands().get(2).map_or(Ok(DEFAULT_ALIGN), |operand| {
                 alignment(operand).ok_or_else(|| {
@@ -29,7 +30,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
             })?;
             (StackKind::Allocate { d: (file, cx.dest(inst.operand(0)?, ty)?), align }, size)
         }
-        "stacksave" => (StackKind::Save { d: (file, cx.dest(inst.operand(0)?, ty)?) }, zero),
+        Opcode::StackSave => (StackKind::Save { d: (file, cx.dest(inst.operand(0)?, ty)?) }, zero),
         _ => (StackKind::Restore, cx.source(inst.operand(0)?, ty)?),
     };
     cx.emit(Op::Stack(Box::new(Stack { kind, value: (file, value) })));

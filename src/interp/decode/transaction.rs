@@ -10,12 +10,20 @@ use crate::interp::fault::Fault;
 use crate::interp::program::transaction::{BulkCopy, MBarrier, MBarrierKind};
 use crate::interp::program::{Barrier, BarrierKind, Op};
 use crate::interp::registers::{File, warp};
+use crate::isa::{Modifier, Opcode, Qualifier};
 use crate::ptx::ScalarType::{B64, Pred, U32};
 use crate::ptx::{Operand, StateSpace};
 
 /// Modifiers that say who sees what when: nothing is ever reordered here.
-fn is_ordering(modifier: &str) -> bool {
-    matches!(modifier, "acquire" | "release" | "relaxed" | "cta" | "cluster" | "sem" | "b64")
+fn is_ordering(qualifier: Qualifier) -> bool {
+    matches!(
+        qualifier,
+        Qualifier::Acquire
+            | Qualifier::Release
+            | Qualifier::Relaxed
+            | Qualifier::Cta
+            | Qualifier::Cluster
+    )
 }
 
 /// `mbarrier.op{.shared}.b64 ...`.
@@ -23,25 +31,26 @@ pub fn mbarrier<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    const OPERATIONS: [&str; 9] = [
-        "init",
-        "inval",
-        "expect_tx",
-        "complete_tx",
-        "arrive",
-        "arrive_drop",
-        "test_wait",
-        "try_wait",
-        "pending_count",
+    const OPERATIONS: &[Qualifier] = &[
+        Qualifier::Init,
+        Qualifier::Inval,
+        Qualifier::ExpectTx,
+        Qualifier::CompleteTx,
+        Qualifier::Arrive,
+        Qualifier::ArriveDrop,
+        Qualifier::TestWait,
+        Qualifier::TryWait,
+        Qualifier::PendingCount,
     ];
     // `arrive.expect_tx` is an arrival.
-    let mut operation = inst.take_with(|m| OPERATIONS.into_iter().find(|&name| name == m));
-    let (mut expects, no_complete) = (false, inst.take("noComplete"));
-    if matches!(operation, Some("arrive" | "arrive_drop")) {
-        expects = inst.take("expect_tx");
+    let mut operation = inst.take_one_of(OPERATIONS);
+    let (mut expects, no_complete) = (false, inst.take(Qualifier::NoComplete));
+    if matches!(operation, Some(Qualifier::Arrive | Qualifier::ArriveDrop)) {
+        expects = inst.take(Qualifier::ExpectTx);
     }
-    let parity = inst.take("parity");
+    let parity = inst.take(Qualifier::Parity);
     inst.drop_hints(is_ordering);
+    inst.take_modifier(Modifier::Type(B64));
     let space = inst.take_space();
     if inst.finish().is_err() {
         operation = None;
@@ -49,11 +58,11 @@ pub fn mbarrier<'m, 's>(
     let one = cx.immediate(File::W32, 1);
     let number = |cx: &mut Decoder<'_, 'm, 's>, index| cx.source(inst.operand(index)?, U32);
     let (at, kind) = match operation {
-        Some("init") => (0, MBarrierKind::Init(number(cx, 1)?)),
-        Some("inval") => (0, MBarrierKind::Invalidate),
-        Some("expect_tx") => (0, MBarrierKind::ExpectTx(number(cx, 1)?)),
-        Some("complete_tx") => (0, MBarrierKind::CompleteTx(number(cx, 1)?)),
-        Some(name @ ("arrive" | "arrive_drop")) => {
+        Some(Qualifier::Init) => (0, MBarrierKind::Init(number(cx, 1)?)),
+        Some(Qualifier::Inval) => (0, MBarrierKind::Invalidate),
+        Some(Qualifier::ExpectTx) => (0, MBarrierKind::ExpectTx(number(cx, 1)?)),
+        Some(Qualifier::CompleteTx) => (0, MBarrierKind::CompleteTx(number(cx, 1)?)),
+        Some(name @ (Qualifier::Arrive | Qualifier::ArriveDrop)) => {
             let state = match inst.operand(0)? {
                 Operand::Sink(_) => None,
                 state => Some(cx.dest(state, B64)?),
@@ -66,16 +75,16 @@ pub fn mbarrier<'m, 's>(
             if expects && expect.is_none() {
                 return Err(inst.unsupported("`expect_tx` needs a number of bytes"));
             }
-            let drop = name == "arrive_drop";
+            let drop = name == Qualifier::ArriveDrop;
             (1, MBarrierKind::Arrive { count, expect, drop, no_complete, state })
         }
-        Some(name @ ("test_wait" | "try_wait")) => {
+        Some(name @ (Qualifier::TestWait | Qualifier::TryWait)) => {
             let ty = if parity { U32 } else { B64 };
             let phase = (file_of(ty), cx.source(inst.operand(2)?, ty)?);
             let done = cx.dest(inst.operand(0)?, Pred)?;
-            (1, MBarrierKind::Test { done, phase, waits: name == "try_wait" })
+            (1, MBarrierKind::Test { done, phase, waits: name == Qualifier::TryWait })
         }
-        Some("pending_count") => {
+        Some(Qualifier::PendingCount) => {
             let run = warp!(|state: u64| -> u32 { pending_count(state) as u32 });
             let (state, d) = (cx.source(inst.operand(1)?, B64)?, cx.dest(inst.operand(0)?, U32)?);
             cx.emit_lanes(run, &[d], &[state]);
@@ -98,8 +107,11 @@ pub fn copy_arrives<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    let counts = inst.take("noinc");
-    inst.drop_hints(|m| is_ordering(m) || matches!(m, "async" | "mbarrier" | "arrive"));
+    let counts = inst.take(Qualifier::Noinc);
+    inst.drop_hints(|m| {
+        is_ordering(m) || matches!(m, Qualifier::Async | Qualifier::Mbarrier | Qualifier::Arrive)
+    });
+    inst.take_modifier(Modifier::Type(B64));
     let space = inst.take_space();
     inst.finish()?;
     let place = cx.place(inst.operand(0)?, space)?;
@@ -126,23 +138,23 @@ pub fn copy_bulk<'m, 's>(
     let unsupported = |inst: &Inst<'m, 's>| {
         Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text)))
     };
-    if inst.ast.has("tensor") {
+    if inst.ast.form.has(Qualifier::Tensor) {
         return unsupported(inst);
     }
-    if ["commit_group", "wait_group", "prefetch"].iter().any(|m| inst.ast.has(m)) {
+    if inst.ast.form.has_any(&[Qualifier::CommitGroup, Qualifier::WaitGroup, Qualifier::Prefetch]) {
         return Ok(());
     }
-    let reduces = inst.take("reduce");
-    inst.take("async");
-    inst.take("bulk");
-    let transacts = inst.take("mbarrier::complete_tx::bytes");
-    if !transacts && !inst.take("bulk_group") {
+    let reduces = inst.take(Qualifier::Reduce);
+    inst.take(Qualifier::Async);
+    inst.take(Qualifier::Bulk);
+    let transacts = inst.take(Qualifier::MbarrierCompleteTxBytes);
+    if !transacts && !inst.take(Qualifier::BulkGroup) {
         return unsupported(inst);
     }
-    inst.drop_hints(|m| m == "L2::cache_hint" || m == "noftz");
+    inst.drop_hints(|m| m == Qualifier::L2CacheHint || m == Qualifier::Noftz);
     let (to, from) = (inst.take_space(), inst.take_space());
     let reduce = if reduces {
-        let operation = inst.take_with(|m| atomics::OPERATIONS.into_iter().find(|&o| o == m));
+        let operation = inst.take_qualifier(|m| atomics::OPERATIONS.into_iter().find(|&o| o == m));
         let ty = inst.take_type()?;
         let run = operation.and_then(|name| atomics::operation(name, ty, true));
         Some((run.ok_or_else(|| inst.bad_type(ty))?, ty.bits() / 8))
@@ -168,9 +180,9 @@ pub fn cluster_barrier<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    inst.drop_hints(|m| is_ordering(m) || m == "aligned");
-    let waits = inst.take("wait");
-    if !waits && !inst.take("arrive") {
+    inst.drop_hints(|m| is_ordering(m) || m == Qualifier::Aligned);
+    let waits = inst.take(Qualifier::Wait);
+    if !waits && !inst.take(Qualifier::Arrive) {
         return Err(inst.unsupported("this barrier of a cluster is not modelled"));
     }
     inst.finish()?;
@@ -192,7 +204,7 @@ pub fn map_address<'m, 's>(
         inst.take_type()?
     };
     inst.finish()?;
-    if inst.ast.mnemonic() == "getctarank" {
+    if inst.opcode() == Opcode::Getctarank {
         let zero = cx.immediate(File::W32, 0);
         let d = cx.dest(inst.operand(0)?, U32)?;
         cx.emit_lanes(warp!(|a: u32| -> u32 { a }), &[d], &[zero]);

@@ -5,11 +5,12 @@
 //! own. Elements of a vector register have no names that an operand could carry.
 
 use super::body::Decoder;
-use super::operand::{file_of, special_register};
+use super::operand::{Reading, file_of, reading};
 use super::scope::{Register, Symbol};
 use crate::interp::fault::Fault;
-use crate::interp::program::Destination;
+use crate::interp::program::{Destination, Steady};
 use crate::interp::registers::{File, Slot, warp};
+use crate::isa::{SpecialName, special};
 use crate::ptx::{Name, Operand, ScalarType};
 use crate::source::Span;
 
@@ -43,15 +44,21 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
 
     /// The four components of `%tid` and the like.
     fn special_vector(&mut self, name: Name<'s>) -> Option<Vec<Element<'m, 's>>> {
-        let components = ["x", "y", "z", "w"].map(|part| special_register(name.text, Some(part)));
-        components
-            .into_iter()
-            .map(|special| {
-                let slot = self.special(special?);
-                let register = Register { file: File::W32, slot, bits: 32, float: false };
-                Some(Element::Register(register, name.span))
-            })
-            .collect()
+        let Some(SpecialName::Vector(extents)) = special(name.text) else { return None };
+        let mut components = Vec::new();
+        for extent in extents {
+            match reading(extent) {
+                Reading::Steady(value) => components.push(value),
+                Reading::Clock | Reading::Unknown => return None,
+            }
+        }
+        components.push(Steady::Constant(0));
+        let element = |value| {
+            let slot = self.steady(value);
+            let register = Register { file: File::W32, slot, bits: 32, float: false };
+            Element::Register(register, name.span)
+        };
+        Some(components.into_iter().map(element).collect())
     }
 
     /// The elements of an operand that may be a vector.

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 use super::heap::Heap;
 use crate::interp::fault::Fault;
 use crate::interp::memory::Global;
-use crate::interp::program::{Program, Special};
+use crate::interp::program::{Program, Steady};
 use crate::interp::registers::{LANES, Mask, lanes};
 use crate::launch::Meet;
 use crate::ptx::StateSpace;
@@ -68,24 +68,24 @@ impl Machine<'_> {
     }
 
     /// A special register's value for a lane.
-    pub fn special(&self, special: Special, block: [u32; 3], warp: u32, lane: usize) -> u32 {
+    pub fn special(&self, special: Steady, block: [u32; 3], warp: u32, lane: usize) -> u32 {
         let bit = 1_u32 << lane;
         match special {
-            Special::Tid(axis) => self.thread(warp, lane)[axis as usize],
-            Special::Ntid(axis) => self.block[axis as usize],
-            Special::Ctaid(axis) => block[axis as usize],
-            Special::Nctaid(axis) => self.grid[axis as usize],
-            Special::LaneId => lane as u32,
-            Special::WarpId => warp,
-            Special::NwarpId => self.warps(),
-            Special::LanemaskEq => bit,
-            Special::LanemaskLt => bit - 1,
-            Special::LanemaskLe => bit | (bit - 1),
-            Special::LanemaskGt => !(bit | (bit - 1)),
-            Special::LanemaskGe => !(bit - 1),
-            Special::DynamicSharedSize => self.program.layout.dynamic_shared as u32,
-            Special::TotalSharedSize => self.program.layout.shared_bytes as u32,
-            Special::Constant(value) => value,
+            Steady::Tid(axis) => self.thread(warp, lane)[axis.index()],
+            Steady::Ntid(axis) => self.block[axis.index()],
+            Steady::Ctaid(axis) => block[axis.index()],
+            Steady::Nctaid(axis) => self.grid[axis.index()],
+            Steady::LaneId => lane as u32,
+            Steady::WarpId => warp,
+            Steady::NwarpId => self.warps(),
+            Steady::LanemaskEq => bit,
+            Steady::LanemaskLt => bit - 1,
+            Steady::LanemaskLe => bit | (bit - 1),
+            Steady::LanemaskGt => !(bit | (bit - 1)),
+            Steady::LanemaskGe => !(bit - 1),
+            Steady::DynamicSharedSize => self.program.layout.dynamic_shared as u32,
+            Steady::TotalSharedSize => self.program.layout.shared_bytes as u32,
+            Steady::Constant(value) => value,
         }
     }
 

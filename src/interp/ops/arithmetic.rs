@@ -5,34 +5,35 @@ use super::integers;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::warp;
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
 /// `add sub div rem abs neg min max sad`, without carry.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let saturate = inst.take("sat");
-    let relu = inst.take("relu");
+    let saturate = inst.take(Qualifier::Sat);
+    let relu = inst.take(Qualifier::Relu);
     let ty = inst.take_type()?;
     if (saturate || relu) && ty != ScalarType::S32 {
         return Err(inst.bad_type(ty));
     }
-    let run = match (inst.ast.mnemonic(), saturate || relu) {
-        ("add", false) => integers!(ty, |a, b| { a.wrapping_add(b) }),
-        ("sub", false) => integers!(ty, |a, b| { a.wrapping_sub(b) }),
-        ("add", true) => Some(warp!(|a: i32, b: i32| -> i32 { a.saturating_add(b) })),
-        ("sub", true) => Some(warp!(|a: i32, b: i32| -> i32 { a.saturating_sub(b) })),
-        ("min", false) => integers!(ty, |a, b| { a.min(b) }),
-        ("max", false) => integers!(ty, |a, b| { a.max(b) }),
-        ("min", true) => Some(warp!(|a: i32, b: i32| -> i32 { a.min(b).max(0) })),
-        ("max", true) => Some(warp!(|a: i32, b: i32| -> i32 { a.max(b).max(0) })),
-        ("abs", false) => match ty {
+    let run = match (inst.ast.form.opcode, saturate || relu) {
+        (Opcode::Add, false) => integers!(ty, |a, b| { a.wrapping_add(b) }),
+        (Opcode::Sub, false) => integers!(ty, |a, b| { a.wrapping_sub(b) }),
+        (Opcode::Add, true) => Some(warp!(|a: i32, b: i32| -> i32 { a.saturating_add(b) })),
+        (Opcode::Sub, true) => Some(warp!(|a: i32, b: i32| -> i32 { a.saturating_sub(b) })),
+        (Opcode::Min, false) => integers!(ty, |a, b| { a.min(b) }),
+        (Opcode::Max, false) => integers!(ty, |a, b| { a.max(b) }),
+        (Opcode::Min, true) => Some(warp!(|a: i32, b: i32| -> i32 { a.min(b).max(0) })),
+        (Opcode::Max, true) => Some(warp!(|a: i32, b: i32| -> i32 { a.max(b).max(0) })),
+        (Opcode::Abs, false) => match ty {
             ScalarType::S16 => Some(warp!(|a: i16| -> i16 { a.wrapping_abs() })),
             ScalarType::S32 => Some(warp!(|a: i32| -> i32 { a.wrapping_abs() })),
             ScalarType::S64 => Some(warp!(|a: i64| -> i64 { a.wrapping_abs() })),
             _ => None,
         },
-        ("neg", false) => integers!(ty, |a| { a.wrapping_neg() }),
+        (Opcode::Neg, false) => integers!(ty, |a| { a.wrapping_neg() }),
         // Division by zero has no defined result; this is what the machine gives.
-        ("div", false) => match ty {
+        (Opcode::Div, false) => match ty {
             ScalarType::U16 => {
                 Some(warp!(|a: u16, b: u16| -> u16 { a.checked_div(b).unwrap_or(u16::MAX) }))
             }
@@ -44,16 +45,18 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
             }
             _ => integers!(ty, |a, b| { if b == 0 { !b } else { a.wrapping_div(b) } }),
         },
-        ("rem", false) => integers!(ty, |a, b| { if b == 0 { a } else { a.wrapping_rem(b) } }),
-        ("sad", false) => {
+        (Opcode::Rem, false) => {
+            integers!(ty, |a, b| { if b == 0 { a } else { a.wrapping_rem(b) } })
+        }
+        (Opcode::Sad, false) => {
             integers!(ty, |a, b, c| { c.wrapping_add(a.max(b).wrapping_sub(a.min(b))) })
         }
         _ => None,
     };
     let run = run.ok_or_else(|| inst.bad_type(ty))?;
-    let sources = match inst.ast.mnemonic() {
-        "abs" | "neg" => 1,
-        "sad" => 3,
+    let sources = match inst.ast.form.opcode {
+        Opcode::Abs | Opcode::Neg => 1,
+        Opcode::Sad => 3,
         _ => 2,
     };
     cx.apply(inst, run, ty, &[ty; 3][..sources])

@@ -4,6 +4,7 @@
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::{WarpFn, warp};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{self, B32, B64, S32, S64, U32, U64};
 
 /// Result type, source types, function.
@@ -11,63 +12,63 @@ type Signature = (ScalarType, Vec<ScalarType>, WarpFn);
 
 /// All instructions of this family.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let shift_amount = inst.take("shiftamt");
-    let clamp = inst.take("clamp");
-    inst.take("wrap");
+    let shift_amount = inst.take(Qualifier::Shiftamt);
+    let clamp = inst.take(Qualifier::Clamp);
+    inst.take(Qualifier::Wrap);
     let ty = inst.take_type()?;
-    let signature = match inst.ast.mnemonic() {
-        "bfind" => find(ty, shift_amount),
-        "szext" => extend(ty, clamp),
-        "bmsk" => Some((B32, vec![U32, U32], mask(clamp))),
-        _ => plain(inst.ast.mnemonic(), ty),
+    let signature = match inst.ast.form.opcode {
+        Opcode::Bfind => find(ty, shift_amount),
+        Opcode::Szext => extend(ty, clamp),
+        Opcode::Bmsk => Some((B32, vec![U32, U32], mask(clamp))),
+        _ => plain(inst.ast.form.opcode, ty),
     };
     let (result, sources, run) = signature.ok_or_else(|| inst.bad_type(ty))?;
     cx.apply(inst, run, result, &sources)
 }
 
-fn plain(name: &str, ty: ScalarType) -> Option<Signature> {
+fn plain(name: Opcode, ty: ScalarType) -> Option<Signature> {
     Some(match (name, ty) {
-        ("popc", B32) => (U32, vec![ty], warp!(|a: u32| -> u32 { a.count_ones() })),
-        ("popc", B64) => (U32, vec![ty], warp!(|a: u64| -> u32 { a.count_ones() })),
-        ("clz", B32) => (U32, vec![ty], warp!(|a: u32| -> u32 { a.leading_zeros() })),
-        ("clz", B64) => (U32, vec![ty], warp!(|a: u64| -> u32 { a.leading_zeros() })),
-        ("brev", B32) => (ty, vec![ty], warp!(|a: u32| -> u32 { a.reverse_bits() })),
-        ("brev", B64) => (ty, vec![ty], warp!(|a: u64| -> u64 { a.reverse_bits() })),
-        ("fns", _) => (
+        (Opcode::Popc, B32) => (U32, vec![ty], warp!(|a: u32| -> u32 { a.count_ones() })),
+        (Opcode::Popc, B64) => (U32, vec![ty], warp!(|a: u64| -> u32 { a.count_ones() })),
+        (Opcode::Clz, B32) => (U32, vec![ty], warp!(|a: u32| -> u32 { a.leading_zeros() })),
+        (Opcode::Clz, B64) => (U32, vec![ty], warp!(|a: u64| -> u32 { a.leading_zeros() })),
+        (Opcode::Brev, B32) => (ty, vec![ty], warp!(|a: u32| -> u32 { a.reverse_bits() })),
+        (Opcode::Brev, B64) => (ty, vec![ty], warp!(|a: u64| -> u64 { a.reverse_bits() })),
+        (Opcode::Fns, _) => (
             B32,
             vec![B32, U32, S32],
             warp!(|m: u32, base: u32, n: i32| -> u32 { nth_set_bit(m, base, n) }),
         ),
-        ("bfe", U32) => (
+        (Opcode::Bfe, U32) => (
             ty,
             vec![ty, U32, U32],
             warp!(|a: u32, p: u32, l: u32| -> u32 {
                 extract(u64::from(a), p, l, 32, false) as u32
             }),
         ),
-        ("bfe", S32) => (
+        (Opcode::Bfe, S32) => (
             ty,
             vec![ty, U32, U32],
             warp!(|a: u32, p: u32, l: u32| -> u32 { extract(u64::from(a), p, l, 32, true) as u32 }),
         ),
-        ("bfe", U64) => (
+        (Opcode::Bfe, U64) => (
             ty,
             vec![ty, U32, U32],
             warp!(|a: u64, p: u32, l: u32| -> u64 { extract(a, p, l, 64, false) }),
         ),
-        ("bfe", S64) => (
+        (Opcode::Bfe, S64) => (
             ty,
             vec![ty, U32, U32],
             warp!(|a: u64, p: u32, l: u32| -> u64 { extract(a, p, l, 64, true) }),
         ),
-        ("bfi", B32) => (
+        (Opcode::Bfi, B32) => (
             ty,
             vec![ty, ty, U32, U32],
             warp!(|a: u32, b: u32, p: u32, l: u32| -> u32 {
                 insert(u64::from(a), u64::from(b), p, l, 32) as u32
             }),
         ),
-        ("bfi", B64) => (
+        (Opcode::Bfi, B64) => (
             ty,
             vec![ty, ty, U32, U32],
             warp!(|a: u64, b: u64, p: u32, l: u32| -> u64 { insert(a, b, p, l, 64) }),

@@ -6,6 +6,7 @@ use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::float::flush32;
 use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::Operand;
 use crate::ptx::ScalarType::{
     self, B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F64, Pred, S16, S32, S64, U16, U32, U64,
@@ -13,32 +14,28 @@ use crate::ptx::ScalarType::{
 
 /// All instructions of this family.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    match inst.ast.mnemonic() {
-        "setp" => set_predicate(cx, inst),
-        "set" => set_register(cx, inst),
-        "selp" => select(cx, inst),
+    match inst.ast.form.opcode {
+        Opcode::Setp => set_predicate(cx, inst),
+        Opcode::Set => set_register(cx, inst),
+        Opcode::Selp => select(cx, inst),
         _ => select_by_sign(cx, inst),
     }
 }
 
-fn take_comparison<'s>(inst: &mut Inst<'_, 's>) -> Option<&'static str> {
-    const ALL: [&str; 18] = [
-        "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu",
-        "gtu", "geu", "num", "nan",
-    ];
-    inst.take_with(|m| ALL.into_iter().find(|&name| name == m))
+fn take_comparison(inst: &mut Inst<'_, '_>) -> Option<Qualifier> {
+    inst.take_one_of(Qualifier::COMPARISONS)
 }
 
 /// The comparison of ordered integers.
 macro_rules! ordered {
     ($name:expr, $t:ty) => {
         Some(match $name {
-            "eq" => warp!(|a: $t, b: $t| -> bool { a == b }),
-            "ne" => warp!(|a: $t, b: $t| -> bool { a != b }),
-            "lt" | "lo" => warp!(|a: $t, b: $t| -> bool { a < b }),
-            "le" | "ls" => warp!(|a: $t, b: $t| -> bool { a <= b }),
-            "gt" | "hi" => warp!(|a: $t, b: $t| -> bool { a > b }),
-            "ge" | "hs" => warp!(|a: $t, b: $t| -> bool { a >= b }),
+            Qualifier::Eq => warp!(|a: $t, b: $t| -> bool { a == b }),
+            Qualifier::Ne => warp!(|a: $t, b: $t| -> bool { a != b }),
+            Qualifier::Lt | Qualifier::Lo => warp!(|a: $t, b: $t| -> bool { a < b }),
+            Qualifier::Le | Qualifier::Ls => warp!(|a: $t, b: $t| -> bool { a <= b }),
+            Qualifier::Gt | Qualifier::Hi => warp!(|a: $t, b: $t| -> bool { a > b }),
+            Qualifier::Ge | Qualifier::Hs => warp!(|a: $t, b: $t| -> bool { a >= b }),
             _ => return None,
         })
     };
@@ -48,26 +45,30 @@ macro_rules! ordered {
 macro_rules! floating {
     ($name:expr, $t:ty, $see:expr) => {
         Some(match $name {
-            "eq" => warp!(|a: $t, b: $t| -> bool { $see(a) == $see(b) }),
-            "ne" => warp!(|a: $t, b: $t| -> bool {
+            Qualifier::Eq => warp!(|a: $t, b: $t| -> bool { $see(a) == $see(b) }),
+            Qualifier::Ne => warp!(|a: $t, b: $t| -> bool {
                 let (a, b) = ($see(a), $see(b));
                 a != b && !a.is_nan() && !b.is_nan()
             }),
-            "lt" => warp!(|a: $t, b: $t| -> bool { $see(a) < $see(b) }),
-            "le" => warp!(|a: $t, b: $t| -> bool { $see(a) <= $see(b) }),
-            "gt" => warp!(|a: $t, b: $t| -> bool { $see(a) > $see(b) }),
-            "ge" => warp!(|a: $t, b: $t| -> bool { $see(a) >= $see(b) }),
-            "equ" => warp!(|a: $t, b: $t| -> bool {
+            Qualifier::Lt => warp!(|a: $t, b: $t| -> bool { $see(a) < $see(b) }),
+            Qualifier::Le => warp!(|a: $t, b: $t| -> bool { $see(a) <= $see(b) }),
+            Qualifier::Gt => warp!(|a: $t, b: $t| -> bool { $see(a) > $see(b) }),
+            Qualifier::Ge => warp!(|a: $t, b: $t| -> bool { $see(a) >= $see(b) }),
+            Qualifier::Equ => warp!(|a: $t, b: $t| -> bool {
                 let (a, b) = ($see(a), $see(b));
                 a == b || a.is_nan() || b.is_nan()
             }),
-            "neu" => warp!(|a: $t, b: $t| -> bool { $see(a) != $see(b) }),
-            "ltu" => warp!(|a: $t, b: $t| -> bool { !($see(a) >= $see(b)) }),
-            "leu" => warp!(|a: $t, b: $t| -> bool { !($see(a) > $see(b)) }),
-            "gtu" => warp!(|a: $t, b: $t| -> bool { !($see(a) <= $see(b)) }),
-            "geu" => warp!(|a: $t, b: $t| -> bool { !($see(a) < $see(b)) }),
-            "num" => warp!(|a: $t, b: $t| -> bool { !$see(a).is_nan() && !$see(b).is_nan() }),
-            "nan" => warp!(|a: $t, b: $t| -> bool { $see(a).is_nan() || $see(b).is_nan() }),
+            Qualifier::Neu => warp!(|a: $t, b: $t| -> bool { $see(a) != $see(b) }),
+            Qualifier::Ltu => warp!(|a: $t, b: $t| -> bool { !($see(a) >= $see(b)) }),
+            Qualifier::Leu => warp!(|a: $t, b: $t| -> bool { !($see(a) > $see(b)) }),
+            Qualifier::Gtu => warp!(|a: $t, b: $t| -> bool { !($see(a) <= $see(b)) }),
+            Qualifier::Geu => warp!(|a: $t, b: $t| -> bool { !($see(a) < $see(b)) }),
+            Qualifier::Num => {
+                warp!(|a: $t, b: $t| -> bool { !$see(a).is_nan() && !$see(b).is_nan() })
+            }
+            Qualifier::Nan => {
+                warp!(|a: $t, b: $t| -> bool { $see(a).is_nan() || $see(b).is_nan() })
+            }
             _ => return None,
         })
     };
@@ -78,11 +79,11 @@ fn same<T>(value: T) -> T {
 }
 
 #[allow(clippy::neg_cmp_op_on_partial_ord)] // unordered comparisons are exactly that
-fn comparison(name: &str, ty: ScalarType, ftz: bool) -> Option<WarpFn> {
+fn comparison(name: Qualifier, ty: ScalarType, ftz: bool) -> Option<WarpFn> {
     match ty {
-        B16 if matches!(name, "eq" | "ne") => ordered!(name, u16),
-        B32 if matches!(name, "eq" | "ne") => ordered!(name, u32),
-        B64 if matches!(name, "eq" | "ne") => ordered!(name, u64),
+        B16 if matches!(name, Qualifier::Eq | Qualifier::Ne) => ordered!(name, u16),
+        B32 if matches!(name, Qualifier::Eq | Qualifier::Ne) => ordered!(name, u32),
+        B64 if matches!(name, Qualifier::Eq | Qualifier::Ne) => ordered!(name, u64),
         U16 => ordered!(name, u16),
         S16 => ordered!(name, i16),
         U32 => ordered!(name, u32),
@@ -99,16 +100,16 @@ fn comparison(name: &str, ty: ScalarType, ftz: bool) -> Option<WarpFn> {
     }
 }
 
-fn combination(name: &str) -> WarpFn {
+fn combination(name: Qualifier) -> WarpFn {
     match name {
-        "and" => warp!(|t: bool, c: bool| -> bool { t & c }),
-        "or" => warp!(|t: bool, c: bool| -> bool { t | c }),
+        Qualifier::And => warp!(|t: bool, c: bool| -> bool { t & c }),
+        Qualifier::Or => warp!(|t: bool, c: bool| -> bool { t | c }),
         _ => warp!(|t: bool, c: bool| -> bool { t ^ c }),
     }
 }
 
-fn take_combination(inst: &mut Inst<'_, '_>) -> Option<&'static str> {
-    inst.take_with(|m| ["and", "or", "xor"].into_iter().find(|&name| name == m))
+fn take_combination(inst: &mut Inst<'_, '_>) -> Option<Qualifier> {
+    inst.take_one_of(&[Qualifier::And, Qualifier::Or, Qualifier::Xor])
 }
 
 /// `cmp{.bool}{.ftz}.stype` of an instruction, on its operands a, b and c.
@@ -132,7 +133,7 @@ fn take_test<'m, 's>(
         return Err(inst.unsupported("this comparison is not modelled"));
     };
     let combine = take_combination(inst);
-    let ftz = inst.take("ftz");
+    let ftz = inst.take(Qualifier::Ftz);
     let result = if with_result { inst.take_type()? } else { Pred };
     let ty = inst.take_type()?;
     inst.finish()?;
@@ -263,7 +264,7 @@ fn select_by_sign<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    let ftz = inst.take("ftz");
+    let ftz = inst.take(Qualifier::Ftz);
     let (ty, sign) = (inst.take_type()?, inst.take_type()?);
     let run = match (ty.bits(), sign, ftz) {
         (16 | 32, S32, false) => {

@@ -10,6 +10,7 @@ use crate::interp::fault::Fault;
 use crate::interp::float::format::{BF16, F16, F32 as SINGLE, TF32};
 use crate::interp::float::{Format, canonical32, canonical64, flush32, saturate64};
 use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::isa::{Modifier, Qualifier};
 use crate::ptx::ScalarType::{
     self, B8, B16, B32, Bf16, F16 as Half, F32, F64, S8, S16, S32, S64, Tf32, U8, U16, U32, U64,
 };
@@ -33,30 +34,30 @@ pub struct Modifiers {
 
 /// `cvt{.round}{.ftz}{.sat}{.relu}{.satfinite}.dtype.atype d, a{, b}`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    if inst.take("pack") {
+    if inst.take(Qualifier::Pack) {
         return pack(cx, inst);
     }
-    let integral = inst.take_with(|m| {
+    let integral = inst.take_qualifier(|m| {
         Some(match m {
-            "rni" => Round::Even,
-            "rzi" => Round::Zero,
-            "rmi" => Round::Down,
-            "rpi" => Round::Up,
+            Qualifier::Rni => Round::Even,
+            Qualifier::Rzi => Round::Zero,
+            Qualifier::Rmi => Round::Down,
+            Qualifier::Rpi => Round::Up,
             _ => return None,
         })
     });
     let modifiers = Modifiers {
         round: inst.take_round(),
         integral,
-        ftz: inst.take("ftz"),
-        saturate: inst.take("sat"),
-        finite: inst.take("satfinite"),
-        relu: inst.take("relu"),
+        ftz: inst.take(Qualifier::Ftz),
+        saturate: inst.take(Qualifier::Sat),
+        finite: inst.take(Qualifier::Satfinite),
+        relu: inst.take(Qualifier::Relu),
     };
-    let pairs = |m: &str| m.ends_with("x2");
-    if inst.ast.modifiers().any(pairs) {
+    let pairs = |m: &Modifier| Pair::of(*m).is_some_and(|pair| pair != Pair::Singles);
+    if inst.ast.form.modifiers().iter().any(pairs) {
         let mut next = || {
-            let pair = inst.take_with(Pair::from_modifier);
+            let pair = inst.take_with(Pair::of);
             pair.ok_or_else(|| inst.unsupported("this conversion of pairs is not modelled"))
         };
         let (to, from) = (next()?, next()?);
@@ -343,10 +344,10 @@ fn narrow_out(format: Format, mode: Round, clamp: bool) -> Option<WarpFn> {
 
 /// `cvt.pack.sat.{u16,s16}.s32 d, a, b` and `cvt.pack.sat.{u8,s8}.s32.b32 d, a, b, c`.
 fn pack<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    inst.take("sat");
+    inst.take(Qualifier::Sat);
     let to = inst.take_type()?;
     inst.take_type()?;
-    inst.take("b32");
+    inst.take_modifier(Modifier::Type(B32));
     inst.finish()?;
     let run = match to {
         U16 => warp!(|a: i32, b: i32, _c: u32| -> u32 {

@@ -5,33 +5,44 @@ use crate::interp::decode::{Decoder, Inst, Round};
 use crate::interp::fault::Fault;
 use crate::interp::float::{approx, canonical64, directed, saturate64};
 use crate::interp::registers::{WarpFn, warp};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::F64;
 
 /// All double-precision instructions but comparisons and conversions.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let name = inst.ast.mnemonic();
-    if name == "testp" {
+    let name = inst.ast.form.opcode;
+    if name == Opcode::Testp {
         return single::test(cx, inst);
     }
     let round = inst.take_round().unwrap_or(Round::Even);
-    let approximate = inst.take("approx");
-    let ftz = inst.take("ftz");
-    let saturate = inst.take("sat");
+    let approximate = inst.take(Qualifier::Approx);
+    let ftz = inst.take(Qualifier::Ftz);
+    let saturate = inst.take(Qualifier::Sat);
     let ty = inst.take_type()?;
     let run = match (name, approximate, ftz) {
-        ("rcp", true, true) => Some(warp!(|a: f64| -> f64 { approx::upper_half(a, approx::rcp) })),
-        ("rsqrt", true, true) => {
+        (Opcode::Rcp, true, true) => {
+            Some(warp!(|a: f64| -> f64 { approx::upper_half(a, approx::rcp) }))
+        }
+        (Opcode::Rsqrt, true, true) => {
             Some(warp!(|a: f64| -> f64 { approx::upper_half(a, approx::rsqrt) }))
         }
-        ("rsqrt", true, false) => Some(warp!(|a: f64| -> f64 { canonical64(approx::rsqrt(a)) })),
+        (Opcode::Rsqrt, true, false) => {
+            Some(warp!(|a: f64| -> f64 { canonical64(approx::rsqrt(a)) }))
+        }
         (_, false, false) if round == Round::Even => nearest(name),
         (_, false, false) => rounded(name, round),
         _ => None,
     };
     let run = run.ok_or_else(|| inst.bad_type(ty))?;
     let sources = match name {
-        "fma" | "mad" => 3,
-        "add" | "sub" | "mul" | "div" | "min" | "max" | "copysign" => 2,
+        Opcode::Fma | Opcode::Mad => 3,
+        Opcode::Add
+        | Opcode::Sub
+        | Opcode::Mul
+        | Opcode::Div
+        | Opcode::Min
+        | Opcode::Max
+        | Opcode::Copysign => 2,
         _ => 1,
     };
     cx.apply(inst, run, F64, &[F64; 3][..sources])?;
@@ -42,20 +53,22 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     Ok(())
 }
 
-fn nearest(name: &str) -> Option<WarpFn> {
+fn nearest(name: Opcode) -> Option<WarpFn> {
     Some(match name {
-        "add" => warp!(|a: f64, b: f64| -> f64 { canonical64(a + b) }),
-        "sub" => warp!(|a: f64, b: f64| -> f64 { canonical64(a - b) }),
-        "mul" => warp!(|a: f64, b: f64| -> f64 { canonical64(a * b) }),
-        "fma" | "mad" => warp!(|a: f64, b: f64, c: f64| -> f64 { canonical64(a.mul_add(b, c)) }),
-        "div" => warp!(|a: f64, b: f64| -> f64 { canonical64(a / b) }),
-        "rcp" => warp!(|a: f64| -> f64 { canonical64(1.0 / a) }),
-        "sqrt" => warp!(|a: f64| -> f64 { canonical64(a.sqrt()) }),
-        "abs" => warp!(|a: f64| -> f64 { a.abs() }),
-        "neg" => warp!(|a: f64| -> f64 { -a }),
-        "copysign" => warp!(|a: f64, b: f64| -> f64 { b.copysign(a) }),
-        "min" => warp!(|a: f64, b: f64| -> f64 { -maximum(-a, -b) }),
-        "max" => warp!(|a: f64, b: f64| -> f64 { maximum(a, b) }),
+        Opcode::Add => warp!(|a: f64, b: f64| -> f64 { canonical64(a + b) }),
+        Opcode::Sub => warp!(|a: f64, b: f64| -> f64 { canonical64(a - b) }),
+        Opcode::Mul => warp!(|a: f64, b: f64| -> f64 { canonical64(a * b) }),
+        Opcode::Fma | Opcode::Mad => {
+            warp!(|a: f64, b: f64, c: f64| -> f64 { canonical64(a.mul_add(b, c)) })
+        }
+        Opcode::Div => warp!(|a: f64, b: f64| -> f64 { canonical64(a / b) }),
+        Opcode::Rcp => warp!(|a: f64| -> f64 { canonical64(1.0 / a) }),
+        Opcode::Sqrt => warp!(|a: f64| -> f64 { canonical64(a.sqrt()) }),
+        Opcode::Abs => warp!(|a: f64| -> f64 { a.abs() }),
+        Opcode::Neg => warp!(|a: f64| -> f64 { -a }),
+        Opcode::Copysign => warp!(|a: f64, b: f64| -> f64 { b.copysign(a) }),
+        Opcode::Min => warp!(|a: f64, b: f64| -> f64 { -maximum(-a, -b) }),
+        Opcode::Max => warp!(|a: f64, b: f64| -> f64 { maximum(a, b) }),
         _ => return None,
     })
 }
@@ -92,15 +105,15 @@ macro_rules! modes {
     };
 }
 
-fn rounded(name: &str, round: Round) -> Option<WarpFn> {
+fn rounded(name: Opcode, round: Round) -> Option<WarpFn> {
     Some(match name {
-        "add" => modes!(round, |a, b; mode| directed::add(a, b, mode)),
-        "sub" => modes!(round, |a, b; mode| directed::add(a, -b, mode)),
-        "mul" => modes!(round, |a, b; mode| directed::mul(a, b, mode)),
-        "fma" | "mad" => modes!(round, |a, b, c; mode| directed::fma(a, b, c, mode)),
-        "div" => modes!(round, |a, b; mode| directed::div(a, b, mode)),
-        "rcp" => modes!(round, |a; mode| directed::div(1.0, a, mode)),
-        "sqrt" => modes!(round, |a; mode| directed::sqrt(a, mode)),
+        Opcode::Add => modes!(round, |a, b; mode| directed::add(a, b, mode)),
+        Opcode::Sub => modes!(round, |a, b; mode| directed::add(a, -b, mode)),
+        Opcode::Mul => modes!(round, |a, b; mode| directed::mul(a, b, mode)),
+        Opcode::Fma | Opcode::Mad => modes!(round, |a, b, c; mode| directed::fma(a, b, c, mode)),
+        Opcode::Div => modes!(round, |a, b; mode| directed::div(a, b, mode)),
+        Opcode::Rcp => modes!(round, |a; mode| directed::div(1.0, a, mode)),
+        Opcode::Sqrt => modes!(round, |a; mode| directed::sqrt(a, mode)),
         _ => return None,
     })
 }

@@ -6,6 +6,7 @@ use crate::interp::fault::Fault;
 use crate::interp::float::format::{BF16, F16};
 use crate::interp::float::{Format, odd};
 use crate::interp::registers::{File, WarpFn, warp};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
 /// The value of a half.
@@ -69,12 +70,13 @@ macro_rules! halves {
 
 /// `add sub mul fma min max abs neg ex2 tanh`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let name = inst.ast.mnemonic();
+    let name = inst.ast.form.opcode;
     let round = inst.take_round();
-    inst.take("approx");
-    let (ftz, saturate, relu) = (inst.take("ftz"), inst.take("sat"), inst.take("relu"));
-    let propagate = inst.take("NaN");
-    let sign = inst.take("xorsign") && inst.take("abs");
+    inst.take(Qualifier::Approx);
+    let (ftz, saturate, relu) =
+        (inst.take(Qualifier::Ftz), inst.take(Qualifier::Sat), inst.take(Qualifier::Relu));
+    let propagate = inst.take(Qualifier::PropagateNan);
+    let sign = inst.take(Qualifier::Xorsign) && inst.take(Qualifier::Abs);
     let ty = inst.take_type()?;
     if round.is_some_and(|round| round != Round::Even) {
         return Err(inst.unsupported("half precision is modelled in `.rn` only"));
@@ -83,8 +85,8 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let run = run.ok_or_else(|| inst.bad_type(ty))?;
     inst.finish()?;
     let count = match name {
-        "fma" => 3,
-        "abs" | "neg" | "ex2" | "tanh" => 1,
+        Opcode::Fma => 3,
+        Opcode::Abs | Opcode::Neg | Opcode::Ex2 | Opcode::Tanh => 1,
         _ => 2,
     };
     if inst.operands().len() != count + 1 {
@@ -140,34 +142,38 @@ fn relu_bits(bits: u16, infinity: u16) -> u16 {
     if bits & 0x8000 != 0 && bits & 0x7fff <= infinity { 0 } else { bits }
 }
 
-fn operation(name: &str, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
+fn operation(name: Opcode, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
     let pair = matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2);
     Some(match name {
-        "add" => halves!(ty, |a, b, _c| odd::add(a, b)),
-        "sub" => halves!(ty, |a, b, _c| odd::add(a, -b)),
-        "mul" => halves!(ty, |a, b, _c| a * b),
-        "fma" => halves!(ty, |a, b, c| odd::fma(a, b, c)),
-        "min" if propagate => halves!(ty, |a, b, _c| either(a, b, minimum)),
-        "max" if propagate => halves!(ty, |a, b, _c| either(a, b, maximum)),
-        "min" => halves!(ty, |a, b, _c| minimum(a, b)),
-        "max" => halves!(ty, |a, b, _c| maximum(a, b)),
-        "ex2" => halves!(ty, |a, _b, _c| libm::exp2(a)),
-        "tanh" => halves!(ty, |a, _b, _c| libm::tanh(a)),
-        "abs" if pair => warp!(|a: u32| -> u32 { a & 0x7fff_7fff }),
-        "abs" => warp!(|a: u32| -> u32 { a & 0x7fff }),
-        "neg" if pair => warp!(|a: u32| -> u32 { a ^ 0x8000_8000 }),
-        "neg" => warp!(|a: u32| -> u32 { a ^ 0x8000 }),
+        Opcode::Add => halves!(ty, |a, b, _c| odd::add(a, b)),
+        Opcode::Sub => halves!(ty, |a, b, _c| odd::add(a, -b)),
+        Opcode::Mul => halves!(ty, |a, b, _c| a * b),
+        Opcode::Fma => halves!(ty, |a, b, c| odd::fma(a, b, c)),
+        Opcode::Min if propagate => halves!(ty, |a, b, _c| either(a, b, minimum)),
+        Opcode::Max if propagate => halves!(ty, |a, b, _c| either(a, b, maximum)),
+        Opcode::Min => halves!(ty, |a, b, _c| minimum(a, b)),
+        Opcode::Max => halves!(ty, |a, b, _c| maximum(a, b)),
+        Opcode::Ex2 => halves!(ty, |a, _b, _c| libm::exp2(a)),
+        Opcode::Tanh => halves!(ty, |a, _b, _c| libm::tanh(a)),
+        Opcode::Abs if pair => warp!(|a: u32| -> u32 { a & 0x7fff_7fff }),
+        Opcode::Abs => warp!(|a: u32| -> u32 { a & 0x7fff }),
+        Opcode::Neg if pair => warp!(|a: u32| -> u32 { a ^ 0x8000_8000 }),
+        Opcode::Neg => warp!(|a: u32| -> u32 { a ^ 0x8000 }),
         _ => return None,
     })
 }
 
 /// `min`/`max` with `.xorsign.abs`: of magnitudes, the sign being the product's.
-fn by_magnitude(name: &str, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
+fn by_magnitude(name: Opcode, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
     Some(match (name, propagate) {
-        ("min", false) => halves!(ty, |a, b, _c| signed(a, b, minimum(a.abs(), b.abs()))),
-        ("max", false) => halves!(ty, |a, b, _c| signed(a, b, maximum(a.abs(), b.abs()))),
-        ("min", true) => halves!(ty, |a, b, _c| signed(a, b, either(a.abs(), b.abs(), minimum))),
-        ("max", true) => halves!(ty, |a, b, _c| signed(a, b, either(a.abs(), b.abs(), maximum))),
+        (Opcode::Min, false) => halves!(ty, |a, b, _c| signed(a, b, minimum(a.abs(), b.abs()))),
+        (Opcode::Max, false) => halves!(ty, |a, b, _c| signed(a, b, maximum(a.abs(), b.abs()))),
+        (Opcode::Min, true) => {
+            halves!(ty, |a, b, _c| signed(a, b, either(a.abs(), b.abs(), minimum)))
+        }
+        (Opcode::Max, true) => {
+            halves!(ty, |a, b, _c| signed(a, b, either(a.abs(), b.abs(), maximum)))
+        }
         _ => return None,
     })
 }

@@ -3,24 +3,25 @@
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::{WarpFn, warp};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{self, B16, B32, B64, Pred, S16, S32, S64, U16, U32, U64};
 use crate::ptx::{Operand, Value};
 
 /// `and or xor not cnot lop3 shl shr shf`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    match inst.ast.mnemonic() {
-        "lop3" => return lookup3(cx, inst),
-        "shf" => return funnel(cx, inst),
+    match inst.ast.form.opcode {
+        Opcode::Lop3 => return lookup3(cx, inst),
+        Opcode::Shf => return funnel(cx, inst),
         _ => {}
     }
     let ty = inst.take_type()?;
-    let (run, sources): (Option<WarpFn>, &[ScalarType]) = match inst.ast.mnemonic() {
-        "and" => (and(ty), &[ty, ty]),
-        "or" => (or(ty), &[ty, ty]),
-        "xor" => (xor(ty), &[ty, ty]),
-        "not" => (not(ty), &[ty]),
-        "cnot" => (cnot(ty), &[ty]),
-        "shl" => (shift_left(ty), &[ty, U32]),
+    let (run, sources): (Option<WarpFn>, &[ScalarType]) = match inst.ast.form.opcode {
+        Opcode::And => (and(ty), &[ty, ty]),
+        Opcode::Or => (or(ty), &[ty, ty]),
+        Opcode::Xor => (xor(ty), &[ty, ty]),
+        Opcode::Not => (not(ty), &[ty]),
+        Opcode::Cnot => (cnot(ty), &[ty]),
+        Opcode::Shl => (shift_left(ty), &[ty, U32]),
         _ => (shift_right(ty), &[ty, U32]),
     };
     let run = run.ok_or_else(|| inst.bad_type(ty))?;
@@ -99,10 +100,10 @@ fn shift_right(ty: ScalarType) -> Option<WarpFn> {
 /// `shf.{l,r}.{clamp,wrap}.b32 d, a, b, c`: the pair `b:a` shifted; its upper (left) or lower
 /// (right) half.
 fn funnel<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let left = inst.take("l");
-    let right = inst.take("r");
-    let clamp = inst.take("clamp");
-    inst.take("wrap");
+    let left = inst.take(Qualifier::L);
+    let right = inst.take(Qualifier::R);
+    let clamp = inst.take(Qualifier::Clamp);
+    inst.take(Qualifier::Wrap);
     let ty = inst.take_type()?;
     let run = match (left, right, clamp) {
         (true, false, true) => {
@@ -135,7 +136,7 @@ fn funnel_right(a: u32, b: u32, n: u32) -> u32 {
 
 /// `lop3.b32 d, a, b, c, lut` and `lop3.{or,and}.b32 d|p, a, b, c, lut, q`.
 fn lookup3<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let combine = inst.take_with(|m| ["and", "or"].into_iter().find(|&name| name == m));
+    let combine = inst.take_one_of(&[Qualifier::And, Qualifier::Or]);
     let ty = inst.take_type()?;
     inst.finish()?;
     if ty != B32 {
@@ -170,7 +171,7 @@ fn lookup3<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Res
     let (d, p) = (cx.dest(d, ty)?, cx.dest(p, Pred)?);
     cx.emit_lanes(run, &[d], &sources);
     let combined = match combine {
-        Some("and") => warp!(|d: u32, q: bool| -> bool { d != 0 && q }),
+        Some(Qualifier::And) => warp!(|d: u32, q: bool| -> bool { d != 0 && q }),
         _ => warp!(|d: u32, q: bool| -> bool { d != 0 || q }),
     };
     cx.emit_lanes(combined, &[p], &[d, q]);

@@ -26,6 +26,7 @@ use super::decode::{self, Decoder, Inst};
 use super::fault::Fault;
 use super::program::Op;
 use super::registers::{File, warp};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
 /// The one scalar function for each of the integer types of 16, 32 and 64 bits; `None` for others.
@@ -49,62 +50,123 @@ use integers;
 /// # Errors
 /// It is not modelled, or its operands do not fit.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    match inst.ast.mnemonic() {
-        "add" | "sub" | "mul" | "mad" | "fma" | "div" | "min" | "max" | "abs" | "neg" => {
-            arithmetic_by_type(cx, inst)
-        }
-        "rem" | "sad" => arithmetic::decode(cx, inst),
-        "addc" | "subc" | "madc" => carry::decode(cx, inst),
-        "mul24" | "mad24" | "dp4a" | "dp2a" => multiply::decode(cx, inst),
-        "popc" | "clz" | "bfind" | "fns" | "brev" | "bfe" | "bfi" | "szext" | "bmsk" => {
-            bits::decode(cx, inst)
-        }
-        "and" | "or" | "xor" | "not" | "cnot" | "lop3" | "shl" | "shr" | "shf" => {
-            logic::decode(cx, inst)
-        }
-        "prmt" => prmt::decode(cx, inst),
-        "setp" | "set" | "selp" | "slct" => compare::decode(cx, inst),
-        "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "testp"
-        | "copysign" => float_by_type(cx, inst),
-        "mov" => pack::decode(cx, inst),
-        "cvt" => convert::decode(cx, inst),
-        "cvta" | "isspacep" => decode::address(cx, inst),
-        "ld" | "ldu" => decode::load(cx, inst),
-        "st" => decode::store(cx, inst),
-        "atom" | "red" => decode::atomic(cx, inst),
-        "cp" => decode::copy_async(cx, inst),
-        "mma" => matrix::multiply(cx, inst),
-        "wmma" => matrix::wmma(cx, inst),
-        "ldmatrix" | "stmatrix" => matrix::rows(cx, inst),
-        "movmatrix" => matrix::transpose(cx, inst),
-        "vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax" | "vshl" | "vshr" | "vset" | "vmad" => {
-            video::decode(cx, inst)
-        }
-        name if simd::lanes_of(name).is_some() => simd::decode(cx, inst),
-        "membar" | "fence" => {
+    match inst.ast.form.opcode {
+        Opcode::Add
+        | Opcode::Sub
+        | Opcode::Mul
+        | Opcode::Mad
+        | Opcode::Fma
+        | Opcode::Div
+        | Opcode::Min
+        | Opcode::Max
+        | Opcode::Abs
+        | Opcode::Neg => arithmetic_by_type(cx, inst),
+        Opcode::Rem | Opcode::Sad => arithmetic::decode(cx, inst),
+        Opcode::Addc | Opcode::Subc | Opcode::Madc => carry::decode(cx, inst),
+        Opcode::Mul24 | Opcode::Mad24 | Opcode::Dp4a | Opcode::Dp2a => multiply::decode(cx, inst),
+        Opcode::Popc
+        | Opcode::Clz
+        | Opcode::Bfind
+        | Opcode::Fns
+        | Opcode::Brev
+        | Opcode::Bfe
+        | Opcode::Bfi
+        | Opcode::Szext
+        | Opcode::Bmsk => bits::decode(cx, inst),
+        Opcode::And
+        | Opcode::Or
+        | Opcode::Xor
+        | Opcode::Not
+        | Opcode::Cnot
+        | Opcode::Lop3
+        | Opcode::Shl
+        | Opcode::Shr
+        | Opcode::Shf => logic::decode(cx, inst),
+        Opcode::Prmt => prmt::decode(cx, inst),
+        Opcode::Setp | Opcode::Set | Opcode::Selp | Opcode::Slct => compare::decode(cx, inst),
+        Opcode::Rcp
+        | Opcode::Sqrt
+        | Opcode::Rsqrt
+        | Opcode::Sin
+        | Opcode::Cos
+        | Opcode::Lg2
+        | Opcode::Ex2
+        | Opcode::Tanh
+        | Opcode::Testp
+        | Opcode::Copysign => float_by_type(cx, inst),
+        Opcode::Mov => pack::decode(cx, inst),
+        Opcode::Cvt => convert::decode(cx, inst),
+        Opcode::Cvta | Opcode::Isspacep => decode::address(cx, inst),
+        Opcode::Ld | Opcode::Ldu => decode::load(cx, inst),
+        Opcode::St => decode::store(cx, inst),
+        Opcode::Atom | Opcode::Red => decode::atomic(cx, inst),
+        Opcode::Cp => decode::copy_async(cx, inst),
+        Opcode::Mma => matrix::multiply(cx, inst),
+        Opcode::Wmma => matrix::wmma(cx, inst),
+        Opcode::Ldmatrix | Opcode::Stmatrix => matrix::rows(cx, inst),
+        Opcode::Movmatrix => matrix::transpose(cx, inst),
+        Opcode::Vadd
+        | Opcode::Vsub
+        | Opcode::Vabsdiff
+        | Opcode::Vmin
+        | Opcode::Vmax
+        | Opcode::Vshl
+        | Opcode::Vshr
+        | Opcode::Vset
+        | Opcode::Vmad => video::decode(cx, inst),
+        Opcode::Vadd2
+        | Opcode::Vsub2
+        | Opcode::Vavrg2
+        | Opcode::Vabsdiff2
+        | Opcode::Vmin2
+        | Opcode::Vmax2
+        | Opcode::Vset2
+        | Opcode::Vadd4
+        | Opcode::Vsub4
+        | Opcode::Vavrg4
+        | Opcode::Vabsdiff4
+        | Opcode::Vmin4
+        | Opcode::Vmax4
+        | Opcode::Vset4 => simd::decode(cx, inst),
+        Opcode::Membar | Opcode::Fence => {
             cx.emit(Op::Fence);
             Ok(())
         }
-        "prefetch" | "prefetchu" | "applypriority" | "discard" => Ok(()),
-        "griddepcontrol" | "nanosleep" | "pmevent" | "setmaxnreg" => Ok(()),
-        "bra" => decode::branch(cx, inst),
-        "brx" => decode::indexed_branch(cx, inst),
-        "call" => decode::call(cx, inst),
-        "alloca" | "stacksave" | "stackrestore" => decode::stack(cx, inst),
-        "ret" | "exit" | "trap" | "brkpt" => decode::leave(cx, inst),
-        "bar" if inst.ast.has("warp") => decode::warp_barrier(cx, inst),
-        "barrier" if inst.ast.has("cluster") => decode::cluster_barrier(cx, inst),
-        "bar" | "barrier" => decode::barrier(cx, inst),
-        "mbarrier" => decode::mbarrier(cx, inst),
-        "mapa" | "getctarank" => decode::map_address(cx, inst),
-        "createpolicy" => policy(cx, inst),
-        "shfl" => decode::shuffle(cx, inst),
-        "vote" => decode::vote(cx, inst),
-        "match" => decode::matching(cx, inst),
-        "redux" => decode::reduction(cx, inst),
-        "elect" => decode::elect(cx, inst),
-        "activemask" => decode::active_mask(cx, inst),
-        _ => Err(unknown(inst)),
+        Opcode::Prefetch | Opcode::Prefetchu | Opcode::ApplyPriority | Opcode::Discard => Ok(()),
+        Opcode::GridDepControl | Opcode::NanoSleep | Opcode::PmEvent | Opcode::SetMaxNReg => Ok(()),
+        Opcode::Bra => decode::branch(cx, inst),
+        Opcode::Brx => decode::indexed_branch(cx, inst),
+        Opcode::Call => decode::call(cx, inst),
+        Opcode::Alloca | Opcode::StackSave | Opcode::StackRestore => decode::stack(cx, inst),
+        Opcode::Ret | Opcode::Exit | Opcode::Trap | Opcode::Brkpt => decode::leave(cx, inst),
+        Opcode::Bar if inst.ast.form.has(Qualifier::Warp) => decode::warp_barrier(cx, inst),
+        Opcode::Barrier if inst.ast.form.has(Qualifier::Cluster) => {
+            decode::cluster_barrier(cx, inst)
+        }
+        Opcode::Bar | Opcode::Barrier => decode::barrier(cx, inst),
+        Opcode::Mbarrier => decode::mbarrier(cx, inst),
+        Opcode::Mapa | Opcode::Getctarank => decode::map_address(cx, inst),
+        Opcode::CreatePolicy => policy(cx, inst),
+        Opcode::Shfl => decode::shuffle(cx, inst),
+        Opcode::Vote => decode::vote(cx, inst),
+        Opcode::Match => decode::matching(cx, inst),
+        Opcode::Redux => decode::reduction(cx, inst),
+        Opcode::Elect => decode::elect(cx, inst),
+        Opcode::ActiveMask => decode::active_mask(cx, inst),
+        Opcode::Multimem
+        | Opcode::Istypep
+        | Opcode::Tensormap
+        | Opcode::Tex
+        | Opcode::Tld4
+        | Opcode::Txq
+        | Opcode::Suld
+        | Opcode::Sust
+        | Opcode::Sured
+        | Opcode::Suq
+        | Opcode::ClusterLaunchControl
+        | Opcode::Wgmma
+        | Opcode::Tcgen05
+        | Opcode::Unknown => Err(unknown(inst)),
     }
 }
 
@@ -124,8 +186,8 @@ fn arithmetic_by_type<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    let types = inst.ast.types();
-    let mnemonic = inst.ast.mnemonic();
+    let types = inst.ast.form.types();
+    let mnemonic = inst.ast.form.opcode;
     match types.first() {
         Some(ScalarType::F32 | ScalarType::F32x2) => single::decode(cx, inst),
         Some(ScalarType::F64) => double::decode(cx, inst),
@@ -133,8 +195,8 @@ fn arithmetic_by_type<'m, 's>(
             half::decode(cx, inst)
         }
         Some(ScalarType::U16x2 | ScalarType::S16x2) => packed::decode(cx, inst),
-        _ if inst.ast.has("cc") => carry::decode(cx, inst),
-        _ if matches!(mnemonic, "mul" | "mad") => multiply::decode(cx, inst),
+        _ if inst.ast.form.has(Qualifier::Cc) => carry::decode(cx, inst),
+        _ if matches!(mnemonic, Opcode::Mul | Opcode::Mad) => multiply::decode(cx, inst),
         _ => arithmetic::decode(cx, inst),
     }
 }
@@ -143,7 +205,7 @@ fn float_by_type<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    match inst.ast.types().first() {
+    match inst.ast.form.types().first() {
         Some(ScalarType::F64) => double::decode(cx, inst),
         Some(ScalarType::F16 | ScalarType::F16x2 | ScalarType::Bf16 | ScalarType::Bf16x2) => {
             half::decode(cx, inst)

@@ -5,6 +5,7 @@ use super::integers;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::{WarpFn, warp};
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{self, S16, S32, S64, U16, U32, U64};
 
 /// Which part of the product is wanted.
@@ -17,24 +18,24 @@ enum Part {
 
 /// `mul mad mul24 mad24 dp4a dp2a`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    if matches!(inst.ast.mnemonic(), "dp4a" | "dp2a") {
+    if matches!(inst.ast.form.opcode, Opcode::Dp4a | Opcode::Dp2a) {
         return dot_product(cx, inst);
     }
-    let part = inst.take_with(|m| {
+    let part = inst.take_qualifier(|m| {
         Some(match m {
-            "lo" => Part::Low,
-            "hi" => Part::High,
-            "wide" => Part::Wide,
+            Qualifier::Lo => Part::Low,
+            Qualifier::Hi => Part::High,
+            Qualifier::Wide => Part::Wide,
             _ => return None,
         })
     });
     // Very old modules leave `.lo` out.
     let part = part.unwrap_or(Part::Low);
-    let saturate = inst.take("sat");
+    let saturate = inst.take(Qualifier::Sat);
     let ty = inst.take_type()?;
-    let add = inst.ast.mnemonic().starts_with("mad");
-    let run = match inst.ast.mnemonic() {
-        "mul24" | "mad24" => product24(part, ty, add, saturate),
+    let add = matches!(inst.opcode(), Opcode::Mad | Opcode::Mad24);
+    let run = match inst.ast.form.opcode {
+        Opcode::Mul24 | Opcode::Mad24 => product24(part, ty, add, saturate),
         _ => product(part, ty, add, saturate),
     };
     let run = run.ok_or_else(|| inst.bad_type(ty))?;
@@ -173,10 +174,10 @@ fn wide_s24(a: i32, b: i32) -> i64 {
 
 /// `dp4a.atype.btype d, a, b, c` and `dp2a.{lo,hi}.atype.btype d, a, b, c`.
 fn dot_product<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let high = inst.take("hi");
-    inst.take("lo");
+    let high = inst.take(Qualifier::Hi);
+    inst.take(Qualifier::Lo);
     let (a, b) = (inst.take_type()?, inst.take_type()?);
-    let four = inst.ast.mnemonic() == "dp4a";
+    let four = inst.ast.form.opcode == Opcode::Dp4a;
     let run = match (four, high, a, b) {
         (true, _, U32, U32) => {
             warp!(|a: u32, b: u32, c: u32| -> u32 { dp4(a, b, c, unsigned8, unsigned8) })

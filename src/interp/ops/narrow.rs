@@ -6,6 +6,7 @@ use crate::interp::decode::{Decoder, Inst, Round};
 use crate::interp::fault::Fault;
 use crate::interp::float::format::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16};
 use crate::interp::float::{Format, flush32};
+use crate::isa::{Modifier, Qualifier};
 use crate::ptx::ScalarType::{self, B8, B16, B32, F32};
 
 /// A type of two numbers.
@@ -21,17 +22,17 @@ pub enum Pair {
 
 impl Pair {
     /// The pair that a modifier names.
-    pub fn from_modifier(text: &str) -> Option<Pair> {
-        Some(match text {
-            "f16x2" => Pair::Of(F16, 16),
-            "bf16x2" => Pair::Of(BF16, 16),
-            "e4m3x2" => Pair::Of(E4M3, 8),
-            "e5m2x2" => Pair::Of(E5M2, 8),
-            "e2m3x2" => Pair::Of(E2M3, 8),
-            "e3m2x2" => Pair::Of(E3M2, 8),
-            "e2m1x2" => Pair::Of(E2M1, 4),
-            "ue8m0x2" => Pair::Powers,
-            "f32" => Pair::Singles,
+    pub fn of(modifier: Modifier) -> Option<Pair> {
+        Some(match modifier {
+            Modifier::Type(ScalarType::F16x2) => Pair::Of(F16, 16),
+            Modifier::Type(ScalarType::Bf16x2) => Pair::Of(BF16, 16),
+            Modifier::Type(ScalarType::F32) => Pair::Singles,
+            Modifier::Qualifier(Qualifier::E4m3x2) => Pair::Of(E4M3, 8),
+            Modifier::Qualifier(Qualifier::E5m2x2) => Pair::Of(E5M2, 8),
+            Modifier::Qualifier(Qualifier::E2m3x2) => Pair::Of(E2M3, 8),
+            Modifier::Qualifier(Qualifier::E3m2x2) => Pair::Of(E3M2, 8),
+            Modifier::Qualifier(Qualifier::E2m1x2) => Pair::Of(E2M1, 4),
+            Modifier::Qualifier(Qualifier::Ue8m0x2) => Pair::Powers,
             _ => return None,
         })
     }

@@ -3,12 +3,13 @@
 use crate::interp::decode::{Decoder, Element, Inst, file_of};
 use crate::interp::fault::Fault;
 use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::isa::Qualifier;
 use crate::ptx::Operand;
 use crate::ptx::ScalarType::{self, B8, B16, B32, B64, B128, Pred};
 
 /// `mov.type d, a`, where one side may be a vector of smaller elements.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let by_element = inst.take("v2") || inst.take("v4");
+    let by_element = inst.take(Qualifier::V2) || inst.take(Qualifier::V4);
     let ty = inst.take_type()?;
     inst.finish()?;
     let (d, a) = (inst.operand(0)?, inst.operand(1)?);
@@ -106,7 +107,7 @@ fn unpack<'m, 's>(
         _ => return Err(inst.bad_type(ty)),
     };
     let mut source = cx.source(a, ty)?;
-    if inst.ast.has("v2") || inst.ast.has("v4") {
+    if inst.ast.form.has(Qualifier::V2) || inst.ast.form.has(Qualifier::V4) {
         // The elements are as wide as the source, which may be one of them.
         let other = cx.scratch(file_of(ty));
         cx.emit_lanes(copy(ty), &[other], &[source]);

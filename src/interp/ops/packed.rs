@@ -4,31 +4,32 @@
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::warp;
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{S16x2, U16x2};
 
 /// All instructions of this family.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let relu = inst.take("relu");
+    let relu = inst.take(Qualifier::Relu);
     let ty = inst.take_type()?;
-    let run = match (inst.ast.mnemonic(), ty, relu) {
-        ("add", U16x2 | S16x2, false) => {
+    let run = match (inst.ast.form.opcode, ty, relu) {
+        (Opcode::Add, U16x2 | S16x2, false) => {
             warp!(|a: u32, b: u32| -> u32 { both(a, b, u16::wrapping_add) })
         }
-        ("sub", U16x2 | S16x2, false) => {
+        (Opcode::Sub, U16x2 | S16x2, false) => {
             warp!(|a: u32, b: u32| -> u32 { both(a, b, u16::wrapping_sub) })
         }
-        ("min", U16x2, false) => warp!(|a: u32, b: u32| -> u32 { both(a, b, u16::min) }),
-        ("max", U16x2, false) => warp!(|a: u32, b: u32| -> u32 { both(a, b, u16::max) }),
-        ("min", S16x2, false) => {
+        (Opcode::Min, U16x2, false) => warp!(|a: u32, b: u32| -> u32 { both(a, b, u16::min) }),
+        (Opcode::Max, U16x2, false) => warp!(|a: u32, b: u32| -> u32 { both(a, b, u16::max) }),
+        (Opcode::Min, S16x2, false) => {
             warp!(|a: u32, b: u32| -> u32 { both(a, b, |a, b| (a as i16).min(b as i16) as u16) })
         }
-        ("max", S16x2, false) => {
+        (Opcode::Max, S16x2, false) => {
             warp!(|a: u32, b: u32| -> u32 { both(a, b, |a, b| (a as i16).max(b as i16) as u16) })
         }
-        ("min", S16x2, true) => warp!(|a: u32, b: u32| -> u32 {
+        (Opcode::Min, S16x2, true) => warp!(|a: u32, b: u32| -> u32 {
             both(a, b, |a, b| (a as i16).min(b as i16).max(0) as u16)
         }),
-        ("max", S16x2, true) => warp!(|a: u32, b: u32| -> u32 {
+        (Opcode::Max, S16x2, true) => warp!(|a: u32, b: u32| -> u32 {
             both(a, b, |a, b| (a as i16).max(b as i16).max(0) as u16)
         }),
         _ => return Err(inst.bad_type(ty)),

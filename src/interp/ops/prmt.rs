@@ -3,30 +3,36 @@
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::warp;
+use crate::isa::Qualifier;
 use crate::ptx::ScalarType::B32;
 
 /// `prmt.b32{.mode} d, a, b, c`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let mode = inst.take_with(|m| {
-        ["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"].into_iter().find(|&name| name == m)
-    });
+    let mode = inst.take_one_of(&[
+        Qualifier::F4e,
+        Qualifier::B4e,
+        Qualifier::Rc8,
+        Qualifier::Ecl,
+        Qualifier::Ecr,
+        Qualifier::Rc16,
+    ]);
     let ty = inst.take_type()?;
     if ty != B32 {
         return Err(inst.bad_type(ty));
     }
     let run = match mode {
         None => warp!(|a: u32, b: u32, c: u32| -> u32 { permute(a, b, c) }),
-        Some("f4e") => {
+        Some(Qualifier::F4e) => {
             warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte + (c & 3)) })
         }
-        Some("b4e") => warp!(|a: u32, b: u32, c: u32| -> u32 {
+        Some(Qualifier::B4e) => warp!(|a: u32, b: u32, c: u32| -> u32 {
             gather(a, b, |byte| (c & 3).wrapping_sub(byte) & 7)
         }),
-        Some("rc8") => warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |_| c & 3) }),
-        Some("ecl") => {
+        Some(Qualifier::Rc8) => warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |_| c & 3) }),
+        Some(Qualifier::Ecl) => {
             warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte.max(c & 3)) })
         }
-        Some("ecr") => {
+        Some(Qualifier::Ecr) => {
             warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte.min(c & 3)) })
         }
         Some(_) => {

@@ -7,19 +7,41 @@ use crate::interp::fault::Fault;
 use crate::interp::program::Op;
 use crate::interp::program::rare::{Cell, Scalar};
 use crate::interp::registers::File;
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{B32, S32, U32};
 use crate::ptx::{Name, Operand};
 
-/// How many elements a mnemonic of this family works on.
-pub fn lanes_of(mnemonic: &str) -> Option<u32> {
-    let (operation, count) = mnemonic.split_at_checked(mnemonic.len().saturating_sub(1))?;
-    let known =
-        matches!(operation, "vadd" | "vsub" | "vavrg" | "vabsdiff" | "vmin" | "vmax" | "vset");
-    match count {
-        "2" if known => Some(2),
-        "4" if known => Some(4),
-        _ => None,
-    }
+/// What is done with each pair of elements.
+enum Operation {
+    Compute(fn(i64, i64) -> i64),
+    Compare,
+}
+
+/// The operation of an opcode and how many elements it works on, 2 or 4.
+fn operation(opcode: Opcode) -> Option<(Operation, u32)> {
+    use Operation::{Compare, Compute};
+    let add = |a, b| a + b;
+    let subtract = |a, b| a - b;
+    // Halves are rounded away from zero.
+    let average = |a, b| (a + b + i64::from(a + b >= 0)) >> 1;
+    let distance = |a: i64, b: i64| (a - b).abs();
+    Some(match opcode {
+        Opcode::Vadd2 => (Compute(add), 2),
+        Opcode::Vadd4 => (Compute(add), 4),
+        Opcode::Vsub2 => (Compute(subtract), 2),
+        Opcode::Vsub4 => (Compute(subtract), 4),
+        Opcode::Vavrg2 => (Compute(average), 2),
+        Opcode::Vavrg4 => (Compute(average), 4),
+        Opcode::Vabsdiff2 => (Compute(distance), 2),
+        Opcode::Vabsdiff4 => (Compute(distance), 4),
+        Opcode::Vmin2 => (Compute(i64::min), 2),
+        Opcode::Vmin4 => (Compute(i64::min), 4),
+        Opcode::Vmax2 => (Compute(i64::max), 2),
+        Opcode::Vmax4 => (Compute(i64::max), 4),
+        Opcode::Vset2 => (Compare, 2),
+        Opcode::Vset4 => (Compare, 4),
+        _ => return None,
+    })
 }
 
 /// The elements that a selector names, lowest first: numbers within the pair of sources.
@@ -41,24 +63,22 @@ fn picked<'s>(
 
 /// `vop2.dtype.atype.btype{.sat}{.add} d{.mask}, a{.asel}, b{.bsel}, c`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let name = inst.ast.mnemonic();
-    let count = lanes_of(name).unwrap_or(2);
+    let Some((operation, count)) = operation(inst.opcode()) else {
+        return Err(inst.unsupported("this is no instruction on halves or bytes"));
+    };
     let bits = 32 / count;
-    let (saturate, sums) = (inst.take("sat"), inst.take("add"));
-    let comparison = if name.starts_with("vset") { inst.take_with(compare) } else { None };
+    let (saturate, sums) = (inst.take(Qualifier::Sat), inst.take(Qualifier::Add));
+    let compares = matches!(operation, Operation::Compare);
+    let comparison = if compares { inst.take_qualifier(compare) } else { None };
     let d_type = if comparison.is_some() { U32 } else { inst.take_type()? };
     let (a_type, b_type) = (inst.take_type()?, inst.take_type()?);
     inst.finish()?;
-    let run: fn(i64, i64) -> i64 = match &name[..name.len() - 1] {
-        "vadd" => |a, b| a + b,
-        "vsub" => |a, b| a - b,
-        // Halves are rounded away from zero.
-        "vavrg" => |a, b| (a + b + i64::from(a + b >= 0)) >> 1,
-        "vabsdiff" => |a, b| (a - b).abs(),
-        "vmin" => i64::min,
-        "vmax" => i64::max,
-        _ if comparison.is_none() => return Err(inst.unsupported("`vset` needs a comparison")),
-        _ => |_, _| 0,
+    let run: fn(i64, i64) -> i64 = match operation {
+        Operation::Compute(run) => run,
+        Operation::Compare if comparison.is_none() => {
+            return Err(inst.unsupported("`vset` needs a comparison"));
+        }
+        Operation::Compare => |_, _| 0,
     };
     let mut side = |index: usize, from: u32| -> Result<(Cell, Vec<u32>), Fault> {
         let default = (from..from + count).collect();

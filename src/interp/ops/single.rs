@@ -13,26 +13,26 @@ use crate::interp::float::{
     saturate32,
 };
 use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::isa::{Modifier, Opcode, Qualifier};
 use crate::ptx::Operand;
 use crate::ptx::ScalarType::{self, F32, F32x2, Pred};
 
 /// All single-precision instructions but comparisons and conversions.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let round = inst.take_round();
-    let (approximate, full) = (inst.take("approx"), inst.take("full"));
-    let (ftz, saturate) = (inst.take("ftz"), inst.take("sat"));
-    let propagate = inst.take("NaN");
-    let (sign, absolute) = (inst.take("xorsign"), inst.take("abs"));
-    let name = inst.ast.mnemonic();
-    if name == "testp" {
+    let (approximate, full) = (inst.take(Qualifier::Approx), inst.take(Qualifier::Full));
+    let (ftz, saturate) = (inst.take(Qualifier::Ftz), inst.take(Qualifier::Sat));
+    let propagate = inst.take(Qualifier::PropagateNan);
+    let (sign, absolute) = (inst.take(Qualifier::Xorsign), inst.take(Qualifier::Abs));
+    let name = inst.ast.form.opcode;
+    if name == Opcode::Testp {
         return test(cx, inst);
     }
     let ty = inst.take_type()?;
     // `add sub fma .f32.f16`: all sources but the last are narrower.
     let narrow = match name {
-        "add" | "sub" | "fma" if ty == F32 => inst.take_with(|m| match m {
-            "f16" => Some(ScalarType::F16),
-            "bf16" => Some(ScalarType::Bf16),
+        Opcode::Add | Opcode::Sub | Opcode::Fma if ty == F32 => inst.take_with(|m| match m {
+            Modifier::Type(narrow @ (ScalarType::F16 | ScalarType::Bf16)) => Some(narrow),
             _ => None,
         }),
         _ => None,
@@ -40,12 +40,22 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let mode = round.unwrap_or(Round::Even);
     // Which operation, and whether operands and result still have to be flushed around it.
     let (run, flush) = match (ty, name) {
-        (F32, "min" | "max") => (extremum(name == "max", propagate, sign && absolute), ftz),
-        (F32, "copysign") => (Some(warp!(|a: f32, b: f32| -> f32 { b.copysign(a) })), false),
-        (F32, "div") if round.is_none() => (Some(division(approximate || !full, ftz)), false),
-        (F32, "rcp" | "sqrt") if round.is_none() => (function(name, ftz), false),
-        (F32, "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh") => (function(name, ftz), false),
-        (F32x2, _) if saturate || !matches!(name, "add" | "sub" | "mul" | "fma") => (None, false),
+        (F32, Opcode::Min | Opcode::Max) => {
+            (extremum(name == Opcode::Max, propagate, sign && absolute), ftz)
+        }
+        (F32, Opcode::Copysign) => (Some(warp!(|a: f32, b: f32| -> f32 { b.copysign(a) })), false),
+        (F32, Opcode::Div) if round.is_none() => (Some(division(approximate || !full, ftz)), false),
+        (F32, Opcode::Rcp | Opcode::Sqrt) if round.is_none() => (function(name, ftz), false),
+        (
+            F32,
+            Opcode::Rsqrt | Opcode::Sin | Opcode::Cos | Opcode::Lg2 | Opcode::Ex2 | Opcode::Tanh,
+        ) => (function(name, ftz), false),
+        (F32x2, _)
+            if saturate
+                || !matches!(name, Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Fma) =>
+        {
+            (None, false)
+        }
         (F32 | F32x2, _) if mode == Round::Even && ftz && !saturate => {
             (nearest_flushing(name), false)
         }
@@ -60,7 +70,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     }
     let sources = inst.operands().len().saturating_sub(1);
     // `min` and `max` also come with three.
-    let three = matches!(name, "min" | "max") && sources == 3 && !sign;
+    let three = matches!(name, Opcode::Min | Opcode::Max) && sources == 3 && !sign;
     if sources != arity(name) && !three || (absolute && !three && !sign) {
         let message = format!("`{}` is not modelled with {sources} sources", inst.ast.opcode.text);
         return Err(inst.unsupported(message));
@@ -106,10 +116,16 @@ fn widened<'m, 's>(
     Ok(wide)
 }
 
-fn arity(name: &str) -> usize {
+fn arity(name: Opcode) -> usize {
     match name {
-        "fma" | "mad" => 3,
-        "add" | "sub" | "mul" | "div" | "min" | "max" | "copysign" => 2,
+        Opcode::Fma | Opcode::Mad => 3,
+        Opcode::Add
+        | Opcode::Sub
+        | Opcode::Mul
+        | Opcode::Div
+        | Opcode::Min
+        | Opcode::Max
+        | Opcode::Copysign => 2,
         _ => 1,
     }
 }
@@ -140,35 +156,45 @@ fn finish(
     }
 }
 
-fn nearest(name: &str) -> Option<WarpFn> {
+fn nearest(name: Opcode) -> Option<WarpFn> {
     Some(match name {
-        "add" => warp!(|a: f32, b: f32| -> f32 { canonical32(a + b) }),
-        "sub" => warp!(|a: f32, b: f32| -> f32 { canonical32(a - b) }),
-        "mul" => warp!(|a: f32, b: f32| -> f32 { canonical32(a * b) }),
-        "fma" | "mad" => warp!(|a: f32, b: f32, c: f32| -> f32 { canonical32(a.mul_add(b, c)) }),
-        "div" => warp!(|a: f32, b: f32| -> f32 { canonical32(a / b) }),
-        "rcp" => warp!(|a: f32| -> f32 { canonical32(1.0 / a) }),
-        "sqrt" => warp!(|a: f32| -> f32 { canonical32(a.sqrt()) }),
-        "abs" => warp!(|a: f32| -> f32 { a.abs() }),
-        "neg" => warp!(|a: f32| -> f32 { -a }),
+        Opcode::Add => warp!(|a: f32, b: f32| -> f32 { canonical32(a + b) }),
+        Opcode::Sub => warp!(|a: f32, b: f32| -> f32 { canonical32(a - b) }),
+        Opcode::Mul => warp!(|a: f32, b: f32| -> f32 { canonical32(a * b) }),
+        Opcode::Fma | Opcode::Mad => {
+            warp!(|a: f32, b: f32, c: f32| -> f32 { canonical32(a.mul_add(b, c)) })
+        }
+        Opcode::Div => warp!(|a: f32, b: f32| -> f32 { canonical32(a / b) }),
+        Opcode::Rcp => warp!(|a: f32| -> f32 { canonical32(1.0 / a) }),
+        Opcode::Sqrt => warp!(|a: f32| -> f32 { canonical32(a.sqrt()) }),
+        Opcode::Abs => warp!(|a: f32| -> f32 { a.abs() }),
+        Opcode::Neg => warp!(|a: f32| -> f32 { -a }),
         _ => return None,
     })
 }
 
 /// Round-to-nearest with `.ftz`, for what `-use_fast_math` makes frequent.
-fn nearest_flushing(name: &str) -> Option<WarpFn> {
+fn nearest_flushing(name: Opcode) -> Option<WarpFn> {
     Some(match name {
-        "add" => warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) + flush32(b))) }),
-        "sub" => warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) - flush32(b))) }),
-        "mul" => warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) * flush32(b))) }),
-        "fma" | "mad" => warp!(|a: f32, b: f32, c: f32| -> f32 {
+        Opcode::Add => {
+            warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) + flush32(b))) })
+        }
+        Opcode::Sub => {
+            warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) - flush32(b))) })
+        }
+        Opcode::Mul => {
+            warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) * flush32(b))) })
+        }
+        Opcode::Fma | Opcode::Mad => warp!(|a: f32, b: f32, c: f32| -> f32 {
             flush32(canonical32(flush32(a).mul_add(flush32(b), flush32(c))))
         }),
-        "div" => warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) / flush32(b))) }),
-        "rcp" => warp!(|a: f32| -> f32 { flush32(canonical32(1.0 / flush32(a))) }),
-        "sqrt" => warp!(|a: f32| -> f32 { canonical32(flush32(a).sqrt()) }),
-        "abs" => warp!(|a: f32| -> f32 { flush32(a).abs() }),
-        "neg" => warp!(|a: f32| -> f32 { -flush32(a) }),
+        Opcode::Div => {
+            warp!(|a: f32, b: f32| -> f32 { flush32(canonical32(flush32(a) / flush32(b))) })
+        }
+        Opcode::Rcp => warp!(|a: f32| -> f32 { flush32(canonical32(1.0 / flush32(a))) }),
+        Opcode::Sqrt => warp!(|a: f32| -> f32 { canonical32(flush32(a).sqrt()) }),
+        Opcode::Abs => warp!(|a: f32| -> f32 { flush32(a).abs() }),
+        Opcode::Neg => warp!(|a: f32| -> f32 { -flush32(a) }),
         _ => return None,
     })
 }
@@ -209,15 +235,15 @@ macro_rules! modes {
     };
 }
 
-fn directed(name: &str, round: Round) -> Option<WarpFn> {
+fn directed(name: Opcode, round: Round) -> Option<WarpFn> {
     Some(match name {
-        "add" => modes!(round, |a, b; mode| sum(a, b, mode)),
-        "sub" => modes!(round, |a, b; mode| sum(a, -b, mode)),
-        "mul" => modes!(round, |a, b; mode| narrow(a * b, mode)),
-        "fma" | "mad" => modes!(round, |a, b, c; mode| sum(a * b, c, mode)),
-        "div" => modes!(round, |a, b; mode| narrow(odd::div(a, b), mode)),
-        "rcp" => modes!(round, |a; mode| narrow(odd::div(1.0, a), mode)),
-        "sqrt" => modes!(round, |a; mode| narrow(odd::sqrt(a), mode)),
+        Opcode::Add => modes!(round, |a, b; mode| sum(a, b, mode)),
+        Opcode::Sub => modes!(round, |a, b; mode| sum(a, -b, mode)),
+        Opcode::Mul => modes!(round, |a, b; mode| narrow(a * b, mode)),
+        Opcode::Fma | Opcode::Mad => modes!(round, |a, b, c; mode| sum(a * b, c, mode)),
+        Opcode::Div => modes!(round, |a, b; mode| narrow(odd::div(a, b), mode)),
+        Opcode::Rcp => modes!(round, |a; mode| narrow(odd::div(1.0, a), mode)),
+        Opcode::Sqrt => modes!(round, |a; mode| narrow(odd::sqrt(a), mode)),
         _ => return None,
     })
 }
@@ -234,23 +260,23 @@ fn division(fast: bool, ftz: bool) -> WarpFn {
 }
 
 /// The approximations.
-fn function(name: &str, ftz: bool) -> Option<WarpFn> {
+fn function(name: Opcode, ftz: bool) -> Option<WarpFn> {
     Some(match (name, ftz) {
-        ("rcp", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, approx::rcp) }),
-        ("rcp", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, approx::rcp) }),
-        ("sqrt", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, f64::sqrt) }),
-        ("sqrt", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, f64::sqrt) }),
-        ("rsqrt", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, approx::rsqrt) }),
-        ("rsqrt", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, approx::rsqrt) }),
-        ("sin", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::sin) }),
-        ("sin", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::sin) }),
-        ("cos", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::cos) }),
-        ("cos", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::cos) }),
-        ("lg2", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::log2) }),
-        ("lg2", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::log2) }),
-        ("ex2", false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::exp2) }),
-        ("ex2", true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::exp2) }),
-        ("tanh", _) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::tanh) }),
+        (Opcode::Rcp, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, approx::rcp) }),
+        (Opcode::Rcp, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, approx::rcp) }),
+        (Opcode::Sqrt, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, f64::sqrt) }),
+        (Opcode::Sqrt, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, f64::sqrt) }),
+        (Opcode::Rsqrt, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, approx::rsqrt) }),
+        (Opcode::Rsqrt, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, approx::rsqrt) }),
+        (Opcode::Sin, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::sin) }),
+        (Opcode::Sin, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::sin) }),
+        (Opcode::Cos, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::cos) }),
+        (Opcode::Cos, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::cos) }),
+        (Opcode::Lg2, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::log2) }),
+        (Opcode::Lg2, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::log2) }),
+        (Opcode::Ex2, false) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::exp2) }),
+        (Opcode::Ex2, true) => warp!(|a: f32| -> f32 { approx::unary(a, true, libm::exp2) }),
+        (Opcode::Tanh, _) => warp!(|a: f32| -> f32 { approx::unary(a, false, libm::tanh) }),
         _ => return None,
     })
 }
@@ -289,25 +315,30 @@ fn signed(a: f32, b: f32, magnitude: f32) -> f32 {
 
 /// `testp.op.{f32,f64} p, a`.
 pub fn test<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let property = inst.take_with(|m| {
-        ["finite", "infinite", "number", "notanumber", "normal", "subnormal"]
-            .into_iter()
-            .find(|&name| name == m)
-    });
+    let property = inst.take_one_of(&[
+        Qualifier::Finite,
+        Qualifier::Infinite,
+        Qualifier::Number,
+        Qualifier::NotANumber,
+        Qualifier::Normal,
+        Qualifier::Subnormal,
+    ]);
     let ty = inst.take_type()?;
     let run = match (property, ty) {
-        (Some("finite"), F32) => warp!(|a: f32| -> bool { a.is_finite() }),
-        (Some("infinite"), F32) => warp!(|a: f32| -> bool { a.is_infinite() }),
-        (Some("number"), F32) => warp!(|a: f32| -> bool { !a.is_nan() }),
-        (Some("notanumber"), F32) => warp!(|a: f32| -> bool { a.is_nan() }),
-        (Some("normal"), F32) => warp!(|a: f32| -> bool { a.is_normal() }),
-        (Some("subnormal"), F32) => warp!(|a: f32| -> bool { a.is_subnormal() }),
-        (Some("finite"), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_finite() }),
-        (Some("infinite"), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_infinite() }),
-        (Some("number"), ScalarType::F64) => warp!(|a: f64| -> bool { !a.is_nan() }),
-        (Some("notanumber"), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_nan() }),
-        (Some("normal"), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_normal() }),
-        (Some("subnormal"), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_subnormal() }),
+        (Some(Qualifier::Finite), F32) => warp!(|a: f32| -> bool { a.is_finite() }),
+        (Some(Qualifier::Infinite), F32) => warp!(|a: f32| -> bool { a.is_infinite() }),
+        (Some(Qualifier::Number), F32) => warp!(|a: f32| -> bool { !a.is_nan() }),
+        (Some(Qualifier::NotANumber), F32) => warp!(|a: f32| -> bool { a.is_nan() }),
+        (Some(Qualifier::Normal), F32) => warp!(|a: f32| -> bool { a.is_normal() }),
+        (Some(Qualifier::Subnormal), F32) => warp!(|a: f32| -> bool { a.is_subnormal() }),
+        (Some(Qualifier::Finite), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_finite() }),
+        (Some(Qualifier::Infinite), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_infinite() }),
+        (Some(Qualifier::Number), ScalarType::F64) => warp!(|a: f64| -> bool { !a.is_nan() }),
+        (Some(Qualifier::NotANumber), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_nan() }),
+        (Some(Qualifier::Normal), ScalarType::F64) => warp!(|a: f64| -> bool { a.is_normal() }),
+        (Some(Qualifier::Subnormal), ScalarType::F64) => {
+            warp!(|a: f64| -> bool { a.is_subnormal() })
+        }
         _ => return Err(inst.bad_type(ty)),
     };
     cx.apply(inst, run, Pred, &[ty])
@@ -321,7 +352,7 @@ fn packed<'m, 's>(
     flush: bool,
 ) -> Result<(), Fault> {
     let mut halves = [const { Vec::new() }; 2];
-    for index in 1..=arity(inst.ast.mnemonic()) {
+    for index in 1..=arity(inst.ast.form.opcode) {
         let source = cx.source(inst.operand(index)?, F32x2)?;
         let low = warp!(|a: u64| -> u32 { a as u32 });
         let high = warp!(|a: u64| -> u32 { (a >> 32) as u32 });

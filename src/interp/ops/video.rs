@@ -7,6 +7,7 @@ use crate::interp::fault::Fault;
 use crate::interp::program::Op;
 use crate::interp::program::rare::{Cell, Scalar};
 use crate::interp::registers::File;
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{self, B32, S32, U32};
 use crate::ptx::{Name, Operand};
 use crate::source::Span;
@@ -109,14 +110,14 @@ fn source<'m, 's>(
 }
 
 /// The comparisons of `vset`.
-pub fn compare(name: &str) -> Option<fn(&i64, &i64) -> bool> {
+pub fn compare(name: Qualifier) -> Option<fn(&i64, &i64) -> bool> {
     Some(match name {
-        "eq" => i64::eq,
-        "ne" => i64::ne,
-        "lt" => i64::lt,
-        "le" => i64::le,
-        "gt" => i64::gt,
-        "ge" => i64::ge,
+        Qualifier::Eq => i64::eq,
+        Qualifier::Ne => i64::ne,
+        Qualifier::Lt => i64::lt,
+        Qualifier::Le => i64::le,
+        Qualifier::Gt => i64::gt,
+        Qualifier::Ge => i64::ge,
         _ => return None,
     })
 }
@@ -131,42 +132,42 @@ enum Second {
 
 /// All instructions of this family.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let name = inst.ast.mnemonic();
-    if name == "vmad" {
+    let name = inst.ast.form.opcode;
+    if name == Opcode::Vmad {
         return multiply(cx, inst);
     }
-    let saturate = inst.take("sat");
-    let clamp = inst.take("clamp");
-    inst.take("wrap");
-    let comparison = if name == "vset" { inst.take_with(compare) } else { None };
-    let with: Option<fn(i64, i64) -> i64> = inst.take_with(|m| {
+    let saturate = inst.take(Qualifier::Sat);
+    let clamp = inst.take(Qualifier::Clamp);
+    inst.take(Qualifier::Wrap);
+    let comparison = if name == Opcode::Vset { inst.take_qualifier(compare) } else { None };
+    let with: Option<fn(i64, i64) -> i64> = inst.take_qualifier(|m| {
         Some(match m {
-            "add" => |a: i64, b| a + b,
-            "min" => std::cmp::min,
-            "max" => std::cmp::max,
+            Qualifier::Add => |a: i64, b| a + b,
+            Qualifier::Min => std::cmp::min,
+            Qualifier::Max => std::cmp::max,
             _ => return None,
         } as fn(i64, i64) -> i64)
     });
-    let ty = if name == "vset" { U32 } else { inst.take_type()? };
+    let ty = if name == Opcode::Vset { U32 } else { inst.take_type()? };
     let (a_type, b_type) = (inst.take_type()?, inst.take_type()?);
     inst.finish()?;
     let run: fn(i64, i64) -> i64 = match name {
-        "vadd" => |a, b| a + b,
-        "vsub" => |a, b| a - b,
-        "vabsdiff" => |a, b| (a - b).abs(),
-        "vmin" => i64::min,
-        "vmax" => i64::max,
-        "vshl" if clamp => |a, b| match b {
+        Opcode::Vadd => |a, b| a + b,
+        Opcode::Vsub => |a, b| a - b,
+        Opcode::Vabsdiff => |a, b| (a - b).abs(),
+        Opcode::Vmin => i64::min,
+        Opcode::Vmax => i64::max,
+        Opcode::Vshl if clamp => |a, b| match b {
             // More than any result holds, with the low bits clear.
             32.. => a.signum() << 62,
             _ => a << b,
         },
-        "vshl" => |a, b| a << (b & 31),
-        "vshr" if clamp => |a, b| a >> b.min(32),
-        "vshr" => |a, b| a >> (b & 31),
+        Opcode::Vshl => |a, b| a << (b & 31),
+        Opcode::Vshr if clamp => |a, b| a >> b.min(32),
+        Opcode::Vshr => |a, b| a >> (b & 31),
         _ => |_, _| 0,
     };
-    if name == "vset" && comparison.is_none() {
+    if name == Opcode::Vset && comparison.is_none() {
         return Err(inst.unsupported("this comparison is not modelled"));
     }
     let (a, b) = (source(cx, inst, 1, a_type)?, source(cx, inst, 2, b_type)?);
@@ -204,11 +205,11 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
 /// `vmad.dtype.atype.btype{.sat}{.scale} d, {-}a, {-}b, {-}c` and its form with `.po`, which adds 1.
 /// The result is signed if a source is, or if anything is negated.
 fn multiply<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let plus_one = i128::from(inst.take("po"));
-    let saturate = inst.take("sat");
-    let scale = inst.take_with(|m| match m {
-        "shr7" => Some(7),
-        "shr15" => Some(15),
+    let plus_one = i128::from(inst.take(Qualifier::Po));
+    let saturate = inst.take(Qualifier::Sat);
+    let scale = inst.take_qualifier(|m| match m {
+        Qualifier::Shr7 => Some(7),
+        Qualifier::Shr15 => Some(15),
         _ => None,
     });
     let (d_type, a_type, b_type) = (inst.take_type()?, inst.take_type()?, inst.take_type()?);

@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use super::operand::Operands;
 use super::{Built, constant, function, missing, name, unforeseen, unquoted, variable, word};
+use crate::isa::Form;
 use crate::ptx::ast::{Directive, Guard, Instruction, Location, Name, Statement};
 use crate::ptx::grammar::{Fragment, Node, Rule};
 use crate::source::Span;
@@ -72,7 +73,13 @@ fn instruction<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Instruction<
         }
     }
     let opcode = opcode.ok_or_else(|| missing(span, "an opcode"))?;
-    Ok(Instruction { span, guard, opcode, operands: operands.finish() })
+    Ok(Instruction {
+        span,
+        guard,
+        opcode,
+        form: Form::of(opcode.text),
+        operands: operands.finish(),
+    })
 }
 
 fn guard<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Guard<'s>> {

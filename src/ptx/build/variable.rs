@@ -3,9 +3,9 @@
 use smallvec::SmallVec;
 
 use super::{Built, constant, missing, name, unforeseen};
+use crate::isa::{ScalarType, StateSpace};
 use crate::ptx::ast::{Declarator, Initializer, Name, PointerAttribute, Variable};
 use crate::ptx::grammar::{Fragment, Node, Rule};
-use crate::ptx::types::{ScalarType, StateSpace};
 use crate::source::Span;
 
 /// A `variable` or a `parameter`.
@@ -25,7 +25,7 @@ pub(super) fn variable<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Vari
         match node.as_rule() {
             Rule::linkage | Rule::attribute => variable.linkage.push(node.as_str()),
             Rule::space => (variable.space, variable.bank) = space(fragment, node)?,
-            Rule::scalar_type => variable.ty = ScalarType::from_modifier(node.as_str()),
+            Rule::scalar_type => variable.ty = ScalarType::of(node.as_str()),
             Rule::alignment => variable.align = Some(number_in(fragment, node)?),
             Rule::vector_size => variable.vector = vector_size(node.as_str()),
             Rule::pointer => variable.pointer = Some(pointer(fragment, node)?),
@@ -40,7 +40,7 @@ pub(super) fn variable<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Vari
 fn space<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<(StateSpace, Option<u64>)> {
     let span = fragment.span(&node);
     let mut inner = node.into_inner();
-    let space = inner.next().and_then(|node| StateSpace::from_modifier(node.as_str()));
+    let space = inner.next().and_then(|node| StateSpace::of(node.as_str()));
     let bank = inner.next().map(|node| constant::unsigned(fragment, &node)).transpose()?;
     Ok((space.ok_or_else(|| missing(span, "a state space"))?, bank))
 }

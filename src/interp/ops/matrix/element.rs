@@ -2,6 +2,7 @@
 
 use crate::interp::float::Format;
 use crate::interp::float::format::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16};
+use crate::isa::{Modifier, Qualifier, ScalarType};
 
 /// The type of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,24 +28,24 @@ pub enum Element {
 
 impl Element {
     /// The type that a modifier names.
-    pub fn from_modifier(text: &str) -> Option<Element> {
-        Some(match text {
-            "f16" => Element::F16,
-            "bf16" => Element::Bf16,
-            "tf32" => Element::Tf32,
-            "f32" => Element::F32,
-            "f64" => Element::F64,
-            "e4m3" => Element::E4m3,
-            "e5m2" => Element::E5m2,
-            "e3m2" => Element::E3m2,
-            "e2m3" => Element::E2m3,
-            "e2m1" => Element::E2m1,
-            "s4" => Element::S4,
-            "u4" => Element::U4,
-            "s8" => Element::S8,
-            "u8" => Element::U8,
-            "b1" => Element::B1,
-            "s32" => Element::S32,
+    pub fn of(modifier: Modifier) -> Option<Element> {
+        Some(match modifier {
+            Modifier::Type(ScalarType::F16) => Element::F16,
+            Modifier::Type(ScalarType::Bf16) => Element::Bf16,
+            Modifier::Type(ScalarType::Tf32) => Element::Tf32,
+            Modifier::Type(ScalarType::F32) => Element::F32,
+            Modifier::Type(ScalarType::F64) => Element::F64,
+            Modifier::Type(ScalarType::E4m3) => Element::E4m3,
+            Modifier::Type(ScalarType::E5m2) => Element::E5m2,
+            Modifier::Type(ScalarType::S8) => Element::S8,
+            Modifier::Type(ScalarType::U8) => Element::U8,
+            Modifier::Type(ScalarType::S32) => Element::S32,
+            Modifier::Qualifier(Qualifier::E3m2) => Element::E3m2,
+            Modifier::Qualifier(Qualifier::E2m3) => Element::E2m3,
+            Modifier::Qualifier(Qualifier::E2m1) => Element::E2m1,
+            Modifier::Qualifier(Qualifier::S4) => Element::S4,
+            Modifier::Qualifier(Qualifier::U4) => Element::U4,
+            Modifier::Qualifier(Qualifier::B1) => Element::B1,
             _ => return None,
         })
     }

@@ -8,6 +8,7 @@ use crate::interp::decode::{Decoder, Inst, Round};
 use crate::interp::fault::Fault;
 use crate::interp::program::Op;
 use crate::interp::program::rare::Across;
+use crate::isa::Qualifier;
 
 /// `mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
@@ -35,21 +36,34 @@ pub fn modifiers(inst: &mut Inst<'_, '_>) -> Result<(Shape, [Element; 4], Option
     let unsupported = |inst: &Inst<'_, '_>| {
         inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text))
     };
-    for name in ["mma", "sync", "aligned", "row", "col", "row", "col", "kind::f8f6f4"] {
+    for name in [
+        Qualifier::Mma,
+        Qualifier::Sync,
+        Qualifier::Aligned,
+        Qualifier::Row,
+        Qualifier::Col,
+        Qualifier::Row,
+        Qualifier::Col,
+        Qualifier::KindF8f6f4,
+    ] {
         inst.take(name);
     }
     let options = Options {
-        saturate: inst.take("satfinite"),
+        saturate: inst.take(Qualifier::Satfinite),
         round: inst.take_round(),
-        bits: match (inst.take("and"), inst.take("xor"), inst.take("popc")) {
+        bits: match (
+            inst.take(Qualifier::And),
+            inst.take(Qualifier::Xor),
+            inst.take(Qualifier::Popc),
+        ) {
             (true, false, true) => Some(BitOperation::And),
             (false, true, true) => Some(BitOperation::Xor),
             _ => None,
         },
     };
-    let shape = inst.take_with(Shape::from_modifier).ok_or_else(|| unsupported(inst))?;
+    let shape = inst.take_with(Shape::of).ok_or_else(|| unsupported(inst))?;
     let mut given = Vec::new();
-    while let Some(element) = inst.take_with(Element::from_modifier) {
+    while let Some(element) = inst.take_with(Element::of) {
         given.push(element);
     }
     inst.finish()?;

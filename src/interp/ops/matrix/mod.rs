@@ -21,6 +21,7 @@ use crate::interp::decode::{Decoder, Element as Fragment, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::program::rare::Cell;
 use crate::interp::registers::File;
+use crate::isa::Modifier;
 use crate::ptx::ScalarType;
 use crate::ptx::ScalarType::{B32, B64};
 use element::Element;
@@ -34,10 +35,15 @@ struct Shape {
 }
 
 impl Shape {
-    fn from_modifier(text: &str) -> Option<Shape> {
-        let (m, rest) = text.strip_prefix('m')?.split_once('n')?;
-        let (n, k) = rest.split_once('k')?;
-        Some(Shape { m: m.parse().ok()?, n: n.parse().ok()?, k: k.parse().ok()? })
+    /// The shape that a modifier names.
+    fn of(modifier: Modifier) -> Option<Shape> {
+        match modifier {
+            Modifier::Shape(shape) => match shape.extents() {
+                [_, _, 0] => None,
+                [m, n, k] => Some(Shape { m, n, k }),
+            },
+            _ => None,
+        }
     }
 }
 

@@ -8,21 +8,27 @@ use crate::interp::fault::Fault;
 use crate::interp::program::Op;
 use crate::interp::program::rare::{Across, FragmentBase, FragmentMove};
 use crate::interp::registers::LANES;
-use crate::ptx::ScalarType::B32;
+use crate::isa::{Modifier, Opcode, Qualifier, Shape};
+use crate::ptx::ScalarType::{B16, B32};
+
+/// `.m8n8`
+const TILE: Modifier = Modifier::Shape(Shape::M8n8);
+/// `.b16`
+const HALVES: Modifier = Modifier::Type(B16);
 
 /// `ldmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 r, [p]` and `stmatrix`.
 pub fn rows<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let store = inst.ast.mnemonic() == "stmatrix";
-    let transposed = inst.take("trans");
-    let count = inst.take_with(|m| match m {
-        "x1" => Some(1),
-        "x2" => Some(2),
-        "x4" => Some(4),
+    let store = inst.ast.form.opcode == Opcode::Stmatrix;
+    let transposed = inst.take(Qualifier::Trans);
+    let count = inst.take_qualifier(|m| match m {
+        Qualifier::X1 => Some(1),
+        Qualifier::X2 => Some(2),
+        Qualifier::X4 => Some(4),
         _ => None,
     });
-    let known = inst.take("m8n8") && inst.take("b16");
-    inst.take("sync");
-    inst.take("aligned");
+    let known = inst.take_modifier(TILE) && inst.take_modifier(HALVES);
+    inst.take(Qualifier::Sync);
+    inst.take(Qualifier::Aligned);
     let space = inst.take_space();
     inst.finish()?;
     let (Some(count), true) = (count, known) else {
@@ -59,9 +65,11 @@ pub fn transpose<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    for name in ["sync", "aligned", "m8n8", "trans", "b16"] {
-        inst.take(name);
-    }
+    inst.take(Qualifier::Sync);
+    inst.take(Qualifier::Aligned);
+    inst.take(Qualifier::Trans);
+    inst.take_modifier(TILE);
+    inst.take_modifier(HALVES);
     inst.finish()?;
     let a = cx.source(inst.operand(1)?, B32)? as usize;
     let d = cx.dest(inst.operand(0)?, B32)? as usize;

@@ -7,33 +7,34 @@ use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::program::Op;
 use crate::interp::program::rare::{FragmentBase, FragmentMove};
+use crate::isa::Qualifier;
 use crate::ptx::ScalarType::U32;
 
 /// All instructions of this family.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    if inst.ast.has("mma") {
+    if inst.ast.form.has(Qualifier::Mma) {
         let (shape, types, options) = mma::modifiers(inst)?;
         return mma::emit(cx, inst, Spread::Wmma, shape, types, &options);
     }
-    let store = inst.take("store");
-    let part = inst.take_with(|m| {
+    let store = inst.take(Qualifier::Store);
+    let part = inst.take_qualifier(|m| {
         Some(match m {
-            "a" => Part::A,
-            "b" => Part::B,
-            "c" | "d" => Part::C,
+            Qualifier::A => Part::A,
+            Qualifier::B => Part::B,
+            Qualifier::C | Qualifier::D => Part::C,
             _ => return None,
         })
     });
-    if !store && !inst.take("load") {
+    if !store && !inst.take(Qualifier::Load) {
         return Err(inst.unsupported("this form of `wmma` is not modelled"));
     }
-    inst.take("sync");
-    inst.take("aligned");
-    let by_rows = inst.take("row");
-    inst.take("col");
+    inst.take(Qualifier::Sync);
+    inst.take(Qualifier::Aligned);
+    let by_rows = inst.take(Qualifier::Row);
+    inst.take(Qualifier::Col);
     let space = inst.take_space();
-    let shape = inst.take_with(Shape::from_modifier);
-    let element = inst.take_with(Element::from_modifier);
+    let shape = inst.take_with(Shape::of);
+    let element = inst.take_with(Element::of);
     inst.finish()?;
     let (Some(part), Some(shape), Some(element)) = (part, shape, element) else {
         return Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text)));

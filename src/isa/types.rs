@@ -1,10 +1,10 @@
-//! The vocabulary of types and state spaces (PTX ISA, "State Spaces, Types, and Variables").
+//! Types and state spaces (PTX ISA, "State Spaces, Types, and Variables").
 
 use std::fmt;
 
 /// A fundamental or packed type. The name says kind and width in bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-#[allow(missing_docs)] // each variant is the PTX type of the same name
+#[expect(missing_docs, reason = "each variant is the PTX type of the same name")]
 pub enum ScalarType {
     Pred,
     B8,
@@ -35,8 +35,8 @@ pub enum ScalarType {
 }
 
 impl ScalarType {
-    /// The type that a modifier such as `.f32` names; `None` for any other modifier.
-    pub fn from_modifier(text: &str) -> Option<ScalarType> {
+    /// The type that a word such as `f32` names, with or without its dot; `None` for any other word.
+    pub fn of(text: &str) -> Option<ScalarType> {
         use ScalarType::*;
         Some(match text.strip_prefix('.').unwrap_or(text) {
             "pred" => Pred,
@@ -137,7 +137,7 @@ impl fmt::Display for ScalarType {
 /// A state space. `Generic` is the absence of one on an instruction: the address may lie in any
 /// window (PTX ISA, "Generic Addressing").
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-#[allow(missing_docs)] // each variant is the state space of the same name
+#[expect(missing_docs, reason = "each variant is the state space of the same name")]
 pub enum StateSpace {
     Reg,
     Sreg,
@@ -151,8 +151,9 @@ pub enum StateSpace {
 }
 
 impl StateSpace {
-    /// The space that a modifier names, sub-spaces (`.shared::cta`, `.param::entry`) included.
-    pub fn from_modifier(text: &str) -> Option<StateSpace> {
+    /// The space that a word names, with or without its dot, sub-spaces (`.shared::cta`,
+    /// `.param::entry`) included.
+    pub fn of(text: &str) -> Option<StateSpace> {
         use StateSpace::*;
         let text = text.strip_prefix('.').unwrap_or(text);
         Some(match text.split("::").next().unwrap_or(text) {
