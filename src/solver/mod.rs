@@ -420,7 +420,8 @@ impl Query {
             SatResult::Unknown if !coarse.was_coarse() => return Answer::Unknown,
             _ => false,
         };
-        if size::gates(arena, assumptions.iter().copied().chain([a, b]), MAX_EXACT_GATES).is_none() {
+        if size::gates(arena, assumptions.iter().copied().chain([a, b]), MAX_EXACT_GATES).is_none()
+        {
             return Answer::TooLarge;
         }
         let exact = self.limit.min(MAX_EXACT);

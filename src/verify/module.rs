@@ -49,16 +49,14 @@ pub fn verify(
     }
     let functions: Vec<FunctionReport> = wanted
         .par_iter()
-        .map(|function| {
-            match counterparts.get(function.name.text) {
-                None => FunctionReport::unknown(
-                    function.name.text.to_owned(),
-                    "the rewritten file does not define it".to_owned(),
-                ),
-                Some(other) => {
-                    let modules = Pair { original: &before, rewritten: &after };
-                    pair((original, function), (rewritten, other), modules, options)
-                }
+        .map(|function| match counterparts.get(function.name.text) {
+            None => FunctionReport::unknown(
+                function.name.text.to_owned(),
+                "the rewritten file does not define it".to_owned(),
+            ),
+            Some(other) => {
+                let modules = Pair { original: &before, rewritten: &after };
+                pair((original, function), (rewritten, other), modules, options)
             }
         })
         .collect();
