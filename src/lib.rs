@@ -11,9 +11,14 @@
 //! [`pipeline::rewrite`] is this line as one function; every subcommand is the same line stopped
 //! earlier or joined later.
 //!
-//! # Code map, in the order of stages
+//! # Code map, in the order of `tests/layering.rs`
 //!
-//! - [`source`]: the input's text, spans, positions, messages that point into it.
+//! - [`source`]: the input's text, spans, positions, messages that point into it, maps of lines.
+//! - [`float`]: formats and roundings of floating-point numbers that the host does not have.
+//! - [`isa`]: the spelling of instructions and special registers, and limits of the hardware. Says
+//!   nothing of what anything does.
+//! - [`planted`]: mistakes that the tests plant into the analysis and the rewriter.
+//! - [`timings`]: where the time goes, for those who ask.
 //! - [`ptx`]: lexical scan, grammar (in `grammar/`), syntax tree. Knows no GPU and no solver.
 //! - [`mod@cfg`]: scopes and names resolved, basic blocks, dominators, loops.
 //! - [`expr`]: hash-consed bit-vector terms in normal form. Knows no PTX.
@@ -21,21 +26,21 @@
 //! - [`emulate`]: symbolic execution into a memory trace. Records, never decides.
 //! - [`shuffle`]: decides, with a reason for every refusal. Never edits.
 //! - [`rewrite`]: edits of the original text.
-//! - [`interp`], [`launch`]: a concrete interpreter, an independent judge of rewrites; shares no
-//!   instruction semantics with [`emulate`].
+//! - [`launch`]: launch files, and whether one fits a kernel.
+//! - [`interp`]: a concrete interpreter, an independent judge of rewrites; shares no instruction
+//!   semantics with [`emulate`].
 //! - [`verify`]: translation validation, another independent judge; shares syntax, graph, terms and
 //!   solver with the analysis, and neither its emulation nor its decisions.
-//! - [`ptxas`]: the real assembler: its options, where it is, how it is run.
-//! - [`ab`]: variants of a kernel on a GPU, compared and timed.
-//! - [`page`]: the HTML page made of what the others say.
-//! - [`install`]: puts ptxasw in front of an assembler, takes it away again, checks that it works.
-//! - [`planted`]: mistakes that the tests plant into the analysis and the rewriter.
-//! - [`timings`]: where the time goes, for those who ask.
 //! - [`report`], [`remarks`], [`tracing`]: what is shown to people and programs.
+//! - [`pipeline`]: the line above as functions.
+//! - [`ptxas`]: the real assembler: its options, where it is, how it is run. Knows nothing of how PTX
+//!   is rewritten.
+//! - [`ab`]: variants of a kernel on a GPU, compared and timed.
+//! - [`install`]: puts ptxasw in front of an assembler, takes it away again, checks that it works.
+//! - [`page`]: the HTML page made of what the others say.
 //! - [`cli`]: the command line.
 //!
-//! A stage uses only stages before it; `ptxas`, `interp` and `verify` stand beside the others, `ab` and
-//! `page` behind them.
+//! A module uses only modules above it in this list.
 //!
 //! # Architecture invariants
 //!
@@ -43,17 +48,17 @@
 //! - Input files are never written to. Output depends on the input's bytes and the options alone: no
 //!   hash order, no thread order, no clock.
 //! - Any failure of ours falls back to the original PTX with one warning line.
-//! - Only [`ptxas`] starts processes, only [`ab`] touches a device; only [`cli`] prints or reads the environment (`clippy.toml`
-//!   enforces both).
+//! - Only [`ptxas`] starts processes, only [`ab`] touches a device and holds `unsafe` code; only [`cli`]
+//!   prints or reads the environment (`clippy.toml`, `[lints]` and `tests/layering.rs` enforce all of
+//!   them).
 //! - An unknown is a refusal, everywhere.
-
-#![warn(missing_docs)]
 
 pub mod ab;
 pub mod cfg;
 pub mod cli;
 pub mod emulate;
 pub mod expr;
+pub mod float;
 pub mod install;
 pub mod interp;
 pub mod isa;

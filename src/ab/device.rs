@@ -9,7 +9,7 @@ use crate::launch::Launch;
 use crate::source::SourceFile;
 
 /// Whether a kernel finds in the L2 cache what the launch before it left there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum L2 {
     /// It does: launches follow each other.

@@ -19,6 +19,7 @@
 pub mod assemble;
 pub mod check;
 pub mod compare;
+#[expect(unsafe_code, reason = "the driver is a C library")]
 pub mod cuda;
 pub mod device;
 pub mod experiment;

@@ -31,8 +31,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::block::{Block, BlockId, Edge};
 use super::dominators::DominatorTree;
-use super::graph::{Block, BlockId, Edge};
 use super::loops::{LoopForest, LoopId};
 use super::meetings::Meetings;
 use super::reach::Reach;

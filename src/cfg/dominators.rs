@@ -1,6 +1,6 @@
 //! The dominator tree: which blocks lie on every way to a block.
 
-use super::graph::{Block, BlockId};
+use super::block::{Block, BlockId};
 
 /// The dominator tree with constant-time queries.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::graph::{EdgeCondition, Flow};
+use super::block::EdgeCondition;
+use super::graph::Flow;
 use crate::source::SourceFile;
 
 /// Renders a function's graph. `label` may give a block further lines.

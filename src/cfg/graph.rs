@@ -1,7 +1,8 @@
-//! Basic blocks and the edges between them.
+//! The control flow of one function: its instructions cut into blocks, and what follows from that.
 
 use smallvec::SmallVec;
 
+use super::block::{Block, BlockId, Edge, EdgeCondition};
 use super::convergence::{Apart, taken_apart};
 use super::dominators::DominatorTree;
 use super::loops::LoopForest;
@@ -12,66 +13,6 @@ use crate::isa::Opcode;
 use crate::planted::{Bug, Planted};
 use crate::ptx::Function;
 use crate::source::{Diagnostic, SourceFile};
-
-/// A basic block. Blocks are numbered in reverse postorder from the entry, which is block 0, so
-/// along every edge that is no retreating edge the number rises. Unreachable code has no block.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct BlockId(pub u32);
-
-impl BlockId {
-    /// For indexing.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// When an edge is taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EdgeCondition {
-    /// Always.
-    Always,
-    /// If this predicate register, read at the end of the block, is true (or false).
-    Predicate(RegisterId, bool),
-    /// By the index of a `brx.idx`.
-    Index,
-}
-
-/// A way from one block to another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Edge {
-    /// Where it starts.
-    pub from: BlockId,
-    /// Where it leads.
-    pub to: BlockId,
-    /// When it is taken.
-    pub condition: EdgeCondition,
-}
-
-/// A maximal run of instructions that is entered at its first and left behind its last.
-#[derive(Debug, Default)]
-pub struct Block {
-    /// Index of the first instruction.
-    pub first: u32,
-    /// One past the index of the last.
-    pub end: u32,
-    /// Ways out. A block that leaves the function has none, or one for the lanes that stay.
-    pub successors: SmallVec<[Edge; 2]>,
-    /// Ways in.
-    pub predecessors: SmallVec<[Edge; 2]>,
-    /// Whether lanes may leave the function at the block's end.
-    pub leaves: bool,
-    /// Whether that is by `trap`.
-    pub traps: bool,
-    /// Whether the block's last instruction may bring lanes together, and which.
-    pub(super) synchronises: Option<Members>,
-}
-
-impl Block {
-    /// The indices of the block's instructions.
-    pub fn instructions(&self) -> std::ops::Range<usize> {
-        self.first as usize..self.end as usize
-    }
-}
 
 /// The control flow of one function.
 #[derive(Debug)]

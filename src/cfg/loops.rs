@@ -1,7 +1,7 @@
 //! Natural loops and how they nest, and retreating edges that belong to no natural loop.
 
+use super::block::{Block, BlockId, Edge};
 use super::dominators::{DominatorTree, intervals};
-use super::graph::{Block, BlockId, Edge};
 
 /// A loop of one function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

@@ -11,8 +11,9 @@
 //! inner loop wait in front of its header for those that have begun the outer loop's next iteration.
 //! So the next arrival at the inner header by ways within the outer loop is an end, too.
 
+use super::block::{Block, BlockId, Edge};
 use super::dominators::{DominatorTree, immediate_dominators};
-use super::graph::{Block, BlockId, Edge, Flow};
+use super::graph::Flow;
 use super::loops::{LoopForest, LoopId};
 use super::reach::Reach;
 use crate::planted::{Bug, Planted};

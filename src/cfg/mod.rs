@@ -5,6 +5,7 @@
 //! followed (a label that does not exist, a register that was not declared) is an error with a
 //! place, so that no later stage works on a graph that misses a path.
 
+mod block;
 mod callee;
 mod convergence;
 mod dominators;
@@ -17,10 +18,11 @@ mod resolve;
 mod transfer;
 mod warp;
 
+pub use block::{Block, BlockId, Edge, EdgeCondition};
 pub use convergence::Apart;
 pub use dominators::DominatorTree;
 pub use dot::dot;
-pub use graph::{Block, BlockId, Edge, EdgeCondition, Flow, build, build_with};
+pub use graph::{Flow, build, build_with};
 pub use loops::{Loop, LoopForest, LoopId};
 pub use meetings::meeting_places;
 pub use resolve::{Arg, Base, Inst, Register, RegisterId, Scopes};

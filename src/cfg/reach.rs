@@ -1,6 +1,6 @@
 //! Which blocks lead to a place.
 
-use super::graph::{Block, BlockId};
+use super::block::{Block, BlockId};
 
 /// The blocks from which some way leads to a target; the target is one.
 pub(super) struct Reach(Vec<bool>);

@@ -12,6 +12,7 @@ mod manual;
 mod profile;
 pub mod report;
 pub mod run;
+mod values;
 mod verify;
 mod version;
 pub mod wrapper;

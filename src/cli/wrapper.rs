@@ -7,14 +7,14 @@
 use crate::cli::env::{self, Settings};
 use crate::cli::keep;
 use crate::pipeline::{self, Options, Rewritten};
-use crate::ptxas::assemble::{self, Examined, one_line};
+use crate::ptxas::assemble::{self, Examined, Replacement, one_line};
 use crate::ptxas::command_line::CommandLine;
 use crate::ptxas::invoke::Tool;
 use crate::ptxas::locate::{self, Search};
 use crate::ptxas::nvptx_as;
 use crate::ptxas::role::{Dialect, Role};
 use crate::ptxas::signals::{self, Watch};
-use crate::source::{Diagnostic, SourceFile};
+use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Stopwatch;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -49,6 +49,16 @@ pub fn main(called_as: &OsStr, arguments: &[OsString]) -> ExitCode {
 
 /// A rewriter of one module, such as [`pipeline::rewrite`].
 pub type Rewriter = dyn Fn(&SourceFile, &Options) -> Result<Rewritten, Diagnostic> + Sync;
+
+impl Replacement for Rewritten {
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn lines(&self) -> &LineMap {
+        &self.lines
+    }
+}
 
 /// [`main`] around another rewriter.
 pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter) -> ExitCode {
@@ -221,7 +231,7 @@ pub fn summarised(
     result
 }
 
-fn keep_texts(settings: &Settings, examined: &[Examined], warnings: &mut Vec<String>) {
+fn keep_texts(settings: &Settings, examined: &[Examined<Rewritten>], warnings: &mut Vec<String>) {
     let Some(folder) = &settings.keep else { return };
     for (source, result) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
         if let Err(error) = keep::store_texts(folder, source, result.as_ref().ok()) {
@@ -232,7 +242,7 @@ fn keep_texts(settings: &Settings, examined: &[Examined], warnings: &mut Vec<Str
 
 fn keep_reports(
     settings: &Settings,
-    examined: &[Examined],
+    examined: &[Examined<Rewritten>],
     rewritten: bool,
     warnings: &mut Vec<String>,
 ) {

@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::state::Window;
+use super::window::Window;
 use crate::cfg::{Arg, Inst, RegisterId};
 use crate::isa::{Form, Opcode, Qualifier};
 

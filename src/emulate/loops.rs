@@ -4,10 +4,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::effects::{Effect, changes_memory, definitions, effect, strong};
 use super::machine::Machine;
-use super::state::{Slot, Window, Writes};
+use super::state::{Slot, Writes};
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
 use super::trace::KernelTrace;
 use super::uniform;
+use super::window::Window;
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, LoopId};
 use crate::expr::{Arena, Node, Range, Substitution, SymbolId, TermId};
 

@@ -4,9 +4,9 @@ use smallvec::SmallVec;
 
 use super::effects::{Effect, effect, strong};
 use super::machine::Machine;
-use super::state::Window;
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
 use super::trace::Access;
+use super::window::Window;
 use crate::cfg::{Arg, Base, Inst, RegisterId};
 use crate::expr::{Range, TermId};
 use crate::isa::{Opcode, Qualifier};

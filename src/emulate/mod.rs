@@ -31,6 +31,7 @@ mod uniform;
 mod video;
 mod video_parts;
 mod video_simd;
+mod window;
 
 pub use effects::{Effect, definitions, effect};
 pub use forms::{Meaning, meaning};

@@ -8,7 +8,7 @@ use crate::cfg::{BlockId, Flow, RegisterId};
 use crate::expr::TermId;
 
 use super::effects::definitions;
-use crate::ptx::StateSpace;
+use super::window::Window;
 
 /// Where a register's value is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,28 +56,6 @@ impl Writes {
 pub(super) struct Definition {
     pub term: TermId,
     pub block: BlockId,
-}
-
-/// A part of memory that is written apart from the others. Local memory and parameters are not kept;
-/// constant memory never changes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Window {
-    Global,
-    Shared,
-}
-
-impl Window {
-    pub const ALL: [Window; 2] = [Window::Global, Window::Shared];
-
-    /// The windows that a weak store to a state space may write.
-    pub fn written(space: StateSpace) -> &'static [Window] {
-        match space {
-            StateSpace::Global => &[Window::Global],
-            StateSpace::Shared => &[Window::Shared],
-            StateSpace::Local | StateSpace::Param => &[],
-            _ => &Window::ALL,
-        }
-    }
 }
 
 /// The version of each window.

@@ -19,7 +19,6 @@ mod counters;
 mod decode;
 mod exec;
 mod fault;
-pub mod float;
 mod memory;
 mod ops;
 mod profile;
@@ -34,8 +33,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::launch::{Argument, Buffer, Launch};
-use crate::ptx::{Function, FunctionKind, Module};
+use crate::launch::{Argument, Buffer, Launch, bind};
+use crate::ptx::{Function, Module};
 use counters::Tally;
 use memory::{Global, new_words};
 use profile::Profile;
@@ -85,9 +84,9 @@ fn execute<C: Tally, T>(
     launch: &Launch,
     finish: impl Fn(&C, &Program) -> (Counters, T),
 ) -> Result<(Outcome, T), Fault> {
-    let kernel = find_kernel(module, launch.kernel.as_deref())?;
-    launch.check().map_err(Fault::launch)?;
-    check_shape(kernel, launch)?;
+    let kernel = bind::find_kernel(module, launch.kernel.as_deref()).map_err(Fault::launch)?;
+    check_cluster(kernel)?;
+    bind::check_shape(kernel, launch).map_err(Fault::launch)?;
     let program = &decode::decode(module, kernel, launch)?;
     let params = parameters(program, launch)?;
     let words = new_words(program.layout.param_bytes);
@@ -146,79 +145,35 @@ fn execute<C: Tally, T>(
     Ok((Outcome { kernel, buffers, counters, printed }, more))
 }
 
-/// The kernel of a name, or the only one.
-fn find_kernel<'m, 's>(
-    module: &'m Module<'s>,
-    name: Option<&str>,
-) -> Result<&'m Function<'s>, Fault> {
-    let mut kernels =
-        module.functions().filter(|f| f.kind == FunctionKind::Entry && f.statements().is_some());
-    match name {
-        Some(name) => kernels
-            .find(|kernel| kernel.name.text == name)
-            .ok_or_else(|| Fault::launch(format!("the module defines no kernel `{name}`"))),
-        None => match (kernels.next(), kernels.next()) {
-            (Some(only), None) => Ok(only),
-            (None, _) => Err(Fault::launch("the module defines no kernel")),
-            _ => Err(Fault::launch("the module defines several kernels: name one in the launch")),
-        },
-    }
-}
-
-/// What the kernel's directives demand of a launch (PTX ISA, "Performance-Tuning Directives" and
-/// "Cluster Dimension Directives").
-fn check_shape(kernel: &Function<'_>, launch: &Launch) -> Result<(), Fault> {
-    let of = |values: &[u64]| [0, 1, 2].map(|at| values.get(at).copied().unwrap_or(1));
-    let block = launch.block.map(u64::from);
-    if let Some(required) = kernel.directive("reqntid").map(of)
-        && block != required
-    {
-        return Err(Fault::launch(format!("the kernel demands blocks of {required:?} threads")));
-    }
-    if let Some(most) = kernel.directive("maxntid").map(of)
-        && block.iter().product::<u64>() > most.iter().product()
-    {
-        return Err(Fault::launch(format!("the kernel takes blocks of at most {most:?} threads")));
-    }
-    match kernel.directive("reqnctapercluster").map(of) {
-        Some(cluster) if cluster != [1; 3] => {
+/// Every block is a cluster of its own here.
+fn check_cluster(kernel: &Function<'_>) -> Result<(), Fault> {
+    match bind::cluster(kernel) {
+        [1, 1, 1] => Ok(()),
+        cluster => {
             let message = format!("clusters of {cluster:?} blocks are not modelled");
             Err(Fault::new(FaultKind::Unsupported, message).at(kernel.span))
         }
-        _ => Ok(()),
     }
 }
 
 /// The bytes of the kernel's parameters.
 fn parameters(program: &Program, launch: &Launch) -> Result<Vec<u8>, Fault> {
-    let (wanted, given) = (program.params.len(), launch.args.len());
-    if wanted != given {
-        return Err(Fault::launch(format!("the kernel has {wanted} parameters, not {given}")));
-    }
+    let parameters: Vec<(&str, u64)> =
+        program.params.iter().map(|place| (&*place.name, place.size)).collect();
+    bind::check_arguments(&parameters, launch).map_err(Fault::launch)?;
     let first_buffer = program.layout.statics.len();
     let mut bytes = vec![0; program.layout.param_bytes as usize];
     for (place, argument) in program.params.iter().zip(&launch.args) {
         let value = match argument {
             Argument::Value(bytes) => bytes.clone(),
             Argument::Pointer { buffer, offset } => {
-                let index = launch.buffers.keys().position(|name| name == buffer);
-                let index = index.ok_or_else(|| {
-                    Fault::launch(format!("parameter `{}`: no buffer `{buffer}`", place.name))
-                })?;
+                // (That it is there has been checked.)
+                let index = launch.buffers.keys().position(|name| name == buffer).unwrap_or(0);
                 let base = program.layout.region_base(first_buffer + index);
                 let address = base.wrapping_add(*offset as u64).to_le_bytes();
                 address[..(place.size as usize).min(8)].to_vec()
             }
         };
-        if value.len() as u64 != place.size {
-            let message = format!(
-                "parameter `{}` has {} bytes, its argument {}",
-                place.name,
-                place.size,
-                value.len()
-            );
-            return Err(Fault::launch(message));
-        }
         bytes[place.offset as usize..][..value.len()].copy_from_slice(&value);
     }
     Ok(bytes)

@@ -163,7 +163,6 @@ pub struct FrameTemplate {
 /// Special registers that do not change while a warp runs (PTX ISA, "Special Registers"). All are
 /// 32 bits wide here; `.u64` ones are widened where they are read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)] // each variant is the special register of the same name
 pub enum Steady {
     Tid(Axis),
     Ntid(Axis),
@@ -442,7 +441,6 @@ pub struct Barrier {
 
 /// `shfl` modes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)] // each variant is the mode of the same name
 pub enum Shuffle {
     Up,
     Down,
@@ -452,7 +450,6 @@ pub enum Shuffle {
 
 /// `redux.sync` operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)] // each variant is the operation of the same name
 pub enum Reduction {
     Add,
     MinU,

@@ -4,6 +4,7 @@
 //! The text is JSON (see [`Launch::from_json`] for its form); what comes out is plain bytes, the
 //! same on every machine.
 
+pub mod bind;
 mod fill;
 mod json;
 mod meet;

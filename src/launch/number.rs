@@ -1,13 +1,13 @@
 //! Element types of a launch file, and their values as text.
 
-use crate::interp::float::Round;
-use crate::interp::float::format::{BF16, F16};
+use crate::float::Round;
+use crate::float::format::{BF16, F16};
 use crate::ptx::ScalarType;
 use serde::de::{Deserialize, Deserializer, Error};
 
 /// The type of a buffer's elements or of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)] // each variant is the PTX type of the same name
+#[expect(missing_docs, reason = "each variant is the PTX type of the same name")]
 pub enum Type {
     U8,
     S8,

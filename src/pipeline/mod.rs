@@ -15,11 +15,9 @@ use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{KernelReport, Report};
 use crate::rewrite::{self, Edit, Edits, Mode, Names, Strategy, StrategyName};
 use crate::shuffle::{self, Finding, Refusal, Verdict};
-use crate::source::{Diagnostic, SourceFile};
+use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Timings;
 use crate::verify::{self, Verdict as Judged};
-
-pub use crate::rewrite::LineMap;
 
 /// What the user may choose about a rewrite.
 #[derive(Clone, Debug, Default)]

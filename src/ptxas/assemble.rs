@@ -4,39 +4,46 @@
 //! real ptxas ended, what it said in the user's names and lines, and warnings about what went wrong
 //! here. A call that the real ptxas refuses shows what it says about the originals, and no warning.
 
-use crate::pipeline::Rewritten;
 use crate::ptxas::command_line::{CommandLine, Input, Kind};
 use crate::ptxas::invoke::{Finished, Stream, Tool};
 use crate::ptxas::messages::{Renamed, Shown, TEXT_NAME, translate};
 use crate::ptxas::signals::{Folder, Watch};
-use crate::source::{Diagnostic, SourceFile};
+use crate::source::{Diagnostic, LineMap, SourceFile};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
+/// What a rewriter made of a text, as this module sees it.
+pub trait Replacement {
+    /// The new text, the old one where nothing is to change.
+    fn text(&self) -> &str;
+    /// Which line of the old text each line of the new one came from.
+    fn lines(&self) -> &LineMap;
+}
+
 /// The rewriter, as this module sees it.
-pub type Rewriter<'r> = dyn Fn(&SourceFile) -> Result<Rewritten, String> + 'r;
+pub type Rewriter<'r, R> = dyn Fn(&SourceFile) -> Result<R, String> + 'r;
 
 /// Inputs of more bytes are not looked into: 64 MiB of kernels take about 15 seconds and 1 GiB.
 pub const LARGEST_INPUT: u64 = 64 << 20;
 
 /// One input after the rewriter has seen it.
 #[derive(Debug)]
-pub struct Examined {
+pub struct Examined<R> {
     /// Which input.
     pub input: Input,
     /// Its bytes where they can be read only once (standard input).
     stdin: Option<Vec<u8>>,
     /// The text and what the rewriter made of it; `None` where it is no PTX text.
-    pub outcome: Option<(SourceFile, Result<Rewritten, String>)>,
+    pub outcome: Option<(SourceFile, Result<R, String>)>,
 }
 
-impl Examined {
+impl<R: Replacement> Examined<R> {
     /// The rewriting, where it changes something.
-    fn changed(&self) -> Option<(&SourceFile, &Rewritten)> {
+    fn changed(&self) -> Option<(&SourceFile, &R)> {
         match &self.outcome {
-            Some((source, Ok(rewritten))) if rewritten.text != source.text() => {
+            Some((source, Ok(rewritten))) if rewritten.text() != source.text() => {
                 Some((source, rewritten))
             }
             _ => None,
@@ -57,11 +64,11 @@ pub struct Assembled {
 
 /// Reads the inputs and shows each to the rewriter. `stdin` reads standard input to its end; it is
 /// called only if an input is there, and at most once.
-pub fn examine(
+pub fn examine<R>(
     line: &CommandLine,
     stdin: impl FnOnce() -> io::Result<Vec<u8>>,
-    rewrite: &Rewriter<'_>,
-) -> Vec<Examined> {
+    rewrite: &Rewriter<'_, R>,
+) -> Vec<Examined<R>> {
     let mut stdin = Some(stdin);
     let examine_one = |input: &Input| {
         let value = line.value(input);
@@ -127,7 +134,7 @@ fn ptx_text(name: &str, bytes: Vec<u8>) -> Option<SourceFile> {
 
 /// Whether the real ptxas can take over the process: nothing is rewritten, nothing has been consumed,
 /// and there is nothing to say afterwards.
-pub fn is_untouched(examined: &[Examined]) -> bool {
+pub fn is_untouched<R: Replacement>(examined: &[Examined<R>]) -> bool {
     examined.iter().all(|one| {
         one.stdin.is_none() && one.changed().is_none() && !matches!(one.outcome, Some((_, Err(_))))
     })
@@ -138,11 +145,11 @@ pub fn is_untouched(examined: &[Examined]) -> bool {
 ///
 /// # Errors
 /// The real ptxas cannot be run at all.
-pub fn assemble(
+pub fn assemble<R: Replacement>(
     tool: &Tool,
     arguments: &[OsString],
     line: &CommandLine,
-    examined: &[Examined],
+    examined: &[Examined<R>],
     mut warnings: Vec<String>,
     watch: &Watch,
 ) -> io::Result<Assembled> {
@@ -174,7 +181,7 @@ pub fn assemble(
 }
 
 /// The warning about rewritten inputs that the real ptxas refused, with the first thing it said.
-fn refusal(examined: &[Examined], finished: &Finished) -> String {
+fn refusal<R: Replacement>(examined: &[Examined<R>], finished: &Finished) -> String {
     let names: Vec<&str> =
         examined.iter().filter_map(|one| one.changed()).map(|(source, _)| source.name()).collect();
     let said = String::from_utf8_lossy(&finished.stderr);
@@ -187,10 +194,10 @@ fn refusal(examined: &[Examined], finished: &Finished) -> String {
 }
 
 /// Runs the real ptxas on the rewritten inputs; its messages come back in the user's terms.
-fn run_rewritten(
+fn run_rewritten<R: Replacement>(
     tool: &Tool,
     line: &CommandLine,
-    examined: &[Examined],
+    examined: &[Examined<R>],
     watch: &Watch,
 ) -> io::Result<Finished> {
     let mut folder: Option<Folder<'_>> = None;
@@ -200,7 +207,7 @@ fn run_rewritten(
     let texts = line.inputs.iter().filter(|input| input.kind == Kind::Text).count();
     for (index, one) in examined.iter().enumerate() {
         let Some((_, rewritten)) = one.changed() else { continue };
-        let lines = &rewritten.lines;
+        let lines = rewritten.lines();
         let user = line.value(&one.input);
         match one.input.kind {
             Kind::File => {
@@ -208,13 +215,13 @@ fn run_rewritten(
                     Some(folder) => folder,
                     None => folder.insert(watch.folder()?),
                 };
-                let path = folder.write(&format!("{index}.ptx"), rewritten.text.as_bytes())?;
+                let path = folder.write(&format!("{index}.ptx"), rewritten.text().as_bytes())?;
                 let shown = Shown::Literal(path.as_os_str().as_bytes().to_vec());
                 renamed.push(Renamed { shown, user: Some(user.as_bytes().to_vec()), lines });
                 values.push((&one.input, path.into_os_string()));
             }
             Kind::Stdin => {
-                stdin = Some(rewritten.text.as_bytes());
+                stdin = Some(rewritten.text().as_bytes());
                 let shown = match user.as_bytes() {
                     b"-" => Shown::StdinCopy,
                     name => Shown::Literal(name.to_vec()),
@@ -222,7 +229,10 @@ fn run_rewritten(
                 renamed.push(Renamed { shown, user: None, lines });
             }
             Kind::Text => {
-                values.push((&one.input, OsString::from_vec(rewritten.text.clone().into_bytes())));
+                values.push((
+                    &one.input,
+                    OsString::from_vec(rewritten.text().to_owned().into_bytes()),
+                ));
                 // Of several texts ptxas does not say which one it means.
                 if texts == 1 {
                     let shown = Shown::Literal(TEXT_NAME.to_vec());
@@ -236,7 +246,7 @@ fn run_rewritten(
         if writes_to_stdout(line.output.as_deref()) { Stream::Inherit } else { Stream::Capture };
     let mut finished = tool.run(&words, stdin, stdout, Stream::Capture, watch)?;
     let only = match examined {
-        [one] if !line.foreign_lines => one.changed().map(|(_, rewritten)| &rewritten.lines),
+        [one] if !line.foreign_lines => one.changed().map(|(_, rewritten)| rewritten.lines()),
         _ => None,
     };
     finished.stdout = translate(&finished.stdout, &renamed, only);

@@ -5,7 +5,7 @@
 //! lines of rewritten inputs translated; everything else is untouched, text that is not UTF-8
 //! included. Pure.
 
-use crate::pipeline::LineMap;
+use crate::source::LineMap;
 use std::ops::Range;
 
 /// The name under which ptxas speaks of an input.

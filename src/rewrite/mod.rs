@@ -11,6 +11,6 @@ mod names;
 mod paper;
 mod plan;
 
-pub use edit::{Edit, Edits, LineMap, Overlap};
+pub use edit::{Edit, Edits, Overlap};
 pub use names::{Fresh, Names};
 pub use plan::{KernelPlan, Mode, Replacement, Strategy, StrategyName, Transfer, plan, strategy};

@@ -14,7 +14,7 @@ use crate::shuffle::{Bug, Covered, Finding, Planted, Verdict};
 use crate::source::SourceFile;
 
 /// Which version of the code is wanted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
     /// Shuffles with the original load for corner cases.
     #[default]
@@ -35,7 +35,7 @@ impl Mode {
 }
 
 /// Which code stands for a decision in [`Mode::Full`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum StrategyName {
     /// The paper's: a shuffle and a guarded load for each covered load.
     #[default]

@@ -24,7 +24,7 @@ use crate::source::SourceFile;
 use super::prove::NoWrap;
 
 /// How sources are chosen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Selection {
     /// The paper's rule.
     #[default]

@@ -200,6 +200,7 @@ fn with_memory(mut launch: Launch, function: &Function<'_>, seen: &Seen) -> Laun
             *byte = seen.parameters.get(&(name.to_owned(), at as i64)).copied().unwrap_or(0);
         }
         let start = u64::from_le_bytes(start).wrapping_sub(BYTES as u64 / 2);
+        #[expect(clippy::iter_over_hash_type, reason = "each byte has a place of its own")]
         for (&address, &byte) in &seen.memory {
             let at = usize::try_from(address.wrapping_sub(start)).unwrap_or(usize::MAX);
             if let Some(place) = buffer.bytes.get_mut(at) {

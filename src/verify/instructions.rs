@@ -7,7 +7,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::special::{Belief, belief};
-use super::symbols::Window;
+use super::window::Window;
 use crate::cfg::{Arg, Inst, RegisterId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::StateSpace;

@@ -46,6 +46,7 @@ mod special;
 mod symbols;
 mod verdict;
 mod warp;
+mod window;
 mod witness;
 mod wrap;
 

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::Options;
 use super::instructions::{Role, changed, results, role};
-use super::symbols::Window;
+use super::window::Window;
 use crate::cfg::{self, Arg, Base, BlockId, EdgeCondition, Flow, Inst, LoopId, RegisterId};
 use crate::expr::Arena;
 use crate::ptx::Function;

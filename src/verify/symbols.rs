@@ -4,24 +4,11 @@
 use rustc_hash::FxHashMap;
 
 use super::instructions::Places;
+use super::window::Window;
 use crate::cfg::LoopId;
 use crate::expr::{Arena, FunctionId, Range, Substitution, SymbolId, TermId};
 use crate::isa::{Axis, Special};
 use crate::solver::Names;
-
-/// A part of memory that is written apart from the others.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(super) enum Window {
-    Global,
-    Shared,
-    Local,
-    /// Parameters of calls.
-    Param,
-}
-
-impl Window {
-    pub const ALL: [Window; 4] = [Window::Global, Window::Shared, Window::Local, Window::Param];
-}
 
 /// What made a version of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -1,9 +1,11 @@
 //! What the integration tests share: finding NVIDIA's assembler, and the invariants that every
 //! rewrite must keep whatever it decided.
 
-// Starting processes and reading the environment is the business of few modules of the program;
-// a test harness is outside of it.
-#![allow(clippy::disallowed_methods)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "processes and the environment are the business of few modules of the program; a test \
+              harness is outside of it"
+)]
 
 pub mod assembler;
 pub mod invariants;

@@ -9,9 +9,9 @@
 //!
 //! Any other input stays as it is.
 
-use ptxasw::pipeline::{LineMap, Options, Rewritten};
+use ptxasw::pipeline::{Options, Rewritten};
 use ptxasw::report::{Decision, KernelReport, LoadReport, Report};
-use ptxasw::source::{Diagnostic, SourceFile, Span};
+use ptxasw::source::{Diagnostic, LineMap, SourceFile, Span};
 
 /// The rewriter.
 pub fn rewrite(source: &SourceFile, _: &Options) -> Result<Rewritten, Diagnostic> {

@@ -146,8 +146,8 @@ fn open(ordinal: u32) -> Result<Cuda, DriverError> {
     let mut version = 0;
     // SAFETY: writes to `version` alone.
     unsafe { sys::cuDriverGetVersion(&mut version).result()? };
-    // SAFETY: `device` comes from the driver.
     let attribute = |which: Attribute| -> Result<u32, DriverError> {
+        // SAFETY: `device` comes from the driver.
         let value = unsafe { result::device::get_attribute(device, which) }?;
         Ok(value.max(0) as u32)
     };

@@ -1,7 +1,7 @@
 //! What the atomic operations compute, on the raw bits of an element.
 
-use crate::interp::float::format::{BF16, F16};
-use crate::interp::float::{Format, Round, canonical32, canonical64, flush32, odd};
+use crate::float::format::{BF16, F16};
+use crate::float::{Format, Round, canonical32, canonical64, flush32, odd};
 use crate::interp::program::AtomicFn;
 use crate::isa::Qualifier;
 use crate::ptx::ScalarType::{

@@ -3,24 +3,10 @@
 
 use smallvec::SmallVec;
 
+use crate::float::Round;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::isa::{Modifier, Opcode, Qualifier, ScalarType, StateSpace, Words};
 use crate::ptx::{Instruction, Operand};
-
-/// A rounding mode of an operation that yields a floating-point number.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Round {
-    /// `.rn`: to nearest, ties to even.
-    Even,
-    /// `.rna`: to nearest, ties away from zero.
-    Away,
-    /// `.rz`: towards zero.
-    Zero,
-    /// `.rm`: towards negative infinity.
-    Down,
-    /// `.rp`: towards positive infinity.
-    Up,
-}
 
 /// An instruction and the modifiers that nobody has taken yet.
 pub struct Inst<'a, 's> {

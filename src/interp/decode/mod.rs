@@ -25,7 +25,7 @@ pub use body::Decoder;
 pub use call::decode as call;
 pub use collective::{active_mask, elect, matching, reduction, shuffle, vote, warp_barrier};
 pub use control::{barrier, branch, indexed_branch, leave};
-pub use inst::{Inst, Round};
+pub use inst::Inst;
 pub use memory::{address, atomic, copy_async, load, store};
 pub use operand::file_of;
 pub use stack::decode as stack;

@@ -60,7 +60,7 @@ impl Watch<'_> {
     }
 
     /// Notes one lane's access to `bytes` bytes, `skip` bytes behind where its part begins.
-    #[allow(clippy::too_many_arguments)] // what, where and how of one access
+    #[expect(clippy::too_many_arguments, reason = "what, where and how of one access")]
     pub fn note(
         &mut self,
         part: &Part<'_>,

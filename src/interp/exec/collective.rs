@@ -377,13 +377,13 @@ fn reduce(operation: Reduction, values: impl Iterator<Item = u32>) -> u32 {
             let number = |bits: u32| f32::from_bits(if abs { bits & 0x7fff_ffff } else { bits });
             let choose = |a: f32, b: f32| match (nan && (a.is_nan() || b.is_nan()), max) {
                 (true, _) => f32::NAN,
-                (false, true) => crate::interp::float::maximum32(a, b),
-                (false, false) => crate::interp::float::minimum32(a, b),
+                (false, true) => crate::float::maximum32(a, b),
+                (false, false) => crate::float::minimum32(a, b),
             };
             values
                 .map(number)
                 .reduce(choose)
-                .map(|value| crate::interp::float::canonical32(value).to_bits())
+                .map(|value| crate::float::canonical32(value).to_bits())
         }
     };
     combined.unwrap_or_default()

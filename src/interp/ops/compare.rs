@@ -2,9 +2,9 @@
 //! Instructions").
 
 use super::half;
+use crate::float::flush32;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
-use crate::interp::float::flush32;
 use crate::interp::registers::{File, Slot, WarpFn, warp};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::Operand;
@@ -78,7 +78,7 @@ fn same<T>(value: T) -> T {
     value
 }
 
-#[allow(clippy::neg_cmp_op_on_partial_ord)] // unordered comparisons are exactly that
+#[allow(clippy::neg_cmp_op_on_partial_ord, reason = "unordered comparisons are exactly that")]
 fn comparison(name: Qualifier, ty: ScalarType, ftz: bool) -> Option<WarpFn> {
     match ty {
         B16 if matches!(name, Qualifier::Eq | Qualifier::Ne) => ordered!(name, u16),

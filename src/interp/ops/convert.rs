@@ -5,10 +5,11 @@
 
 use super::half::{bf16_value, f16_value};
 use super::narrow::{self, Pair, finite, rectify};
-use crate::interp::decode::{Decoder, Inst, Round};
+use crate::float::Round;
+use crate::float::format::{BF16, F16, F32 as SINGLE, TF32};
+use crate::float::{Format, canonical32, canonical64, flush32, saturate64};
+use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
-use crate::interp::float::format::{BF16, F16, F32 as SINGLE, TF32};
-use crate::interp::float::{Format, canonical32, canonical64, flush32, saturate64};
 use crate::interp::registers::{File, Slot, WarpFn, warp};
 use crate::isa::{Modifier, Qualifier};
 use crate::ptx::ScalarType::{

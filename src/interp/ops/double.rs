@@ -1,9 +1,10 @@
 //! Double precision (PTX ISA, "Floating Point Instructions").
 
 use super::single;
-use crate::interp::decode::{Decoder, Inst, Round};
+use crate::float::Round;
+use crate::float::{approx, canonical64, directed, saturate64};
+use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
-use crate::interp::float::{approx, canonical64, directed, saturate64};
 use crate::interp::registers::{WarpFn, warp};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::F64;

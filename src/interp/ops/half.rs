@@ -1,10 +1,11 @@
 //! Half precision and bfloat16, scalar and in pairs (PTX ISA, "Half Precision Floating Point
 //! Instructions"). Computed in doubles rounded to odd and rounded once to the format.
 
-use crate::interp::decode::{Decoder, Inst, Round};
+use crate::float::Round;
+use crate::float::format::{BF16, F16};
+use crate::float::{Format, odd};
+use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
-use crate::interp::float::format::{BF16, F16};
-use crate::interp::float::{Format, odd};
 use crate::interp::registers::{File, WarpFn, warp};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;

@@ -2,10 +2,11 @@
 //! ISA, "cvt"). Each number goes through a double, which holds all of these formats exactly.
 
 use super::convert::Modifiers;
-use crate::interp::decode::{Decoder, Inst, Round};
+use crate::float::Round;
+use crate::float::format::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16};
+use crate::float::{Format, flush32};
+use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
-use crate::interp::float::format::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16};
-use crate::interp::float::{Format, flush32};
 use crate::isa::{Modifier, Qualifier};
 use crate::ptx::ScalarType::{self, B8, B16, B32, F32};
 

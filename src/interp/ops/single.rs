@@ -5,13 +5,14 @@
 //! the arithmetic, except where speed matters.
 
 use super::half::{bf16_value, f16_value};
-use crate::interp::decode::{Decoder, Inst, Round};
-use crate::interp::fault::Fault;
-use crate::interp::float::format::F32 as FORMAT;
-use crate::interp::float::{
+use crate::float::Round;
+use crate::float::format::F32 as FORMAT;
+use crate::float::{
     NAN32, approx, canonical32, flush32, maximum32 as maximum, minimum32 as minimum, odd,
     saturate32,
 };
+use crate::interp::decode::{Decoder, Inst};
+use crate::interp::fault::Fault;
 use crate::interp::registers::{File, Slot, WarpFn, warp};
 use crate::isa::{Modifier, Opcode, Qualifier};
 use crate::ptx::Operand;

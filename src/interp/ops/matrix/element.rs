@@ -1,12 +1,11 @@
 //! The elements of matrices: how wide they are, and which number a bit pattern stands for.
 
-use crate::interp::float::Format;
-use crate::interp::float::format::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16};
+use crate::float::Format;
+use crate::float::format::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16};
 use crate::isa::{Modifier, Qualifier, ScalarType};
 
 /// The type of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)] // each variant is the PTX type of the same name
 pub enum Element {
     F16,
     Bf16,

@@ -6,8 +6,8 @@
 
 use super::element::Element;
 use super::layout::Matrix;
-use crate::interp::float::format::F16;
-use crate::interp::float::{Round, canonical32, canonical64, directed};
+use crate::float::format::F16;
+use crate::float::{Round, canonical32, canonical64, directed};
 use crate::interp::registers::Registers;
 
 /// How products of bits are made.

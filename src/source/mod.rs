@@ -3,8 +3,12 @@
 //! Every later stage speaks about the input in [`Span`]s (byte ranges) and leaves it to this module
 //! to turn them into lines and columns for people. Nothing here knows PTX.
 
+mod lines;
+
 use std::fmt;
 use std::sync::OnceLock;
+
+pub use lines::LineMap;
 
 /// A half-open byte range `start..end` in a [`SourceFile`]. 32 bits each: a PTX file over 4 GiB is
 /// refused when it is read.

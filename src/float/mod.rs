@@ -6,8 +6,22 @@ pub mod directed;
 pub mod format;
 pub mod odd;
 
-pub use crate::interp::decode::Round;
 pub use format::Format;
+
+/// A rounding mode of an operation that yields a floating-point number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Round {
+    /// `.rn`: to nearest, ties to even.
+    Even,
+    /// `.rna`: to nearest, ties away from zero.
+    Away,
+    /// `.rz`: towards zero.
+    Zero,
+    /// `.rm`: towards negative infinity.
+    Down,
+    /// `.rp`: towards positive infinity.
+    Up,
+}
 
 /// The NaN that single-precision operations produce (PTX ISA, "Floating Point Instructions").
 pub const NAN32: u32 = 0x7fff_ffff;

@@ -1,0 +1,106 @@
+//! A launch against the kernel it is meant for: which kernel, and whether shape and arguments fit.
+//!
+//! The interpreter and the device take the same launches. The driver reads as many bytes of an argument
+//! as the machine code's parameter has, so nothing is started before this has been checked.
+
+use super::{Argument, Launch};
+use crate::ptx::{Function, FunctionKind, Module};
+
+/// The kernel of a name, or the only one with a body.
+///
+/// # Errors
+/// There is none, or there are several and none is named.
+pub fn find_kernel<'m, 's>(
+    module: &'m Module<'s>,
+    name: Option<&str>,
+) -> Result<&'m Function<'s>, String> {
+    let mut kernels =
+        module.functions().filter(|f| f.kind == FunctionKind::Entry && f.statements().is_some());
+    match name {
+        Some(name) => kernels
+            .find(|kernel| kernel.name.text == name)
+            .ok_or_else(|| format!("the module defines no kernel `{name}`")),
+        None => match (kernels.next(), kernels.next()) {
+            (Some(only), None) => Ok(only),
+            (None, _) => Err("the module defines no kernel".to_owned()),
+            _ => Err("the module defines several kernels: name one in the launch".to_owned()),
+        },
+    }
+}
+
+/// What the kernel's directives demand of a launch (PTX ISA, "Performance-Tuning Directives" and
+/// "Cluster Dimension Directives").
+///
+/// # Errors
+/// Blocks or a grid of another shape.
+pub fn check_shape(kernel: &Function<'_>, launch: &Launch) -> Result<(), String> {
+    launch.check()?;
+    let block = launch.block.map(u64::from);
+    if let Some(required) = extents(kernel, "reqntid")
+        && block != required
+    {
+        return Err(format!("the kernel demands blocks of {required:?} threads"));
+    }
+    if let Some(most) = extents(kernel, "maxntid")
+        && block.iter().product::<u64>() > most.iter().fold(1, |all, &n| all.saturating_mul(n))
+    {
+        return Err(format!("the kernel takes blocks of at most {most:?} threads"));
+    }
+    let cluster = cluster(kernel);
+    let whole = launch.grid.iter().zip(cluster).all(|(&n, per)| u64::from(n).is_multiple_of(per));
+    if !whole {
+        return Err(format!(
+            "the grid is no multiple of the kernel's clusters of {cluster:?} blocks"
+        ));
+    }
+    Ok(())
+}
+
+/// Blocks of a cluster in each dimension, by `.reqnctapercluster`.
+pub fn cluster(kernel: &Function<'_>) -> [u64; 3] {
+    extents(kernel, "reqnctapercluster").map_or([1; 3], |extents| extents.map(|n| n.max(1)))
+}
+
+fn extents(kernel: &Function<'_>, directive: &str) -> Option<[u64; 3]> {
+    let values = kernel.directive(directive)?;
+    Some([0, 1, 2].map(|at| values.get(at).copied().unwrap_or(1)))
+}
+
+/// The kernel's parameters by name, each with its size in bytes.
+pub fn parameters<'m>(kernel: &'m Function<'_>) -> Vec<(&'m str, u64)> {
+    let declared =
+        kernel.params.iter().flat_map(|variable| variable.names.iter().map(move |n| (variable, n)));
+    declared
+        .map(|(variable, declarator)| {
+            // Opaque ones, `.texref` and the like, are handles of 64 bits.
+            let bits = variable.ty.map_or(64, |ty| ty.bits());
+            let element = u64::from(bits / 8) * u64::from(variable.vector);
+            let sizes = declarator.dimensions.iter().map(|size| size.unwrap_or(0));
+            (declarator.name.text, sizes.fold(element, u64::saturating_mul))
+        })
+        .collect()
+}
+
+/// Whether a launch's arguments are as many and as long as parameters of these names and sizes in bytes.
+///
+/// # Errors
+/// They differ in number or size, or an argument names a buffer that the launch does not have.
+pub fn check_arguments(parameters: &[(&str, u64)], launch: &Launch) -> Result<(), String> {
+    let (wanted, given) = (parameters.len(), launch.args.len());
+    if wanted != given {
+        return Err(format!("the kernel has {wanted} parameters, not {given}"));
+    }
+    for (&(name, bytes), argument) in parameters.iter().zip(&launch.args) {
+        let given = match argument {
+            Argument::Pointer { buffer, .. } if !launch.buffers.contains_key(buffer) => {
+                return Err(format!("parameter `{name}`: no buffer `{buffer}`"));
+            }
+            Argument::Pointer { .. } => bytes.min(8),
+            Argument::Value(value) => value.len() as u64,
+        };
+        if given != bytes {
+            return Err(format!("parameter `{name}` has {bytes} bytes, its argument {given}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,15 @@
+//! The parts of memory that the judge keeps apart.
+
+/// A part of memory that is written apart from the others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) enum Window {
+    Global,
+    Shared,
+    Local,
+    /// Parameters of calls.
+    Param,
+}
+
+impl Window {
+    pub const ALL: [Window; 4] = [Window::Global, Window::Shared, Window::Local, Window::Param];
+}
