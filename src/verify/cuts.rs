@@ -6,7 +6,8 @@
 
 use super::evaluate::Evaluation;
 use super::program::Slot;
-use super::symbols::{Kind, Origin, Window};
+use super::symbols::{Kind, Origin};
+use super::window::Window;
 use crate::cfg::{BlockId, LoopId, RegisterId};
 use crate::expr::TermId;
 
