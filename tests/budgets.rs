@@ -252,3 +252,34 @@ fn what_is_put_into_a_function_is_bounded() {
     let left = kernel.loads.last().and_then(|load| load.reason.clone()).unwrap_or_default();
     assert!(left.starts_with("budget: 256 loads"), "{left}");
 }
+
+/// Products that are told apart only with all their gates: what is asked leaves them out, and costs
+/// the least that a query can.
+#[test]
+fn products_of_many_gates_are_not_looked_into() {
+    let mut arena = Arena::new();
+    let by = symbol(&mut arena, 9);
+    let by = arena.zero_extend(by, 64);
+    let (mut whole, mut parts) = (arena.constant(0, 64), arena.constant(0, 64));
+    for number in 0..2 {
+        // x^2, and the same of the two parts that a mask makes of x.
+        let x = arena.symbol(SymbolId(number), 64);
+        let bits = 0x4164_5269_4c6e_9805 << number;
+        let (mask, others) = (arena.constant(bits, 64), arena.constant(!bits, 64));
+        let (low, high) = (arena.and(x, mask), arena.and(x, others));
+        let [square, first, second, mixed] =
+            [(x, x), (low, low), (high, high), (low, high)].map(|(a, b)| arena.mul(a, b));
+        let twice = arena.scale(mixed, 2);
+        let sum = arena.add(first, second);
+        let sum = arena.add(sum, twice);
+        let (square, sum) = (arena.mul(square, by), arena.mul(sum, by));
+        whole = arena.add(whole, square);
+        parts = arena.add(parts, sum);
+    }
+    let mut solver = Solver::new(200_000, None).with_budget(1_000_000);
+    let answer = solver.prove_equal(&arena, &Numbers, (whole, parts), &[]);
+    assert_ne!(answer, Answer::Proved);
+    assert_eq!(solver.queries(), 1);
+    let spent = 1_000_000 - solver.units_left();
+    assert!(spent <= 5_000, "{answer:?} after {spent} units");
+}

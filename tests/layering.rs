@@ -27,7 +27,7 @@ const FENCED: [(&str, &[&str]); 6] = [
 const CIRCLES: &[&str] = &[
     "cfg/convergence.rs cfg/graph.rs cfg/meetings.rs",
     "cli/ab_args.rs cli/args.rs",
-    "emulate/loops.rs emulate/machine.rs emulate/prune.rs",
+    "emulate/barriers.rs emulate/loops.rs emulate/machine.rs emulate/prune.rs",
     "expr/arena.rs expr/budget.rs expr/range.rs",
     "interp/counters.rs interp/profile.rs interp/program.rs",
     "interp/decode/operand.rs interp/decode/vector.rs",

@@ -15,19 +15,20 @@ impl<'s> Iterator for Words<'s> {
     type Item = &'s str;
 
     fn next(&mut self) -> Option<&'s str> {
-        let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | ':');
+        // All bytes that end a word or begin one are characters of their own.
+        let is_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b':');
         loop {
-            let text = self.0.trim_start_matches(|c: char| !is_word(c) && c != '/');
-            if text.is_empty() {
-                return None;
-            }
-            if text.starts_with('/') {
+            let bytes = self.0.as_bytes();
+            let from = bytes.iter().position(|b| is_word(b) || *b == b'/')?;
+            if bytes[from] == b'/' {
+                let text = &self.0[from..];
                 let end = if text.starts_with("//") { "\n" } else { "*/" };
                 let inside = text.get(2..).unwrap_or("");
                 self.0 = inside.split_once(end).map_or("", |(_, rest)| rest);
                 continue;
             }
-            let (word, rest) = text.split_at(text.find(|c| !is_word(c)).unwrap_or(text.len()));
+            let length = bytes[from..].iter().position(|b| !is_word(b));
+            let (word, rest) = self.0[from..].split_at(length.unwrap_or(bytes.len() - from));
             self.0 = rest;
             return Some(word);
         }

@@ -81,6 +81,10 @@ const LOGIC: &str = "QF_UFBV";
 /// proves at all take little.
 const MAX_EXACT: u32 = 10_000;
 
+/// A claim of more gates is not put to z3 with its products and quotients: making the gates takes long,
+/// and what [`MAX_EXACT`] allows is spent before anything comes of it.
+const MAX_EXACT_GATES: u64 = 40_000;
+
 /// A claim of more terms is not put to z3.
 const MAX_TERMS: usize = 1_000;
 
@@ -458,9 +462,10 @@ impl Query {
             _ => false,
         };
         // With products and quotients as they are, if that is not too much.
-        let gates = size::gates(arena, roots, self.units / UNITS_PER_GATE, false);
+        let most = MAX_EXACT_GATES.min(self.units / UNITS_PER_GATE);
+        let gates = size::gates(arena, roots, most, false);
         if gates.is_none() || self.units == 0 {
-            return Answer::Unknown;
+            return Answer::TooLarge;
         }
         self.charge(gates);
         let exact = self.limit.min(MAX_EXACT);

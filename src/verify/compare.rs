@@ -75,6 +75,7 @@ pub(super) fn compare<'s>(
             warp,
             partners: Vec::new(),
             missing: Vec::new(),
+            roots: Default::default(),
             pairs_up: true,
             problems: Vec::new(),
             seen: Vec::new(),
@@ -161,6 +162,20 @@ fn newly_apart(
     newly
 }
 
+/// The places where ways meet, numbered.
+fn numbered(cuts: &[Cut]) -> FxHashMap<BlockId, usize> {
+    cuts.iter().enumerate().map(|(number, cut)| (cut.block, number)).collect()
+}
+
+/// Which of the places where ways meet an event is relative to.
+fn root_number(
+    execution: &Execution,
+    numbers: &FxHashMap<BlockId, usize>,
+    event: &Event,
+) -> Option<usize> {
+    numbers.get(&execution.root[event.block.index()]).copied()
+}
+
 pub(super) struct Comparison<'c, 's> {
     pub original: &'c Program<'c, 's>,
     pub rewritten: &'c Program<'c, 's>,
@@ -173,6 +188,8 @@ pub(super) struct Comparison<'c, 's> {
     pub partners: Vec<Option<usize>>,
     /// For each event of the original, whether none is matched with it.
     pub missing: Vec<bool>,
+    /// The places where ways meet, numbered, in both.
+    roots: (FxHashMap<BlockId, usize>, FxHashMap<BlockId, usize>),
     /// Whether each event of the one is matched with one of the other. Where not, that something
     /// differs says little: another event may make up for it.
     pub pairs_up: bool,
@@ -271,14 +288,14 @@ impl Comparison<'_, '_> {
             self.unknown(entry, None, "ways meet at different places in the two".to_owned());
             return apart;
         }
-        let number = |cuts: &[Cut], root| cuts.iter().position(|cut| cut.block == root);
+        let (olds, news) = (numbered(before), numbered(after));
         for (index, (old, new)) in before.iter().zip(after).enumerate() {
             let inst = self.rewritten.flow.block(new.block).first;
             let id = LoopId((self.original.flow.loops.loops.len() + index) as u32);
-            let roots = |cuts: &[Cut], cut: &Cut| -> Vec<Option<usize>> {
-                cut.ways.iter().map(|(root, ..)| number(cuts, *root)).collect()
+            let roots = |numbers: &FxHashMap<BlockId, usize>, cut: &Cut| -> Vec<Option<usize>> {
+                cut.ways.iter().map(|(root, ..)| numbers.get(root).copied()).collect()
             };
-            if roots(before, old) != roots(after, new) {
+            if roots(&olds, old) != roots(&news, new) {
                 self.unknown(inst, None, "different ways lead here in the two".to_owned());
                 continue;
             }
@@ -350,6 +367,7 @@ impl Comparison<'_, '_> {
     fn events(&mut self) {
         let (partners, missing) =
             (std::mem::take(&mut self.partners), std::mem::take(&mut self.missing));
+        self.roots = (numbered(&self.before.cuts), numbered(&self.after.cuts));
         let mut last = 0;
         for (event, partner) in self.after.events.iter().zip(partners) {
             match partner {
@@ -382,7 +400,8 @@ impl Comparison<'_, '_> {
         if words(old.ast.opcode.text) != words(new.ast.opcode.text)
             || before.operands.len() != after.operands.len()
             || places.0 != places.1
-            || self.root_number(self.before, before) != self.root_number(self.after, after)
+            || root_number(self.before, &self.roots.0, before)
+                != root_number(self.after, &self.roots.1, after)
         {
             let reason = "the two do different things here".to_owned();
             return self.unknown(after.inst, Some(before.inst), reason);
@@ -409,12 +428,6 @@ impl Comparison<'_, '_> {
                 }
             });
         }
-    }
-
-    /// Which of the places where ways meet an event is relative to.
-    fn root_number(&self, execution: &Execution, event: &Event) -> Option<usize> {
-        let root = execution.root[event.block.index()];
-        execution.cuts.iter().position(|cut| cut.block == root)
     }
 
     /// An event that only one of the two has is none if it cannot happen.

@@ -1,5 +1,7 @@
 //! What depends on which lanes are converged is compared by the whole control flow.
 
+use rustc_hash::FxHashMap;
+
 use super::compare::Comparison;
 use super::evaluate::Event;
 use super::instructions::depends_on_convergence;
@@ -17,10 +19,14 @@ impl Comparison<'_, '_> {
         };
         // Those whose results count as the same. One that is left out is not missed.
         let mut pairs = Vec::new();
+        let mut numbers: FxHashMap<u32, &Event> = FxHashMap::default();
+        for event in &self.before.events {
+            numbers.entry(event.inst).or_insert(event);
+        }
         for event in self.after.events.iter().filter(|event| sensitive(self.rewritten, event)) {
             let matched = self.alignment.matched[event.inst as usize];
-            let partner = self.before.events.iter().find(|one| Some(one.inst) == matched);
-            pairs.extend(partner.map(|partner| (partner, event)));
+            let partner = matched.and_then(|matched| numbers.get(&matched));
+            pairs.extend(partner.map(|&partner| (partner, event)));
         }
         let Some(&(first, second)) = pairs.first() else { return };
         let (line, inst) = (first.inst, second.inst);

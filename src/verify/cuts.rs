@@ -7,6 +7,7 @@
 use super::evaluate::Evaluation;
 use super::program::Slot;
 use super::symbols::{Kind, Origin};
+use super::window::Window;
 use crate::cfg::{BlockId, LoopId, RegisterId};
 use crate::expr::TermId;
 
@@ -17,6 +18,8 @@ pub(super) struct Cut {
     pub block: BlockId,
     /// Symbols of the registers and windows there.
     pub symbols: Vec<(Option<RegisterId>, TermId)>,
+    /// The windows among them, in this order.
+    pub windows: Vec<Window>,
     /// For each way in: the cut it comes from, when it is taken, and the values in the order of
     /// `symbols`.
     pub ways: Vec<(BlockId, TermId, Vec<TermId>)>,
@@ -29,7 +32,7 @@ impl Evaluation<'_, '_, '_, '_> {
         let id = LoopId((self.program.flow.loops.loops.len() + self.out.cuts.len()) as u32);
         let mut symbols = Vec::new();
         self.terms.arena.charge(self.program.flow.blocks.len() as u64);
-        let changes = self.program.between(block);
+        let changes = self.program.between(&self.terms.arena, block);
         // What nothing on the way changes is as it was in the dominator.
         match self.program.flow.dominators.immediate(block) {
             Some(above) if self.exits[above.index()].is_some() => {
@@ -50,7 +53,7 @@ impl Evaluation<'_, '_, '_, '_> {
             self.state[index as usize] = symbol;
             symbols.push((Some(register), symbol));
         }
-        for window in changes.windows {
+        for &window in &changes.windows {
             let kind = Kind::Memory(window, Origin::Header(id));
             let symbol = self.terms.symbol(kind, 32, None);
             self.memory[window as usize] = symbol;
@@ -58,7 +61,8 @@ impl Evaluation<'_, '_, '_, '_> {
         }
         self.out.path[block.index()] = Some(self.terms.arena.boolean(true));
         self.out.root[block.index()] = block;
-        self.out.cuts.push(Cut { block, symbols, ways: Vec::new() });
+        let windows = changes.windows;
+        self.out.cuts.push(Cut { block, symbols, windows, ways: Vec::new() });
     }
 
     /// Collects what comes in by each way, once all ways are known.
@@ -66,12 +70,12 @@ impl Evaluation<'_, '_, '_, '_> {
         for index in 0..self.out.cuts.len() {
             let block = self.out.cuts[index].block;
             let edges = self.program.flow.block(block).predecessors.clone();
+            let windows: Vec<Window> = self.out.cuts[index].windows.clone();
             for edge in edges {
                 let Some(exit) = self.exits[edge.from.index()].clone() else { continue };
                 let condition = self.taken(&edge, None);
                 let mut values = Vec::new();
-                let changed = self.program.between(block).windows;
-                let mut changed = changed.iter();
+                let mut changed = windows.iter();
                 for (register, symbol) in &self.out.cuts[index].symbols {
                     values.push(match register.map(|r| self.program.slots[r.0 as usize]) {
                         Some(Slot::Carried(slot)) => exit.state[slot as usize],

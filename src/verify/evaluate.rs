@@ -457,16 +457,8 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     /// Completes the loops whose last latch the block is.
     fn close_loops(&mut self, block: BlockId) {
         let flow = &self.program.flow;
-        if flow.block(block).successors.iter().all(|edge| edge.to > block) {
-            return;
-        }
-        self.terms.arena.charge(flow.loops.loops.len() as u64 / 4);
-        for index in 0..flow.loops.loops.len() {
-            let id = LoopId(index as u32);
-            let latches = &flow.loops.get(id).latches;
-            if latches.iter().map(|edge| edge.from).max() != Some(block) {
-                continue;
-            }
+        for &id in self.program.closed.get(&block).map_or(&[][..], Vec::as_slice) {
+            let (index, latches) = (id.0 as usize, &flow.loops.get(id).latches);
             let Some((entry, mut rounds)) = self.entered.remove(&id) else { continue };
             // `taken` looks conditions up relative to the loop itself.
             let latches: Vec<Edge> = latches

@@ -30,7 +30,7 @@ pub(super) struct Lanes<'r, 's> {
     /// itself may differ.
     unordered: bool,
     relations: FxHashMap<i32, Relations>,
-    moved: FxHashMap<(i32, Option<LoopId>), Moved>,
+    moved: FxHashMap<(i32, Option<LoopId>, bool), Moved>,
 }
 
 /// How lane `L + n` and lane `L` are related, for one `n`.
@@ -79,6 +79,30 @@ impl<'r, 's> Lanes<'r, 's> {
         n: i32,
         place: Option<LoopId>,
     ) -> TermId {
+        self.shifted(terms, term, (n, place), false)
+    }
+
+    /// The same for a value all of whose loads are of what memory holds where the lanes have met:
+    /// what lane `L + n` has read is what lane `L` would read there. Whoever wrote between the two
+    /// would be ordered with both reads, and could not be with the meeting; so it does not matter by
+    /// which ways the two came, and past which synchronisation.
+    pub fn shift_current(
+        &mut self,
+        terms: &mut Terms,
+        term: TermId,
+        n: i32,
+        place: Option<LoopId>,
+    ) -> TermId {
+        self.shifted(terms, term, (n, place), true)
+    }
+
+    fn shifted(
+        &mut self,
+        terms: &mut Terms,
+        term: TermId,
+        (n, place): (i32, Option<LoopId>),
+        current: bool,
+    ) -> TermId {
         if n == 0 {
             return term;
         }
@@ -86,8 +110,8 @@ impl<'r, 's> Lanes<'r, 's> {
             let relations = self.relate(terms, n);
             self.relations.insert(n, relations);
         }
-        let way = Way { program: self.program, stores: &self.execution.stores, n, place };
-        let moved = self.moved.entry((n, place)).or_default();
+        let way = Way { program: self.program, stores: &self.execution.stores, n, place, current };
+        let moved = self.moved.entry((n, place, current)).or_default();
         apply(terms, way, &self.relations[&n], moved, term)
     }
 
@@ -109,13 +133,13 @@ impl<'r, 's> Lanes<'r, 's> {
             let stores = &execution.stores;
             let mut moved: FxHashMap<Option<LoopId>, Moved> = FxHashMap::default();
             let mut shift = |terms: &mut Terms, relations: &Relations, term, place| {
-                let way = Way { program, stores, n, place };
+                let way = Way { program, stores, n, place, current: false };
                 apply(terms, way, relations, moved.entry(place).or_default(), term)
             };
             // Versions are compared up to the lanes' own stores, see `apply`.
             let versions = |terms: &mut Terms, relations: &mut Relations, term, place| {
                 relations.lasting = false;
-                let way = Way { program, stores, n, place };
+                let way = Way { program, stores, n, place, current: false };
                 let version = before_stores(terms, stores, term);
                 let there = apply(terms, way, relations, &mut Moved::default(), version);
                 relations.lasting = self.unordered;
@@ -215,6 +239,8 @@ struct Way<'w, 's> {
     stores: &'w FxHashMap<TermId, StoreRecord>,
     n: i32,
     place: Option<LoopId>,
+    /// Whether loads are of what memory holds where the lanes have met.
+    current: bool,
 }
 
 fn apply(
@@ -227,10 +253,11 @@ fn apply(
     for load in loads(terms, &mut moved.seen, term) {
         let Node::Apply(function, operands) = terms.arena.node(load).clone() else { continue };
         let [version, address, ..] = operands[..] else { continue };
-        let (there, at) = (
-            substitute(terms, way, relations, moved, version),
-            substitute(terms, way, relations, moved, address),
-        );
+        let there = match way.current {
+            true => version,
+            false => substitute(terms, way, relations, moved, version),
+        };
+        let at = substitute(terms, way, relations, moved, address);
         let (own, other) =
             (before_stores(terms, way.stores, version), before_stores(terms, way.stores, there));
         let found = if own == other && at == address {

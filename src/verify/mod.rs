@@ -25,6 +25,7 @@ mod converged;
 mod counterexample;
 mod cuts;
 mod difference;
+mod division;
 mod evaluate;
 mod execute;
 mod faults;

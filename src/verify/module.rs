@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::Options;
 use super::compare::compare;
@@ -11,7 +12,9 @@ use super::outside::{outside, words};
 use super::program::Program;
 use super::verdict::{FunctionReport, Verdict, Verification};
 use crate::expr::within;
-use crate::ptx::{self, Body, Depth, Directive, Function, FunctionKind, StateSpace, Statement};
+use crate::ptx::{
+    self, Body, Depth, Directive, Function, FunctionKind, Instruction, StateSpace, Statement,
+};
 use crate::solver;
 use crate::source::{Diagnostic, SourceFile};
 
@@ -40,21 +43,20 @@ pub fn verify(
             options.kernel.as_deref().is_none_or(|name| called || f.name.text == name)
         })
         .collect();
+    let mut counterparts: FxHashMap<&str, &Function<'_>> = FxHashMap::default();
+    for function in after.functions().filter(|f| !matches!(f.body, Body::Absent)) {
+        counterparts.entry(function.name.text).or_insert(function);
+    }
     let functions: Vec<FunctionReport> = wanted
         .par_iter()
-        .map(|function| {
-            let counterpart = after
-                .functions()
-                .find(|f| f.name.text == function.name.text && !matches!(f.body, Body::Absent));
-            match counterpart {
-                None => FunctionReport::unknown(
-                    function.name.text.to_owned(),
-                    "the rewritten file does not define it".to_owned(),
-                ),
-                Some(other) => {
-                    let modules = Pair { original: &before, rewritten: &after };
-                    pair((original, function), (rewritten, other), modules, options)
-                }
+        .map(|function| match counterparts.get(function.name.text) {
+            None => FunctionReport::unknown(
+                function.name.text.to_owned(),
+                "the rewritten file does not define it".to_owned(),
+            ),
+            Some(other) => {
+                let modules = Pair { original: &before, rewritten: &after };
+                pair((original, function), (rewritten, other), modules, options)
             }
         })
         .collect();
@@ -145,6 +147,8 @@ fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> 
         all: &mut Vec<(u32, String)>,
     ) {
         let scope = *scopes;
+        // For each place the first instruction from there on, known once somebody asks.
+        let mut following: Vec<Option<usize>> = Vec::new();
         for (index, statement) in statements.iter().enumerate() {
             let span = match statement {
                 Statement::Block { statements, .. } => {
@@ -161,10 +165,7 @@ fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> 
                 ) => *span,
                 Statement::Directive(Directive::Pragma { strings, span }) => {
                     if strings.iter().any(|text| text.starts_with("used_bytes_mask"))
-                        && let Some(load) = statements[index..].iter().find_map(|s| match s {
-                            Statement::Instruction(load) => Some(load),
-                            _ => None,
-                        })
+                        && let Some(load) = following_instruction(statements, &mut following, index)
                     {
                         all.push((scope, words(source.slice(load.span))));
                     }
@@ -183,4 +184,26 @@ fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> 
     let (mut scopes, mut all) = (0, Vec::new());
     collect(source, function.statements().unwrap_or_default(), &mut scopes, &mut all);
     all
+}
+
+/// The first instruction of a list of statements from a place on.
+fn following_instruction<'a, 's>(
+    statements: &'a [Statement<'s>],
+    known: &mut Vec<Option<usize>>,
+    from: usize,
+) -> Option<&'a Instruction<'s>> {
+    if known.is_empty() {
+        let mut next = None;
+        known.resize(statements.len(), None);
+        for (index, statement) in statements.iter().enumerate().rev() {
+            if matches!(statement, Statement::Instruction(_)) {
+                next = Some(index);
+            }
+            known[index] = next;
+        }
+    }
+    match statements.get((*known.get(from)?)?) {
+        Some(Statement::Instruction(instruction)) => Some(instruction),
+        _ => None,
+    }
 }

@@ -9,6 +9,8 @@
 //! Free to differ is what no instruction can read: comments, blanks, and what is there for a
 //! debugger (`.file`, `.loc`, `@@dwarf`, sections named `.debug...`).
 
+use rustc_hash::FxHashMap;
+
 use super::verdict::Problem;
 use crate::ptx::{Body, Directive, Function, Item, Module};
 use crate::source::SourceFile;
@@ -60,12 +62,11 @@ pub(super) fn outside(
             break;
         }
     }
-    let defined = |pieces: &[Piece], name: &str| {
-        pieces.iter().filter(|p| matches!(p, Piece::Defined(known) if known == name)).count()
-    };
+    let (before, after) = (defined(&old), defined(&new));
     for piece in &new {
         let Piece::Defined(name) = piece else { continue };
-        match (defined(&old, name), defined(&new, name)) {
+        let count = |all: &FxHashMap<&str, u32>| all.get(name.as_str()).copied().unwrap_or(0);
+        match (count(&before), count(&after)) {
             (0, _) => reasons.push(format!("only the rewritten file defines `{name}`")),
             (1, 1) => {}
             _ => reasons.push(format!("`{name}` is defined more than once")),
@@ -76,6 +77,17 @@ pub(super) fn outside(
     }
     reasons.dedup();
     reasons.into_iter().map(|reason| Problem { reason, ..Problem::default() }).collect()
+}
+
+/// How often each function is defined.
+fn defined(pieces: &[Piece]) -> FxHashMap<&str, u32> {
+    let mut counts = FxHashMap::default();
+    for piece in pieces {
+        if let Piece::Defined(name) = piece {
+            *counts.entry(name.as_str()).or_insert(0) += 1;
+        }
+    }
+    counts
 }
 
 fn only(pieces: &[Piece], wanted: impl Fn(&Piece) -> bool) -> Vec<Piece> {
@@ -144,6 +156,17 @@ pub(super) fn words(text: &str) -> String {
     let mut blank = false;
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
+        // Most of it is neither.
+        let plain = |b: &u8| b.is_ascii_graphic() && !matches!(b, b'/' | b'"');
+        let run = rest.bytes().position(|b| !plain(&b)).unwrap_or(rest.len());
+        if run > 0 {
+            if std::mem::take(&mut blank) && !kept.is_empty() {
+                kept.push(' ');
+            }
+            kept.push_str(&rest[..run]);
+            rest = &rest[run..];
+            continue;
+        }
         let end = match rest.as_bytes() {
             [b'/', b'/', ..] => rest.find('\n').unwrap_or(rest.len()),
             [b'/', b'*', ..] => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),

@@ -6,6 +6,7 @@ use super::Options;
 use super::instructions::{Role, changed, results, role};
 use super::window::Window;
 use crate::cfg::{self, Arg, Base, BlockId, EdgeCondition, Flow, Inst, LoopId, RegisterId};
+use crate::expr::Arena;
 use crate::ptx::Function;
 use crate::source::SourceFile;
 
@@ -31,6 +32,8 @@ pub(super) struct Program<'m, 's> {
     pub by_key: FxHashMap<(String, u32), RegisterId>,
     /// For each loop, the carried registers that it changes and the windows of memory.
     pub loops: Vec<Changes>,
+    /// The loops that have their last latch in a block.
+    pub closed: FxHashMap<BlockId, Vec<LoopId>>,
     /// Whether some cycle has several entries.
     pub irreducible: bool,
 }
@@ -82,7 +85,24 @@ impl<'m, 's> Program<'m, 's> {
             .collect();
         let loops = changes(&flow, &slots);
         let irreducible = flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block));
-        Ok(Program { irreducible, source, function, flow, slots, carried, keys, by_key, loops })
+        let mut closed: FxHashMap<BlockId, Vec<LoopId>> = FxHashMap::default();
+        for (index, one) in flow.loops.loops.iter().enumerate() {
+            if let Some(last) = one.latches.iter().map(|edge| edge.from).max() {
+                closed.entry(last).or_default().push(LoopId(index as u32));
+            }
+        }
+        Ok(Program {
+            irreducible,
+            source,
+            function,
+            flow,
+            slots,
+            carried,
+            keys,
+            by_key,
+            loops,
+            closed,
+        })
     }
 
     /// The line of an instruction in its file.
@@ -100,7 +120,8 @@ impl<'m, 's> Program<'m, 's> {
 
     /// What may be changed on the ways from a block's immediate dominator to it; everything carried,
     /// where it has none.
-    pub fn between(&self, block: BlockId) -> Changes {
+    /// What is looked at is charged to the arena.
+    pub fn between(&self, arena: &Arena, block: BlockId) -> Changes {
         let above = self.flow.dominators.immediate(block);
         let mut seen = vec![false; self.flow.blocks.len()];
         let mut work: Vec<BlockId> =
@@ -110,7 +131,9 @@ impl<'m, 's> Program<'m, 's> {
             if Some(next) == above || std::mem::replace(&mut seen[next.index()], true) {
                 continue;
             }
-            for index in self.flow.block(next).instructions() {
+            let instructions = self.flow.block(next).instructions();
+            arena.charge(4 + 24 * instructions.len() as u64);
+            for index in instructions {
                 let inst = &self.flow.insts[index];
                 let carried = |r: &RegisterId| self.slots[r.0 as usize] != Slot::Single;
                 changes.registers.extend(results(inst).into_iter().filter(carried));

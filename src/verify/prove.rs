@@ -5,6 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::commute;
 use super::conditions;
+use super::division;
 use super::evaluate::{Execution, StoreRecord};
 use super::hardware;
 use super::induction::Induction;
@@ -323,14 +324,16 @@ impl Prover {
         if !self.solving {
             return Judgement::Unknown;
         }
-        let (simpler, facts) = abstracted(terms, claim, known);
+        let told = with_divisions(terms, claim, known);
+        let (simpler, facts) = abstracted(terms, claim, &told);
         let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
         if judged == Judgement::Proved {
             return judged;
         }
         let assumptions = assumptions(terms, lanes, place, of_place);
         let assumptions = self.induction.apply_all(terms, &assumptions);
-        let (simpler, facts) = abstracted(terms, claim, &assumptions);
+        let told = with_divisions(terms, claim, &assumptions);
+        let (simpler, facts) = abstracted(terms, claim, &told);
         let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
         if judged == Judgement::Proved {
             return judged;
@@ -475,6 +478,13 @@ pub(super) fn in_shape(
     };
     let claim = (fix(claim.0), fix(claim.1));
     (claim, known.iter().map(|&fact| fix(fact)).collect())
+}
+
+/// What is known, and what divisions in it or in the claim come to.
+fn with_divisions(terms: &mut Terms, claim: (TermId, TermId), known: &[TermId]) -> Vec<TermId> {
+    let roots = known.iter().copied().chain([claim.0, claim.1]);
+    let facts = division::facts(terms, roots);
+    known.iter().copied().chain(facts).collect()
 }
 
 /// A claim and what is known, with every product of terms and every uninterpreted function replaced

@@ -152,7 +152,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         let current = self.is_current(sent);
         let warp = self.warp.as_deref_mut()?;
         let there = match current {
-            true => warp.lanes.shift(self.terms, sent, n, place),
+            true => warp.lanes.shift_current(self.terms, sent, n, place),
             // Some value from the past.
             false => nothing,
         };

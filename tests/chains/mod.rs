@@ -4,7 +4,9 @@
 mod arithmetic;
 mod control;
 mod memory;
+mod shapes;
 mod text;
+mod traffic;
 
 /// A kind of chain.
 #[derive(Clone, Copy)]
@@ -17,5 +19,5 @@ pub struct Kind {
 
 /// All kinds.
 pub fn kinds() -> Vec<Kind> {
-    [arithmetic::KINDS, control::KINDS, memory::KINDS].concat()
+    [arithmetic::KINDS, control::KINDS, memory::KINDS, shapes::KINDS, traffic::KINDS].concat()
 }
