@@ -1,14 +1,14 @@
 //! Whether a called function may bring lanes together.
 //!
 //! In: a call, and the text of its file. Out: a guess that errs on the safe side. Only one function
-//! is parsed at a time, so the callee's body is looked for in the text and searched for the words
-//! that every such instruction has.
+//! is parsed at a time, so the callee's body is looked for in the text, comments and strings aside, and
+//! searched for the words that every such instruction has.
 
 use memchr::memmem;
 use rustc_hash::FxHashMap;
 
 use super::resolve::{Arg, Inst};
-use crate::source::SourceFile;
+use crate::source::{SourceFile, comments};
 
 /// What the CUDA runtime provides without a definition in any module, and which waits for nobody
 /// (CUDA C++ Programming Guide, "Formatted Output", "Assertion", "Dynamic Global Memory Allocation").
@@ -49,10 +49,10 @@ fn body_may_synchronise(source: &SourceFile, name: &str) -> bool {
     if RUNTIME.contains(&name) {
         return false;
     }
-    let text = source.text();
-    if text.len() > MAX_TEXT {
+    if source.text().len() > MAX_TEXT {
         return true;
     }
+    let text = &*comments::code(source.text());
     let mut defined = false;
     for at in memmem::find_iter(text.as_bytes(), name) {
         match definition(text, at, name.len()) {
@@ -86,6 +86,39 @@ fn definition(text: &str, at: usize, length: usize) -> Option<&str> {
             return Some(&behind[open..open + place]);
         }
     }
-    // Braces in comments: whatever follows.
+    // Braces do not match: whatever follows.
     Some(&behind[open..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn may_synchronise(text: &str) -> bool {
+        body_may_synchronise(&SourceFile::new("test.ptx", text), "f")
+    }
+
+    #[test]
+    fn the_words_of_the_body_decide() {
+        assert!(!may_synchronise(".func f () { ret; }"));
+        assert!(may_synchronise(".func f () { bar.warp.sync 0xffffffff; ret; }"));
+        assert!(may_synchronise(".func f () { { ret; } bar.warp.sync 0xffffffff; ret; }"));
+        assert!(may_synchronise(".func f ();"));
+        assert!(may_synchronise(".func g () { ret; }"));
+    }
+
+    #[test]
+    fn comments_and_strings_are_no_code() {
+        for hidden in [
+            ".func f () { // }\n bar.warp.sync 0xffffffff; ret; }",
+            ".func f () { /* } */ bar.warp.sync 0xffffffff; ret; }",
+            ".func f () {\n# }\n bar.warp.sync 0xffffffff; ret; }",
+            ".func f () { .pragma \"}\"; bar.warp.sync 0xffffffff; ret; }",
+            "// .func f () { }\n.func g () { ret; }",
+            "// .func f () { }\n.func (.param .b32 r) /* ; */ f () { bar.warp.sync 1; ret; }",
+        ] {
+            assert!(may_synchronise(hidden), "{hidden}");
+        }
+        assert!(!may_synchronise(".func f () { // bar.warp.sync\n ret; }"));
+    }
 }

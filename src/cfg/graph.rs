@@ -6,6 +6,7 @@ use super::block::{Block, BlockId, Edge, EdgeCondition};
 use super::convergence::{Apart, taken_apart};
 use super::dominators::DominatorTree;
 use super::loops::LoopForest;
+use super::meetings::Meetings;
 use super::resolve::{Flat, Inst, Register, RegisterId, Scopes, flatten};
 use super::transfer::Transfer;
 use super::warp::{Members, OwnMask};
@@ -241,4 +242,16 @@ fn reverse_postorder(drafts: &[Draft]) -> Vec<usize> {
     }
     order.reverse();
     order
+}
+
+/// All places at which lanes that part at the end of a branch may meet again as control flow has it,
+/// sorted; `None` where it may be anywhere, or the function is too large.
+pub fn meeting_places(flow: &Flow<'_, '_>, branch: BlockId) -> Option<Vec<BlockId>> {
+    let Flow { blocks, dominators, loops, planted, .. } = flow;
+    let meetings = Meetings::new(blocks, dominators, loops, *planted)?;
+    let mut places: Vec<BlockId> =
+        meetings.of(branch)?.flat_map(|ways| ways.places(&flow.loops, branch)).collect();
+    places.sort_unstable();
+    places.dedup();
+    Some(places)
 }

@@ -13,7 +13,6 @@
 
 use super::block::{Block, BlockId, Edge};
 use super::dominators::{DominatorTree, immediate_dominators};
-use super::graph::Flow;
 use super::loops::{LoopForest, LoopId};
 use super::reach::Reach;
 use crate::planted::{Bug, Planted};
@@ -189,16 +188,4 @@ impl Ways {
     pub fn within(&self) -> Option<LoopId> {
         self.end.within()
     }
-}
-
-/// All places at which lanes that part at the end of a branch may meet again as control flow has it,
-/// sorted; `None` where it may be anywhere, or the function is too large.
-pub fn meeting_places(flow: &Flow<'_, '_>, branch: BlockId) -> Option<Vec<BlockId>> {
-    let Flow { blocks, dominators, loops, planted, .. } = flow;
-    let meetings = Meetings::new(blocks, dominators, loops, *planted)?;
-    let mut places: Vec<BlockId> =
-        meetings.of(branch)?.flat_map(|ways| ways.places(&flow.loops, branch)).collect();
-    places.sort_unstable();
-    places.dedup();
-    Some(places)
 }

@@ -9,7 +9,8 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::isa::{Opcode, Special, SpecialName, special};
+use crate::isa::{Opcode, Selector, Special, SpecialName, special};
+use crate::ptx::family::{self, Row};
 use crate::ptx::{
     Address, AddressBase, Directive, Function, Instruction, Name, Operand, ScalarType, StateSpace,
     Statement, Value, Variable,
@@ -163,14 +164,9 @@ struct Scope<'s> {
 impl Scope<'_> {
     /// The family that a member of a parameterised declaration is of.
     fn family_member(&self, name: &str) -> Option<Family> {
-        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        // A prefix may itself end in digits (`%r1<8>` declares `%r10` to `%r17`).
-        (prefix.len()..name.len()).find_map(|split| {
-            let &(count, family) = self.families.get(&name[..split])?;
-            let digits = &name[split..];
-            let canonical = digits == "0" || !digits.starts_with('0');
-            let index: u32 = digits.parse().ok()?;
-            (canonical && index < count).then_some(family)
+        family::memberships(name).find_map(|(prefix, index)| {
+            let &(count, family) = self.families.get(prefix)?;
+            (index < count).then_some(family)
         })
     }
 }
@@ -391,7 +387,7 @@ impl<'m, 's> Resolver<'m, 's> {
         if let Some((base, component)) = name.text.rsplit_once('.')
             && let Some(Meaning::Registers(first, elements)) = self.lookup(scope, base)
         {
-            if elements == 1 && is_part(component) {
+            if elements == 1 && Selector::parse(component).is_some() {
                 return Ok(Arg::Modified(first));
             }
             let index = "xyzw".find(component).or_else(|| "rgba".find(component));
@@ -545,15 +541,12 @@ fn special_arg<'s>(name: SpecialName) -> Arg<'s> {
     }
 }
 
-/// `L<4>` in a list of branch targets stands for `L0` to `L3`.
+/// The labels that stand for one in a list of branch targets, which may be a row.
 fn expand(target: &str) -> Vec<String> {
     const MAX_TARGETS: u32 = 1 << 16;
-    let family = target.strip_suffix('>').and_then(|rest| rest.split_once('<'));
-    match family.and_then(|(stem, count)| Some((stem, count.trim().parse::<u32>().ok()?))) {
-        Some((stem, count @ 0..=MAX_TARGETS)) => {
-            (0..count).map(|index| format!("{}{index}", stem.trim_end())).collect()
-        }
-        _ => vec![target.to_owned()],
+    match Row::of(target).filter(|row| row.count <= MAX_TARGETS) {
+        Some(row) => row.names().collect(),
+        None => vec![target.to_owned()],
     }
 }
 
@@ -572,17 +565,4 @@ fn missing_label(source: &SourceFile, span: Span, label: &str) -> Diagnostic {
     source
         .diagnostic(span, format!("there is no label `{label}` in this scope"))
         .with_hint("a branch reaches labels of its own scope and of those around it")
-}
-
-/// Whether a component selects bytes or halves of a register, as video instructions do: `b0` to
-/// `b3`, `h0`, `h1`, and for the SIMD ones up to four bytes of eight or two halves of four (`b7654`,
-/// `h32`).
-fn is_part(component: &str) -> bool {
-    let (most, limit) = match component.as_bytes().first() {
-        Some(b'b') => (4, b'7'),
-        Some(b'h') => (2, b'3'),
-        _ => return false,
-    };
-    let digits = &component.as_bytes()[1..];
-    (1..=most).contains(&digits.len()) && digits.iter().all(|d| (b'0'..=limit).contains(d))
 }

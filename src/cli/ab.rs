@@ -1,90 +1,148 @@
-//! `ptxasw ab`: variants of a kernel, compared and timed on a GPU; and `ptxasw run --on gpu`.
+//! `ptxasw ab`: variants of a kernel, compared and timed on a GPU.
 //!
-//! Takes texts and a way to open a device, gives back a text and an exit status; printing is left to
-//! the caller. Input is read and checked before a device is asked for, and the device before ptxas.
+//! [`ab`] and [`ab_check`] take texts and a way to open a device, and give back a text; reading and printing
+//! is left to [`Ab::run`].
 
-use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use super::args::Format;
-use super::run;
-use crate::ab::assemble::{architecture, assemble};
+use clap::Args;
+
+use super::exit::{Failure, Status};
+use super::gpu::{Ready, Request, World, failed, on_this_machine};
+use super::io;
+use super::options::{Covering, Format, Launched, Shown};
 use crate::ab::check::check;
-use crate::ab::device::{Device, Error, Program};
-use crate::ab::experiment::{Candidate, Settings, Subject, measure};
-use crate::ab::kernel;
-use crate::launch::{Buffer, Launch};
-use crate::pipeline::{self, Options};
-use crate::ptx::{self, Depth};
-use crate::ptxas::invoke::Tool;
-use crate::ptxas::signals::Watch;
+use crate::ab::device::L2;
+use crate::ab::experiment::{Settings, Subject, measure};
 use crate::rewrite::Mode;
-use crate::source::SourceFile;
-use clap::ValueEnum;
 
-/// Exit status of a comparison that found a difference.
-pub const DIFFERENT: u8 = 1;
-
-/// Exit status where there is no GPU to use.
-pub const NO_GPU: u8 = 4;
-
-/// What ends a subcommand early: the exit status and the message for standard error.
-pub type Failed = (u8, String);
-
-/// Opens the device of a number.
-pub type Open<'o> = dyn Fn(u32) -> Result<Box<dyn Device>, Error> + 'o;
-
-/// Finds the real ptxas.
-pub type FindTool<'f> = dyn Fn() -> Result<Tool, String> + 'f;
-
-/// What the program has of the world.
-pub struct World<'w> {
-    /// Opens a device.
-    pub open: &'w Open<'w>,
-    /// Finds the real ptxas.
-    pub tool: &'w FindTool<'w>,
-    /// Takes care of the temporary files when the program is interrupted.
-    pub watch: &'w Watch,
-}
-
-/// What to compare.
-pub struct Request<'r> {
-    /// The original's PTX.
-    pub original: &'r SourceFile,
-    /// Name and text of the launch file.
-    pub launch: &'r SourceFile,
-    /// The kernel, instead of the launch file's.
-    pub kernel: Option<&'r str>,
-    /// The versions to make of the original.
-    pub modes: &'r [Mode],
-    /// Other files to compare with.
-    pub against: &'r [SourceFile],
-    /// How decisions are made.
-    pub options: &'r Options,
-    /// Which device.
-    pub device: u32,
+/// `ab`
+#[derive(Debug, Args)]
+pub struct Ab {
+    /// The original PTX file
+    original: PathBuf,
+    /// How the kernel is launched.
+    #[command(flatten)]
+    launched: Launched,
     /// How to show the outcome.
-    pub format: Format,
+    #[command(flatten)]
+    shown: Shown,
+    /// The versions to compare; the original is always one of them [default: original,full, or
+    /// original alone with --against]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "MODE,...")]
+    variants: Option<Vec<Mode>>,
+    /// Another PTX file with the same kernel; may be given several times
+    #[arg(long, value_name = "OTHER.ptx")]
+    against: Vec<PathBuf>,
+    /// Compare the GPU's buffers with the interpreter's instead of timing; exit status 1: different
+    #[arg(long)]
+    check: bool,
+    /// Rounds; each variant is measured once in a round
+    #[arg(long, value_name = "N", default_value_t = Settings::default().samples)]
+    samples: usize,
+    /// How long a sample takes at least, by launching the kernel often enough
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = Settings::default().sample_us, value_parser = not_negative)]
+    min_time: f64,
+    /// Launches in a sample, instead of --min-time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    scale: Option<u32>,
+    /// How long to run before anything counts
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = Settings::default().warm_up_us / 1000.0, value_parser = not_negative)]
+    warm_up: f64,
+    /// What a launch finds in the L2 cache: what the launch before left there, or nothing of it
+    #[arg(long, value_enum, default_value_t)]
+    l2: L2,
+    /// The smallest difference that counts
+    #[arg(long, value_name = "PERCENT", default_value_t = 100.0 * Settings::default().threshold, value_parser = not_negative)]
+    threshold: f64,
+    /// The seed of the order of measurements and of the intervals
+    #[arg(long, value_name = "N", default_value_t = Settings::default().seed)]
+    seed: u64,
+    /// Which GPU
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    device: u32,
+    /// How versions are made.
+    #[command(flatten)]
+    covering: Covering,
 }
 
-/// Everything about a request that needs no device.
-struct Ready<'r> {
-    launch: Launch,
-    kernel: String,
-    target: Vec<String>,
-    variants: Vec<(String, SourceFile)>,
-    original: &'r SourceFile,
+impl Ab {
+    /// Prints times, or with `--check` a comparison whose outcome is the exit status.
+    ///
+    /// # Errors
+    /// As [`ab`].
+    pub fn run(&self) -> Result<Status, Failure> {
+        let (original, launch) = (io::read(&self.original)?, io::read(&self.launched.launch)?);
+        let against =
+            self.against.iter().map(|path| io::read(path)).collect::<Result<Vec<_>, _>>()?;
+        let (modes, options, settings) = (self.modes(), self.covering.options(), self.settings());
+        let request = Request {
+            original: &original,
+            launch: &launch,
+            kernel: self.launched.kernel.as_deref(),
+            modes: &modes,
+            against: &against,
+            options: &options,
+            device: self.device,
+        };
+        let format = self.shown.format;
+        let (text, status) = on_this_machine(|world| {
+            if self.check {
+                return ab_check(&request, world, format);
+            }
+            // Draws on a terminal only.
+            let bar = indicatif::ProgressBar::new(settings.samples as u64);
+            let mut show = |done, _| bar.set_position(done as u64);
+            let text = ab(&request, &settings, world, format, &mut show);
+            bar.finish_and_clear();
+            Ok((text?, Status::SUCCESS))
+        })?;
+        io::print(&text)?;
+        Ok(status)
+    }
+
+    /// How to measure.
+    fn settings(&self) -> Settings {
+        Settings {
+            samples: self.samples,
+            sample_us: self.min_time,
+            scale: self.scale,
+            warm_up_us: 1000.0 * self.warm_up,
+            seed: self.seed,
+            l2: self.l2,
+            threshold: self.threshold / 100.0,
+            ..Settings::default()
+        }
+    }
+
+    /// The versions to compare.
+    fn modes(&self) -> Vec<Mode> {
+        match &self.variants {
+            Some(modes) => modes.clone(),
+            None if self.against.is_empty() => vec![Mode::Original, Mode::Full],
+            None => vec![Mode::Original],
+        }
+    }
+}
+
+fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if (0.0..=1e12).contains(&number) => Ok(number),
+        _ => Err("a number that is not negative is expected".to_owned()),
+    }
 }
 
 /// Compares outputs and times. `progress` hears how many of how many rounds are done.
 ///
 /// # Errors
-/// 2: input cannot be used; 3: the kernel faults; 4: no GPU.
+/// Input cannot be used, the kernel faults, there is no GPU.
 pub fn ab(
     request: &Request<'_>,
     settings: &Settings,
     world: &World<'_>,
+    format: Format,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<String, Failed> {
+) -> Result<String, Failure> {
     let ready = Ready::new(request)?;
     let (mut device, candidates) = ready.assemble(request, world)?;
     let subject = Subject {
@@ -95,24 +153,29 @@ pub fn ab(
     };
     let measured = measure(device.as_mut(), &subject, settings, progress)
         .map_err(|error| failed(request.launch, &error))?;
-    match request.format {
-        Format::Json => json(&measured),
+    match format {
+        Format::Json => io::json(&measured),
         Format::Text => Ok(measured.to_string()),
     }
 }
 
-/// Compares the device's buffers with the interpreter's. The status is 0 for equal, 1 for different.
+/// Compares the device's buffers with the interpreter's. The status says whether they are
+/// equal.
 ///
 /// # Errors
 /// As [`ab`].
-pub fn ab_check(request: &Request<'_>, world: &World<'_>) -> Result<(String, u8), Failed> {
+pub fn ab_check(
+    request: &Request<'_>,
+    world: &World<'_>,
+    format: Format,
+) -> Result<(String, Status), Failure> {
     let ready = Ready::new(request)?;
     let (mut device, candidates) = ready.assemble(request, world)?;
     let found = check(device.as_mut(), &candidates, &ready.launch, &ready.kernel)
         .map_err(|error| failed(request.launch, &error))?;
-    let status = if found.is_equal() { 0 } else { DIFFERENT };
-    let text = match request.format {
-        Format::Json => json(&found)?,
+    let status = if found.is_equal() { Status::SUCCESS } else { Status::DIFFERENT };
+    let text = match format {
+        Format::Json => io::json(&found)?,
         Format::Text => {
             let mut text =
                 format!("{} on {} against the interpreter\n", found.kernel, found.device);
@@ -127,109 +190,4 @@ pub fn ab_check(request: &Request<'_>, world: &World<'_>) -> Result<(String, u8)
         }
     };
     Ok((text, status))
-}
-
-/// Executes a kernel on the device and shows its buffers.
-///
-/// # Errors
-/// As [`ab`].
-pub fn run_on_device(request: &Request<'_>, world: &World<'_>) -> Result<String, Failed> {
-    let ready = Ready::new(request)?;
-    let (mut device, candidates) = ready.assemble(request, world)?;
-    let buffers = execute(device.as_mut(), &candidates, &ready)
-        .map_err(|error| failed(request.launch, &error))?;
-    Ok(run::on_device(&ready.kernel, &buffers, device.properties(), request.format))
-}
-
-fn execute(
-    device: &mut dyn Device,
-    candidates: &[Candidate],
-    ready: &Ready<'_>,
-) -> Result<BTreeMap<String, Buffer>, Error> {
-    device.prepare(&ready.launch)?;
-    for Candidate { source, cubin, .. } in candidates {
-        let (id, _) = device.load(&Program { source, cubin, kernel: &ready.kernel })?;
-        device.launch(id)?;
-    }
-    let mut buffers = BTreeMap::new();
-    for (name, buffer) in &ready.launch.buffers {
-        buffers.insert(name.clone(), Buffer { ty: buffer.ty, bytes: device.read(name)? });
-    }
-    Ok(buffers)
-}
-
-impl<'r> Ready<'r> {
-    fn new(request: &Request<'r>) -> Result<Ready<'r>, Failed> {
-        let original = request.original;
-        let bad = |message: String| (run::UNUSABLE, message);
-        let in_launch =
-            |message: String| bad(format!("{}: error: {message}", request.launch.name()));
-        let mut launch = Launch::from_json(request.launch.text()).map_err(in_launch)?;
-        if let Some(kernel) = request.kernel {
-            launch.kernel = Some(kernel.to_owned());
-        }
-        let kernel = |source: &SourceFile| {
-            let module = ptx::parse(source, Depth::All).map_err(|error| bad(error.to_string()))?;
-            let kernel = kernel::find(&module, &launch)
-                .map_err(|error| bad(format!("{}: error: {error}", source.name())))?;
-            let target = module.target.iter().map(|&word| word.to_owned()).collect();
-            Ok::<_, Failed>((kernel.to_owned(), target))
-        };
-        let (name, target) = kernel(original)?;
-        let mut variants = vec![(name_of(Mode::Original), original.clone())];
-        for &mode in request.modes {
-            if mode == Mode::Original || variants.iter().any(|(name, _)| *name == name_of(mode)) {
-                continue;
-            }
-            let options = Options { mode, ..request.options.clone() };
-            let rewritten =
-                pipeline::rewrite(original, &options).map_err(|error| bad(error.to_string()))?;
-            variants.push((name_of(mode), SourceFile::new(original.name(), rewritten.text)));
-        }
-        for other in request.against {
-            if kernel(other)?.0 != name {
-                let message = format!("{}: error: its kernel is not `{name}`", other.name());
-                return Err(bad(message));
-            }
-            variants.push((other.name().to_owned(), other.clone()));
-        }
-        launch.kernel = Some(name.clone());
-        Ok(Ready { launch, kernel: name, target, variants, original })
-    }
-
-    /// Opens the device and assembles for it.
-    fn assemble(
-        &self,
-        request: &Request<'_>,
-        world: &World<'_>,
-    ) -> Result<(Box<dyn Device>, Vec<Candidate>), Failed> {
-        let device = (world.open)(request.device).map_err(|error| failed(self.original, &error))?;
-        let tool = (world.tool)().map_err(|message| (run::UNUSABLE, message))?;
-        let target: Vec<&str> = self.target.iter().map(String::as_str).collect();
-        let architecture = architecture(&target, device.properties().capability);
-        let mut candidates = Vec::new();
-        for (name, source) in &self.variants {
-            let assembled = assemble(&tool, world.watch, &architecture, name, source.clone());
-            candidates.push(assembled.map_err(|error| failed(self.original, &error))?);
-        }
-        Ok((device, candidates))
-    }
-}
-
-/// A mode as the command line spells it.
-fn name_of(mode: Mode) -> String {
-    mode.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-}
-
-fn failed(about: &SourceFile, error: &Error) -> Failed {
-    match error {
-        Error::Unusable(_) => (NO_GPU, format!("ptxasw: error: {error}")),
-        Error::Fault(_) => (run::FAULTED, format!("{}: error: {error}", about.name())),
-        Error::Rejected(_) => (run::UNUSABLE, format!("{}: error: {error}", about.name())),
-    }
-}
-
-fn json(value: &impl serde::Serialize) -> Result<String, Failed> {
-    let text = serde_json::to_string_pretty(value);
-    text.map(|text| text + "\n").map_err(|error| (run::UNUSABLE, format!("ab: error: {error}")))
 }

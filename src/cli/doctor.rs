@@ -1,43 +1,58 @@
-//! `ptxasw doctor`: the findings as lines, and an exit status.
+//! `ptxasw doctor`: checks an installation; the findings as lines, and an exit status.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::PathBuf;
+
+use clap::Args;
 
 use super::env::{self, Settings};
-use super::wrapper;
+use super::exit::{Failure, Status};
+use super::{io, wrapper};
 use crate::install::doctor::{self, Examination, Finding, Level};
 
-/// The exit status where something does not work.
-const WRONG: u8 = 2;
+/// `doctor`
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// A toolkit's folder; without it, what `PATH` leads to is checked
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
 
-/// Checks an installation; gives the text and the exit status, 0 or 2.
-pub fn doctor(directory: Option<&Path>, called_as: &OsStr) -> (String, u8) {
-    let settings = Settings::of_process();
-    let search = wrapper::search(called_as, &settings);
-    let mut findings = doctor::examine(&Examination { directory, search, off: settings.off });
-    findings.extend(
-        env::problems(&env::names_of_process(), &settings)
-            .into_iter()
-            .map(|problem| Finding::wrong(problem, "the README has a table of all variables")),
-    );
-    let wrong = findings.iter().filter(|finding| finding.level == Level::Wrong).count();
-    let mut text = String::new();
-    for finding in &findings {
-        let level = match finding.level {
-            Level::Good => "ok",
-            Level::Note => "note",
-            Level::Wrong => "wrong",
-        };
-        let _ = writeln!(text, "{level:<6} {}", finding.what.replace('\n', "\n       "));
-        if let Some(help) = finding.help.as_ref().filter(|help| !help.is_empty()) {
-            let _ = writeln!(text, "       help: {help}");
+impl Doctor {
+    /// Prints what was found; the status says whether everything works.
+    ///
+    /// # Errors
+    /// Standard output cannot be written.
+    pub fn run(&self, called_as: &OsStr) -> Result<Status, Failure> {
+        let directory = self.directory.as_deref();
+        let settings = Settings::of_process();
+        let search = wrapper::search(called_as, &settings);
+        let mut findings = doctor::examine(&Examination { directory, search, off: settings.off });
+        findings.extend(
+            env::problems(&env::names_of_process(), &settings)
+                .into_iter()
+                .map(|problem| Finding::wrong(problem, "the README has a table of all variables")),
+        );
+        let wrong = findings.iter().filter(|finding| finding.level == Level::Wrong).count();
+        let mut text = String::new();
+        for finding in &findings {
+            let level = match finding.level {
+                Level::Good => "ok",
+                Level::Note => "note",
+                Level::Wrong => "wrong",
+            };
+            let _ = writeln!(text, "{level:<6} {}", finding.what.replace('\n', "\n       "));
+            if let Some(help) = finding.help.as_ref().filter(|help| !help.is_empty()) {
+                let _ = writeln!(text, "       help: {help}");
+            }
         }
+        let _ = match wrong {
+            0 => writeln!(text, "\neverything works"),
+            1 => writeln!(text, "\n1 thing is wrong"),
+            many => writeln!(text, "\n{many} things are wrong"),
+        };
+        io::print(&text)?;
+        Ok(if wrong == 0 { Status::SUCCESS } else { Status::UNUSABLE })
     }
-    let _ = match wrong {
-        0 => writeln!(text, "\neverything works"),
-        1 => writeln!(text, "\n1 thing is wrong"),
-        many => writeln!(text, "\n{many} things are wrong"),
-    };
-    (text, if wrong == 0 { 0 } else { WRONG })
 }

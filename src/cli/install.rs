@@ -1,63 +1,58 @@
-//! `ptxasw install`, `uninstall` and `toolkit`: what was done, in a line or two.
+//! `ptxasw install`: puts this program in front of an assembler.
 
-use std::ffi::OsStr;
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::PathBuf;
 
+use clap::Args;
+
+use super::exit::Failure;
+use super::io;
+use super::options::Linked;
 use crate::install::disk::System;
 use crate::install::place::Place;
-use crate::install::{self, Form, Outcome, Refusal, StandIn, toolkit};
+use crate::install::{self, Form, Outcome, Refusal, StandIn};
 
-/// Puts `executable` in front of the assembler `name` of a toolkit.
-///
-/// # Errors
-/// The reason why nothing was changed.
-pub fn install(
-    directory: &Path,
-    name: &OsStr,
-    executable: &Path,
-    link: bool,
-) -> Result<String, Refusal> {
-    let place = Place::find(directory, name)?;
-    let outcome = install::install(&place, StandIn { executable, link }, &mut System)?;
-    let (front, real) = (place.front(), place.real());
-    let (front, real) = (front.display(), real.display());
-    let form = |form| match form {
-        Form::Copy => String::new(),
-        Form::Link => format!(", as a link to {}", executable.display()),
-    };
-    Ok(match outcome {
-        Outcome::Installed(made) => {
-            format!("{front} is ptxasw now{}; the real one is {real}\n", form(made))
-        }
-        Outcome::Updated(made) => format!("{front} was brought up to date{}\n", form(made)),
-        _ => format!("{front} is this ptxasw already\n"),
-    })
+/// `install`
+#[derive(Debug, Args)]
+pub struct Install {
+    /// The toolkit's folder; its `bin/ptxas`, or `ptxas` in it, becomes `ptxas.real`
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Stand in for an assembler of another name, such as `nvptx-none-as`
+    #[arg(long = "as", value_name = "NAME", default_value = "ptxas")]
+    name: OsString,
+    /// How it is put there.
+    #[command(flatten)]
+    linked: Linked,
 }
 
-/// Gives the real assembler `name` of a toolkit its name back.
-///
-/// # Errors
-/// The reason why nothing was changed.
-pub fn uninstall(directory: &Path, name: &OsStr) -> Result<String, Refusal> {
-    let place = Place::find(directory, name)?;
-    let outcome = install::uninstall(&place, &mut System)?;
-    let front = place.front();
-    Ok(match outcome {
-        Outcome::Uninstalled => format!("{} is the real one again\n", front.display()),
-        _ => format!("{} is the real one; there was nothing to do\n", front.display()),
-    })
-}
+impl Install {
+    /// Installs and prints what was done.
+    ///
+    /// # Errors
+    /// The reason why nothing was changed.
+    pub fn run(&self) -> Result<(), Failure> {
+        let executable = io::executable()?;
+        let stand_in = StandIn { executable: &executable, link: self.linked.link };
+        let done = self.install(stand_in).map_err(|refusal| Failure::about("ptxasw", refusal))?;
+        io::print(&done)
+    }
 
-/// Makes a mirror of a toolkit with `executable` in front of its ptxas.
-///
-/// # Errors
-/// The reason why it was not made.
-pub fn toolkit(
-    source: &Path,
-    destination: &Path,
-    executable: &Path,
-    link: bool,
-) -> Result<String, Refusal> {
-    let made = toolkit::mirror(source, destination, StandIn { executable, link }, &mut System)?;
-    Ok(format!("{} mirrors {}, with ptxasw as its ptxas\n", made.display(), source.display()))
+    fn install(&self, stand_in: StandIn<'_>) -> Result<String, Refusal> {
+        let place = Place::find(&self.directory, &self.name)?;
+        let outcome = install::install(&place, stand_in, &mut System)?;
+        let (front, real) = (place.front(), place.real());
+        let (front, real) = (front.display(), real.display());
+        let form = |form| match form {
+            Form::Copy => String::new(),
+            Form::Link => format!(", as a link to {}", stand_in.executable.display()),
+        };
+        Ok(match outcome {
+            Outcome::Installed(made) => {
+                format!("{front} is ptxasw now{}; the real one is {real}\n", form(made))
+            }
+            Outcome::Updated(made) => format!("{front} was brought up to date{}\n", form(made)),
+            _ => format!("{front} is this ptxasw already\n"),
+        })
+    }
 }

@@ -1,17 +1,33 @@
 //! The command line: the only stage that prints or reads the environment.
+//!
+//! - `command`: the list of subcommands; each stands in the file of its name, with its options and what it
+//!   does. `options`: those that several share.
+//! - [`exit`]: every exit status, and the one type of what ends a subcommand early.
+//! - [`wrapper`]: called as ptxas. [`env`]: the variables that it reads. [`keep`]: what it stores.
+//! - `io`: files and standard streams; [`gpu`]: what needs a GPU.
 
 pub mod ab;
-pub mod ab_args;
-pub mod args;
-mod commands;
+mod candidates;
+mod cfg;
+mod command;
+mod completions;
 mod doctor;
 pub mod env;
+pub mod exit;
+pub mod gpu;
 mod install;
+mod io;
 pub mod keep;
-mod manual;
+mod man;
+pub mod options;
+mod parse;
 mod profile;
 pub mod report;
+mod rewrite;
 pub mod run;
+mod toolkit;
+mod trace;
+mod uninstall;
 mod values;
 mod verify;
 mod version;
@@ -31,7 +47,7 @@ pub fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
             wrapper::main(&called_as, rest)
         }
         words => {
-            let mut command = args::Cli::command();
+            let mut command = command::Cli::command();
             // Asking for it runs ptxas and loads z3.
             if words.iter().any(|word| word == "--version") {
                 command = command.long_version(version::long(&called_as));
@@ -39,10 +55,10 @@ pub fn main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
             let words = std::iter::once(&called_as).chain(words);
             let parsed = command
                 .try_get_matches_from_mut(words)
-                .and_then(|mut matches| args::Cli::from_arg_matches_mut(&mut matches));
+                .and_then(|mut matches| command::Cli::from_arg_matches_mut(&mut matches));
             wrapper::start_log(&env::Settings::of_process());
             match parsed {
-                Ok(parsed) => commands::dispatch(parsed.command, &called_as),
+                Ok(parsed) => parsed.command.run(&called_as),
                 Err(error) => error.exit(),
             }
         }

@@ -1,9 +1,38 @@
 //! `ptxasw report`: the files of a folder in, one HTML page out.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
+
+use super::exit::Failure;
+use super::options::Output;
 use crate::page::{self, Inputs};
 use crate::source::SourceFile;
+
+/// `report`
+#[derive(Debug, Args)]
+pub struct Report {
+    /// Folder with JSON of `candidates`, `trace`, `run --profile` and `ab`, and with the PTX files
+    folder: PathBuf,
+    /// Where the page goes.
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Report {
+    /// Writes the page.
+    ///
+    /// # Errors
+    /// As [`report`], or the page cannot be written.
+    pub fn run(&self) -> Result<(), Failure> {
+        let made = report(&self.folder)?;
+        for warning in &made.warnings {
+            eprintln!("ptxasw: warning: {warning}");
+        }
+        self.output.write(&made.html)
+    }
+}
 
 /// A finished page.
 #[derive(Debug)]
@@ -18,22 +47,20 @@ pub struct Made {
 ///
 /// # Errors
 /// The folder or a file cannot be read, a file is no JSON, or none is of a known kind.
-pub fn report(folder: &Path) -> Result<Made, String> {
+pub fn report(folder: &Path) -> Result<Made, Failure> {
     let mut inputs = Inputs::default();
     let mut warnings = Vec::new();
     for path in json_files(folder)? {
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| format!("{}: error: cannot read the file: {error}", path.display()))?;
+        let text =
+            std::fs::read_to_string(&path).map_err(|error| cannot_read("file", &path, &error))?;
         let name = path.display().to_string();
-        if !inputs.add(&name, &text)? {
+        if !inputs.add(&name, &text).map_err(Failure::unusable)? {
             warnings.push(format!("{name} is no JSON of candidates, trace, run --profile or ab"));
         }
     }
     if inputs.is_empty() {
-        return Err(format!(
-            "{}: error: no JSON file of candidates, trace, run --profile or ab",
-            folder.display()
-        ));
+        let why = "no JSON file of candidates, trace, run --profile or ab";
+        return Err(Failure::about(folder.display(), why));
     }
     for file in inputs.files_named() {
         match source(folder, &file) {
@@ -45,8 +72,8 @@ pub fn report(folder: &Path) -> Result<Made, String> {
 }
 
 /// The JSON files of a folder, sorted by name.
-fn json_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let failed = |error| format!("{}: error: cannot read the folder: {error}", folder.display());
+fn json_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed = |error| cannot_read("folder", folder, &error);
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -56,6 +83,10 @@ fn json_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     }
     found.sort();
     Ok(found)
+}
+
+fn cannot_read(what: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::about(path.display(), format!("cannot read the {what}: {error}"))
 }
 
 /// The PTX file of a name: in the folder, else by its path as it stands, else by its path from the

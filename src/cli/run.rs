@@ -1,32 +1,106 @@
-//! `ptxasw run`: execute a kernel on the CPU and show its buffers.
+//! `ptxasw run`: execute a kernel on the CPU, or on a GPU, and show its buffers.
 //!
-//! Takes texts, gives back a text and an exit status; printing is left to the caller.
+//! [`run`] and [`on_gpu`] take texts and give back a text; reading and printing is left to [`Run::run`].
 
+use clap::{Args, ValueEnum};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::exit::{Failure, Status};
+use super::gpu::{self, Ready, World};
+use super::io;
+use super::options::{Format, Input, Launched, Shown};
 use super::profile::{self, LineProfile};
-use crate::ab::device::Properties;
+use crate::ab::device::{Device, Error, Program, Properties};
+use crate::ab::experiment::Candidate;
 use crate::interp::{self, Counters, Outcome};
 use crate::launch::{Buffer, Launch, Meet, show};
+use crate::pipeline::Options;
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 
-/// Exit status of a run that a fault of the kernel ended.
-pub const FAULTED: u8 = 3;
+/// `run`
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Where the kernel is.
+    #[command(flatten)]
+    input: Input,
+    /// How it is launched.
+    #[command(flatten)]
+    launched: Launched,
+    /// Count the events of each line: requests, wavefronts, shuffles, divergent branches
+    #[arg(long)]
+    profile: bool,
+    /// Report races even where the launch file says `"races": false`
+    #[arg(long, overrides_with = "no_races")]
+    races: bool,
+    /// Do not look for races, whatever the launch file says; faster
+    #[arg(long)]
+    no_races: bool,
+    /// Report shuffles that read the register of a lane that takes no part: what it delivers is
+    /// unpredictable
+    #[arg(long)]
+    strict_shuffles: bool,
+    /// Where lanes that parted meet again: where ptxas makes them (`assembler`), only where the PTX ISA
+    /// makes them wait for each other (`never`), or at points chosen by a seed
+    #[arg(long, value_name = "assembler|never|SEED")]
+    meet: Option<Meet>,
+    /// Where to execute it
+    #[arg(long, value_enum, default_value_t)]
+    on: Processor,
+    /// How to show the outcome.
+    #[command(flatten)]
+    shown: Shown,
+}
 
-/// Exit status where an input cannot be read or run.
-pub const UNUSABLE: u8 = 2;
+/// What executes a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Processor {
+    /// The interpreter.
+    #[default]
+    Cpu,
+    /// The first GPU, for a comparison; without counters.
+    Gpu,
+}
 
-/// How to show the outcome.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// For programs; see the contract of `run --format json`.
-    Json,
+impl Run {
+    /// Executes and prints.
+    ///
+    /// # Errors
+    /// Input cannot be used, the kernel faults, there is no GPU where one is asked for.
+    pub fn run(&self) -> Result<(), Failure> {
+        let source = self.input.read()?;
+        let launch = io::read(&self.launched.launch)?;
+        let (kernel, format) = (self.launched.kernel.as_deref(), self.shown.format);
+        if self.on == Processor::Gpu {
+            let request = gpu::Request {
+                original: &source,
+                launch: &launch,
+                kernel,
+                modes: &[],
+                against: &[],
+                options: &Options::default(),
+                device: 0,
+            };
+            return io::print(&gpu::on_this_machine(|world| on_gpu(&request, world, format))?);
+        }
+        let races = match (self.races, self.no_races) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        let request = Request {
+            kernel,
+            profile: self.profile,
+            races,
+            strict_shuffles: self.strict_shuffles,
+            meet: self.meet,
+            format,
+        };
+        io::print(&run(&source, launch.name(), launch.text(), &request)?)
+    }
 }
 
 /// What to run and what to show of it, besides the two texts.
@@ -49,16 +123,16 @@ pub struct Request<'a> {
 /// Runs a kernel. `launch_name` is the launch file's name, for messages.
 ///
 /// # Errors
-/// The exit status and the whole message for standard error.
+/// Input cannot be used, or the kernel faults.
 pub fn run(
     source: &SourceFile,
     launch_name: &str,
     launch_text: &str,
     request: &Request<'_>,
-) -> Result<String, (u8, String)> {
-    let module = ptx::parse(source, Depth::All).map_err(|error| (UNUSABLE, error.to_string()))?;
-    let mut launch = Launch::from_json(launch_text)
-        .map_err(|error| (UNUSABLE, format!("{launch_name}: error: {error}")))?;
+) -> Result<String, Failure> {
+    let module = ptx::parse(source, Depth::All)?;
+    let mut launch =
+        Launch::from_json(launch_text).map_err(|error| Failure::about(launch_name, error))?;
     if let Some(kernel) = request.kernel {
         launch.kernel = Some(kernel.to_owned());
     }
@@ -72,12 +146,12 @@ pub fn run(
         interp::run(&module, &launch).map(|outcome| (outcome, None))
     };
     let (outcome, lines) = ran.map_err(|fault| {
-        let status = if fault.kind.is_kernel_fault() { FAULTED } else { UNUSABLE };
-        let message = match fault.span {
-            Some(_) => fault.diagnostic(source).to_string(),
-            None => format!("{}: error: {fault}", source.name()),
+        let failure = match fault.span {
+            Some(_) => Failure::from(fault.diagnostic(source)),
+            None => Failure::about(source.name(), &fault),
         };
-        (status, message)
+        let faulted = fault.kind.is_kernel_fault();
+        failure.with_status(if faulted { Status::FAULTED } else { Status::UNUSABLE })
     })?;
     Ok(match request.format {
         Format::Json => json(source.name(), &outcome, lines),
@@ -153,20 +227,53 @@ fn line(report: &Report<'_>) -> String {
     text
 }
 
-/// What a device has computed.
-pub fn on_device(
+/// Executes a kernel on a GPU and shows its buffers.
+///
+/// # Errors
+/// Input cannot be used, the kernel faults, there is no GPU.
+pub fn on_gpu(
+    request: &gpu::Request<'_>,
+    world: &World<'_>,
+    format: Format,
+) -> Result<String, Failure> {
+    let ready = Ready::new(request)?;
+    let (mut device, candidates) = ready.assemble(request, world)?;
+    let buffers = execute(device.as_mut(), &candidates, &ready)
+        .map_err(|error| gpu::failed(request.launch, &error))?;
+    Ok(show_device(&ready.kernel, &buffers, device.properties(), format))
+}
+
+fn execute(
+    device: &mut dyn Device,
+    candidates: &[Candidate],
+    ready: &Ready<'_>,
+) -> Result<BTreeMap<String, Buffer>, Error> {
+    device.prepare(&ready.launch)?;
+    for Candidate { source, cubin, .. } in candidates {
+        let (id, _) = device.load(&Program { source, cubin, kernel: &ready.kernel })?;
+        device.launch(id)?;
+    }
+    let mut buffers = BTreeMap::new();
+    for (name, buffer) in &ready.launch.buffers {
+        buffers.insert(name.clone(), Buffer { ty: buffer.ty, bytes: device.read(name)? });
+    }
+    Ok(buffers)
+}
+
+/// Shows what a device has computed.
+fn show_device(
     kernel: &str,
     buffers: &BTreeMap<String, Buffer>,
     device: &Properties,
-    format: super::args::Format,
+    format: Format,
 ) -> String {
     let (major, minor) = device.capability;
     let architecture = format!("sm_{major}{minor}");
     match format {
-        super::args::Format::Text => {
+        Format::Text => {
             format!("kernel {kernel} on {} ({architecture})\n", device.name) + &shown(buffers)
         }
-        super::args::Format::Json => line(&Report {
+        Format::Json => line(&Report {
             file: None,
             kernel,
             device: Some(DeviceReport {

@@ -1,17 +1,67 @@
 //! `ptxasw verify`: the proof, and on request a run of both programs.
 //!
-//! Takes texts, gives back a text and an exit status; printing is left to the caller.
+//! [`verify`] takes texts and gives back a text and an exit status; reading and printing is left to
+//! [`Verify::run`].
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
+use clap::Args;
 use serde::Serialize;
 
-use super::args::Format;
+use super::exit::{Failure, Status};
+use super::io;
+use super::options::{Format, OnlyKernel, Queries, Shown};
 use crate::interp::{self, Fault, Outcome};
 use crate::launch::{Launch, show};
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 use crate::verify::{self, Options, Verdict, Verification};
+
+/// `verify`
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// The original PTX file
+    original: PathBuf,
+    /// The rewritten PTX file, by ptxasw or by hand
+    rewritten: PathBuf,
+    /// Also run both on the CPU and compare their buffers bit by bit; may be given several times
+    #[arg(long, value_name = "L.json")]
+    launch: Vec<PathBuf>,
+    /// Which kernels.
+    #[command(flatten)]
+    kernel: OnlyKernel,
+    /// How to show the outcome.
+    #[command(flatten)]
+    shown: Shown,
+    /// z3's resource limit for one query
+    #[arg(long, value_name = "N", default_value_t = Options::default().solver_limit)]
+    solver_limit: u32,
+    /// Where the solver's queries go.
+    #[command(flatten)]
+    queries: Queries,
+}
+
+impl Verify {
+    /// Prints what was proved; the verdict is the exit status.
+    ///
+    /// # Errors
+    /// An input cannot be read or parsed, or the original cannot be run with a launch.
+    pub fn run(&self) -> Result<Status, Failure> {
+        let (original, rewritten) = (io::read(&self.original)?, io::read(&self.rewritten)?);
+        let launches =
+            self.launch.iter().map(|path| io::read(path)).collect::<Result<Vec<_>, _>>()?;
+        let options = Options {
+            kernel: self.kernel.kernel.clone(),
+            solver_limit: self.solver_limit,
+            dump_queries: self.queries.dump_queries.clone(),
+            ..Options::default()
+        };
+        let (text, status) = verify(&original, &rewritten, &launches, &options, self.shown.format)?;
+        io::print(&text)?;
+        Ok(status)
+    }
+}
 
 /// How many differing elements of a run are shown.
 const MAX_SHOWN: usize = 4;
@@ -35,22 +85,23 @@ struct Report<'v> {
     runs: &'v Vec<Replay>,
 }
 
-/// Proves and runs. The status is 0 for equal, 1 for different, 3 for unknown.
+/// Proves and runs. The status is the verdict.
 ///
 /// # Errors
-/// The message for input that cannot be parsed.
-pub fn verify(
+/// Input cannot be parsed, or the original cannot be run.
+fn verify(
     original: &SourceFile,
     rewritten: &SourceFile,
-    launches: &[(String, String)],
+    launches: &[SourceFile],
     options: &Options,
     format: Format,
-) -> Result<(String, u8), String> {
-    let mut verification =
-        verify::verify(original, rewritten, options).map_err(|error| error.to_string())?;
+) -> Result<(String, Status), Failure> {
+    let mut verification = verify::verify(original, rewritten, options)?;
     let mut runs = Vec::new();
-    for (name, text) in launches {
-        let launch = Launch::from_json(text).map_err(|error| format!("{name}: error: {error}"))?;
+    for launch in launches {
+        let name = launch.name();
+        let launch =
+            Launch::from_json(launch.text()).map_err(|error| Failure::about(name, error))?;
         runs.push(replay(original, rewritten, name, launch, options)?);
     }
     // What was seen to differ does, whatever was proved.
@@ -58,18 +109,12 @@ pub fn verify(
         verification.verdict = Verdict::Different;
     }
     let status = match verification.verdict {
-        Verdict::Equal => 0,
-        Verdict::Different => 1,
-        Verdict::Unknown => 3,
+        Verdict::Equal => Status::SUCCESS,
+        Verdict::Different => Status::DIFFERENT,
+        Verdict::Unknown => Status::UNKNOWN,
     };
     let text = match format {
-        Format::Json => {
-            let report = Report { verification: &verification, runs: &runs };
-            let mut text = serde_json::to_string_pretty(&report)
-                .map_err(|error| format!("verify: error: {error}"))?;
-            text.push('\n');
-            text
-        }
+        Format::Json => io::json(&Report { verification: &verification, runs: &runs })?,
         Format::Text => {
             let mut text = String::new();
             for run in &runs {
@@ -91,12 +136,12 @@ fn replay(
     name: &str,
     mut launch: Launch,
     options: &Options,
-) -> Result<Replay, String> {
+) -> Result<Replay, Failure> {
     if options.kernel.is_some() {
         launch.kernel.clone_from(&options.kernel);
     }
-    let run = |source: &SourceFile| -> Result<Result<Outcome, Fault>, String> {
-        let module = ptx::parse(source, Depth::All).map_err(|error| error.to_string())?;
+    let run = |source: &SourceFile| -> Result<Result<Outcome, Fault>, Failure> {
+        let module = ptx::parse(source, Depth::All)?;
         Ok(interp::run(&module, &launch))
     };
     let mut details = Vec::new();
@@ -117,8 +162,8 @@ fn replay(
         // The original is no valid program for this launch: nothing to compare with.
         (Err(fault), _) => {
             return Err(match fault.span {
-                Some(_) => fault.diagnostic(original).to_string(),
-                None => format!("{name}: error: {fault}"),
+                Some(_) => fault.diagnostic(original).into(),
+                None => Failure::about(name, fault),
             });
         }
         (Ok(_), Err(fault)) => details.push(match fault.span {

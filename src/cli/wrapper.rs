@@ -4,8 +4,9 @@
 //! its messages, and at most one warning line for each thing that went wrong here. There is no way
 //! out of this module that leaves a valid input unassembled, unless the real ptxas cannot be found.
 
-use crate::cli::env::{self, Settings};
-use crate::cli::keep;
+use super::env::{self, Settings};
+use super::exit::{Failure, Status};
+use super::keep;
 use crate::pipeline::{self, Options, Rewritten};
 use crate::ptxas::assemble::{self, Examined, Replacement, one_line};
 use crate::ptxas::command_line::CommandLine;
@@ -22,9 +23,6 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
-
-/// The exit status where there is no real ptxas to hand the call to.
-const NO_PTXAS: u8 = 2;
 
 /// Stand-ins that call each other in a longer row than this go in a circle.
 const MAX_DEPTH: u32 = 4;
@@ -74,9 +72,9 @@ pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter)
             };
             call(&tool, &settings, arguments, &line, rewriter)
         }
-        Err(message) => {
+        Err(Failure { status, message }) => {
             error(&message);
-            ExitCode::from(NO_PTXAS)
+            status.into()
         }
     }
 }
@@ -95,20 +93,20 @@ pub fn search(called_as: &OsStr, settings: &Settings) -> Search {
 /// The real ptxas, for whoever calls it by itself.
 ///
 /// # Errors
-/// There is none, or stand-ins call each other in a circle; the message for the user.
-pub fn real_ptxas(settings: &Settings) -> Result<Tool, String> {
+/// There is none, or stand-ins call each other in a circle.
+pub fn real_ptxas(settings: &Settings) -> Result<Tool, Failure> {
     find_tool(&search(OsStr::new("ptxasw"), settings), &Role::default(), settings)
 }
 
-fn find_tool(search: &Search, role: &Role, settings: &Settings) -> Result<Tool, String> {
+fn find_tool(search: &Search, role: &Role, settings: &Settings) -> Result<Tool, Failure> {
     if settings.depth >= MAX_DEPTH {
-        return Err(format!(
+        return Err(Failure::unusable(format!(
             "stand-ins for ptxas call each other in a circle\n  help: set {} to the path of NVIDIA's \
              ptxas",
             env::PTXAS
-        ));
+        )));
     }
-    let path = locate::find(search, role).map_err(|error| error.to_string())?;
+    let path = locate::find(search, role)?;
     log::info!("the real {} is {}", role.name.display(), path.display());
     Ok(Tool { path, depth: settings.depth + 1 })
 }
@@ -158,7 +156,7 @@ fn call(
         Ok(assembled) => assembled,
         Err(message) => {
             error(&format!("cannot run {}: {message}", tool.path.display()));
-            return ExitCode::from(NO_PTXAS);
+            return Status::UNUSABLE.into();
         }
     };
     let status = assembled.finished.status;
@@ -177,7 +175,7 @@ fn call(
 fn exec(tool: &Tool, arguments: &[OsString]) -> ExitCode {
     let reason = tool.exec(arguments);
     error(&format!("cannot run {}: {reason}", tool.path.display()));
-    ExitCode::from(NO_PTXAS)
+    Status::UNUSABLE.into()
 }
 
 /// Rewrites one input. Whatever goes wrong, a panic included, is a message of one line.
@@ -270,7 +268,7 @@ fn keep_reports(
 /// Ends as the real ptxas did, by the same signal if it was one.
 fn end_like(status: ExitStatus) -> ExitCode {
     match (status.code(), status.signal()) {
-        (Some(code), _) => ExitCode::from(code as u8),
+        (Some(code), _) => Status::of_process(code).into(),
         (None, Some(signal)) => signals::end_by(signal),
         (None, None) => ExitCode::FAILURE,
     }

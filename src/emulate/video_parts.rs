@@ -4,38 +4,8 @@
 use super::machine::Machine;
 use crate::cfg::{Arg, Inst};
 use crate::expr::TermId;
+pub(super) use crate::isa::Selector;
 use crate::ptx::Operand;
-
-/// The bytes (8 bits) or halves (16 bits) that a selector such as `.b0`, `.h10` or `.b7654` names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Selector {
-    /// Bits of one part.
-    pub bits: u8,
-    /// How many parts are named.
-    pub count: u8,
-    /// The numbers of the parts; the first is the one written last, which goes to the bottom.
-    pub parts: [u8; 4],
-}
-
-impl Selector {
-    /// Reads `b0`, `h10`, ...; `None` for anything else.
-    pub fn parse(text: &str) -> Option<Selector> {
-        let (kind, digits) = (text.as_bytes().first()?, &text.as_bytes()[1..]);
-        let (bits, limit, most) = match kind {
-            b'b' => (8, b'7', 4),
-            b'h' => (16, b'3', 2),
-            _ => return None,
-        };
-        if digits.is_empty() || digits.len() > most {
-            return None;
-        }
-        let mut parts = [0; 4];
-        for (part, digit) in parts.iter_mut().zip(digits.iter().rev()) {
-            *part = (b'0'..=limit).contains(digit).then(|| digit - b'0')?;
-        }
-        Some(Selector { bits, count: digits.len() as u8, parts })
-    }
-}
 
 /// An operand of a video instruction.
 #[derive(Clone, Copy, Debug)]

@@ -169,9 +169,7 @@ fn real(
     let path = match locate::find(&search, &Role::default()) {
         Ok(path) => path,
         Err(error) => {
-            let text = error.to_string();
-            let (what, help) = text.split_once("\n  help: ").unwrap_or((&text, ""));
-            findings.push(Finding::wrong(what, help));
+            findings.push(Finding::wrong(error.reason(), error.help()));
             return None;
         }
     };

@@ -27,7 +27,8 @@ mod registers;
 
 pub use counters::Counters;
 pub use fault::{Earlier, Fault, FaultKind};
-pub use profile::{InstructionProfile, Origin};
+pub use profile::InstructionProfile;
+pub use program::Origin;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

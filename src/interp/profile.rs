@@ -1,22 +1,13 @@
 //! A profile without a GPU: the events of a run, instruction by instruction.
 
 use super::counters::{Counters, Tally};
-use super::program::{FunctionId, Pc, Program};
+use super::program::{FunctionId, Origin, Pc, Program};
 use crate::source::Span;
 
 /// The events of each micro-operation, by function and index.
 #[derive(Clone, Debug)]
 pub struct Profile {
     functions: Vec<Vec<Counters>>,
-}
-
-/// A place in the sources that PTX was compiled from (`.loc`).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Origin {
-    /// Number of the `.file`.
-    pub file: u32,
-    /// 1-based line; 0 where the compiler names none.
-    pub line: u32,
 }
 
 /// What one instruction cost.

@@ -13,7 +13,6 @@ use std::ops::Range;
 use self::rare::{Across, FragmentMove, Scalar, Stack};
 use self::transaction::{BulkCopy, MBarrier};
 use super::memory::{Site, StateSpaceLayout};
-use super::profile::Origin;
 use super::registers::{File, LANES, Mask, Slot, Slots, WarpFn};
 use crate::isa::Axis;
 use crate::ptx::StateSpace;
@@ -89,6 +88,15 @@ pub struct Function {
     pub loops: Vec<Region>,
     /// Number of its first micro-operation among those of all functions.
     pub first_site: Site,
+}
+
+/// A place in the sources that PTX was compiled from (`.loc`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Origin {
+    /// Number of the `.file`.
+    pub file: u32,
+    /// 1-based line; 0 where the compiler names none.
+    pub line: u32,
 }
 
 /// Where the lanes of a branch may meet again.

@@ -1,5 +1,7 @@
 //! An opcode's text taken apart.
 
+use crate::source::comments::Comment;
+
 /// The words of an opcode, without the dots, blanks and comments between them.
 #[derive(Clone, Debug)]
 pub struct Words<'s>(&'s str);
@@ -21,10 +23,8 @@ impl<'s> Iterator for Words<'s> {
             let bytes = self.0.as_bytes();
             let from = bytes.iter().position(|b| is_word(b) || *b == b'/')?;
             if bytes[from] == b'/' {
-                let text = &self.0[from..];
-                let end = if text.starts_with("//") { "\n" } else { "*/" };
-                let inside = text.get(2..).unwrap_or("");
-                self.0 = inside.split_once(end).map_or("", |(_, rest)| rest);
+                let length = Comment::at_start(&bytes[from..]).map_or(1, |comment| comment.length);
+                self.0 = &self.0[from + length..];
                 continue;
             }
             let length = bytes[from..].iter().position(|b| !is_word(b));

@@ -6,6 +6,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use pest::iterators::Pairs;
+
 use super::fault::Fault;
 use super::grammar::{Fragment, Rule};
 use crate::source::Span;
@@ -16,8 +18,21 @@ static RECORDING: Mutex<()> = Mutex::new(());
 /// Up to how many bytes are searched for the reason why a body has no end.
 const SEARCHED: usize = 1 << 20;
 
+impl<'s> Fragment<'s> {
+    /// Matches the whole piece against an entry rule and hands back what stands in it.
+    ///
+    /// # Errors
+    /// The place where no rule goes on, and what could have stood there.
+    pub fn parse(self, entry: Rule) -> Result<Pairs<'s, Rule>, Fault> {
+        match self.attempt(entry) {
+            Ok(mut pairs) => Ok(pairs.next().map_or(pairs, |entry| entry.into_inner())),
+            Err(_) => Err(explain(self, entry)),
+        }
+    }
+}
+
 /// Explains why an entry rule did not match a piece.
-pub(super) fn explain(fragment: Fragment<'_>, entry: Rule) -> Fault {
+fn explain(fragment: Fragment<'_>, entry: Rule) -> Fault {
     let failure = Failure::of(fragment, entry);
     let expected = failure.expected();
     let (found, span) = failure.found();
@@ -64,7 +79,7 @@ impl<'s> Failure<'s> {
         let recorded = {
             let _guard = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
             pest::set_error_detail(true);
-            let error = fragment.attempt(entry);
+            let error = fragment.attempt(entry).err();
             pest::set_error_detail(false);
             error.and_then(|error| error.parse_attempts())
         };

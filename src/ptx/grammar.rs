@@ -4,9 +4,7 @@
 use pest::Parser as _;
 use pest::iterators::{Pair, Pairs};
 
-use super::expected;
-use super::fault::Fault;
-use crate::source::Span;
+use crate::source::{Span, comments};
 
 /// The generated parser. pest concatenates the files; [`Rule`] has one variant for each rule.
 #[derive(pest_derive::Parser)]
@@ -63,35 +61,25 @@ impl<'s> Fragment<'s> {
         &self.file[span.range()]
     }
 
-    /// Matches the whole piece against an entry rule and hands back what stands in it.
+    /// Matches the whole piece against an entry rule.
     ///
     /// # Errors
-    /// The place where no rule goes on, and what could have stood there.
-    pub fn parse(self, entry: Rule) -> Result<Pairs<'s, Rule>, Fault> {
-        match Grammar::parse(entry, self.text()) {
-            Ok(mut pairs) => Ok(pairs.next().map_or(pairs, |entry| entry.into_inner())),
-            Err(_) => Err(expected::explain(self, entry)),
-        }
-    }
-
-    /// Only finds out why the piece does not match.
-    pub fn attempt(self, entry: Rule) -> Option<pest::error::Error<Rule>> {
-        Grammar::parse(entry, self.text()).err()
+    /// What pest knows of the mismatch; [`Fragment::parse`] says it in words of PTX.
+    pub fn attempt(self, entry: Rule) -> Result<Pairs<'s, Rule>, Box<pest::error::Error<Rule>>> {
+        Grammar::parse(entry, self.text()).map_err(Box::new)
     }
 }
 
-/// How long the blanks and comments are that a text begins with.
+/// How long the blanks and comments are that a text begins with, lines of a preprocessor (`# 1 "a.cu"`)
+/// included.
 pub(super) fn gap_length(text: &str) -> usize {
-    let mut at = 0;
-    loop {
-        let rest = &text[at..];
-        at += match rest.as_bytes() {
-            [b'/', b'/', ..] | [b'#', ..] => rest.find('\n').unwrap_or(rest.len()),
-            [b'/', b'*', ..] => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
-            [b' ' | b'\t'..=b'\r', ..] => 1,
-            _ => return at,
-        };
+    let bytes = text.as_bytes();
+    let mut at = comments::gap_length(bytes);
+    while bytes.get(at) == Some(&b'#') {
+        at += comments::line_length(&bytes[at..]);
+        at += comments::gap_length(&bytes[at..]);
     }
+    at
 }
 
 /// How long a text is without the blanks and comments at its end. There are no strings in it.

@@ -16,6 +16,7 @@
 pub mod ast;
 mod build;
 mod expected;
+pub mod family;
 mod fault;
 mod grammar;
 mod parse;
@@ -25,7 +26,7 @@ mod stats;
 
 pub use crate::isa::{ScalarType, StateSpace};
 pub use ast::*;
-pub use stats::{Stats, stats};
+pub use stats::Stats;
 
 use crate::source::{Diagnostic, SourceFile};
 
@@ -45,4 +46,12 @@ pub enum Depth {
 /// The first syntax error, with its place.
 pub fn parse(source: &SourceFile, depth: Depth) -> Result<Module<'_>, Diagnostic> {
     parse::module(source.text(), depth).map_err(|fault| fault.diagnose(source))
+}
+
+/// Parses a module as [`parse()`] does and counts.
+///
+/// # Errors
+/// The first syntax error, with its place.
+pub fn stats(source: &SourceFile, depth: Depth) -> Result<Stats, Diagnostic> {
+    parse::count(source.text(), depth).map_err(|fault| fault.diagnose(source))
 }

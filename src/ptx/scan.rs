@@ -9,6 +9,7 @@
 
 use super::fault::Fault;
 use crate::source::Span;
+use crate::source::comments::{Comment, line_length};
 
 /// How deep brackets of any kind, and choices (`? :`) of one statement, may be nested. Compilers
 /// stay far below ten; later stages walk nested scopes recursively and rely on the limit.
@@ -221,7 +222,7 @@ impl Scanner<'_> {
             let class = classes[self.bytes[self.at] as usize];
             match class {
                 Class::Slash => self.comment()?,
-                Class::Hash => self.skip_line(),
+                Class::Hash => self.at += line_length(&self.bytes[self.at..]),
                 Class::Quote => {
                     self.string()?;
                     return Ok(Some(class));
@@ -251,24 +252,16 @@ impl Scanner<'_> {
         Fault::new(Span::new(self.at, self.at + 1), message).hint("no compiler nests so deep")
     }
 
-    fn skip_line(&mut self) {
-        let rest = &self.bytes[self.at..];
-        self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-    }
-
     /// Goes behind a comment; past the slash where it is none.
     fn comment(&mut self) -> Result<(), Fault> {
-        match self.bytes.get(self.at + 1) {
-            Some(b'/') => self.skip_line(),
-            Some(b'*') => match memchr::memmem::find(&self.bytes[self.at + 2..], b"*/") {
-                Some(length) => self.at += length + 4,
-                None => {
-                    let span = Span::new(self.at, self.at + 2);
-                    return Err(Fault::new(span, "this comment is never closed")
-                        .hint("look for a missing `*/`"));
-                }
-            },
-            _ => self.at += 1,
+        match Comment::at_start(&self.bytes[self.at..]) {
+            Some(comment) if comment.closed => self.at += comment.length,
+            Some(_) => {
+                let span = Span::new(self.at, self.at + 2);
+                return Err(Fault::new(span, "this comment is never closed")
+                    .hint("look for a missing `*/`"));
+            }
+            None => self.at += 1,
         }
         Ok(())
     }

@@ -3,9 +3,7 @@
 
 use std::iter::Sum;
 
-use super::Depth;
 use super::ast::{Body, Function, FunctionKind, Statement};
-use crate::source::{Diagnostic, SourceFile};
 
 /// What a module consists of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,12 +51,4 @@ impl Stats {
 /// The number of instructions in a run of statements that has no blocks.
 pub(super) fn instructions(run: &[Statement<'_>]) -> usize {
     run.iter().filter(|statement| matches!(statement, Statement::Instruction(_))).count()
-}
-
-/// Parses a module as [`super::parse`] does and counts.
-///
-/// # Errors
-/// The first syntax error, with its place.
-pub fn stats(source: &SourceFile, depth: Depth) -> Result<Stats, Diagnostic> {
-    super::parse::count(source.text(), depth).map_err(|fault| fault.diagnose(source))
 }

@@ -8,6 +8,7 @@ use crate::ptxas::command_line::{CommandLine, Input, Kind};
 use crate::ptxas::invoke::{Finished, Stream, Tool};
 use crate::ptxas::messages::{Renamed, Shown, TEXT_NAME, translate};
 use crate::ptxas::signals::{Folder, Watch};
+use crate::source::comments::gap_length;
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -117,19 +118,9 @@ fn read_file(path: &Path) -> Vec<u8> {
 /// The text, if it is PTX as far as a glance tells: UTF-8, and `.version` comes first (PTX ISA,
 /// "PTX Module Directives"). Object files and values of options that we do not know are none.
 fn ptx_text(name: &str, bytes: Vec<u8>) -> Option<SourceFile> {
-    const SPACE: [char; 6] = [' ', '\t', '\r', '\n', '\x0b', '\x0c'];
     let source = SourceFile::from_bytes(name, bytes).ok()?;
-    let mut rest = source.text();
-    loop {
-        rest = rest.trim_start_matches(SPACE);
-        rest = if let Some(comment) = rest.strip_prefix("//") {
-            comment.split_once('\n')?.1
-        } else if let Some(comment) = rest.strip_prefix("/*") {
-            comment.split_once("*/")?.1
-        } else {
-            return rest.starts_with(".version").then_some(source);
-        };
-    }
+    let first = gap_length(source.text().as_bytes());
+    source.text()[first..].starts_with(".version").then_some(source)
 }
 
 /// Whether the real ptxas can take over the process: nothing is rewritten, nothing has been consumed,

@@ -39,28 +39,34 @@ pub struct NotFound {
     pub explicit: bool,
 }
 
+impl NotFound {
+    /// What was looked for and what was found instead, a line for each place.
+    pub fn reason(&self) -> String {
+        let mut reason = if self.explicit {
+            "PTXASW_PTXAS does not name a real ptxas".to_owned()
+        } else {
+            format!("cannot find the real {}", self.name.display())
+        };
+        for (path, why) in &self.looked {
+            reason += &format!("\n  {}: {why}", path.display());
+        }
+        reason
+    }
+
+    /// What to do.
+    pub fn help(&self) -> String {
+        match Dialect::of(&self.name) {
+            Dialect::Ptxas => "set PTXASW_PTXAS to the path of NVIDIA's ptxas".to_owned(),
+            Dialect::NvptxAs => {
+                format!("install the package that {} comes from again", self.name.display())
+            }
+        }
+    }
+}
+
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.explicit {
-            write!(f, "PTXASW_PTXAS does not name a real ptxas")?;
-        } else {
-            write!(f, "cannot find the real {}", self.name.display())?;
-        }
-        for (path, why) in &self.looked {
-            write!(f, "\n  {}: {why}", path.display())?;
-        }
-        match Dialect::of(&self.name) {
-            Dialect::Ptxas => {
-                write!(f, "\n  help: set PTXASW_PTXAS to the path of NVIDIA's ptxas")
-            }
-            Dialect::NvptxAs => {
-                write!(
-                    f,
-                    "\n  help: install the package that {} comes from again",
-                    self.name.display()
-                )
-            }
-        }
+        write!(f, "{}\n  help: {}", self.reason(), self.help())
     }
 }
 

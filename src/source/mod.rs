@@ -3,6 +3,7 @@
 //! Every later stage speaks about the input in [`Span`]s (byte ranges) and leaves it to this module
 //! to turn them into lines and columns for people. Nothing here knows PTX.
 
+pub mod comments;
 mod lines;
 
 use std::fmt;

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use super::verdict::Problem;
 use crate::ptx::{Body, Directive, Function, Item, Module};
 use crate::source::SourceFile;
+use crate::source::comments::Comment;
 
 /// Something that stands at module level.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -168,8 +169,7 @@ pub(super) fn words(text: &str) -> String {
             continue;
         }
         let end = match rest.as_bytes() {
-            [b'/', b'/', ..] => rest.find('\n').unwrap_or(rest.len()),
-            [b'/', b'*', ..] => rest[2..].find("*/").map_or(rest.len(), |end| end + 4),
+            bytes if let Some(comment) = Comment::at_start(bytes) => comment.length,
             _ if first.is_whitespace() => first.len_utf8(),
             bytes => {
                 // No comment begins in a string.

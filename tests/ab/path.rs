@@ -5,8 +5,11 @@ use std::cell::RefCell;
 use ptxasw::ab::device::{Device, Error, L2};
 use ptxasw::ab::experiment::Settings;
 use ptxasw::ab::throttle::Clock;
-use ptxasw::cli::ab::{Failed, NO_GPU, Request, World, ab, ab_check, run_on_device};
-use ptxasw::cli::args::Format;
+use ptxasw::cli::ab::{ab, ab_check};
+use ptxasw::cli::exit::{Failure, Status};
+use ptxasw::cli::gpu::{Request, World};
+use ptxasw::cli::options::Format;
+use ptxasw::cli::run::on_gpu;
 use ptxasw::pipeline::Options;
 use ptxasw::ptxas::invoke::Tool;
 use ptxasw::ptxas::signals::Watch;
@@ -83,7 +86,7 @@ impl Bed {
         };
         let tool = || {
             let ptxas = Assembler::find().filter(|_| !self.without_ptxas);
-            let path = ptxas.ok_or("cannot find the real ptxas")?.ptxas;
+            let path = ptxas.ok_or_else(|| Failure::unusable("cannot find the real ptxas"))?.ptxas;
             Ok(Tool { path, depth: 1 })
         };
         let options = Options::default();
@@ -95,24 +98,31 @@ impl Bed {
             against: &self.against,
             options: &options,
             device: 0,
-            format: Format::Json,
         };
         work(&request, &World { open: &open, tool: &tool, watch: &watch })
     }
 
-    fn ab(&self) -> Result<Value, Failed> {
+    fn ab(&self) -> Result<Value, Failure> {
         let mut rounds = Vec::new();
         let mut progress = |done, all| rounds.push((done, all));
-        let text = self.with(|request, world| ab(request, &self.settings, world, &mut progress))?;
+        let text = self.with(|request, world| {
+            ab(request, &self.settings, world, Format::Json, &mut progress)
+        })?;
         let all = self.settings.samples;
         assert_eq!(rounds, (1..=all).map(|done| (done, all)).collect::<Vec<_>>());
         Ok(serde_json::from_str(&text).expect("JSON"))
     }
 
-    fn check(&self) -> Result<(Value, u8), Failed> {
-        let (text, status) = self.with(ab_check)?;
+    fn check(&self) -> Result<(Value, Status), Failure> {
+        let (text, status) = self.with(|request, world| ab_check(request, world, Format::Json))?;
         Ok((serde_json::from_str(&text).expect("JSON"), status))
     }
+}
+
+/// The exit status and the message.
+fn failure<T: std::fmt::Debug>(result: Result<T, Failure>) -> (u8, String) {
+    let Failure { status, message } = result.expect_err("fails");
+    (status.code(), message)
 }
 
 /// A device on which kernel `n` takes `times[n]` microseconds, give or take half a per cent.
@@ -223,7 +233,7 @@ fn other_files_are_compared() {
     assert_eq!(other["name"], "ptx-samples/jacobi/jacobi.sm_80.lineinfo.ptx");
     assert_eq!((&other["verdict"], &other["identical_output"]), (&json!("slower"), &json!(true)));
     bed.against = vec![file("ptx-samples/laplacian/laplacian.sm_80.ptx")];
-    let (status, message) = bed.ab().expect_err("another kernel");
+    let (status, message) = failure(bed.ab());
     assert!(status == 2 && message.contains("laplacian.sm_80.ptx"), "{status}: {message}");
 }
 
@@ -259,13 +269,13 @@ fn launches_too_short_to_time_are_pointed_out() {
 #[test]
 fn the_interpreter_is_compared_with_the_device() {
     let (result, status) = Bed::jacobi(times([1.0, 1.0])).check().expect("runs");
-    assert_eq!(status, 0, "{result}");
+    assert_eq!(status.code(), 0, "{result}");
     assert_eq!(result["variants"][0], json!({"name": "original", "equal": true}));
     assert_eq!(result["variants"][1], json!({"name": "full", "equal": true}));
     let mut fake = times([1.0, 1.0]);
     fake.spoil = Some(0);
     let (result, status) = Bed::jacobi(fake).check().expect("runs");
-    assert_eq!(status, 1, "{result}");
+    assert_eq!(status.code(), 1, "{result}");
     assert_eq!(result["variants"][0]["equal"], false);
     assert_eq!(result["variants"][0]["differences"][0]["elements"], 1);
 }
@@ -273,7 +283,7 @@ fn the_interpreter_is_compared_with_the_device() {
 #[test]
 fn a_device_shows_its_buffers() {
     let bed = Bed::accumulate(times([1.0]));
-    let text = bed.with(run_on_device).expect("runs");
+    let text = bed.with(|request, world| on_gpu(request, world, Format::Json)).expect("runs");
     let result: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(result["device"]["name"], "Fake");
     assert_eq!(result["buffers"]["x"]["data"], json!((1..=32).collect::<Vec<u32>>()));
@@ -282,7 +292,7 @@ fn a_device_shows_its_buffers() {
 
 #[test]
 fn what_fails_has_its_status() {
-    let status = |bed: &Bed| bed.ab().expect_err("fails");
+    let status = |bed: &Bed| failure(bed.ab());
     // A fault of the kernel.
     let mut fake = times([1.0, 1.0]);
     fake.fault = Some(1);
@@ -293,7 +303,7 @@ fn what_fails_has_its_status() {
     bed.fake.take();
     bed.without_ptxas = true;
     let (code, message) = status(&bed);
-    assert!(code == NO_GPU && message.contains("no usable GPU"), "{message}");
+    assert!(code == 4 && message.contains("no usable GPU"), "{message}");
     // No ptxas.
     bed.fake.replace(Some(times([1.0, 1.0])));
     assert_eq!(status(&bed).0, 2);

@@ -1,6 +1,8 @@
 //! `ptxasw run`: the launch file, the JSON, the exit status.
 
-use ptxasw::cli::run::{FAULTED, Format, Request, UNUSABLE, run};
+use ptxasw::cli::exit::{Failure, Status};
+use ptxasw::cli::options::Format;
+use ptxasw::cli::run::{Request, run};
 use ptxasw::launch::{Launch, Meet};
 use ptxasw::source::SourceFile;
 use serde_json::{Value, json};
@@ -41,7 +43,7 @@ fn request(format: Format) -> Request<'static> {
     }
 }
 
-fn execute(launch: &str) -> Result<Value, (u8, String)> {
+fn execute(launch: &str) -> Result<Value, Failure> {
     let source = SourceFile::new("copy.ptx", COPY);
     let text = run(&source, "copy.json", launch, &request(Format::Json))?;
     Ok(serde_json::from_str(&text).expect("JSON"))
@@ -82,10 +84,13 @@ fn the_command_line_outweighs_the_launch_file_about_races() {
             "buffers": {"y": {"type": "u32", "len": 1}}, "args": [{"buffer": "y"}],
         });
         let request = Request { races, ..request(Format::Text) };
-        run(&source, "race.json", &launch.to_string(), &request).err().map(|(status, _)| status)
+        run(&source, "race.json", &launch.to_string(), &request).err().map(|failure| failure.status)
     };
-    assert_eq!([status(true, None), status(false, None)], [Some(FAULTED), None]);
-    assert_eq!([status(true, Some(false)), status(false, Some(true))], [None, Some(FAULTED)]);
+    assert_eq!([status(true, None), status(false, None)], [Some(Status::FAULTED), None]);
+    assert_eq!(
+        [status(true, Some(false)), status(false, Some(true))],
+        [None, Some(Status::FAULTED)]
+    );
 }
 
 #[test]
@@ -129,16 +134,16 @@ fn integers_keep_their_width_and_sign() {
 #[test]
 fn the_exit_status_tells_faults_from_unusable_input() {
     let short = launch("u32", json!([1, 2]), 8);
-    let (status, message) = execute(&short).expect_err("reads outside");
-    assert_eq!(status, FAULTED);
+    let Failure { status, message } = execute(&short).expect_err("reads outside");
+    assert_eq!((status, status.code()), (Status::FAULTED, 3));
     assert!(message.starts_with("copy.ptx:13:5: error: "), "{message}");
     assert!(message.contains("ld.global.u32 %r2, [%rd3];"), "{message}");
-    let (status, message) = execute("{\"grid\": 3}").expect_err("no launch");
-    assert_eq!(status, UNUSABLE);
+    let Failure { status, message } = execute("{\"grid\": 3}").expect_err("no launch");
+    assert_eq!((status, status.code()), (Status::UNUSABLE, 2));
     assert!(message.starts_with("copy.json: error: "), "{message}");
     let broken = SourceFile::new("broken.ptx", ".entry {");
     let failed = run(&broken, "copy.json", &short, &request(Format::Text)).expect_err("no PTX");
-    assert_eq!(failed.0, UNUSABLE);
+    assert_eq!(failed.status, Status::UNUSABLE);
 }
 
 /// A row of loads 128 bytes apart, one conflict-free, a divergent branch and a shuffle.

@@ -8,19 +8,15 @@ use super::unit::{Unit, align_of, align_up, element_size, size_of};
 use super::{control, reconverge};
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::ops;
-use crate::interp::profile::Origin;
-use crate::interp::program::{Formal, Function, Guard, MicroOp, Op, ParamPlace, Pc, Steady};
+use crate::interp::program::{
+    Formal, Function, Guard, MicroOp, Op, Origin, ParamPlace, Pc, Steady,
+};
 use crate::interp::registers::{File, LANES, Slot, Slots, WarpFn, warp};
+use crate::ptx::family::Row;
 use crate::ptx::{
     self, Directive, Instruction, Name, Operand, ScalarType, StateSpace, Statement, Variable,
 };
 use crate::source::Span;
-
-/// The prefix and the number of a row of labels: `L<4>` stands for `L0` to `L3`.
-fn row(text: &str) -> Option<(&str, u32)> {
-    let (prefix, count) = text.strip_suffix('>')?.split_once('<')?;
-    Some((prefix, count.trim().parse().ok()?))
-}
 
 /// The state of decoding one function.
 pub struct Decoder<'u, 'm, 's> {
@@ -175,10 +171,8 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
                 };
                 let mut list = Vec::new();
                 for target in targets {
-                    match row(target.text) {
-                        Some((prefix, count)) => {
-                            list.extend((0..count).map_while(|i| find(&format!("{prefix}{i}"))));
-                        }
+                    match Row::of(target.text) {
+                        Some(row) => list.extend(row.names().map_while(|name| find(&name))),
                         None => list.extend(find(target.text)),
                     }
                 }

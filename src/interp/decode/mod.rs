@@ -5,11 +5,13 @@
 //! not stop the decoder: it becomes an operation that faults when a lane executes it, so that a
 //! kernel runs as long as it stays clear of such instructions.
 
+mod apply;
 mod atomic;
 mod body;
 mod call;
 mod collective;
 mod control;
+mod graph;
 mod inst;
 mod memory;
 mod operand;

@@ -1,14 +1,11 @@
 //! Operands: from what is written to the slot that holds it.
 
 use super::body::Decoder;
-use super::inst::Inst;
 use super::scope::{Home, Register, Symbol, Variable};
 use super::unit::constant_bits;
-use super::vector::Element;
 use crate::interp::fault::Fault;
-use crate::interp::program::rare::Scalar;
 use crate::interp::program::{Base, Destination, Op, Place, Steady};
-use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::interp::registers::{File, Slot, warp};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Special, SpecialName, special};
 use crate::ptx::{AddressBase, Immediate, Name, Operand, ScalarType, StateSpace, Value};
@@ -313,102 +310,6 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         let extend = ty.is_signed() && ty.bits() < register.bits;
         let sign_to = if extend { register.bits as u8 } else { 0 };
         Ok(Destination { file: register.file, slot: register.slot, sign_to })
-    }
-
-    /// Applies a pure operation to all operands: the first is the destination, of type `d`, the
-    /// others the sources, of types `s`.
-    ///
-    /// # Errors
-    /// A wrong number of operands, or one that does not fit its type.
-    pub fn apply(
-        &mut self,
-        inst: &Inst<'m, 's>,
-        run: WarpFn,
-        d: ScalarType,
-        s: &[ScalarType],
-    ) -> Result<(), Fault> {
-        inst.finish()?;
-        if inst.operands().len() != s.len() + 1 {
-            let name = inst.ast.opcode.text;
-            let count = inst.operands().len();
-            return Err(inst.unsupported(format!("`{name}` is not modelled with {count} operands")));
-        }
-        let mut sources = [0; 4];
-        for (index, &ty) in s.iter().enumerate() {
-            sources[index] = self.source(inst.operand(index + 1)?, ty)?;
-        }
-        let dest = self.dest(inst.operand(0)?, d)?;
-        self.emit_lanes(run, &[dest], &sources[..s.len()]);
-        Ok(())
-    }
-
-    /// Applies a function lane by lane: the first operand is the destination, of type `d`, the
-    /// others the sources, of types `s`, at most four.
-    ///
-    /// # Errors
-    /// A wrong number of operands, or one that does not fit its type.
-    pub fn scalar(
-        &mut self,
-        inst: &Inst<'m, 's>,
-        d: ScalarType,
-        s: &[ScalarType],
-        run: impl Fn([u64; 4]) -> Result<u64, &'static str> + Send + Sync + 'static,
-    ) -> Result<(), Fault> {
-        inst.finish()?;
-        if inst.operands().len() != s.len() + 1 {
-            let name = inst.ast.opcode.text;
-            let count = inst.operands().len();
-            return Err(inst.unsupported(format!("`{name}` is not modelled with {count} operands")));
-        }
-        let mut sources = Vec::new();
-        for (index, &ty) in s.iter().enumerate() {
-            sources.push((file_of(ty), self.source(inst.operand(index + 1)?, ty)?));
-        }
-        let d = (file_of(d), self.dest(inst.operand(0)?, d)?);
-        self.emit(Op::Scalar(Box::new(Scalar { run: Box::new(run), d, s: sources })));
-        Ok(())
-    }
-
-    /// Applies a pure operation whose source and destination registers may be wider than their
-    /// types, as `cvt` allows: sources give their low bits, the result is extended.
-    ///
-    /// # Errors
-    /// As [`Decoder::apply`].
-    pub fn apply_wide(
-        &mut self,
-        run: WarpFn,
-        d: (&'m Operand<'s>, ScalarType),
-        s: &[(&'m Operand<'s>, ScalarType)],
-    ) -> Result<(), Fault> {
-        let mut sources = [0; 4];
-        for (slot, &(operand, ty)) in sources.iter_mut().zip(s) {
-            *slot = self.source_low(operand, ty)?;
-        }
-        let result = self.temporary(d.0, d.1)?;
-        self.emit_lanes(run, &[result], &sources[..s.len()]);
-        self.store_wide(d.0, d.1, result)
-    }
-
-    /// Where to compute a result of a type: the destination itself if its register fits, otherwise
-    /// a register from which [`Decoder::store_wide`] takes it.
-    ///
-    /// # Errors
-    /// An operand that cannot be written.
-    pub fn temporary(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
-        self.element_temporary(Element::Operand(operand), ty)
-    }
-
-    /// Extends a result that [`Decoder::temporary`] made room for into its destination.
-    ///
-    /// # Errors
-    /// An operand that cannot be written.
-    pub fn store_wide(
-        &mut self,
-        operand: &'m Operand<'s>,
-        ty: ScalarType,
-        result: Slot,
-    ) -> Result<(), Fault> {
-        self.element_store(Element::Operand(operand), ty, result)
     }
 
     /// The place that an address operand names in a space.

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::interp::program::FunctionId;
 use crate::interp::registers::{File, Slot};
+use crate::ptx::family::memberships;
 use crate::ptx::{ScalarType, StateSpace};
 
 /// A declared register.
@@ -143,17 +144,12 @@ impl<'s> Scopes<'s> {
 
     /// The innermost meaning of a name.
     pub fn find(&self, name: &str) -> Option<Found> {
-        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         for (depth, scope) in self.open.iter().enumerate().rev() {
             if let Some(&symbol) = scope.names.get(name) {
                 return Some(Found::Symbol(symbol));
             }
-            // `%r1<10>` declares `%r10` to `%r19`: any split of the trailing digits may be meant.
-            for split in stem..name.len() {
-                let (prefix, digits) = name.split_at(split);
-                let canonical = digits.len() == 1 || !digits.starts_with('0');
-                if let (true, Some(&(count, family)), Ok(number)) =
-                    (canonical, scope.families.get(prefix), digits.parse::<u32>())
+            for (prefix, number) in memberships(name) {
+                if let Some(&(count, family)) = scope.families.get(prefix)
                     && number < count
                 {
                     return Some(match family {

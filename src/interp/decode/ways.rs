@@ -12,9 +12,8 @@
 use petgraph::Direction::Incoming;
 use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::graph::{DiGraph, NodeIndex};
-use petgraph::visit::Reversed;
 
-use super::reconverge::Graph;
+use super::graph::Graph;
 use crate::interp::program::Region;
 
 /// Ends times blocks that are looked at; a larger function has none of these meeting points.
@@ -146,10 +145,4 @@ fn natural_loops(graph: &Graph) -> Vec<Loop> {
         loops.push(Loop { header, latches, contains });
     }
     loops
-}
-
-impl Graph {
-    fn dominators(&self) -> Dominators<NodeIndex> {
-        simple_fast(Reversed(&self.edges), node(0))
-    }
 }

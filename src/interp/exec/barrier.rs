@@ -7,36 +7,12 @@
 //! Lanes of a warp that waited at one instruction run together behind it.
 
 use super::block::Block;
-use super::warp::State;
+use super::gates::{CLUSTER, COUNT, Gate};
+use super::group::State;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::{Barrier, BarrierKind, Op};
 use crate::interp::registers::{LANES, Mask};
-
-/// How many barriers a block has.
-const COUNT: usize = 16;
-
-/// The number under which the cluster's barrier is kept: a cluster is one block.
-const CLUSTER: u32 = COUNT as u32;
-
-#[derive(Clone, Debug, Default)]
-struct Gate {
-    /// The lanes of each warp that have arrived.
-    arrived: Vec<Mask>,
-    /// Threads that have arrived, incomplete warps rounded up.
-    count: u32,
-    /// How many must.
-    expected: Option<u32>,
-    /// Votes of the reductions.
-    votes: u32,
-    voters: u32,
-}
-
-/// The state of a block's barriers.
-#[derive(Clone, Debug, Default)]
-pub struct Barriers {
-    gates: Vec<Gate>,
-}
 
 impl<C: Tally> Block<'_, C> {
     fn barrier(&self, warp: usize, group: usize) -> Option<&Barrier> {

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 
 use super::access::Watch;
-use super::barrier::Barriers;
+use super::gates::Barriers;
+use super::group::State;
 use super::machine::Machine;
-use super::warp::{State, Stop, Warp, not_aligned};
+use super::warp::{Stop, Warp, not_aligned};
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::{Accessor, Phase, PhaseId, Shadow, new_words};

@@ -1,10 +1,10 @@
 //! Calls: frames, arguments and results, and the few functions that the driver provides.
 
 use super::block::Block;
-use super::join::{Join, Then};
+use super::group::{Group, Join, State, Then};
 use super::machine::Machine;
 use super::printf;
-use super::warp::{Group, State, Warp};
+use super::warp::Warp;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::Window;

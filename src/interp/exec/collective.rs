@@ -9,8 +9,9 @@
 //! for.
 
 use super::block::Block;
+use super::group::{Group, State};
 use super::machine::Machine;
-use super::warp::{Group, State, Warp};
+use super::warp::Warp;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::{Collective, CollectiveKind, Op, Reduction, Shuffle};

@@ -1,40 +1,10 @@
 //! Where groups of a warp part and meet again.
 
+use super::group::{Group, Join, JoinId, State, Then};
 use super::machine::Machine;
-use super::warp::{Group, State, Warp};
+use super::warp::Warp;
 use crate::interp::program::{AT_RETURN, Meeting, Pc};
 use crate::interp::registers::Mask;
-
-/// Index of a [`Join`] in its warp.
-pub type JoinId = usize;
-
-/// What happens when all lanes of a [`Join`] have come.
-#[derive(Clone, Copy, Debug)]
-pub enum Then {
-    /// They go on at the meeting point.
-    Continue,
-    /// They go on in the caller's frame behind its call.
-    Return { caller: usize, call: Pc },
-}
-
-/// A place where lanes meet: a branch's post-dominator or the end of a call.
-#[derive(Clone, Debug)]
-pub struct Join {
-    /// Where; [`AT_RETURN`] for a call.
-    pub at: Pc,
-    /// The loop of the function whose ways alone lead there: lanes that leave it will not come.
-    pub within: Option<usize>,
-    /// The lanes that will come, less those that ended.
-    pub expected: Mask,
-    /// The lanes that came.
-    pub arrived: Mask,
-    /// Where the lanes wait next.
-    pub parent: Option<JoinId>,
-    /// The frame in which they meet.
-    pub frame: usize,
-    /// What happens then.
-    pub then: Then,
-}
 
 impl Warp {
     /// Splits a group into parts. An assembler would let them meet again at `meet`; whether they do

@@ -7,7 +7,7 @@
 //! other; and those that wait at a meeting point go on when nobody else can.
 
 use super::access::{AccessFault, Spaces, Watch};
-use super::join::{Join, JoinId};
+use super::group::{Frame, Group, Join, State};
 use super::machine::Machine;
 use super::schedule::Schedule;
 use crate::interp::counters::Tally;
@@ -20,47 +20,6 @@ use crate::interp::program::{
 use crate::interp::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
 use smallvec::SmallVec;
 use std::sync::atomic::AtomicU32;
-
-/// A call's registers and its part of local memory.
-#[derive(Debug)]
-pub struct Frame {
-    /// Which function runs in it.
-    pub function: FunctionId,
-    /// Its registers.
-    pub registers: Registers,
-    /// First byte of its local memory.
-    pub local_base: u64,
-    /// Bytes of local memory that it asked for, behind those that every call of the function has.
-    pub dynamic: u64,
-}
-
-/// Why a group does not run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
-    /// It does.
-    Ready,
-    /// All its lanes wait at a collective instruction for other members.
-    Collective,
-    /// It waits at an instruction that all 32 lanes must execute as one group.
-    Aligned,
-    /// It stands at a barrier of the block.
-    Barrier(u32),
-}
-
-/// Lanes that run together.
-#[derive(Clone, Debug)]
-pub struct Group {
-    /// The next micro-operation.
-    pub pc: Pc,
-    /// The lanes.
-    pub mask: Mask,
-    /// Their frame.
-    pub frame: usize,
-    /// Where they wait for the others.
-    pub join: Option<JoinId>,
-    /// Whether they can run.
-    pub state: State,
-}
 
 /// Why the loop came back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

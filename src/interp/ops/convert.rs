@@ -3,6 +3,7 @@
 //! A conversion goes through a wide value, in one or two operations: integers through 64 bits,
 //! floating-point numbers through a double, which holds all narrower formats exactly.
 
+use super::cvt_modifiers::Modifiers;
 use super::half::{bf16_value, f16_value};
 use super::narrow::{self, Pair, finite, rectify};
 use crate::float::Round;
@@ -16,45 +17,12 @@ use crate::ptx::ScalarType::{
     self, B8, B16, B32, Bf16, F16 as Half, F32, F64, S8, S16, S32, S64, Tf32, U8, U16, U32, U64,
 };
 
-/// What the modifiers say.
-#[derive(Clone, Copy)]
-pub struct Modifiers {
-    /// Rounding of a floating-point result.
-    pub round: Option<Round>,
-    /// Rounding to an integer.
-    pub integral: Option<Round>,
-    /// `.ftz`
-    pub ftz: bool,
-    /// `.sat`
-    pub saturate: bool,
-    /// `.satfinite`
-    pub finite: bool,
-    /// `.relu`
-    pub relu: bool,
-}
-
 /// `cvt{.round}{.ftz}{.sat}{.relu}{.satfinite}.dtype.atype d, a{, b}`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     if inst.take(Qualifier::Pack) {
         return pack(cx, inst);
     }
-    let integral = inst.take_qualifier(|m| {
-        Some(match m {
-            Qualifier::Rni => Round::Even,
-            Qualifier::Rzi => Round::Zero,
-            Qualifier::Rmi => Round::Down,
-            Qualifier::Rpi => Round::Up,
-            _ => return None,
-        })
-    });
-    let modifiers = Modifiers {
-        round: inst.take_round(),
-        integral,
-        ftz: inst.take(Qualifier::Ftz),
-        saturate: inst.take(Qualifier::Sat),
-        finite: inst.take(Qualifier::Satfinite),
-        relu: inst.take(Qualifier::Relu),
-    };
+    let modifiers = Modifiers::take(inst);
     let pairs = |m: &Modifier| Pair::of(*m).is_some_and(|pair| pair != Pair::Singles);
     if inst.ast.form.modifiers().iter().any(pairs) {
         let mut next = || {

@@ -9,6 +9,7 @@ mod bits;
 mod carry;
 mod compare;
 mod convert;
+mod cvt_modifiers;
 mod double;
 mod half;
 mod logic;

@@ -1,7 +1,7 @@
 //! Conversions of two numbers at a time: `.f16x2 .bf16x2` and the formats of 8, 6 and 4 bits (PTX
 //! ISA, "cvt"). Each number goes through a double, which holds all of these formats exactly.
 
-use super::convert::Modifiers;
+use super::cvt_modifiers::Modifiers;
 use crate::float::Round;
 use crate::float::format::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16};
 use crate::float::{Format, flush32};

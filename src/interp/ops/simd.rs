@@ -52,12 +52,12 @@ fn picked<'s>(
     default: Vec<u32>,
 ) -> Result<(Name<'s>, Vec<u32>), Fault> {
     let (register, selector) = split_selector(name);
-    let Some((letter, digits)) = selector else { return Ok((register, default)) };
-    let numbers: Option<Vec<u32>> =
-        digits.chars().rev().map(|c| c.to_digit(10).filter(|&n| n < 2 * count)).collect();
-    match numbers {
-        Some(numbers) if letter == if count == 2 { 'h' } else { 'b' } => Ok((register, numbers)),
-        _ => Err(inst.unsupported(format!("`{}` selects nothing", name.text))),
+    match selector {
+        None => Ok((register, default)),
+        Some(Some(selector)) if u32::from(selector.bits) == 32 / count => {
+            Ok((register, selector.numbers().iter().map(|&number| number.into()).collect()))
+        }
+        Some(_) => Err(inst.unsupported(format!("`{}` selects nothing", name.text))),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::interp::fault::Fault;
 use crate::interp::program::Op;
 use crate::interp::program::rare::{Cell, Scalar};
 use crate::interp::registers::File;
-use crate::isa::{Opcode, Qualifier};
+use crate::isa::{Opcode, Qualifier, Selector};
 use crate::ptx::ScalarType::{self, B32, S32, U32};
 use crate::ptx::{Name, Operand};
 use crate::source::Span;
@@ -41,30 +41,24 @@ impl Field {
     }
 }
 
-/// A name without its selector, and the selector's letter and digits.
-pub fn split_selector(name: Name<'_>) -> (Name<'_>, Option<(char, &str)>) {
+/// A name without its selector, and the selector; of that `None` where it names no part.
+pub fn split_selector(name: Name<'_>) -> (Name<'_>, Option<Option<Selector>>) {
     let Some((register, selector)) = name.text.rsplit_once('.') else { return (name, None) };
-    let mut rest = selector.chars();
-    match rest.next() {
-        Some(letter @ ('b' | 'h')) => {
-            let end = name.span.start as usize + register.len();
-            let span = Span::new(name.span.start as usize, end);
-            (Name { text: register, span }, Some((letter, rest.as_str())))
-        }
-        _ => (name, None),
+    if !selector.starts_with(['b', 'h']) {
+        return (name, None);
     }
+    let start = name.span.start as usize;
+    let span = Span::new(start, start + register.len());
+    (Name { text: register, span }, Some(Selector::parse(selector)))
 }
 
 fn field<'s>(inst: &Inst<'_, 's>, name: Name<'s>) -> Result<(Name<'s>, Option<Field>), Fault> {
     let (register, selector) = split_selector(name);
     let field = match selector {
         None => None,
-        Some(('b', "0")) => Some(Field { bits: 8, low: 0 }),
-        Some(('b', "1")) => Some(Field { bits: 8, low: 8 }),
-        Some(('b', "2")) => Some(Field { bits: 8, low: 16 }),
-        Some(('b', "3")) => Some(Field { bits: 8, low: 24 }),
-        Some(('h', "0")) => Some(Field { bits: 16, low: 0 }),
-        Some(('h', "1")) => Some(Field { bits: 16, low: 16 }),
+        Some(Some(Selector { bits, count: 1, parts })) if parts[0] < 32 / bits => {
+            Some(Field { bits: bits.into(), low: (bits * parts[0]).into() })
+        }
         Some(_) => return Err(inst.unsupported(format!("`{}` selects nothing", name.text))),
     };
     Ok((register, field))

@@ -1,0 +1,78 @@
+//! `ptxasw candidates`: every global load, what was decided, and why.
+
+use clap::Args;
+
+use super::exit::Failure;
+use super::io;
+use super::options::{Decisions, Format, Input, Shown, show_timings};
+use crate::pipeline::{self, Options};
+use crate::report::{Decision, KernelReport, Report};
+use crate::rewrite::Mode;
+
+/// `candidates`
+#[derive(Debug, Args)]
+pub struct Candidates {
+    /// What to look at.
+    #[command(flatten)]
+    input: Input,
+    /// How to show the decisions.
+    #[command(flatten)]
+    shown: Shown,
+    /// How decisions are made
+    #[command(flatten)]
+    decisions: Decisions,
+}
+
+impl Candidates {
+    /// Prints the decisions.
+    ///
+    /// # Errors
+    /// The input cannot be read or parsed.
+    pub fn run(&self) -> Result<(), Failure> {
+        let source = self.input.read()?;
+        let options =
+            Options { mode: Mode::Original, all_bodies: true, ..self.decisions.options() };
+        let report = pipeline::rewrite(&source, &options)?.report;
+        show_timings(&options);
+        io::print(&match self.shown.format {
+            Format::Json => io::json(&report)?,
+            Format::Text => render(&report),
+        })
+    }
+}
+
+fn render(report: &Report) -> String {
+    report.kernels.iter().map(render_kernel).collect()
+}
+
+fn render_kernel(kernel: &KernelReport) -> String {
+    let mut out = format!(
+        "{}: {} of {} global loads covered",
+        kernel.name, kernel.shuffles, kernel.global_loads
+    );
+    match (kernel.average_delta, &kernel.skipped) {
+        (_, Some(reason)) => out += &format!("; left as it is: {reason}"),
+        (Some(average), _) => out += &format!(", average delta {average:.2}"),
+        _ => {}
+    }
+    out.push('\n');
+    for load in &kernel.loads {
+        out += &format!("  line {:>5}  {:<10}", load.line, load.register);
+        match load.decision {
+            Decision::Shuffle => {
+                let (delta, line) = (load.delta.unwrap_or(0), load.source_line.unwrap_or(0));
+                out += &format!("shuffle {delta:+} from line {line}");
+                if let Some(guards) = load.guards.as_ref().filter(|guards| !guards.is_empty()) {
+                    out += &format!(" [{}]", guards.join(", "));
+                }
+            }
+            // An error in the body is the reason for all its loads: the first line names it.
+            Decision::Keep => {
+                let reason = load.reason.as_deref().and_then(|reason| reason.lines().next());
+                out += &format!("keep: {}", reason.unwrap_or(""));
+            }
+        }
+        out.push('\n');
+    }
+    out
+}

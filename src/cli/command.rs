@@ -1,0 +1,110 @@
+//! The subcommands, for clap. What each of them takes and does stands in the file of its name.
+
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use super::ab::Ab;
+use super::candidates::Candidates;
+use super::cfg::Cfg;
+use super::completions::Completions;
+use super::doctor::Doctor;
+use super::exit::{Failure, Status};
+use super::install::Install;
+use super::man::Man;
+use super::parse::Parse;
+use super::report::Report;
+use super::rewrite::Rewrite;
+use super::run::Run;
+use super::toolkit::Toolkit;
+use super::trace::Trace;
+use super::uninstall::Uninstall;
+use super::verify::Verify;
+use super::wrapper;
+
+/// Replaces redundant global loads in PTX by warp shuffles. Called by the name `ptxas` it stands in
+/// for NVIDIA's assembler.
+#[derive(Debug, Parser)]
+#[command(name = "ptxasw", version = super::version::SHORT, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Write the rewritten PTX
+    Rewrite(Rewrite),
+    /// Parse, and print counts of functions, instructions and bytes
+    Parse(Parse),
+    /// Show every global load, what was decided, and why
+    Candidates(Candidates),
+    /// Show the symbolic memory trace of each kernel
+    Trace(Trace),
+    /// Print a kernel's control-flow graph in Graphviz's language
+    Cfg(Cfg),
+    /// Execute a kernel on the CPU, warp by warp, and print its buffers
+    Run(Run),
+    /// Prove that a rewritten file does what the original does
+    Verify(Verify),
+    /// Time a kernel and its rewritten versions on a GPU, one against the other
+    Ab(Box<Ab>),
+    /// Make one HTML page of the JSON files in a folder
+    Report(Report),
+    /// Be ptxas: `ptxasw ptxas -- ARGS...`, every argument is ptxas's
+    Ptxas {
+        /// ptxas's arguments, behind `--`
+        #[arg(last = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Put ptxasw in front of the ptxas of a toolkit
+    Install(Install),
+    /// Take ptxasw away from the ptxas of a toolkit
+    Uninstall(Uninstall),
+    /// Make a folder of links that mirrors a toolkit, with ptxasw as its ptxas
+    Toolkit(Toolkit),
+    /// Check an installation and say what is wrong
+    Doctor(Doctor),
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Write the manual pages into a folder
+    #[command(hide = true)]
+    Man(Man),
+}
+
+impl Command {
+    /// Runs the subcommand. `called_as` is the name the program was called by.
+    pub fn run(self, called_as: &OsStr) -> ExitCode {
+        let done = match self {
+            Command::Ptxas { arguments } => return wrapper::main(called_as, &arguments),
+            Command::Rewrite(args) => args.run(),
+            Command::Parse(args) => args.run(),
+            Command::Candidates(args) => args.run(),
+            Command::Trace(args) => args.run(),
+            Command::Cfg(args) => args.run(),
+            Command::Run(args) => args.run(),
+            Command::Report(args) => args.run(),
+            Command::Install(args) => args.run(),
+            Command::Uninstall(args) => args.run(),
+            Command::Toolkit(args) => args.run(),
+            Command::Completions(args) => args.run(Cli::command()),
+            Command::Man(args) => args.run(Cli::command()),
+            Command::Verify(args) => return end(args.run()),
+            Command::Ab(args) => return end(args.run()),
+            Command::Doctor(args) => return end(args.run(called_as)),
+        };
+        end(done.map(|()| Status::SUCCESS))
+    }
+}
+
+/// Ends with what a subcommand came to.
+fn end(done: Result<Status, Failure>) -> ExitCode {
+    done.unwrap_or_else(|Failure { status, message }| {
+        eprintln!("{message}");
+        status
+    })
+    .into()
+}

@@ -1,0 +1,192 @@
+//! Options that several subcommands share: each is declared here once and taken over by `flatten`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::exit::Failure;
+use super::io;
+use crate::pipeline::Options;
+use crate::rewrite::{Mode, StrategyName};
+use crate::shuffle::{self, Selection};
+use crate::source::SourceFile;
+
+/// Output formats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// The file that a subcommand is about.
+#[derive(Debug, Args)]
+pub struct Input {
+    /// PTX file, `-` for standard input
+    pub input: PathBuf,
+}
+
+impl Input {
+    /// Its text.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn read(&self) -> Result<SourceFile, Failure> {
+        io::read(&self.input)
+    }
+}
+
+/// Where the result goes.
+#[derive(Debug, Args)]
+pub struct Output {
+    /// Where to write; standard output if not given
+    #[arg(short, long)]
+    pub output: Option<PathBuf>,
+}
+
+impl Output {
+    /// Writes the result.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, text: &str) -> Result<(), Failure> {
+        match &self.output {
+            Some(path) => io::write(path, text),
+            None => io::print(text),
+        }
+    }
+}
+
+/// In what form the result is shown.
+#[derive(Debug, Args)]
+pub struct Shown {
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// One kernel instead of all.
+#[derive(Debug, Args)]
+pub struct OnlyKernel {
+    /// Only this kernel
+    #[arg(long)]
+    pub kernel: Option<String>,
+}
+
+/// What is executed.
+#[derive(Debug, Args)]
+pub struct Launched {
+    /// The launch: grid, block, buffers and arguments, as JSON
+    #[arg(long, value_name = "L.json")]
+    pub launch: PathBuf,
+    /// The kernel, instead of the launch file's
+    #[arg(long)]
+    pub kernel: Option<String>,
+}
+
+/// Where the solver's queries go.
+#[derive(Debug, Args)]
+pub struct Queries {
+    /// Write each solver query to this folder as SMT-LIB
+    #[arg(long, value_name = "DIR")]
+    pub dump_queries: Option<PathBuf>,
+}
+
+/// In what form ptxasw is put in front of an assembler.
+#[derive(Debug, Args)]
+pub struct Linked {
+    /// Put a link to this executable there instead of a copy
+    #[arg(long)]
+    pub link: bool,
+}
+
+/// Which loads are covered, and by which code.
+#[derive(Debug, Args)]
+pub struct Covering {
+    /// Largest |delta|
+    #[arg(long, value_name = "N", default_value_t = 31, value_parser = clap::value_parser!(u32).range(0..=31))]
+    pub max_delta: u32,
+    /// How sources are chosen
+    #[arg(long, value_enum, default_value_t)]
+    pub select: Selection,
+    /// Which code stands for a decision
+    #[arg(long, value_enum, default_value_t)]
+    pub strategy: StrategyName,
+}
+
+impl Covering {
+    /// As the pipeline takes them.
+    pub fn options(&self) -> Options {
+        Options {
+            strategy: self.strategy,
+            shuffle: shuffle::Options {
+                max_delta: self.max_delta,
+                selection: self.select,
+                ..shuffle::Options::default()
+            },
+            ..Options::default()
+        }
+    }
+}
+
+/// Options of decisions and code.
+#[derive(Debug, Args)]
+pub struct Decisions {
+    /// Which version of the code: `no-load` and `no-corner` compute wrong results, for measuring
+    #[arg(long, value_enum, default_value_t)]
+    pub mode: Mode,
+    /// Which loads are covered.
+    #[command(flatten)]
+    pub covering: Covering,
+    /// Which kernels.
+    #[command(flatten)]
+    pub kernel: OnlyKernel,
+    /// Number of the first accepted candidate to replace, from 1 in source order
+    #[arg(long, value_name = "N")]
+    pub first_shuffle: Option<usize>,
+    /// Number of the last accepted candidate to replace
+    #[arg(long, value_name = "M")]
+    pub last_shuffle: Option<usize>,
+    /// Take it for granted that 32-bit indices do not wrap around
+    #[arg(long)]
+    pub assume_no_wrap: bool,
+    /// Only replace read-only loads, and loads in kernels that write no global memory
+    #[arg(long)]
+    pub strict: bool,
+    /// Show on standard error where the time went
+    #[arg(long)]
+    pub timings: bool,
+    /// Where the solver's queries go.
+    #[command(flatten)]
+    pub queries: Queries,
+}
+
+impl Decisions {
+    /// As the pipeline takes them.
+    pub fn options(&self) -> Options {
+        let covering = self.covering.options();
+        Options {
+            mode: self.mode,
+            shuffle: shuffle::Options {
+                assume_no_wrap: self.assume_no_wrap,
+                strict: self.strict,
+                dump_queries: self.queries.dump_queries.clone(),
+                ..covering.shuffle
+            },
+            kernel: self.kernel.kernel.clone(),
+            timings: self.timings.then(Default::default),
+            first_shuffle: self.first_shuffle,
+            last_shuffle: self.last_shuffle,
+            ..covering
+        }
+    }
+}
+
+/// Shows where the time went, if that was asked for.
+pub fn show_timings(options: &Options) {
+    if let Some(timings) = &options.timings {
+        eprint!("{timings}");
+    }
+}

@@ -1,0 +1,57 @@
+//! `ptxasw rewrite`: a file in, the rewritten text out.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::exit::Failure;
+use super::options::{Decisions, Input, Output, show_timings};
+use super::{io, wrapper};
+use crate::pipeline::{self, Options};
+use crate::remarks;
+use crate::rewrite::Mode;
+
+/// `rewrite`
+#[derive(Debug, Args)]
+pub struct Rewrite {
+    /// What to rewrite.
+    #[command(flatten)]
+    input: Input,
+    /// Where the text goes.
+    #[command(flatten)]
+    output: Output,
+    /// Write the JSON of `candidates` to this file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Write what was replaced and what was not to this file, as LLVM's optimisation remarks
+    #[arg(long, value_name = "FILE.yaml")]
+    remarks: Option<PathBuf>,
+    /// How decisions are made
+    #[command(flatten)]
+    decisions: Decisions,
+}
+
+impl Rewrite {
+    /// Writes the rewritten text, and what else was asked for.
+    ///
+    /// # Errors
+    /// The input cannot be read or parsed, or something cannot be written.
+    pub fn run(&self) -> Result<(), Failure> {
+        let source = self.input.read()?;
+        let all_bodies = self.report.is_some() || self.remarks.is_some();
+        let options = Options { all_bodies, ..self.decisions.options() };
+        if options.mode.is_wrong() {
+            let mode = if options.mode == Mode::NoLoad { "no-load" } else { "no-corner" };
+            eprintln!("ptxasw: warning: --mode {mode} is for measuring and computes wrong results");
+        }
+        let rewritten = wrapper::summarised(&source, || pipeline::rewrite(&source, &options))?;
+        show_timings(&options);
+        if let Some(path) = &self.remarks {
+            io::write(path, &remarks::yaml(&source, &rewritten.report))?;
+        }
+        if let Some(path) = &self.report {
+            io::write(path, &io::json(&rewritten.report)?)?;
+        }
+        self.output.write(&rewritten.text)
+    }
+}

@@ -1,0 +1,73 @@
+//! `ptxasw trace`: the symbolic memory trace of each kernel.
+
+use clap::Args;
+
+use super::exit::Failure;
+use super::io;
+use super::options::{Format, Input, OnlyKernel, Shown};
+use crate::cfg;
+use crate::emulate::TooLarge;
+use crate::expr::within;
+use crate::pipeline::{self, Options};
+use crate::tracing::{self, TraceFile, TraceReport};
+
+/// `trace`
+#[derive(Debug, Args)]
+pub struct Trace {
+    /// What to trace.
+    #[command(flatten)]
+    input: Input,
+    /// Which kernels.
+    #[command(flatten)]
+    kernel: OnlyKernel,
+    /// How to show the trace.
+    #[command(flatten)]
+    shown: Shown,
+    /// Print the control-flow graph with the trace in its blocks, in Graphviz's language
+    #[arg(long, conflicts_with = "format")]
+    dot: bool,
+}
+
+impl Trace {
+    /// Prints the trace.
+    ///
+    /// # Errors
+    /// The input cannot be read or parsed, or does not have the kernel that was asked for.
+    pub fn run(&self) -> Result<(), Failure> {
+        let source = self.input.read()?;
+        let kernel = &self.kernel.kernel;
+        let options = Options { kernel: kernel.clone(), ..Options::default() };
+        let mut kernels = Vec::new();
+        let mut dots = String::new();
+        pipeline::for_each_trace(&source, &options, &mut |function, traced| match traced {
+            Ok((flow, trace)) => {
+                let described = within(|| tracing::describe(&source, function, flow, trace));
+                let Ok(report) = described else {
+                    let reason = TooLarge::steps(&options.limits).0;
+                    kernels.push(TraceReport::skipped(function, reason));
+                    return;
+                };
+                if self.dot {
+                    let lines = tracing::lines_by_block(&report, flow, trace);
+                    let lines = |block: usize| lines[block].clone();
+                    dots += &cfg::dot(&source, function.name.text, flow, &lines);
+                }
+                kernels.push(report);
+            }
+            Err(reason) => kernels.push(TraceReport::skipped(function, reason)),
+        })?;
+        // A kernel that was asked for by name must be there.
+        if let (Some(name), true) = (kernel, kernels.is_empty()) {
+            return Err(Failure::about(source.name(), format!("there is no function `{name}`")));
+        }
+        io::print(&match self.shown.format {
+            _ if self.dot => dots,
+            Format::Json => io::json(&TraceFile {
+                version: tracing::FORMAT_VERSION,
+                file: source.name().to_owned(),
+                kernels,
+            })?,
+            Format::Text => kernels.iter().map(ToString::to_string).collect(),
+        })
+    }
+}

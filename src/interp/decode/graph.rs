@@ -1,0 +1,140 @@
+//! The basic blocks of decoded code.
+//!
+//! In: the micro-operations of a function. Out: its blocks, what leads to what, and which block lies on
+//! all ways to another. Computed from micro-operations alone; shares nothing with [`mod@crate::cfg`].
+
+use petgraph::algo::dominators::{Dominators, simple_fast};
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::Reversed;
+
+use super::control::falls_through;
+use crate::interp::program::{MicroOp, Op, Pc, Region};
+
+/// The basic blocks of a function, edges reversed, so that post-dominators are dominators. One node
+/// more stands for the end.
+pub struct Graph {
+    /// First micro-operations of the blocks, in ascending order.
+    pub starts: Vec<Pc>,
+    /// Behind the last micro-operation.
+    end: Pc,
+    /// From each block to those in front of it.
+    pub edges: DiGraph<(), ()>,
+}
+
+impl Graph {
+    /// Of a function.
+    pub fn new(code: &[MicroOp]) -> Graph {
+        let starts = block_starts(code);
+        let edges = DiGraph::with_capacity(starts.len() + 1, 2 * starts.len());
+        let mut graph = Graph { edges, starts, end: code.len() as Pc };
+        for _ in 0..=graph.starts.len() {
+            graph.edges.add_node(());
+        }
+        for block in 0..graph.starts.len() {
+            let end = graph.end(block, code);
+            let last = &code[end - 1];
+            let mut edge = |to: usize| {
+                if to < code.len() {
+                    let to =
+                        NodeIndex::new(graph.starts.partition_point(|&s| s as usize <= to) - 1);
+                    graph.edges.add_edge(to, NodeIndex::new(block), ());
+                }
+            };
+            match &last.op {
+                Op::Branch { target, .. } => edge(*target as usize),
+                Op::IndexedBranch(branch) => {
+                    branch.targets.iter().for_each(|&to| edge(to as usize))
+                }
+                _ => {}
+            }
+            if falls_through(last) {
+                edge(end);
+            }
+        }
+        graph
+    }
+
+    /// How many blocks there are.
+    pub fn blocks(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The code of some blocks.
+    pub fn region(&self, blocks: &[bool]) -> Region {
+        let end = |block: usize| self.starts.get(block + 1).copied().unwrap_or(self.end);
+        let inside = (0..self.blocks()).filter(|&block| blocks[block]);
+        Region::new(inside.map(|block| self.starts[block]..end(block)))
+    }
+
+    /// Whether some way from a block leads out of the function other than by `trap`.
+    pub fn returns(&self, code: &[MicroOp]) -> Vec<bool> {
+        let leads_out = |block: &usize| {
+            let last = &code[self.end(*block, code) - 1];
+            is_way_out(last) && !matches!(last.op, Op::Trap)
+        };
+        let mut returns = vec![false; self.blocks()];
+        let mut work: Vec<usize> = (0..self.blocks()).filter(leads_out).collect();
+        while let Some(block) = work.pop() {
+            if !std::mem::replace(&mut returns[block], true) {
+                work.extend(self.edges.neighbors(NodeIndex::new(block)).map(NodeIndex::index));
+            }
+        }
+        returns
+    }
+
+    /// The block in which a micro-operation stands.
+    pub fn block_of(&self, pc: usize) -> usize {
+        self.starts.partition_point(|&start| start as usize <= pc) - 1
+    }
+
+    /// Behind the last micro-operation of a block.
+    pub fn end(&self, block: usize, code: &[MicroOp]) -> usize {
+        self.starts.get(block + 1).map_or(code.len(), |&next| next as usize)
+    }
+
+    /// Post-dominators if one way out of the function counts.
+    pub fn post_dominators(&self, way_out: Option<usize>) -> Dominators<NodeIndex> {
+        let end = NodeIndex::new(self.starts.len());
+        let mut edges = self.edges.clone();
+        if let Some(block) = way_out {
+            edges.add_edge(end, NodeIndex::new(block), ());
+        }
+        simple_fast(&edges, end)
+    }
+
+    /// The next block up in the tree of post-dominators.
+    pub fn up(&self, dominators: &Dominators<NodeIndex>, block: usize) -> Option<usize> {
+        let up = dominators.immediate_dominator(NodeIndex::new(block))?.index();
+        (up < self.starts.len()).then_some(up)
+    }
+
+    /// Dominators by ways from the first micro-operation.
+    pub fn dominators(&self) -> Dominators<NodeIndex> {
+        simple_fast(Reversed(&self.edges), NodeIndex::new(0))
+    }
+}
+
+/// Whether lanes leave the function here.
+pub fn is_way_out(micro: &MicroOp) -> bool {
+    matches!(micro.op, Op::Return | Op::Exit | Op::Trap)
+}
+
+/// First micro-operations of the basic blocks, in order; 0 is one.
+fn block_starts(code: &[MicroOp]) -> Vec<Pc> {
+    let mut starts = vec![0];
+    for (pc, micro) in code.iter().enumerate() {
+        match &micro.op {
+            Op::Branch { target, .. } => starts.extend([*target, pc as Pc + 1]),
+            Op::IndexedBranch(branch) => {
+                starts.extend(&branch.targets);
+                starts.push(pc as Pc + 1);
+            }
+            Op::Return | Op::Exit | Op::Trap => starts.push(pc as Pc + 1),
+            _ => {}
+        }
+    }
+    starts.retain(|&start| (start as usize) < code.len());
+    starts.sort_unstable();
+    starts.dedup();
+    starts
+}

@@ -1,0 +1,31 @@
+//! The state of a block's barriers: who has arrived, and whom they wait for.
+
+use crate::interp::registers::Mask;
+
+/// How many barriers a block has.
+pub const COUNT: usize = 16;
+
+/// The number under which the cluster's barrier is kept: a cluster is one block.
+pub const CLUSTER: u32 = COUNT as u32;
+
+/// What is known of one barrier.
+#[derive(Clone, Debug, Default)]
+pub struct Gate {
+    /// The lanes of each warp that have arrived.
+    pub arrived: Vec<Mask>,
+    /// Threads that have arrived, incomplete warps rounded up.
+    pub count: u32,
+    /// How many must.
+    pub expected: Option<u32>,
+    /// Votes of the reductions.
+    pub votes: u32,
+    /// Lanes that voted.
+    pub voters: u32,
+}
+
+/// The state of a block's barriers.
+#[derive(Clone, Debug, Default)]
+pub struct Barriers {
+    /// By number; none before the first arrival.
+    pub gates: Vec<Gate>,
+}

@@ -1,0 +1,77 @@
+//! What a warp consists of: groups of lanes that run together, the frames of their calls, and the places
+//! where they meet again. Data alone: [`super::warp`] runs groups, [`super::join`] parts and unites them.
+
+use crate::interp::program::{FunctionId, Pc};
+use crate::interp::registers::{Mask, Registers};
+
+/// A call's registers and its part of local memory.
+#[derive(Debug)]
+pub struct Frame {
+    /// Which function runs in it.
+    pub function: FunctionId,
+    /// Its registers.
+    pub registers: Registers,
+    /// First byte of its local memory.
+    pub local_base: u64,
+    /// Bytes of local memory that it asked for, behind those that every call of the function has.
+    pub dynamic: u64,
+}
+
+/// Why a group does not run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// It does.
+    Ready,
+    /// All its lanes wait at a collective instruction for other members.
+    Collective,
+    /// It waits at an instruction that all 32 lanes must execute as one group.
+    Aligned,
+    /// It stands at a barrier of the block.
+    Barrier(u32),
+}
+
+/// Lanes that run together.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The next micro-operation.
+    pub pc: Pc,
+    /// The lanes.
+    pub mask: Mask,
+    /// Their frame.
+    pub frame: usize,
+    /// Where they wait for the others.
+    pub join: Option<JoinId>,
+    /// Whether they can run.
+    pub state: State,
+}
+
+/// Index of a [`Join`] in its warp.
+pub type JoinId = usize;
+
+/// What happens when all lanes of a [`Join`] have come.
+#[derive(Clone, Copy, Debug)]
+pub enum Then {
+    /// They go on at the meeting point.
+    Continue,
+    /// They go on in the caller's frame behind its call.
+    Return { caller: usize, call: Pc },
+}
+
+/// A place where lanes meet: a branch's post-dominator or the end of a call.
+#[derive(Clone, Debug)]
+pub struct Join {
+    /// Where; [`AT_RETURN`] for a call.
+    pub at: Pc,
+    /// The loop of the function whose ways alone lead there: lanes that leave it will not come.
+    pub within: Option<usize>,
+    /// The lanes that will come, less those that ended.
+    pub expected: Mask,
+    /// The lanes that came.
+    pub arrived: Mask,
+    /// Where the lanes wait next.
+    pub parent: Option<JoinId>,
+    /// The frame in which they meet.
+    pub frame: usize,
+    /// What happens then.
+    pub then: Then,
+}

@@ -1,0 +1,46 @@
+//! What the modifiers of `cvt` say about rounding and range (PTX ISA, "Data Movement and Conversion
+//! Instructions: cvt").
+
+use crate::float::Round;
+use crate::interp::decode::Inst;
+use crate::isa::Qualifier;
+
+/// What the modifiers say.
+#[derive(Clone, Copy)]
+pub struct Modifiers {
+    /// Rounding of a floating-point result.
+    pub round: Option<Round>,
+    /// Rounding to an integer.
+    pub integral: Option<Round>,
+    /// `.ftz`
+    pub ftz: bool,
+    /// `.sat`
+    pub saturate: bool,
+    /// `.satfinite`
+    pub finite: bool,
+    /// `.relu`
+    pub relu: bool,
+}
+
+impl Modifiers {
+    /// Takes them from an instruction.
+    pub fn take(inst: &mut Inst<'_, '_>) -> Modifiers {
+        let integral = inst.take_qualifier(|m| {
+            Some(match m {
+                Qualifier::Rni => Round::Even,
+                Qualifier::Rzi => Round::Zero,
+                Qualifier::Rmi => Round::Down,
+                Qualifier::Rpi => Round::Up,
+                _ => return None,
+            })
+        });
+        Modifiers {
+            round: inst.take_round(),
+            integral,
+            ftz: inst.take(Qualifier::Ftz),
+            saturate: inst.take(Qualifier::Sat),
+            finite: inst.take(Qualifier::Satfinite),
+            relu: inst.take(Qualifier::Relu),
+        }
+    }
+}
