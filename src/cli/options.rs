@@ -7,8 +7,9 @@ use clap::{Args, ValueEnum};
 use super::exit::Failure;
 use super::io;
 use crate::pipeline::Options;
+use crate::reuse;
 use crate::rewrite::{Mode, StrategyName};
-use crate::shuffle::{self, Selection};
+use crate::select::{self, Selection};
 use crate::source::SourceFile;
 
 /// Output formats.
@@ -121,10 +122,10 @@ impl Covering {
     pub fn options(&self) -> Options {
         Options {
             strategy: self.strategy,
-            shuffle: shuffle::Options {
+            select: select::Options {
                 max_delta: self.max_delta,
                 selection: self.select,
-                ..shuffle::Options::default()
+                ..select::Options::default()
             },
             ..Options::default()
         }
@@ -166,20 +167,19 @@ pub struct Decisions {
 impl Decisions {
     /// As the pipeline takes them.
     pub fn options(&self) -> Options {
-        let covering = self.covering.options();
         Options {
             mode: self.mode,
-            shuffle: shuffle::Options {
+            reuse: reuse::Options {
                 assume_no_wrap: self.assume_no_wrap,
                 strict: self.strict,
                 dump_queries: self.queries.dump_queries.clone(),
-                ..covering.shuffle
+                ..reuse::Options::default()
             },
             kernel: self.kernel.kernel.clone(),
             timings: self.timings.then(Default::default),
             first_shuffle: self.first_shuffle,
             last_shuffle: self.last_shuffle,
-            ..covering
+            ..self.covering.options()
         }
     }
 }

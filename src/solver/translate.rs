@@ -152,7 +152,7 @@ impl<'a> Translator<'a> {
                 let declared = FuncDecl::new(name, &sorts, &Sort::bitvector(width));
                 let arguments: Vec<&dyn Ast> = arguments.iter().map(|a| a as &dyn Ast).collect();
                 let applied: Dynamic = declared.apply(&arguments);
-                applied.as_bv().unwrap_or_else(|| unreachable!("a function into bit-vectors"))
+                applied.as_bv().unwrap_or_else(|| self.anything(term))
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Calls: frames, arguments and results, and the few functions that the driver provides.
 
+use std::sync::atomic::AtomicU32;
+
 use super::block::Block;
 use super::group::{Group, Join, State, Then};
 use super::machine::Machine;
@@ -45,19 +47,16 @@ fn write(formal: &Formal, ends: &mut Ends<'_>, local: Window<'_>, lane: usize, b
     }
 }
 
-impl Warp {
-    fn local_window(&self) -> Window<'_> {
-        Window { base: 0, len: self.local_bytes, words: &self.local, spread: 5, region: None }
-    }
+/// All of a warp's local memory.
+fn window(words: &[AtomicU32], bytes: u64) -> Window<'_> {
+    Window { base: 0, len: bytes, words, spread: 5, region: None }
+}
 
+impl Warp {
     /// Copies values between two frames.
     fn pass(&mut self, from: (usize, &[Formal]), to: (usize, &[Formal]), mask: Mask) {
-        let (Some(mut source), Some(mut target)) =
-            (self.frames[from.0].take(), self.frames[to.0].take())
-        else {
-            return;
-        };
-        let local = self.local_window();
+        let local = window(&self.local, self.local_bytes);
+        let Ok([source, target]) = self.frames.get_disjoint_mut([from.0, to.0]) else { return };
         for (given, taken) in from.1.iter().zip(to.1) {
             for lane in lanes(mask) {
                 let ends = Ends { base: source.local_base, registers: &mut source.registers };
@@ -66,8 +65,6 @@ impl Warp {
                 write(taken, &mut ends, local, lane, &bytes);
             }
         }
-        self.frames[from.0] = Some(source);
-        self.frames[to.0] = Some(target);
     }
 
     /// Some lanes of a call have returned: hands their results over to the caller's frame.
@@ -80,7 +77,7 @@ impl Warp {
         lanes: Mask,
     ) {
         let functions = &machine.program.functions;
-        let id = |frame: usize| self.frames[frame].as_ref().map_or(0, |f| f.function as usize);
+        let id = |frame: usize| self.frames[frame].function as usize;
         let returns = &functions[id(callee)].returns;
         if let Op::Call(call) = &functions[id(caller)].code[call as usize].op {
             self.pass((callee, returns), (caller, &call.results), lanes);
@@ -189,9 +186,10 @@ impl<C: Tally> Block<'_, C> {
         mask: Mask,
     ) -> Result<(), Fault> {
         let machine = self.machine;
-        let Some(mut frame) = self.warps[warp].frames[group.frame].take() else { return Ok(()) };
+        let Warp { frames, local, local_bytes, .. } = &mut self.warps[warp];
+        let local = window(local, *local_bytes);
+        let frame = &mut frames[group.frame];
         let base = frame.local_base;
-        let local = self.warps[warp].local_window();
         let spaces = super::access::Spaces {
             layout: &machine.program.layout,
             global: machine.global,
@@ -257,7 +255,6 @@ impl<C: Tally> Block<'_, C> {
                 }
             }
         }
-        self.warps[warp].frames[group.frame] = Some(frame);
         outcome
     }
 }

@@ -15,6 +15,8 @@ pub struct Frame {
     pub local_base: u64,
     /// Bytes of local memory that it asked for, behind those that every call of the function has.
     pub dynamic: u64,
+    /// No call uses it any more.
+    pub free: bool,
 }
 
 /// Why a group does not run.

@@ -122,7 +122,7 @@ impl Warp {
             Then::Return { caller, call } => {
                 self.hand_over(machine, join.frame, caller, call, mask);
                 if last {
-                    self.frames[join.frame] = None;
+                    self.frames[join.frame].free = true;
                 }
                 (caller, call + 1)
             }

@@ -17,6 +17,7 @@ mod mbarrier;
 mod printf;
 mod schedule;
 mod stack;
+mod step;
 mod warp;
 
 pub use grid::{run, run_side_by_side};

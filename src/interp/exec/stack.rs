@@ -25,7 +25,7 @@ impl Warp {
         let Some(stack) = stack_at(machine, self.function_id(index), pc) else { return Ok(()) };
         let fixed = machine.program.functions[self.function_id(index) as usize].local_bytes;
         let alone = self.alone(index);
-        let Some(frame) = self.frames[frame].as_mut() else { return Ok(()) };
+        let frame = &mut self.frames[frame];
         let (file, slot) = stack.value;
         let values = lanes(executing).map(|lane| frame.registers.get(file, slot, lane));
         let result = match stack.kind {

@@ -10,14 +10,12 @@ use super::access::{AccessFault, Spaces, Watch};
 use super::group::{Frame, Group, Join, State};
 use super::machine::Machine;
 use super::schedule::Schedule;
+use super::step::{Next, Site, fault, step};
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Earlier, Fault, FaultKind};
 use crate::interp::memory::{PhaseId, Race, new_words};
-use crate::interp::program::rare::Scalar;
-use crate::interp::program::{
-    AT_RETURN, Function, FunctionId, Guard, IndexedBranch, Op, Pc, Region,
-};
-use crate::interp::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
+use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, Op, Pc, Region};
+use crate::interp::registers::{FULL, LANES, Mask, Registers};
 use smallvec::SmallVec;
 use std::sync::atomic::AtomicU32;
 
@@ -49,8 +47,8 @@ pub struct Warp {
     pub groups: Vec<Group>,
     /// Meeting points; free ones are `None`.
     pub joins: Vec<Option<Join>>,
-    /// Frames; free ones are `None`.
-    pub frames: Vec<Option<Frame>>,
+    /// Frames, free ones among them.
+    pub frames: Vec<Frame>,
     /// Local memory, lanes interleaved.
     pub local: Vec<AtomicU32>,
     /// Bytes of local memory in use by each lane.
@@ -102,7 +100,7 @@ impl Warp {
             registers.w32[slot as usize] =
                 std::array::from_fn(|lane| machine.special(special, block, self.index, lane));
         }
-        let frames = self.frames.iter().flatten();
+        let frames = self.frames.iter().filter(|frame| !frame.free);
         let local_base = frames
             .map(|frame| {
                 let fixed = machine.program.functions[frame.function as usize].local_bytes;
@@ -116,8 +114,8 @@ impl Warp {
             let more = words - self.local.len();
             self.local.extend(new_words(4 * more as u64));
         }
-        let frame = Some(Frame { function: id, registers, local_base, dynamic: 0 });
-        match self.frames.iter().position(Option::is_none) {
+        let frame = Frame { function: id, registers, local_base, dynamic: 0, free: false };
+        match self.frames.iter().position(|frame| frame.free) {
             Some(free) => {
                 self.frames[free] = frame;
                 free
@@ -131,14 +129,13 @@ impl Warp {
 
     /// The registers of a frame.
     pub fn registers(&mut self, frame: usize) -> &mut Registers {
-        static EMPTY: &str = "a group's frame exists as long as the group";
-        &mut self.frames[frame].as_mut().expect(EMPTY).registers
+        &mut self.frames[frame].registers
     }
 
     /// The number of the function that a group is in.
     pub fn function_id(&self, group: usize) -> FunctionId {
         let frame = self.groups[group].frame;
-        self.frames[frame].as_ref().map_or(0, |frame| frame.function)
+        self.frames[frame].function
     }
 
     /// The function that a group is in.
@@ -184,29 +181,10 @@ impl Warp {
     ) -> Result<Stop, Fault> {
         let id = self.function_id(index);
         let function = &machine.program.functions[id as usize];
-        let Group { mut pc, mask, frame, join, .. } = self.groups[index];
-        let meeting = match join.and_then(|id| self.joins[id].as_ref()) {
-            Some(join) => join.at,
-            None => AT_RETURN,
-        };
-        // Only if the points are chosen at random a group can come to an outer one first.
-        let outer: SmallVec<[Pc; 4]> = match self.schedule.is_random() {
-            true => self.joins_of(&self.groups[index]).skip(1).map(|(_, join)| join.at).collect(),
-            false => SmallVec::new(),
-        };
-        // And so it can leave a loop in which the others wait for it.
-        let around: SmallVec<[&Region; 2]> = match self.schedule.is_random() {
-            true => {
-                let joins = self.joins_of(&self.groups[index]);
-                joins.filter_map(|(_, join)| Some(&function.loops[join.within?])).collect()
-            }
-            false => SmallVec::new(),
-        };
-        let left = |pc: Pc| around.iter().any(|region| !region.contains(pc));
+        let Group { mut pc, mask, frame, .. } = self.groups[index];
+        let ahead = self.ahead(function, index);
         let end = self.steps.saturating_add(slice);
-        let Some(Frame { registers, local_base, .. }) = self.frames[frame].as_mut() else {
-            return Ok(Stop::Switch);
-        };
+        let Frame { registers, local_base, .. } = &mut self.frames[frame];
         let spaces = Spaces {
             layout: &machine.program.layout,
             global: machine.global,
@@ -217,7 +195,7 @@ impl Warp {
         };
         let code = function.code.as_slice();
         loop {
-            if pc == meeting && pc != AT_RETURN || outer.contains(&pc) || left(pc) {
+            if ahead.reached(pc) {
                 self.groups[index].pc = pc;
                 self.arrive(machine, index);
                 return Ok(Stop::Switch);
@@ -242,146 +220,115 @@ impl Warp {
                 continue;
             }
             watch.who.site = function.first_site + pc;
-            let accessed = match &micro.op {
+            let stepped = match &micro.op {
                 Op::Lanes(run, slots) => {
                     run(registers, slots, lanes);
-                    Ok(())
+                    Ok(Next::On)
                 }
-                Op::Load(load) => spaces.load(registers, load, lanes, counters, watch),
-                Op::Store(store) => spaces.store(registers, store, lanes, counters, watch),
-                Op::Branch { target, meet } => {
+                Op::Load(load) => {
+                    spaces.load(registers, load, lanes, counters, watch).map(|()| Next::On)
+                }
+                Op::Store(store) => {
+                    spaces.store(registers, store, lanes, counters, watch).map(|()| Next::On)
+                }
+                Op::Branch { target, .. } if lanes == mask => {
                     counters.branches += 1;
-                    if lanes == mask {
-                        pc = *target;
-                        continue;
-                    }
-                    counters.divergent_branches += 1;
-                    self.groups[index].pc = pc;
-                    self.diverge(
-                        machine,
-                        index,
-                        *meet,
-                        &[(lanes, *target), (mask & !lanes, pc + 1)],
-                    );
-                    return Ok(Stop::Switch);
+                    pc = *target;
+                    continue;
                 }
-                Op::Atomic(atomic) => spaces.atomic(registers, atomic, lanes, counters, watch),
-                Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters, watch),
-                Op::CopyBulk(copy) => spaces.copy_bulk(registers, copy, lanes, counters),
-                Op::Scalar(scalar) => each_lane(registers, scalar, lanes),
                 Op::Across(_) | Op::Fragment(_) if lanes != FULL => {
                     if lanes == mask && self.live == FULL {
                         self.groups[index].pc = pc;
                         return Ok(Stop::Collective(index));
                     }
-                    Err(AccessFault {
-                        lane: lanes.trailing_zeros() as usize,
-                        kind: FaultKind::Undefined,
-                        message: not_aligned(lanes),
-                    })
+                    Err(fault(lanes, FaultKind::Undefined, not_aligned(lanes)))
                 }
-                Op::Across(across) => {
-                    (across.0)(registers);
-                    Ok(())
+                op if let Some(stop) = stop(op, index) => {
+                    self.groups[index].pc = pc;
+                    return Ok(stop);
                 }
-                Op::Fragment(fragment) => spaces.fragment(registers, fragment, counters, watch),
-                Op::MBarrier(mbarrier) => {
-                    let stepped = spaces.mbarrier(registers, mbarrier, lanes, counters);
-                    if let Ok(true) = stepped {
-                        // Nothing is gained by asking again before others have had a turn.
-                        self.groups[index].pc = pc + 1;
-                        return Ok(Stop::Slice);
-                    }
-                    stepped.map(|_| ())
-                }
-                Op::FrameAddress(file, slot, offset) => {
-                    let address = spaces.frame.wrapping_add(*offset);
-                    fill(registers, *file, *slot, address, lanes);
-                    Ok(())
-                }
-                Op::Clock(file, slot) => {
-                    fill(registers, *file, *slot, self.steps, lanes);
-                    Ok(())
-                }
-                Op::ActiveMask(slot) => {
-                    counters.votes += 1;
-                    fill(registers, File::W32, *slot, u64::from(lanes), lanes);
-                    Ok(())
-                }
-                Op::IsSpace(p, a, space) => {
-                    let inside = machine.in_space(&registers.w64[*a as usize], *space);
-                    let p = &mut registers.preds[*p as usize];
-                    *p = *p & !lanes | inside & lanes;
-                    Ok(())
-                }
-                Op::Nothing | Op::Fence => Ok(()),
-                Op::IndexedBranch(branch) => {
-                    counters.branches += 1;
-                    let indices = registers.w32[branch.index as usize];
-                    match indexed(branch, &indices, lanes) {
-                        Err(fault) => Err(fault),
-                        Ok(mut ways) => {
-                            if lanes != mask {
-                                ways.push((mask & !lanes, pc + 1));
-                            }
-                            if let [(_, only)] = ways[..] {
-                                pc = only;
-                                continue;
-                            }
-                            counters.divergent_branches += 1;
-                            self.groups[index].pc = pc;
-                            self.diverge(machine, index, branch.meet, &ways);
-                            return Ok(Stop::Switch);
-                        }
-                    }
-                }
-                Op::Return => {
+                Op::Return | Op::Exit => {
                     self.groups[index].pc = pc + 1;
-                    self.leave(machine, index, lanes, true);
+                    self.leave(machine, index, lanes, matches!(micro.op, Op::Return));
                     return Ok(Stop::Switch);
                 }
-                Op::Exit => {
-                    self.groups[index].pc = pc + 1;
-                    self.leave(machine, index, lanes, false);
-                    return Ok(Stop::Switch);
+                op => {
+                    let site =
+                        Site { machine, spaces: &spaces, steps: self.steps, pc, lanes, mask };
+                    step(op, &site, registers, counters, watch)
                 }
-                Op::Barrier(_) => {
-                    self.groups[index].pc = pc;
-                    return Ok(Stop::Barrier(index));
-                }
-                Op::Collective(_) => {
-                    self.groups[index].pc = pc;
-                    return Ok(Stop::Collective(index));
-                }
-                Op::Call(_) => {
-                    self.groups[index].pc = pc;
-                    return Ok(Stop::Call(index));
-                }
-                Op::Stack(_) => {
-                    self.groups[index].pc = pc;
-                    return Ok(Stop::Stack(index));
-                }
-                Op::Trap => Err(AccessFault {
-                    lane: lanes.trailing_zeros() as usize,
-                    kind: FaultKind::Trap,
-                    message: "the kernel executed a trap".to_owned(),
-                }),
-                Op::Unsupported(message) => Err(AccessFault {
-                    lane: lanes.trailing_zeros() as usize,
-                    kind: FaultKind::Unsupported,
-                    message: message.to_string(),
-                }),
             };
-            if let Err(AccessFault { lane, kind, message }) = accessed {
-                let mut fault = Fault::new(kind, message).at(function.spans[pc as usize]);
-                if let Some(race) = &watch.race {
-                    tell_other(machine, race, self.index, &mut fault);
+            match stepped {
+                Ok(Next::On) => pc += 1,
+                Ok(Next::At(target)) => pc = target,
+                Ok(Next::Yield) => {
+                    self.groups[index].pc = pc + 1;
+                    return Ok(Stop::Slice);
                 }
-                return Err(machine.blame(fault, self.index, 1 << lane));
+                Ok(Next::Part { meet, ways }) => {
+                    self.groups[index].pc = pc;
+                    self.diverge(machine, index, meet, &ways);
+                    return Ok(Stop::Switch);
+                }
+                Err(AccessFault { lane, kind, message }) => {
+                    let mut fault = Fault::new(kind, message).at(function.spans[pc as usize]);
+                    if let Some(race) = &watch.race {
+                        tell_other(machine, race, self.index, &mut fault);
+                    }
+                    return Err(machine.blame(fault, self.index, 1 << lane));
+                }
             }
-            pc += 1;
         }
     }
+
+    /// The places at which a group stops to wait for others.
+    fn ahead<'p>(&self, function: &'p Function, index: usize) -> Ahead<'p> {
+        let group = &self.groups[index];
+        let join = group.join.and_then(|id| self.joins[id].as_ref());
+        let mut ahead = Ahead {
+            meeting: join.map_or(AT_RETURN, |join| join.at),
+            outer: SmallVec::new(),
+            around: SmallVec::new(),
+        };
+        // Only if the points are chosen at random a group can come to an outer one first, or leave a
+        // loop in which the others wait for it.
+        if self.schedule.is_random() {
+            ahead.outer.extend(self.joins_of(group).skip(1).map(|(_, join)| join.at));
+            let joins = self.joins_of(group);
+            ahead.around.extend(joins.filter_map(|(_, join)| Some(&function.loops[join.within?])));
+        }
+        ahead
+    }
+}
+
+/// Where a group that runs stops to wait for others.
+struct Ahead<'p> {
+    /// Its innermost meeting point; [`AT_RETURN`] if it has none.
+    meeting: Pc,
+    /// The others.
+    outer: SmallVec<[Pc; 4]>,
+    /// Loops that it must not leave unnoticed.
+    around: SmallVec<[&'p Region; 2]>,
+}
+
+impl Ahead<'_> {
+    #[inline(always)]
+    fn reached(&self, pc: Pc) -> bool {
+        pc == self.meeting && pc != AT_RETURN
+            || self.outer.contains(&pc)
+            || self.around.iter().any(|region| !region.contains(pc))
+    }
+}
+
+/// Why a group at an instruction must stop there, if it must whatever its lanes hold.
+fn stop(op: &Op, index: usize) -> Option<Stop> {
+    Some(match op {
+        Op::Barrier(_) => Stop::Barrier(index),
+        Op::Collective(_) => Stop::Collective(index),
+        Op::Call(_) => Stop::Call(index),
+        Op::Stack(_) => Stop::Stack(index),
+        _ => return None,
+    })
 }
 
 /// What is wrong with a group at an instruction that all lanes must execute together.
@@ -412,44 +359,6 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
     fault.earlier = Some(Earlier { span, wrote: race.wrote, remedy });
 }
 
-/// Applies a function to the registers of some lanes.
-fn each_lane(registers: &mut Registers, scalar: &Scalar, mask: Mask) -> Result<(), AccessFault> {
-    for lane in lanes(mask) {
-        let mut sources = [0; 4];
-        for (value, &(file, slot)) in sources.iter_mut().zip(&scalar.s) {
-            *value = registers.get(file, slot, lane);
-        }
-        let result = (scalar.run)(sources).map_err(|message| AccessFault {
-            lane,
-            kind: FaultKind::Undefined,
-            message: message.to_owned(),
-        })?;
-        registers.set(scalar.d.0, scalar.d.1, lane, result);
-    }
-    Ok(())
-}
-
-/// Where each lane of an indexed branch goes.
-fn indexed(
-    branch: &IndexedBranch,
-    indices: &[u32; LANES],
-    mask: Mask,
-) -> Result<Vec<(Mask, Pc)>, AccessFault> {
-    let mut ways: Vec<(Mask, Pc)> = Vec::new();
-    for lane in lanes(mask) {
-        let Some(&target) = branch.targets.get(indices[lane] as usize) else {
-            let count = branch.targets.len();
-            let message = format!("branch index {} of a list of {count} targets", indices[lane]);
-            return Err(AccessFault { lane, kind: FaultKind::Undefined, message });
-        };
-        match ways.iter_mut().find(|way| way.1 == target) {
-            Some(way) => way.0 |= 1 << lane,
-            None => ways.push((1 << lane, target)),
-        }
-    }
-    Ok(ways)
-}
-
 /// The lanes of a mask for which a guard holds.
 #[inline(always)]
 fn active(registers: &Registers, guard: Guard, mask: Mask) -> Mask {
@@ -457,12 +366,5 @@ fn active(registers: &Registers, guard: Guard, mask: Mask) -> Mask {
         Guard::Always => mask,
         Guard::If(slot) => mask & registers.preds[slot as usize],
         Guard::Unless(slot) => mask & !registers.preds[slot as usize],
-    }
-}
-
-/// Writes one value to the lanes of a mask.
-fn fill(registers: &mut Registers, file: File, slot: Slot, value: u64, mask: Mask) {
-    for lane in lanes(mask) {
-        registers.set(file, slot, lane, value);
     }
 }

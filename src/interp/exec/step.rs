@@ -1,0 +1,179 @@
+//! One micro-operation of a group of lanes that run together.
+//!
+//! In: the operation, the lanes, their registers and memory. Out: the registers and memory afterwards, and
+//! where the group goes on. The frequent operations stand in the loop of [`super::warp`]; what stops a group
+//! or ends its lanes, too.
+
+use smallvec::SmallVec;
+
+use super::access::{AccessFault, Spaces, Watch};
+use super::machine::Machine;
+use crate::interp::counters::Counters;
+use crate::interp::fault::FaultKind;
+use crate::interp::program::rare::Scalar;
+use crate::interp::program::{IndexedBranch, Op, Pc};
+use crate::interp::registers::{File, LANES, Mask, Registers, Slot, lanes};
+
+/// What a micro-operation finds.
+pub struct Site<'a> {
+    /// What all blocks share.
+    pub machine: &'a Machine<'a>,
+    /// The memory of its lanes.
+    pub spaces: &'a Spaces<'a>,
+    /// Instructions that the warp has executed.
+    pub steps: u64,
+    /// Where it stands.
+    pub pc: Pc,
+    /// The lanes that execute it; at least one.
+    pub lanes: Mask,
+    /// The lanes of the group.
+    pub mask: Mask,
+}
+
+/// The ways on which lanes part.
+pub type WaysOn = SmallVec<[(Mask, Pc); 2]>;
+
+/// Where a group goes on.
+pub enum Next {
+    /// Behind the micro-operation.
+    On,
+    /// At another one.
+    At(Pc),
+    /// Behind it, but others first.
+    Yield,
+    /// Its lanes part.
+    Part {
+        /// Where an assembler would let them meet again.
+        meet: Pc,
+        /// The lanes of each way, and where it begins.
+        ways: WaysOn,
+    },
+}
+
+/// Executes a micro-operation.
+///
+/// # Errors
+/// The kernel faults.
+pub fn step(
+    op: &Op,
+    site: &Site<'_>,
+    registers: &mut Registers,
+    counters: &mut Counters,
+    watch: &mut Watch<'_>,
+) -> Result<Next, AccessFault> {
+    let &Site { machine, spaces, steps, pc, lanes, mask } = site;
+    match op {
+        Op::Atomic(atomic) => spaces.atomic(registers, atomic, lanes, counters, watch)?,
+        Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters, watch)?,
+        Op::CopyBulk(copy) => spaces.copy_bulk(registers, copy, lanes, counters)?,
+        Op::Scalar(scalar) => each_lane(registers, scalar, lanes)?,
+        Op::Across(across) => (across.0)(registers),
+        Op::Fragment(fragment) => spaces.fragment(registers, fragment, counters, watch)?,
+        Op::MBarrier(mbarrier) => {
+            // Nothing is gained by asking again before others have had a turn.
+            if spaces.mbarrier(registers, mbarrier, lanes, counters)? {
+                return Ok(Next::Yield);
+            }
+        }
+        Op::FrameAddress(file, slot, offset) => {
+            let address = spaces.frame.wrapping_add(*offset);
+            fill(registers, *file, *slot, address, lanes);
+        }
+        Op::Clock(file, slot) => fill(registers, *file, *slot, steps, lanes),
+        Op::ActiveMask(slot) => {
+            counters.votes += 1;
+            fill(registers, File::W32, *slot, u64::from(lanes), lanes);
+        }
+        Op::IsSpace(p, a, space) => {
+            let inside = machine.in_space(&registers.w64[*a as usize], *space);
+            let p = &mut registers.preds[*p as usize];
+            *p = *p & !lanes | inside & lanes;
+        }
+        Op::Branch { target, meet } => {
+            counters.branches += 1;
+            counters.divergent_branches += 1;
+            let ways = SmallVec::from([(lanes, *target), (mask & !lanes, pc + 1)]);
+            return Ok(Next::Part { meet: *meet, ways });
+        }
+        Op::IndexedBranch(branch) => {
+            counters.branches += 1;
+            let mut ways = indexed(branch, &registers.w32[branch.index as usize], lanes)?;
+            if lanes != mask {
+                ways.push((mask & !lanes, pc + 1));
+            }
+            if let [(_, only)] = ways[..] {
+                return Ok(Next::At(only));
+            }
+            counters.divergent_branches += 1;
+            return Ok(Next::Part { meet: branch.meet, ways });
+        }
+        Op::Trap => {
+            return Err(fault(lanes, FaultKind::Trap, "the kernel executed a trap".to_owned()));
+        }
+        Op::Unsupported(message) => {
+            return Err(fault(lanes, FaultKind::Unsupported, message.to_string()));
+        }
+        Op::Nothing | Op::Fence => {}
+        // What the loop does by itself.
+        Op::Lanes(..)
+        | Op::Load(_)
+        | Op::Store(_)
+        | Op::Return
+        | Op::Exit
+        | Op::Barrier(_)
+        | Op::Collective(_)
+        | Op::Call(_)
+        | Op::Stack(_) => {}
+    }
+    Ok(Next::On)
+}
+
+/// A fault of all lanes, told of the first.
+pub fn fault(lanes: Mask, kind: FaultKind, message: String) -> AccessFault {
+    AccessFault { lane: lanes.trailing_zeros() as usize, kind, message }
+}
+
+/// Applies a function to the registers of some lanes.
+fn each_lane(registers: &mut Registers, scalar: &Scalar, mask: Mask) -> Result<(), AccessFault> {
+    for lane in lanes(mask) {
+        let mut sources = [0; 4];
+        for (value, &(file, slot)) in sources.iter_mut().zip(&scalar.s) {
+            *value = registers.get(file, slot, lane);
+        }
+        let result = (scalar.run)(sources).map_err(|message| AccessFault {
+            lane,
+            kind: FaultKind::Undefined,
+            message: message.to_owned(),
+        })?;
+        registers.set(scalar.d.0, scalar.d.1, lane, result);
+    }
+    Ok(())
+}
+
+/// Where each lane of an indexed branch goes.
+fn indexed(
+    branch: &IndexedBranch,
+    indices: &[u32; LANES],
+    mask: Mask,
+) -> Result<WaysOn, AccessFault> {
+    let mut ways = WaysOn::new();
+    for lane in lanes(mask) {
+        let Some(&target) = branch.targets.get(indices[lane] as usize) else {
+            let count = branch.targets.len();
+            let message = format!("branch index {} of a list of {count} targets", indices[lane]);
+            return Err(AccessFault { lane, kind: FaultKind::Undefined, message });
+        };
+        match ways.iter_mut().find(|way| way.1 == target) {
+            Some(way) => way.0 |= 1 << lane,
+            None => ways.push((1 << lane, target)),
+        }
+    }
+    Ok(ways)
+}
+
+/// Writes one value to the lanes of a mask.
+fn fill(registers: &mut Registers, file: File, slot: Slot, value: u64, mask: Mask) {
+    for lane in lanes(mask) {
+        registers.set(file, slot, lane, value);
+    }
+}
