@@ -22,6 +22,11 @@ def build(profile):
     subprocess.run(
         ["cargo", "build", "--quiet", "--locked", "--profile", profile], check=True, cwd=ROOT,
         stdin=subprocess.DEVNULL)
+    return executable_path(profile)
+
+
+def executable_path(profile="dev"):
+    """Where cargo puts ptxasw."""
     metadata = subprocess.run(
         ["cargo", "metadata", "--locked", "--no-deps", "--format-version", "1"], check=True, cwd=ROOT,
         capture_output=True)
