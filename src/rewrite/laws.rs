@@ -171,8 +171,8 @@
 //! mov r1, 0;  @p s: ld r1, [a];  d: ld r2, [a+4]     // the next lane's r1 is 0 where its p is false
 //! ```
 //!
-//! Rule `guard-written-twice`, guard `source-active`. `tests/cases/refuse/predicated.ptx`, `tests/cases/refuse/masked_load.ptx`;
-//! mistakes `SourceGuard`, `NoVote`.
+//! Rule `guard-written-twice`, guard `source-active`. `tests/cases/refuse/predicated.ptx`,
+//! `tests/cases/refuse/masked_load.ptx`; mistakes `SourceGuard`, `NoVote`.
 //!
 //! **16. A destination register is written only where the original writes it.** Under a guard predicate that
 //! is false it keeps what it was preset with.
