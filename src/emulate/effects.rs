@@ -35,7 +35,7 @@ pub enum Effect {
     Opaque,
 }
 
-/// What makes an access more than weak (PTX ISA, "Memory Consistency Model"), and the cache operator
+/// The qualifiers that make an access more than weak (PTX ISA, "Memory Consistency Model"), and the cache operator
 /// `.cv`, "don't cache and fetch again"; such accesses are never merged, moved or replaced.
 const STRONG: &[Qualifier] = &[
     Qualifier::Volatile,

@@ -1,4 +1,7 @@
 //! Visits the blocks: joins states, emulates instructions, records accesses and conditions.
+//!
+//! In: a function and its control flow. Out: the [`KernelTrace`]. What single instructions do stands in
+//! the other files of this folder, each of which has its own `impl Machine`.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

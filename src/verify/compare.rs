@@ -101,7 +101,7 @@ pub(super) fn compare<'s>(
     FunctionReport::unknown(name, "the loops' registers could not be matched".to_owned())
 }
 
-/// What keeps two functions from being compared at all.
+/// The reason why two functions cannot be compared at all, if there is one.
 fn shape_differs<'s>(
     original: &Program<'_, 's>,
     rewritten: &Program<'_, 's>,
@@ -130,8 +130,8 @@ fn shape_differs<'s>(
     None
 }
 
-/// What takes lanes into different iterations of a loop in the original as this does in the rewritten
-/// program, if anything does.
+/// The reason why a loop of the original is taken apart that corresponds to `apart`, which is one of the
+/// rewritten program; `None` if the original has no such reason.
 fn same_apart(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
@@ -199,7 +199,7 @@ pub(super) struct Comparison<'c, 's> {
 }
 
 impl Comparison<'_, '_> {
-    /// What is known in a block of the rewritten program.
+    /// A block of the rewritten program with all that is known to hold there.
     pub fn place(&mut self, block: BlockId) -> Place {
         let entries =
             |id: LoopId| self.after.loops[id.0 as usize].as_ref().map(|record| record.entry);
@@ -325,7 +325,8 @@ impl Comparison<'_, '_> {
         apart
     }
 
-    /// What is known of an iteration that both programs have reached.
+    /// The header of a loop with all that is known to hold in an iteration that both programs have
+    /// reached.
     fn iteration(&mut self, around: Option<LoopId>) -> Place {
         let mut place = Place { around, ..Place::default() };
         for around in self.rewritten.flow.loops.around(around) {

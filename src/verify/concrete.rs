@@ -21,7 +21,7 @@ use crate::solver::Names;
 /// How many fillings of what the solver left open are tried.
 const SEEDS: u64 = 4;
 
-/// What the solver found.
+/// The assignment that the solver found.
 pub(super) struct Model {
     /// Values of symbols that the facts or the claim mention.
     pub symbols: FxHashMap<SymbolId, u64>,
@@ -99,7 +99,7 @@ struct Machine<'a> {
     strict: bool,
 }
 
-/// What became of one step.
+/// The outcome of one step.
 enum Step {
     Done(Option<u64>),
     Needs(TermId),

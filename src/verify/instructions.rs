@@ -342,7 +342,7 @@ pub(super) fn registers(arg: &Arg<'_>, found: &mut SmallVec<[RegisterId; 2]>) {
     found.extend(all.into_iter().flatten());
 }
 
-/// The same, with `None` for each `_`.
+/// The registers that an operand names, in order, with `None` for each `_`.
 fn named(arg: &Arg<'_>, found: &mut SmallVec<[Option<RegisterId>; 4]>) {
     match arg {
         Arg::Register(register)
