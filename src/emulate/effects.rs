@@ -1,7 +1,7 @@
 //! What each instruction may do to registers and memory.
 //!
-//! An opcode that is not modelled, or not known, is [`Effect::Opaque`]: it may write every register it names
-//! and all memory, and synchronises. So what is missing here costs a rewrite, never a
+//! An opcode that is not modelled, or not known, is [`Effect::Opaque`]: it may write every register
+//! it names and all memory, and synchronises. So what is missing here costs a rewrite, never a
 //! value.
 
 use smallvec::SmallVec;
@@ -35,7 +35,8 @@ pub enum Effect {
     Opaque,
 }
 
-/// The qualifiers that make an access more than weak (PTX ISA, "Memory Consistency Model"), and the cache operator
+/// The qualifiers that make an access more than weak (PTX ISA, "Memory Consistency Model"), and the
+/// cache operator
 /// `.cv`, "don't cache and fetch again"; such accesses are never merged, moved or replaced.
 const STRONG: &[Qualifier] = &[
     Qualifier::Volatile,

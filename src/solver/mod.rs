@@ -215,8 +215,8 @@ impl Solver {
         self
     }
 
-    /// This solver, with a budget that is no larger than [`budget_for`] a function of so many
-    /// instructions.
+    /// This solver, with a budget (at most [`budget_for`]) and an effort of searches as befits a
+    /// function of so many `instructions`.
     #[must_use]
     pub fn sized(mut self, instructions: usize) -> Solver {
         self.units = self.units.min(budget_for(instructions));

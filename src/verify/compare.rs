@@ -130,8 +130,8 @@ fn shape_differs<'s>(
     None
 }
 
-/// The reason why a loop of the original is taken apart that corresponds to `apart`, which is one of the
-/// rewritten program; `None` if the original has no such reason.
+/// The reason why a loop of the original is taken apart that corresponds to `apart`, which is one
+/// of the rewritten program; `None` if the original has no such reason.
 fn same_apart(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,

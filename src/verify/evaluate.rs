@@ -1,9 +1,10 @@
 //! Symbolic evaluation of one program: each block once, in reverse postorder. Values that meet are
 //! joined by `if then else` over the conditions of the ways; only loop headers get symbols.
 //!
-//! In: a [`Program`] and, for the rewritten one, how its instructions are matched with the original's and
-//! the outcome of the original's evaluation. Out: an [`Execution`]: every event with the condition under which it happens
-//! and its operands, every load, and for each loop what goes in and what comes round.
+//! In: a [`Program`] and, for the rewritten one, how its instructions are matched with the
+//! original's and the outcome of the original's evaluation. Out: an [`Execution`]: every event with
+//! the condition under which it happens and its operands, every load, and for each loop what goes
+//! in and what comes round.
 //!
 //! Conditions are relative to the header of the innermost loop around them: "given that this
 //! iteration is executed".
@@ -39,8 +40,8 @@ pub(super) struct Event {
     pub operands: Vec<TermId>,
 }
 
-/// A weak load. It is no event, but what the rewritten program loads must be bytes that the original loads
-/// too, or it might fault.
+/// A weak load. It is no event, but what the rewritten program loads must be bytes that the
+/// original loads too, or it might fault.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     pub inst: u32,
@@ -124,10 +125,11 @@ pub(super) struct Reference<'r, 's> {
     pub execution: &'r Execution,
     /// The original, prepared.
     pub program: &'r Program<'r, 's>,
-    /// For each instruction of the rewritten program the original's instruction that it is matched with.
+    /// For each instruction of the rewritten program the original's instruction that it is matched
+    /// with.
     pub matched: &'r [Option<u32>],
-    /// For each unmatched instruction of the rewritten program the unmatched instructions of the original
-    /// between the same neighbours, in whose place it stands.
+    /// For each unmatched instruction of the rewritten program the unmatched instructions of the
+    /// original between the same neighbours, in whose place it stands.
     pub gaps: &'r [std::ops::Range<u32>],
     /// Registers that do not hold, at a loop's header, what the original's register of that name holds.
     pub split: &'r [(LoopId, RegisterId)],

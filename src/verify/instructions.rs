@@ -1,8 +1,8 @@
 //! What kind of thing each instruction is to the validator: a function of its operands, a weak load,
 //! or an event that both programs must have alike.
 //!
-//! An opcode that is not modelled, or not known, is an event that may do anything, so a gap here costs a
-//! proof, never its truth.
+//! An opcode that is not modelled, or not known, is an event that may do anything, so a gap here
+//! costs a proof, never its truth.
 
 use smallvec::{SmallVec, smallvec};
 

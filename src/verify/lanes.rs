@@ -83,9 +83,9 @@ impl<'r, 's> Lanes<'r, 's> {
     }
 
     /// `term` as lane `L + n` has it, for a term all of whose loads read what memory holds where the lanes
-    /// have met: the value that lane `L + n` has read is the value that lane `L` would read there. Whoever wrote between the two
-    /// would be ordered with both reads, and could not be with the meeting; so it does not matter by
-    /// which ways the two came, and past which synchronisation.
+    /// have met: the value that lane `L + n` has read is the value that lane `L` would read there.
+    /// Whoever wrote between the two would be ordered with both reads, and could not be with the
+    /// meeting; so it does not matter by which ways the two came, and past which synchronisation.
     pub fn shift_current(
         &mut self,
         terms: &mut Terms,

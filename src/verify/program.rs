@@ -121,8 +121,9 @@ impl<'m, 's> Program<'m, 's> {
         text[from..].split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// The registers and windows that may be changed on the ways from a block's immediate dominator to
-    /// it; all that are carried, where it has none. The instructions looked at are charged to the arena.
+    /// The registers and windows that may be changed on the ways from a block's immediate dominator
+    /// to it; all that are carried, where it has none. The instructions looked at are charged to
+    /// the arena.
     pub fn between(&self, arena: &Arena, block: BlockId) -> Changes {
         let above = self.flow.dominators.immediate(block);
         let mut seen = vec![false; self.flow.blocks.len()];

@@ -1,8 +1,8 @@
 //! Whether two terms are equal at a place: by normal form, by cases over the selections they are
 //! made of, operand by operand, and by the solver for what is left.
 //!
-//! In: a claim (the original's term and the rewritten program's), and a [`Place`]: a block of the rewritten
-//! program with the conditions that hold for every lane there. Out: a [`Proof`].
+//! In: a claim (the original's term and the rewritten program's), and a [`Place`]: a block of the
+//! rewritten program with the conditions that hold for every lane there. Out: a [`Proof`].
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -523,9 +523,9 @@ fn abstracted(
     (claim, facts)
 }
 
-/// All facts that hold at a place where `known` holds, those about *other* lanes included: where a whole
-/// warp is known to have met, lane `L + n` is there too, so the conditions of the place and what the
-/// hardware guarantees hold for it as well (the terms are shifted by `n`).
+/// All facts that hold at a place where `known` holds, those about *other* lanes included: where a
+/// whole warp is known to have met, lane `L + n` is there too, so the conditions of the place and
+/// what the hardware guarantees hold for it as well (the terms are shifted by `n`).
 fn there_too(
     terms: &mut Terms,
     lanes: &mut Lanes<'_, '_>,

@@ -1,10 +1,10 @@
 //! Settling: brings the rewritten program's values back to the original's as soon as that is possible.
 //!
-//! In: a register of the rewritten program and the term that it gets, which may contain values that came
-//! from another lane (it is *tainted*). Out: if it is shown to be equal to what the original's register
-//! of the same name holds there, that term of the original (it is *settled*), otherwise the term as it
-//! was. What is computed from a settled register is then equal to the original's by construction, and
-//! nothing has to be proved about it again.
+//! In: a register of the rewritten program and the term that it gets, which may contain values that
+//! came from another lane (it is *tainted*). Out: if it is shown to be equal to what the original's
+//! register of the same name holds there, that term of the original (it is *settled*), otherwise
+//! the term as it was. What is computed from a settled register is then equal to the original's by
+//! construction, and nothing has to be proved about it again.
 
 use rustc_hash::FxHashMap;
 

@@ -25,8 +25,9 @@ pub(super) struct Warp<'r, 's> {
     pub prover: Prover,
     /// Shuffles understood.
     pub shuffles: u32,
-    /// Results of `activemask`: the block and the term of each. Only those behind which no lane has had to wait for what
-    /// another one may do later: it would wait for ever, since that one waits at the shuffle.
+    /// Results of `activemask`: the block and the term of each. Only those behind which no lane has
+    /// had to wait for what another one may do later: it would wait for ever, since that one waits
+    /// at the shuffle.
     pub masks: Vec<(BlockId, TermId)>,
     /// The blocks in which lanes are known to be together, each with the condition and the distance.
     pub reaches: Vec<Reach>,
