@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! SourceFile --ptx::parse--> Module --cfg::build--> Flow --emulate::run--> KernelTrace
-//!   --shuffle::decide--> findings --rewrite::plan--> KernelPlan --Strategy::edits--> Edits --> text
+//!   --reuse, select::decide--> findings --rewrite::plan--> KernelPlan --Strategy::edits--> Edits --> text
 //! ```
 //!
 //! [`pipeline::rewrite`] is this line as one function; every subcommand is the same line stopped
@@ -24,7 +24,8 @@
 //! - [`expr`]: hash-consed bit-vector terms in normal form. Knows no PTX.
 //! - [`solver`]: z3 behind three-valued answers; nobody else names it.
 //! - [`emulate`]: symbolic execution into a memory trace. Records, never decides.
-//! - [`shuffle`]: decides, with a reason for every refusal. Never edits.
+//! - [`reuse`]: everything that is legal, with proof and guards, or the reason why not. Chooses nothing.
+//! - [`select`]: chooses. Never edits.
 //! - [`rewrite`]: edits of the original text.
 //! - [`launch`]: launch files, and whether one fits a kernel.
 //! - [`interp`]: a concrete interpreter, an independent judge of rewrites; shares no instruction
@@ -70,8 +71,9 @@ pub mod ptx;
 pub mod ptxas;
 pub mod remarks;
 pub mod report;
+pub mod reuse;
 pub mod rewrite;
-pub mod shuffle;
+pub mod select;
 pub mod solver;
 pub mod source;
 pub mod timings;

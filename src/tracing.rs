@@ -10,7 +10,7 @@ use crate::cfg::{BlockId, Flow};
 use crate::emulate::{Access, Effect, KernelTrace, Printer};
 use crate::expr::{Facts, TermId};
 use crate::ptx::Function;
-use crate::shuffle::lane_stride;
+use crate::reuse::lane_stride;
 use crate::source::SourceFile;
 
 /// Version of the JSON format; raised when a field changes its meaning.

@@ -196,7 +196,7 @@ fn what_values_refute_is_not_asked() {
                 allowed.parse().unwrap_or_else(|e| panic!("{}: {e}", file.display()));
             let folder = tempfile::tempdir().expect("a temporary folder");
             let mut options = Options::default();
-            options.shuffle.dump_queries = Some(folder.path().to_owned());
+            options.reuse.dump_queries = Some(folder.path().to_owned());
             let source = SourceFile::new(file.to_string_lossy().as_ref(), text.as_str());
             rewrite(&source, &options).expect("a case that parses");
             let asked = std::fs::read_dir(folder.path()).expect("a readable folder").count();

@@ -12,10 +12,10 @@ use ptxasw::expr::within;
 use ptxasw::pipeline::{self, Options};
 use ptxasw::ptx::{self, Depth, Function};
 use ptxasw::report::Report;
-use ptxasw::shuffle;
 use ptxasw::source::SourceFile;
 use ptxasw::tracing;
 use ptxasw::verify::{self, Verdict};
+use ptxasw::{reuse, select};
 use rayon::prelude::*;
 
 /// Instructions of a chain.
@@ -55,9 +55,10 @@ const LINEAR: &[&str] = &[
 fn steps(source: &SourceFile, function: &Function<'_>, limits: &Limits) -> (u64, bool) {
     let Ok(flow) = cfg::build(source, function) else { return (0, false) };
     let Ok(mut trace) = emulate::run(function, &flow, limits) else { return (limits.steps, false) };
-    let options = shuffle::Options::default();
+    let (legal, options) = (reuse::Options::default(), select::Options::default());
     let decided =
-        within(|| shuffle::decide(source, function, &flow, &mut trace, &options).len()).is_ok();
+        within(|| select::decide(source, function, &flow, &mut trace, &legal, &options).len())
+            .is_ok();
     (trace.arena.spent(), decided)
 }
 
@@ -132,7 +133,7 @@ fn commands(kind: &Kind, length: usize) -> Vec<String> {
         if kernel.skipped.as_deref().is_some_and(|reason| reason.contains("internal error")) {
             fail("the analysis panicked");
         }
-        if kernel.shuffles > shuffle::MAX_REPLACED {
+        if kernel.shuffles > select::MAX_REPLACED {
             fail("more loads are replaced than may be");
         }
     }

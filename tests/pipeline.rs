@@ -91,7 +91,7 @@ impl Names for Numbered {
 fn another_solver_answers_the_dumped_queries_alike() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut options = Options::default();
-    options.shuffle.dump_queries = Some(folder.path().to_owned());
+    options.reuse.dump_queries = Some(folder.path().to_owned());
     for case in
         ["accept/boundary.ptx", "refuse/boundary.ptx", "accept/solver.ptx", "refuse/solver.ptx"]
     {

@@ -9,7 +9,7 @@ use crate::ab::device::L2;
 use crate::ab::experiment::Settings;
 use crate::pipeline::Options;
 use crate::rewrite::{Mode, StrategyName};
-use crate::shuffle::{self, Selection};
+use crate::select::{self, Selection};
 
 /// `ab`
 #[derive(Debug, Args)]
@@ -89,10 +89,10 @@ impl Ab {
     pub fn options(&self) -> Options {
         Options {
             strategy: self.strategy,
-            shuffle: shuffle::Options {
+            select: select::Options {
                 max_delta: self.max_delta,
                 selection: self.select,
-                ..shuffle::Options::default()
+                ..select::Options::default()
             },
             ..Options::default()
         }

@@ -7,8 +7,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::launch::Meet;
 use crate::pipeline::Options;
+use crate::reuse;
 use crate::rewrite::{Mode, StrategyName};
-use crate::shuffle::{self, Selection};
+use crate::select::{self, Selection};
 
 /// Replaces redundant global loads in PTX by warp shuffles. Called by the name `ptxas` it stands in
 /// for NVIDIA's assembler.
@@ -317,13 +318,16 @@ impl Decisions {
         Options {
             mode: self.mode,
             strategy: self.strategy,
-            shuffle: shuffle::Options {
+            select: select::Options {
                 max_delta: self.max_delta,
                 selection: self.select,
+                ..select::Options::default()
+            },
+            reuse: reuse::Options {
                 assume_no_wrap: self.assume_no_wrap,
                 strict: self.strict,
                 dump_queries: self.dump_queries.clone(),
-                ..shuffle::Options::default()
+                ..reuse::Options::default()
             },
             kernel: self.kernel.clone(),
             timings: self.timings.then(Default::default),

@@ -176,10 +176,10 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
         options.strategy = choice(STRATEGY, strategy)?;
     }
     if let Some(selection) = &settings.select {
-        options.shuffle.selection = choice(SELECT, selection)?;
+        options.select.selection = choice(SELECT, selection)?;
     }
     if let Some(delta) = &settings.max_delta {
-        options.shuffle.max_delta = match delta.parse() {
+        options.select.max_delta = match delta.parse() {
             Ok(number @ 0..=31) => number,
             _ => return Err(format!("{MAX_DELTA}={delta}: a number from 0 to 31 is expected")),
         };

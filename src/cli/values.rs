@@ -5,7 +5,7 @@ use clap::builder::PossibleValue;
 
 use crate::ab::device::L2;
 use crate::rewrite::{Mode, StrategyName};
-use crate::shuffle::Selection;
+use crate::select::Selection;
 
 /// Lists a type's values, each with its word and what `--help` says of it.
 macro_rules! values {

@@ -8,7 +8,7 @@ use super::counted;
 use super::input::LineProfile;
 use super::model::Kernel;
 use crate::report::{Decision, LoadReport};
-use crate::shuffle::Refusal;
+use crate::reuse::Refusal;
 
 /// Lines around a load that are always shown.
 const CONTEXT: u32 = 3;

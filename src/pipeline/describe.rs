@@ -4,7 +4,7 @@ use super::Decided;
 use crate::isa::Opcode;
 use crate::ptx::{self, Body, Function, Operand, StateSpace, Statement};
 use crate::report::{self, Decision, KernelReport, LoadReport};
-use crate::shuffle::{Finding, Verdict};
+use crate::select::{Finding, Verdict};
 use crate::source::SourceFile;
 
 /// A function that was analysed.

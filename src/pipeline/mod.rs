@@ -13,8 +13,9 @@ use crate::emulate::{self, KernelTrace, Limits, TooLarge};
 use crate::expr::within;
 use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{KernelReport, Report};
+use crate::reuse::{self, Refusal};
 use crate::rewrite::{self, Edit, Edits, Mode, Names, Strategy, StrategyName};
-use crate::shuffle::{self, Finding, Refusal, Verdict};
+use crate::select::{self, Finding, Verdict};
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Timings;
 use crate::verify::{self, Verdict as Judged};
@@ -26,8 +27,10 @@ pub struct Options {
     pub mode: Mode,
     /// Which code stands for a decision.
     pub strategy: StrategyName,
-    /// How decisions are made.
-    pub shuffle: shuffle::Options,
+    /// How far it is looked for what is legal.
+    pub reuse: reuse::Options,
+    /// What is chosen of it.
+    pub select: select::Options,
     /// Bounds on the work.
     pub limits: Limits,
     /// Look into every body, also those with too few loads for an exchange, to report their loads.
@@ -138,7 +141,7 @@ impl Job<'_> {
     fn settle_numbered<'m, 's>(&'m self, functions: &[&'m Function<'s>]) -> Vec<Settled> {
         let mut analyses: Vec<_> =
             functions.par_iter().map(|function| self.analyse(function)).collect();
-        select(analyses.iter_mut().flatten(), self.options);
+        number(analyses.iter_mut().flatten(), self.options);
         functions
             .iter()
             .zip(analyses)
@@ -178,7 +181,7 @@ impl Job<'_> {
         };
         let body = span.start as usize + 1;
         let Decided { flow, trace, findings } = decided;
-        let planted = self.options.shuffle.planted;
+        let planted = self.options.reuse.planted;
         let plan = rewrite::plan(self.source, flow, trace, findings, body, &self.names, planted);
         if plan.replacements.is_empty() {
             return Vec::new();
@@ -279,7 +282,7 @@ fn emulated<'m, 's>(
     options: &Options,
 ) -> Result<(Flow<'m, 's>, KernelTrace), String> {
     crate::solver::forget();
-    let (timings, planted) = (options.timings.as_deref(), options.shuffle.planted);
+    let (timings, planted) = (options.timings.as_deref(), options.reuse.planted);
     let flow = Timings::measure(timings, "flow", || cfg::build_with(source, function, planted))
         .map_err(|error| error.to_string())?;
     let trace =
@@ -300,7 +303,9 @@ fn analyse<'m, 's>(
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let (flow, mut trace) = emulated(source, function, options)?;
         let findings = Timings::measure(options.timings.as_deref(), "decide", || {
-            within(|| shuffle::decide(source, function, &flow, &mut trace, &options.shuffle))
+            within(|| {
+                select::decide(source, function, &flow, &mut trace, &options.reuse, &options.select)
+            })
         });
         let findings = findings.map_err(|_| TooLarge::steps(&options.limits).0)?;
         Ok(Decided { flow, trace, findings })
@@ -314,7 +319,7 @@ fn analyse<'m, 's>(
 }
 
 /// Numbers the accepted candidates in source order and drops those outside the chosen range.
-fn select<'d, 'm: 'd, 's: 'm>(
+fn number<'d, 'm: 'd, 's: 'm>(
     analyses: impl Iterator<Item = &'d mut Decided<'m, 's>>,
     options: &Options,
 ) {

@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap;
 use super::names::Fresh;
 use super::plan::{KernelPlan, Replacement};
 use crate::cfg::{BlockId, RegisterId};
-use crate::shuffle::{Bug, NoWrap, Planted, WrapKind};
+use crate::planted::{Bug, Planted};
+use crate::reuse::{NoWrap, WrapKind};
 
 /// Something that has to hold besides the corner case.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]

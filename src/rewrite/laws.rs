@@ -1,6 +1,6 @@
 //! The laws of rewriting: what must hold before a load may be replaced, and what the text that is put in
 //! its place must respect. Each law stands with a kernel that computes something else without it, the
-//! rule that refuses ([`Refusal::rule`](crate::shuffle::Refusal::rule)) or the check that guards, and
+//! rule that refuses ([`Refusal::rule`](crate::reuse::Refusal::rule)) or the check that guards, and
 //! the files that show it. No code stands here.
 //!
 //! Who adds a way to rewrite goes through the list and says for each law how it is kept. A law that

@@ -1,6 +1,6 @@
 //! Turns decisions into edits of the original text.
 //!
-//! In: the text and what `shuffle` decided. Out: a new text and a map of its lines. The program is
+//! In: the text and what [`crate::select`] chose. Out: a new text and a map of its lines. The program is
 //! never printed anew: what no edit touches keeps every byte. A [`Strategy`] decides what code
 //! stands for a decision; all of them work on the same plan.
 //!
@@ -9,11 +9,11 @@
 mod checks;
 mod edit;
 pub mod laws;
-mod measure;
 mod names;
-mod paper;
 mod plan;
+mod strategy;
 
 pub use edit::{Edit, Edits, Overlap};
 pub use names::{Fresh, Names};
-pub use plan::{KernelPlan, Mode, Replacement, Strategy, StrategyName, Transfer, plan, strategy};
+pub use plan::{KernelPlan, Replacement, Transfer, plan};
+pub use strategy::{Mode, Strategy, StrategyName, strategy};

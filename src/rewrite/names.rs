@@ -9,7 +9,7 @@ pub struct Names {
 impl Names {
     /// Chooses the stem for a text: deterministic, and absent even from comments and strings.
     pub fn for_text(text: &str) -> Names {
-        let stem = crate::shuffle::OWN_REGISTERS;
+        let stem = crate::reuse::OWN_REGISTERS;
         // One more underscore than behind any stem there is, found in one pass.
         let found = memchr::memmem::find_iter(text.as_bytes(), stem.as_bytes());
         let behind = |at: usize| {

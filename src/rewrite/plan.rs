@@ -4,43 +4,13 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::edit::Edit;
-use super::measure::{NoCorner, NoLoad};
 use super::names::{Fresh, Names};
-use super::paper::Paper;
 use crate::cfg::{Base, BlockId, Flow, RegisterId};
 use crate::emulate::KernelTrace;
-use crate::shuffle::{Bug, Covered, Finding, Planted, Verdict};
+use crate::planted::{Bug, Planted};
+use crate::reuse::Opportunity;
+use crate::select::{Finding, Verdict};
 use crate::source::SourceFile;
-
-/// Which version of the code is wanted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Mode {
-    /// Shuffles with the original load for corner cases.
-    #[default]
-    Full,
-    /// No change.
-    Original,
-    /// Covered loads are removed. For measuring only: computes wrong results.
-    NoLoad,
-    /// Shuffles without the load for corner cases. For measuring only: computes wrong results.
-    NoCorner,
-}
-
-impl Mode {
-    /// Whether the result computes something else than the input.
-    pub fn is_wrong(self) -> bool {
-        matches!(self, Mode::NoLoad | Mode::NoCorner)
-    }
-}
-
-/// Which code stands for a decision in [`Mode::Full`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum StrategyName {
-    /// The paper's: a shuffle and a guarded load for each covered load.
-    #[default]
-    Paper,
-}
 
 /// One register that is filled from another one, in this or another lane.
 #[derive(Clone, Debug)]
@@ -71,7 +41,7 @@ pub struct Replacement {
     /// Register by register.
     pub transfers: Vec<Transfer>,
     /// What covers it.
-    pub covered: Covered,
+    pub covered: Opportunity,
 }
 
 /// Everything that is to change in one function.
@@ -89,22 +59,6 @@ pub struct KernelPlan<'a> {
     pub registers: FxHashMap<RegisterId, String>,
     /// A mistake that a test wants to see noticed.
     pub planted: Planted,
-}
-
-/// Chooses the code for a plan.
-pub trait Strategy: Sync {
-    /// The edits for one function.
-    fn edits(&self, plan: &KernelPlan<'_>) -> Vec<Edit>;
-}
-
-/// The strategy for a mode; `None` where nothing is to change.
-pub fn strategy(mode: Mode, name: StrategyName) -> Option<Box<dyn Strategy>> {
-    match (mode, name) {
-        (Mode::Original, _) => None,
-        (Mode::NoLoad, _) => Some(Box::new(NoLoad)),
-        (Mode::NoCorner, _) => Some(Box::new(NoCorner)),
-        (Mode::Full, StrategyName::Paper) => Some(Box::new(Paper)),
-    }
 }
 
 /// Collects what the findings of one function ask for; `body` is the byte behind its opening brace.
@@ -156,7 +110,7 @@ impl Planner<'_, '_, '_, '_> {
         self.flow.registers[register.0 as usize].to_string()
     }
 
-    fn replacement(&mut self, at: u32, block: BlockId, covered: &Covered) {
+    fn replacement(&mut self, at: u32, block: BlockId, covered: &Opportunity) {
         let inst = &self.flow.insts[at as usize];
         let transfers = covered
             .pieces

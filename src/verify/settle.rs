@@ -13,6 +13,7 @@ use super::prove::{Place, Proof};
 use super::symbols::{Kind, Terms};
 use crate::cfg::{LoopId, RegisterId};
 use crate::expr::{Node, TermId};
+use crate::isa::Special;
 
 /// Which terms contain something that came from another lane and is no term of the original.
 #[derive(Default)]
@@ -138,6 +139,9 @@ pub(super) fn describe(terms: &Terms, term: TermId) -> String {
     match terms.arena.node(term) {
         Node::Symbol(symbol) => match &terms.symbols.info(*symbol).kind {
             Kind::Unpredictable(_) => "an unpredictable value".to_owned(),
+            Kind::Tid(axis) => Special::Tid(*axis).to_string(),
+            Kind::LaneId => Special::Laneid.to_string(),
+            Kind::Uniform(register) => register.to_string(),
             other => format!("{other:?}"),
         },
         Node::Constant(value) => format!("{value:#x}"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ptxasw::pipeline::Options;
-use ptxasw::shuffle::Bug;
+use ptxasw::planted::Bug;
 use rayon::prelude::*;
 
 use crate::files;

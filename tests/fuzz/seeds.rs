@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use ptxasw::pipeline::Options;
-use ptxasw::shuffle::{Bug, Planted};
+use ptxasw::planted::{Bug, Planted};
 use rayon::prelude::*;
 
 use crate::assembler::Assembler;
@@ -24,7 +24,7 @@ const PROVED: u64 = 5;
 /// Options with a bug in them.
 pub fn with_bug(bug: Bug) -> Options {
     let mut options = Options::default();
-    options.shuffle.planted = Planted::bug(bug);
+    options.reuse.planted = Planted::bug(bug);
     options
 }
 

@@ -49,7 +49,7 @@ fn judged(text: &str, kernel: &str, planted: Planted) -> Verdict {
     });
     let case = Case { ptx: text.to_owned(), launch: launch.to_string() };
     let mut options = Options::default();
-    options.shuffle.planted = planted;
+    options.reuse.planted = planted;
     let judges = vec![Box::new(Interpreter) as _, Box::new(Schedules { seeds: MEETINGS }) as _];
     check(&case, &options, &Panel { judges, repeat: false })
 }

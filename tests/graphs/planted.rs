@@ -22,7 +22,7 @@ const CHUNK: u64 = 32;
 
 fn with(bug: Bug) -> Options {
     let mut wrong = Options::default();
-    wrong.shuffle.planted = Planted::bug(bug);
+    wrong.reuse.planted = Planted::bug(bug);
     wrong
 }
 

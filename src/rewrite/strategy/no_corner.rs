@@ -1,22 +1,11 @@
-//! The paper's two instruments (CC '23, section 7): code that shows what loads and corner cases
-//! cost, and computes wrong results.
+//! One of the paper's two instruments (CC '23, section 7): shuffles without the load for corner
+//! cases, which shows what that one costs. Computes wrong results.
 
-use super::edit::Edit;
+use super::Strategy;
 use super::paper::{copies, receive};
-use super::plan::{KernelPlan, Strategy};
 use crate::cfg::BlockId;
-
-/// Removes covered loads.
-pub(super) struct NoLoad;
-
-impl Strategy for NoLoad {
-    fn edits(&self, plan: &KernelPlan<'_>) -> Vec<Edit> {
-        plan.replacements
-            .iter()
-            .map(|replacement| Edit { range: replacement.span.clone(), text: String::new() })
-            .collect()
-    }
-}
+use crate::rewrite::edit::Edit;
+use crate::rewrite::plan::KernelPlan;
 
 /// Shuffles without the load for lanes that have no source lane.
 pub(super) struct NoCorner;

@@ -1,6 +1,7 @@
-//! The paper's selection rule: loads in program order; a load with a valid earlier partner is
-//! covered; a covered load is never a source; it takes the uncovered partner at the smallest
-//! distance (CC '23, section 5).
+//! Everything that is legal: which loads find their value in registers that another load has filled.
+//!
+//! In: the control flow and trace of one function. Out, one pair of loads at a time and only when asked:
+//! an [`Opportunity`] with its guards, or the [`Refusal`] that forbids it. Nothing is chosen here.
 
 use std::collections::BTreeMap;
 
@@ -10,50 +11,30 @@ use smallvec::SmallVec;
 use super::availability::Availability;
 use super::distance::{Outline, outline};
 use super::eligible::{Element, Load, MAX_ADDRESS, eligible};
-use super::prove::Prover;
+use super::prove::{NoWrap, Prover};
 use super::refusal::Refusal;
 use super::sampling::{Fingerprint, distances};
 use super::shift::Shifter;
 use crate::cfg::{Flow, LoopForest, RegisterId};
 use crate::emulate::{Effect, KernelTrace};
+use crate::expr::TermId;
 use crate::planted::{Bug, Planted};
 use crate::ptx::{Function, StateSpace};
 use crate::solver::Solver;
 use crate::source::SourceFile;
 
-use super::prove::NoWrap;
-
-/// How sources are chosen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Selection {
-    /// The paper's rule.
-    #[default]
-    Paper,
-}
-
-/// At most so many loads of one function are replaced. What the assembler takes for a function rises
-/// faster than its size where much is alive at once: each replaced load puts registers, predicates and
-/// branches into it.
-pub const MAX_REPLACED: usize = 256;
-
-/// What the user may choose about decisions.
+/// How far it is looked for reuse.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Largest |delta|, 0 to 31.
-    pub max_delta: u32,
-    /// How sources are chosen.
-    pub selection: Selection,
     /// Take it for granted that 32-bit indices do not wrap around, as the original did.
     pub assume_no_wrap: bool,
-    /// Only replace loads of read-only memory, and loads in kernels that write no global memory.
+    /// Only loads of read-only memory, and loads in kernels that write no global memory.
     pub strict: bool,
     /// Resource limit of one solver query, in z3's units.
     pub solver_limit: u32,
     /// What all solver queries about one function may take together at most, in z3's units; for a
     /// small function less ([`crate::solver::budget_for`]).
     pub solver_budget: u64,
-    /// At most so many loads of one function are replaced ([`MAX_REPLACED`]).
-    pub most: usize,
     /// A folder for the solver's queries.
     pub dump_queries: Option<std::path::PathBuf>,
     /// A mistake that a test wants to see noticed.
@@ -63,13 +44,10 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            max_delta: 31,
-            selection: Selection::Paper,
             assume_no_wrap: false,
             strict: false,
             solver_limit: 200_000,
             solver_budget: crate::solver::FUNCTION_BUDGET,
-            most: MAX_REPLACED,
             dump_queries: None,
             planted: Planted::default(),
         }
@@ -92,9 +70,10 @@ pub struct Guards {
     pub global_address: bool,
 }
 
-/// A load that another one covers.
+/// A load whose value another one's registers hold, in this lane or in another: what is known of it, and
+/// what has to be checked.
 #[derive(Clone, Debug)]
-pub struct Covered {
+pub struct Opportunity {
     /// Index of the source load's instruction.
     pub source: u32,
     /// For each element of the load the element of the source load that stands for it.
@@ -105,84 +84,7 @@ pub struct Covered {
     pub guards: Guards,
 }
 
-/// What was decided about a load.
-#[derive(Clone, Debug)]
-pub enum Verdict {
-    /// Replaced.
-    Covered(Covered),
-    /// Kept.
-    Kept(Refusal),
-}
-
-/// The decision about one global load.
-#[derive(Clone, Debug)]
-pub struct Finding {
-    /// Index of the instruction.
-    pub inst: u32,
-    /// Bytes loaded by each lane.
-    pub bytes: u32,
-    /// What was decided.
-    pub verdict: Verdict,
-}
-
-/// Decides about every global load of a function, in program order.
-pub fn decide(
-    source: &SourceFile,
-    function: &Function<'_>,
-    flow: &Flow<'_, '_>,
-    trace: &mut KernelTrace,
-    options: &Options,
-) -> Vec<Finding> {
-    let mut decider = Decider {
-        availability: Availability::new(source, flow, trace, options.planted),
-        prover: Prover::new(
-            flow,
-            Shifter::new(options.planted),
-            Solver::new(options.solver_limit, options.dump_queries.clone())
-                .with_budget(options.solver_budget)
-                .sized(flow.insts.len()),
-            options.assume_no_wrap,
-        ),
-        options,
-        linear: match options.planted.has(Bug::BlockShape) {
-            true => Some(true),
-            false => linear_lanes(function),
-        },
-        writes_global: writes_global(trace),
-        sources: Vec::new(),
-        replaced: 0,
-        groups: FxHashMap::default(),
-    };
-    let mut loads: Vec<usize> =
-        (0..trace.accesses.len()).filter(|&i| trace.accesses[i].is_global_load()).collect();
-    loads.sort_by_key(|&index| trace.accesses[index].inst);
-    let mut findings: Vec<Finding> = loads
-        .into_iter()
-        .map(|index| {
-            let (inst, bytes) = (trace.accesses[index].inst, trace.accesses[index].bytes());
-            Finding { inst, bytes, verdict: decider.load(trace, index) }
-        })
-        .collect();
-    add_unreachable(flow, &mut findings);
-    findings
-}
-
-/// Loads in code that no way leads to have no trace.
-fn add_unreachable(flow: &Flow<'_, '_>, findings: &mut Vec<Finding>) {
-    let seen: std::collections::BTreeSet<u32> = findings.iter().map(|f| f.inst).collect();
-    for (at, inst) in flow.insts.iter().enumerate() {
-        let space = inst.ast.form.space();
-        let global = matches!(space, StateSpace::Global | StateSpace::Generic);
-        if crate::emulate::effect(inst) == Effect::Load && global && !seen.contains(&(at as u32)) {
-            let bytes = inst.ast.form.types().last().map_or(0, |ty| ty.bits() / 8);
-            let verdict = Verdict::Kept(Refusal::Unreachable);
-            findings.push(Finding { inst: at as u32, bytes, verdict });
-        }
-    }
-    findings.sort_by_key(|finding| finding.inst);
-}
-
-/// An uncovered load that may be a source.
+/// A load whose registers may be read.
 struct Source {
     load: Load,
     outline: Outline,
@@ -191,7 +93,9 @@ struct Source {
     fingerprint: Option<Fingerprint>,
 }
 
-struct Decider<'a, 'm, 's> {
+/// What may be reused in one function: loads are looked at in program order, each may be offered as a
+/// source, and pairs are proved when they are asked for, each once.
+pub struct Opportunities<'a, 'm, 's> {
     availability: Availability<'a, 'm, 's>,
     prover: Prover<'a, 'm, 's>,
     options: &'a Options,
@@ -199,10 +103,10 @@ struct Decider<'a, 'm, 's> {
     linear: Option<bool>,
     writes_global: bool,
     sources: Vec<Source>,
-    /// Loads accepted so far.
-    replaced: usize,
     /// Sources by outline.
-    groups: FxHashMap<crate::expr::TermId, Group>,
+    groups: FxHashMap<TermId, Group>,
+    /// What was found out about pairs, by candidate and load.
+    known: FxHashMap<(Candidate, u32), Result<Opportunity, Refusal>>,
 }
 
 /// Sources of one outline.
@@ -217,40 +121,57 @@ struct Group {
 /// Bytes of the longest load: no element is further from its address.
 const MAX_BYTES: i64 = 64;
 
-impl Decider<'_, '_, '_> {
-    fn load(&mut self, trace: &mut KernelTrace, index: usize) -> Verdict {
+impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
+    /// Of a function, with no source offered yet.
+    pub fn new(
+        source: &'a SourceFile,
+        function: &Function<'_>,
+        flow: &'a Flow<'m, 's>,
+        trace: &KernelTrace,
+        options: &'a Options,
+    ) -> Self {
+        let solver = Solver::new(options.solver_limit, options.dump_queries.clone())
+            .with_budget(options.solver_budget)
+            .sized(flow.insts.len());
+        let shifter = Shifter::new(options.planted);
+        Opportunities {
+            availability: Availability::new(source, flow, trace, options.planted),
+            prover: Prover::new(flow, shifter, solver, options.assume_no_wrap),
+            options,
+            linear: match options.planted.has(Bug::BlockShape) {
+                true => Some(true),
+                false => linear_lanes(function),
+            },
+            writes_global: writes_global(trace),
+            sources: Vec::new(),
+            groups: FxHashMap::default(),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// The load that makes an access, if it may take part.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn load(&self, trace: &KernelTrace, index: usize) -> Result<Load, Refusal> {
         let block = trace.accesses[index].block;
         let always = |guard| self.prover.always(trace, block, guard);
-        let mut load = match eligible(self.prover.flow, trace, index, always) {
-            Ok(load) => load,
-            Err(refusal) => return Verdict::Kept(refusal),
-        };
+        let mut load = eligible(self.prover.flow, trace, index, always)?;
         if trace.arena.is_nearly_spent() {
-            return Verdict::Kept(Refusal::Budget);
-        }
-        if self.replaced >= self.options.most {
-            return Verdict::Kept(Refusal::Crowded(self.options.most));
+            return Err(Refusal::Budget);
         }
         if self.options.planted.has(Bug::SourceGuard) {
             load.guard = None;
         }
         if self.options.strict && self.writes_global && !trace.accesses[index].read_only {
-            return Verdict::Kept(Refusal::Strict);
+            return Err(Refusal::Strict);
         }
-        let outline = outline(&mut trace.arena, load.address);
-        match self.partner(trace, &load, outline) {
-            Ok(covered) => {
-                self.replaced += 1;
-                Verdict::Covered(covered)
-            }
-            Err(refusal) => {
-                self.add_source(trace, load, outline);
-                Verdict::Kept(refusal)
-            }
-        }
+        Ok(load)
     }
 
-    fn add_source(&mut self, trace: &mut KernelTrace, load: Load, at: Outline) {
+    /// Offers a load as a source for those that come behind it.
+    pub fn offer(&mut self, trace: &mut KernelTrace, load: Load) {
+        let at = outline(&mut trace.arena, load.address);
         let place = self.place(trace, &load);
         let loops = &self.prover.flow.loops;
         let next = self.prover.shifter.shift(trace, loops, load.address, 1, place);
@@ -267,29 +188,34 @@ impl Decider<'_, '_, '_> {
         self.prover.flow.loops.innermost(trace.accesses[load.access].block)
     }
 
-    /// The nearest valid partner, or the reason why the nearest candidate is none.
-    fn partner(
-        &mut self,
-        trace: &mut KernelTrace,
-        load: &Load,
-        at: Outline,
-    ) -> Result<Covered, Refusal> {
+    /// The sources that may hold what a load reads, nearest lane first. Nothing is proved yet.
+    pub fn candidates(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<Candidate> {
+        let at = outline(&mut trace.arena, load.address);
         let mut candidates = self.by_outline(trace, at, load);
         if candidates.is_empty() {
             candidates = self.by_sampling(trace, load);
         }
         candidates.sort_by_key(|candidate| (candidate.delta.unsigned_abs(), candidate.index));
-        let mut refusal = None;
-        for candidate in candidates {
-            if trace.arena.is_nearly_spent() {
-                return Err(Refusal::Budget);
-            }
-            match self.accept(trace, candidate, load) {
-                Ok(covered) => return Ok(covered),
-                Err(reason) => refusal = refusal.or(Some(reason)),
-            }
+        candidates
+    }
+
+    /// Whether a load may take its value from a candidate, and under which guards.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn prove(
+        &mut self,
+        trace: &mut KernelTrace,
+        candidate: Candidate,
+        load: &Load,
+    ) -> Result<Opportunity, Refusal> {
+        let key = (candidate, load.inst);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
         }
-        Err(refusal.unwrap_or(Refusal::NoPartner))
+        let found = self.look(trace, candidate, load);
+        self.known.insert(key, found.clone());
+        found
     }
 
     /// Sources of the same outline at a whole number of lanes, element by element.
@@ -339,17 +265,14 @@ impl Decider<'_, '_, '_> {
         found
     }
 
-    fn accept(
+    fn look(
         &mut self,
         trace: &mut KernelTrace,
         candidate: Candidate,
         load: &Load,
-    ) -> Result<Covered, Refusal> {
+    ) -> Result<Opportunity, Refusal> {
         let Candidate { index, delta, displacement } = candidate;
         let source = self.sources[index].load.clone();
-        if delta.unsigned_abs() > self.options.max_delta {
-            return Err(Refusal::TooFar(delta));
-        }
         if delta != 0 && self.linear == Some(false) {
             return Err(Refusal::BlockShape);
         }
@@ -380,16 +303,17 @@ impl Decider<'_, '_, '_> {
                 && load.generic
                 && !self.options.planted.has(Bug::GenericAddress),
         };
-        Ok(Covered { source: source.inst, pieces, delta, guards })
+        Ok(Opportunity { source: source.inst, pieces, delta, guards })
     }
 }
 
 /// A source that may fit.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Candidate {
     /// Index among the sources.
     index: usize,
-    delta: i32,
+    /// Lanes up: the source's address there is the load's here.
+    pub delta: i32,
     /// Bytes from the source's address to the element that stands for the load's first byte.
     displacement: i64,
 }

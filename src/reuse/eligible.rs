@@ -35,7 +35,7 @@ impl Element {
 
 /// A load that may take part.
 #[derive(Clone, Debug)]
-pub(super) struct Load {
+pub struct Load {
     /// Index in [`KernelTrace::accesses`].
     pub access: usize,
     /// Index of the instruction.

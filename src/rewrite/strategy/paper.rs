@@ -7,11 +7,12 @@
 //! the shuffle, so neither waits for the other, and the load's address is read before anything is
 //! overwritten.
 
-use super::checks::Checks;
-use super::edit::Edit;
-use super::names::Fresh;
-use super::plan::{KernelPlan, Replacement, Strategy, Transfer};
-use crate::shuffle::{Bug, Planted};
+use super::Strategy;
+use crate::planted::{Bug, Planted};
+use crate::rewrite::checks::Checks;
+use crate::rewrite::edit::Edit;
+use crate::rewrite::names::Fresh;
+use crate::rewrite::plan::{KernelPlan, Replacement, Transfer};
 
 /// The paper's strategy.
 pub(super) struct Paper;

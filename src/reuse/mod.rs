@@ -1,0 +1,23 @@
+//! Finds loads whose value a register already holds, in this lane or in another.
+//!
+//! In: the control flow and memory trace of one function. Out, through [`Opportunities`]: for a pair of
+//! loads whether one may take its value from the other, at which lane distance and under which guards, or
+//! the [`Refusal`] that forbids it. Nothing is chosen here, and nothing is edited. Every opportunity rests
+//! on a proof, by normal form, by the path condition or by the solver; what cannot be proved becomes a
+//! guard that is checked at run time, or a refusal.
+
+mod availability;
+mod distance;
+mod eligible;
+mod facts;
+mod opportunities;
+mod prove;
+mod refusal;
+mod sampling;
+mod shift;
+mod under;
+
+pub use eligible::{Element, Load, OWN_REGISTERS};
+pub use opportunities::{Candidate, Guards, Opportunities, Opportunity, Options, lane_stride};
+pub use prove::{NoWrap, WrapKind};
+pub use refusal::Refusal;

@@ -1,0 +1,107 @@
+//! Chooses among what is legal.
+//!
+//! In: the control flow and trace of one function, and through [`crate::reuse`] everything that may be
+//! done. Out: a [`Finding`] for every global load: covered by which source, or kept and why.
+
+mod paper;
+
+use std::collections::BTreeSet;
+
+use crate::cfg::Flow;
+use crate::emulate::{Effect, KernelTrace, effect};
+use crate::ptx::{Function, StateSpace};
+use crate::reuse::{Opportunities, Opportunity, Refusal};
+use crate::source::SourceFile;
+
+/// How sources are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Selection {
+    /// The paper's rule.
+    #[default]
+    Paper,
+}
+
+/// At most so many loads of one function are replaced. What the assembler takes for a function rises
+/// faster than its size where much is alive at once: each replaced load puts registers, predicates and
+/// branches into it.
+pub const MAX_REPLACED: usize = 256;
+
+/// What the user may choose.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How sources are chosen.
+    pub selection: Selection,
+    /// Largest |delta|, 0 to 31.
+    pub max_delta: u32,
+    /// At most so many loads of one function are replaced ([`MAX_REPLACED`]).
+    pub most: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { selection: Selection::Paper, max_delta: 31, most: MAX_REPLACED }
+    }
+}
+
+/// What was decided about a load.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Replaced.
+    Covered(Opportunity),
+    /// Kept.
+    Kept(Refusal),
+}
+
+/// The decision about one global load.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// Index of the instruction.
+    pub inst: u32,
+    /// Bytes loaded by each lane.
+    pub bytes: u32,
+    /// What was decided.
+    pub verdict: Verdict,
+}
+
+/// Decides about every global load of a function, in program order.
+pub fn decide(
+    source: &SourceFile,
+    function: &Function<'_>,
+    flow: &Flow<'_, '_>,
+    trace: &mut KernelTrace,
+    legal: &crate::reuse::Options,
+    options: &Options,
+) -> Vec<Finding> {
+    let mut loads: Vec<usize> =
+        (0..trace.accesses.len()).filter(|&i| trace.accesses[i].is_global_load()).collect();
+    loads.sort_by_key(|&index| trace.accesses[index].inst);
+    let mut opportunities = Opportunities::new(source, function, flow, trace, legal);
+    let verdicts = match options.selection {
+        Selection::Paper => paper::verdicts(&mut opportunities, trace, &loads, options),
+    };
+    let mut findings: Vec<Finding> = loads
+        .into_iter()
+        .zip(verdicts)
+        .map(|(index, verdict)| {
+            let access = &trace.accesses[index];
+            Finding { inst: access.inst, bytes: access.bytes(), verdict }
+        })
+        .collect();
+    add_unreachable(flow, &mut findings);
+    findings
+}
+
+/// Loads in code that no way leads to have no trace.
+fn add_unreachable(flow: &Flow<'_, '_>, findings: &mut Vec<Finding>) {
+    let seen: BTreeSet<u32> = findings.iter().map(|finding| finding.inst).collect();
+    for (at, inst) in flow.insts.iter().enumerate() {
+        let space = inst.ast.form.space();
+        let global = matches!(space, StateSpace::Global | StateSpace::Generic);
+        if effect(inst) == Effect::Load && global && !seen.contains(&(at as u32)) {
+            let bytes = inst.ast.form.last_type().map_or(0, |ty| ty.bits() / 8);
+            let verdict = Verdict::Kept(Refusal::Unreachable);
+            findings.push(Finding { inst: at as u32, bytes, verdict });
+        }
+    }
+    findings.sort_by_key(|finding| finding.inst);
+}
