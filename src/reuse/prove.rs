@@ -46,7 +46,7 @@ pub enum WrapKind {
     Unsigned,
 }
 
-/// What a proof was made of.
+/// A proof that two addresses are equal, as far as checks at run time hold.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Proof {
     /// Checks at run time.
@@ -71,12 +71,12 @@ pub(super) struct Prover<'a, 'm, 's> {
     memory: Memory,
 }
 
-/// What was found out before: many loads stand in one block, and many sources have one store behind
+/// The results that are kept for later pairs: many loads stand in one block, and many sources have one store behind
 /// them.
 #[derive(Default)]
 struct Memory {
     facts: FxHashMap<(BlockId, i32), Rc<Facts>>,
-    /// By the store's address, its bytes, and the load.
+    /// Whether a store lies apart from a load, by the store's address, its bytes, and the load.
     apart: FxHashMap<(TermId, i64, usize), bool>,
 }
 
