@@ -150,6 +150,7 @@ impl Scopes<'_> {
     }
 }
 
+/// A scope between braces: the names that it declares.
 #[derive(Debug, Default)]
 struct Scope<'s> {
     parent: Option<usize>,
@@ -175,7 +176,7 @@ impl Scope<'_> {
     }
 }
 
-/// What each member of a parameterised declaration is.
+/// The kind of thing that each member of a parameterised declaration (`.reg .b32 %r<9>`) declares.
 #[derive(Clone, Copy, Debug)]
 enum Family {
     /// A register of that type, or a vector of so many.
@@ -184,6 +185,7 @@ enum Family {
     Variables,
 }
 
+/// What a name stands for.
 #[derive(Clone, Copy, Debug)]
 enum Meaning {
     /// First register and number of vector elements.
@@ -196,6 +198,7 @@ enum Meaning {
 /// branches share is a graph much larger than its text.
 const MAX_TARGETS: usize = 1 << 20;
 
+/// Resolves one body: its instructions so far, and the scopes that are open.
 struct Resolver<'m, 's> {
     source: &'m SourceFile,
     flat: Flat<'m, 's>,

@@ -57,6 +57,7 @@ pub(super) fn solve(
     fixpoint.found
 }
 
+/// The fixpoint on its way: what is still believed to be uniform.
 struct Fixpoint<'a, 'm, 's> {
     flow: &'a Flow<'m, 's>,
     branches: &'a [Option<TermId>],

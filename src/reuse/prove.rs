@@ -71,8 +71,8 @@ pub(super) struct Prover<'a, 'm, 's> {
     memory: Memory,
 }
 
-/// The results that are kept for later pairs: many loads stand in one block, and many sources have one store behind
-/// them.
+/// The results that are kept for later pairs: many loads stand in one block, and many sources have
+/// one store behind them.
 #[derive(Default)]
 struct Memory {
     facts: FxHashMap<(BlockId, i32), Rc<Facts>>,

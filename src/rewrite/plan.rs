@@ -97,6 +97,7 @@ pub fn plan<'a>(
     planner.plan
 }
 
+/// Collects a plan, and remembers which registers have been copied.
 struct Planner<'p, 'a, 'm, 's> {
     source: &'p SourceFile,
     flow: &'p Flow<'m, 's>,

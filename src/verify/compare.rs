@@ -176,6 +176,8 @@ fn root_number(
     numbers.get(&execution.root[event.block.index()]).copied()
 }
 
+/// The comparison of two functions that have both been evaluated: `before` is the outcome of the original,
+/// `after` that of the rewritten function.
 pub(super) struct Comparison<'c, 's> {
     pub original: &'c Program<'c, 's>,
     pub rewritten: &'c Program<'c, 's>,
@@ -188,7 +190,7 @@ pub(super) struct Comparison<'c, 's> {
     pub partners: Vec<Option<usize>>,
     /// For each event of the original, whether none is matched with it.
     pub missing: Vec<bool>,
-    /// The places where ways meet, numbered, in both.
+    /// The number of each cut's block, in the original and in the rewritten function.
     roots: (FxHashMap<BlockId, usize>, FxHashMap<BlockId, usize>),
     /// Whether each event of the one is matched with one of the other. Where not, that something
     /// differs says little: another event may make up for it.

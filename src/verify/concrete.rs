@@ -76,6 +76,7 @@ pub(super) fn observe(
     })
 }
 
+/// A state space whose bytes the numbers are read from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Space {
     Global,
@@ -84,6 +85,8 @@ enum Space {
     Local,
 }
 
+/// A machine that computes the value of each term on numbers: those of the solver's model and, for what the
+/// model leaves open, such as follow from `seed`.
 struct Machine<'a> {
     terms: &'a Terms,
     stores: &'a FxHashMap<TermId, StoreRecord>,

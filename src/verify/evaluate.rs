@@ -1,10 +1,9 @@
 //! Symbolic evaluation of one program: each block once, in reverse postorder. Values that meet are
 //! joined by `if then else` over the conditions of the ways; only loop headers get symbols.
 //!
-//! In: a [`Program`] and, for the rewritten one, how its instructions are matched with the
-//! original's and the outcome of the original's evaluation. Out: an [`Execution`]: every event with
-//! the condition under which it happens and its operands, every load, and for each loop what goes
-//! in and what comes round.
+//! In: a [`Program`] and, for the rewritten one, the original's outcome and how instructions are matched.
+//! Out: an [`Execution`]: every event with the condition under which it happens and its operands,
+//! every load, and for each loop what goes in and what comes round.
 //!
 //! Conditions are relative to the header of the innermost loop around them: "given that this
 //! iteration is executed".
@@ -40,8 +39,7 @@ pub(super) struct Event {
     pub operands: Vec<TermId>,
 }
 
-/// A weak load. It is no event, but what the rewritten program loads must be bytes that the
-/// original loads too, or it might fault.
+/// A weak load: no event, but the rewritten program must load nothing that the original does not.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     pub inst: u32,
@@ -92,11 +90,9 @@ pub(super) struct Execution {
     pub branches: Vec<Option<TermId>>,
     /// Each definition of a register: instruction, register, value behind it.
     pub definitions: FxHashMap<(u32, RegisterId), TermId>,
-    /// The address and earlier version behind each version made by a store: what it may have
-    /// changed.
+    /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
-    /// The values that read-only loads deliver, each with the conditions under which such a load is
-    /// executed, and the loop around it.
+    /// The values of read-only loads, each with when such a load is executed and the loop around it.
     pub read_only: FxHashMap<TermId, Vec<(TermId, Option<LoopId>)>>,
     /// Addresses of accesses that name the global space: when, in which loop, that it is global.
     pub global: Vec<GlobalFact>,
@@ -125,8 +121,7 @@ pub(super) struct Reference<'r, 's> {
     pub execution: &'r Execution,
     /// The original, prepared.
     pub program: &'r Program<'r, 's>,
-    /// For each instruction of the rewritten program the original's instruction that it is matched
-    /// with.
+    /// For each instruction of the rewritten program the original's that it is matched with.
     pub matched: &'r [Option<u32>],
     /// For each unmatched instruction of the rewritten program the unmatched instructions of the
     /// original between the same neighbours, in whose place it stands.
@@ -135,6 +130,7 @@ pub(super) struct Reference<'r, 's> {
     pub split: &'r [(LoopId, RegisterId)],
 }
 
+/// The state of an evaluation, at some instruction of some block.
 pub(super) struct Evaluation<'a, 'r, 'm, 's> {
     pub program: &'a Program<'m, 's>,
     pub terms: &'a mut Terms,
@@ -144,10 +140,14 @@ pub(super) struct Evaluation<'a, 'r, 'm, 's> {
     pub carry: Carry,
     pub memory: Memory,
     pub block: BlockId,
+    /// Index of the current instruction.
     pub at: u32,
     pub out: Execution,
+    /// The values of the carried registers at the current instruction.
     pub state: Vec<TermId>,
+    /// The values of the registers that are written once, by register.
     single: Vec<Option<TermId>>,
+    /// The states at the ends of the blocks that have been visited.
     pub exits: Vec<Option<Exit>>,
     /// The values of the header's symbols before the loop, until the latches are known.
     pub entered: FxHashMap<LoopId, (TermId, Vec<Round>)>,

@@ -367,6 +367,7 @@ pub(super) fn unmarked(terms: &Terms, version: TermId) -> (TermId, bool) {
     }
 }
 
+/// The stores of both programs, by the versions of memory that they made.
 struct Both<'e> {
     own: &'e FxHashMap<TermId, StoreRecord>,
     original: &'e FxHashMap<TermId, StoreRecord>,
