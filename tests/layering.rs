@@ -37,7 +37,6 @@ const CIRCLES: &[&str] = &[
     "interp/ops/convert.rs interp/ops/narrow.rs",
     "ptx/expected.rs ptx/grammar.rs",
     "ptx/parse.rs ptx/stats.rs",
-    "rewrite/checks.rs rewrite/measure.rs rewrite/paper.rs rewrite/plan.rs",
     "verify/cuts.rs verify/evaluate.rs verify/induction.rs verify/lanes.rs \
      verify/memory.rs verify/prove.rs verify/semantics.rs verify/settle.rs verify/warp.rs",
 ];

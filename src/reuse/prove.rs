@@ -18,7 +18,7 @@ use super::shift::Shifter;
 use super::under::under;
 use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::{KernelTrace, SymbolKind, definitions};
-use crate::expr::{Arena, Comparison, Facts, Node, TermId, mask, to_signed};
+use crate::expr::{Arena, Comparison, Facts, Node, TermId, mask, small_dividends, to_signed};
 use crate::solver::{Answer, Solver};
 
 /// A check that an index does not wrap around at 32 bits between the lanes: `register` must not be
@@ -163,7 +163,10 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     fn solve(&mut self, trace: &mut KernelTrace, a: TermId, b: TermId, facts: &Facts) -> Answer {
         let claim = reduced(&mut trace.arena, a, b);
         let KernelTrace { arena, symbols, .. } = trace;
-        self.solver.prove_equal(arena, symbols, claim, facts.predicates())
+        // Facts of their own, which spare the solver the division.
+        let mut known = small_dividends(arena, claim.into());
+        known.extend(facts.predicates());
+        self.solver.prove_equal(arena, symbols, claim, &known)
     }
 
     /// Whether a store of `size` bytes and a load touch no common byte in any lane that reaches the
