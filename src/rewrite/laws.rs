@@ -227,7 +227,8 @@
 //!
 //! **21. No byte is read that the original does not read**, no access is wider, earlier or under a weaker
 //! condition, and none is added: what the original may do without a fault, the rewritten program may.
-//! Only loads whose bytes another lane has read already are left out, and these cannot fault.
+//! Loads are left out only where a lane has read the same bytes already; so a fault may disappear, and
+//! none may appear.
 //!
 //! The validator demands it (`src/verify/faults.rs`). Rewrites that load more at once, or for a later
 //! iteration, would have to keep it too: alignment in every launch, the last element of a buffer, the
