@@ -205,6 +205,10 @@ pub fn effect(inst: &Inst<'_, '_>) -> Effect {
         | Opcode::Wgmma
         | Opcode::Tcgen05
         | Opcode::SetMaxNReg
+        | Opcode::Cctl
+        | Opcode::Cctlu
+        | Opcode::SpCompress
+        | Opcode::SpDecompress
         | Opcode::Unknown => Effect::Opaque,
     }
 }

@@ -193,6 +193,10 @@ pub(super) fn role(inst: &Inst<'_, '_>) -> Role {
         | Opcode::StackSave
         | Opcode::StackRestore
         | Opcode::SetMaxNReg
+        | Opcode::Cctl
+        | Opcode::Cctlu
+        | Opcode::SpCompress
+        | Opcode::SpDecompress
         | Opcode::Unknown => Role::Effect,
     }
 }
