@@ -105,7 +105,8 @@ impl Bug {
         Bug::EnteredBackwards,
     ];
 
-    /// What it may get wrong about what lanes see that have waited for others.
+    /// What the analysis may get wrong about the memory that lanes see after they have waited for
+    /// others.
     pub const MEMORY: [Bug; 3] = [Bug::MemoryAtJoins, Bug::MemoryBehindBarriers, Bug::UnequalWaits];
 
     /// All others.

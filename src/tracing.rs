@@ -35,7 +35,7 @@ pub struct TraceReport {
     /// Why there is no trace, if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// What the names of grid indices stand for.
+    /// The definitions of the names that stand for grid indices in addresses.
     pub names: Vec<String>,
     /// Loads, stores, atomics, barriers and calls in program order.
     pub accesses: Vec<TraceAccess>,

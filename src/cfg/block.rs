@@ -1,4 +1,5 @@
-//! Basic blocks and the edges between them.
+//! Basic blocks and the edges between them. The graph is made of them in `graph`; every other file of
+//! this folder reads it.
 
 use smallvec::SmallVec;
 
@@ -24,11 +25,11 @@ pub enum EdgeCondition {
     Always,
     /// If this predicate register, read at the end of the block, is true (or false).
     Predicate(RegisterId, bool),
-    /// By the index of a `brx.idx`.
+    /// If the index operand of the `brx.idx` at the block's end selects it.
     Index,
 }
 
-/// A way from one block to another.
+/// One edge of the graph. (A *way* is one edge or several in a row.)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edge {
     /// Where it starts.
@@ -46,9 +47,10 @@ pub struct Block {
     pub first: u32,
     /// One past the index of the last.
     pub end: u32,
-    /// Ways out. A block that leaves the function has none, or one for the lanes that stay.
+    /// The edges out of the block. One that leaves the function has none, or one for the lanes that
+    /// stay.
     pub successors: SmallVec<[Edge; 2]>,
-    /// Ways in.
+    /// The edges into the block.
     pub predecessors: SmallVec<[Edge; 2]>,
     /// Whether lanes may leave the function at the block's end.
     pub leaves: bool,

@@ -40,7 +40,7 @@ use super::warp::Members;
 use crate::planted::{Bug, Planted};
 use crate::ptx::FunctionKind;
 
-/// Something that lets lanes meet in different iterations of a loop.
+/// A reason why lanes may meet in different iterations of a loop: the loop is *taken apart*.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Apart {
     /// The loop.
@@ -50,7 +50,9 @@ pub struct Apart {
     pub branch: Option<BlockId>,
 }
 
-/// Everything that may take lanes into different iterations of a loop, sorted.
+/// All reasons why lanes may meet in different iterations of a loop, for all loops of a function,
+/// sorted. Uniformity of a value within a loop (`emulate::uniform`, `verify::lanes`) holds only where
+/// none of them applies.
 pub(super) fn taken_apart(
     kind: FunctionKind,
     blocks: &[Block],

@@ -1,4 +1,7 @@
-//! The dominator tree: which blocks lie on every way to a block.
+//! The dominator tree: which blocks lie on every way from the entry to a block.
+//!
+//! In: blocks in reverse postorder. Out: each block's immediate dominator, and answers about which
+//! block dominates which.
 
 use super::block::{Block, BlockId};
 

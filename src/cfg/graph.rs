@@ -30,7 +30,8 @@ pub struct Flow<'m, 's> {
     pub dominators: DominatorTree,
     /// The loops.
     pub loops: LoopForest,
-    /// What lets lanes meet in different iterations of a loop.
+    /// All reasons why lanes may meet in different iterations of a loop. A loop without one is not
+    /// taken apart: lanes that are together in it are in the same iteration.
     pub taken_apart: Vec<Apart>,
     /// What a test has planted into the analysis.
     pub planted: Planted,
@@ -47,10 +48,10 @@ pub fn build<'m, 's>(
     build_with(source, function, Planted::default())
 }
 
-/// The same with a mistake in it, if a test has planted one.
+/// [`build`] with a mistake in the graph, if a test has planted one.
 ///
 /// # Errors
-/// As of [`build`].
+/// Those of [`build`].
 pub fn build_with<'m, 's>(
     source: &'m SourceFile,
     function: &'m Function<'s>,

@@ -70,7 +70,7 @@ pub(super) struct Meetings<'a> {
 }
 
 impl<'a> Meetings<'a> {
-    /// Of a function; `None` if it is too large.
+    /// The meeting places of a function, by end; `None` if the function is too large.
     pub fn new(
         blocks: &'a [Block],
         dominators: &DominatorTree,

@@ -1,22 +1,23 @@
-//! Which blocks lead to a place.
+//! Which blocks lead to a block: reachability, walked backwards along the edges.
 
 use super::block::{Block, BlockId};
 
-/// The blocks from which some way leads to a target; the target is one.
+/// The set of blocks from which some way leads to a target block, the target itself included.
 pub(super) struct Reach(Vec<bool>);
 
 impl Reach {
-    /// Along any way.
+    /// The blocks from which any way leads to `target`.
     pub fn new(blocks: &[Block], target: BlockId) -> Reach {
         Reach::within(blocks, target, |_| true)
     }
 
-    /// Along ways through blocks that may be passed.
+    /// The blocks from which a way leads to `target` that only passes blocks for which `may_pass` says
+    /// so.
     pub fn within(blocks: &[Block], target: BlockId, may_pass: impl Fn(BlockId) -> bool) -> Reach {
         Reach::to_any(blocks, [target], may_pass)
     }
 
-    /// The same for any of several targets.
+    /// The blocks from which such a way leads to at least one of several `targets`.
     pub fn to_any(
         blocks: &[Block],
         targets: impl IntoIterator<Item = BlockId>,

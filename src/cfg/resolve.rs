@@ -151,6 +151,7 @@ impl Scopes<'_> {
     }
 }
 
+/// A scope between braces: the names that it declares.
 #[derive(Debug, Default)]
 struct Scope<'s> {
     parent: Option<usize>,
@@ -171,7 +172,7 @@ impl Scope<'_> {
     }
 }
 
-/// What each member of a parameterised declaration is.
+/// The kind of thing that each member of a parameterised declaration (`.reg .b32 %r<9>`) declares.
 #[derive(Clone, Copy, Debug)]
 enum Family {
     /// A register of that type, or a vector of so many.
@@ -180,6 +181,7 @@ enum Family {
     Variables,
 }
 
+/// What a name stands for.
 #[derive(Clone, Copy, Debug)]
 enum Meaning {
     /// First register and number of vector elements.
@@ -192,6 +194,7 @@ enum Meaning {
 /// branches share is a graph much larger than its text.
 const MAX_TARGETS: usize = 1 << 20;
 
+/// Resolves one body: its instructions so far, and the scopes that are open.
 struct Resolver<'m, 's> {
     source: &'m SourceFile,
     flat: Flat<'m, 's>,

@@ -1,4 +1,5 @@
-//! Which instructions transfer control.
+//! Which instructions transfer control: an opcode in, the kind of transfer out. (The other `Transfer`,
+//! of the module `rewrite`, moves a value between registers.)
 
 use crate::isa::Opcode;
 

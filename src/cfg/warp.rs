@@ -18,8 +18,8 @@ use crate::source::SourceFile;
 /// Who takes part in a warp-level synchronisation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Members {
-    /// The same lanes each time: the k-th time that one of them arrives, it meets the others'
-    /// k-th time, if all arrive equally often.
+    /// The instruction names the same lanes each time: the k-th arrival of one of them meets the k-th
+    /// arrival of the others, if all arrive equally often.
     Constant,
     /// Lanes chosen at run time, or not known.
     Unknown,

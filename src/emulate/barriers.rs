@@ -28,11 +28,11 @@ use crate::expr::TermId;
 use crate::isa::{Opcode, Qualifier};
 use crate::planted::Bug;
 
-/// What holds behind an instruction.
+/// How memory, and what lanes have waited at, differ between lanes behind an instruction.
 pub(super) struct Behind<F> {
     /// How what lanes have waited at differs between them, if the instruction changes that.
     pub waits: Option<LaneDependence>,
-    /// How memory does, given what it was before.
+    /// How memory differs between lanes, as a function of the version that it had before.
     pub seen: F,
 }
 
@@ -101,7 +101,9 @@ impl<'s> Machine<'_, '_, 's> {
         };
         Behind { waits, seen }
     }
-    /// What decides whether a lane waits, where, and with whom.
+
+    /// The terms that decide whether a lane waits at the instruction, where, and with whom: its guard,
+    /// its operands, and what the lane has waited at before.
     fn chosen(
         &mut self,
         inst: &Inst<'_, 's>,

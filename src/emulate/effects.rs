@@ -1,7 +1,7 @@
 //! What each instruction may do to registers and memory.
 //!
-//! An opcode that is not modelled, or not known, is [`Effect::Opaque`]: it may write every register it names
-//! and all memory, and synchronises. So what is missing here costs a rewrite, never a
+//! An opcode that is not modelled, or not known, is [`Effect::Opaque`]: it may write every register
+//! it names and all memory, and synchronises. So what is missing here costs a rewrite, never a
 //! value.
 
 use smallvec::SmallVec;
@@ -35,7 +35,8 @@ pub enum Effect {
     Opaque,
 }
 
-/// What makes an access more than weak (PTX ISA, "Memory Consistency Model"), and the cache operator
+/// The qualifiers that make an access more than weak (PTX ISA, "Memory Consistency Model"), and the
+/// cache operator
 /// `.cv`, "don't cache and fetch again"; such accesses are never merged, moved or replaced.
 const STRONG: &[Qualifier] = &[
     Qualifier::Volatile,
@@ -204,6 +205,10 @@ pub fn effect(inst: &Inst<'_, '_>) -> Effect {
         | Opcode::Wgmma
         | Opcode::Tcgen05
         | Opcode::SetMaxNReg
+        | Opcode::Cctl
+        | Opcode::Cctlu
+        | Opcode::SpCompress
+        | Opcode::SpDecompress
         | Opcode::Unknown => Effect::Opaque,
     }
 }

@@ -1,4 +1,8 @@
 //! Joins and loops: merging of values, values carried round a loop, induction variables.
+//!
+//! In: the states at the ends of a block's predecessors, and what each loop changes. Out: the state at
+//! the block's start, in which a value that differs between the predecessors is an `if then else` or a
+//! symbol of its own, *fed by* the values and conditions that it was made from.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,7 +17,7 @@ use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, LoopId};
 use crate::expr::{Arena, Node, Range, Substitution, SymbolId, TermId};
 use crate::planted::Bug;
 
-/// What a loop changes.
+/// The registers and the parts of memory that a loop changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LoopEffects {
     /// Indices of mutable registers, ascending.

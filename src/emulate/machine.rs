@@ -1,4 +1,7 @@
 //! Visits the blocks: joins states, emulates instructions, records accesses and conditions.
+//!
+//! In: a function and its control flow. Out: the [`KernelTrace`]. What single instructions do stands in
+//! the other files of this folder, each of which has its own `impl Machine`.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -95,17 +98,24 @@ impl TooLarge {
     }
 }
 
+/// The state of one function's symbolic execution, at some instruction of some block.
 pub(super) struct Machine<'a, 'm, 's> {
     pub function: &'a Function<'s>,
     pub flow: &'a Flow<'m, 's>,
     pub arena: Arena,
     pub symbols: Symbols,
     pub writes: Writes,
+    /// The values of the registers that are written once, by register.
     single: Vec<Option<Definition>>,
+    /// The values of the mutable registers at the current instruction.
     pub state: Vec<TermId>,
+    /// The versions of memory at the current instruction.
     pub memory: Memory,
+    /// The states at the ends of the blocks that have been visited.
     pub exits: Vec<Option<Exit>>,
+    /// The block that is being visited.
     pub block: BlockId,
+    /// The carry flag, where it is known.
     pub carry: Option<TermId>,
     pub loop_effects: Vec<LoopEffects>,
     pub loop_values: Vec<LoopValue>,

@@ -1,4 +1,5 @@
-//! Loads, stores, atomics: their addresses, what they read, what they leave behind.
+//! Loads, stores, atomics: the addresses that they access, the values that they read, the version of
+//! memory that they leave behind.
 
 use smallvec::SmallVec;
 

@@ -1,4 +1,5 @@
-//! Special registers (PTX ISA, "Special Registers"): what is known of their values and lanes.
+//! Special registers (PTX ISA, "Special Registers"): the range of each register's values, and how they
+//! differ between lanes.
 
 use super::machine::Machine;
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};

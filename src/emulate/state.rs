@@ -61,7 +61,7 @@ pub(super) struct Definition {
 /// The version of each window.
 pub(super) type Memory = [TermId; Window::ALL.len()];
 
-/// What holds at the end of a block.
+/// The values of the mutable registers and the versions of memory at the end of a block.
 #[derive(Clone, Debug)]
 pub(super) struct Exit {
     pub mutable: Box<[TermId]>,

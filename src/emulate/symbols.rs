@@ -48,9 +48,9 @@ pub enum LaneDependence {
     Uniform,
     /// `%tid.x`, `%laneid`: one more in the next lane.
     Consecutive,
-    /// Nothing is known.
+    /// Nothing is known of how the symbol differs between lanes.
     Varying,
-    /// Uniform if all these terms are.
+    /// The symbol was made from these terms (it is *fed by* them): it is uniform if all of them are.
     Fed(Vec<TermId>),
 }
 

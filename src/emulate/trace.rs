@@ -33,8 +33,8 @@ pub struct Access {
     pub values: SmallVec<[Option<TermId>; 4]>,
     /// The predicate under which it runs, if it is guarded.
     pub guard: Option<TermId>,
-    /// Whether the guard predicate's only definition lies on every way here, so that the register
-    /// tells whether the access ran wherever this access lies on every way.
+    /// Whether the guard predicate's only definition dominates the access, so that the register tells
+    /// whether the access ran, wherever the access dominates.
     pub guard_settled: bool,
     /// `ld.global.nc`, `ldu`: from memory that the kernel only reads.
     pub read_only: bool,
@@ -69,8 +69,8 @@ pub struct Widened {
     pub block: BlockId,
     /// The instruction that extended it.
     pub inst: u32,
-    /// Whether the register's only definition lies on every way there, so that it still holds the
-    /// value wherever the extension does.
+    /// Whether the register's only definition dominates the extension, so that the register still holds
+    /// the value wherever the extension dominates.
     pub settled: bool,
 }
 
@@ -79,7 +79,7 @@ pub struct Widened {
 pub struct KernelTrace {
     /// All terms.
     pub arena: Arena,
-    /// What the symbols in them mean.
+    /// The meaning of the symbols that occur in terms.
     pub symbols: Symbols,
     /// Accesses in the order of blocks.
     pub accesses: Vec<Access>,
@@ -100,7 +100,7 @@ pub struct KernelTrace {
     pub uniform: Vec<bool>,
     /// Which loops all lanes of a warp leave in the same iteration.
     pub uniform_exit: Vec<bool>,
-    /// What was approximated, for people: `(instruction, what)`.
+    /// The instructions whose results are approximated, and how, for people: `(instruction, how)`.
     pub approximations: Vec<(u32, String)>,
 }
 

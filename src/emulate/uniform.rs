@@ -1,10 +1,15 @@
-//! Which symbols have one value for a whole warp: an optimistic fixpoint over what feeds them.
+//! Which symbols have one value for a whole warp: an optimistic fixpoint over the terms that feed them.
+//!
+//! In: symbols with their [`LaneDependence`], the graph, the conditions of branches. Out: which symbols
+//! are uniform among lanes that have met, and which loops all lanes leave in the same iteration. It
+//! starts from "all that may be uniform are" and takes back each symbol that is fed by a term which is
+//! not, or belongs to a loop that is taken apart ([`Flow::taken_apart`]), until nothing changes.
 
 use super::symbols::{LaneDependence, SymbolInfo, Symbols};
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, LoopId};
 use crate::expr::{Arena, Node, TermId};
 
-/// What the fixpoint finds.
+/// The outcome of the fixpoint.
 pub(super) struct Uniformity {
     /// For each symbol whether it is uniform among lanes that have met.
     pub symbols: Vec<bool>,
@@ -52,6 +57,7 @@ pub(super) fn solve(
     fixpoint.found
 }
 
+/// The fixpoint on its way: what is still believed to be uniform.
 struct Fixpoint<'a, 'm, 's> {
     flow: &'a Flow<'m, 's>,
     branches: &'a [Option<TermId>],
@@ -160,7 +166,7 @@ fn loops_run_as_one(flow: &Flow<'_, '_>, branch_is_uniform: &[bool]) -> Vec<bool
 /// A term with values from more loops that lanes leave one by one counts as not uniform.
 const MAX_LEFT: usize = 32;
 
-/// What is known of every term: whether all its symbols are uniform, and the loops they are from.
+/// The uniformity of every term: whether all its symbols are uniform, and the loops they are from.
 struct UniformTerms {
     /// For each term: whether it is uniform as long as no loop was left.
     inside: Vec<bool>,

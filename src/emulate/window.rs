@@ -1,4 +1,5 @@
-//! The parts of memory that are kept apart.
+//! The parts of memory that are kept apart: each has a version of its own, so that a store to one
+//! leaves what is known of the others.
 
 use crate::ptx::StateSpace;
 
@@ -14,7 +15,7 @@ pub(super) enum Window {
 
 impl Window {
     pub const ALL: [Window; 3] = [Window::Global, Window::Shared, Window::Waits];
-    /// Those that are memory.
+    /// The windows that are memory.
     pub const MEMORY: [Window; 2] = [Window::Global, Window::Shared];
 
     /// The windows that a weak store to a state space may write.

@@ -83,7 +83,7 @@ impl<'a, F: FnMut(SymbolId, u8) -> u64> Evaluator<'a, F> {
         Evaluator { arena, assign, known: FxHashMap::default(), near: &[] }
     }
 
-    /// The same with results of functions that are one of these numbers or a neighbour of it.
+    /// Lets each uninterpreted function yield one of `numbers` or a neighbour of one.
     #[must_use]
     pub fn with_results_near(mut self, numbers: &'a [u64]) -> Self {
         self.near = numbers;

@@ -209,7 +209,8 @@ impl Arena {
             .then(|| super::bits::to_signed(constant_a.wrapping_sub(constant_b), self.width(a)))
     }
 
-    /// As [`Arena::linear_parts`], without copying; `own` is the term with the coefficient 1.
+    /// The parts that [`Arena::linear_parts`] gives, without copying them; `own` is the term with
+    /// the coefficient 1.
     fn borrowed_parts<'a>(
         &'a self,
         term: TermId,

@@ -48,7 +48,7 @@ impl Side {
         Side { width, constant, addends: addends.into_iter().collect(), bounds }
     }
 
-    /// The same with another sum, of the same width, in place of one of the terms.
+    /// These relations with the sum `replacement`, of the same width, in place of the term at `index`.
     pub fn with(&self, arena: &Arena, index: usize, replacement: TermId) -> Side {
         let mask = mask(self.width);
         let mut addends = self.addends.clone();

@@ -16,7 +16,7 @@ pub struct Valuation<'a> {
     arena: &'a Arena,
     /// Operands before the terms that use them.
     terms: Vec<TermId>,
-    /// By term; meaningful for those above.
+    /// The value of each term, by its index; only the terms listed above have one.
     values: Vec<u64>,
     chosen: FxHashMap<Call, u64>,
     near: Vec<u64>,

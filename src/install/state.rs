@@ -25,7 +25,7 @@ pub enum Entry {
     Ours {
         /// It has the very bytes of the one to be installed.
         current: bool,
-        /// By a symbolic link.
+        /// Whether it is a symbolic link.
         link: bool,
     },
     /// Another program.
@@ -41,7 +41,7 @@ pub enum Entry {
 pub struct State {
     /// Under the assembler's name.
     pub front: Entry,
-    /// Under `NAME.real`.
+    /// What lies there under `NAME.real`.
     pub real: Entry,
     /// How the two are related, where both are programs.
     pub twins: Twins,

@@ -87,9 +87,9 @@ fn real_ptxas(place: &Place) -> Result<PathBuf, Refusal> {
 enum Occupied {
     /// There is nothing, or an empty folder.
     No,
-    /// By a mirror, whole or cut off.
+    /// The folder is a mirror, whole or cut off.
     Mirror,
-    /// By something else.
+    /// The folder holds something else.
     ByOthers,
 }
 

@@ -113,7 +113,7 @@ pub struct Meeting {
 pub struct Region(Vec<Range<Pc>>);
 
 impl Region {
-    /// Of ranges in ascending order.
+    /// The region made of `ranges`, which come in ascending order.
     pub fn new(ranges: impl Iterator<Item = Range<Pc>>) -> Region {
         let mut all: Vec<Range<Pc>> = Vec::new();
         for range in ranges {
@@ -348,7 +348,7 @@ pub type AtomicElement = (Option<(File, Slot)>, (File, Slot));
 /// `atom` and `red` (PTX ISA, "Parallel Synchronization and Communication Instructions").
 #[derive(Debug)]
 pub struct Atomic {
-    /// Where.
+    /// The memory that it accesses.
     pub place: Place,
     /// Bytes of an element: 2, 4, 8.
     pub bytes: u32,
@@ -413,7 +413,7 @@ pub enum Callee {
 /// `call`.
 #[derive(Debug)]
 pub struct Call {
-    /// Who.
+    /// The function that is called.
     pub callee: Callee,
     /// Arguments, in the caller's frame.
     pub args: Vec<Formal>,
@@ -503,7 +503,7 @@ pub enum CollectiveKind {
 /// A collective instruction.
 #[derive(Debug)]
 pub struct Collective {
-    /// What.
+    /// The operation.
     pub kind: CollectiveKind,
     /// The member mask, a narrow register; the executing lanes where absent (before `.sync`).
     pub members: Option<Slot>,

@@ -158,6 +158,10 @@ pub enum Opcode {
     NanoSleep,
     PmEvent,
     SetMaxNReg,
+    Cctl,
+    Cctlu,
+    SpCompress,
+    SpDecompress,
     /// Any other word.
     #[strum(disabled)]
     Unknown,

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type, fill};
 
+/// A launch file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -27,6 +28,7 @@ struct File {
     strict_shuffles: bool,
 }
 
+/// One of its `buffers`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BufferSpec {
@@ -39,6 +41,7 @@ struct BufferSpec {
     data: Option<Vec<Value>>,
 }
 
+/// One of its `args`: a buffer, a number, bytes, or a struct of these.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ArgumentSpec {

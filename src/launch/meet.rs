@@ -48,7 +48,7 @@ impl fmt::Display for Meet {
 }
 
 impl<'de> Deserialize<'de> for Meet {
-    /// As on the command line; a seed may be a number, too.
+    /// A word as on the command line, or a number, which is a seed.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Meet, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::String(text) => text.parse(),

@@ -14,13 +14,13 @@ use crate::source::SourceFile;
 /// Everything that a page is made of.
 #[derive(Debug, Default)]
 pub struct Inputs {
-    /// Of `candidates`.
+    /// The outputs of `candidates`.
     pub reports: Vec<Report>,
-    /// Of `trace`.
+    /// The outputs of `trace`.
     pub traces: Vec<TraceFile>,
-    /// Of `run --profile`.
+    /// The outputs of `run --profile`.
     pub profiles: Vec<Profile>,
-    /// Of `ab`.
+    /// The outputs of `ab`.
     pub measurements: Vec<Measurement>,
     /// PTX files by the name that the JSON gives them.
     pub sources: BTreeMap<String, SourceFile>,

@@ -37,7 +37,7 @@ impl Mark {
         }
     }
 
-    /// Of a load among those of its kernel.
+    /// The mark of a load; `all` are the loads of its kernel.
     pub fn of(load: &LoadReport, all: &[LoadReport]) -> Mark {
         let no_partner = Refusal::NoPartner.to_string();
         if load.decision == Decision::Shuffle {

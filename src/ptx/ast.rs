@@ -147,7 +147,7 @@ pub enum Statement<'s> {
 pub struct Name<'s> {
     /// The name as written.
     pub text: &'s str,
-    /// Where.
+    /// Where the name stands.
     pub span: Span,
 }
 
@@ -160,7 +160,7 @@ pub struct Instruction<'s> {
     pub guard: Option<Guard<'s>>,
     /// The opcode with all its modifiers as written: `ld.global.nc.f32`.
     pub opcode: Name<'s>,
-    /// The same decoded.
+    /// The opcode with all its modifiers, decoded.
     pub form: Form,
     /// The operands in order, destinations first.
     pub operands: SmallVec<[Operand<'s>; 4]>,
@@ -333,7 +333,7 @@ pub enum Initializer<'s> {
     List(Vec<Initializer<'s>>),
     /// The address of a variable or function.
     Symbol {
-        /// Which.
+        /// The variable or function whose address it is.
         name: Name<'s>,
         /// Bytes added.
         offset: i64,
@@ -362,16 +362,16 @@ pub enum Directive<'s> {
         index: u32,
         /// The name without quotes.
         name: &'s str,
-        /// All of it.
+        /// Where the whole directive stands.
         span: Span,
     },
     /// A directive with a list of numbers: `.maxntid 512, 1, 1`; the name is without its dot.
     Performance {
         /// The name without its dot.
         name: &'s str,
-        /// Its numbers.
+        /// The numbers of the list.
         values: SmallVec<[u64; 3]>,
-        /// All of it.
+        /// Where the whole directive stands.
         span: Span,
     },
     /// `label: .branchtargets a, b;`, `label: .calltargets f, g;`.
@@ -382,7 +382,7 @@ pub enum Directive<'s> {
         name: &'s str,
         /// The labels or functions; a row of them is kept as written, `L<4>` for `L0` to `L3`.
         targets: Vec<Name<'s>>,
-        /// All of it.
+        /// Where the whole directive stands.
         span: Span,
     },
     /// `label: .callprototype (...) _ (...) ...;`.
@@ -393,21 +393,21 @@ pub enum Directive<'s> {
         returns: Vec<Variable<'s>>,
         /// Parameters.
         params: Vec<Variable<'s>>,
-        /// All of it.
+        /// Where the whole directive stands.
         span: Span,
     },
     /// `.pragma "text", "text";`.
     Pragma {
         /// The strings without quotes.
         strings: SmallVec<[&'s str; 1]>,
-        /// All of it.
+        /// Where the whole directive stands.
         span: Span,
     },
     /// Everything else: `.section`, `@@dwarf`, `.alias`, `.explicitcluster`, ...
     Other {
         /// The first word without its dot.
         name: &'s str,
-        /// All of it.
+        /// Where the whole directive stands.
         span: Span,
     },
 }

@@ -6,7 +6,7 @@ use crate::source::{Diagnostic, SourceFile, Span};
 /// Something wrong at a place of the input.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
-    /// Where.
+    /// Where it stands.
     pub span: Span,
     /// What is wrong.
     pub message: String,
@@ -20,7 +20,7 @@ impl Fault {
         Fault { span, message: message.into(), hint: None }
     }
 
-    /// The same fault with advice.
+    /// This fault, with advice on what to do.
     pub fn hint(mut self, hint: impl Into<String>) -> Fault {
         self.hint = Some(hint.into());
         self

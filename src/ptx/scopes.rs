@@ -11,7 +11,7 @@ const _: () = assert!(size_of::<Statement<'_>>() <= 264);
 
 /// Puts statements into the scopes that they stand in. The scan has seen to it that braces match.
 pub(super) struct Scopes<'s> {
-    /// Of the innermost scope that is open.
+    /// The statements so far of the innermost scope that is open.
     statements: Vec<Statement<'s>>,
     /// The opening braces of the scopes around it, and what stood in them before.
     outer: Vec<(Span, Vec<Statement<'s>>)>,

@@ -35,7 +35,7 @@ pub enum Stream {
 /// A run that has ended.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// How.
+    /// How it ended.
     pub status: ExitStatus,
     /// Standard output, if captured.
     pub stdout: Vec<u8>,

@@ -54,9 +54,9 @@ fn strip(arena: &mut Arena, term: TermId) -> (TermId, i64) {
 /// How a narrower value was extended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Extension {
-    /// By copies of its sign bit: wraps at half the range.
+    /// It was extended by copies of its sign bit: it wraps at half the range.
     Sign,
-    /// By zeros: wraps at the end of the range.
+    /// It was extended by zeros: it wraps at the end of the range.
     Zero,
 }
 

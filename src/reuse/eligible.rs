@@ -14,9 +14,9 @@ use crate::ptx::{ScalarType, StateSpace};
 pub struct Element {
     /// Bytes from the load's address.
     pub offset: i64,
-    /// What is loaded.
+    /// The type of the element in memory.
     pub ty: ScalarType,
-    /// Where it goes.
+    /// The register that the element goes into.
     pub register: RegisterId,
     /// Width of that register in bits: 16, 32 or 64.
     pub register_bits: u32,

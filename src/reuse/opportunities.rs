@@ -23,12 +23,12 @@ use crate::ptx::{Function, StateSpace};
 use crate::solver::Solver;
 use crate::source::SourceFile;
 
-/// How far it is looked for reuse.
+/// What may be taken for granted, and how much work goes into the search.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Take it for granted that 32-bit indices do not wrap around, as the original did.
     pub assume_no_wrap: bool,
-    /// Only loads of read-only memory, and loads in kernels that write no global memory.
+    /// Only loads of read-only memory take part, and loads in kernels that write no global memory.
     pub strict: bool,
     /// Resource limit of one solver query, in z3's units.
     pub solver_limit: u32,
@@ -112,7 +112,7 @@ pub struct Opportunities<'a, 'm, 's> {
 /// Sources of one outline.
 #[derive(Default)]
 struct Group {
-    /// By the constant of their outlines.
+    /// The sources, by the constant of their outlines.
     by_constant: BTreeMap<i64, Vec<usize>>,
     /// How far from a load's constant that of a partner can be.
     reach: i64,
@@ -122,7 +122,7 @@ struct Group {
 const MAX_BYTES: i64 = 64;
 
 impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
-    /// Of a function, with no source offered yet.
+    /// The opportunities of a function, with no source offered yet.
     pub fn new(
         source: &'a SourceFile,
         function: &Function<'_>,

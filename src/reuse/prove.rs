@@ -18,7 +18,10 @@ use super::shift::Shifter;
 use super::under::under;
 use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::{KernelTrace, SymbolKind, definitions};
-use crate::expr::{Arena, Comparison, Facts, Node, TermId, mask, small_dividends, to_signed};
+use crate::expr::{
+    Arena, Comparison, Facts, Node, TermId, are_contradictory, follows, mask, small_dividends,
+    to_signed,
+};
 use crate::solver::{Answer, Solver};
 
 /// A check that an index does not wrap around at 32 bits between the lanes: `register` must not be
@@ -46,7 +49,7 @@ pub enum WrapKind {
     Unsigned,
 }
 
-/// What a proof was made of.
+/// A proof that two addresses are equal, as far as checks at run time hold.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Proof {
     /// Checks at run time.
@@ -71,12 +74,12 @@ pub(super) struct Prover<'a, 'm, 's> {
     memory: Memory,
 }
 
-/// What was found out before: many loads stand in one block, and many sources have one store behind
-/// them.
+/// The results that are kept for later pairs: many loads stand in one block, and many sources have
+/// one store behind them.
 #[derive(Default)]
 struct Memory {
     facts: FxHashMap<(BlockId, i32), Rc<Facts>>,
-    /// By the store's address, its bytes, and the load.
+    /// Whether a store lies apart from a load, by the store's address, its bytes, and the load.
     apart: FxHashMap<(TermId, i64, usize), bool>,
 }
 
@@ -163,10 +166,15 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     fn solve(&mut self, trace: &mut KernelTrace, a: TermId, b: TermId, facts: &Facts) -> Answer {
         let claim = reduced(&mut trace.arena, a, b);
         let KernelTrace { arena, symbols, .. } = trace;
-        // Facts of their own, which spare the solver the division.
+        // What small dividends come to is known without a division, and order alone may decide then.
         let mut known = small_dividends(arena, claim.into());
-        known.extend(facts.predicates());
-        self.solver.prove_equal(arena, symbols, claim, &known)
+        if !known.is_empty() {
+            known.extend(facts.predicates());
+            if follows(arena, &known, claim) && !are_contradictory(arena, &known) {
+                return Answer::Proved;
+            }
+        }
+        self.solver.prove_equal(arena, symbols, claim, facts.predicates())
     }
 
     /// Whether a store of `size` bytes and a load touch no common byte in any lane that reaches the

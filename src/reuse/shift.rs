@@ -17,7 +17,7 @@ pub(super) struct Shifter {
 }
 
 impl Shifter {
-    /// Nothing moved yet.
+    /// A shifter that has moved no term yet.
     pub fn new(planted: Planted) -> Shifter {
         Shifter { done: FxHashMap::default(), planted }
     }

@@ -11,18 +11,19 @@ use crate::cfg::{BlockId, RegisterId};
 use crate::planted::{Bug, Planted};
 use crate::reuse::{NoWrap, WrapKind};
 
-/// Something that has to hold besides the corner case.
+/// A condition that has to hold, besides the corner case, before a received value is used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 enum Check {
     /// An index does not wrap: register, the instruction that widened it, where it wraps.
     NoWrap(RegisterId, u32, WrapKind),
     /// The source load's guard predicate was true (or false, if negated) in every lane.
     AllActive(RegisterId, bool),
-    /// It was in this lane.
+    /// The source load's guard predicate was true (or false, if negated) in this lane.
     OwnActive(RegisterId, bool),
 }
 
-/// What a chain of checks starts from, and the checks.
+/// A chain of checks, each joined to the one before: the block, whether it starts from the warp being
+/// whole, and the checks.
 type ChainKey = (BlockId, bool, Vec<Check>);
 
 /// Emits and shares checks within one function.

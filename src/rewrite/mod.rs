@@ -3,9 +3,12 @@
 //! In: the text and what [`crate::select`] chose. Out: a new text and a map of its lines. The program is
 //! never printed anew: what no edit touches keeps every byte. A [`Strategy`] decides what code
 //! stands for a decision; all of them work on the same plan.
+//!
+//! What every strategy has to respect stands in [`laws`], each with what breaks without it.
 
 mod checks;
 mod edit;
+pub mod laws;
 mod names;
 mod plan;
 mod strategy;

@@ -31,7 +31,7 @@ pub struct Fresh<'a> {
 }
 
 impl<'a> Fresh<'a> {
-    /// Nothing handed out yet.
+    /// The names of a function in which none has been handed out yet.
     pub fn new(names: &'a Names) -> Fresh<'a> {
         Fresh { names, counts: [0; KINDS.len()] }
     }

@@ -30,7 +30,7 @@ pub struct Replacement {
     pub span: Range<usize>,
     /// Where its opcode starts, behind the guard predicate.
     pub opcode: usize,
-    /// Where code that follows it goes: behind a comment that ends its line.
+    /// The byte at which code goes that follows the load: behind a comment that ends its line.
     pub behind: usize,
     /// The basic block it stands in.
     pub block: BlockId,
@@ -38,9 +38,9 @@ pub struct Replacement {
     pub guard: Option<String>,
     /// Its address: base as written and bytes added.
     pub address: (String, i64),
-    /// Register by register.
+    /// The transfers that stand for the load, one for each register.
     pub transfers: Vec<Transfer>,
-    /// What covers it.
+    /// The source load that covers it, at which distance, under which guards.
     pub covered: Opportunity,
 }
 
@@ -97,6 +97,7 @@ pub fn plan<'a>(
     planner.plan
 }
 
+/// Collects a plan, and remembers which registers have been copied.
 struct Planner<'p, 'a, 'm, 's> {
     source: &'p SourceFile,
     flow: &'p Flow<'m, 's>,

@@ -26,7 +26,7 @@ pub enum Selection {
 /// branches into it.
 pub const MAX_REPLACED: usize = 256;
 
-/// What the user may choose.
+/// What the user may choose about the selection.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How sources are chosen.

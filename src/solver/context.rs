@@ -14,7 +14,7 @@ thread_local! {
     static IS_UNUSED: Cell<bool> = const { Cell::new(true) };
 }
 
-/// What is asked on this thread from now on is about another function.
+/// Forgets all queries of this thread: the next ones are about another function.
 pub fn forget() {
     CURRENT.with_borrow_mut(|current| *current = None);
 }

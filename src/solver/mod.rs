@@ -201,21 +201,22 @@ impl Solver {
         }
     }
 
-    /// The same with a bound of its own on the number of queries.
+    /// This solver, with a bound of its own on the number of queries.
     #[must_use]
     pub fn with_queries(mut self, most: u32) -> Solver {
         self.most = most;
         self
     }
 
-    /// The same with a budget of its own in z3's units, for all queries together.
+    /// This solver, with a budget of its own in z3's units, for all queries together.
     #[must_use]
     pub fn with_budget(mut self, units: u64) -> Solver {
         self.units = units;
         self
     }
 
-    /// The same with less to spend, as befits a function that has so many instructions.
+    /// This solver, with a budget (at most [`budget_for`]) and an effort of searches as befits a
+    /// function of so many `instructions`.
     #[must_use]
     pub fn sized(mut self, instructions: usize) -> Solver {
         self.units = self.units.min(budget_for(instructions));

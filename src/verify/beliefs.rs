@@ -1,7 +1,7 @@
 //! What the two judges believe, which of it they share, and what checks each shared belief from
 //! outside. No code stands here.
 //!
-//! A rewrite is judged twice: by the analysis that proposes it (`emulate`, `shuffle`) and by this
+//! A rewrite is judged twice: by the analysis that proposes it (`emulate`, `reuse`) and by this
 //! validator, which is given two texts and nothing else. A mistake that only one of them makes shows
 //! as a refusal. A mistake in what they share shows nowhere, unless something looks at it that uses
 //! neither.

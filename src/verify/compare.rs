@@ -101,7 +101,7 @@ pub(super) fn compare<'s>(
     FunctionReport::unknown(name, "the loops' registers could not be matched".to_owned())
 }
 
-/// What keeps two functions from being compared at all.
+/// The reason why two functions cannot be compared at all, if there is one.
 fn shape_differs<'s>(
     original: &Program<'_, 's>,
     rewritten: &Program<'_, 's>,
@@ -130,8 +130,8 @@ fn shape_differs<'s>(
     None
 }
 
-/// What takes lanes into different iterations of a loop in the original as this does in the rewritten
-/// program, if anything does.
+/// The reason why a loop of the original is taken apart that corresponds to `apart`, which is one
+/// of the rewritten program; `None` if the original has no such reason.
 fn same_apart(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
@@ -176,6 +176,8 @@ fn root_number(
     numbers.get(&execution.root[event.block.index()]).copied()
 }
 
+/// The comparison of two functions that have both been evaluated: `before` is the outcome of the original,
+/// `after` that of the rewritten function.
 pub(super) struct Comparison<'c, 's> {
     pub original: &'c Program<'c, 's>,
     pub rewritten: &'c Program<'c, 's>,
@@ -188,7 +190,7 @@ pub(super) struct Comparison<'c, 's> {
     pub partners: Vec<Option<usize>>,
     /// For each event of the original, whether none is matched with it.
     pub missing: Vec<bool>,
-    /// The places where ways meet, numbered, in both.
+    /// The number of each cut's block, in the original and in the rewritten function.
     roots: (FxHashMap<BlockId, usize>, FxHashMap<BlockId, usize>),
     /// Whether each event of the one is matched with one of the other. Where not, that something
     /// differs says little: another event may make up for it.
@@ -199,7 +201,7 @@ pub(super) struct Comparison<'c, 's> {
 }
 
 impl Comparison<'_, '_> {
-    /// What is known in a block of the rewritten program.
+    /// A block of the rewritten program with all that is known to hold there.
     pub fn place(&mut self, block: BlockId) -> Place {
         let entries =
             |id: LoopId| self.after.loops[id.0 as usize].as_ref().map(|record| record.entry);
@@ -325,7 +327,8 @@ impl Comparison<'_, '_> {
         apart
     }
 
-    /// What is known of an iteration that both programs have reached.
+    /// The header of a loop with all that is known to hold in an iteration that both programs have
+    /// reached.
     fn iteration(&mut self, around: Option<LoopId>) -> Place {
         let mut place = Place { around, ..Place::default() };
         for around in self.rewritten.flow.loops.around(around) {

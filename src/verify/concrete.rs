@@ -21,7 +21,7 @@ use crate::solver::Names;
 /// How many fillings of what the solver left open are tried.
 const SEEDS: u64 = 4;
 
-/// What the solver found.
+/// The assignment that the solver found.
 pub(super) struct Model {
     /// Values of symbols that the facts or the claim mention.
     pub symbols: FxHashMap<SymbolId, u64>,
@@ -76,6 +76,7 @@ pub(super) fn observe(
     })
 }
 
+/// A state space whose bytes the numbers are read from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Space {
     Global,
@@ -84,6 +85,8 @@ enum Space {
     Local,
 }
 
+/// A machine that computes the value of each term on numbers: those of the solver's model and, for what the
+/// model leaves open, such as follow from `seed`.
 struct Machine<'a> {
     terms: &'a Terms,
     stores: &'a FxHashMap<TermId, StoreRecord>,
@@ -99,7 +102,7 @@ struct Machine<'a> {
     strict: bool,
 }
 
-/// What became of one step.
+/// The outcome of one step.
 enum Step {
     Done(Option<u64>),
     Needs(TermId),

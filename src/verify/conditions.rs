@@ -1,4 +1,5 @@
-//! Path conditions: how those of several ways become one, and what a condition says about a term.
+//! Path conditions: how the conditions of several edges into a block become one, and how a term is
+//! simplified by a condition that holds.
 
 use smallvec::SmallVec;
 
@@ -110,7 +111,7 @@ pub(super) fn join(arena: &mut Arena, ways: &[TermId]) -> (TermId, Vec<TermId>) 
     (path, local)
 }
 
-/// What a selection comes to where a condition is known to hold or not.
+/// `term` simplified: the side of a selection where `condition` decides which one is taken.
 pub(super) fn under(arena: &mut Arena, term: TermId, condition: TermId, holds: bool) -> TermId {
     if !is_selection(arena, term) {
         return term;

@@ -1,4 +1,6 @@
-//! What depends on which lanes are converged is compared by the whole control flow.
+//! Results that depend on which lanes are converged (`activemask`, `shfl` and `vote` without
+//! `.sync`) are taken for the same only if both programs have the same control flow and branch
+//! alike; this file compares that.
 
 use rustc_hash::FxHashMap;
 

@@ -23,9 +23,9 @@ use crate::solver::{Judgement, Names};
 
 /// A claim that was not shown.
 pub(super) struct Claim<'c> {
-    /// What was claimed to be equal, as a whole.
+    /// The original's and the rewritten program's term that were claimed to be equal.
     pub whole: (TermId, TermId),
-    /// Where the two part.
+    /// The parts of these terms at which they differ.
     pub difference: &'c Difference,
     pub place: &'c Place,
 }

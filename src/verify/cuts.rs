@@ -1,8 +1,13 @@
-//! Functions with cycles of several entries: no header dominates such a cycle, so evaluation starts
-//! anew at every place where ways meet, and the two programs are compared way by way.
+//! Cuts: how functions are evaluated that have a cycle with several entries.
 //!
-//! A symbol of such a place is the register's value on the last arrival there. A value that is read
-//! further on was computed behind that arrival, or above the place's immediate dominator.
+//! No header dominates such a cycle, so there is no induction over its iterations. Instead every block
+//! at which edges meet is a *cut* (a cutpoint, in Floyd's sense): evaluation starts anew there, with a
+//! symbol for each register and each part of memory that may have changed since the cut's immediate
+//! dominator. The two programs are then compared by pairs of cuts: for each way from one cut to the
+//! next they must go it under the same condition and hand over the same values.
+//!
+//! A symbol of a cut is the register's value on the last arrival at its block. A value that is read
+//! further on was computed behind that arrival, or above the cut's immediate dominator.
 
 use super::evaluate::Evaluation;
 use super::program::Slot;
@@ -11,8 +16,8 @@ use super::window::Window;
 use crate::cfg::{BlockId, LoopId, RegisterId};
 use crate::expr::TermId;
 
-/// A place where ways meet in a function with cycles of several entries: everything is new there, and
-/// compared way by way.
+/// A block at which edges meet, in a function with a cycle of several entries: evaluation starts anew
+/// there.
 #[derive(Clone, Debug)]
 pub(super) struct Cut {
     pub block: BlockId,
@@ -20,13 +25,13 @@ pub(super) struct Cut {
     pub symbols: Vec<(Option<RegisterId>, TermId)>,
     /// The windows among them, in this order.
     pub windows: Vec<Window>,
-    /// For each way in: the cut it comes from, when it is taken, and the values in the order of
-    /// `symbols`.
+    /// For each edge into the block: the last cut before it, the condition under which it is taken from
+    /// there, and the values that it brings, in the order of `symbols`.
     pub ways: Vec<(BlockId, TermId, Vec<TermId>)>,
 }
 
 impl Evaluation<'_, '_, '_, '_> {
-    /// Starts anew where ways meet.
+    /// Starts the evaluation anew at a block, with symbols for all that may have changed.
     pub(super) fn cut(&mut self, block: BlockId) {
         // Numbered behind the loops, of which this is none.
         let id = LoopId((self.program.flow.loops.loops.len() + self.out.cuts.len()) as u32);
@@ -65,7 +70,7 @@ impl Evaluation<'_, '_, '_, '_> {
         self.out.cuts.push(Cut { block, symbols, windows, ways: Vec::new() });
     }
 
-    /// Collects what comes in by each way, once all ways are known.
+    /// Collects the values that come into each cut by each edge, once all blocks have been evaluated.
     pub(super) fn close_cuts(&mut self) {
         for index in 0..self.out.cuts.len() {
             let block = self.out.cuts[index].block;

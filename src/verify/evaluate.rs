@@ -1,9 +1,9 @@
 //! Symbolic evaluation of one program: each block once, in reverse postorder. Values that meet are
 //! joined by `if then else` over the conditions of the ways; only loop headers get symbols.
 //!
-//! In: a [`Program`] and, for the rewritten one, how it is matched with the original and what the
-//! original came to. Out: an [`Execution`]: every event with the condition under which it happens
-//! and its operands, every load, and for each loop what goes in and what comes round.
+//! In: a [`Program`] and, for the rewritten one, the original's outcome and how instructions are matched.
+//! Out: an [`Execution`]: every event with the condition under which it happens and its operands,
+//! every load, and for each loop what goes in and what comes round.
 //!
 //! Conditions are relative to the header of the innermost loop around them: "given that this
 //! iteration is executed".
@@ -27,7 +27,7 @@ use crate::ptx::StateSpace;
 /// A version of each window.
 pub(super) type Memory = [TermId; Window::ALL.len()];
 
-/// Something that both programs must do alike.
+/// An event: an action of a lane that others can notice, so that both programs must have it alike.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub inst: u32,
@@ -39,7 +39,7 @@ pub(super) struct Event {
     pub operands: Vec<TermId>,
 }
 
-/// A weak load: no event, but where it reads something must be.
+/// A weak load: no event, but the rewritten program must load nothing that the original does not.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     pub inst: u32,
@@ -64,7 +64,7 @@ pub(super) struct Round {
     pub latch: TermId,
 }
 
-/// What a loop came to.
+/// The outcome of evaluating a loop.
 #[derive(Clone, Debug)]
 pub(super) struct LoopRecord {
     /// When it is entered, relative to the loop around it.
@@ -82,22 +82,21 @@ pub(super) struct Execution {
     pub loops: Vec<Option<LoopRecord>>,
     /// For each block, when it is reached.
     pub path: Vec<Option<TermId>>,
-    /// In functions with cycles of several entries, all places where ways meet.
+    /// In functions with cycles of several entries, all blocks at which edges meet (see `cuts`).
     pub cuts: Vec<Cut>,
-    /// The last such place on the way to each block; the entry itself elsewhere.
+    /// For each block the last cut on the way to it; in functions without cuts the entry.
     pub root: Vec<BlockId>,
     /// The condition by which a block branches.
     pub branches: Vec<Option<TermId>>,
     /// Each definition of a register: instruction, register, value behind it.
     pub definitions: FxHashMap<(u32, RegisterId), TermId>,
-    /// The address and earlier version behind each version made by a store: what it may have
-    /// changed.
+    /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
-    /// What read-only loads deliver: when, in which loop.
+    /// The values of read-only loads, each with when such a load is executed and the loop around it.
     pub read_only: FxHashMap<TermId, Vec<(TermId, Option<LoopId>)>>,
     /// Addresses of accesses that name the global space: when, in which loop, that it is global.
     pub global: Vec<GlobalFact>,
-    /// Whether there is a generic load, for which alone that matters.
+    /// Whether there is a generic load; only for these it matters which addresses are global.
     pub generic: bool,
 }
 
@@ -109,27 +108,29 @@ pub(super) struct StoreRecord {
     pub bytes: u32,
 }
 
-/// What holds at the end of a block.
+/// The values of the carried registers and the versions of memory at the end of a block.
 #[derive(Clone)]
 pub(super) struct Exit {
     pub state: Box<[TermId]>,
     pub memory: Memory,
 }
 
-/// What the rewritten program is evaluated against.
+/// The original, against which the rewritten program is evaluated.
 pub(super) struct Reference<'r, 's> {
     /// The original's outcome.
     pub execution: &'r Execution,
     /// The original, prepared.
     pub program: &'r Program<'r, 's>,
-    /// The instruction of the original that each instruction stands for.
+    /// For each instruction of the rewritten program the original's that it is matched with.
     pub matched: &'r [Option<u32>],
-    /// The instructions of the original that each unmatched instruction stands in place of.
+    /// For each unmatched instruction of the rewritten program the unmatched instructions of the
+    /// original between the same neighbours, in whose place it stands.
     pub gaps: &'r [std::ops::Range<u32>],
-    /// Registers that are not the same as the original's of that name at a loop's header.
+    /// Registers that do not hold, at a loop's header, what the original's register of that name holds.
     pub split: &'r [(LoopId, RegisterId)],
 }
 
+/// The state of an evaluation, at some instruction of some block.
 pub(super) struct Evaluation<'a, 'r, 'm, 's> {
     pub program: &'a Program<'m, 's>,
     pub terms: &'a mut Terms,
@@ -139,10 +140,14 @@ pub(super) struct Evaluation<'a, 'r, 'm, 's> {
     pub carry: Carry,
     pub memory: Memory,
     pub block: BlockId,
+    /// Index of the current instruction.
     pub at: u32,
     pub out: Execution,
+    /// The values of the carried registers at the current instruction.
     pub state: Vec<TermId>,
+    /// The values of the registers that are written once, by register.
     single: Vec<Option<TermId>>,
+    /// The states at the ends of the blocks that have been visited.
     pub exits: Vec<Option<Exit>>,
     /// The values of the header's symbols before the loop, until the latches are known.
     pub entered: FxHashMap<LoopId, (TermId, Vec<Round>)>,

@@ -21,7 +21,7 @@ pub(super) struct Induction {
 }
 
 impl Induction {
-    /// Of the original's loops.
+    /// The registers that keep their distance in the original's loops.
     pub fn new(terms: &mut Terms, execution: &Execution) -> Induction {
         let mut found = Induction::default();
         // By loop and change in an iteration: a register and what it held at first.

@@ -1,8 +1,8 @@
 //! What kind of thing each instruction is to the validator: a function of its operands, a weak load,
 //! or an event that both programs must have alike.
 //!
-//! An opcode that is not modelled, or not known, is an event that may do anything, so a gap here costs a
-//! proof, never its truth.
+//! An opcode that is not modelled, or not known, is an event that may do anything, so a gap here
+//! costs a proof, never its truth.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -193,6 +193,10 @@ pub(super) fn role(inst: &Inst<'_, '_>) -> Role {
         | Opcode::StackSave
         | Opcode::StackRestore
         | Opcode::SetMaxNReg
+        | Opcode::Cctl
+        | Opcode::Cctlu
+        | Opcode::SpCompress
+        | Opcode::SpDecompress
         | Opcode::Unknown => Role::Effect,
     }
 }
@@ -342,7 +346,7 @@ pub(super) fn registers(arg: &Arg<'_>, found: &mut SmallVec<[RegisterId; 2]>) {
     found.extend(all.into_iter().flatten());
 }
 
-/// The same, with `None` for each `_`.
+/// The registers that an operand names, in order, with `None` for each `_`.
 fn named(arg: &Arg<'_>, found: &mut SmallVec<[Option<RegisterId>; 4]>) {
     match arg {
         Arg::Register(register)

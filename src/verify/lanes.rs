@@ -82,10 +82,10 @@ impl<'r, 's> Lanes<'r, 's> {
         self.shifted(terms, term, (n, place), false)
     }
 
-    /// The same for a value all of whose loads are of what memory holds where the lanes have met:
-    /// what lane `L + n` has read is what lane `L` would read there. Whoever wrote between the two
-    /// would be ordered with both reads, and could not be with the meeting; so it does not matter by
-    /// which ways the two came, and past which synchronisation.
+    /// `term` as lane `L + n` has it, for a term all of whose loads read what memory holds where the lanes
+    /// have met: the value that lane `L + n` has read is the value that lane `L` would read there.
+    /// Whoever wrote between the two would be ordered with both reads, and could not be with the
+    /// meeting; so it does not matter by which ways the two came, and past which synchronisation.
     pub fn shift_current(
         &mut self,
         terms: &mut Terms,
@@ -223,23 +223,23 @@ impl<'r, 's> Lanes<'r, 's> {
     }
 }
 
-/// What has been moved by one distance to one place.
+/// The terms that have been moved so far, by one distance and for one place.
 #[derive(Default)]
 struct Moved {
     done: Substitution,
-    /// What became of loads.
+    /// For each load that was moved, the load of the other lane.
     loads: FxHashMap<TermId, TermId>,
     seen: FxHashSet<TermId>,
 }
 
-/// Where terms are moved to.
+/// How terms are moved: by how many lanes, and where the lanes have met. (No way through the graph.)
 #[derive(Clone, Copy)]
 struct Way<'w, 's> {
     program: &'w Program<'w, 's>,
     stores: &'w FxHashMap<TermId, StoreRecord>,
     n: i32,
     place: Option<LoopId>,
-    /// Whether loads are of what memory holds where the lanes have met.
+    /// Whether all loads read what memory holds where the lanes have met.
     current: bool,
 }
 

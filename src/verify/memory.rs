@@ -174,7 +174,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         Some(self.terms.symbol(kind, bits, None))
     }
 
-    /// What a load of one element delivers.
+    /// The value that a load of one element delivers.
     fn loaded(&mut self, space: StateSpace, address: TermId, ty: ScalarType) -> TermId {
         let bits = ty.bits() as u8;
         let (window, name) = match space {
@@ -314,7 +314,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         }
     }
 
-    /// What both programs must hand to an event alike.
+    /// The operands of an event, which both programs must hand to it alike.
     pub(super) fn event_operands(&mut self, inst: &Inst<'_, 's>, role: Role) -> Vec<TermId> {
         let mut operands = smallvec::SmallVec::new();
         if role == Role::Store {
@@ -367,6 +367,7 @@ pub(super) fn unmarked(terms: &Terms, version: TermId) -> (TermId, bool) {
     }
 }
 
+/// The stores of both programs, by the versions of memory that they made.
 struct Both<'e> {
     own: &'e FxHashMap<TermId, StoreRecord>,
     original: &'e FxHashMap<TermId, StoreRecord>,

@@ -7,7 +7,7 @@
 //! barrier and exit must happen under the same condition with the same operands. So rewrites by hand
 //! are judged as well.
 //!
-//! **Architecture invariant:** nothing here uses `emulate`, `shuffle` or `rewrite`. What is shared
+//! **Architecture invariant:** nothing here uses `emulate`, `reuse`, `select` or `rewrite`. What is shared
 //! with the analysis are syntax, graph, terms and the solver: `beliefs` says which beliefs that are,
 //! and what checks each from outside.
 //!

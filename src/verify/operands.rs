@@ -1,4 +1,4 @@
-//! Operands, destinations and special registers.
+//! Operands as terms, results into destinations, and the terms of special registers.
 
 use super::evaluate::Evaluation;
 use super::special::{Belief, belief};
@@ -148,7 +148,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         self.terms.bounded(kind, 32, None, range)
     }
 
-    /// Of a block whose shape the launch decides.
+    /// The largest extent in a dimension of a block whose shape the launch decides.
     fn largest_extent(&self, axis: Axis) -> u64 {
         MAX_BLOCK[axis.index()].min(self.program.function.most_threads().unwrap_or(u64::MAX))
     }

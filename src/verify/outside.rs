@@ -16,7 +16,7 @@ use crate::ptx::{Body, Directive, Function, Item, Module};
 use crate::source::SourceFile;
 use crate::source::comments::Comment;
 
-/// Something that stands at module level.
+/// One construct at module level.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Piece {
     Variable(String),
@@ -25,7 +25,7 @@ enum Piece {
     Directive(String),
 }
 
-/// What differs outside of function bodies.
+/// The differences between two files outside of function bodies.
 pub(super) fn outside(
     original: &SourceFile,
     before: &Module<'_>,

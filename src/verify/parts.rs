@@ -4,9 +4,10 @@
 use super::wrap;
 use crate::expr::{Arena, BinaryOp, Node, TermId, UnaryOp};
 
-/// Whether a function of some operands is known to hold, and not to hold of operands that are the
-/// same: then there is no such lane. (A generic address that is global in the one lane and, being
-/// the same, cannot be shared in the other.)
+/// Whether the facts `known` contradict each other by an uninterpreted function that is known to be
+/// true for some operands and false for operands that are equal to these. Then no lane is in the
+/// case that is being looked at, and every claim holds in it. (For example: a generic address is
+/// known to be global, and the same address, computed in another way, is known not to be.)
 pub(super) fn clash(arena: &mut Arena, known: &[TermId]) -> bool {
     let function = |arena: &Arena, term: TermId| match arena.node(term) {
         Node::Apply(function, operands) => Some((*function, operands.clone())),

@@ -1,4 +1,7 @@
-//! One of the two functions, prepared for evaluation: its graph, which registers change, where.
+//! One of the two functions, prepared for evaluation: its graph, which registers change, and where.
+//!
+//! In: a parsed function. Out: a [`Program`], with the registers that are carried from block to block,
+//! the names by which registers of the two functions are paired, and what each loop changes.
 
 use rustc_hash::FxHashMap;
 
@@ -38,7 +41,7 @@ pub(super) struct Program<'m, 's> {
     pub irreducible: bool,
 }
 
-/// What a loop changes.
+/// The carried registers and the windows of memory that some blocks change.
 #[derive(Default, Debug)]
 pub(super) struct Changes {
     pub registers: Vec<RegisterId>,
@@ -118,9 +121,9 @@ impl<'m, 's> Program<'m, 's> {
         text[from..].split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// What may be changed on the ways from a block's immediate dominator to it; everything carried,
-    /// where it has none.
-    /// What is looked at is charged to the arena.
+    /// The registers and windows that may be changed on the ways from a block's immediate dominator
+    /// to it; all that are carried, where it has none. The instructions looked at are charged to
+    /// the arena.
     pub fn between(&self, arena: &Arena, block: BlockId) -> Changes {
         let above = self.flow.dominators.immediate(block);
         let mut seen = vec![false; self.flow.blocks.len()];

@@ -1,5 +1,8 @@
 //! Whether two terms are equal at a place: by normal form, by cases over the selections they are
 //! made of, operand by operand, and by the solver for what is left.
+//!
+//! In: a claim (the original's term and the rewritten program's), and a [`Place`]: a block of the
+//! rewritten program with the conditions that hold for every lane there. Out: a [`Proof`].
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -38,26 +41,25 @@ const MAX_REFUTED: u32 = 8;
 /// How much may be known before selections between versions of memory are not looked into any more.
 const MAX_KNOWN: usize = 512;
 
-/// What became of a claim.
+/// The outcome of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Proof {
     /// It holds.
     Equal,
-    /// It does not hold for these two terms, which stand where the claim's terms differ, under
-    /// these conditions.
+    /// The claim does not hold, because two parts of its terms differ under some conditions.
     Differ(Box<Difference>),
     /// Neither was shown.
     Unknown,
 }
 
-/// Where two terms part.
+/// The parts at which two terms differ, with the conditions under which they do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     pub original: TermId,
     pub rewritten: TermId,
-    /// The conditions under which they were looked at.
+    /// The conditions under which the two parts were compared.
     pub known: Vec<TermId>,
-    /// Whether they are addresses that something is loaded from.
+    /// Whether the two parts are addresses that something is loaded from.
     pub addresses: bool,
 }
 
@@ -136,7 +138,7 @@ impl Place {
 /// Proves claims and counts what it took.
 pub(super) struct Prover {
     pub solver: Solver,
-    /// What made versions of memory.
+    /// For each version of memory that a store made, that store.
     stores: FxHashMap<TermId, StoreRecord>,
     induction: Induction,
     cases: u32,
@@ -480,7 +482,7 @@ pub(super) fn in_shape(
     (claim, known.iter().map(|&fact| fix(fact)).collect())
 }
 
-/// What is known, and what divisions in it or in the claim come to.
+/// The facts `known`, and further ones about the divisions that occur in them or in the claim.
 fn with_divisions(terms: &mut Terms, claim: (TermId, TermId), known: &[TermId]) -> Vec<TermId> {
     let roots = known.iter().copied().chain([claim.0, claim.1]);
     let facts = division::facts(terms, roots);
@@ -521,8 +523,9 @@ fn abstracted(
     (claim, facts)
 }
 
-/// What holds of the lanes that are certainly there too: the conditions of the place, and what the
-/// hardware guarantees.
+/// All facts that hold at a place where `known` holds, those about *other* lanes included: where a
+/// whole warp is known to have met, lane `L + n` is there too, so the conditions of the place and
+/// what the hardware guarantees hold for it as well (the terms are shifted by `n`).
 fn there_too(
     terms: &mut Terms,
     lanes: &mut Lanes<'_, '_>,

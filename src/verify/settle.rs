@@ -1,6 +1,10 @@
-//! Brings the rewritten program's values back to the original's as soon as they can be: a register
-//! that got its value from another lane is shown to hold what the original's register holds, and
-//! from then on *is* that term. So what is computed from it is equal by construction.
+//! Settling: brings the rewritten program's values back to the original's as soon as that is possible.
+//!
+//! In: a register of the rewritten program and the term that it gets, which may contain values that
+//! came from another lane (it is *tainted*). Out: if it is shown to be equal to what the original's
+//! register of the same name holds there, that term of the original (it is *settled*), otherwise
+//! the term as it was. What is computed from a settled register is then equal to the original's by
+//! construction, and nothing has to be proved about it again.
 
 use rustc_hash::FxHashMap;
 
@@ -88,8 +92,8 @@ impl Evaluation<'_, '_, '_, '_> {
         self.warp.as_deref_mut().is_some_and(|warp| warp.taint.of(terms, term))
     }
 
-    /// What the original's register of that name holds behind the instructions that the one being
-    /// evaluated stands in place of.
+    /// The values that the original's register of the same name gets from those instructions in whose
+    /// place the current one stands, the last first.
     fn candidates(&self, register: RegisterId) -> Vec<TermId> {
         let Some(reference) = self.reference else { return Vec::new() };
         let key = &self.program.keys[register.0 as usize];
@@ -109,7 +113,7 @@ impl Evaluation<'_, '_, '_, '_> {
         proof == Proof::Equal
     }
 
-    /// What is known at the place being evaluated.
+    /// The block that is being evaluated with all that is known to hold there.
     fn place(&mut self) -> Place {
         let (reaches, votes): (&[_], &[_]) = match self.warp.as_deref() {
             Some(warp) => (&warp.reaches, &warp.votes),

@@ -10,7 +10,7 @@ use crate::expr::{Arena, FunctionId, Range, Substitution, SymbolId, TermId};
 use crate::isa::{Axis, Special};
 use crate::solver::Names;
 
-/// What made a version of memory.
+/// The origin of a version of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Origin {
     /// The start of the function.
@@ -55,7 +55,7 @@ pub(super) enum Kind {
     Carry(Side, u32),
     /// The lanes that are converged at an instruction of the rewritten program.
     Mask(u32),
-    /// What a shuffle delivers where nothing is promised.
+    /// The value that a shuffle delivers where the PTX ISA promises none.
     Unpredictable(u32),
     /// Stands for a term that is not looked into.
     Abstract(TermId),

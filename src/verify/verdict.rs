@@ -9,11 +9,11 @@ use serde::Serialize;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Both do the same, proved.
+    /// Both programs do the same, as was proved.
     Equal,
     /// Neither equality nor a difference was shown.
     Unknown,
-    /// They do not: there is a counterexample.
+    /// The programs do not do the same: there is a counterexample.
     Different,
 }
 
@@ -32,11 +32,11 @@ impl fmt::Display for Verdict {
 pub struct Verification {
     /// The worst of all functions' verdicts.
     pub verdict: Verdict,
-    /// What the proofs take for granted.
+    /// The assumptions on which the proofs rest.
     pub assumptions: Vec<&'static str>,
     /// Functions of both files, in the order of the original.
     pub functions: Vec<FunctionReport>,
-    /// What is wrong outside of functions.
+    /// The differences outside of functions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
 }
@@ -54,7 +54,7 @@ pub struct FunctionReport {
     pub shuffles: u32,
     /// Claims that went to the solver.
     pub queries: u32,
-    /// What was not shown to be equal; a difference first.
+    /// The claims that were not shown to hold; a difference comes first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
 }
@@ -74,7 +74,7 @@ impl FunctionReport {
     }
 }
 
-/// Something that was not shown to be equal.
+/// One claim that was not shown to hold.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Problem {
     /// What, and why.

@@ -19,16 +19,17 @@ use crate::expr::{BinaryOp, Comparison, Node, TermId};
 use crate::isa::{Axis, Opcode, Qualifier, Special};
 use crate::ptx::Value;
 
-/// What the rewritten program's own warp instructions came to.
+/// The state of the evaluation that belongs to the rewritten program's own warp instructions.
 pub(super) struct Warp<'r, 's> {
     pub lanes: Lanes<'r, 's>,
     pub prover: Prover,
     /// Shuffles understood.
     pub shuffles: u32,
-    /// Results of `activemask`: where, term. Only those behind which no lane has had to wait for what
-    /// another one may do later: it would wait for ever, since that one waits at the shuffle.
+    /// Results of `activemask`: the block and the term of each. Only those behind which no lane has
+    /// had to wait for what another one may do later: it would wait for ever, since that one waits
+    /// at the shuffle.
     pub masks: Vec<(BlockId, TermId)>,
-    /// What a whole warp implies: where, when, distance.
+    /// The blocks in which lanes are known to be together, each with the condition and the distance.
     pub reaches: Vec<Reach>,
     pub votes: Vec<Vote>,
     pub taint: Taint,
@@ -36,7 +37,8 @@ pub(super) struct Warp<'r, 's> {
     originals: FxHashSet<TermId>,
 }
 
-/// Under this condition lane `L + n` is in the block too.
+/// A fact about another lane: under `condition`, lane `L + n` is in `block` too. (No relation to
+/// reachability in the graph, which is `cfg::reach`.)
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
     pub block: BlockId,
@@ -44,10 +46,11 @@ pub(super) struct Reach {
     pub n: i32,
 }
 
-/// When, in which loop, that an address is global.
+/// A condition, the loop around it, and the predicate that an address is global, which holds under the
+/// condition.
 pub(super) type GlobalFact = (TermId, Option<LoopId>, TermId);
 
-/// If the result is true and the warp whole, each lane's predicate is.
+/// A `vote.sync.all`: if `result` is true and the warp is whole, `predicate` is true in each lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vote {
     pub block: BlockId,

@@ -1,4 +1,5 @@
-//! The parts of memory that the judge keeps apart.
+//! The parts of memory that the judge keeps apart, each with versions of its own. Written apart
+//! from the analysis's windows (`emulate`) on purpose.
 
 /// A part of memory that is written apart from the others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

@@ -1,4 +1,5 @@
-//! What is made of a claim that was not shown: a counterexample, if one can be executed.
+//! Witnesses: a claim that was not shown becomes a counterexample, if one is found and, executed, shows
+//! the difference.
 
 use super::compare::Comparison;
 use super::concrete::Seen;

@@ -43,7 +43,7 @@ pub enum Home {
 pub struct Variable {
     /// The space that it was declared in.
     pub space: StateSpace,
-    /// Where.
+    /// Where it lies.
     pub home: Home,
     /// Bytes.
     pub size: u64,

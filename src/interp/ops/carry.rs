@@ -58,7 +58,7 @@ macro_rules! with_carry {
 #[derive(Clone, Copy)]
 enum Part {
     Low,
-    /// Of a signed product?
+    /// The high half; whether the product is signed.
     High(bool),
 }
 

@@ -167,6 +167,10 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         | Opcode::ClusterLaunchControl
         | Opcode::Wgmma
         | Opcode::Tcgen05
+        | Opcode::Cctl
+        | Opcode::Cctlu
+        | Opcode::SpCompress
+        | Opcode::SpDecompress
         | Opcode::Unknown => Err(unknown(inst)),
     }
 }

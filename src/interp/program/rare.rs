@@ -45,7 +45,7 @@ impl fmt::Debug for Across {
 /// An instruction that moves the stack pointer.
 #[derive(Debug)]
 pub struct Stack {
-    /// Which.
+    /// Which instruction it is.
     pub kind: StackKind,
     /// The bytes to allocate, or the saved stack pointer.
     pub value: Cell,

@@ -40,7 +40,7 @@ pub struct Accessor {
     pub site: Site,
 }
 
-/// How.
+/// How a cell is accessed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Loads.

@@ -38,7 +38,7 @@ pub enum Apart {
 pub struct Phases(Vec<Phase>);
 
 impl Phases {
-    /// None yet.
+    /// The record of a launch in which no phase has begun.
     pub fn new() -> Phases {
         Phases(vec![Phase::default()])
     }

@@ -71,11 +71,11 @@ impl Spread {
 /// A matrix in registers.
 #[derive(Debug)]
 pub struct Matrix {
-    /// Which one.
+    /// Which of the product's matrices it is.
     pub part: Part,
-    /// Of what product.
+    /// The shape of the product.
     pub shape: Shape,
-    /// How it is spread.
+    /// How its elements are spread over lanes.
     pub spread: Spread,
     /// The type of its elements.
     pub element: Element,

@@ -1,0 +1,257 @@
+//! The laws of rewriting: what must hold before a load may be replaced, and what the text that is put in
+//! its place must respect. Each law stands with a kernel that computes something else without it, the
+//! rule that refuses ([`Refusal::rule`](crate::reuse::Refusal::rule)) or the check that guards, and
+//! the files that show it. No code stands here.
+//!
+//! Who adds a way to rewrite goes through the list and says for each law how it is kept. A law that
+//! cannot be shown to hold is a refusal. In the examples `a` is an address of the lane (4 bytes further
+//! in the next lane), `s` the source load and `d` the destination load. Files of `tests/cases/refuse/`
+//! have a neighbour of the same name in `tests/cases/accept/`, which keeps the law and is rewritten;
+//! the mistakes are those of [`crate::planted::Bug`].
+//!
+//! # Between source and destination
+//!
+//! **1. The source load is executed on every way to the destination load**, by the lane that sends: it
+//! dominates the destination. Every edge counts: `bra` under a negated guard, `brx.idx`, falling
+//! through into a label; and a way is left out only if its condition is proved never to hold.
+//!
+//! ```text
+//! @p bra S;  s: ld f1, [a];  S: d: ld f2, [a+4]     // where p holds, f1 is what it was before
+//! ```
+//!
+//! Rule `not-on-every-path`. `tests/cases/refuse/dominance.ptx`, `tests/cases/refuse/missed_flow.ptx`,
+//! `tests/cases/refuse/pruned_branch.ptx`; mistake `Dominance`.
+//!
+//! **2. Nothing between the two may have written the bytes**, on any way, round back edges too. What
+//! counts are bytes, not start addresses or types; a store whose address is not proved to lie apart in
+//! every lane has written them, and so have atomics, reductions, calls, asynchronous copies, and every
+//! instruction that is not known. Only loads from memory that is read-only for the whole kernel (`.nc`)
+//! survive.
+//!
+//! ```text
+//! s: ld f1, [a];  L: d: ld f2, [a];  st [a], f3;  @p bra L    // the store comes round
+//! ```
+//!
+//! Rule `may-have-changed`. `tests/cases/refuse/own_store.ptx`, `tests/cases/refuse/back_edge.ptx`,
+//! `tests/cases/refuse/kill_on_one_path.ptx`, `tests/cases/refuse/entered_backwards.ptx`,
+//! `tests/cases/refuse/atomic.ptx`, `tests/cases/refuse/reduction.ptx`, `tests/cases/refuse/call.ptx`,
+//! `tests/cases/refuse/opaque.ptx`; mistakes `Store`, `StoreOverlap`, `Atomic`, `Call`, `OnePath`,
+//! `BackEdge`.
+//!
+//! **3. Nothing between the two publishes what other threads have written**: no barrier of any scope, no
+//! fence, no warp-level synchronisation, no wait for an asynchronous copy, no load or store that
+//! synchronises.
+//!
+//! ```text
+//! s: ld f1, [a+4];  st [a], f3;  bar.warp.sync -1;  d: ld f2, [a+4]   // the next lane's store is new
+//! ```
+//!
+//! Rule `may-have-changed`. `tests/cases/refuse/barrier.ptx`, `tests/cases/refuse/barrier_sm_90.ptx`,
+//! `tests/cases/refuse/warp_synchronous.ptx`, `tests/cases/refuse/synchronising_load.ptx`; mistake
+//! `Barrier`.
+//!
+//! **4. Only weak loads take part.** `.volatile`, `.relaxed`, `.acquire`, `.mmio` and `.cv` loads are each
+//! performed, and atomics are no loads (PTX ISA, "Memory Consistency Model").
+//!
+//! ```text
+//! s: ld.volatile r1, [a];  d: ld.volatile r2, [a]     // polling: the second value is the point
+//! ```
+//!
+//! Rule `strong-load`. `tests/cases/refuse/qualifiers.ptx`, `tests/cases/refuse/qualifiers_mmio.ptx`.
+//!
+//! **5. Weak loads rest on freedom from data races**, which CUDA C++ demands of the original; nothing
+//! else may be assumed of other threads. `--strict` does without (rule `strict`): then only `.nc` loads
+//! are replaced, and loads of kernels that write no global memory. The proof that the assumption is
+//! enough stands in `src/verify/memory.rs`.
+//!
+//! # The same address
+//!
+//! **6. `A(tid.x + N) = B(tid.x)` is proved for every lane**, not found for most. What evaluation or
+//! outlines suggest is a guess; what the solver does not finish is a refusal.
+//!
+//! ```text
+//! i1 = min(i + 1, n - 1);  s: ld f1, [b+4*i];  d: ld f2, [b+4*i1]     // one thread of thousands differs
+//! ```
+//!
+//! Rules `no-partner`, `addresses-differ`, `solver-unknown`, `unknown-address`, `too-far`.
+//! `tests/cases/refuse/boundary.ptx`, `tests/cases/refuse/edges.ptx`,
+//! `tests/cases/refuse/hard_to_decide.ptx`, `tests/cases/refuse/solver.ptx`.
+//!
+//! **7. A value is uniform only if no two lanes that can be together have different ones.** Lanes may have
+//! come to a join by different ways, left a loop in different iterations, or been changed by a loop in
+//! a way that is no induction; and what is not modelled differs from lane to lane.
+//!
+//! ```text
+//! @odd bra O;  mov b, p;  bra J;  O: mov b, q;  J: s: ld f1, [b+4*i];  d: ld f2, [b+4*i+4]
+//! ```
+//!
+//! `tests/cases/refuse/merged_base.ptx`, `tests/cases/refuse/lane_values.ptx`,
+//! `tests/cases/refuse/loop_carried.ptx`, `tests/cases/refuse/loop_exit.ptx`; mistakes `JoinedValue`,
+//! `LoopValue`, `LoopExit`, `LaneId`, `UnknownValue`.
+//!
+//! **8. Lanes that are together need not be in the same iteration.** Where lanes meet again is the
+//! assembler's choice, and what is believed of iterations holds for every choice that it could make
+//! (`src/cfg/convergence.rs`).
+//!
+//! ```text
+//! L: i += 1;  @p bra L;  s: ld f1, [b+4*i+t];  d: ld f2, [b+4*i+t+4];  @q bra L   // each lane has its own i
+//! ```
+//!
+//! `tests/cases/refuse/convergence.ptx`, `tests/cases/refuse/early_exit.ptx`,
+//! `tests/cases/refuse/missed_exit.ptx`, `tests/cases/refuse/ways_within_a_loop.ptx`,
+//! `tests/cases/refuse/irreducible.ptx`, `tests/cases/refuse/two_entries.ptx`,
+//! `tests/cases/refuse/synchronised_lanes.ptx`, `tests/cases/refuse/unequal_waits.ptx`; the mistakes of
+//! [`Bug::CONVERGENCE`](crate::planted::Bug::CONVERGENCE) and
+//! [`Bug::MEMORY`](crate::planted::Bug::MEMORY).
+//!
+//! **9. Arithmetic wraps around at its width.** `ext(x + N)` is `ext(x) + N` only where `x + N` does not
+//! wrap, and addresses are 64 bits wide. What the path does not show is checked at run time, as long as a
+//! register holds the index.
+//!
+//! ```text
+//! add.s32 x1, x, 1;  mul.wide.s32 o, x, 4;  mul.wide.s32 o1, x1, 4    // o1 = o + 4, but for x = 2^31 - 1
+//! ```
+//!
+//! Rule `may-wrap`, guard `no-wrap`. `tests/cases/refuse/wrap_around.ptx`,
+//! `tests/cases/refuse/wide_offset.ptx`; mistakes `WrapAround`, `SmallWindow`.
+//!
+//! **10. A generic address is global only if that is proved or asked.** The same number in the local
+//! window is another place in every lane.
+//!
+//! ```text
+//! s: ld f1, [g];  d: ld f2, [g+4]    // g points into local memory: no lane may read for another
+//! ```
+//!
+//! Guard `global-address` (`isspacep.global`). `tests/cases/refuse/generic_address.ptx`,
+//! `tests/cases/refuse/state_spaces.ptx`; mistake `GenericAddress`.
+//!
+//! # Who sends and who receives
+//!
+//! **11. The lane at distance N is the thread at distance N only where lanes are consecutive in `tid.x`**:
+//! `lane = (x + y*Dx + z*Dx*Dy) mod 32`.
+//!
+//! ```text
+//! block (16, 4):  a = base + 4*(1000*tid.y + tid.x)     // lane 15's next lane is in the next row
+//! ```
+//!
+//! Rule `block-shape`, guard `linear-lanes`. `tests/cases/refuse/block_shape.ptx`; mistake `BlockShape`.
+//!
+//! **12. A received value is used only where all 32 lanes have met.** A lane that has ended, or is
+//! elsewhere, sends nothing that can be predicted. The member mask is what `activemask` has just
+//! reported, never a constant, or the shuffle waits for lanes that do not come.
+//!
+//! Guard `whole-warp`. Every file of `tests/cases/accept/` is executed in incomplete warps
+//! (`tests/differential.rs`); mistakes `IncompleteWarp`, `ConstantMask`.
+//!
+//! **13. `activemask` and the shuffles that use it stand in one straight line**, with nothing in between at
+//! which a lane waits for what another one does later; and no shuffle stands under a guard predicate.
+//! What holds before such an instruction need not hold behind it, so it ends a block.
+//!
+//! ```text
+//! activemask m;  @p bar.warp.sync k;  shfl.sync.down f2, f1, 1, 31, m     // a deadlock that was not there
+//! ```
+//!
+//! `tests/cases/refuse/partial_synchronisation.ptx` and its neighbour,
+//! `tests/interp/meet/mask_across_warp_sync.ptx`; mistake `MaskAcrossSync`.
+//!
+//! **14. A lane whose source lane lies outside the warp loads.** For N > 0 these are the last N lanes, for
+//! N < 0 the first -N; the load is the original one, at the original address, under the negated check.
+//!
+//! ```text
+//! shfl.sync.down f2, f1, 1, 31, m     // lane 31 receives its own f1
+//! ```
+//!
+//! Mistakes `CornerTooFarUp`, `CornerTooFarDown`, `CornerInverted`, `WrongClamp`, `WrongSign`.
+//!
+//! **15. The lane that sends has performed the source load.** If that load stands under a guard predicate,
+//! all lanes are asked at run time (for N = 0 the lane itself), and the predicate must still be the one
+//! under which the load ran.
+//!
+//! ```text
+//! mov r1, 0;  @p s: ld r1, [a];  d: ld r2, [a+4]     // the next lane's r1 is 0 where its p is false
+//! ```
+//!
+//! Rule `guard-written-twice`, guard `source-active`. `tests/cases/refuse/predicated.ptx`,
+//! `tests/cases/refuse/masked_load.ptx`; mistakes `SourceGuard`, `NoVote`.
+//!
+//! **16. A destination register is written only where the original writes it.** Under a guard predicate that
+//! is false it keeps what it was preset with.
+//!
+//! ```text
+//! mov r2, 0;  @q d: ld r2, [a+4]     // a move of the received value without @q overwrites the 0
+//! ```
+//!
+//! `tests/cases/accept/masked_load.ptx` (`preset_survives`); mistake `OwnGuard`.
+//!
+//! # What the registers hold
+//!
+//! **17. The source's register holds exactly what the destination's would**: the same bytes, extended alike
+//! to the same width. A shuffle moves 32 bits: wider registers are split, narrower ones packed, and
+//! vectors go element by element.
+//!
+//! ```text
+//! s: ld.u8 r1, [a];  d: ld.s8 r2, [a]     // 200 is not -56
+//! ```
+//!
+//! Rules `width`, `register-width`, `element-width`, `form`. `tests/cases/refuse/width.ptx`,
+//! `tests/cases/refuse/wide_values.ptx`, `tests/cases/refuse/vector_operands.ptx`; mistakes `Extension`,
+//! `WrongElement`, `SwappedHalves`.
+//!
+//! **18. What is sent is what was loaded.** If the register may have been written again by then, a copy is
+//! made behind the source load.
+//!
+//! ```text
+//! s: ld f1, [a];  add f1, f1, f3;  d: ld f2, [a+4]     // f1 is no longer the loaded value
+//! ```
+//!
+//! Mistake `StaleRegister`, with its kernel in `tests/fuzz/planted/StaleRegister.ptx`.
+//!
+//! **19. A name is used only where it means the register meant.** An inner scope may declare the same name
+//! again. New names begin with a stem that occurs nowhere in the text (`src/rewrite/names.rs`).
+//!
+//! ```text
+//! { .reg .u64 a;  ... }     // another a
+//! ```
+//!
+//! `tests/cases/refuse/inner_scope.ptx`, `tests/cases/refuse/same_name.ptx`; mistake `InnerScope`.
+//!
+//! **20. No register that the original load reads is overwritten before that load.**
+//!
+//! ```text
+//! d: ld a, [a]     // the corner case loads from the address, not from the received value
+//! ```
+//!
+//! `tests/cases/refuse/address_register.ptx` and its neighbour.
+//!
+//! # What else the program does
+//!
+//! **21. No byte is read that the original does not read**, no access is wider, earlier or under a weaker
+//! condition, and none is added: what the original may do without a fault, the rewritten program may.
+//! Loads are left out only where a lane has read the same bytes already; so a fault may disappear, and
+//! none may appear.
+//!
+//! The validator demands it (`src/verify/faults.rs`). Rewrites that load more at once, or for a later
+//! iteration, would have to keep it too: alignment in every launch, the last element of a buffer, the
+//! condition under which the first iteration runs. None does so today.
+//!
+//! **22. Nothing that others can notice changes**: stores, atomics, calls, barriers, collectives and exits
+//! happen under the same conditions, in the same order, with the same operands. A rewrite adds only
+//! `activemask`, `shfl.sync` and `vote.sync` of whole straight lines, arithmetic, and moves.
+//!
+//! The validator demands it (`src/verify/beliefs.rs`, "What is an event"). `tests/verify/different/` holds
+//! pairs that break it.
+//!
+//! **23. The text is edited, never printed anew.** Edits are disjoint; what none of them touches keeps every
+//! byte, comments, `.loc` and unknown directives included, and every line of the result has its line in
+//! the input (`src/rewrite/edit.rs`).
+//!
+//! **24. A rewrite of a rewritten text changes nothing.** What an earlier one has left for corner cases is
+//! known by the name of its guard predicate and stays.
+//!
+//! Rule `corner-case`; every case file is rewritten twice (`tests/cases.rs`).
+//!
+//! **25. Giving up is a refusal.** Work is bounded by counts that are the same on every machine, and what is
+//! not finished within them stays as it is; so does what would be more than the assembler can take.
+//!
+//! Rules `budget`, `large-address`, `solver-unknown`, `crowded`. `tests/cases/refuse/powers.ptx`,
+//! `tests/budgets.rs`, `tests/chains.rs`.

@@ -1,0 +1,236 @@
+//! What documents and comments name is there: files, scripts, test targets, links, environment
+//! variables. And the release of Rust is the same wherever it stands.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// All files below a folder of one of these kinds.
+fn below(folder: &Path, kinds: &[&str], found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("the folder can be read") {
+        let path = entry.expect("the entry can be read").path();
+        if path.is_dir() {
+            below(&path, kinds, found);
+        } else if path.extension().is_some_and(|kind| kinds.iter().any(|k| kind == *k)) {
+            found.push(path);
+        }
+    }
+}
+
+/// The pages for people, in the root, in `docs/` and beside what they are about.
+fn pages() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root()).expect("the root can be read") {
+        let path = entry.expect("the entry can be read").path();
+        if path.extension().is_some_and(|kind| kind == "md") {
+            found.push(path);
+        }
+    }
+    for folder in ["docs", "tests", "ptx-samples", "openacc-bench"] {
+        below(&root().join(folder), &["md"], &mut found);
+    }
+    // Tables with dates are what was measured once.
+    found.retain(|path| !path.starts_with(root().join("openacc-bench/results")));
+    assert!(found.len() > 10, "{found:?}");
+    found
+}
+
+/// Texts and where each stands: the pages, and the comments of the sources.
+fn texts() -> Vec<(PathBuf, String)> {
+    let mut found: Vec<_> = pages().into_iter().map(|path| (path.clone(), read(&path))).collect();
+    let mut sources = Vec::new();
+    below(&root().join("src"), &["rs"], &mut sources);
+    below(&root().join("tests"), &["rs"], &mut sources);
+    for path in sources {
+        let text = read(&path);
+        let comments = text.lines().filter_map(|line| {
+            let line = line.trim_start();
+            line.strip_prefix("//!").or_else(|| line.strip_prefix("///"))
+        });
+        found.push((path.clone(), comments.collect::<Vec<_>>().join("\n")));
+    }
+    found
+}
+
+/// What stands between backticks, and the words of indented and fenced code.
+fn code(text: &str) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if fenced || line.starts_with("    ") {
+            found.extend(line.split('#').next());
+        } else {
+            found.extend(line.split('`').skip(1).step_by(2));
+        }
+    }
+    found
+}
+
+/// Whether a word is the path of something in the repository. Capitals stand for a name to be filled
+/// in, and some folders are only there once something has been put into them.
+fn is_path(word: &str) -> bool {
+    const FOLDERS: [&str; 8] = [
+        "src/",
+        "tests/",
+        "scripts/",
+        "grammar/",
+        "docs/",
+        "openacc-bench/",
+        "ptx-samples/",
+        ".ci/",
+    ];
+    const MADE: [&str; 3] = ["tests/fuzz/found", "openacc-bench/build", "openacc-bench/jacobi/"];
+    let placeholder = |part: &str| part.len() > 1 && !part.chars().any(|c| c.is_lowercase());
+    let filled = word.split(['/', '.', '_']).all(|part| part.is_empty() || !placeholder(part));
+    FOLDERS.iter().any(|folder| word.starts_with(folder))
+        && !MADE.iter().any(|made| word.starts_with(made))
+        && (filled || word.ends_with("README.md"))
+        && !word.contains(['*', '{', '[', '<', '$'])
+}
+
+#[test]
+fn files_that_are_named_exist() {
+    let mut missing = Vec::new();
+    for (path, text) in texts() {
+        for word in code(&text).into_iter().flat_map(str::split_whitespace) {
+            let word = word.trim_end_matches([',', ';', ':', ')', '.']);
+            if is_path(word) && !root().join(word).exists() {
+                missing.push(format!("{}: {word}", path.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "\n{}", missing.join("\n"));
+}
+
+#[test]
+fn test_targets_that_are_named_exist() {
+    let mut missing = Vec::new();
+    let manifest = read(&root().join("Cargo.toml"));
+    for (path, text) in texts() {
+        for command in code(&text) {
+            let words: Vec<&str> = command.split_whitespace().collect();
+            for pair in words.windows(2) {
+                let there = match pair[0] {
+                    "--test" => {
+                        [format!("tests/{}.rs", pair[1]), format!("tests/{}/main.rs", pair[1])]
+                            .iter()
+                            .any(|file| root().join(file).exists())
+                    }
+                    "--bench" => manifest.contains(&format!("[[bench]]\nname = \"{}\"", pair[1])),
+                    _ => continue,
+                };
+                if !there {
+                    missing.push(format!("{}: {}", path.display(), pair.join(" ")));
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "\n{}", missing.join("\n"));
+}
+
+/// The anchor that a heading gets.
+fn anchor(heading: &str) -> String {
+    let kept =
+        heading.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>().to_lowercase()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut broken = Vec::new();
+    let mut count = 0;
+    for page in pages() {
+        for target in read(&page).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if target.contains("://") {
+                continue;
+            }
+            count += 1;
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let file = match file.is_empty() {
+                true => page.clone(),
+                false => page.with_file_name(file),
+            };
+            let there = file.exists()
+                && (heading.is_empty()
+                    || read(&file)
+                        .lines()
+                        .filter(|line| line.starts_with('#'))
+                        .any(|line| anchor(line.trim_start_matches('#')) == heading));
+            if !there {
+                broken.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+    assert!(count > 0, "no links at all");
+}
+
+#[test]
+fn every_variable_of_the_environment_is_explained() {
+    let names = |text: &str| -> Vec<String> {
+        let ends = |c: char| !(c.is_ascii_uppercase() || c == '_');
+        text.match_indices("PTXASW_")
+            .map(|(at, _)| text[at..].split(ends).next().unwrap_or_default().to_owned())
+            .filter(|name| name.len() > "PTXASW_".len())
+            .collect()
+    };
+    let explained: Vec<String> = pages()
+        .iter()
+        .filter(|page| page.parent() == Some(root()) || page.starts_with(root().join("docs")))
+        .flat_map(|page| names(&read(page)))
+        .collect();
+    let environment = read(&root().join("src/cli/env.rs"));
+    let read_there = names(environment.split("#[cfg(test)]").next().unwrap_or_default());
+    assert!(read_there.len() > 8, "{read_there:?}");
+    for name in read_there {
+        assert!(explained.contains(&name), "{name} stands in no page");
+    }
+}
+
+#[test]
+fn one_release_of_rust() {
+    let value = |file: &str, key: &str| {
+        let text = read(&root().join(file));
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("{key} = ")));
+        line.unwrap_or_else(|| panic!("{file} has no {key}")).trim_matches('"').to_owned()
+    };
+    let (least, used) =
+        (value("Cargo.toml", "rust-version"), value("rust-toolchain.toml", "channel"));
+    assert_eq!(used, format!("{least}.0"), "rust-toolchain.toml and Cargo.toml");
+}
+
+/// The part of a source file from one text to the next occurrence of another behind it.
+fn between<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
+    let rest = text.split_once(from).unwrap_or_else(|| panic!("no `{from}`")).1;
+    rest.split_once(to).unwrap_or_else(|| panic!("no `{to}` behind `{from}`")).0
+}
+
+/// Each rule by which a load is kept, and each mistake that is planted, belongs to a law.
+#[test]
+fn laws_name_every_rule_and_every_mistake() {
+    let laws = read(&root().join("src/rewrite/laws.rs"));
+    let mut sources = Vec::new();
+    below(&root().join("src"), &["rs"], &mut sources);
+    let rules = sources.iter().map(|path| read(path)).find(|text| text.contains("fn rule(&self)"));
+    let rules = rules.expect("a source file with the rules");
+    let rules = between(&rules, "fn rule(&self)", "\n    }\n").split("=> \"").skip(1);
+    let rules: Vec<_> = rules.filter_map(|rest| rest.split('"').next()).collect();
+    // What is no decision of the analysis.
+    let others = ["unreachable", "not-selected"];
+    let planted = read(&root().join("src/planted.rs"));
+    let mistakes = between(&planted, "pub const ALL", "];").split("Bug::").skip(1);
+    let mistakes: Vec<_> = mistakes.filter_map(|rest| rest.split(',').next()).collect();
+    assert!(rules.len() > 15 && mistakes.len() > 20, "{rules:?} {mistakes:?}");
+    for name in rules.iter().filter(|rule| !others.contains(rule)).chain(&mistakes) {
+        assert!(laws.contains(&format!("`{name}`")), "no law speaks of `{name}`");
+    }
+}
