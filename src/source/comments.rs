@@ -103,8 +103,11 @@ mod tests {
 
     #[test]
     fn code_is_what_is_no_comment_and_no_string() {
-        assert_eq!(code("a // b\nc /* d */ e \"f//\" g"), "a     \nc           e        g");
-        assert_eq!(code("a /* ä */ b"), "a            b".replacen(' ', "", 1));
+        let blank = |bytes: usize| " ".repeat(bytes);
+        let [d, f] = [" /* d */ ", " \"f//\" "].map(|text| blank(text.len()));
+        assert_eq!(code("a // b\nc /* d */ e \"f//\" g"), format!("a     \nc{d}e{f}g"));
+        // Each byte of a character is a blank.
+        assert_eq!(code("a/* \u{e4} */b"), format!("a{}b", blank("/* \u{e4} */".len())));
         assert_eq!(code("a / b /* open"), "a / b        ");
         assert_eq!(code("plain"), Cow::Borrowed("plain"));
     }
