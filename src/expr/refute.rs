@@ -284,7 +284,7 @@ mod tests {
                 .map(|at| {
                     let op = ops[(sides[at].index() + at * 7) % 5];
                     let compared = arena.compare(op, sides[2 * at], sides[2 * at + 1]);
-                    if sides[at].index() % 3 == 0 { arena.not(compared) } else { compared }
+                    if sides[at].index().is_multiple_of(3) { arena.not(compared) } else { compared }
                 })
                 .collect();
             let choice = arena.if_then_else(predicates[4], sides[0], sides[3]);
