@@ -105,8 +105,9 @@ pub struct Opportunities<'a, 'm, 's> {
     sources: Vec<Source>,
     /// Sources by outline.
     groups: FxHashMap<TermId, Group>,
-    /// What was found out about pairs, by candidate and load.
-    known: FxHashMap<(Candidate, u32), Result<Opportunity, Refusal>>,
+    /// What was found, by candidate and load. (Pairs that are refused are many, and seldom asked about
+    /// twice.)
+    known: FxHashMap<(Candidate, u32), Opportunity>,
 }
 
 /// Sources of one outline.
@@ -211,11 +212,11 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     ) -> Result<Opportunity, Refusal> {
         let key = (candidate, load.inst);
         if let Some(known) = self.known.get(&key) {
-            return known.clone();
+            return Ok(known.clone());
         }
-        let found = self.look(trace, candidate, load);
+        let found = self.look(trace, candidate, load)?;
         self.known.insert(key, found.clone());
-        found
+        Ok(found)
     }
 
     /// Sources of the same outline at a whole number of lanes, element by element.
