@@ -101,29 +101,6 @@ impl<'s> Machine<'_, '_, 's> {
                 self.multiply(inst, ty)
             }
             Opcode::Dp4a | Opcode::Dp2a => self.dot_product(inst),
-            Opcode::Vadd
-            | Opcode::Vsub
-            | Opcode::Vabsdiff
-            | Opcode::Vmin
-            | Opcode::Vmax
-            | Opcode::Vshl
-            | Opcode::Vshr
-            | Opcode::Vmad
-            | Opcode::Vset
-            | Opcode::Vadd2
-            | Opcode::Vsub2
-            | Opcode::Vavrg2
-            | Opcode::Vabsdiff2
-            | Opcode::Vmin2
-            | Opcode::Vmax2
-            | Opcode::Vset2
-            | Opcode::Vadd4
-            | Opcode::Vsub4
-            | Opcode::Vavrg4
-            | Opcode::Vabsdiff4
-            | Opcode::Vmin4
-            | Opcode::Vmax4
-            | Opcode::Vset4 => self.video(inst),
             Opcode::Add
             | Opcode::Addc
             | Opcode::Sub
@@ -138,9 +115,10 @@ impl<'s> Machine<'_, '_, 's> {
                 ScalarType::U16x2 | ScalarType::S16x2 => self.packed(inst, ty),
                 _ => self.arithmetic(inst, ty),
             },
-            // `mov`, `setp` and the rest of `lop3` have more than one result; the others stand in no row
-            // of exact forms (and those that have no row in `super::effects` do not compile).
-            _ => None,
+            // Of the others only the video instructions have one result and a row of exact forms; `mov`,
+            // `setp` and the rest of `lop3` have more. (What has no row in `super::effects` does not
+            // compile.)
+            _ => self.video(inst),
         }
     }
 

@@ -209,10 +209,7 @@ impl<'a> Walk<'a> {
             if missing & mask(width.min(shift.max(1))) != 0 && shift > 0 {
                 continue;
             }
-            // The coefficient is odd but for the shift, so there is one solution below the shift.
-            let left = width - shift;
-            let step = (missing >> shift).wrapping_mul(inverse(coefficient >> shift));
-            let step = to_signed(step & mask(left), left) as u64;
+            let step = step(missing, coefficient, width);
             let value = self.value(addend).wrapping_add(step) & mask(width);
             if self.force_within(addend, value, depth) {
                 return true;
@@ -244,12 +241,11 @@ impl<'a> Walk<'a> {
             let digit = (missing & mask(shift)).wrapping_mul(inverse(by)) & mask(shift);
             let below = self.value(low);
             // One step up or down.
-            for step in [digit, digit.wrapping_sub(1 << shift)] {
-                let left = missing.wrapping_sub(step.wrapping_mul(by)) & mask(width);
-                let above = (left >> shift).wrapping_mul(inverse(coefficient >> shift));
-                let above = to_signed(above & mask(width - shift), width - shift) as u64;
+            for change in [digit, digit.wrapping_sub(1 << shift)] {
+                let left = missing.wrapping_sub(change.wrapping_mul(by)) & mask(width);
+                let above = step(left, coefficient, width);
                 let value = self.value(high).wrapping_add(above) & mask(width);
-                if self.force_within(low, below.wrapping_add(step) & mask(width), depth) {
+                if self.force_within(low, below.wrapping_add(change) & mask(width), depth) {
                     if self.force_within(high, value, depth) {
                         return true;
                     }
@@ -363,6 +359,16 @@ impl<'a> Walk<'a> {
             op.holds(left, right, width) == holds && self.force_within(term, value, depth)
         })
     }
+}
+
+/// By how much an addend changes, towards zero where there is a choice, so that its multiple changes by
+/// `missing` modulo 2^width. What stands in `missing` below the coefficient's lowest bit is left over;
+/// above it the coefficient is odd, so there is one solution.
+fn step(missing: u64, coefficient: u64, width: u8) -> u64 {
+    let shift = coefficient.trailing_zeros() as u8;
+    let left = width - shift;
+    let step = (missing >> shift).wrapping_mul(inverse(coefficient >> shift));
+    to_signed(step & mask(left), left) as u64
 }
 
 /// The inverse of an odd number modulo 2^64.
