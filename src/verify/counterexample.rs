@@ -11,11 +11,14 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::concrete::{Model, Seen, observe};
-use super::evaluate::{Execution, Round, StoreRecord};
-use super::memory::{ELSEWHERE, unmarked};
-use super::prove::{Difference, Place, SHAPES, assumptions, in_shape};
+use super::describe::describe;
+use super::execution::{Execution, Round, StoreRecord};
+use super::facts::{SHAPES, assumptions, in_shape};
+use super::place::Place;
+use super::proof::Difference;
 use super::symbols::{Kind, Origin, Terms};
 use super::verdict::Counterexample;
+use super::versions::{ELSEWHERE, unmarked};
 use super::warp::Warp;
 use crate::expr::{Comparison, Node, SymbolId, TermId};
 use crate::isa::{Axis, Special};
@@ -226,8 +229,8 @@ pub(super) fn why(terms: &Terms, difference: &Difference) -> String {
     }
     format!(
         "{} against {}",
-        super::settle::describe(terms, difference.original),
-        super::settle::describe(terms, difference.rewritten)
+        describe(terms, difference.original),
+        describe(terms, difference.rewritten)
     )
 }
 
@@ -380,7 +383,7 @@ fn say(terms: &Terms, term: TermId, value: u64) -> String {
             Kind::Unwritten(..) => "that of a register which was never written".to_owned(),
             _ => format!("{value:#x}"),
         },
-        Node::Apply(..) => super::settle::describe(terms, term),
+        Node::Apply(..) => describe(terms, term),
         _ => format!("{value:#x}"),
     }
 }

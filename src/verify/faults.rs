@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::compare::Comparison;
+use super::comparison::Comparison;
 use super::conditions;
-use super::evaluate::Load;
-use super::prove::Proof;
+use super::execution::Load;
+use super::proof::Proof;
 use super::symbols::Terms;
 use crate::expr::TermId;
 

@@ -7,11 +7,11 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::evaluate::{Execution, StoreRecord};
+use super::execution::{Execution, StoreRecord};
 use super::instructions::Role;
-use super::memory::{ELSEWHERE, before_stores};
 use super::program::Program;
 use super::symbols::{Info, Kind, Origin, Side, Terms};
+use super::versions::{ELSEWHERE, before_stores};
 use super::window::Window;
 use crate::cfg::LoopId;
 use crate::expr::{Arena, Node, Substitution, SymbolId, TermId};
