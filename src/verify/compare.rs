@@ -60,21 +60,9 @@ pub(super) fn compare<'s>(
         let prover = Prover::new(solver, execution.stores.clone(), induction);
         let mut warp = Warp::new(lanes, prover, originals);
         let result = evaluate(rewritten, &mut terms, Some(&reference), Some(&mut warp));
-        let mut comparison = Comparison {
-            original,
-            rewritten,
-            before: &execution,
-            after: &result,
-            alignment: &alignment,
-            terms: &mut terms,
-            warp,
-            partners: Vec::new(),
-            missing: Vec::new(),
-            roots: Default::default(),
-            pairs_up: true,
-            problems: Vec::new(),
-            seen: Vec::new(),
-        };
+        let programs = (original, rewritten);
+        let executions = (&execution, &result);
+        let mut comparison = Comparison::new(programs, executions, &alignment, &mut terms, warp);
         comparison.pair_up();
         comparison.warp.prover.deciding = true;
         let apart = match original.irreducible {

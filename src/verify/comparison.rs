@@ -40,7 +40,32 @@ pub(super) struct Comparison<'c, 's> {
     pub seen: Vec<(usize, Seen)>,
 }
 
-impl Comparison<'_, '_> {
+impl<'c, 's> Comparison<'c, 's> {
+    /// Nothing compared yet: the original first of each pair.
+    pub fn new(
+        (original, rewritten): (&'c Program<'c, 's>, &'c Program<'c, 's>),
+        (before, after): (&'c Execution, &'c Execution),
+        alignment: &'c Alignment,
+        terms: &'c mut Terms,
+        warp: Warp<'c, 's>,
+    ) -> Self {
+        Comparison {
+            original,
+            rewritten,
+            before,
+            after,
+            alignment,
+            terms,
+            warp,
+            partners: Vec::new(),
+            missing: Vec::new(),
+            roots: Default::default(),
+            pairs_up: true,
+            problems: Vec::new(),
+            seen: Vec::new(),
+        }
+    }
+
     /// A block of the rewritten program with all that is known to hold there.
     pub fn place(&mut self, block: BlockId) -> Place {
         let entries =

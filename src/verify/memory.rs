@@ -1,8 +1,9 @@
 //! Loads and stores: what a load delivers is a function of a version of memory and the address.
 //!
-//! A version is made by each thing that may change a window (see `versions`). A load reads from the
-//! oldest version that is certain to hold the same bytes: stores to places that are certainly others
-//! are stepped over.
+//! A version is made by each thing that may change a window (see `versions`, where it is shown why
+//! freedom from data races is enough for two lanes to read the same). A load reads from the oldest
+//! version that is certain to hold the same bytes: stores to places that are certainly others are
+//! stepped over.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

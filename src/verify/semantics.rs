@@ -57,21 +57,8 @@ impl<'s> Evaluation<'_, 's> {
         }
         let logical = ty == ScalarType::Pred;
         let width = ty.bits() as u8;
-        match ast.form.opcode {
-            Opcode::Cvt => return self.convert(inst, &types),
-            Opcode::Cvta => {
-                // The generic address of a global one is the same number (PTX ISA, "Generic
-                // Addressing"); other windows start somewhere.
-                let global = ast.form.space() == StateSpace::Global;
-                return if global { self.operand(inst.args.get(1)?, width) } else { None };
-            }
-            Opcode::Selp => {
-                let condition = self.operand(inst.args.get(3)?, 1)?;
-                let (a, b) =
-                    (self.operand(&inst.args[1], width)?, self.operand(&inst.args[2], width)?);
-                return Some(self.select(condition, a, b));
-            }
-            _ => {}
+        if matches!(ast.form.opcode, Opcode::Cvt | Opcode::Cvta | Opcode::Selp) {
+            return self.of_any_type(inst, &types, width);
         }
         if ty.is_float() || width > 64 || is_packed(ty) {
             return None;
@@ -110,6 +97,30 @@ impl<'s> Evaluation<'_, 's> {
             !logical
                 || matches!(ast.form.opcode, Opcode::Not | Opcode::And | Opcode::Or | Opcode::Xor)
         })
+    }
+
+    /// What moves values of any type: conversions and selections.
+    fn of_any_type(
+        &mut self,
+        inst: &Inst<'_, 's>,
+        types: &[ScalarType],
+        width: u8,
+    ) -> Option<TermId> {
+        match inst.ast.form.opcode {
+            Opcode::Cvt => self.convert(inst, types),
+            Opcode::Cvta => {
+                // The generic address of a global one is the same number (PTX ISA, "Generic
+                // Addressing"); other windows start somewhere.
+                let global = inst.ast.form.space() == StateSpace::Global;
+                if global { self.operand(inst.args.get(1)?, width) } else { None }
+            }
+            _ => {
+                let condition = self.operand(inst.args.get(3)?, 1)?;
+                let (a, b) =
+                    (self.operand(&inst.args[1], width)?, self.operand(&inst.args[2], width)?);
+                Some(self.select(condition, a, b))
+            }
+        }
     }
 
     fn two_operands(

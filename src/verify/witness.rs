@@ -4,6 +4,7 @@
 use super::comparison::Comparison;
 use super::concrete::Seen;
 use super::counterexample::{self, Claim};
+use super::describe::why;
 use super::execute::{self, Pair, Ran};
 use super::place::Place;
 use super::proof::{Difference, Proof};
@@ -44,11 +45,7 @@ impl Comparison<'_, '_> {
                 let found = self.counterexample(place, &difference, claim);
                 let reason = match &found {
                     Some(_) => format!("{} differs", what()),
-                    None => format!(
-                        "{} may differ: {}",
-                        what(),
-                        counterexample::why(self.terms, &difference)
-                    ),
+                    None => format!("{} may differ: {}", what(), why(self.terms, &difference)),
                 };
                 self.problem(reason, (Some(inst), original), found);
             }
