@@ -13,8 +13,11 @@ use ptxasw::ptx::{self, Depth, Function, FunctionKind};
 use ptxasw::rewrite::Mode;
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
+use header::options_of;
 use schedules::Pair;
 
+#[path = "common/header.rs"]
+mod header;
 #[path = "common/schedules.rs"]
 mod schedules;
 #[path = "common/shapes.rs"]

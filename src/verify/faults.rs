@@ -3,10 +3,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::compare::Comparison;
+use super::comparison::Comparison;
 use super::conditions;
-use super::evaluate::Load;
-use super::prove::{Place, Proof};
+use super::execution::Load;
+use super::place::Place;
+use super::proof::Proof;
+use super::remainder::low_bits;
 use super::symbols::Terms;
 use crate::expr::TermId;
 
@@ -112,8 +114,9 @@ impl Comparison<'_, '_> {
         if bytes == 1 {
             return true;
         }
-        let low = self.terms.arena.extract(load.address, 0, bytes.trailing_zeros() as u8);
-        let zero = self.terms.arena.constant(0, bytes.trailing_zeros() as u8);
+        let bits = bytes.trailing_zeros() as u8;
+        let low = low_bits(self.terms, &[self.before, self.after], load.address, bits);
+        let zero = self.terms.arena.constant(0, bits);
         self.prove(place, low, zero, &[load.condition]) == Proof::Equal
     }
 }

@@ -7,15 +7,7 @@ use ptxasw::ptx::{self, Depth};
 use ptxasw::report::Decision;
 use ptxasw::source::SourceFile;
 
-/// How a file wants to be rewritten: `// strategy: NAME,...` in its header, otherwise as in the paper.
-pub fn options_of(text: &str) -> Options {
-    let mut options = Options::paper();
-    let header = text.lines().take_while(|line| line.starts_with("//"));
-    for strategies in header.filter_map(|line| line.strip_prefix("// strategy: ")) {
-        options.select.strategies = strategies.trim().parse().unwrap_or_else(|e| panic!("{e}"));
-    }
-    options
-}
+use super::header::options_of;
 
 /// Rewrites a text as its header says.
 ///
