@@ -7,9 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground up.
-const ORDER: [&str; 26] = [
+const ORDER: [&str; 27] = [
     "source", "float", "isa", "planted", "timings", "ptx", "cfg", "expr", "solver", "emulate",
-    "reuse", "select", "rewrite", "launch", "interp", "verify", "report", "remarks", "tracing",
+    "cost", "reuse", "select", "rewrite", "launch", "interp", "verify", "report", "remarks", "tracing",
     "pipeline", "ptxas", "ab", "install", "page", "cli", "main",
 ];
 

@@ -32,7 +32,7 @@ fn files() -> Vec<PathBuf> {
 
 fn rewritten(name: &str, text: &str, mode: Mode) -> String {
     let source = SourceFile::new(name, text);
-    let options = Options { mode, ..Options::default() };
+    let options = Options { mode, ..Options::paper() };
     rewrite(&source, &options).unwrap_or_else(|error| panic!("{error}")).text
 }
 
