@@ -114,7 +114,10 @@ fn against_verdict(file: &Path, report: &Report) -> Vec<String> {
         .filter(|kernel| kernel.global_loads > 0 && accept != (kernel.replaced() > 0))
         .map(|kernel| {
             let (name, n) = (&kernel.name, kernel.replaced());
-            format!("{}: {n} loads of kernel {name} are replaced, which its folder forbids", file.display())
+            format!(
+                "{}: {n} loads of kernel {name} are replaced, which its folder forbids",
+                file.display()
+            )
         })
         .collect()
 }

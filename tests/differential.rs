@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use header::options_of;
 use ptxasw::interp::{self, FaultKind};
 use ptxasw::launch::{Launch, Meet};
 use ptxasw::pipeline::{Options, rewrite};
@@ -13,7 +14,6 @@ use ptxasw::ptx::{self, Depth, Function, FunctionKind};
 use ptxasw::rewrite::Mode;
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
-use header::options_of;
 use schedules::Pair;
 
 #[path = "common/header.rs"]

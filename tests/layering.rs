@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// From the ground up.
 const ORDER: [&str; 27] = [
     "source", "float", "isa", "planted", "timings", "ptx", "cfg", "expr", "solver", "emulate",
-    "cost", "reuse", "select", "rewrite", "launch", "interp", "verify", "report", "remarks", "tracing",
-    "pipeline", "ptxas", "ab", "install", "page", "cli", "main",
+    "cost", "reuse", "select", "rewrite", "launch", "interp", "verify", "report", "remarks",
+    "tracing", "pipeline", "ptxas", "ab", "install", "page", "cli", "main",
 ];
 
 /// Names outside of this crate that only some modules may use: what no other one may name, and who may.

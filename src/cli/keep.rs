@@ -155,7 +155,11 @@ mod tests {
             skipped: None,
             loads: vec![load],
         };
-        let report = refused(&Report { file: "k.ptx".into(), strategy: "paper".into(), kernels: vec![kernel] });
+        let report = refused(&Report {
+            file: "k.ptx".into(),
+            strategy: "paper".into(),
+            kernels: vec![kernel],
+        });
         let kernel = &report.kernels[0];
         assert_eq!((kernel.shuffles, kernel.average_delta), (0, None));
         assert_eq!(kernel.loads[0].decision, Decision::Keep);

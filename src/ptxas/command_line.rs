@@ -196,7 +196,8 @@ impl<'r> Scan<'r> {
             .map(|(input, _)| input)
             .collect();
         let stdin = inputs.iter().filter(|input| input.kind == Kind::Stdin).count();
-        let architecture = self.architecture.as_ref().map(|name| name.to_string_lossy().into_owned());
+        let architecture =
+            self.architecture.as_ref().map(|name| name.to_string_lossy().into_owned());
         let is_virtual = self.architecture.is_some_and(|name| {
             [&b"compute_"[..], b"lto_"].iter().any(|prefix| name.as_bytes().starts_with(prefix))
         });

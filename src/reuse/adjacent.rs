@@ -84,9 +84,7 @@ impl Opportunities<'_, '_, '_> {
     /// Whether a load's opcode and operands are such that a vector load can be written for it.
     fn is_simple(&self, trace: &KernelTrace, load: &Load) -> bool {
         let inst = &self.flow().insts[load.inst as usize];
-        let plain = |arg: &Arg<'_>| {
-            matches!(arg, Arg::Memory { base: Base::Register(_), rest, .. } if rest.is_empty())
-        };
+        let plain = |arg: &Arg<'_>| matches!(arg, Arg::Memory { base: Base::Register(_), rest, .. } if rest.is_empty());
         let hints = [Qualifier::L2CacheHint];
         let sinks = load.elements.len() as i64 * i64::from(load.elements[0].ty.bits() / 8);
         inst.args.len() == 2
@@ -135,7 +133,9 @@ impl Opportunities<'_, '_, '_> {
         let guard = load.guard.map(|(register, _)| register);
         between.iter().all(|inst| quiet(effect(inst)))
             && plain_between(self.source(), flow, first.inst, load.inst)
-            && between.iter().all(|inst| guard.is_none_or(|guard| !definitions(inst).contains(&guard)))
+            && between
+                .iter()
+                .all(|inst| guard.is_none_or(|guard| !definitions(inst).contains(&guard)))
             && self.check_available(trace, first, load).is_ok()
     }
 

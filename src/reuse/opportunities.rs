@@ -217,7 +217,8 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         let place = self.place(trace, load);
         let loops = &self.prover.flow.loops;
         let next = self.prover.shifter.shift(trace, loops, load.address, 1, place);
-        let (here, next) = (outline(&mut trace.arena, load.address), outline(&mut trace.arena, next));
+        let (here, next) =
+            (outline(&mut trace.arena, load.address), outline(&mut trace.arena, next));
         (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
     }
 

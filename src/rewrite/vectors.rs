@@ -110,7 +110,7 @@ impl Planner<'_, '_, '_, '_> {
         for group in tested {
             let first = group.members[0].inst;
             let last = group.members.last().map_or(first, |load| load.inst);
-            let multiples = group.multiples.iter().map(|multiple| strongest(multiple));
+            let multiples = group.multiples.iter().map(&strongest);
             match ranges.last_mut() {
                 Some((range, known)) if first < range.end || self.may_join(range.end, first) => {
                     range.end = range.end.max(last + 1);
@@ -177,4 +177,3 @@ fn element_type(group: &Adjacent) -> String {
         false => format!(".b{}", first.bits()),
     }
 }
-

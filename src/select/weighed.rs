@@ -25,7 +25,8 @@ pub(super) fn verdicts(
     loads: &[usize],
     options: &Options,
 ) -> (Vec<Verdict>, Vec<Adjacent>) {
-    let mut weigher = Weigher { opportunities, options, replaced: 0, in_vector: FxHashMap::default() };
+    let mut weigher =
+        Weigher { opportunities, options, replaced: 0, in_vector: FxHashMap::default() };
     let vectors = weigher.vectors(trace, loads);
     let verdicts = loads.iter().map(|&index| weigher.verdict(trace, index)).collect();
     (verdicts, vectors)
@@ -131,7 +132,9 @@ impl Weigher<'_, '_, '_, '_> {
                 continue;
             }
             let legal = match candidate.delta {
-                delta if delta.unsigned_abs() > self.options.max_delta => Err(Refusal::TooFar(delta)),
+                delta if delta.unsigned_abs() > self.options.max_delta => {
+                    Err(Refusal::TooFar(delta))
+                }
                 _ => self.opportunities.prove(trace, candidate, load),
             };
             match legal.and_then(|opportunity| self.weigh(trace, load, name, opportunity)) {

@@ -8,7 +8,7 @@ use super::conditions;
 use super::execution::Load;
 use super::place::Place;
 use super::proof::Proof;
-use super::remainder::low_bits;
+use super::remainder::LowBits;
 use super::symbols::Terms;
 use crate::expr::TermId;
 
@@ -115,7 +115,8 @@ impl Comparison<'_, '_> {
             return true;
         }
         let bits = bytes.trailing_zeros() as u8;
-        let low = low_bits(self.terms, &[self.before, self.after], load.address, bits);
+        let rounds = LowBits::new(self.terms, &[self.before, self.after]);
+        let low = rounds.of(self.terms, load.address, bits);
         let zero = self.terms.arena.constant(0, bits);
         self.prove(place, low, zero, &[load.condition]) == Proof::Equal
     }

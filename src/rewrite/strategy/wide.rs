@@ -36,8 +36,7 @@ pub(super) fn edits(
         let [old, join] = fresh.labels();
         edits.push(Edit::insert(version.range.start, format!("@!{aligned} bra {old};\n\t")));
         let untouched = with_copies(plan, text, version);
-        let behind =
-            format!("\n\tbra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
+        let behind = format!("\n\tbra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
         edits.push(Edit::insert(version.behind, behind));
     }
     tests.code
