@@ -7,6 +7,10 @@
 /// One way in which the rewriter can be wrong.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Bug {
+    /// A value that goes round a loop is the first one for ever.
+    NothingPassedOn,
+    /// The first iteration's value is loaded from another address.
+    FirstOfAnother,
     /// A vector load starts a byte too far up.
     VectorOffset,
     /// A vector load fills registers that are still read before the load that it stands for.

@@ -142,6 +142,7 @@ mod tests {
             source_line: Some(2),
             delta: Some(1),
             guards: Some(vec!["whole-warp".into()]),
+            iterations: None,
             possible: None,
             cost: None,
             rule: None,

@@ -13,7 +13,7 @@ use crate::cfg::Flow;
 use crate::cost::Costs;
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::{Function, StateSpace};
-use crate::reuse::{Adjacent, Opportunities, Opportunity, Refusal};
+use crate::reuse::{Adjacent, Carried, Opportunities, Opportunity, Refusal};
 use crate::source::SourceFile;
 
 pub use strategies::{Strategies, StrategyName, UnknownStrategy};
@@ -63,6 +63,8 @@ impl Default for Options {
 pub enum Verdict {
     /// Replaced: by which strategy, from which load.
     Covered(StrategyName, Opportunity),
+    /// The value of another load in the iteration before: the index of the link in [`Choice::carried`].
+    Carried(usize),
     /// Performed by a vector load: the index of its group in [`Choice::vectors`].
     Wide(usize),
     /// Kept.
@@ -87,6 +89,8 @@ pub struct Choice {
     pub findings: Vec<Finding>,
     /// The vector loads that stand for others.
     pub vectors: Vec<Adjacent>,
+    /// The values that go round loops in registers.
+    pub carried: Vec<Carried>,
 }
 
 impl Choice {
@@ -98,7 +102,7 @@ impl Choice {
             match finding.verdict {
                 Verdict::Kept(_) => {}
                 Verdict::Wide(group) => dropped[group] |= !keep(),
-                Verdict::Covered(..) => {
+                Verdict::Covered(..) | Verdict::Carried(_) => {
                     if !keep() {
                         finding.verdict = Verdict::Kept(Refusal::NotSelected);
                     }
@@ -126,9 +130,9 @@ pub fn decide(
         (0..trace.accesses.len()).filter(|&i| trace.accesses[i].is_global_load()).collect();
     loads.sort_by_key(|&index| trace.accesses[index].inst);
     let mut opportunities = Opportunities::new(source, function, flow, trace, legal);
-    let (verdicts, vectors) = match options.selection {
+    let (verdicts, groups) = match options.selection {
         Selection::Paper if options.strategies == Strategies::PAPER => {
-            (paper::verdicts(&mut opportunities, trace, &loads, options), Vec::new())
+            (paper::verdicts(&mut opportunities, trace, &loads, options), Default::default())
         }
         Selection::Paper => weighed::verdicts(&mut opportunities, trace, &loads, options),
     };
@@ -141,7 +145,7 @@ pub fn decide(
         })
         .collect();
     add_unreachable(flow, &mut findings);
-    Choice { findings, vectors }
+    Choice { findings, vectors: groups.vectors, carried: groups.carried }
 }
 
 /// Loads in code that no way leads to have no trace.

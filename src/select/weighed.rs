@@ -9,7 +9,7 @@ use super::{Options, StrategyName, Verdict};
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
-use crate::reuse::{Adjacent, Load, Opportunities, Opportunity, Refusal, Unpaid};
+use crate::reuse::{Adjacent, Carried, Load, Opportunities, Opportunity, Refusal, Unpaid};
 
 /// Instructions beside the shuffle and the load that the paper's shape puts in for a load: the bound of
 /// the corner case, the move of what was received, a share of the checks.
@@ -24,12 +24,21 @@ pub(super) fn verdicts(
     trace: &mut KernelTrace,
     loads: &[usize],
     options: &Options,
-) -> (Vec<Verdict>, Vec<Adjacent>) {
-    let mut weigher =
-        Weigher { opportunities, options, replaced: 0, in_vector: FxHashMap::default() };
+) -> (Vec<Verdict>, Groups) {
+    let (in_vector, in_ring) = Default::default();
+    let mut weigher = Weigher { opportunities, options, replaced: 0, in_vector, in_ring };
+    let carried = weigher.carried(trace, loads);
     let vectors = weigher.vectors(trace, loads);
+    let groups = Groups { vectors, carried };
     let verdicts = loads.iter().map(|&index| weigher.verdict(trace, index)).collect();
-    (verdicts, vectors)
+    (verdicts, groups)
+}
+
+/// What serves several loads at once, or in several iterations.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    pub vectors: Vec<Adjacent>,
+    pub carried: Vec<Carried>,
 }
 
 /// Goes through the loads of one function.
@@ -40,16 +49,34 @@ struct Weigher<'o, 'a, 'm, 's> {
     replaced: usize,
     /// By instruction, the vector that a load is performed by, or why one does not pay.
     in_vector: FxHashMap<u32, Result<usize, Unpaid>>,
+    /// By instruction, the link that brings a load's value from the iteration before.
+    in_ring: FxHashMap<u32, usize>,
 }
 
 impl Weigher<'_, '_, '_, '_> {
+    /// The values that go round loops: always cheaper than a load.
+    fn carried(&mut self, trace: &mut KernelTrace, loads: &[usize]) -> Vec<Carried> {
+        if !self.options.strategies.allow(StrategyName::Reuse) {
+            return Vec::new();
+        }
+        let simple: Vec<Load> =
+            loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok()).collect();
+        let mut links = self.opportunities.carried(trace, &simple);
+        links.truncate(self.options.most);
+        self.replaced += links.len();
+        let at = |(index, link): (usize, &Carried)| (link.load.inst, index);
+        self.in_ring = links.iter().enumerate().map(at).collect();
+        links
+    }
+
     /// The vector loads that are taken.
     fn vectors(&mut self, trace: &mut KernelTrace, loads: &[usize]) -> Vec<Adjacent> {
         if !self.options.strategies.allow(StrategyName::Wide) {
             return Vec::new();
         }
-        let simple: Vec<Load> =
+        let mut simple: Vec<Load> =
             loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok()).collect();
+        simple.retain(|load: &Load| !self.in_ring.contains_key(&load.inst));
         let groups = self.opportunities.adjacent(trace, &simple);
         let mut taken = Vec::new();
         for group in groups {
@@ -89,6 +116,10 @@ impl Weigher<'_, '_, '_, '_> {
             Ok(load) => load,
             Err(refusal) => return Verdict::Kept(refusal),
         };
+        if let Some(&link) = self.in_ring.get(&load.inst) {
+            self.opportunities.offer(trace, load);
+            return Verdict::Carried(link);
+        }
         if self.replaced >= self.options.most {
             return Verdict::Kept(Refusal::Crowded(self.options.most));
         }

@@ -82,6 +82,7 @@
 //! - `witness`: a claim that was not shown becomes a problem, with a counterexample if there is one
 //! - `rounds`: what goes into loops and comes round
 //! - `events`: event by event
+//! - `carried`: what registers that only the rewritten program has hold in each iteration
 //! - `remainder`: the low bits of what goes round loops
 //! - `faults`: what only the rewritten program loads
 //! - `converged`: results that depend on which lanes are together
@@ -92,6 +93,7 @@
 mod align;
 mod apart;
 mod beliefs;
+mod carried;
 mod commute;
 mod compare;
 mod comparison;

@@ -46,6 +46,7 @@ pub fn rewrite(source: &SourceFile, _: &Options) -> Result<Rewritten, Diagnostic
         source_line: Some(1),
         delta: Some(1),
         guards: Some(Vec::new()),
+        iterations: None,
         possible: None,
         cost: None,
         rule: None,

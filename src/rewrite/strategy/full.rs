@@ -1,6 +1,6 @@
 //! The code that stands for everything that was chosen in one function.
 
-use super::{Strategy, paper, wide};
+use super::{Strategy, paper, reuse, wide};
 use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::plan::KernelPlan;
@@ -16,6 +16,7 @@ impl Strategy for Full {
             paper::replace(replacement, &mut checks, &mut edits);
         }
         let tests = wide::edits(plan, text, &mut checks.fresh, &mut edits);
+        reuse::carry(plan, &mut edits);
         edits.push(Edit::insert(plan.body, checks.prologue() + &tests));
         edits
     }
