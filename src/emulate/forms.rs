@@ -238,3 +238,20 @@ pub fn meaning(inst: &Inst<'_, '_>) -> Meaning {
         | Effect::Call => Meaning::Conservative,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use strum::IntoEnumIterator;
+
+    use super::super::semantics::family;
+    use super::*;
+
+    /// The compiler sees an opcode that belongs to no family, but not that its forms are missing here.
+    #[test]
+    fn what_has_a_family_has_forms_and_the_other_way_round() {
+        for opcode in Opcode::iter() {
+            let has_forms = FORMS.iter().any(|exact| exact.opcodes.contains(&opcode));
+            assert_eq!(family(opcode).is_some(), has_forms, "{opcode}");
+        }
+    }
+}
