@@ -44,6 +44,7 @@ fn selector(written: &ptx::Operand<'_>) -> Option<Option<Selector>> {
 }
 
 /// Where the results of an instruction go.
+#[inline]
 pub(super) fn destination(inst: &Inst<'_, '_>) -> Destination {
     match inst.args.first() {
         Some(Arg::Register(_)) => Destination::Register,
@@ -58,6 +59,7 @@ pub(super) fn destination(inst: &Inst<'_, '_>) -> Destination {
 }
 
 /// An operand with the values of the registers that it names.
+#[inline]
 fn read<'s>(state: &mut State<'_, '_, 's>, arg: &Arg<'s>) -> Operand<'s> {
     match arg {
         Arg::Register(register) => Operand::Register(state.read(*register)),

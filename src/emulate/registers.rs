@@ -94,6 +94,7 @@ impl Registers {
 
     /// A register's value in a block; `None` for one that was not written on some way there, or only
     /// in an earlier iteration.
+    #[inline]
     pub fn get(&self, register: RegisterId, flow: &Flow<'_, '_>, block: BlockId) -> Option<TermId> {
         match self.writes.slots[register.0 as usize] {
             Slot::Mutable(index) => Some(self.mutable[index as usize]),
@@ -107,6 +108,7 @@ impl Registers {
             && self.settled(register, flow, block).is_some()
     }
 
+    #[inline]
     fn settled(
         &self,
         register: RegisterId,
@@ -119,6 +121,7 @@ impl Registers {
 
     /// Gives a register a value in a block; `choose` is asked for a mutable one's value, given the one
     /// before.
+    #[inline]
     pub fn set(
         &mut self,
         register: RegisterId,

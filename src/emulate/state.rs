@@ -83,6 +83,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
         self.flow.loops.innermost(self.block)
     }
 
+    #[inline]
     pub fn register_width(&self, register: RegisterId) -> u8 {
         width_of(self.flow.registers[register.0 as usize].ty)
     }
@@ -138,6 +139,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
     }
 
     /// A register's value here.
+    #[inline]
     pub fn read(&mut self, register: RegisterId) -> TermId {
         match self.registers.get(register, self.flow, self.block) {
             Some(term) => term,
@@ -151,6 +153,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
     }
 
     /// Gives a register a value, under the instruction's guard predicate.
+    #[inline]
     pub fn write(&mut self, register: RegisterId, term: TermId, guard: Option<TermId>) {
         debug_assert_eq!(self.arena.width(term), self.register_width(register));
         let arena = &mut self.arena;

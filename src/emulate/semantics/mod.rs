@@ -33,7 +33,6 @@ use crate::isa::{Form, Opcode, Qualifier};
 use crate::ptx::ScalarType;
 use family::Family;
 
-#[cfg(test)]
 pub(super) use family::family;
 pub(super) use operand::{Operand, Part};
 use values::single;
@@ -41,7 +40,7 @@ pub(super) use values::{Destination, Results, Values, width_of};
 
 /// The results of an instruction of an exact form, if its operands have values.
 pub(super) fn evaluate(values: &mut Values<'_>, form: &Form) -> Option<Results> {
-    match family::family(form.opcode)? {
+    match family(form.opcode)? {
         Family::Move => movement::mov(values, form),
         Family::Predicate => compare::setp(values, form),
         Family::Logic3 if form.has_any(&[Qualifier::And, Qualifier::Or]) => {
@@ -123,9 +122,12 @@ fn result_type(form: &Form) -> ScalarType {
 /// Which source operands an instruction extends to a greater width, 0 being the first behind the
 /// destination: where an index may be widened to an address.
 pub(super) fn widened(form: &Form) -> &'static [usize] {
-    match (form.opcode, &form.types()[..]) {
-        (Opcode::Cvt, [to, from]) if to.bits() > from.bits() => &[0],
-        (Opcode::Mul | Opcode::Mad, [_]) if form.has(Qualifier::Wide) => &[0, 1],
+    match form.opcode {
+        Opcode::Cvt => match form.types()[..] {
+            [to, from] if to.bits() > from.bits() => &[0],
+            _ => &[],
+        },
+        Opcode::Mul | Opcode::Mad if form.has(Qualifier::Wide) => &[0, 1],
         _ => &[],
     }
 }

@@ -59,12 +59,14 @@ impl Operand<'_> {
     /// The value as `width` bits. A wider register gives its low bits, as the manual says of operands
     /// wider than the instruction type ("Operand Size Exceeding Instruction-Type Size"); `None` for a
     /// narrower one or what is no value.
+    #[inline]
     pub fn value(&self, arena: &mut Arena, symbols: &mut Symbols, width: u8) -> Option<TermId> {
         let term = self.natural(arena, symbols, width)?;
         (arena.width(term) >= width).then(|| arena.extract(term, 0, width))
     }
 
     /// The value in its own width; what has none takes `width`.
+    #[inline]
     pub fn natural(&self, arena: &mut Arena, symbols: &mut Symbols, width: u8) -> Option<TermId> {
         Some(match *self {
             Operand::Register(term) => term,

@@ -47,17 +47,20 @@ pub(in crate::emulate) enum Destination {
 pub(in crate::emulate) type Results = SmallVec<[(TermId, ScalarType); 2]>;
 
 /// The width in which a value of a type is kept: 128-bit registers are opaque and kept as 64.
+#[inline]
 pub(in crate::emulate) fn width_of(ty: ScalarType) -> u8 {
     ty.bits().min(64) as u8
 }
 
 /// The result of an instruction that writes one register.
+#[inline]
 pub(super) fn single(term: TermId, ty: ScalarType) -> Results {
     smallvec![(term, ty)]
 }
 
 impl Values<'_> {
     /// Source operand `index` (0 is the first behind the destination) as `width` bits.
+    #[inline]
     pub(super) fn source(&mut self, index: usize, width: u8) -> Option<TermId> {
         self.sources.get(index)?.value(self.arena, self.symbols, width)
     }
