@@ -55,14 +55,14 @@ pub fn store_remarks(folder: &Path, source: &SourceFile, report: &Report) -> io:
 pub fn refused(report: &Report) -> Report {
     let mut report = report.clone();
     for kernel in &mut report.kernels {
-        if kernel.shuffles == 0 {
+        if kernel.replaced() == 0 {
             continue;
         }
         let reason = "ptxas refuses the rewritten text";
         kernel.shuffles = 0;
         kernel.average_delta = None;
         kernel.skipped = Some(reason.to_owned());
-        for load in kernel.loads.iter_mut().filter(|load| load.decision == Decision::Shuffle) {
+        for load in kernel.loads.iter_mut().filter(|load| load.decision != Decision::Keep) {
             load.decision = Decision::Keep;
             load.rule = Some(FUNCTION_LEFT.to_owned());
             load.reason = Some(reason.to_owned());
@@ -142,6 +142,8 @@ mod tests {
             source_line: Some(2),
             delta: Some(1),
             guards: Some(vec!["whole-warp".into()]),
+            possible: None,
+            cost: None,
             rule: None,
             reason: None,
         };
@@ -153,7 +155,11 @@ mod tests {
             skipped: None,
             loads: vec![load],
         };
-        let report = refused(&Report { file: "k.ptx".into(), kernels: vec![kernel] });
+        let report = refused(&Report {
+            file: "k.ptx".into(),
+            strategy: "paper".into(),
+            kernels: vec![kernel],
+        });
         let kernel = &report.kernels[0];
         assert_eq!((kernel.shuffles, kernel.average_delta), (0, None));
         assert_eq!(kernel.loads[0].decision, Decision::Keep);

@@ -129,9 +129,11 @@ fn call(
         log::info!("handed over untouched: {reason}");
         return exec(tool, arguments);
     }
-    let mut warnings = Vec::new();
+    let mut warnings = env::warnings(settings);
     let examined = match env::options(settings) {
         Ok(options) => {
+            let architecture = line.architecture.as_deref().and_then(pipeline::architecture_of);
+            let options = Options { architecture, ..options };
             let read_stdin = || {
                 let mut bytes = Vec::new();
                 io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)

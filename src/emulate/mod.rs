@@ -35,7 +35,7 @@ mod trace;
 mod uniform;
 mod window;
 
-pub use effects::{Effect, definitions, effect};
+pub use effects::{Effect, definitions, effect, mentions};
 pub use forms::{Meaning, meaning};
 pub use limits::{Limits, TooLarge};
 pub use machine::run;

@@ -62,7 +62,7 @@
 //! **5. Weak loads rest on freedom from data races**, which CUDA C++ demands of the original; nothing
 //! else may be assumed of other threads. `--strict` does without (rule `strict`): then only `.nc` loads
 //! are replaced, and loads of kernels that write no global memory. The proof that the assumption is
-//! enough stands in `src/verify/memory.rs`.
+//! enough stands in `src/verify/versions.rs`.
 //!
 //! # The same address
 //!

@@ -19,7 +19,8 @@ pub fn rewrite(source: &SourceFile, _: &Options) -> Result<Rewritten, Diagnostic
     let order = text
         .split_once("// rewrite: ")
         .and_then(|(before, after)| Some((before.len(), after.split_whitespace().next()?)));
-    let mut report = Report { file: source.name().to_owned(), kernels: Vec::new() };
+    let mut report =
+        Report { file: source.name().to_owned(), strategy: "paper".into(), kernels: Vec::new() };
     let Some((at, order)) = order else {
         let lines = LineMap::default();
         return Ok(Rewritten { text: text.to_owned(), report, lines });
@@ -45,6 +46,8 @@ pub fn rewrite(source: &SourceFile, _: &Options) -> Result<Rewritten, Diagnostic
         source_line: Some(1),
         delta: Some(1),
         guards: Some(Vec::new()),
+        possible: None,
+        cost: None,
         rule: None,
         reason: None,
     };
