@@ -22,6 +22,7 @@ use crate::rewrite::Mode;
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Stopwatch;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -157,7 +158,9 @@ fn call(
         }
     }
     let watch = Watch::start();
+    let taken_back = Cell::new(false);
     let again = |source: &SourceFile, before: &Rewritten, lost: &[Loss]| {
+        taken_back.set(true);
         without(source, before, lost, |left_out| {
             let options = Options { left_out, ..options.clone() };
             rewrite(source, &options, rewriter)
@@ -176,7 +179,9 @@ fn call(
     };
     let status = assembled.finished.status;
     if status.success() {
-        keep_texts(settings, &examined, &mut assembled.warnings);
+        if taken_back.get() {
+            keep_texts(settings, &examined, &mut assembled.warnings);
+        }
         let unused = assembled.unused.as_deref();
         keep_reports(settings, &examined, unused, &mut assembled.warnings);
     }
@@ -249,8 +254,9 @@ fn without(
     }
     let (_, loads, shuffles) = report.counts();
     log::info!(
-        "{}: {} kernels taken back, {loads} global loads, {shuffles} replaced",
+        "{}: {} functions, {loads} global loads, {shuffles} replaced, {} taken back",
         source.name(),
+        report.kernels.len(),
         lost.len()
     );
     if !report.kernels.iter().any(keep::is_rewritten) {

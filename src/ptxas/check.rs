@@ -99,6 +99,8 @@ pub fn run<R: Replacement>(
         taken.extend(new);
         let Some((source, Ok(rewritten))) = &one.outcome else { break };
         match again(source, rewritten, &taken) {
+            // What it calls lost it.
+            Ok(less) if less.text() == rewritten.text() => break,
             Ok(less) => one.outcome = one.outcome.take().map(|(source, _)| (source, Ok(less))),
             Err(message) => {
                 log::info!("{message}");
