@@ -24,6 +24,7 @@
 //! - [`expr`]: hash-consed bit-vector terms in normal form. Knows no PTX.
 //! - [`solver`]: z3 behind three-valued answers; nobody else names it.
 //! - [`emulate`]: symbolic execution into a memory trace. Records, never decides.
+//! - [`cost`]: cycles that a choice takes on an architecture, from data files.
 //! - [`reuse`]: everything that is legal, with proof and guards, or the reason why not. Chooses nothing.
 //! - [`select`]: chooses. Never edits.
 //! - [`rewrite`]: edits of the original text.
@@ -57,6 +58,7 @@
 pub mod ab;
 pub mod cfg;
 pub mod cli;
+pub mod cost;
 pub mod emulate;
 pub mod expr;
 pub mod float;

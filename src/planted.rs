@@ -7,6 +7,12 @@
 /// One way in which the rewriter can be wrong.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Bug {
+    /// A vector load starts a byte too far up.
+    VectorOffset,
+    /// A vector load fills registers that are still read before the load that it stands for.
+    VectorTooEarly,
+    /// Nobody asks whether a vector's address is aligned.
+    NoAlignmentTest,
     /// The shuffle goes the other way.
     WrongSign,
     /// `shfl.down` is used one lane too far up.

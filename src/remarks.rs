@@ -50,6 +50,27 @@ fn about_load(out: &mut String, places: &Places<'_>, kernel: &KernelReport, load
                 argument(out, "Guards", &guards.join(", "));
             }
         }
+        Decision::Reuse | Decision::Wide | Decision::Window => {
+            let name = match load.decision {
+                Decision::Reuse => "LoadReplacedByMove",
+                Decision::Wide => "LoadJoinedToVector",
+                _ => "LoadReplacedByWindow",
+            };
+            head(out, "Passed", name, &place, &kernel.name);
+            argument(out, "String", "load of ");
+            argument(out, "Register", &load.register);
+            argument(out, "String", " served by strategy ");
+            argument(out, "Strategy", load.decision.word());
+            if let Some(line) = load.source_line {
+                argument(out, "String", " from PTX line ");
+                argument(out, "SourceLine", &line.to_string());
+                let _ = writeln!(out, "    DebugLoc:        {}", places.of_line(line));
+            }
+            if let Some(guards) = load.guards.as_ref().filter(|guards| !guards.is_empty()) {
+                argument(out, "String", ", checked at run time: ");
+                argument(out, "Guards", &guards.join(", "));
+            }
+        }
         Decision::Keep => {
             let rule = load.rule.as_deref().unwrap_or("kept");
             head(out, "Missed", &camel_case(rule), &place, &kernel.name);

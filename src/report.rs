@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct Report {
     /// The input as the user named it.
     pub file: String,
+    /// Which strategies were asked for, as on the command line.
+    #[serde(default)]
+    pub strategy: String,
     /// One entry for each kernel or device function with a body, in source order.
     pub kernels: Vec<KernelReport>,
 }
@@ -17,7 +20,7 @@ impl Report {
     /// Functions, their global loads, and how many of those were replaced.
     pub fn counts(&self) -> (usize, usize, usize) {
         let sum = |count: fn(&KernelReport) -> usize| self.kernels.iter().map(count).sum();
-        (self.kernels.len(), sum(|kernel| kernel.global_loads), sum(|kernel| kernel.shuffles))
+        (self.kernels.len(), sum(|kernel| kernel.global_loads), sum(KernelReport::replaced))
     }
 }
 
@@ -32,7 +35,7 @@ pub struct KernelReport {
     /// Loads from global memory (generic ones included), each element of a vector load counted
     /// as part of its one load.
     pub global_loads: usize,
-    /// Covered loads: those replaced by a shuffle or a `mov`.
+    /// Loads whose value comes by a shuffle (under the paper's strategy also by a `mov`).
     pub shuffles: usize,
     /// Mean |delta| over the covered loads; `None` without any.
     pub average_delta: Option<f64>,
@@ -43,14 +46,45 @@ pub struct KernelReport {
     pub loads: Vec<LoadReport>,
 }
 
+impl KernelReport {
+    /// Loads that are not performed as they stand.
+    pub fn replaced(&self) -> usize {
+        self.loads.iter().filter(|load| load.decision != Decision::Keep).count()
+    }
+
+    /// Loads that something legal was left alone for, since it does not pay.
+    pub fn unpaid(&self) -> usize {
+        self.loads.iter().filter(|load| load.possible.is_some()).count()
+    }
+}
+
 /// What became of one load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
-    /// Replaced by a shuffle (or a `mov` where delta is 0).
+    /// Replaced by a shuffle (under the paper's strategy by a `mov` where delta is 0).
     Shuffle,
+    /// Replaced by a move from the register of a load of the same address.
+    Reuse,
+    /// Performed by a vector load together with others.
+    Wide,
+    /// A tap of a row, most of which come by shuffles from two loads.
+    Window,
     /// Left as it is.
     Keep,
+}
+
+impl Decision {
+    /// The word in the JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Decision::Shuffle => "shuffle",
+            Decision::Reuse => "reuse",
+            Decision::Wide => "wide",
+            Decision::Window => "window",
+            Decision::Keep => "keep",
+        }
+    }
 }
 
 /// One load.
@@ -73,10 +107,25 @@ pub struct LoadReport {
     /// What is checked at run time before the shuffled value is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guards: Option<Vec<String>>,
+    /// What was legal and left alone, by the names of the strategies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub possible: Option<Vec<String>>,
+    /// What the cheapest of these takes, and the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// The name of the rule that refused it, words joined by dashes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// Why that rule refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// What two ways to have a value take, in cycles per warp on the architecture asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// The strategy that was left alone.
+    pub strategy: f64,
+    /// The load.
+    pub load: f64,
 }

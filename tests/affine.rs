@@ -74,7 +74,7 @@ fn case(seed: u64) -> Case {
     let kernel = Kernel::random(seed);
     let text = emit(&kernel);
     let source = SourceFile::new(format!("seed{seed}.ptx"), text.ptx.as_str());
-    let options = Options { all_bodies: true, ..Options::default() };
+    let options = Options { all_bodies: true, ..Options::paper() };
     let rewritten = rewrite(&source, &options).unwrap_or_else(|e| panic!("{e}"));
     let lines: Vec<u32> = rewritten.report.kernels[0].loads.iter().map(|load| load.line).collect();
     assert_eq!(lines, text.lines, "seed {seed}: {:?}", rewritten.report);

@@ -249,7 +249,7 @@ fn what_is_put_into_a_function_is_bounded() {
          add.s64 %rd3, %rd1, %rd2;\n{body}ret;\n}}\n"
     );
     let source = SourceFile::new("loads", text);
-    let report = pipeline::rewrite(&source, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let report = pipeline::rewrite(&source, &Options::paper()).unwrap_or_else(|e| panic!("{e}"));
     let kernel = &report.report.kernels[0];
     assert_eq!(kernel.shuffles, ptxasw::select::MAX_REPLACED);
     let left = kernel.loads.last().and_then(|load| load.reason.clone()).unwrap_or_default();

@@ -111,10 +111,10 @@ fn against_verdict(file: &Path, report: &Report) -> Vec<String> {
     report
         .kernels
         .iter()
-        .filter(|kernel| kernel.global_loads > 0 && accept != (kernel.shuffles > 0))
+        .filter(|kernel| kernel.global_loads > 0 && accept != (kernel.replaced() > 0))
         .map(|kernel| {
-            let (name, n) = (&kernel.name, kernel.shuffles);
-            format!("{}: kernel {name} has {n} shuffles, which its folder forbids", file.display())
+            let (name, n) = (&kernel.name, kernel.replaced());
+            format!("{}: {n} loads of kernel {name} are replaced, which its folder forbids", file.display())
         })
         .collect()
 }
@@ -195,7 +195,7 @@ fn what_values_refute_is_not_asked() {
             let allowed: usize =
                 allowed.parse().unwrap_or_else(|e| panic!("{}: {e}", file.display()));
             let folder = tempfile::tempdir().expect("a temporary folder");
-            let mut options = Options::default();
+            let mut options = Options::paper();
             options.reuse.dump_queries = Some(folder.path().to_owned());
             let source = SourceFile::new(file.to_string_lossy().as_ref(), text.as_str());
             rewrite(&source, &options).expect("a case that parses");

@@ -57,7 +57,7 @@ fn steps(source: &SourceFile, function: &Function<'_>, limits: &Limits) -> (u64,
     let Ok(mut trace) = emulate::run(function, &flow, limits) else { return (limits.steps, false) };
     let (legal, options) = (reuse::Options::default(), select::Options::default());
     let decided =
-        within(|| select::decide(source, function, &flow, &mut trace, &legal, &options).len())
+        within(|| select::decide(source, function, &flow, &mut trace, &legal, &options).findings.len())
             .is_ok();
     (trace.arena.spent(), decided)
 }
@@ -98,7 +98,7 @@ fn every_kind_ends_by_its_limit() {
             // The last charge may go beyond.
             assert!(taken < 2 * limits.steps, "{}: {taken} steps", kind.name);
         }
-        let options = Options { limits, all_bodies: true, ..Options::default() };
+        let options = Options { limits, all_bodies: true, ..Options::paper() };
         let report = rewritten(kind.name, &source, &options);
         for kernel in &report.kernels {
             let loads = kernel.loads.iter().filter_map(|load| load.reason.as_deref());
@@ -127,7 +127,7 @@ fn commands(kind: &Kind, length: usize) -> Vec<String> {
     let source = SourceFile::new(kind.name, text.as_str());
     let mut failures = Vec::new();
     let mut fail = |what: &str| failures.push(format!("{}: {what}", kind.name));
-    let options = Options { all_bodies: true, ..Options::default() };
+    let options = Options { all_bodies: true, ..Options::paper() };
     let report = rewritten(kind.name, &source, &options);
     for kernel in &report.kernels {
         if kernel.skipped.as_deref().is_some_and(|reason| reason.contains("internal error")) {

@@ -13,8 +13,11 @@ use ptxasw::ptx::{self, Depth, Function, FunctionKind};
 use ptxasw::rewrite::Mode;
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
+use header::options_of;
 use schedules::Pair;
 
+#[path = "common/header.rs"]
+mod header;
 #[path = "common/schedules.rs"]
 mod schedules;
 #[path = "common/shapes.rs"]
@@ -192,7 +195,7 @@ fn rewritten_cases_compute_the_same() {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let text = std::fs::read_to_string(path).expect("a readable case");
             let source = SourceFile::new(&*name, text.as_str());
-            let result = rewrite(&source, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+            let result = rewrite(&source, &options_of(&text)).unwrap_or_else(|e| panic!("{e}"));
             match result.text == text {
                 true => Found::default(),
                 false => compare(&name, &text, &result.text),
@@ -225,7 +228,7 @@ fn a_wrong_rewrite_is_noticed() {
     let text = std::fs::read_to_string(path).expect("a readable case");
     let source = SourceFile::new("loop_carried.ptx", text.as_str());
     // Without the loads for lanes that have no source lane the result is wrong by design.
-    let options = Options { mode: Mode::NoCorner, ..Options::default() };
+    let options = Options { mode: Mode::NoCorner, ..Options::paper() };
     let result = rewrite(&source, &options).unwrap_or_else(|error| panic!("{error}"));
     let found = compare("loop_carried.ptx", &text, &result.text);
     assert!(found.completed > 0 && !found.differences.is_empty());

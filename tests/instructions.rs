@@ -229,7 +229,7 @@ fn an_opcode_in_no_table_is_a_barrier() {
              add.f32 %f3, %f1, %f2;\nst.global.f32 [%rd1+64], %f3;"
         );
         let source = SourceFile::new("opaque.ptx", kernel(&body));
-        let result = pipeline::rewrite(&source, &pipeline::Options::default());
+        let result = pipeline::rewrite(&source, &pipeline::Options::paper());
         result.expect("a kernel that can be read").report.kernels[0].shuffles
     };
     assert_eq!(shuffles("add.u32 %r4, %r2, %r3;"), 1);

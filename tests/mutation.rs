@@ -35,7 +35,7 @@ struct Subject {
 
 fn loads(name: &str, text: &str) -> Vec<LoadReport> {
     let source = SourceFile::new(name, text);
-    let options = Options { all_bodies: true, ..Options::default() };
+    let options = Options { all_bodies: true, ..Options::paper() };
     let result = rewrite(&source, &options).unwrap_or_else(|e| panic!("{e}\n{text}"));
     for kernel in &result.report.kernels {
         assert_eq!(kernel.skipped, None, "{name}");

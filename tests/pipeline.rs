@@ -45,7 +45,7 @@ fn output_does_not_depend_on_the_number_of_threads() {
     let source = SourceFile::new("large.ptx", large_module());
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-        let result = pool.install(|| rewrite(&source, &Options::default())).expect("a module");
+        let result = pool.install(|| rewrite(&source, &Options::paper())).expect("a module");
         (result.text, result.report)
     };
     let (text, report) = with(1);
@@ -61,7 +61,7 @@ fn output_does_not_depend_on_the_number_of_threads() {
 fn what_is_not_proved_is_not_used() {
     let text = read("ptx-samples/jacobi/jacobi.sm_80.ptx");
     let source = SourceFile::new("jacobi.ptx", text.as_str());
-    let options = Options::default();
+    let options = Options::paper();
     let plain = rewrite(&source, &options).expect("a module");
     let proved = rewrite_proved(&source, &options).expect("a module");
     assert!(proved.text == plain.text && proved.text != text, "a proof is missing");
@@ -90,7 +90,7 @@ impl Names for Numbered {
 #[test]
 fn another_solver_answers_the_dumped_queries_alike() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut options = Options::default();
+    let mut options = Options::paper();
     options.reuse.dump_queries = Some(folder.path().to_owned());
     for case in
         ["accept/boundary.ptx", "refuse/boundary.ptx", "accept/solver.ptx", "refuse/solver.ptx"]
@@ -128,7 +128,7 @@ fn another_solver_answers_the_dumped_queries_alike() {
 fn functions_left_as_they_are_report_their_loads() {
     let text = read("tests/cases/accept/atomic.ptx");
     let all = |text: String, limit: Option<usize>| {
-        let mut options = Options { all_bodies: true, ..Options::default() };
+        let mut options = Options { all_bodies: true, ..Options::paper() };
         options.limits.instructions = limit.unwrap_or(options.limits.instructions);
         let source = SourceFile::new("atomic.ptx", text);
         let result = rewrite(&source, &options).expect("a case that parses");

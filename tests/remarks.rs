@@ -155,7 +155,7 @@ Args:
 
 fn remarks_of(name: &str, text: &str) -> (String, ptxasw::report::Report) {
     let source = SourceFile::new(name, text);
-    let options = Options { all_bodies: true, ..Options::default() };
+    let options = Options { all_bodies: true, ..Options::paper() };
     let report = rewrite(&source, &options).unwrap().report;
     (remarks::yaml(&source, &report), report)
 }
@@ -259,13 +259,14 @@ fn where_they_go() {
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("PTXASW_PTXAS", path("fake/ptxas"))
+            .env("PTXASW_STRATEGY", "paper")
             .envs(variables.iter().copied())
             .output()
             .unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    let said = call(&["rewrite", "k.ptx", "--remarks", "out.yaml", "-o", "out.ptx"], &[]);
+    let said = call(&["rewrite", "--strategy", "paper", "k.ptx", "--remarks", "out.yaml", "-o", "out.ptx"], &[]);
     assert_eq!(said, "");
     assert_eq!(fs::read_to_string(path("out.yaml")).unwrap(), EXPECTED);
 

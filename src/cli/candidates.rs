@@ -48,12 +48,17 @@ fn render(report: &Report) -> String {
 fn render_kernel(kernel: &KernelReport) -> String {
     let mut out = format!(
         "{}: {} of {} global loads covered",
-        kernel.name, kernel.shuffles, kernel.global_loads
+        kernel.name,
+        kernel.replaced(),
+        kernel.global_loads
     );
     match (kernel.average_delta, &kernel.skipped) {
         (_, Some(reason)) => out += &format!("; left as it is: {reason}"),
         (Some(average), _) => out += &format!(", average delta {average:.2}"),
         _ => {}
+    }
+    if kernel.unpaid() > 0 {
+        out += &format!(", {} possible that do not pay", kernel.unpaid());
     }
     out.push('\n');
     for load in &kernel.loads {
@@ -62,6 +67,18 @@ fn render_kernel(kernel: &KernelReport) -> String {
             Decision::Shuffle => {
                 let (delta, line) = (load.delta.unwrap_or(0), load.source_line.unwrap_or(0));
                 out += &format!("shuffle {delta:+} from line {line}");
+                if let Some(guards) = load.guards.as_ref().filter(|guards| !guards.is_empty()) {
+                    out += &format!(" [{}]", guards.join(", "));
+                }
+            }
+            Decision::Reuse | Decision::Wide | Decision::Window => {
+                out += load.decision.word();
+                if let Some(delta) = load.delta {
+                    out += &format!(" {delta:+}");
+                }
+                if let Some(line) = load.source_line {
+                    out += &format!(" from line {line}");
+                }
                 if let Some(guards) = load.guards.as_ref().filter(|guards| !guards.is_empty()) {
                     out += &format!(" [{}]", guards.join(", "));
                 }

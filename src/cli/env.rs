@@ -4,8 +4,10 @@
 //! options are only checked where [`options`] needs them, so that a wrong one costs a warning and
 //! not a build.
 
+use crate::cost::Costs;
 use crate::pipeline::Options;
 use crate::ptxas::invoke::DEPTH;
+use crate::select::Strategies;
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,6 +24,8 @@ pub const MAX_DELTA: &str = "PTXASW_MAX_DELTA";
 pub const SELECT: &str = "PTXASW_SELECT";
 /// As `--strategy`.
 pub const STRATEGY: &str = "PTXASW_STRATEGY";
+/// As `--costs`.
+pub const COSTS: &str = "PTXASW_COSTS";
 /// `1` allows the modes that compute wrong results.
 pub const UNSAFE: &str = "PTXASW_UNSAFE";
 /// `1`: a rewrite without a proof is not used.
@@ -43,13 +47,14 @@ pub const PATH: &str = "PATH";
 const PREFIX: &str = "PTXASW";
 
 /// Every variable of ours.
-const OURS: [&str; 15] = [
+const OURS: [&str; 16] = [
     PTXAS,
     SWITCH,
     MODE,
     MAX_DELTA,
     SELECT,
     STRATEGY,
+    COSTS,
     UNSAFE,
     VERIFY,
     CHECK,
@@ -79,6 +84,8 @@ pub struct Settings {
     pub select: Option<String>,
     /// [`STRATEGY`].
     pub strategy: Option<String>,
+    /// [`COSTS`].
+    pub costs: Option<String>,
     /// [`UNSAFE`] is `1`.
     pub allow_unsafe: bool,
     /// [`VERIFY`] is `1`.
@@ -120,6 +127,7 @@ impl Settings {
             max_delta: text(MAX_DELTA),
             select: text(SELECT),
             strategy: text(STRATEGY),
+            costs: text(COSTS),
             allow_unsafe: text(UNSAFE).is_some_and(|value| value == "1"),
             verify: text(VERIFY).is_some_and(|value| value == "1"),
             unchecked: is_off(CHECK),
@@ -158,7 +166,55 @@ pub fn problems(names: &[OsString], settings: &Settings) -> Vec<String> {
             .push(format!("{DEPTH} is set, which only calls of ptxasw's own should do; unset it"));
     }
     problems.extend(options(settings).err());
+    problems.extend(Taken::from(settings).warnings);
     problems
+}
+
+/// Settings that a call does without where they cannot be used.
+#[derive(Clone, Debug, Default)]
+struct Taken {
+    strategies: Strategies,
+    costs: Option<Costs>,
+    /// One line for each that cannot be used.
+    warnings: Vec<String>,
+}
+
+impl Taken {
+    fn from(settings: &Settings) -> Taken {
+        let mut taken = Taken::default();
+        if let Some(text) = &settings.strategy {
+            match text.parse() {
+                Ok(strategies) => taken.strategies = strategies,
+                Err(error) => taken.warnings.push(format!(
+                    "{STRATEGY}={text}: {error}; `{}` is taken",
+                    Strategies::default()
+                )),
+            }
+        }
+        if let Some(path) = &settings.costs {
+            match read_costs(path) {
+                Ok(costs) => taken.costs = Some(costs),
+                Err(error) => taken
+                    .warnings
+                    .push(format!("{COSTS}: {error}; the architecture's own are taken")),
+            }
+        }
+        taken
+    }
+}
+
+/// A table of costs from a file.
+///
+/// # Errors
+/// One line: the file cannot be read, or what is wrong in it.
+pub fn read_costs(path: &str) -> Result<Costs, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    Costs::read(&text, path).map_err(|missing| missing.to_string())
+}
+
+/// What is wrong with settings that a call does without, one line each.
+pub fn warnings(settings: &Settings) -> Vec<String> {
+    Taken::from(settings).warnings
 }
 
 /// The modes that leave loads out, which is for measuring and computes wrong results.
@@ -180,9 +236,9 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
     if let Some(mode) = &settings.mode {
         options.mode = choice(MODE, mode)?;
     }
-    if let Some(strategy) = &settings.strategy {
-        options.strategy = choice(STRATEGY, strategy)?;
-    }
+    let Taken { strategies, costs, .. } = Taken::from(settings);
+    options.select.strategies = strategies;
+    options.costs = costs;
     if let Some(selection) = &settings.select {
         options.select.selection = choice(SELECT, selection)?;
     }

@@ -60,7 +60,7 @@ pub fn unused(report: &Report, reason: &str) -> Report {
 /// The report of a kernel whose rewrite was not used.
 pub fn unused_in(kernel: &KernelReport, reason: &str) -> KernelReport {
     let mut kernel = kernel.clone();
-    if !is_rewritten(&kernel) {
+    if kernel.replaced() == 0 {
         return kernel;
     }
     kernel.shuffles = 0;
@@ -75,11 +75,6 @@ pub fn unused_in(kernel: &KernelReport, reason: &str) -> KernelReport {
         load.guards = None;
     }
     kernel
-}
-
-/// Whether anything was replaced in a kernel.
-pub fn is_rewritten(kernel: &KernelReport) -> bool {
-    kernel.loads.iter().any(|load| load.decision != Decision::Keep)
 }
 
 /// The input's file name without `.ptx`, made harmless, and 16 digits.
@@ -150,6 +145,8 @@ mod tests {
             source_line: Some(2),
             delta: Some(1),
             guards: Some(vec!["whole-warp".into()]),
+            possible: None,
+            cost: None,
             rule: None,
             reason: None,
         };
@@ -161,7 +158,9 @@ mod tests {
             skipped: None,
             loads: vec![load],
         };
-        let report = unused(&Report { file: "k.ptx".into(), kernels: vec![kernel] }, "refused");
+        let report =
+            Report { file: "k.ptx".into(), strategy: "paper".into(), kernels: vec![kernel] };
+        let report = unused(&report, "refused");
         let kernel = &report.kernels[0];
         assert_eq!((kernel.shuffles, kernel.average_delta), (0, None));
         assert_eq!(kernel.loads[0].decision, Decision::Keep);

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::exit::Failure;
-use super::io;
-use crate::pipeline::Options;
+use super::{env, io};
+use crate::cost::Costs;
+use crate::pipeline::{self, Options};
 use crate::reuse;
-use crate::rewrite::{Mode, StrategyName};
-use crate::select::{self, Selection};
+use crate::rewrite::Mode;
+use crate::select::{self, Selection, Strategies};
 use crate::source::SourceFile;
 
 /// Output formats.
@@ -109,22 +110,36 @@ pub struct Covering {
     /// Largest |delta|
     #[arg(long, value_name = "N", default_value_t = 31, value_parser = clap::value_parser!(u32).range(0..=31))]
     pub max_delta: u32,
-    /// How sources are chosen
+    /// How the paper's strategy chooses sources
     #[arg(long, value_enum, default_value_t)]
     pub select: Selection,
-    /// Which code stands for a decision
-    #[arg(long, value_enum, default_value_t)]
-    pub strategy: StrategyName,
+    /// Which strategies may be used: `auto` (those that pay), `none`, or some of `reuse`, `wide`,
+    /// `window`, `paper`, `aos`, joined by commas (those that are proved, whether they pay or not)
+    #[arg(long, value_name = "NAME,...", default_value_t)]
+    pub strategy: Strategies,
+    /// The architecture by whose costs it is decided what pays, such as `sm_90` [default: the file's]
+    #[arg(long, value_name = "sm_N", value_parser = architecture)]
+    pub arch: Option<u32>,
+    /// A table of costs instead of the architecture's
+    #[arg(long, value_name = "FILE.toml", value_parser = env::read_costs)]
+    pub costs: Option<Costs>,
+}
+
+/// An architecture's number: `sm_90a` is 90.
+fn architecture(text: &str) -> Result<u32, String> {
+    pipeline::architecture_of(text).ok_or_else(|| "an architecture such as sm_80".to_owned())
 }
 
 impl Covering {
     /// As the pipeline takes them.
     pub fn options(&self) -> Options {
         Options {
-            strategy: self.strategy,
+            architecture: self.arch,
+            costs: self.costs.clone(),
             select: select::Options {
                 max_delta: self.max_delta,
                 selection: self.select,
+                strategies: self.strategy,
                 ..select::Options::default()
             },
             ..Options::default()

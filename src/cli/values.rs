@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 use crate::ab::device::L2;
-use crate::rewrite::{Mode, StrategyName};
+use crate::rewrite::Mode;
 use crate::select::Selection;
 
 /// Lists a type's values, each with its word and what `--help` says of it.
@@ -31,10 +31,6 @@ values! { Mode:
         "Covered loads are removed. For measuring only: computes wrong results",
     NoCorner "no-corner"
         "Shuffles without the load for corner cases. For measuring only: computes wrong results",
-}
-
-values! { StrategyName:
-    Paper "paper" "The paper's: a shuffle and a guarded load for each covered load",
 }
 
 values! { Selection:

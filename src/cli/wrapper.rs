@@ -134,11 +134,12 @@ fn call(
         log::info!("handed over untouched: {reason}");
         return exec(tool, arguments);
     }
-    let mut warnings = Vec::new();
+    let mut warnings = env::warnings(settings);
     let mut options = Options::default();
     let mut examined = match env::options(settings) {
         Ok(chosen) => {
-            options = chosen;
+            let architecture = line.architecture.as_deref().and_then(pipeline::architecture_of);
+            options = Options { architecture, ..chosen };
             let read_stdin = || {
                 let mut bytes = Vec::new();
                 io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
@@ -259,7 +260,7 @@ fn without(
         report.kernels.len(),
         lost.len()
     );
-    if !report.kernels.iter().any(keep::is_rewritten) {
+    if report.kernels.iter().all(|kernel| kernel.replaced() == 0) {
         return Ok(Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() });
     }
     // The report so far knows more of the kernels that are left out than the next one will.

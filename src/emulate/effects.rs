@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 
 use super::window::Window;
-use crate::cfg::{Arg, Inst, RegisterId};
+use crate::cfg::{Arg, Base, Inst, RegisterId};
 use crate::isa::{Form, Opcode, Qualifier};
 
 /// What an instruction does besides computing.
@@ -235,6 +235,17 @@ pub fn definitions(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 2]> {
         }
     }
     written
+}
+
+/// The registers that an instruction names, wherever they stand, its guard predicate included.
+pub fn mentions(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 4]> {
+    let mut found: SmallVec<[RegisterId; 4]> = inst.args.iter().flat_map(registers).collect();
+    found.extend(inst.guard.map(|(register, _)| register));
+    found.extend(inst.args.iter().filter_map(|arg| match arg {
+        Arg::Memory { base: Base::Register(register), .. } => Some(*register),
+        _ => None,
+    }));
+    found
 }
 
 /// The registers that an operand names as values, those inside an address excepted.

@@ -34,7 +34,7 @@ mod video_parts;
 mod video_simd;
 mod window;
 
-pub use effects::{Effect, definitions, effect};
+pub use effects::{Effect, definitions, effect, mentions};
 pub use forms::{Meaning, meaning};
 pub use machine::{Limits, TooLarge, run};
 pub use print::Printer;

@@ -318,7 +318,9 @@ fn end_to_end(examination: &Examination<'_>, front: Option<&Path>, real: &Path) 
                 continue;
             }
         }
-        let mut environment = vec![("PTXASW_REPORT", reports.as_os_str())];
+        // (Whether a shuffle pays on this architecture is not what is asked.)
+        let mut environment =
+            vec![("PTXASW_REPORT", reports.as_os_str()), ("PTXASW_STRATEGY", OsStr::new("paper"))];
         let program = front.unwrap_or(&examination.search.executable);
         if front.is_none() {
             words.splice(0..0, ["ptxas".into(), "--".into()]);

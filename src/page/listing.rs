@@ -40,7 +40,7 @@ impl Mark {
     /// The mark of a load; `all` are the loads of its kernel.
     pub fn of(load: &LoadReport, all: &[LoadReport]) -> Mark {
         let no_partner = Refusal::NoPartner.to_string();
-        if load.decision == Decision::Shuffle {
+        if load.decision != Decision::Keep {
             Mark::Shuffled
         } else if load.reason.as_ref().is_none_or(|reason| *reason == no_partner)
             || all.iter().any(|other| other.source_line == Some(load.line))
@@ -54,13 +54,17 @@ impl Mark {
 
 /// Why, in one line.
 pub fn reason(load: &LoadReport, all: &[LoadReport]) -> String {
-    if let (Decision::Shuffle, Some(line)) = (load.decision, load.source_line) {
-        let delta = load.delta.unwrap_or(0);
-        let what = if delta == 0 { "copied".to_owned() } else { format!("Δ {delta:+}") };
+    if load.decision != Decision::Keep {
+        let what = match (load.decision, load.delta) {
+            (Decision::Wide, _) => "in a vector".to_owned(),
+            (_, None | Some(0)) => "copied".to_owned(),
+            (_, Some(delta)) => format!("Δ {delta:+}"),
+        };
+        let from = load.source_line.map(|line| format!(" from line {line}")).unwrap_or_default();
         let guards = load.guards.as_deref().unwrap_or(&[]);
         let checked =
             if guards.is_empty() { String::new() } else { format!(" [{}]", guards.join(", ")) };
-        return format!("{what} from line {line}{checked}");
+        return format!("{what}{from}{checked}");
     }
     let serves = all.iter().filter(|other| other.source_line == Some(load.line)).count();
     match (serves, load.reason.as_deref()) {

@@ -3,8 +3,9 @@
 use super::Decided;
 use crate::isa::Opcode;
 use crate::ptx::{self, Body, Function, Operand, StateSpace, Statement};
-use crate::report::{self, Decision, KernelReport, LoadReport};
-use crate::select::{Finding, Verdict};
+use crate::report::{self, Cost, Decision, KernelReport, LoadReport};
+use crate::reuse::{Multiple, Refusal};
+use crate::select::{Finding, StrategyName, Verdict};
 use crate::source::SourceFile;
 
 /// A function that was analysed.
@@ -14,7 +15,7 @@ pub(super) fn decided(
     decided: &Decided<'_, '_>,
 ) -> KernelReport {
     let loads: Vec<LoadReport> =
-        decided.findings.iter().map(|finding| load_report(source, decided, finding)).collect();
+        decided.choice.findings.iter().map(|finding| load_report(source, decided, finding)).collect();
     let deltas: Vec<u32> = loads.iter().filter_map(|l| l.delta.map(i32::unsigned_abs)).collect();
     let average_delta =
         (!deltas.is_empty()).then(|| f64::from(deltas.iter().sum::<u32>()) / deltas.len() as f64);
@@ -57,15 +58,36 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
         source_line: None,
         delta: None,
         guards: None,
+        possible: None,
+        cost: None,
         rule: None,
         reason: None,
     };
     match &finding.verdict {
         Verdict::Kept(refusal) => {
+            if let Refusal::DoesNotPay(unpaid) = refusal {
+                report.possible = Some(vec![unpaid.possible.to_owned()]);
+                report.cost = Some(Cost {
+                    strategy: f64::from(unpaid.cost) / 100.0,
+                    load: f64::from(unpaid.kept) / 100.0,
+                });
+            }
             report.rule = Some(refusal.rule().to_owned());
             report.reason = Some(refusal.to_string());
         }
-        Verdict::Covered(covered) => {
+        Verdict::Wide(group) => {
+            let group = &decided.choice.vectors[*group];
+            let first = group.members[0].inst;
+            report.decision = Decision::Wide;
+            report.source_line = (first != finding.inst).then(|| line(first));
+            let aligned = |multiple: &Multiple| {
+                let Multiple { parameter, offset, of, .. } = multiple;
+                let at = if *offset == 0 { String::new() } else { format!("+{offset}") };
+                format!("multiple of {of}: {parameter}{at}")
+            };
+            report.guards = Some(group.multiples.iter().map(aligned).collect());
+        }
+        Verdict::Covered(name, covered) => {
             let guards = &covered.guards;
             let mut names: Vec<String> = Vec::new();
             if guards.linear_lanes {
@@ -86,9 +108,12 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
             if guards.global_address {
                 names.push("global-address".to_owned());
             }
-            report.decision = Decision::Shuffle;
+            report.decision = match name {
+                StrategyName::Reuse => Decision::Reuse,
+                _ => Decision::Shuffle,
+            };
             report.source_line = Some(line(covered.source));
-            report.delta = Some(covered.delta);
+            report.delta = (*name != StrategyName::Reuse).then_some(covered.delta);
             report.guards = Some(names);
         }
     }
@@ -119,6 +144,8 @@ fn kept_loads(
                     source_line: None,
                     delta: None,
                     guards: None,
+                    possible: None,
+                    cost: None,
                     rule: Some(report::FUNCTION_LEFT.to_owned()),
                     reason: Some(reason.to_owned()),
                 });

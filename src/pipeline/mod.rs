@@ -9,13 +9,14 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::cfg::{self, Flow};
+use crate::cost::{self, Costs};
 use crate::emulate::{self, KernelTrace, Limits, TooLarge};
 use crate::expr::within;
 use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{KernelReport, Report};
-use crate::reuse::{self, Refusal};
-use crate::rewrite::{self, Edit, Edits, Mode, Names, Strategy, StrategyName};
-use crate::select::{self, Finding, Verdict};
+use crate::reuse;
+use crate::rewrite::{self, Edit, Edits, Mode, Names, Strategy};
+use crate::select::{self, Choice, Strategies};
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Timings;
 use crate::verify::{self, Verdict as Judged};
@@ -25,8 +26,10 @@ use crate::verify::{self, Verdict as Judged};
 pub struct Options {
     /// Which version of the code is wanted.
     pub mode: Mode,
-    /// Which code stands for a decision.
-    pub strategy: StrategyName,
+    /// The architecture whose costs decide what pays, 80 for `sm_80`; the file's target if none is given.
+    pub architecture: Option<u32>,
+    /// A table of costs instead of that architecture's.
+    pub costs: Option<Costs>,
     /// How far it is looked for what is legal.
     pub reuse: reuse::Options,
     /// What is chosen of it.
@@ -48,6 +51,23 @@ pub struct Options {
 }
 
 impl Options {
+    /// The default with the paper's strategy wherever it is proved, whether it pays or not.
+    pub fn paper() -> Options {
+        let select = select::Options { strategies: Strategies::PAPER, ..Default::default() };
+        Options { select, ..Options::default() }
+    }
+
+    /// These with the costs of the architecture that a module will be assembled for.
+    fn with_costs(&self, module: &Module<'_>) -> Options {
+        let mut options = self.clone();
+        let architecture = self.architecture.or_else(|| target(module));
+        options.select.costs = match &self.costs {
+            Some(costs) => costs.clone(),
+            None => Costs::of(architecture.unwrap_or(cost::DEFAULT_ARCHITECTURE)),
+        };
+        options
+    }
+
     fn reason_to_leave_out(&self, function: &Function<'_>) -> Option<&String> {
         self.left_out.iter().find(|(name, _)| name == function.name.text).map(|(_, reason)| reason)
     }
@@ -68,7 +88,7 @@ pub struct Rewritten {
 struct Decided<'m, 's> {
     flow: Flow<'m, 's>,
     trace: KernelTrace,
-    findings: Vec<Finding>,
+    choice: Choice,
 }
 
 /// What is left of a function at the end of its way; the analysis, which may be large, is gone.
@@ -86,19 +106,21 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     let depth = if options.all_bodies { Depth::All } else { Depth::Rewritable };
     let timings = options.timings.as_deref();
     let module = Timings::measure(timings, "parse", || ptx::parse(source, depth))?;
+    let options = &options.with_costs(&module);
     let job = Job {
         source,
         options,
         unsupported: unsupported(&module),
         names: Names::for_text(source.text()),
-        strategy: rewrite::strategy(options.mode, options.strategy),
+        strategy: rewrite::strategy(options.mode),
     };
     let functions: Vec<&Function<'_>> =
         module.functions().filter(|function| wanted(function, options)).collect();
     let settled = job.settle(&functions);
     let (kernels, edits): (Vec<_>, Vec<_>) =
         settled.into_iter().map(|Settled { report, edits }| (report, edits)).unzip();
-    let report = Report { file: source.name().to_owned(), kernels };
+    let strategy = options.select.strategies.to_string();
+    let report = Report { file: source.name().to_owned(), strategy, kernels };
     let unchanged =
         |report| Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() };
     match Edits::new(edits.into_iter().flatten().collect()) {
@@ -180,13 +202,13 @@ impl Job<'_> {
             return Vec::new();
         };
         let body = span.start as usize + 1;
-        let Decided { flow, trace, findings } = decided;
+        let Decided { flow, trace, choice } = decided;
         let planted = self.options.reuse.planted;
-        let plan = rewrite::plan(self.source, flow, trace, findings, body, &self.names, planted);
-        if plan.replacements.is_empty() {
+        let plan = rewrite::plan(self.source, flow, trace, choice, body, &self.names, planted);
+        if plan.is_empty() {
             return Vec::new();
         }
-        Timings::measure(self.options.timings.as_deref(), "rewrite", || strategy.edits(&plan))
+        Timings::measure(self.options.timings.as_deref(), "rewrite", || strategy.edits(&plan, self.source.text()))
     }
 }
 
@@ -261,19 +283,22 @@ fn unsupported(module: &Module<'_>) -> Option<String> {
         let (major, minor) = module.version.unwrap_or_default();
         return Some(format!("PTX ISA {major}.{minor}: `activemask` needs 6.2"));
     }
-    let architecture = module.target.iter().find_map(|word| {
-        let digits: String = word
-            .strip_prefix("sm_")
-            .or_else(|| word.strip_prefix("compute_"))?
-            .chars()
-            .take_while(char::is_ascii_digit)
-            .collect();
-        digits.parse::<u32>().ok()
-    });
-    match architecture {
+    match target(module) {
         Some(number) if number >= 30 => None,
         _ => Some("the target has no `shfl.sync`, which needs sm_30".to_owned()),
     }
+}
+
+/// The compute capability that a module is for, 80 for `sm_80`.
+fn target(module: &Module<'_>) -> Option<u32> {
+    module.target.iter().find_map(|word| architecture_of(word))
+}
+
+/// The number in the name of an architecture: 90 for `sm_90a`, 80 for `compute_80`.
+pub fn architecture_of(name: &str) -> Option<u32> {
+    let rest = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"))?;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
 }
 
 fn emulated<'m, 's>(
@@ -302,13 +327,13 @@ fn analyse<'m, 's>(
     // A panic in here is a bug of ours; the function is left as it is and the build goes on.
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let (flow, mut trace) = emulated(source, function, options)?;
-        let findings = Timings::measure(options.timings.as_deref(), "decide", || {
+        let choice = Timings::measure(options.timings.as_deref(), "decide", || {
             within(|| {
                 select::decide(source, function, &flow, &mut trace, &options.reuse, &options.select)
             })
         });
-        let findings = findings.map_err(|_| TooLarge::steps(&options.limits).0)?;
-        Ok(Decided { flow, trace, findings })
+        let choice = choice.map_err(|_| TooLarge::steps(&options.limits).0)?;
+        Ok(Decided { flow, trace, choice })
     }));
     let result =
         attempt.unwrap_or_else(|_| Err("internal error: the analysis panicked".to_owned()));
@@ -327,13 +352,9 @@ fn number<'d, 'm: 'd, 's: 'm>(
     let last = options.last_shuffle.unwrap_or(usize::MAX);
     let mut number = 0;
     for decided in analyses {
-        for finding in &mut decided.findings {
-            if matches!(finding.verdict, Verdict::Covered(_)) {
-                number += 1;
-                if number < first || number > last {
-                    finding.verdict = Verdict::Kept(Refusal::NotSelected);
-                }
-            }
-        }
+        decided.choice.retain(|| {
+            number += 1;
+            (first..=last).contains(&number)
+        });
     }
 }

@@ -61,6 +61,8 @@ pub struct CommandLine {
     pub output: Option<OsString>,
     /// Where it is named.
     pub output_place: OutputPlace,
+    /// The architecture it names, as written (`sm_80`).
+    pub architecture: Option<String>,
     /// Why the call has to reach ptxas as it is, if it has to.
     pub hand_over: Option<&'static str>,
     /// Messages without a file name count the lines of something else than the input.
@@ -250,6 +252,8 @@ impl<'r> Scan<'r> {
             .map(|(input, _)| input)
             .collect();
         let stdin = inputs.iter().filter(|input| input.kind == Kind::Stdin).count();
+        let architecture =
+            self.architecture.as_ref().map(|name| name.to_string_lossy().into_owned());
         let is_virtual = self.architecture.is_some_and(|name| {
             [&b"compute_"[..], b"lto_"].iter().any(|prefix| name.as_bytes().starts_with(prefix))
         });
@@ -260,6 +264,7 @@ impl<'r> Scan<'r> {
             .or((stdin > 1).then_some("standard input is named twice"));
         CommandLine {
             words: self.words,
+            architecture,
             inputs,
             output: self.output,
             output_place: self.output_place,

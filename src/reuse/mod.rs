@@ -6,6 +6,8 @@
 //! on a proof, by normal form, by the path condition or by the solver; what cannot be proved becomes a
 //! guard that is checked at run time, or a refusal.
 
+mod adjacent;
+mod alignment;
 mod availability;
 mod distance;
 mod eligible;
@@ -17,7 +19,9 @@ mod sampling;
 mod shift;
 mod under;
 
+pub use adjacent::{Adjacent, MAX_VECTOR, plain_between};
+pub use alignment::Multiple;
 pub use eligible::{Element, Load, OWN_REGISTERS};
 pub use opportunities::{Candidate, Guards, Opportunities, Opportunity, Options, lane_stride};
 pub use prove::{NoWrap, WrapKind};
-pub use refusal::Refusal;
+pub use refusal::{Refusal, Unpaid};

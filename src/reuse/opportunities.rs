@@ -19,7 +19,7 @@ use crate::cfg::{Flow, LoopForest, RegisterId};
 use crate::emulate::{Effect, KernelTrace};
 use crate::expr::TermId;
 use crate::planted::{Bug, Planted};
-use crate::ptx::{Function, StateSpace};
+use crate::ptx::{Function, Instruction, StateSpace};
 use crate::solver::Solver;
 use crate::source::SourceFile;
 
@@ -96,6 +96,7 @@ struct Source {
 /// What may be reused in one function: loads are looked at in program order, each may be offered as a
 /// source, and pairs are proved when they are asked for, each once.
 pub struct Opportunities<'a, 'm, 's> {
+    source: &'a SourceFile,
     availability: Availability<'a, 'm, 's>,
     prover: Prover<'a, 'm, 's>,
     options: &'a Options,
@@ -136,6 +137,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             .sized(flow.insts.len());
         let shifter = Shifter::new(options.planted);
         Opportunities {
+            source,
             availability: Availability::new(source, flow, trace, options.planted),
             prover: Prover::new(flow, shifter, solver, options.assume_no_wrap),
             options,
@@ -183,6 +185,40 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         let reach = stride.unwrap_or(0).saturating_abs().saturating_mul(31);
         group.reach = group.reach.max(reach.saturating_add(2 * MAX_BYTES));
         self.sources.push(Source { load, outline: at, stride, fingerprint: None });
+    }
+
+    /// The function's control flow.
+    pub(super) fn flow(&self) -> &'a Flow<'m, 's> {
+        self.prover.flow
+    }
+
+    /// The input.
+    pub(super) fn source(&self) -> &'a SourceFile {
+        self.source
+    }
+
+    /// Whether what a load reads stands in memory, unchanged, since an earlier one.
+    pub(super) fn check_available(
+        &mut self,
+        trace: &mut KernelTrace,
+        from: &Load,
+        to: &Load,
+    ) -> Result<(), Refusal> {
+        self.availability.check(trace, &mut self.prover, from, to)
+    }
+
+    /// The instruction of a load, as parsed.
+    pub fn instruction(&self, inst: u32) -> &Instruction<'s> {
+        self.prover.flow.insts[inst as usize].ast
+    }
+
+    /// Bytes from a load's address in one lane to that in the next one, where that is a constant.
+    pub fn lane_stride(&mut self, trace: &mut KernelTrace, load: &Load) -> Option<i64> {
+        let place = self.place(trace, load);
+        let loops = &self.prover.flow.loops;
+        let next = self.prover.shifter.shift(trace, loops, load.address, 1, place);
+        let (here, next) = (outline(&mut trace.arena, load.address), outline(&mut trace.arena, next));
+        (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
     }
 
     fn place(&self, trace: &KernelTrace, load: &Load) -> Option<crate::cfg::LoopId> {

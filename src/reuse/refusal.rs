@@ -54,6 +54,21 @@ pub enum Refusal {
     CornerCase,
     /// Left out by `--first-shuffle` and `--last-shuffle`.
     NotSelected,
+    /// Something legal takes no fewer cycles than the load.
+    DoesNotPay(Unpaid),
+}
+
+/// What was legal and left alone, and both costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unpaid {
+    /// The strategy's word.
+    pub possible: &'static str,
+    /// Compute capability, 80 for `sm_80`.
+    pub architecture: u32,
+    /// What the strategy takes, in hundredths of a cycle per warp.
+    pub cost: u32,
+    /// What the load takes, in hundredths of a cycle per warp.
+    pub kept: u32,
 }
 
 impl Refusal {
@@ -82,6 +97,7 @@ impl Refusal {
             Refusal::TooFar(_) => "too-far",
             Refusal::CornerCase => "corner-case",
             Refusal::NotSelected => "not-selected",
+            Refusal::DoesNotPay(_) => "does-not-pay",
         }
     }
 }
@@ -139,6 +155,11 @@ impl fmt::Display for Refusal {
             }
             Refusal::TooFar(delta) => write!(f, "delta {delta} exceeds --max-delta"),
             Refusal::NotSelected => write!(f, "left out by --first-shuffle/--last-shuffle"),
+            Refusal::DoesNotPay(Unpaid { possible, architecture, cost, kept }) => {
+                let cycles = |hundredths: &u32| f64::from(*hundredths) / 100.0;
+                let (cost, kept) = (cycles(cost), cycles(kept));
+                write!(f, "does not pay on sm_{architecture}: `{possible}` {cost} cycles against {kept}")
+            }
         }
     }
 }

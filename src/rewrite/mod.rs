@@ -12,8 +12,9 @@ pub mod laws;
 mod names;
 mod plan;
 mod strategy;
+mod vectors;
 
 pub use edit::{Edit, Edits, Overlap};
 pub use names::{Fresh, Names};
 pub use plan::{KernelPlan, Replacement, Transfer, plan};
-pub use strategy::{Mode, Strategy, StrategyName, strategy};
+pub use strategy::{Mode, Strategy, strategy};

@@ -10,10 +10,12 @@ impl Names {
     /// Chooses the stem for a text: deterministic, and absent even from comments and strings.
     pub fn for_text(text: &str) -> Names {
         let stem = crate::reuse::OWN_REGISTERS;
-        // One more underscore than behind any stem there is, found in one pass.
-        let found = memchr::memmem::find_iter(text.as_bytes(), stem.as_bytes());
+        // One more underscore than behind any stem there is, found in one pass. (Labels have the word
+        // without the percent sign.)
+        let word = stem.trim_start_matches('%');
+        let found = memchr::memmem::find_iter(text.as_bytes(), word.as_bytes());
         let behind = |at: usize| {
-            text.as_bytes()[at + stem.len()..].iter().take_while(|&&byte| byte == b'_').count()
+            text.as_bytes()[at + word.len()..].iter().take_while(|&&byte| byte == b'_').count()
         };
         let underscores = found.map(|at| behind(at) + 1).max().unwrap_or(0);
         Names { stem: format!("{stem}{}", "_".repeat(underscores)) }
@@ -28,12 +30,13 @@ const KINDS: [(&str, &str); 4] = [("p", ".pred"), ("h", ".b16"), ("r", ".b32"), 
 pub struct Fresh<'a> {
     names: &'a Names,
     counts: [u32; KINDS.len()],
+    labels: u32,
 }
 
 impl<'a> Fresh<'a> {
     /// The names of a function in which none has been handed out yet.
     pub fn new(names: &'a Names) -> Fresh<'a> {
-        Fresh { names, counts: [0; KINDS.len()] }
+        Fresh { names, counts: [0; KINDS.len()], labels: 0 }
     }
 
     /// A predicate register.
@@ -48,6 +51,14 @@ impl<'a> Fresh<'a> {
             32 => 2,
             _ => 3,
         })
+    }
+
+    /// Labels of two places that belong together.
+    pub fn labels(&mut self) -> [String; 2] {
+        let number = self.labels;
+        self.labels += 1;
+        let word = self.names.stem.trim_start_matches('%');
+        [format!("${word}_old{number}"), format!("${word}_join{number}")]
     }
 
     /// A 32-bit register.

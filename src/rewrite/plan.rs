@@ -8,8 +8,8 @@ use super::names::{Fresh, Names};
 use crate::cfg::{Base, BlockId, Flow, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::planted::{Bug, Planted};
-use crate::reuse::Opportunity;
-use crate::select::{Finding, Verdict};
+use crate::reuse::{Multiple, Opportunity};
+use crate::select::{Choice, Verdict};
 use crate::source::SourceFile;
 
 /// One register that is filled from another one, in this or another lane.
@@ -44,6 +44,29 @@ pub struct Replacement {
     pub covered: Opportunity,
 }
 
+/// A vector load and the loads that it stands for.
+#[derive(Clone, Debug)]
+pub struct VectorLoad {
+    /// The statement in whose place it stands.
+    pub span: Range<usize>,
+    /// The vector load.
+    pub code: String,
+    /// Each other load's statement, and what stands in its place: moves where its registers could not
+    /// be written earlier.
+    pub others: Vec<(Range<usize>, String)>,
+}
+
+/// Statements of one block that are executed as they were where a test fails.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// From the first statement's first byte to behind the last one's semicolon.
+    pub range: Range<usize>,
+    /// Where the rewritten version ends: behind a comment that ends the last statement's line.
+    pub behind: usize,
+    /// What the parameters must be multiples of for the rewritten version.
+    pub multiples: Vec<Multiple>,
+}
+
 /// Everything that is to change in one function.
 #[derive(Clone, Debug)]
 pub struct KernelPlan<'a> {
@@ -51,6 +74,10 @@ pub struct KernelPlan<'a> {
     pub body: usize,
     /// Covered loads in program order.
     pub replacements: Vec<Replacement>,
+    /// Vector loads that stand for others.
+    pub vectors: Vec<VectorLoad>,
+    /// Code that stands twice: as rewritten and as it was.
+    pub versions: Vec<Version>,
     /// Where copies of source registers go, and the copies.
     pub copies: Vec<(usize, String)>,
     /// New registers; the copies have theirs.
@@ -66,7 +93,7 @@ pub fn plan<'a>(
     source: &SourceFile,
     flow: &Flow<'_, '_>,
     trace: &KernelTrace,
-    findings: &[Finding],
+    choice: &Choice,
     body: usize,
     names: &'a Names,
     planted: Planted,
@@ -79,6 +106,8 @@ pub fn plan<'a>(
         plan: KernelPlan {
             body,
             replacements: Vec::new(),
+            vectors: Vec::new(),
+            versions: Vec::new(),
             copies: Vec::new(),
             fresh: Fresh::new(names),
             registers: FxHashMap::default(),
@@ -87,27 +116,35 @@ pub fn plan<'a>(
     };
     let blocks: FxHashMap<u32, BlockId> =
         trace.accesses.iter().map(|access| (access.inst, access.block)).collect();
-    for finding in findings {
-        if let (Verdict::Covered(covered), Some(&block)) =
+    for finding in &choice.findings {
+        if let (Verdict::Covered(_, covered), Some(&block)) =
             (&finding.verdict, blocks.get(&finding.inst))
         {
             planner.replacement(finding.inst, block, covered);
         }
     }
+    planner.vectors(choice);
     planner.plan
 }
 
+impl KernelPlan<'_> {
+    /// Whether nothing is to change.
+    pub fn is_empty(&self) -> bool {
+        self.replacements.is_empty() && self.vectors.is_empty()
+    }
+}
+
 /// Collects a plan, and remembers which registers have been copied.
-struct Planner<'p, 'a, 'm, 's> {
-    source: &'p SourceFile,
-    flow: &'p Flow<'m, 's>,
+pub(super) struct Planner<'p, 'a, 'm, 's> {
+    pub(super) source: &'p SourceFile,
+    pub(super) flow: &'p Flow<'m, 's>,
     trace: &'p KernelTrace,
     copied: FxHashMap<(u32, RegisterId), String>,
-    plan: KernelPlan<'a>,
+    pub(super) plan: KernelPlan<'a>,
 }
 
 impl Planner<'_, '_, '_, '_> {
-    fn name(&self, register: RegisterId) -> String {
+    pub(super) fn name(&self, register: RegisterId) -> String {
         self.flow.registers[register.0 as usize].to_string()
     }
 
@@ -144,7 +181,7 @@ impl Planner<'_, '_, '_, '_> {
     }
 
     /// The address operand as written.
-    fn address(&self, at: u32) -> (String, i64) {
+    pub(super) fn address(&self, at: u32) -> (String, i64) {
         let inst = &self.flow.insts[at as usize];
         let memory = inst.args.iter().find_map(|arg| match arg {
             crate::cfg::Arg::Memory { base, offset, .. } => Some((*base, *offset)),
@@ -183,7 +220,7 @@ impl Planner<'_, '_, '_, '_> {
 
 /// The end of the line if only blanks and a comment follow on it, so that the comment stays with
 /// its statement; `at` itself otherwise.
-fn line_end(text: &str, at: usize) -> usize {
+pub(super) fn line_end(text: &str, at: usize) -> usize {
     let rest = &text[at..];
     // A carriage return alone ends neither line nor comment.
     let line = rest.split('\n').next().unwrap_or(rest).trim_end_matches('\r');

@@ -4,14 +4,19 @@
 //! done. Out: a [`Finding`] for every global load: covered by which source, or kept and why.
 
 mod paper;
+mod strategies;
+mod weighed;
 
 use std::collections::BTreeSet;
 
 use crate::cfg::Flow;
+use crate::cost::Costs;
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::{Function, StateSpace};
-use crate::reuse::{Opportunities, Opportunity, Refusal};
+use crate::reuse::{Adjacent, Opportunities, Opportunity, Refusal};
 use crate::source::SourceFile;
+
+pub use strategies::{Strategies, StrategyName, UnknownStrategy};
 
 /// How sources are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,8 +34,12 @@ pub const MAX_REPLACED: usize = 256;
 /// What the user may choose about the selection.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How sources are chosen.
+    /// How the paper's strategy chooses sources.
     pub selection: Selection,
+    /// Which strategies may be used.
+    pub strategies: Strategies,
+    /// What things take, where only what pays is used.
+    pub costs: Costs,
     /// Largest |delta|, 0 to 31.
     pub max_delta: u32,
     /// At most so many loads of one function are replaced ([`MAX_REPLACED`]).
@@ -39,15 +48,23 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { selection: Selection::Paper, max_delta: 31, most: MAX_REPLACED }
+        Options {
+            selection: Selection::Paper,
+            strategies: Strategies::AUTO,
+            costs: Costs::of(crate::cost::DEFAULT_ARCHITECTURE),
+            max_delta: 31,
+            most: MAX_REPLACED,
+        }
     }
 }
 
 /// What was decided about a load.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// Replaced.
-    Covered(Opportunity),
+    /// Replaced: by which strategy, from which load.
+    Covered(StrategyName, Opportunity),
+    /// Performed by a vector load: the index of its group in [`Choice::vectors`].
+    Wide(usize),
     /// Kept.
     Kept(Refusal),
 }
@@ -63,6 +80,39 @@ pub struct Finding {
     pub verdict: Verdict,
 }
 
+/// What was decided about one function.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Every global load in program order.
+    pub findings: Vec<Finding>,
+    /// The vector loads that stand for others.
+    pub vectors: Vec<Adjacent>,
+}
+
+impl Choice {
+    /// Keeps those replaced loads that `keep` says yes to, by their number from 1 in program order. A
+    /// vector load stands for all of its group or none.
+    pub fn retain(&mut self, mut keep: impl FnMut() -> bool) {
+        let mut dropped = vec![false; self.vectors.len()];
+        for finding in &mut self.findings {
+            match finding.verdict {
+                Verdict::Kept(_) => {}
+                Verdict::Wide(group) => dropped[group] |= !keep(),
+                Verdict::Covered(..) => {
+                    if !keep() {
+                        finding.verdict = Verdict::Kept(Refusal::NotSelected);
+                    }
+                }
+            }
+        }
+        for finding in &mut self.findings {
+            if matches!(finding.verdict, Verdict::Wide(group) if dropped[group]) {
+                finding.verdict = Verdict::Kept(Refusal::NotSelected);
+            }
+        }
+    }
+}
+
 /// Decides about every global load of a function, in program order.
 pub fn decide(
     source: &SourceFile,
@@ -71,13 +121,16 @@ pub fn decide(
     trace: &mut KernelTrace,
     legal: &crate::reuse::Options,
     options: &Options,
-) -> Vec<Finding> {
+) -> Choice {
     let mut loads: Vec<usize> =
         (0..trace.accesses.len()).filter(|&i| trace.accesses[i].is_global_load()).collect();
     loads.sort_by_key(|&index| trace.accesses[index].inst);
     let mut opportunities = Opportunities::new(source, function, flow, trace, legal);
-    let verdicts = match options.selection {
-        Selection::Paper => paper::verdicts(&mut opportunities, trace, &loads, options),
+    let (verdicts, vectors) = match options.selection {
+        Selection::Paper if options.strategies == Strategies::PAPER => {
+            (paper::verdicts(&mut opportunities, trace, &loads, options), Vec::new())
+        }
+        Selection::Paper => weighed::verdicts(&mut opportunities, trace, &loads, options),
     };
     let mut findings: Vec<Finding> = loads
         .into_iter()
@@ -88,7 +141,7 @@ pub fn decide(
         })
         .collect();
     add_unreachable(flow, &mut findings);
-    findings
+    Choice { findings, vectors }
 }
 
 /// Loads in code that no way leads to have no trace.

@@ -1,7 +1,7 @@
 //! The paper's rule: loads in program order; a load with a legal earlier partner is covered; a covered
 //! load is never a source; it takes the uncovered partner at the smallest distance (CC '23, section 5).
 
-use super::{Options, Verdict};
+use super::{Options, StrategyName, Verdict};
 use crate::emulate::KernelTrace;
 use crate::reuse::{Load, Opportunities, Opportunity, Refusal};
 
@@ -30,7 +30,7 @@ pub(super) fn verdicts(
         }
     };
     let verdict = |index: &usize| match decide(*index) {
-        Ok(opportunity) => Verdict::Covered(opportunity),
+        Ok(opportunity) => Verdict::Covered(StrategyName::Paper, opportunity),
         Err(refusal) => Verdict::Kept(refusal),
     };
     loads.iter().map(verdict).collect()

@@ -11,9 +11,9 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::evaluate::StoreRecord;
-use super::memory::unmarked;
+use super::execution::StoreRecord;
 use super::symbols::{Kind, Origin, Terms};
+use super::versions::unmarked;
 use crate::expr::sign_extend;
 use crate::expr::{BinaryOp, Node, SymbolId, TermId, evaluate_binary, evaluate_unary, mask};
 use crate::solver::Names;

@@ -4,11 +4,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::compare::Comparison;
-use super::evaluate::Event;
+use super::apart::same_apart;
+use super::comparison::Comparison;
+use super::execution::Event;
 use super::instructions::depends_on_convergence;
 use super::program::Program;
-use super::prove::Proof;
+use super::proof::Proof;
 use crate::cfg::{BlockId, EdgeCondition};
 use crate::isa::Opcode;
 
@@ -64,6 +65,26 @@ impl Comparison<'_, '_> {
             };
             if !same {
                 return different(self);
+            }
+        }
+    }
+
+    /// Branches that may take lanes into different iterations must do it alike, or what was found of
+    /// the original's lanes does not hold for the shuffles' ones.
+    pub(super) fn branches(&mut self) {
+        if self.warp.shuffles == 0 {
+            return;
+        }
+        for apart in &self.rewritten.flow.taken_apart {
+            let partner = same_apart(self.original, self.rewritten, self.alignment, apart);
+            let (Some(block), Some(partner)) = (apart.branch, partner.and_then(|p| p.branch))
+            else {
+                continue;
+            };
+            let inst = self.rewritten.flow.block(block).end - 1;
+            let pair = (self.before.branches[partner.index()], self.after.branches[block.index()]);
+            if pair.0 != pair.1 {
+                self.unknown(inst, None, "the lanes of a warp may part in another way".to_owned());
             }
         }
     }

@@ -11,14 +11,18 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::concrete::{Model, Seen, observe};
-use super::evaluate::{Execution, Round, StoreRecord};
-use super::memory::{ELSEWHERE, unmarked};
-use super::prove::{Difference, Place, SHAPES, assumptions, in_shape};
+use super::describe::say;
+use super::execution::{Execution, StoreRecord};
+use super::facts::{SHAPES, assumptions, in_shape};
+use super::place::Place;
+use super::proof::Difference;
+use super::reachable::{block_size, first_iterations, rounds, symbols, whole_warps};
 use super::symbols::{Kind, Origin, Terms};
 use super::verdict::Counterexample;
+use super::versions::{ELSEWHERE, unmarked};
 use super::warp::Warp;
-use crate::expr::{Comparison, Node, SymbolId, TermId};
-use crate::isa::{Axis, Special};
+use crate::expr::{Node, SymbolId, TermId};
+use crate::isa::Special;
 use crate::solver::{Judgement, Names};
 
 /// A claim that was not shown.
@@ -181,62 +185,6 @@ fn model(terms: &Terms, asked: &[TermId], values: &[u64], shape: Option<[u64; 3]
     model
 }
 
-/// All 32 lanes can only be active in a warp that has 32 threads.
-fn whole_warps(terms: &mut Terms) -> Vec<TermId> {
-    let symbol = |terms: &mut Terms, kind: Kind| terms.symbol(kind, 32, None);
-    let [x, y, z] = Axis::ALL.map(|axis| symbol(terms, Kind::Tid(axis)));
-    let [dx, dy, dz] = Axis::ALL.map(|axis| symbol(terms, Kind::Uniform(Special::Ntid(axis))));
-    let masks: Vec<SymbolId> = terms
-        .symbols
-        .iter()
-        .filter(|(_, info)| matches!(info.kind, Kind::Mask(_)))
-        .map(|(id, _)| id)
-        .collect();
-    let arena = &mut terms.arena;
-    let plane = arena.mul(dy, z);
-    let rows = arena.add(y, plane);
-    let before = arena.mul(dx, rows);
-    let linear = arena.add(x, before);
-    let low = arena.constant(31, 32);
-    let last = arena.or(linear, low);
-    let area = arena.mul(dx, dy);
-    let threads = arena.mul(area, dz);
-    let full = arena.compare(Comparison::UnsignedLess, last, threads);
-    let all = arena.constant(0xffff_ffff, 32);
-    masks
-        .into_iter()
-        .map(|mask| {
-            let mask = arena.symbol(mask, 32);
-            let whole = arena.equal(mask, all);
-            let partial = arena.not(whole);
-            arena.or(partial, full)
-        })
-        .collect()
-}
-
-/// Why a difference is none for certain.
-pub(super) fn why(terms: &Terms, difference: &Difference) -> String {
-    let memory = |term: TermId| match terms.arena.node(term) {
-        Node::Symbol(symbol) => matches!(terms.symbols.info(*symbol).kind, Kind::Memory(..)),
-        Node::IfThenElse(_, a, _) => terms.arena.width(*a) == 32 && mentions_memory(terms, term),
-        _ => false,
-    };
-    if memory(difference.original) && memory(difference.rewritten) {
-        return "memory may have changed in between".to_owned();
-    }
-    format!(
-        "{} against {}",
-        super::settle::describe(terms, difference.original),
-        super::settle::describe(terms, difference.rewritten)
-    )
-}
-
-fn mentions_memory(terms: &Terms, term: TermId) -> bool {
-    symbols(terms, &[term])
-        .iter()
-        .any(|symbol| matches!(terms.symbols.info(*symbol).kind, Kind::Memory(..)))
-}
-
 /// Whether conditions depend on a function of which nothing is known.
 fn calls_unknown(terms: &Terms, conditions: &[TermId]) -> bool {
     let known = |name: &str| {
@@ -286,40 +234,6 @@ fn is_definite(terms: &Terms, term: TermId) -> bool {
     }
 }
 
-/// The registers that go round the original's loops.
-fn rounds(execution: &Execution) -> impl Iterator<Item = &Round> {
-    let records = execution.loops.iter().flatten();
-    records.flat_map(|record| record.rounds.iter().filter(|round| round.register.is_some()))
-}
-
-/// Each symbol of a loop's header has its first value.
-fn first_iterations(terms: &mut Terms, execution: &Execution) -> Vec<TermId> {
-    let mut facts = Vec::new();
-    for record in execution.loops.iter().flatten() {
-        facts.push(record.entry);
-    }
-    facts.extend(rounds(execution).map(|round| terms.arena.equal(round.symbol, round.initial)));
-    facts
-}
-
-/// A block has at most 1024 threads.
-fn block_size(terms: &mut Terms) -> Option<TermId> {
-    let find = |axis: Axis| {
-        let extent = Kind::Uniform(Special::Ntid(axis));
-        terms
-            .symbols
-            .iter()
-            .find_map(|(id, info)| (info.kind == extent).then_some((id, info.width)))
-    };
-    let extents: Vec<_> = Axis::ALL.into_iter().filter_map(find).collect();
-    let arena = &mut terms.arena;
-    let extents: Vec<TermId> =
-        extents.into_iter().map(|(id, width)| arena.symbol(id, width)).collect();
-    let threads = extents.into_iter().reduce(|product, extent| arena.mul(product, extent))?;
-    let limit = arena.constant(1024, arena.width(threads));
-    Some(arena.compare(Comparison::UnsignedLessEqual, threads, limit))
-}
-
 /// The symbols that a user can set, with their terms.
 fn shown(
     terms: &mut Terms,
@@ -351,36 +265,4 @@ fn shown(
             (symbol, terms.arena.symbol(symbol, width))
         })
         .collect()
-}
-
-/// The symbols that terms are made of.
-fn symbols(terms: &Terms, roots: &[TermId]) -> Vec<SymbolId> {
-    let (mut seen, mut found) = (rustc_hash::FxHashSet::default(), Vec::new());
-    let mut work = roots.to_vec();
-    while let Some(term) = work.pop() {
-        if !seen.insert(term) {
-            continue;
-        }
-        if let Node::Symbol(symbol) = *terms.arena.node(term) {
-            found.push(symbol);
-        }
-        work.extend(terms.arena.operands(term));
-    }
-    found
-}
-
-/// A value in words: what was loaded has no value before the kernel runs.
-fn say(terms: &Terms, term: TermId, value: u64) -> String {
-    match terms.arena.node(term) {
-        Node::Symbol(symbol) => match terms.symbols.info(*symbol).kind {
-            Kind::Unpredictable(_) => {
-                "unpredictable: not all lanes take part in the shuffle, or they are not in a row"
-                    .to_owned()
-            }
-            Kind::Unwritten(..) => "that of a register which was never written".to_owned(),
-            _ => format!("{value:#x}"),
-        },
-        Node::Apply(..) => super::settle::describe(terms, term),
-        _ => format!("{value:#x}"),
-    }
 }

@@ -9,28 +9,14 @@
 //! A symbol of a cut is the register's value on the last arrival at its block. A value that is read
 //! further on was computed behind that arrival, or above the cut's immediate dominator.
 
-use super::evaluate::Evaluation;
+use super::execution::Cut;
 use super::program::Slot;
+use super::state::Evaluation;
 use super::symbols::{Kind, Origin};
 use super::window::Window;
-use crate::cfg::{BlockId, LoopId, RegisterId};
-use crate::expr::TermId;
+use crate::cfg::{BlockId, LoopId};
 
-/// A block at which edges meet, in a function with a cycle of several entries: evaluation starts anew
-/// there.
-#[derive(Clone, Debug)]
-pub(super) struct Cut {
-    pub block: BlockId,
-    /// Symbols of the registers and windows there.
-    pub symbols: Vec<(Option<RegisterId>, TermId)>,
-    /// The windows among them, in this order.
-    pub windows: Vec<Window>,
-    /// For each edge into the block: the last cut before it, the condition under which it is taken from
-    /// there, and the values that it brings, in the order of `symbols`.
-    pub ways: Vec<(BlockId, TermId, Vec<TermId>)>,
-}
-
-impl Evaluation<'_, '_, '_, '_> {
+impl Evaluation<'_, '_> {
     /// Starts the evaluation anew at a block, with symbols for all that may have changed.
     pub(super) fn cut(&mut self, block: BlockId) {
         // Numbered behind the loops, of which this is none.

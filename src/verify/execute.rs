@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use super::concrete::Seen;
-use super::evaluate::Execution;
+use super::execution::Execution;
 use super::symbols::{Kind, Terms};
 use super::verdict::Counterexample;
 use crate::expr::{Node, TermId};

@@ -1,13 +1,20 @@
-//! What the rewritten program loads must be what the original loads too.
+//! What the rewritten program loads must be what the original loads too, or it may fault where that does
+//! not: each byte is read by the original under a condition that holds, and the address is aligned.
 
 use rustc_hash::FxHashMap;
 
-use super::compare::Comparison;
+use super::comparison::Comparison;
 use super::conditions;
-use super::evaluate::Load;
-use super::prove::Proof;
+use super::execution::Load;
+use super::place::Place;
+use super::proof::Proof;
+use super::remainder::low_bits;
 use super::symbols::Terms;
 use crate::expr::TermId;
+
+/// A load of the original near one of the rewritten program: from where to where in the latter's bytes,
+/// and when.
+type Near = (i64, i64, TermId);
 
 impl Comparison<'_, '_> {
     /// A load of the rewritten program must read what the original reads too, or it may fault where
@@ -28,39 +35,7 @@ impl Comparison<'_, '_> {
             if alike.iter().any(|one| same(&one)) {
                 continue;
             }
-            let around = self.rewritten.loop_of(load.block);
-            let literals = conditions::literals(&mut self.terms.arena, load.condition);
-            self.terms.arena.charge(4 * self.before.loads.len() as u64);
-            let candidates: Vec<TermId> = self
-                .before
-                .loads
-                .iter()
-                .filter(|one| {
-                    let arena = &mut self.terms.arena;
-                    let within =
-                        arena.constant_difference(load.address, one.address).is_some_and(|ahead| {
-                            let bytes = i64::from(load.bytes);
-                            // Aligned as a part of what is aligned.
-                            ahead % bytes == 0
-                                && (0..=i64::from(one.bytes) - bytes).contains(&ahead)
-                        });
-                    within && one.space == load.space && self.original.loop_of(one.block) == around
-                })
-                .map(|one| one.condition)
-                .collect();
-            let implied = |terms: &mut Terms, condition: TermId| {
-                let needed = conditions::literals(&mut terms.arena, condition);
-                conditions::hold(&terms.arena, &needed, &literals)
-            };
-            if candidates.iter().any(|&condition| implied(self.terms, condition)) {
-                continue;
-            }
-            let place = self.place(load.block);
-            let always = self.terms.arena.boolean(true);
-            let shown = candidates.iter().any(|&condition| {
-                self.prove(&place, condition, always, &[load.condition]) == Proof::Equal
-            });
-            if !shown {
+            if !self.is_covered(load) {
                 let reason =
                     "reads an address of which it is not shown that the original reads it, \
                               too: it may fault"
@@ -68,5 +43,80 @@ impl Comparison<'_, '_> {
                 self.unknown(load.inst, None, reason);
             }
         }
+    }
+
+    /// Whether loads of the original read all that one of the rewritten program reads, whenever that does.
+    fn is_covered(&mut self, load: &Load) -> bool {
+        let literals = conditions::literals(&mut self.terms.arena, load.condition);
+        self.terms.arena.charge(4 * self.before.loads.len() as u64);
+        let near = self.near(load);
+        let implied = |terms: &mut Terms, condition: TermId| {
+            let needed = conditions::literals(&mut terms.arena, condition);
+            conditions::hold(&terms.arena, &needed, &literals)
+        };
+        // One that reads it all, aligned as a part of what is aligned.
+        let bytes = i64::from(load.bytes);
+        let whole = |near: &&Near| near.0 <= 0 && near.1 >= bytes && near.0 % bytes == 0;
+        let known: Vec<bool> = near.iter().map(|one| implied(self.terms, one.2)).collect();
+        if near.iter().zip(&known).any(|(one, known)| *known && whole(&one)) {
+            return true;
+        }
+        let place = self.place(load.block);
+        if near.iter().filter(whole).any(|one| self.runs_whenever(&place, one.2, load)) {
+            return true;
+        }
+        // Several that read it together.
+        let mut reached = 0;
+        let mut parts: Vec<(Near, bool)> = near.into_iter().zip(known).collect();
+        parts.sort_by_key(|((from, to, _), _)| (*from, *to));
+        for ((from, to, condition), known) in parts {
+            if from <= reached
+                && to > reached
+                && (known || self.runs_whenever(&place, condition, load))
+            {
+                reached = to;
+            }
+        }
+        reached >= bytes && self.is_aligned(&place, load)
+    }
+
+    /// The original's loads of the same space and loop that read a byte of it.
+    fn near(&mut self, load: &Load) -> Vec<Near> {
+        let around = self.rewritten.loop_of(load.block);
+        let bytes = i64::from(load.bytes);
+        let mut found = Vec::new();
+        for one in &self.before.loads {
+            if one.space != load.space || self.original.loop_of(one.block) != around {
+                continue;
+            }
+            let arena = &mut self.terms.arena;
+            let Some(from) = arena.constant_difference(one.address, load.address) else { continue };
+            let to = from.saturating_add(i64::from(one.bytes));
+            if from < bytes && to > 0 {
+                found.push((from, to, one.condition));
+            }
+        }
+        found
+    }
+
+    fn runs_whenever(&mut self, place: &Place, condition: TermId, load: &Load) -> bool {
+        let always = self.terms.arena.boolean(true);
+        self.prove(place, condition, always, &[load.condition]) == Proof::Equal
+    }
+
+    /// Whether a load's address is a multiple of its bytes (PTX ISA, "Addresses as Operands": a vector is
+    /// aligned as a whole).
+    fn is_aligned(&mut self, place: &Place, load: &Load) -> bool {
+        let bytes = u64::from(load.bytes);
+        if !bytes.is_power_of_two() {
+            return false;
+        }
+        if bytes == 1 {
+            return true;
+        }
+        let bits = bytes.trailing_zeros() as u8;
+        let low = low_bits(self.terms, &[self.before, self.after], load.address, bits);
+        let zero = self.terms.arena.constant(0, bits);
+        self.prove(place, low, zero, &[load.condition]) == Proof::Equal
     }
 }

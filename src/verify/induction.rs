@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::evaluate::Execution;
+use super::execution::Execution;
 use super::symbols::Terms;
 use crate::cfg::LoopId;
 use crate::expr::{Substitution, SymbolId, TermId};

@@ -7,17 +7,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::evaluate::{Execution, StoreRecord};
+use super::execution::{Execution, Round};
 use super::instructions::Role;
-use super::memory::{ELSEWHERE, before_stores};
 use super::program::Program;
-use super::symbols::{Info, Kind, Origin, Side, Terms};
-use super::window::Window;
+use super::shifted::{Moved, Relations, Way, apply};
+use super::symbols::Terms;
+use super::versions::before_stores;
 use crate::cfg::LoopId;
-use crate::expr::{Arena, Node, Substitution, SymbolId, TermId};
-use crate::isa::{Axis, Opcode, Qualifier};
-use crate::ptx::FunctionKind;
-use crate::solver::Names;
+use crate::expr::{SymbolId, TermId};
+use crate::isa::{Opcode, Qualifier};
 
 /// Moves terms between lanes and remembers what it has moved. Knows the original program: what both
 /// programs share has the original's meaning.
@@ -31,20 +29,6 @@ pub(super) struct Lanes<'r, 's> {
     unordered: bool,
     relations: FxHashMap<i32, Relations>,
     moved: FxHashMap<(i32, Option<LoopId>, bool), Moved>,
-}
-
-/// How lane `L + n` and lane `L` are related, for one `n`.
-#[derive(Clone, Debug, Default)]
-struct Relations {
-    /// By how much a symbol of a loop's header is larger in lane `L + n`.
-    ahead: FxHashMap<SymbolId, TermId>,
-    /// Loops that the two lanes leave in the same iteration.
-    together: Vec<bool>,
-    /// Loops in which the two lanes are in the same iteration wherever they meet.
-    in_step: Vec<bool>,
-    /// Only what is the same for both lanes at any time is related: of memory, what it held when the
-    /// kernel began.
-    lasting: bool,
 }
 
 impl<'r, 's> Lanes<'r, 's> {
@@ -107,263 +91,162 @@ impl<'r, 's> Lanes<'r, 's> {
             return term;
         }
         if !self.relations.contains_key(&n) {
-            let relations = self.relate(terms, n);
+            let relations = Search::of(self, n).relations(terms);
             self.relations.insert(n, relations);
         }
         let way = Way { program: self.program, stores: &self.execution.stores, n, place, current };
         let moved = self.moved.entry((n, place, current)).or_default();
         apply(terms, way, &self.relations[&n], moved, term)
     }
+}
 
-    /// Finds the relations for a distance.
-    fn relate(&self, terms: &mut Terms, n: i32) -> Relations {
-        let (program, execution) = (self.program, self.execution);
-        let count = program.flow.loops.loops.len();
-        let mut failed: FxHashSet<SymbolId> = FxHashSet::default();
-        let mut relations = Relations {
+/// The search for the relations of one distance.
+struct Search<'w, 's> {
+    program: &'w Program<'w, 's>,
+    execution: &'w Execution,
+    n: i32,
+    /// What goes round a loop, and the ways taken, must be related whenever it was loaded.
+    unordered: bool,
+    relations: Relations,
+    /// The terms moved by the relations of this attempt.
+    moved: FxHashMap<Option<LoopId>, Moved>,
+    /// Symbols that are not related.
+    failed: FxHashSet<SymbolId>,
+    /// Whether this attempt has shown another one to be needed.
+    changed: bool,
+}
+
+impl<'w, 's> Search<'w, 's> {
+    fn of(lanes: &Lanes<'w, 's>, n: i32) -> Self {
+        let relations = Relations {
             ahead: FxHashMap::default(),
-            together: vec![true; count],
-            in_step: self.apart.iter().map(|apart| !apart).collect(),
+            together: vec![true; lanes.program.flow.loops.loops.len()],
+            in_step: lanes.apart.iter().map(|apart| !apart).collect(),
             lasting: false,
         };
+        Search {
+            program: lanes.program,
+            execution: lanes.execution,
+            n,
+            unordered: lanes.unordered,
+            relations,
+            moved: FxHashMap::default(),
+            failed: FxHashSet::default(),
+            changed: false,
+        }
+    }
+
+    fn relations(mut self, terms: &mut Terms) -> Relations {
         loop {
-            relations.ahead.clear();
-            // What goes round a loop, and the ways taken, must be related whenever it was loaded.
-            relations.lasting = self.unordered;
-            let stores = &execution.stores;
-            let mut moved: FxHashMap<Option<LoopId>, Moved> = FxHashMap::default();
-            let mut shift = |terms: &mut Terms, relations: &Relations, term, place| {
-                let way = Way { program, stores, n, place, current: false };
-                apply(terms, way, relations, moved.entry(place).or_default(), term)
-            };
-            // Versions are compared up to the lanes' own stores, see `apply`.
-            let versions = |terms: &mut Terms, relations: &mut Relations, term, place| {
-                relations.lasting = false;
-                let way = Way { program, stores, n, place, current: false };
-                let version = before_stores(terms, stores, term);
-                let there = apply(terms, way, relations, &mut Moved::default(), version);
-                relations.lasting = self.unordered;
-                terms.arena.sub(there, version)
-            };
-            let ids = || (0..count as u32).map(LoopId);
-            let mut changed = false;
-            // Loops stand behind those around and before them, so what an initial value is made of
-            // is related already.
-            for id in ids() {
-                let Some(record) = &execution.loops[id.0 as usize] else { continue };
-                let parent = program.flow.loops.get(id).parent;
-                for round in &record.rounds {
-                    let Some(symbol) = terms.as_symbol(round.symbol) else { continue };
-                    if failed.contains(&symbol) {
-                        continue;
-                    }
-                    let ahead = match round.register {
-                        Some(_) => {
-                            let there = shift(terms, &relations, round.initial, parent);
-                            terms.arena.sub(there, round.initial)
-                        }
-                        None => versions(terms, &mut relations, round.initial, parent),
-                    };
-                    // A version of memory is the same one or another one.
-                    if round.register.is_none() && terms.arena.constant_value(ahead) != Some(0) {
-                        failed.insert(symbol);
-                        changed = true;
-                        continue;
-                    }
-                    relations.ahead.insert(symbol, ahead);
-                }
+            self.relations.ahead.clear();
+            self.relations.lasting = self.unordered;
+            self.moved.clear();
+            self.changed = false;
+            self.enter(terms);
+            self.come_round(terms);
+            self.part(terms);
+            if !self.changed {
+                self.relations.lasting = false;
+                return self.relations;
             }
-            for id in ids() {
-                let index = id.0 as usize;
-                let Some(record) = &execution.loops[index] else {
-                    changed |= std::mem::replace(&mut relations.together[index], false);
-                    continue;
-                };
-                for round in &record.rounds {
-                    let Some(symbol) = terms.as_symbol(round.symbol) else { continue };
-                    let Some(&ahead) = relations.ahead.get(&symbol) else { continue };
-                    let apart = match round.register {
-                        Some(_) => {
-                            let there = shift(terms, &relations, round.latch, Some(id));
-                            terms.arena.sub(there, round.latch)
-                        }
-                        None => versions(terms, &mut relations, round.latch, Some(id)),
-                    };
-                    if apart != ahead {
-                        failed.insert(symbol);
-                        changed = true;
-                    }
-                }
-                if relations.together[index]
-                    && shift(terms, &relations, record.again, Some(id)) != record.again
-                {
-                    relations.together[index] = false;
-                    changed = true;
-                }
-            }
-            for apart in &program.flow.taken_apart {
-                if !relations.in_step[apart.of.0 as usize] {
+        }
+    }
+
+    fn way(&self, place: Option<LoopId>) -> Way<'w, 's> {
+        let (program, stores) = (self.program, &self.execution.stores);
+        Way { program, stores, n: self.n, place, current: false }
+    }
+
+    fn shift(&mut self, terms: &mut Terms, term: TermId, place: Option<LoopId>) -> TermId {
+        let way = self.way(place);
+        apply(terms, way, &self.relations, self.moved.entry(place).or_default(), term)
+    }
+
+    /// By how much what goes into a loop, or comes round, is larger in the other lane.
+    fn ahead(
+        &mut self,
+        terms: &mut Terms,
+        round: &Round,
+        term: TermId,
+        place: Option<LoopId>,
+    ) -> TermId {
+        if round.register.is_some() {
+            let there = self.shift(terms, term, place);
+            return terms.arena.sub(there, term);
+        }
+        // Versions are compared up to the lanes' own stores, see `apply`.
+        self.relations.lasting = false;
+        let version = before_stores(terms, &self.execution.stores, term);
+        let way = self.way(place);
+        let there = apply(terms, way, &self.relations, &mut Moved::default(), version);
+        self.relations.lasting = self.unordered;
+        terms.arena.sub(there, version)
+    }
+
+    /// Assumes of each symbol of a header what holds when its loop is entered.
+    fn enter(&mut self, terms: &mut Terms) {
+        // Loops stand behind those around and before them, so what an initial value is made of
+        // is related already.
+        for (index, record) in self.execution.loops.iter().enumerate() {
+            let Some(record) = record else { continue };
+            let parent = self.program.flow.loops.get(LoopId(index as u32)).parent;
+            for round in &record.rounds {
+                let Some(symbol) = terms.as_symbol(round.symbol) else { continue };
+                if self.failed.contains(&symbol) {
                     continue;
                 }
-                let uniform = apart.branch.is_some_and(|branch| {
-                    let place = program.loop_of(branch);
-                    execution.branches[branch.index()]
-                        .is_some_and(|c| shift(terms, &relations, c, place) == c)
-                });
-                if !uniform {
-                    relations.in_step[apart.of.0 as usize] = false;
-                    changed = true;
+                let ahead = self.ahead(terms, round, round.initial, parent);
+                // A version of memory is the same one or another one.
+                if round.register.is_none() && terms.arena.constant_value(ahead) != Some(0) {
+                    self.failed.insert(symbol);
+                    self.changed = true;
+                    continue;
+                }
+                self.relations.ahead.insert(symbol, ahead);
+            }
+        }
+    }
+
+    /// Whether what was assumed comes out again at the latches, and whether both lanes go on.
+    fn come_round(&mut self, terms: &mut Terms) {
+        for (index, record) in self.execution.loops.iter().enumerate() {
+            let place = Some(LoopId(index as u32));
+            let Some(record) = record else {
+                self.changed |= std::mem::replace(&mut self.relations.together[index], false);
+                continue;
+            };
+            for round in &record.rounds {
+                let Some(symbol) = terms.as_symbol(round.symbol) else { continue };
+                let Some(&ahead) = self.relations.ahead.get(&symbol) else { continue };
+                if self.ahead(terms, round, round.latch, place) != ahead {
+                    self.failed.insert(symbol);
+                    self.changed = true;
                 }
             }
-            if !changed {
-                relations.lasting = false;
-                return relations;
+            if self.relations.together[index]
+                && self.shift(terms, record.again, place) != record.again
+            {
+                self.relations.together[index] = false;
+                self.changed = true;
             }
         }
     }
-}
 
-/// The terms that have been moved so far, by one distance and for one place.
-#[derive(Default)]
-struct Moved {
-    done: Substitution,
-    /// For each load that was moved, the load of the other lane.
-    loads: FxHashMap<TermId, TermId>,
-    seen: FxHashSet<TermId>,
-}
-
-/// How terms are moved: by how many lanes, and where the lanes have met. (No way through the graph.)
-#[derive(Clone, Copy)]
-struct Way<'w, 's> {
-    program: &'w Program<'w, 's>,
-    stores: &'w FxHashMap<TermId, StoreRecord>,
-    n: i32,
-    place: Option<LoopId>,
-    /// Whether all loads read what memory holds where the lanes have met.
-    current: bool,
-}
-
-fn apply(
-    terms: &mut Terms,
-    way: Way<'_, '_>,
-    relations: &Relations,
-    moved: &mut Moved,
-    term: TermId,
-) -> TermId {
-    for load in loads(terms, &mut moved.seen, term) {
-        let Node::Apply(function, operands) = terms.arena.node(load).clone() else { continue };
-        let [version, address, ..] = operands[..] else { continue };
-        let there = match way.current {
-            true => version,
-            false => substitute(terms, way, relations, moved, version),
-        };
-        let at = substitute(terms, way, relations, moved, address);
-        let (own, other) =
-            (before_stores(terms, way.stores, version), before_stores(terms, way.stores, there));
-        let found = if own == other && at == address {
-            // Both lanes read the same bytes, and neither has written them since it could last see
-            // what others wrote: that would race with the other one's read.
-            load
-        } else if there == other {
-            terms.arena.apply(function, &[there, at], terms.arena.width(load))
-        } else {
-            let version = terms.function(ELSEWHERE, &[other], 32);
-            terms.arena.apply(function, &[version, at], terms.arena.width(load))
-        };
-        moved.loads.insert(load, found);
-    }
-    substitute(terms, way, relations, moved, term)
-}
-
-fn substitute(
-    terms: &mut Terms,
-    way: Way<'_, '_>,
-    relations: &Relations,
-    moved: &mut Moved,
-    term: TermId,
-) -> TermId {
-    let Terms { arena, symbols, .. } = terms;
-    let Moved { done, loads, .. } = moved;
-    done.transform(arena, term, &mut |arena, next| {
-        let symbol = match *arena.node(next) {
-            Node::Symbol(symbol) => symbol,
-            Node::Apply(..) => return loads.get(&next).copied(),
-            _ => return None,
-        };
-        let info = symbols.info(symbol).clone();
-        Some(match ahead(way.program, relations, arena, symbol, &info, way.n, way.place) {
-            Some(ahead) => arena.add(next, ahead),
-            None => {
-                let range = arena.range(next);
-                let kind = Kind::Shifted(symbol, way.n);
-                symbols.term(arena, kind, info.width, info.made_in, range)
+    /// Whether both lanes go the same way at the branches that might take them into different iterations.
+    fn part(&mut self, terms: &mut Terms) {
+        for apart in &self.program.flow.taken_apart {
+            if !self.relations.in_step[apart.of.0 as usize] {
+                continue;
             }
-        })
-    })
-}
-
-/// The loads from memory that other threads write which a term contains and `seen` does not, inner
-/// ones first.
-fn loads(terms: &Terms, seen: &mut FxHashSet<TermId>, term: TermId) -> Vec<TermId> {
-    let (mut found, mut work) = (Vec::new(), vec![term]);
-    while let Some(next) = work.pop() {
-        if !seen.insert(next) {
-            continue;
-        }
-        if let Node::Apply(function, operands) = terms.arena.node(next) {
-            let name = terms.symbols.function(*function);
-            let shared = name.starts_with("load.global.") || name.starts_with("load.shared.");
-            if shared && terms.arena.constant_value(operands[0]).is_none() {
-                found.push(next);
+            let uniform = apart.branch.is_some_and(|branch| {
+                let place = self.program.loop_of(branch);
+                self.execution.branches[branch.index()]
+                    .is_some_and(|c| self.shift(terms, c, place) == c)
+            });
+            if !uniform {
+                self.relations.in_step[apart.of.0 as usize] = false;
+                self.changed = true;
             }
         }
-        work.extend(terms.arena.operands(next));
-    }
-    // Operands have smaller numbers than what is made of them.
-    found.sort_unstable();
-    found
-}
-
-/// By how much a symbol is larger in lane `L + n`; `None` where nothing is known.
-fn ahead(
-    program: &Program<'_, '_>,
-    relations: &Relations,
-    arena: &mut Arena,
-    symbol: SymbolId,
-    info: &Info,
-    n: i32,
-    place: Option<LoopId>,
-) -> Option<TermId> {
-    let loops = &program.flow.loops;
-    for around in loops.around(info.made_in) {
-        if !relations.in_step[around.0 as usize] {
-            return None;
-        }
-        // A value from a loop that was left belongs to the lane's own last iteration.
-        if !loops.nested(place, around) && !relations.together[around.0 as usize] {
-            return None;
-        }
-    }
-    let kernel = program.function.kind == FunctionKind::Entry;
-    let same = |arena: &mut Arena| Some(arena.constant(0, info.width));
-    match &info.kind {
-        Kind::Memory(_, origin) if relations.lasting && *origin != Origin::Entry => None,
-        Kind::Tid(Axis::X) | Kind::LaneId => Some(arena.constant(n as i64 as u64, info.width)),
-        Kind::Tid(_) | Kind::Uniform(_) | Kind::Address(_) => same(arena),
-        Kind::Parameter { .. } if kernel => same(arena),
-        // See `memory`: whoever wrote between what two lanes read at one version would be ordered
-        // with both, and could not be with the shuffle at which they meet in between.
-        Kind::Memory(Window::Global | Window::Shared, Origin::Entry | Origin::Event(_)) => {
-            same(arena)
-        }
-        Kind::Memory(Window::Global | Window::Shared, Origin::Header(id))
-            if id.0 as usize >= loops.loops.len() =>
-        {
-            same(arena)
-        }
-        Kind::Phi(Side::Original, ..) | Kind::Memory(_, Origin::Header(_)) => {
-            relations.ahead.get(&symbol).copied()
-        }
-        _ => None,
     }
 }

@@ -1,35 +1,29 @@
 //! Loads and stores: what a load delivers is a function of a version of memory and the address.
 //!
-//! A version is made by each thing that may change a window: the thread's own stores, barriers,
-//! effects. A load reads from the oldest version that is certain to hold the same bytes: stores to
-//! places that are certainly others are stepped over.
-//!
-//! Two lanes that read the same bytes at the same version, and meet at a shuffle in between, read the
-//! same value. That rests on the freedom from data races that the PTX memory model demands of weak
-//! accesses. Say lane M reads first, then both shuffle, then lane L would read. A write by a third
-//! thread is ordered with both reads. If it came between, lane M would have to release after its
-//! read and lane L to acquire before its own, through a barrier, fence, atomic or call of theirs. Each
-//! of these makes a new version, so lane M's comes behind the shuffle and lane L's before it; but lane
-//! L's would have to see lane M's.
+//! A version is made by each thing that may change a window (see `versions`, where it is shown why
+//! freedom from data races is enough for two lanes to read the same). A load reads from the oldest
+//! version that is certain to hold the same bytes: stores to places that are certainly others are
+//! stepped over.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::conditions;
-use super::evaluate::{Evaluation, Load, StoreRecord};
-use super::instructions::{Role, written};
-use super::symbols::{Kind, Origin, Terms};
+use super::execution::{Load, StoreRecord};
+use super::instructions::written;
+use super::state::Evaluation;
+use super::symbols::{Kind, Origin};
 use super::window::Window;
 use crate::cfg::{Arg, Base, Inst};
 use crate::expr::{Node, TermId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{ScalarType, StateSpace};
-use crate::solver::Names;
 
 /// So many selections between versions, one in another, are looked into: a chain of guarded stores
 /// may be as long as the function.
 const MAX_NESTED: u32 = 256;
 
-impl<'s> Evaluation<'_, '_, '_, 's> {
+impl<'s> Evaluation<'_, 's> {
     /// A weak load.
     pub(super) fn load(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
         let ast = inst.ast;
@@ -86,58 +80,6 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
         self.out.global.push((condition, here, is_global));
     }
 
-    /// Whether nothing was published or taken over since a value was loaded, by a barrier, fence,
-    /// atomic or call of the thread: otherwise another lane's copy may be older than what this lane
-    /// would read.
-    pub(super) fn is_current(&mut self, value: TermId) -> bool {
-        let (mut work, mut seen) = (vec![value], rustc_hash::FxHashSet::default());
-        let path = match self.path() {
-            Some(path) => conditions::literals(&mut self.terms.arena, path).to_vec(),
-            None => Vec::new(),
-        };
-        let [global, shared] = [Window::Global, Window::Shared].map(|window| {
-            let base = self.before_stores(self.memory[window as usize]);
-            conditions::simplify(&mut self.terms.arena, base, &path)
-        });
-        while let Some(term) = work.pop() {
-            if !seen.insert(term) {
-                continue;
-            }
-            self.terms.arena.charge(2);
-            let window = match self.terms.arena.node(term) {
-                Node::Apply(function, _) => match self.terms.symbols.function(*function) {
-                    name if name.starts_with("load.global") => Some(global),
-                    name if name.starts_with("load.shared") => Some(shared),
-                    _ => None,
-                },
-                _ => None,
-            };
-            let mut operands = self.terms.arena.operands(term);
-            if let (Some(now), Some(version)) = (window, operands.first_mut())
-                && self.terms.arena.constant_value(*version).is_none()
-            {
-                // Which of its own stores the lane has made is decided by values that may be old,
-                // but does not matter: they leave alone what another lane reads, see `ELSEWHERE`.
-                let base = self.before_stores(*version);
-                *version = conditions::simplify(&mut self.terms.arena, base, &path);
-                if *version != now {
-                    return false;
-                }
-            }
-            work.extend(operands);
-        }
-        true
-    }
-
-    /// The version of memory before the thread's own weak stores, which publish nothing.
-    fn before_stores(&mut self, version: TermId) -> TermId {
-        let Some(reference) = self.reference else {
-            return before_stores(self.terms, &self.out.stores, version);
-        };
-        let both = Both { own: &self.out.stores, original: &reference.execution.stores };
-        before_stores_of(self.terms, &|version| both.record(version), version)
-    }
-
     fn may_fault(&self, space: StateSpace) -> bool {
         space != StateSpace::Param
     }
@@ -145,7 +87,7 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
     /// A load of a form that is not understood: some function of the memory it may read, this
     /// thread, and its operands.
     fn unknown_results(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
-        let mut operands = smallvec::SmallVec::new();
+        let mut operands = SmallVec::new();
         inst.args.iter().skip(1).for_each(|arg| self.natural(arg, &mut operands));
         operands.extend(self.memory);
         operands.push(self.terms.symbol(Kind::Thread, 64, None));
@@ -313,121 +255,6 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
             }
         }
     }
-
-    /// The operands of an event, which both programs must hand to it alike.
-    pub(super) fn event_operands(&mut self, inst: &Inst<'_, 's>, role: Role) -> Vec<TermId> {
-        let mut operands = smallvec::SmallVec::new();
-        if role == Role::Store {
-            if let Some(Arg::Memory { base, offset, .. }) = inst.args.first() {
-                operands.push(self.address(*base, *offset));
-            }
-            let width = inst.ast.form.types().last().map_or(64, |ty| ty.bits().min(64)) as u8;
-            for arg in inst.args.iter().skip(1) {
-                let values: &[Arg<'s>] = match arg {
-                    Arg::Vector(elements) => elements,
-                    single => std::slice::from_ref(single),
-                };
-                for value in values {
-                    match self.operand(value, width) {
-                        Some(term) => operands.push(term),
-                        None => self.natural(value, &mut operands),
-                    }
-                }
-            }
-            return operands.to_vec();
-        }
-        // Where it is not known which operands are results, all of them are compared: what stood in
-        // a register before is the same in both programs, or the comparison fails.
-        let results = usize::from(!super::instructions::results(inst).is_empty());
-        for arg in inst.args.iter().skip(match role {
-            Role::Observe | Role::Collective => results,
-            _ if inst.ast.form.opcode == Opcode::Atom || inst.ast.form.opcode == Opcode::Ld => {
-                results
-            }
-            _ => 0,
-        }) {
-            self.natural(arg, &mut operands);
-        }
-        operands.to_vec()
-    }
-}
-
-/// Marks, as a function of it, the version of memory before the own stores of another lane that reads
-/// it. What is read there is what any lane would read that has stored nothing, since those stores
-/// leave alone what this lane reads too: they would race with it.
-pub(super) const ELSEWHERE: &str = "elsewhere";
-
-/// The version that a marked one is, or the version itself.
-pub(super) fn unmarked(terms: &Terms, version: TermId) -> (TermId, bool) {
-    match terms.arena.node(version) {
-        Node::Apply(function, operands) if terms.symbols.function(*function) == ELSEWHERE => {
-            (operands[0], true)
-        }
-        _ => (version, false),
-    }
-}
-
-/// The stores of both programs, by the versions of memory that they made.
-struct Both<'e> {
-    own: &'e FxHashMap<TermId, StoreRecord>,
-    original: &'e FxHashMap<TermId, StoreRecord>,
-}
-
-impl Both<'_> {
-    fn record(&self, version: TermId) -> Option<StoreRecord> {
-        self.own.get(&version).or_else(|| self.original.get(&version)).copied()
-    }
-}
-
-/// The version of memory before the weak stores of a thread, which publish nothing.
-pub(super) fn before_stores(
-    terms: &mut Terms,
-    stores: &FxHashMap<TermId, StoreRecord>,
-    version: TermId,
-) -> TermId {
-    before_stores_of(terms, &|version| stores.get(&version).copied(), version)
-}
-
-fn before_stores_of(
-    terms: &mut Terms,
-    record: &dyn Fn(TermId) -> Option<StoreRecord>,
-    start: TermId,
-) -> TermId {
-    let mut known: FxHashMap<TermId, TermId> = FxHashMap::default();
-    let mut stack = vec![start];
-    while let Some(&version) = stack.last() {
-        terms.arena.charge(2);
-        if known.contains_key(&version) {
-            stack.pop();
-            continue;
-        }
-        let found = if let Some(record) = record(version) {
-            match known.get(&record.before) {
-                Some(&found) => found,
-                None => {
-                    stack.push(record.before);
-                    continue;
-                }
-            }
-        } else if let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) {
-            match (known.get(&a), known.get(&b)) {
-                (Some(&a), Some(&b)) => terms.arena.if_then_else(condition, a, b),
-                (None, _) => {
-                    stack.push(a);
-                    continue;
-                }
-                _ => {
-                    stack.push(b);
-                    continue;
-                }
-            }
-        } else {
-            unmarked(terms, version).0
-        };
-        known.insert(version, found);
-        stack.pop();
-    }
-    known[&start]
 }
 
 fn read_only(inst: &Inst<'_, '_>) -> bool {

@@ -14,37 +14,133 @@
 //! What is taken for granted, and shown with every verdict: the original is free of data races;
 //! lanes that `activemask` reports together in a loop are in the same iteration, wherever control
 //! flow lets them meet only so.
+//!
+//! # The files, from the ground up
+//!
+//! Each uses only those before it, so they can be read in this order (a test holds it to that).
+//!
+//! The two programs:
+//! - `beliefs`: what is shared with the analysis, and what checks it; no code
+//! - `window`: the parts of memory that have versions of their own
+//! - `special`: which special registers keep their values, and for whom
+//! - `instructions`: what each instruction is: pure, a load, or an event
+//! - `program`: a function prepared for evaluation
+//! - `difference`: what two sequences have in common
+//! - `align`: which instruction of the one program stands for which of the other
+//! - `apart`: reasons for lanes to part that only the rewritten program has
+//!
+//! Terms:
+//! - `symbols`: the free symbols of both programs, and the terms made of them
+//! - `conditions`: path conditions, and terms simplified by them
+//! - `commute`: operands whose order does not matter
+//! - `division`: facts about quotients and remainders
+//! - `wrap`: equal unless something wraps around, decided without a solver
+//! - `parts`: what the equality of two terms comes to by their structure
+//! - `hardware`: what holds of every lane by the layout of blocks
+//!
+//! What an evaluation gives:
+//! - `execution`: events, loads, stores and loops, as data
+//! - `versions`: versions of memory, and why two lanes read the same from one
+//! - `place`: a block with everything that is known to hold there
+//!
+//! Evaluating one lane of one program; no claim is proved here, other lanes are a `Guide`'s business:
+//! - `state`: the values at an instruction, and the `Guide` that is asked about them
+//! - `operands`: operands as terms, results into destinations
+//! - `opaque`: instructions as uninterpreted functions
+//! - `moves`: `mov`
+//! - `setp`: comparisons
+//! - `semantics`: what the other instructions compute
+//! - `memory`: loads and stores
+//! - `current`: whether what was loaded is what memory holds now
+//! - `joins`: where ways meet: conditions of edges, joined states, loops
+//! - `cuts`: the same for cycles with several entries
+//! - `evaluate`: each block once
+//!
+//! Other lanes, and proofs:
+//! - `shifted`: a term in another lane, given how symbols are related
+//! - `lanes`: how they are related, by induction over iterations
+//! - `facts`: what the solver is told of a place
+//! - `induction`: registers of a loop that keep their distance
+//! - `query`: a claim put to the solver
+//! - `same_load`: when two loads deliver the same
+//! - `proof`: what a claim came to
+//! - `prove`: whether two terms are equal at a place
+//!
+//! The `Guide` of the rewritten program:
+//! - `taint`: which values came from another lane
+//! - `warp`: `activemask`, `shfl.sync`, `vote.sync`
+//! - `settle`: the rewritten program's values brought back to the original's
+//!
+//! The comparison:
+//! - `verdict`: what is said in the end
+//! - `reachable`: what holds in every state that can come up
+//! - `describe`: terms in words
+//! - `concrete`: a counterexample worked out on numbers
+//! - `counterexample`: a state in which two terms differ
+//! - `execute`: both kernels run in the interpreter
+//! - `comparison`: two evaluated functions, and what was found wrong so far
+//! - `witness`: a claim that was not shown becomes a problem, with a counterexample if there is one
+//! - `rounds`: what goes into loops and comes round
+//! - `events`: event by event
+//! - `remainder`: the low bits of what goes round loops
+//! - `faults`: what only the rewritten program loads
+//! - `converged`: results that depend on which lanes are together
+//! - `compare`: two functions
+//! - `outside`: what stands outside of functions
+//! - `module`: two files
 
 mod align;
+mod apart;
 mod beliefs;
 mod commute;
 mod compare;
+mod comparison;
 mod concrete;
 mod conditions;
 mod converged;
 mod counterexample;
+mod current;
 mod cuts;
+mod describe;
 mod difference;
 mod division;
 mod evaluate;
+mod events;
 mod execute;
+mod execution;
+mod facts;
 mod faults;
 mod hardware;
 mod induction;
 mod instructions;
+mod joins;
 mod lanes;
 mod memory;
 mod module;
+mod moves;
+mod opaque;
 mod operands;
 mod outside;
 mod parts;
+mod place;
 mod program;
+mod proof;
 mod prove;
+mod query;
+mod reachable;
+mod rounds;
+mod remainder;
+mod same_load;
 mod semantics;
+mod setp;
 mod settle;
+mod shifted;
 mod special;
+mod state;
 mod symbols;
+mod taint;
 mod verdict;
+mod versions;
 mod warp;
 mod window;
 mod witness;
@@ -91,5 +187,36 @@ impl Default for Options {
             nesting: 4_000_000,
             dump_queries: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::{fs, path::Path};
+
+    /// Files named in the order above, each with the files that it names.
+    #[test]
+    fn files_can_be_read_in_the_order_of_the_list() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/verify");
+        let listed = include_str!("mod.rs").lines().filter_map(|line| line.strip_prefix("//! - `"));
+        let mut before = BTreeSet::from(["Options"]);
+        for name in listed.filter_map(|line| line.split('`').next()) {
+            let file = folder.join(name).with_extension("rs");
+            let text = fs::read_to_string(&file).expect("a file of the list can be read");
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+                for rest in line.split("super::").skip(1) {
+                    let used = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next();
+                    let used = used.unwrap_or_default();
+                    assert!(before.contains(used), "{name} uses {used}, which stands behind it");
+                }
+            }
+            before.insert(name);
+        }
+        let files = fs::read_dir(&folder).expect("the folder can be read");
+        let files = files.flatten().map(|entry| entry.path()).filter(|path| path.is_file());
+        // `Options` takes the place of this file.
+        assert_eq!(before.len(), files.count(), "files that are not in the list");
     }
 }

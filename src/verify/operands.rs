@@ -1,7 +1,9 @@
 //! Operands as terms, results into destinations, and the terms of special registers.
 
-use super::evaluate::Evaluation;
+use smallvec::SmallVec;
+
 use super::special::{Belief, belief};
+use super::state::Evaluation;
 use super::symbols::{Kind, Side};
 use crate::cfg::{Arg, Base};
 use crate::expr::{Range, TermId};
@@ -9,7 +11,7 @@ use crate::isa::limits::{MAX_BLOCK, MAX_GRID, WARP_SIZE};
 use crate::isa::{Axis, Special};
 use crate::ptx::Value;
 
-impl<'s> Evaluation<'_, '_, '_, 's> {
+impl<'s> Evaluation<'_, 's> {
     /// The value of an operand, cut to `width` bits; `None` for what is no single value of at least
     /// that width.
     pub(super) fn operand(&mut self, arg: &Arg<'s>, width: u8) -> Option<TermId> {
@@ -72,6 +74,48 @@ impl<'s> Evaluation<'_, '_, '_, 's> {
                 self.set(&elements[0], term, signed, guard);
             }
             _ => {}
+        }
+    }
+
+    /// An operand with the width it has by itself; 64 bits for constants.
+    pub(super) fn natural(&mut self, arg: &Arg<'s>, found: &mut SmallVec<[TermId; 8]>) {
+        match arg {
+            Arg::Register(register) | Arg::Modified(register) => {
+                found.push(self.read(*register));
+            }
+            Arg::Sum(register, offset) => {
+                let term = self.read(*register);
+                found.push(self.terms.arena.add_constant(term, *offset as u64));
+            }
+            Arg::Vector(elements) => elements.iter().for_each(|e| self.natural(e, found)),
+            Arg::Pair(pair) => pair.iter().for_each(|e| self.natural(e, found)),
+            Arg::Memory { base, offset, rest } => {
+                found.push(self.address(*base, *offset));
+                rest.iter().for_each(|e| self.natural(e, found));
+            }
+            Arg::Sink => {}
+            Arg::Not(register) => {
+                let term = self.read(*register);
+                found.push(self.terms.arena.not(term));
+            }
+            // The same bits are another number in a literal of double precision.
+            Arg::Constant(Value::F32(bits)) => {
+                found.push(self.terms.arena.constant(u64::from(*bits), 32));
+            }
+            Arg::Constant(Value::F64(bits)) => found.push(self.terms.arena.constant(*bits, 64)),
+            other => {
+                if let Some(term) = self.operand(other, 64) {
+                    found.push(term);
+                }
+            }
+        }
+    }
+
+    pub(super) fn widen(&mut self, term: TermId, width: u8, signed: bool) -> TermId {
+        if signed {
+            self.terms.arena.sign_extend(term, width)
+        } else {
+            self.terms.arena.zero_extend(term, width)
         }
     }
 

@@ -6,148 +6,105 @@
 //! the term as it was. What is computed from a settled register is then equal to the original's by
 //! construction, and nothing has to be proved about it again.
 
-use rustc_hash::FxHashMap;
-
-use super::evaluate::Evaluation;
-use super::prove::{Place, Proof};
-use super::symbols::{Kind, Terms};
-use crate::cfg::{LoopId, RegisterId};
+use super::place::Place;
+use super::proof::Proof;
+use super::state::{Evaluation, Guide, Results};
+use super::warp::Warp;
+use crate::cfg::{Inst, LoopId, RegisterId};
 use crate::expr::{Node, TermId};
-use crate::isa::Special;
 
-/// Which terms contain something that came from another lane and is no term of the original.
-#[derive(Default)]
-pub(super) struct Taint {
-    known: FxHashMap<TermId, bool>,
-}
-
-impl Taint {
-    /// A term that a shuffle delivers.
-    pub fn received(&mut self, term: TermId) {
-        self.known.insert(term, true);
-    }
-
-    pub fn of(&mut self, terms: &Terms, term: TermId) -> bool {
-        let mut stack = vec![term];
-        while let Some(&next) = stack.last() {
-            if self.known.contains_key(&next) {
-                stack.pop();
-                continue;
-            }
-            if let Node::Symbol(symbol) = *terms.arena.node(next) {
-                let kind = &terms.symbols.info(symbol).kind;
-                self.known.insert(next, matches!(kind, Kind::Unpredictable(_)));
-                continue;
-            }
-            let operands = terms.arena.operands(next);
-            terms.arena.charge(2);
-            let missing: Vec<TermId> =
-                operands.iter().copied().filter(|t| !self.known.contains_key(t)).collect();
-            if missing.is_empty() {
-                let tainted = operands.iter().any(|t| self.known[t]);
-                self.known.insert(next, tainted);
-            }
-            stack.extend(missing);
-        }
-        self.known[&term]
-    }
-}
-
-impl Evaluation<'_, '_, '_, '_> {
-    /// The value that a register gets, as the original's term if it is shown to be equal.
-    pub(super) fn settle(&mut self, register: RegisterId, term: TermId) -> TermId {
-        let candidates = self.candidates(register);
+impl<'s> Guide<'s> for Warp<'_, 's> {
+    fn settle(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        register: RegisterId,
+        term: TermId,
+    ) -> TermId {
+        let candidates = candidates(here, register);
         if candidates.contains(&term) {
             return term;
         }
         // What the lane loaded itself, another time or not, is not worth the solver's time.
-        let tainted = self.is_tainted(term);
+        let tainted = self.taint.of(here.terms, term);
         for candidate in candidates {
-            if self.terms.arena.width(candidate) == self.terms.arena.width(term)
-                && self.proved(candidate, term, &[], tainted)
+            if here.terms.arena.width(candidate) == here.terms.arena.width(term)
+                && self.proved(here, (candidate, term), &[], tainted)
             {
                 return candidate;
             }
         }
-        if tainted { self.settle_joined(term) } else { term }
+        if tainted { self.settle_joined(here, term) } else { term }
     }
 
     /// A selection of which one side came from another lane: the other side, where they are equal.
-    pub(super) fn settle_joined(&mut self, term: TermId) -> TermId {
-        if !self.is_tainted(term) {
+    fn settle_joined(&mut self, here: &mut Evaluation<'_, 's>, term: TermId) -> TermId {
+        if !self.taint.of(here.terms, term) {
             return term;
         }
-        let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(term) else { return term };
-        let negated = self.terms.arena.not(condition);
-        let (received, own, when) = match (self.is_tainted(a), self.is_tainted(b)) {
-            (true, false) => (a, b, condition),
-            (false, true) => (b, a, negated),
-            _ => return term,
-        };
-        if self.proved(own, received, &[when], true) { own } else { term }
+        let Node::IfThenElse(condition, a, b) = *here.terms.arena.node(term) else { return term };
+        let negated = here.terms.arena.not(condition);
+        let (received, own, when) =
+            match (self.taint.of(here.terms, a), self.taint.of(here.terms, b)) {
+                (true, false) => (a, b, condition),
+                (false, true) => (b, a, negated),
+                _ => return term,
+            };
+        if self.proved(here, (own, received), &[when], true) { own } else { term }
     }
 
-    fn is_tainted(&mut self, term: TermId) -> bool {
-        let terms = &*self.terms;
-        self.warp.as_deref_mut().is_some_and(|warp| warp.taint.of(terms, term))
+    fn extra<'i>(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        inst: &'i Inst<'_, 's>,
+        guard: Option<TermId>,
+    ) -> Option<Results<'i, 's>> {
+        self.understand(here, inst, guard)
     }
 
-    /// The values that the original's register of the same name gets from those instructions in whose
-    /// place the current one stands, the last first.
-    fn candidates(&self, register: RegisterId) -> Vec<TermId> {
-        let Some(reference) = self.reference else { return Vec::new() };
-        let key = &self.program.keys[register.0 as usize];
-        let Some(&counterpart) = reference.program.by_key.get(key) else { return Vec::new() };
-        let gap = reference.gaps[self.at as usize].clone();
-        gap.rev()
-            .filter_map(|inst| reference.execution.definitions.get(&(inst, counterpart)).copied())
-            .collect()
+    fn may_wait(&mut self) {
+        self.masks.clear();
     }
+}
 
-    fn proved(&mut self, a: TermId, b: TermId, known: &[TermId], solving: bool) -> bool {
-        let place = self.place();
-        let Some(warp) = self.warp.as_deref_mut() else { return false };
-        warp.prover.solving = solving;
-        let proof = warp.prover.equal(self.terms, &mut warp.lanes, &place, (a, b), known);
-        warp.prover.solving = true;
+impl<'s> Warp<'_, 's> {
+    fn proved(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        claim: (TermId, TermId),
+        known: &[TermId],
+        solving: bool,
+    ) -> bool {
+        let place = self.place(here);
+        self.prover.solving = solving;
+        let proof = self.prover.equal(here.terms, &mut self.lanes, &place, claim, known);
+        self.prover.solving = true;
         proof == Proof::Equal
     }
 
     /// The block that is being evaluated with all that is known to hold there.
-    fn place(&mut self) -> Place {
-        let (reaches, votes): (&[_], &[_]) = match self.warp.as_deref() {
-            Some(warp) => (&warp.reaches, &warp.votes),
-            None => (&[], &[]),
-        };
-        let global: &[_] = match self.reference {
-            Some(r) if r.execution.generic || self.out.generic => &r.execution.global,
+    fn place(&self, here: &mut Evaluation<'_, 's>) -> Place {
+        let global: &[_] = match here.reference {
+            Some(r) if r.execution.generic || here.out.generic => &r.execution.global,
             _ => &[],
         };
-        let (entered, out) = (&self.entered, &self.out);
+        let (entered, out) = (&here.entered, &here.out);
         let entries = |id: LoopId| match entered.get(&id) {
             Some((entry, _)) => Some(*entry),
             None => out.loops[id.0 as usize].as_ref().map(|record| record.entry),
         };
-        let facts = (reaches, votes, global);
-        Place::new(self.terms, self.program, out, &entries, self.block, facts)
+        let facts = (&self.reaches[..], &self.votes[..], global);
+        Place::new(here.terms, here.program, out, &entries, here.block, facts)
     }
 }
 
-/// For messages: what a term is at its root.
-pub(super) fn describe(terms: &Terms, term: TermId) -> String {
-    use crate::solver::Names;
-    match terms.arena.node(term) {
-        Node::Symbol(symbol) => match &terms.symbols.info(*symbol).kind {
-            Kind::Unpredictable(_) => "an unpredictable value".to_owned(),
-            Kind::Tid(axis) => Special::Tid(*axis).to_string(),
-            Kind::LaneId => Special::Laneid.to_string(),
-            Kind::Uniform(register) => register.to_string(),
-            other => format!("{other:?}"),
-        },
-        Node::Constant(value) => format!("{value:#x}"),
-        Node::Apply(function, _) => {
-            format!("a result of `{}`", super::commute::plain(terms.symbols.function(*function)))
-        }
-        _ => "a computed value".to_owned(),
-    }
+/// The values that the original's register of the same name gets from those instructions in whose
+/// place the current one stands, the last first.
+fn candidates(here: &Evaluation<'_, '_>, register: RegisterId) -> Vec<TermId> {
+    let Some(reference) = here.reference else { return Vec::new() };
+    let key = &here.program.keys[register.0 as usize];
+    let Some(&counterpart) = reference.program.by_key.get(key) else { return Vec::new() };
+    let gap = reference.gaps[here.at as usize].clone();
+    gap.rev()
+        .filter_map(|inst| reference.execution.definitions.get(&(inst, counterpart)).copied())
+        .collect()
 }

@@ -8,13 +8,14 @@
 use rustc_hash::FxHashSet;
 use smallvec::smallvec;
 
-use super::evaluate::Evaluation;
 use super::hardware;
 use super::lanes::Lanes;
-use super::prove::Prover;
-use super::settle::Taint;
-use super::symbols::Kind;
-use crate::cfg::{Arg, BlockId, Inst, LoopId};
+use super::place::{Reach, Vote};
+use super::query::Prover;
+use super::state::{Evaluation, Results};
+use super::symbols::{Kind, Terms};
+use super::taint::Taint;
+use crate::cfg::{Arg, BlockId, Inst};
 use crate::expr::{BinaryOp, Comparison, Node, TermId};
 use crate::isa::{Axis, Opcode, Qualifier, Special};
 use crate::ptx::Value;
@@ -37,28 +38,6 @@ pub(super) struct Warp<'r, 's> {
     originals: FxHashSet<TermId>,
 }
 
-/// A fact about another lane: under `condition`, lane `L + n` is in `block` too. (No relation to
-/// reachability in the graph, which is `cfg::reach`.)
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reach {
-    pub block: BlockId,
-    pub condition: TermId,
-    pub n: i32,
-}
-
-/// A condition, the loop around it, and the predicate that an address is global, which holds under the
-/// condition.
-pub(super) type GlobalFact = (TermId, Option<LoopId>, TermId);
-
-/// A `vote.sync.all`: if `result` is true and the warp is whole, `predicate` is true in each lane.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Vote {
-    pub block: BlockId,
-    pub result: TermId,
-    pub whole: TermId,
-    pub predicate: TermId,
-}
-
 impl<'r, 's> Warp<'r, 's> {
     pub fn new(lanes: Lanes<'r, 's>, prover: Prover, originals: FxHashSet<TermId>) -> Self {
         Warp {
@@ -74,144 +53,158 @@ impl<'r, 's> Warp<'r, 's> {
     }
 }
 
-impl<'s> Evaluation<'_, '_, '_, 's> {
-    /// An instruction that the original has not. True if it was understood; otherwise it is an event
-    /// like any other.
-    pub(super) fn extra(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
+impl<'s> Warp<'_, 's> {
+    /// The results of an instruction that the original has not; `None` where it was not understood.
+    pub fn understand<'i>(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        inst: &'i Inst<'_, 's>,
+        guard: Option<TermId>,
+    ) -> Option<Results<'i, 's>> {
         if guard.is_some() {
             // Lanes that leave it out would be waited for.
-            return false;
+            return None;
         }
         match inst.ast.form.opcode {
             Opcode::ActiveMask => {
-                let mask = self.terms.symbol(Kind::Mask(self.at), 32, self.here());
-                let block = self.block;
-                if let Some(warp) = self.warp.as_deref_mut() {
-                    warp.masks.push((block, mask));
-                }
-                self.set(&inst.args[0], mask, false, None);
-                true
+                let mask = here.terms.symbol(Kind::Mask(here.at), 32, here.here());
+                self.masks.push((here.block, mask));
+                Some(smallvec![(&inst.args[0], mask)])
             }
-            Opcode::Shfl => self.shuffle(inst).is_some(),
-            Opcode::Vote => self.vote(inst).is_some(),
-            _ => false,
+            Opcode::Shfl => self.shuffle(here, inst),
+            Opcode::Vote => self.vote(here, inst),
+            _ => None,
         }
     }
 
     /// The condition that the warp is whole, for a member mask from an `activemask` of the same
     /// block: no lane leaves in between, and none waits there for what another one does later (calls
     /// and barriers without `.aligned` end blocks; see `may_wait` for the rest).
-    fn whole(&mut self, mask: &Arg<'s>) -> Option<TermId> {
-        let mask = self.operand(mask, 32)?;
-        let warp = self.warp.as_deref()?;
-        if !warp.masks.contains(&(self.block, mask)) {
+    fn whole(&self, here: &mut Evaluation<'_, 's>, mask: &Arg<'s>) -> Option<TermId> {
+        let mask = here.operand(mask, 32)?;
+        if !self.masks.contains(&(here.block, mask)) {
             return None;
         }
-        let all = self.terms.arena.constant(0xffff_ffff, 32);
-        Some(self.terms.arena.equal(mask, all))
-    }
-
-    /// Whether the lanes of a whole warp are consecutive in `tid.x`.
-    fn consecutive(&mut self) -> TermId {
-        let [x, y, z] = Axis::ALL.map(|axis| self.block_extent(axis));
-        hardware::consecutive(&mut self.terms.arena, [x, y, z])
+        let all = here.terms.arena.constant(0xffff_ffff, 32);
+        Some(here.terms.arena.equal(mask, all))
     }
 
     /// `shfl.sync.up|down.b32 d[|p], a, b, c, mask` with constant b and c.
-    fn shuffle(&mut self, inst: &Inst<'_, 's>) -> Option<()> {
-        let ast = inst.ast;
-        if !ast.form.has(Qualifier::Sync) || inst.args.len() != 5 {
+    fn shuffle<'i>(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        inst: &'i Inst<'_, 's>,
+    ) -> Option<Results<'i, 's>> {
+        if !inst.ast.form.has(Qualifier::Sync) || inst.args.len() != 5 {
             return None;
         }
-        let constant = |arg: &Arg<'s>| match arg {
-            Arg::Constant(Value::Signed(value)) => Some(*value),
-            Arg::Constant(Value::Unsigned(value)) => i64::try_from(*value).ok(),
-            _ => None,
-        };
-        let sent = self.operand(&inst.args[1], 32)?;
+        let sent = here.operand(&inst.args[1], 32)?;
         let distance = constant(&inst.args[2])? & 31;
         let control = constant(&inst.args[3])?;
         if (control >> 8) & 31 != 0 {
             return None;
         }
-        let clamp = control & 31;
-        let whole = self.whole(&inst.args[4])?;
-        let lane = self.operand(&Arg::Special(Special::Laneid), 32)?;
-        // Lanes whose source lane lies within bounds.
-        let (n, in_range) = if ast.form.has(Qualifier::Up) {
-            let least = self.terms.arena.constant((distance + clamp) as u64, 32);
-            (-distance, self.terms.arena.compare(Comparison::UnsignedLessEqual, least, lane))
-        } else if ast.form.has(Qualifier::Down) {
-            let end = self.terms.arena.constant((clamp - distance + 1).max(0) as u64, 32);
-            (distance, self.terms.arena.compare(Comparison::UnsignedLess, lane, end))
-        } else {
-            return None;
-        };
-        let n = n as i32;
-        let place = self.here();
-        let linear = self.consecutive();
-        let kind = Kind::Unpredictable(self.at);
-        let nothing = self.terms.symbol(kind, 32, place);
-        let current = self.is_current(sent);
-        let warp = self.warp.as_deref_mut()?;
-        let there = match current {
-            true => warp.lanes.shift_current(self.terms, sent, n, place),
+        let whole = self.whole(here, &inst.args[4])?;
+        let (n, in_range) = source(here, inst, distance, control & 31)?;
+        let linear = consecutive(here);
+        let nothing = here.terms.symbol(Kind::Unpredictable(here.at), 32, here.here());
+        let there = match here.is_current(sent) {
+            true => self.lanes.shift_current(here.terms, sent, n, here.here()),
             // Some value from the past.
             false => nothing,
         };
-        warp.shuffles += 1;
-        // What is selected from is looked at by itself where the selecting condition is known, and
-        // what the halves and fillings of a word are made of where they are unpacked.
+        self.shuffles += 1;
+        self.receive(here.terms, there);
+        let in_warp = here.terms.arena.and(whole, in_range);
+        let condition = here.terms.arena.and(in_warp, linear);
+        self.reaches.push(Reach { block: here.block, condition, n });
+        let arena = &mut here.terms.arena;
+        let linear_value = arena.if_then_else(linear, there, nothing);
+        let in_whole = arena.if_then_else(in_range, linear_value, sent);
+        let received = arena.if_then_else(whole, in_whole, nothing);
+        Some(match &inst.args[0] {
+            Arg::Pair(pair) => {
+                let second = Kind::Extra(here.at, smallvec![1]);
+                let bit = here.terms.symbol(second, 1, here.here());
+                let valid = here.terms.arena.if_then_else(whole, in_range, bit);
+                smallvec![(&pair[0], received), (&pair[1], valid)]
+            }
+            single => smallvec![(single, received)],
+        })
+    }
+
+    /// Notes what came from another lane. What is selected from is looked at by itself where the
+    /// selecting condition is known, and what the halves and fillings of a word are made of where
+    /// they are unpacked.
+    fn receive(&mut self, terms: &Terms, there: TermId) {
         let (mut received, mut seen) = (vec![there], FxHashSet::default());
         while let Some(term) = received.pop() {
-            if !seen.insert(term) || self.terms.arena.constant_value(term).is_some() {
+            if !seen.insert(term) || terms.arena.constant_value(term).is_some() {
                 continue;
             }
-            if !warp.originals.contains(&term) {
-                warp.taint.received(term);
+            if !self.originals.contains(&term) {
+                self.taint.received(term);
             }
-            match *self.terms.arena.node(term) {
+            match *terms.arena.node(term) {
                 Node::IfThenElse(_, a, b) | Node::Concatenate(a, b) => received.extend([a, b]),
                 Node::Extract(a, _) | Node::ZeroExtend(a) | Node::SignExtend(a) => received.push(a),
                 _ => {}
             }
         }
-        let in_warp = self.terms.arena.and(whole, in_range);
-        let condition = self.terms.arena.and(in_warp, linear);
-        warp.reaches.push(Reach { block: self.block, condition, n });
-        let arena = &mut self.terms.arena;
-        let linear_value = arena.if_then_else(linear, there, nothing);
-        let in_whole = arena.if_then_else(in_range, linear_value, sent);
-        let received = arena.if_then_else(whole, in_whole, nothing);
-        match &inst.args[0] {
-            Arg::Pair(pair) => {
-                let second = Kind::Extra(self.at, smallvec![1]);
-                let bit = self.terms.symbol(second, 1, place);
-                let valid = self.terms.arena.if_then_else(whole, in_range, bit);
-                self.set(&pair[0], received, false, None);
-                self.set(&pair[1], valid, false, None);
-            }
-            single => self.set(single, received, false, None),
-        }
-        Some(())
     }
 
     /// `vote.sync.all.pred p, {!}a, mask`
-    fn vote(&mut self, inst: &Inst<'_, 's>) -> Option<()> {
+    fn vote<'i>(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        inst: &'i Inst<'_, 's>,
+    ) -> Option<Results<'i, 's>> {
         if !inst.ast.form.has(Qualifier::Sync)
             || !inst.ast.form.has(Qualifier::All)
             || inst.args.len() != 3
         {
             return None;
         }
-        let predicate = self.operand(&inst.args[1], 1)?;
-        let whole = self.whole(&inst.args[2])?;
-        let result = self.terms.symbol(Kind::Extra(self.at, smallvec![0]), 1, self.here());
+        let predicate = here.operand(&inst.args[1], 1)?;
+        let whole = self.whole(here, &inst.args[2])?;
+        let result = here.terms.symbol(Kind::Extra(here.at, smallvec![0]), 1, here.here());
         // The lane's own predicate is among them whatever the mask.
-        let value = self.terms.arena.binary(BinaryOp::And, result, predicate);
-        let vote = Vote { block: self.block, result: value, whole, predicate };
-        self.warp.as_deref_mut()?.votes.push(vote);
-        self.set(&inst.args[0], value, false, None);
-        Some(())
+        let value = here.terms.arena.binary(BinaryOp::And, result, predicate);
+        self.votes.push(Vote { block: here.block, result: value, whole, predicate });
+        Some(smallvec![(&inst.args[0], value)])
     }
+}
+
+fn constant(arg: &Arg<'_>) -> Option<i64> {
+    match arg {
+        Arg::Constant(Value::Signed(value)) => Some(*value),
+        Arg::Constant(Value::Unsigned(value)) => i64::try_from(*value).ok(),
+        _ => None,
+    }
+}
+
+/// How far up the lane is that a lane receives from, and whether that lane lies within bounds.
+fn source<'s>(
+    here: &mut Evaluation<'_, 's>,
+    inst: &Inst<'_, 's>,
+    distance: i64,
+    clamp: i64,
+) -> Option<(i32, TermId)> {
+    let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
+    let arena = &mut here.terms.arena;
+    if inst.ast.form.has(Qualifier::Up) {
+        let least = arena.constant((distance + clamp) as u64, 32);
+        Some((-distance as i32, arena.compare(Comparison::UnsignedLessEqual, least, lane)))
+    } else if inst.ast.form.has(Qualifier::Down) {
+        let end = arena.constant((clamp - distance + 1).max(0) as u64, 32);
+        Some((distance as i32, arena.compare(Comparison::UnsignedLess, lane, end)))
+    } else {
+        None
+    }
+}
+
+/// Whether the lanes of a whole warp are consecutive in `tid.x`.
+fn consecutive(here: &mut Evaluation<'_, '_>) -> TermId {
+    let [x, y, z] = Axis::ALL.map(|axis| here.block_extent(axis));
+    hardware::consecutive(&mut here.terms.arena, [x, y, z])
 }

@@ -1,11 +1,13 @@
 //! Witnesses: a claim that was not shown becomes a counterexample, if one is found and, executed, shows
 //! the difference.
 
-use super::compare::Comparison;
+use super::comparison::Comparison;
 use super::concrete::Seen;
 use super::counterexample::{self, Claim};
+use super::describe::why;
 use super::execute::{self, Pair, Ran};
-use super::prove::{Difference, Place};
+use super::place::Place;
+use super::proof::{Difference, Proof};
 use super::verdict::Counterexample;
 use crate::expr::TermId;
 
@@ -22,6 +24,32 @@ impl Comparison<'_, '_> {
         }
         let claim = Claim { whole, difference, place };
         counterexample::find(self.terms, &mut self.warp, &claim, (self.before, self.after))
+    }
+
+    /// Notes what a claim came to, if it does not hold.
+    pub fn check(
+        &mut self,
+        (proof, claim): (Proof, (TermId, TermId)),
+        inst: u32,
+        original: Option<u32>,
+        place: &Place,
+        what: impl FnOnce() -> String,
+    ) {
+        match proof {
+            Proof::Equal => {}
+            Proof::Unknown => {
+                let reason = format!("{} was not shown to be equal", what());
+                self.unknown(inst, original, reason);
+            }
+            Proof::Differ(difference) => {
+                let found = self.counterexample(place, &difference, claim);
+                let reason = match &found {
+                    Some(_) => format!("{} differs", what()),
+                    None => format!("{} may differ: {}", what(), why(self.terms, &difference)),
+                };
+                self.problem(reason, (Some(inst), original), found);
+            }
+        }
     }
 
     /// Executes what was found to differ. Where the launch that a counterexample describes leaves the

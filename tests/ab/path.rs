@@ -89,7 +89,7 @@ impl Bed {
             let path = ptxas.ok_or_else(|| Failure::unusable("cannot find the real ptxas"))?.ptxas;
             Ok(Tool { path, depth: 1 })
         };
-        let options = Options::default();
+        let options = Options::paper();
         let request = Request {
             original: &self.original,
             launch: &self.launch,

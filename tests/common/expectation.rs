@@ -5,10 +5,13 @@
 //! ld.global.f32 %f2, [%rd6+4];   // keep: barrier
 //! ld.global.f32 %f2, [%rd6+4];   // shuffle: +1
 //! ld.global.f32 %f2, [%rd6+4];   // shuffle: +1 from %f1 guards: linear-lanes, whole-warp
+//! ld.global.f32 %f2, [%rd6+4];   // wide: %f1
 //! ```
 //!
 //! The text behind `keep:` must occur in the reason. `from` names a register of the source load;
-//! `guards:` lists all run-time checks in any order. Where they are left out, anything is right.
+//! `guards:` lists all run-time checks in any order. Where they are left out, anything is right. Behind the
+//! name of another strategy (`reuse:`, `wide:`, `window:`) stands a register of the load that serves it, if
+//! there is another one.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,6 +25,13 @@ pub enum Expectation {
     Keep {
         /// A part of the reason; may be empty.
         reason: String,
+    },
+    /// The load is served by another strategy.
+    Served {
+        /// The strategy.
+        by: &'static str,
+        /// The destination operand of the load that serves it, or a register in it.
+        from: Option<String>,
     },
     /// The load is replaced.
     Shuffle {
@@ -45,6 +55,11 @@ pub fn split(line: &str) -> Result<(&str, Option<Expectation>), String> {
     let parsed = match kind.trim_end() {
         _ if statement.trim().is_empty() => None,
         "keep" => Some(Expectation::Keep { reason: rest.trim().to_owned() }),
+        "reuse" | "wide" | "window" => {
+            let by = ["reuse", "wide", "window"].into_iter().find(|word| *word == kind.trim_end());
+            let from = Some(rest.trim().to_owned()).filter(|from| !from.is_empty());
+            by.map(|by| Expectation::Served { by, from })
+        }
         "shuffle" => Some(parse_shuffle(rest).ok_or(format!("cannot read `{words}`"))?),
         _ => None,
     };
@@ -77,6 +92,10 @@ impl Expectation {
     pub fn of(load: &LoadReport, source: Option<&LoadReport>) -> Expectation {
         match load.decision {
             Decision::Keep => Expectation::Keep { reason: load.reason.clone().unwrap_or_default() },
+            Decision::Reuse | Decision::Wide | Decision::Window => Expectation::Served {
+                by: load.decision.word(),
+                from: source.map(|source| source.register.clone()),
+            },
             Decision::Shuffle => Expectation::Shuffle {
                 delta: load.delta.unwrap_or(i32::MAX),
                 from: source.map(|s| s.register.clone()),
@@ -87,9 +106,15 @@ impl Expectation {
 
     /// Whether what became of a load is what was expected.
     pub fn admits(&self, actual: &Expectation) -> bool {
-        use Expectation::{Keep, Shuffle};
+        use Expectation::{Keep, Served, Shuffle};
         match (self, actual) {
             (Keep { reason }, Keep { reason: actual }) => actual.contains(reason.as_str()),
+            (Served { by, from }, Served { by: actual, from: other }) => {
+                by == actual
+                    && from.as_ref().is_none_or(|register| {
+                        other.iter().any(|operand| names(operand).any(|name| name == register))
+                    })
+            }
             (
                 Shuffle { delta, from, guards },
                 Shuffle { delta: actual_delta, from: actual_from, guards: actual_guards },
@@ -137,6 +162,13 @@ impl fmt::Display for Expectation {
         match self {
             Expectation::Keep { reason } if reason.is_empty() => write!(f, "keep"),
             Expectation::Keep { reason } => write!(f, "keep: {reason}"),
+            Expectation::Served { by, from } => {
+                write!(f, "{by}")?;
+                match from.as_ref().and_then(|from| names(from).next()) {
+                    Some(name) => write!(f, ": {name}"),
+                    None => Ok(()),
+                }
+            }
             Expectation::Shuffle { delta, from, guards } => {
                 match delta {
                     0 => write!(f, "shuffle: 0")?,
@@ -166,6 +198,8 @@ fn expectations_are_read_as_they_are_written() {
         "shuffle: -3 from %f1",
         "shuffle: +1 guards: linear-lanes, no-wrap %r13",
         "shuffle: 0 from %f1 guards:",
+        "wide",
+        "reuse: %f1",
     ] {
         let line = format!("\tld.global.f32 %f2, [%rd6];   // {text}");
         let (statement, expectation) = split(&line).expect(text);

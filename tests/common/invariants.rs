@@ -7,16 +7,18 @@ use ptxasw::ptx::{self, Depth};
 use ptxasw::report::Decision;
 use ptxasw::source::SourceFile;
 
-/// Rewrites a text with default options.
+use super::header::options_of;
+
+/// Rewrites a text as its header says.
 ///
 /// # Errors
 /// The diagnostic of a file that does not parse.
 pub fn rewritten(name: &str, text: &str) -> Result<Rewritten, String> {
     // Every load shall be reported; which bodies are looked into must not show in the text.
     let source = SourceFile::new(name, text);
-    let result = rewrite(&source, &Options { all_bodies: true, ..Options::default() })
+    let result = rewrite(&source, &Options { all_bodies: true, ..options_of(text) })
         .map_err(|e| e.to_string())?;
-    let plain = rewrite(&source, &Options::default()).map_err(|e| e.to_string())?;
+    let plain = rewrite(&source, &options_of(text)).map_err(|e| e.to_string())?;
     if plain.text != result.text {
         return Err(format!("{name}: the text depends on whether all bodies are parsed"));
     }
@@ -26,7 +28,7 @@ pub fn rewritten(name: &str, text: &str) -> Result<Rewritten, String> {
 /// Checks one rewrite and says what is broken.
 pub fn broken(name: &str, original: &str, result: &Rewritten) -> Vec<String> {
     let mut failures = Vec::new();
-    let shuffles: usize = result.report.kernels.iter().map(|k| k.shuffles).sum();
+    let shuffles: usize = result.report.kernels.iter().map(|k| k.replaced()).sum();
     if (shuffles == 0) != (result.text == original) {
         let what = if shuffles == 0 { "changed without" } else { "unchanged despite" };
         failures.push(format!("{name}: the text is {what} an accepted load ({shuffles})"));
@@ -58,7 +60,7 @@ fn first_difference(a: &str, b: &str) -> usize {
 fn unmapped(name: &str, original: &str, result: &Rewritten) -> Vec<String> {
     let before: Vec<&str> = original.lines().collect();
     let loads = || result.report.kernels.iter().flat_map(|kernel| &kernel.loads);
-    let covered = loads().filter(|load| load.decision == Decision::Shuffle);
+    let covered = loads().filter(|load| load.decision != Decision::Keep);
     let replaced: BTreeSet<usize> = covered.map(|load| load.line as usize).collect();
     let sources: BTreeSet<usize> =
         loads().filter_map(|load| load.source_line).map(|line| line as usize).collect();

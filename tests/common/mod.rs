@@ -8,6 +8,7 @@
 )]
 
 pub mod assembler;
+pub mod header;
 pub mod invariants;
 
 use std::path::Path;

@@ -31,7 +31,7 @@ pub fn parser(bytes: &[u8]) {
 /// A rewrite is a text that parses as far as the original did, and rewriting it changes nothing.
 pub fn pipeline(bytes: &[u8]) {
     let source = source(bytes);
-    let options = Options { all_bodies: true, ..Options::default() };
+    let options = Options { all_bodies: true, ..Options::paper() };
     let Ok(result) = rewrite(&source, &options) else { return };
     let panicked = |reason: &String| reason.contains("internal error");
     for kernel in &result.report.kernels {

@@ -23,7 +23,7 @@ const PROVED: u64 = 5;
 
 /// Options with a bug in them.
 pub fn with_bug(bug: Bug) -> Options {
-    let mut options = Options::default();
+    let mut options = Options::paper();
     options.reuse.planted = Planted::bug(bug);
     options
 }
@@ -88,7 +88,7 @@ impl Tally {
 
 /// Checks some seeds, reduces what fails, and keeps it in `tests/fuzz/found`.
 fn try_seeds(seeds: std::ops::Range<u64>, tally: &mut Tally) {
-    let (options, quick, full) = (Options::default(), Panel::quick(), Panel::full());
+    let (options, quick, full) = (Options::paper(), Panel::quick(), Panel::full());
     let verdicts: Vec<(u64, Verdict)> = seeds
         .into_par_iter()
         .map(|seed| {
@@ -145,7 +145,7 @@ fn random_kernels_compute_the_same() {
 fn what_was_found_stays_fixed() {
     let panel = Panel::full();
     for (name, case) in files::read(&files::folder("found")) {
-        match check(&case, &Options::default(), &panel) {
+        match check(&case, &Options::paper(), &panel) {
             Verdict::Fine(_) => {}
             other => panic!("tests/fuzz/found/{name}.ptx: {other:?}"),
         }
@@ -164,7 +164,7 @@ fn a_failing_kernel_is_reduced() {
     let large = kernel(seed);
     let small = smallest(&large, &options, &complaint);
     assert!(matches!(check(&emit(&small), &options, &panel), Verdict::Broken(_)));
-    assert!(matches!(check(&emit(&small), &Options::default(), &panel), Verdict::Fine(_)));
+    assert!(matches!(check(&emit(&small), &Options::paper(), &panel), Verdict::Fine(_)));
     let instructions = |kernel| emit(kernel).ptx.lines().filter(|l| l.ends_with(';')).count();
     println!("seed {seed}: from {} to {} lines", instructions(&large), instructions(&small));
     assert_eq!(small.body.len(), 2, "a source and a covered load: {:?}", small.body);

@@ -48,7 +48,7 @@ fn judged(text: &str, kernel: &str, planted: Planted) -> Verdict {
         "args": [{"buffer": "a"}, {"buffer": "b"}, {"type": "u32", "value": 4}],
     });
     let case = Case { ptx: text.to_owned(), launch: launch.to_string() };
-    let mut options = Options::default();
+    let mut options = Options::paper();
     options.reuse.planted = planted;
     let judges = vec![Box::new(Interpreter) as _, Box::new(Schedules { seeds: MEETINGS }) as _];
     check(&case, &options, &Panel { judges, repeat: false })

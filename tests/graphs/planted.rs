@@ -21,7 +21,7 @@ const MEETINGS: u64 = 8;
 const CHUNK: u64 = 32;
 
 fn with(bug: Bug) -> Options {
-    let mut wrong = Options::default();
+    let mut wrong = Options::paper();
     wrong.reuse.planted = Planted::bug(bug);
     wrong
 }
@@ -34,7 +34,7 @@ fn noticed(bugs: &[Bug], seed: u64) -> Vec<(Bug, u64, Complaint)> {
     let case = emit(&kernel(seed));
     let source = SourceFile::new("graph.ptx", case.ptx.as_str());
     let text = |options: &Options| rewrite(&source, options).ok().map(|result| result.text);
-    let right = text(&Options::default());
+    let right = text(&Options::paper());
     let judge = |&bug: &Bug| {
         let wrong = with(bug);
         if text(&wrong) == right {

@@ -37,7 +37,7 @@ fn panel(seed: u64) -> Panel {
 
 /// The smallest kernel that the same judge complains about.
 fn smallest(kernel: &Kernel, panel: &Panel, complaint: &Complaint) -> Kernel {
-    reduce(kernel, &mut |smaller| match check(&emit(smaller), &Options::default(), panel) {
+    reduce(kernel, &mut |smaller| match check(&emit(smaller), &Options::paper(), panel) {
         Verdict::Broken(other) => other.judge == complaint.judge,
         _ => false,
     })
@@ -109,7 +109,7 @@ impl Tally {
 }
 
 fn try_seeds(first: u64, count: u64) -> Tally {
-    let options = Options::default();
+    let options = Options::paper();
     let judged = |seed| {
         let graph = kernel(seed);
         let verdict = check(&emit(&graph), &options, &panel(seed));

@@ -123,7 +123,7 @@ fn rewritten_samples_agree_bit_by_bit() {
     for sample in &SAMPLES {
         for (name, text) in files(sample.name) {
             let source = SourceFile::new(&name, text.clone());
-            let rewritten = pipeline::rewrite(&source, &Options::default()).expect("parses");
+            let rewritten = pipeline::rewrite(&source, &Options::paper()).expect("parses");
             let before = launch(sample, &name, &text);
             let after = launch(sample, &format!("rewritten {name}"), &rewritten.text);
             assert!(before.0.buffers == after.0.buffers, "{name} was rewritten wrongly");

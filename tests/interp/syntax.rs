@@ -41,7 +41,7 @@ fn check(name: &str, text: &str, assembler: Option<&Assembler>) -> Result<(), St
         return Err(format!("expected {expected:?}\n   found {:?}", &found[..expected.len()]));
     }
     let source = SourceFile::new(name, text);
-    let rewritten = pipeline::rewrite(&source, &Options::default()).map_err(|e| e.to_string())?;
+    let rewritten = pipeline::rewrite(&source, &Options::paper()).map_err(|e| e.to_string())?;
     if computed(name, &rewritten.text)? != found {
         return Err("the rewritten kernel computes something else".to_owned());
     }

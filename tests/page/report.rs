@@ -21,7 +21,7 @@ fn sample(folder: &TempDir, name: &str, with_ptx: bool) {
     let ptx = format!("ptx-samples/{name}/{name}.sm_80.ptx");
     let launch = format!("ptx-samples/{name}/{name}.json");
     for (kind, words) in [
-        ("candidates", &["candidates", &ptx, "--format", "json"][..]),
+        ("candidates", &["candidates", "--strategy", "paper", &ptx, "--format", "json"][..]),
         ("trace", &["trace", &ptx, "--format", "json"]),
         ("profile", &["run", &ptx, "--launch", &launch, "--profile", "--format", "json"]),
     ] {

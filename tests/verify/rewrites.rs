@@ -32,7 +32,7 @@ fn files() -> Vec<PathBuf> {
 
 fn rewritten(name: &str, text: &str, mode: Mode) -> String {
     let source = SourceFile::new(name, text);
-    let options = Options { mode, ..Options::default() };
+    let options = Options { mode, ..common::header::options_of(text) };
     rewrite(&source, &options).unwrap_or_else(|error| panic!("{error}")).text
 }
 

@@ -24,7 +24,8 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     let order = text
         .split_once("// rewrite: ")
         .and_then(|(before, after)| Some((before.len(), after.split_whitespace().next()?)));
-    let mut report = Report { file: source.name().to_owned(), kernels: Vec::new() };
+    let mut report =
+        Report { file: source.name().to_owned(), strategy: "paper".into(), kernels: Vec::new() };
     let Some((at, order)) = order else {
         let lines = LineMap::default();
         return Ok(Rewritten { text: text.to_owned(), report, lines });
@@ -57,6 +58,8 @@ fn kernel(name: &str, line: u32) -> KernelReport {
         source_line: Some(1),
         delta: Some(1),
         guards: Some(Vec::new()),
+        possible: None,
+        cost: None,
         rule: None,
         reason: None,
     };
@@ -74,7 +77,8 @@ const HOLD: &str = "// rewrite: hold ";
 
 /// Follows the orders to hold values.
 fn hold(source: &SourceFile, options: &Options) -> Rewritten {
-    let mut report = Report { file: source.name().to_owned(), kernels: Vec::new() };
+    let mut report =
+        Report { file: source.name().to_owned(), strategy: "paper".into(), kernels: Vec::new() };
     let mut text = String::new();
     let mut runs = vec![(1, 1)];
     let mut name = "";

@@ -1,14 +1,17 @@
 //! What code stands for a plan: one file for each shape, none of which decides anything.
 
+mod full;
 mod no_corner;
 mod no_load;
 mod paper;
+mod reuse;
+mod wide;
 
 use super::edit::Edit;
 use super::plan::KernelPlan;
+use full::Full;
 use no_corner::NoCorner;
 use no_load::NoLoad;
-use paper::Paper;
 
 /// Which version of the code is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,26 +34,18 @@ impl Mode {
     }
 }
 
-/// Which code stands for a decision in [`Mode::Full`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum StrategyName {
-    /// The paper's: a shuffle and a guarded load for each covered load.
-    #[default]
-    Paper,
-}
-
 /// Chooses the code for a plan.
 pub trait Strategy: Sync {
-    /// The edits for one function.
-    fn edits(&self, plan: &KernelPlan<'_>) -> Vec<Edit>;
+    /// The edits for one function; `text` is the whole input.
+    fn edits(&self, plan: &KernelPlan<'_>, text: &str) -> Vec<Edit>;
 }
 
 /// The strategy for a mode; `None` where nothing is to change.
-pub fn strategy(mode: Mode, name: StrategyName) -> Option<Box<dyn Strategy>> {
-    match (mode, name) {
-        (Mode::Original, _) => None,
-        (Mode::NoLoad, _) => Some(Box::new(NoLoad)),
-        (Mode::NoCorner, _) => Some(Box::new(NoCorner)),
-        (Mode::Full, StrategyName::Paper) => Some(Box::new(Paper)),
+pub fn strategy(mode: Mode) -> Option<Box<dyn Strategy>> {
+    match mode {
+        Mode::Original => None,
+        Mode::NoLoad => Some(Box::new(NoLoad)),
+        Mode::NoCorner => Some(Box::new(NoCorner)),
+        Mode::Full => Some(Box::new(Full)),
     }
 }

@@ -11,7 +11,7 @@ use crate::rewrite::plan::KernelPlan;
 pub(super) struct NoCorner;
 
 impl Strategy for NoCorner {
-    fn edits(&self, plan: &KernelPlan<'_>) -> Vec<Edit> {
+    fn edits(&self, plan: &KernelPlan<'_>, _: &str) -> Vec<Edit> {
         let mut fresh = plan.fresh.clone();
         let mut edits = copies(plan);
         let mut last: Option<(BlockId, String)> = None;

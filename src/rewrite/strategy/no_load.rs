@@ -9,7 +9,7 @@ use crate::rewrite::plan::KernelPlan;
 pub(super) struct NoLoad;
 
 impl Strategy for NoLoad {
-    fn edits(&self, plan: &KernelPlan<'_>) -> Vec<Edit> {
+    fn edits(&self, plan: &KernelPlan<'_>, _: &str) -> Vec<Edit> {
         plan.replacements
             .iter()
             .map(|replacement| Edit { range: replacement.span.clone(), text: String::new() })

@@ -7,34 +7,20 @@
 //! the shuffle, so neither waits for the other, and the load's address is read before anything is
 //! overwritten.
 
-use super::Strategy;
+use super::reuse::moved;
 use crate::planted::{Bug, Planted};
 use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::names::Fresh;
 use crate::rewrite::plan::{KernelPlan, Replacement, Transfer};
 
-/// The paper's strategy.
-pub(super) struct Paper;
-
-impl Strategy for Paper {
-    fn edits(&self, plan: &KernelPlan<'_>) -> Vec<Edit> {
-        let mut checks = Checks::new(plan);
-        let mut edits = copies(plan);
-        for replacement in &plan.replacements {
-            replace(replacement, &mut checks, &mut edits);
-        }
-        edits.push(Edit::insert(plan.body, checks.prologue()));
-        edits
-    }
-}
-
 /// Copies of source registers, behind their loads.
 pub(super) fn copies(plan: &KernelPlan<'_>) -> Vec<Edit> {
     plan.copies.iter().map(|(at, code)| Edit::insert(*at, code.clone())).collect()
 }
 
-fn replace(replacement: &Replacement, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) {
+/// Adds the edits for one covered load.
+pub(super) fn replace(replacement: &Replacement, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) {
     let mut setup = String::new();
     let usable = checks.usable(replacement, &mut setup);
     let mask = checks.mask(replacement.block);
@@ -84,7 +70,7 @@ pub(super) fn receive(
 ) -> String {
     let Transfer { sent, destination, bits } = transfer;
     if delta == 0 {
-        return format!("{when}mov.b{bits} {destination}, {sent};");
+        return moved(transfer, when);
     }
     let delta = if planted.has(Bug::WrongSign) { -delta } else { delta };
     let clamp = match (delta > 0) != planted.has(Bug::WrongClamp) {

@@ -1,0 +1,125 @@
+//! What a warp-wide request, a shuffle and other instructions take.
+
+use super::Costs;
+
+/// Lanes of a warp.
+const LANES: i64 = 32;
+
+/// Bytes of a line and of a sector of the caches.
+const LINE: i64 = 128;
+const SECTOR: i64 = 32;
+
+/// Bytes of a word of the first-level cache's banks, of which there are 32.
+const WORD: i64 = 4;
+
+/// A load by a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Bytes from one lane's address to the next one's; `None` where that is no constant.
+    pub stride: Option<i64>,
+    /// Bytes that each lane reads.
+    pub bytes: u32,
+    /// Lanes that take part.
+    pub lanes: u32,
+    /// It goes past the first-level cache (`.cg`, `.cv`).
+    pub past_l1: bool,
+}
+
+impl Costs {
+    /// Cycles of a load: those of the pipe, or of the way from the second-level cache where it goes past
+    /// the first. The mean over all positions of the first lane's address within a line.
+    pub fn load(&self, request: &Request) -> f64 {
+        // Of an address that moves by no constant the best is assumed: then nothing pays.
+        let stride = request.stride.unwrap_or(i64::from(request.bytes));
+        let step = i64::from(request.bytes.max(1));
+        let positions: Vec<i64> = (0..LINE).step_by(step.min(LINE) as usize).collect();
+        let of = |at: i64| self.at_position(request, stride, at);
+        positions.iter().map(|&at| of(at)).sum::<f64>() / positions.len() as f64
+    }
+
+    fn at_position(&self, request: &Request, stride: i64, first: i64) -> f64 {
+        let bytes = i64::from(request.bytes.max(1));
+        let lanes = i64::from(request.lanes).min(LANES);
+        // Lanes that read 64 or 128 bits go in two or four groups.
+        let in_pass = ((self.threads_in_pass as i64) * WORD / bytes.max(WORD)).clamp(1, LANES);
+        let starts: Vec<i64> = (0..lanes).map(|lane| first + lane * stride).collect();
+        let pipe: f64 = starts.chunks(in_pass as usize).map(|pass| self.pass(pass, bytes)).sum();
+        let sectors = distinct(&starts, bytes, SECTOR).len();
+        let l2 = (sectors as i64 * SECTOR) as f64 / self.l2_bytes_in_cycle;
+        if request.past_l1 || self.loads_in_l1 == 0.0 { pipe.max(l2) } else { pipe }
+    }
+
+    /// One pass through the first-level cache: `max(1, ceil((lines + 2) / lines_in_cycle), conflicts)`,
+    /// conflicts being the most different words in one bank.
+    fn pass(&self, starts: &[i64], bytes: i64) -> f64 {
+        let lines = distinct(starts, bytes, LINE).len() as f64;
+        // (Two tags come free where several are looked up at once.)
+        let free = if self.lines_in_cycle > 1.0 { 2.0 } else { 0.0 };
+        let looked_up = ((lines + free) / self.lines_in_cycle).ceil();
+        let mut banks = [0u32; LANES as usize];
+        for word in distinct(starts, bytes, WORD) {
+            banks[word.rem_euclid(LANES) as usize] += 1;
+        }
+        let conflicts = banks.into_iter().max().unwrap_or(0);
+        looked_up.max(f64::from(conflicts)).max(1.0)
+    }
+
+    /// Cycles of the load/store pipe that moving `bits` bits of each lane takes: 32 at a time.
+    pub fn shuffle(&self, bits: u32) -> f64 {
+        f64::from(bits.div_ceil(32)) * self.shuffle_cycles
+    }
+
+    /// Cycles in which some instructions are issued.
+    pub fn instructions(&self, count: u32) -> f64 {
+        f64::from(count) / self.instructions_in_cycle
+    }
+}
+
+/// The pieces of a size that some ranges of bytes touch.
+fn distinct(starts: &[i64], bytes: i64, size: i64) -> Vec<i64> {
+    let mut touched: Vec<i64> = starts
+        .iter()
+        .flat_map(|start| start.div_euclid(size)..=(start + bytes - 1).div_euclid(size))
+        .collect();
+    touched.sort_unstable();
+    touched.dedup();
+    touched
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cycles(architecture: u32, stride: i64, bytes: u32) -> f64 {
+        let request = Request { stride: Some(stride), bytes, lanes: 32, past_l1: false };
+        Costs::of(architecture).load(&request)
+    }
+
+    #[test]
+    fn rows_and_columns_on_volta() {
+        // A row takes a cycle wherever it starts, a column of long rows one for each lane.
+        assert_eq!(cycles(70, 4, 4), 1.0);
+        assert_eq!(cycles(70, 128, 4), 32.0);
+        assert_eq!(cycles(70, 0, 4), 1.0);
+        // Four words of a struct of four: as long together as each alone.
+        assert_eq!(cycles(70, 16, 4), 4.0);
+        assert!(cycles(70, 16, 16) < 8.0, "{}", cycles(70, 16, 16));
+    }
+
+    #[test]
+    fn rows_on_older_ones() {
+        // Requests of eight threads.
+        assert!(cycles(60, 4, 4) >= 4.0, "{}", cycles(60, 4, 4));
+        // Kepler goes past L1.
+        assert!(cycles(35, 4, 4) > 4.0, "{}", cycles(35, 4, 4));
+    }
+
+    #[test]
+    fn what_goes_past_l1_is_dear() {
+        let costs = Costs::of(70);
+        let request = Request { stride: Some(4), bytes: 4, lanes: 32, past_l1: true };
+        assert!(costs.load(&request) > 5.0 * costs.shuffle(32));
+        let corner = Request { lanes: 1, ..request };
+        assert!(costs.load(&corner) < 2.0);
+    }
+}

@@ -1,0 +1,226 @@
+//! Loads of consecutive bytes by one lane, for which one vector load can stand.
+//!
+//! In: loads of one block that may take part. Out: [`Adjacent`] groups, each with the conditions on
+//! parameters under which the vector's address is aligned in every lane. All loads of a group run
+//! whenever its first one does, so the vector reads no byte that the original does not; nothing between
+//! the first and each other one may change what that one reads.
+
+use smallvec::SmallVec;
+
+use super::alignment::{Multiple, remainder};
+use super::eligible::{Element, Load, OWN_REGISTERS};
+use super::opportunities::Opportunities;
+use crate::cfg::{Arg, Base, EdgeCondition, Flow};
+use crate::emulate::{Effect, KernelTrace, definitions, effect};
+use crate::isa::{Modifier, Qualifier};
+use crate::source::SourceFile;
+use crate::source::comments::gap_length;
+
+/// Bytes of the widest vector load there is before `sm_100` (PTX ISA, "ld").
+pub const MAX_VECTOR: i64 = 16;
+
+/// Loads that one vector load can stand for.
+#[derive(Clone, Debug)]
+pub struct Adjacent {
+    /// The loads in program order; the vector stands in the place of the first.
+    pub members: Vec<Load>,
+    /// What is loaded, by address; offsets count from the vector's first byte.
+    pub elements: Vec<(Element, u32)>,
+    /// Bytes from the first member's address to the vector's.
+    pub offset: i64,
+    /// Bytes of the vector.
+    pub bytes: i64,
+    /// What parameters must be multiples of; empty where alignment is proved.
+    pub multiples: SmallVec<[Multiple; 2]>,
+}
+
+/// Loads that differ by constants, in program order, with their distances in bytes from the first one.
+type Run = Vec<(Load, i64)>;
+
+impl Opportunities<'_, '_, '_> {
+    /// The groups that some loads, in program order, fall into. A load is in one group at most.
+    pub fn adjacent(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<Adjacent> {
+        let mut runs: Vec<Run> = Vec::new();
+        for load in loads {
+            self.add_to_run(trace, &mut runs, load);
+        }
+        let mut found = Vec::new();
+        for run in runs.iter().filter(|run| run.len() > 1) {
+            if trace.arena.is_nearly_spent() {
+                break;
+            }
+            self.split_run(trace, run, &mut found);
+        }
+        found.sort_by_key(|group: &Adjacent| group.members[0].inst);
+        found
+    }
+
+    /// Puts a load to those of its kind from whose address its own differs by a constant.
+    fn add_to_run(&mut self, trace: &mut KernelTrace, runs: &mut Vec<Run>, load: &Load) {
+        if !self.is_simple(trace, load) {
+            return;
+        }
+        let block = |load: &Load| trace.accesses[load.access].block;
+        let here = block(load);
+        let alike = |first: &Load| {
+            block(first) == here && first.guard == load.guard && self.same_kind(first, load)
+        };
+        let close: Vec<usize> = (0..runs.len()).filter(|&at| alike(&runs[at][0].0)).collect();
+        for at in close {
+            trace.arena.charge(2);
+            let first = runs[at][0].0.clone();
+            let Some(ahead) = trace.arena.constant_difference(load.address, first.address) else {
+                continue;
+            };
+            let apart = 1 << 20;
+            if ahead.abs() < apart && self.may_move(trace, &first, load) {
+                runs[at].push((load.clone(), ahead));
+                return;
+            }
+        }
+        runs.push(vec![(load.clone(), 0)]);
+    }
+
+    /// Whether a load's opcode and operands are such that a vector load can be written for it.
+    fn is_simple(&self, trace: &KernelTrace, load: &Load) -> bool {
+        let inst = &self.flow().insts[load.inst as usize];
+        let plain = |arg: &Arg<'_>| {
+            matches!(arg, Arg::Memory { base: Base::Register(_), rest, .. } if rest.is_empty())
+        };
+        let hints = [Qualifier::L2CacheHint];
+        let sinks = load.elements.len() as i64 * i64::from(load.elements[0].ty.bits() / 8);
+        inst.args.len() == 2
+            && plain(&inst.args[1])
+            && !inst.ast.form.has_any(&hints)
+            && sinks == load.bytes
+            && !inst.ast.form.modifiers().contains(&Modifier::Unknown)
+            && !self.is_version(trace, load)
+    }
+
+    /// Whether a load stands in a branch that an earlier rewrite has made.
+    fn is_version(&self, trace: &KernelTrace, load: &Load) -> bool {
+        let flow = self.flow();
+        let block = trace.accesses[load.access].block;
+        let [edge] = flow.block(block).predecessors[..] else { return false };
+        let EdgeCondition::Predicate(register, _) = edge.condition else { return false };
+        flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS)
+    }
+
+    /// Whether two loads have the same modifiers but for the vector and the type, and elements of one
+    /// size that are extended alike.
+    fn same_kind(&self, a: &Load, b: &Load) -> bool {
+        let modifiers = |load: &Load| {
+            let modifiers = self.flow().insts[load.inst as usize].ast.form.modifiers();
+            let kept = |modifier: &&Modifier| {
+                !matches!(modifier, Modifier::Type(_))
+                    && !matches!(modifier, Modifier::Qualifier(Qualifier::V2 | Qualifier::V4))
+            };
+            modifiers.iter().filter(kept).copied().collect::<SmallVec<[Modifier; 6]>>()
+        };
+        let (one, other) = (a.elements[0], b.elements[0]);
+        let size = one.ty.bits() == other.ty.bits() && one.register_bits == other.register_bits;
+        // What is extended needs the type; what fills its register is bits.
+        let extended = one.ty.bits() < one.register_bits;
+        size && (!extended || one.ty == other.ty) && modifiers(a) == modifiers(b)
+    }
+
+    /// Whether a load may be performed where an earlier one of its block stands.
+    fn may_move(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
+        let flow = self.flow();
+        let between = &flow.insts[first.inst as usize + 1..load.inst as usize];
+        trace.arena.charge(between.len() as u64);
+        // The code stands twice where alignment has to be tested: nothing that others notice may
+        // stand in it.
+        let quiet = |effect| matches!(effect, Effect::Pure | Effect::Load | Effect::Hint);
+        let guard = load.guard.map(|(register, _)| register);
+        between.iter().all(|inst| quiet(effect(inst)))
+            && plain_between(self.source(), flow, first.inst, load.inst)
+            && between.iter().all(|inst| guard.is_none_or(|guard| !definitions(inst).contains(&guard)))
+            && self.check_available(trace, first, load).is_ok()
+    }
+
+    /// Splits loads at constant distances into vectors that are aligned.
+    fn split_run(&mut self, trace: &mut KernelTrace, run: &Run, found: &mut Vec<Adjacent>) {
+        let first = &run[0].0;
+        let size = i64::from(first.elements[0].ty.bits() / 8);
+        // Elements by distance from the first load's address; of equal ones the first.
+        let mut elements: Vec<(i64, usize, Element)> = run
+            .iter()
+            .enumerate()
+            .flat_map(|(at, (load, ahead))| {
+                load.elements.iter().map(move |element| (ahead + element.offset, at, *element))
+            })
+            .collect();
+        elements.sort_by_key(|(ahead, at, _)| (*ahead, *at));
+        elements.dedup_by_key(|(ahead, ..)| *ahead);
+        let mut taken = vec![false; run.len()];
+        let mut modulus = MAX_VECTOR;
+        while modulus > size {
+            let count = (modulus / size) as usize;
+            if let 2 | 4 = count
+                && let Some(base) = remainder(trace, first.address, modulus as u64)
+            {
+                for window in elements.windows(count) {
+                    let start = window[0].0;
+                    let aligned = (base.value as i64 + start).rem_euclid(modulus) == 0;
+                    let whole = window[count - 1].0 - start == modulus - size;
+                    if aligned && whole && fits(run, window, &taken) {
+                        window.iter().for_each(|(_, at, _)| taken[*at] = true);
+                        found.push(group(run, window, modulus, base.multiples.clone()));
+                    }
+                }
+            }
+            modulus /= 2;
+        }
+    }
+}
+
+/// Whether elements are whole loads, two at least, none of which is in a vector already.
+fn fits(run: &Run, window: &[(i64, usize, Element)], taken: &[bool]) -> bool {
+    let mut members: SmallVec<[usize; 4]> = window.iter().map(|(_, at, _)| *at).collect();
+    members.sort_unstable();
+    members.dedup();
+    let count = |at: usize| window.iter().filter(|(_, of, _)| *of == at).count();
+    members.len() > 1
+        && members.iter().all(|&at| !taken[at] && count(at) == run[at].0.elements.len())
+}
+
+fn group(
+    run: &Run,
+    window: &[(i64, usize, Element)],
+    bytes: i64,
+    multiples: SmallVec<[Multiple; 2]>,
+) -> Adjacent {
+    let start = window[0].0;
+    let mut members: Vec<usize> = window.iter().map(|(_, at, _)| *at).collect();
+    members.sort_unstable();
+    members.dedup();
+    let elements = window
+        .iter()
+        .map(|(ahead, at, element)| {
+            (Element { offset: ahead - start, ..*element }, run[*at].0.inst)
+        })
+        .collect();
+    Adjacent {
+        offset: start - run[members[0]].1,
+        members: members.iter().map(|&at| run[at].0.clone()).collect(),
+        elements,
+        bytes,
+        multiples,
+    }
+}
+
+/// Whether nothing but blanks, comments and `.loc` stands between the instructions from one to another.
+pub fn plain_between(source: &SourceFile, flow: &Flow<'_, '_>, from: u32, to: u32) -> bool {
+    (from..to).all(|at| {
+        let end = |inst: u32| flow.insts[inst as usize].ast.span;
+        let mut gap = &source.text()[end(at).end as usize..end(at + 1).start as usize];
+        loop {
+            gap = &gap[gap_length(gap.as_bytes())..];
+            match gap.strip_prefix(".loc") {
+                Some(rest) => gap = rest.split_once('\n').map_or("", |(_, behind)| behind),
+                None => return gap.is_empty(),
+            }
+        }
+    })
+}

@@ -1,0 +1,126 @@
+//! What an address leaves when it is divided by a power of two, as far as parameters of the kernel are
+//! multiples of some power of two.
+//!
+//! In: an address term and a modulus. Out: the remainder, the same in every lane, and which parameters
+//! have to be multiples of what for it: what one test in front of the kernel can ask. Only the low bits
+//! of each part matter, so neither extensions nor the wrap-around of 32-bit indices do.
+
+use smallvec::SmallVec;
+
+use crate::emulate::{KernelTrace, SymbolKind};
+use crate::expr::{BinaryOp, Node, TermId};
+
+/// A kernel parameter that has to be a multiple of a power of two.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Multiple {
+    /// The parameter's name.
+    pub parameter: String,
+    /// Bytes from the parameter's start to the part that is meant.
+    pub offset: i64,
+    /// Width of that part in bits: 32 or 64.
+    pub bits: u8,
+    /// What it has to be a multiple of: 2 to 32.
+    pub of: u64,
+}
+
+/// What remains of a term modulo a power of two, and under which conditions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Remainder {
+    pub value: u64,
+    pub multiples: SmallVec<[Multiple; 2]>,
+}
+
+/// Deeper terms are left alone.
+const MAX_DEPTH: u32 = 32;
+
+/// The remainder of a term modulo `modulus`, a power of two of at most 32; `None` where lanes may differ
+/// or nothing is known.
+pub(super) fn remainder(trace: &KernelTrace, term: TermId, modulus: u64) -> Option<Remainder> {
+    debug_assert!(modulus.is_power_of_two());
+    let mut multiples = SmallVec::new();
+    let value = of_term(trace, term, modulus, &mut multiples, MAX_DEPTH)?;
+    // Of several conditions on one parameter the strongest holds all.
+    multiples.sort();
+    multiples.reverse();
+    multiples.dedup_by(|a, b| {
+        (&a.parameter, a.offset, a.bits) == (&b.parameter, b.offset, b.bits)
+    });
+    Some(Remainder { value, multiples })
+}
+
+fn of_term(
+    trace: &KernelTrace,
+    term: TermId,
+    modulus: u64,
+    multiples: &mut SmallVec<[Multiple; 2]>,
+    depth: u32,
+) -> Option<u64> {
+    let arena = &trace.arena;
+    arena.charge(1);
+    if modulus <= 1 {
+        return Some(0);
+    }
+    if depth == 0 || 1u64.checked_shl(u32::from(arena.width(term))).is_some_and(|all| all < modulus) {
+        return None;
+    }
+    let (constant, addends) = arena.linear_parts(term);
+    if let [(only, 1)] = addends[..]
+        && only == term
+    {
+        return of_part(trace, term, modulus, multiples, depth - 1);
+    }
+    let mut total = constant;
+    for (part, coefficient) in addends {
+        let power = 1 << coefficient.trailing_zeros().min(63);
+        if power >= modulus {
+            continue;
+        }
+        let left = of_term(trace, part, modulus / power, multiples, depth - 1)?;
+        total = total.wrapping_add(coefficient.wrapping_mul(left));
+    }
+    Some(total % modulus)
+}
+
+/// The remainder of what is no sum.
+fn of_part(
+    trace: &KernelTrace,
+    term: TermId,
+    modulus: u64,
+    multiples: &mut SmallVec<[Multiple; 2]>,
+    depth: u32,
+) -> Option<u64> {
+    let arena = &trace.arena;
+    match arena.node(term) {
+        Node::Constant(value) => Some(value % modulus),
+        Node::Symbol(symbol) => {
+            let SymbolKind::Parameter { name, offset, bits: bits @ (32 | 64) } =
+                &trace.symbols.info(*symbol).kind
+            else {
+                return None;
+            };
+            let uniform = trace.uniform.get(symbol.0 as usize).copied().unwrap_or(false);
+            uniform.then(|| {
+                let parameter = name.clone();
+                multiples.push(Multiple { parameter, offset: *offset, bits: *bits, of: modulus });
+                0
+            })
+        }
+        Node::ZeroExtend(inner) | Node::SignExtend(inner) | Node::Extract(inner, 0) => {
+            of_term(trace, *inner, modulus, multiples, depth)
+        }
+        // One factor that leaves nothing is enough; the first that can be asked for is taken.
+        Node::Product(factors) => factors.iter().find_map(|(factor, _)| {
+            let mut conditions = SmallVec::new();
+            let value = of_term(trace, *factor, modulus, &mut conditions, depth)?;
+            (value == 0).then(|| {
+                multiples.extend(conditions);
+                0
+            })
+        }),
+        Node::Binary(BinaryOp::And, a, b) => [a, b].into_iter().find_map(|side| {
+            let mask = arena.constant_value(*side)?;
+            (mask % modulus == 0).then_some(0)
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,22 @@
+//! The code that stands for everything that was chosen in one function.
+
+use super::{Strategy, paper, wide};
+use crate::rewrite::checks::Checks;
+use crate::rewrite::edit::Edit;
+use crate::rewrite::plan::KernelPlan;
+
+/// All strategies, each where it was chosen.
+pub(super) struct Full;
+
+impl Strategy for Full {
+    fn edits(&self, plan: &KernelPlan<'_>, text: &str) -> Vec<Edit> {
+        let mut checks = Checks::new(plan);
+        let mut edits = paper::copies(plan);
+        for replacement in &plan.replacements {
+            paper::replace(replacement, &mut checks, &mut edits);
+        }
+        let tests = wide::edits(plan, text, &mut checks.fresh, &mut edits);
+        edits.push(Edit::insert(plan.body, checks.prologue() + &tests));
+        edits
+    }
+}

@@ -1,0 +1,96 @@
+//! Vector loads in place of loads of consecutive bytes.
+//!
+//! Where alignment is proved, the vector load stands in the place of the first of them. Where it is
+//! not, one test of each parameter at the head of the kernel, the same for all threads, decides at each
+//! such place between the rewritten statements and the untouched ones.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::planted::Bug;
+use crate::reuse::Multiple;
+use crate::rewrite::edit::Edit;
+use crate::rewrite::names::Fresh;
+use crate::rewrite::plan::{KernelPlan, Version};
+
+/// Adds the edits for vector loads; gives the code of the tests, which goes to the head of the body.
+/// `text` is the whole input.
+pub(super) fn edits(
+    plan: &KernelPlan<'_>,
+    text: &str,
+    fresh: &mut Fresh<'_>,
+    edits: &mut Vec<Edit>,
+) -> String {
+    for vector in &plan.vectors {
+        edits.push(Edit { range: vector.span.clone(), text: vector.code.clone() });
+        for (span, code) in &vector.others {
+            edits.push(Edit { range: span.clone(), text: code.clone() });
+        }
+    }
+    let mut tests = Tests { code: String::new(), known: BTreeMap::new() };
+    for version in &plan.versions {
+        if plan.planted.has(Bug::NoAlignmentTest) {
+            continue;
+        }
+        let aligned = tests.test(&version.multiples, fresh);
+        let [old, join] = fresh.labels();
+        edits.push(Edit::insert(version.range.start, format!("@!{aligned} bra {old};\n\t")));
+        let untouched = with_copies(plan, text, version);
+        let behind =
+            format!("\n\tbra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
+        edits.push(Edit::insert(version.behind, behind));
+    }
+    tests.code
+}
+
+/// The untouched statements, with the copies that are made in them for others.
+fn with_copies(plan: &KernelPlan<'_>, text: &str, version: &Version) -> String {
+    let range = version.range.clone();
+    let mut copies: Vec<&(usize, String)> =
+        plan.copies.iter().filter(|(at, _)| range.start < *at && *at <= version.behind).collect();
+    copies.sort_by_key(|(at, _)| *at);
+    let (mut out, mut done) = (String::new(), range.start);
+    for (at, code) in copies {
+        let at = (*at).min(range.end).max(done);
+        out += &text[done..at];
+        out += code;
+        done = at;
+    }
+    out + &text[done..range.end]
+}
+
+/// The tests of a kernel, each made once.
+struct Tests {
+    code: String,
+    /// By what is tested the predicate that holds the outcome.
+    known: BTreeMap<Vec<Multiple>, String>,
+}
+
+impl Tests {
+    /// The predicate that all parameters are the multiples that they must be.
+    fn test(&mut self, multiples: &[Multiple], fresh: &mut Fresh<'_>) -> String {
+        if let Some(known) = self.known.get(multiples) {
+            return known.clone();
+        }
+        let predicate = fresh.predicate();
+        for (index, multiple) in multiples.iter().enumerate() {
+            let Multiple { parameter, offset, bits, of } = multiple;
+            let value = fresh.bits(u32::from(*bits));
+            let at = if *offset == 0 { parameter.clone() } else { format!("{parameter}+{offset}") };
+            let _ = write!(
+                self.code,
+                "\n\tld.param.b{bits} {value}, [{at}];\n\tand.b{bits} {value}, {value}, {};",
+                of - 1
+            );
+            let _ = match index {
+                0 => write!(self.code, "\n\tsetp.eq.u{bits} {predicate}, {value}, 0;"),
+                _ => write!(
+                    self.code,
+                    "\n\tsetp.eq.and.u{bits} {predicate}, {value}, 0, {predicate};"
+                ),
+            };
+        }
+        self.known.insert(multiples.to_vec(), predicate.clone());
+        predicate
+    }
+}

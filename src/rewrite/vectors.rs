@@ -1,0 +1,180 @@
+//! The part of a plan that is about vector loads: their text, and which statements stand twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::plan::{Planner, VectorLoad, Version, line_end};
+use crate::cfg::Inst;
+use crate::emulate::{Effect, definitions, effect, mentions};
+use crate::planted::Bug;
+use crate::reuse::{Adjacent, Element, Multiple, plain_between};
+use crate::select::{Choice, Verdict};
+
+impl Planner<'_, '_, '_, '_> {
+    /// Plans the vector loads that have been chosen.
+    pub(super) fn vectors(&mut self, choice: &Choice) {
+        let wanted: BTreeSet<usize> = choice
+            .findings
+            .iter()
+            .filter_map(|finding| match finding.verdict {
+                Verdict::Wide(group) => Some(group),
+                _ => None,
+            })
+            .collect();
+        let groups: Vec<&Adjacent> = wanted.into_iter().map(|at| &choice.vectors[at]).collect();
+        for group in &groups {
+            let vector = self.vector(group);
+            self.plan.vectors.push(vector);
+        }
+        self.plan.versions = self.versions(&groups);
+    }
+
+    fn vector(&mut self, group: &Adjacent) -> VectorLoad {
+        let first = &self.flow.insts[group.members[0].inst as usize];
+        let mut moves: BTreeMap<u32, String> = BTreeMap::new();
+        let registers: Vec<String> = group
+            .elements
+            .iter()
+            .map(|(element, inst)| self.destination(group, element, *inst, &mut moves))
+            .collect();
+        let (base, offset) = self.address(group.members[0].inst);
+        let offset = offset + group.offset + i64::from(self.plan.planted.has(Bug::VectorOffset));
+        let guard = match first.guard {
+            None => String::new(),
+            Some((register, negated)) => {
+                format!("@{}{} ", if negated { "!" } else { "" }, self.name(register))
+            }
+        };
+        let at = if offset == 0 { base } else { format!("{base}+{offset}") };
+        let code = format!(
+            "{guard}{}.v{}{} {{{}}}, [{at}];",
+            without_type(first.ast.opcode.text),
+            registers.len(),
+            element_type(group),
+            registers.join(", "),
+        );
+        let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
+        let others = group.members[1..]
+            .iter()
+            .map(|load| (span(load.inst), moves.remove(&load.inst).unwrap_or_default()))
+            .collect();
+        VectorLoad { span: span(group.members[0].inst), code, others }
+    }
+
+    /// The register that the vector load fills for an element: the load's own, or a new one that is
+    /// moved there in the load's place where something in between reads or writes the load's own.
+    fn destination(
+        &mut self,
+        group: &Adjacent,
+        element: &Element,
+        inst: u32,
+        moves: &mut BTreeMap<u32, String>,
+    ) -> String {
+        let first = group.members[0].inst;
+        let between = &self.flow.insts[first as usize + 1..(inst as usize).max(first as usize + 1)];
+        let used = |inst: &Inst<'_, '_>| {
+            mentions(inst).contains(&element.register)
+                || definitions(inst).contains(&element.register)
+        };
+        let own = self.flow.insts[first as usize].args.iter().skip(1).count() > 0
+            && group.elements.iter().filter(|(e, _)| e.register == element.register).count() == 1;
+        let free = own
+            && self.flow.visible(element.register, first)
+            && (inst == first || !between.iter().any(used));
+        let name = self.name(element.register);
+        if free || self.plan.planted.has(Bug::VectorTooEarly) {
+            return name;
+        }
+        let bits = element.register_bits;
+        let fresh = self.plan.fresh.bits(bits);
+        let guard = match self.flow.insts[inst as usize].guard {
+            None => String::new(),
+            Some((register, negated)) => {
+                format!("@{}{} ", if negated { "!" } else { "" }, self.name(register))
+            }
+        };
+        let text = moves.entry(inst).or_default();
+        if !text.is_empty() {
+            text.push_str("\n\t");
+        }
+        text.push_str(&format!("{guard}mov.b{bits} {name}, {fresh};"));
+        fresh
+    }
+
+    /// The statements that stand twice: from the first to the last load of each group that needs a
+    /// test, groups joined where nothing but loads and arithmetic stands between.
+    fn versions(&self, groups: &[&Adjacent]) -> Vec<Version> {
+        let mut ranges: Vec<(Range<u32>, Vec<Multiple>)> = Vec::new();
+        let strongest = strongest(groups);
+        let tested = groups.iter().filter(|group| !group.multiples.is_empty());
+        for group in tested {
+            let first = group.members[0].inst;
+            let last = group.members.last().map_or(first, |load| load.inst);
+            let multiples = group.multiples.iter().map(|multiple| strongest(multiple));
+            match ranges.last_mut() {
+                Some((range, known)) if first < range.end || self.may_join(range.end, first) => {
+                    range.end = range.end.max(last + 1);
+                    known.extend(multiples);
+                }
+                _ => ranges.push((first..last + 1, multiples.collect())),
+            }
+        }
+        ranges
+            .into_iter()
+            .map(|(range, mut multiples)| {
+                multiples.sort();
+                multiples.dedup();
+                let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
+                let end = span(range.end - 1).end;
+                Version {
+                    range: span(range.start).start..end,
+                    behind: line_end(self.source.text(), end),
+                    multiples,
+                }
+            })
+            .collect()
+    }
+
+    /// Whether nothing but loads and arithmetic of one block stands between two instructions.
+    fn may_join(&self, end: u32, start: u32) -> bool {
+        let quiet = |inst: &Inst<'_, '_>| {
+            matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint)
+        };
+        let block = |at: u32| {
+            self.flow.blocks.iter().position(|block| block.instructions().contains(&(at as usize)))
+        };
+        block(end - 1) == block(start)
+            && self.flow.insts[end as usize..start as usize].iter().all(quiet)
+            && plain_between(self.source, self.flow, end - 1, start)
+    }
+}
+
+/// Of all conditions on a parameter the strongest, which one test asks for all groups.
+fn strongest(groups: &[&Adjacent]) -> impl Fn(&Multiple) -> Multiple + use<> {
+    let mut known: BTreeMap<(String, i64, u8), u64> = BTreeMap::new();
+    for multiple in groups.iter().flat_map(|group| &group.multiples) {
+        let key = (multiple.parameter.clone(), multiple.offset, multiple.bits);
+        let of = known.entry(key).or_default();
+        *of = multiple.of.max(*of);
+    }
+    move |multiple| {
+        let key = (multiple.parameter.clone(), multiple.offset, multiple.bits);
+        Multiple { of: known[&key], ..multiple.clone() }
+    }
+}
+
+/// An opcode without its type and vector: `ld.global.nc` of `ld.global.nc.v2.f32`.
+fn without_type(opcode: &str) -> &str {
+    let rest = opcode.rsplit_once('.').map_or(opcode, |(rest, _)| rest);
+    rest.strip_suffix(".v2").unwrap_or(rest)
+}
+
+/// The type of a vector's elements: that of all, or bits of their size.
+fn element_type(group: &Adjacent) -> String {
+    let first = group.elements[0].0.ty;
+    match group.elements.iter().all(|(element, _)| element.ty == first) {
+        true => first.to_string(),
+        false => format!(".b{}", first.bits()),
+    }
+}
+

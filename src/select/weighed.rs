@@ -1,0 +1,203 @@
+//! What pays: each load takes the cheapest of what is legal and allowed, itself included.
+//!
+//! In: the loads in program order, everything that may be done with them, and the costs of the
+//! architecture. A load that is kept may serve others; one that is replaced serves none.
+
+use rustc_hash::FxHashMap;
+
+use super::{Options, StrategyName, Verdict};
+use crate::cost::Request;
+use crate::emulate::KernelTrace;
+use crate::isa::Qualifier;
+use crate::reuse::{Adjacent, Load, Opportunities, Opportunity, Refusal, Unpaid};
+
+/// Instructions beside the shuffle and the load that the paper's shape puts in for a load: the bound of
+/// the corner case, the move of what was received, a share of the checks.
+const PAPER_EXTRA: u32 = 3;
+
+/// Instructions that a test of alignment and the branch on it take.
+const TEST: u32 = 3;
+
+/// The verdict about each of some loads, which come in program order, and the vector loads.
+pub(super) fn verdicts(
+    opportunities: &mut Opportunities<'_, '_, '_>,
+    trace: &mut KernelTrace,
+    loads: &[usize],
+    options: &Options,
+) -> (Vec<Verdict>, Vec<Adjacent>) {
+    let mut weigher = Weigher { opportunities, options, replaced: 0, in_vector: FxHashMap::default() };
+    let vectors = weigher.vectors(trace, loads);
+    let verdicts = loads.iter().map(|&index| weigher.verdict(trace, index)).collect();
+    (verdicts, vectors)
+}
+
+/// Goes through the loads of one function.
+struct Weigher<'o, 'a, 'm, 's> {
+    opportunities: &'o mut Opportunities<'a, 'm, 's>,
+    options: &'o Options,
+    /// Loads replaced so far.
+    replaced: usize,
+    /// By instruction, the vector that a load is performed by, or why one does not pay.
+    in_vector: FxHashMap<u32, Result<usize, Unpaid>>,
+}
+
+impl Weigher<'_, '_, '_, '_> {
+    /// The vector loads that are taken.
+    fn vectors(&mut self, trace: &mut KernelTrace, loads: &[usize]) -> Vec<Adjacent> {
+        if !self.options.strategies.allow(StrategyName::Wide) {
+            return Vec::new();
+        }
+        let simple: Vec<Load> =
+            loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok()).collect();
+        let groups = self.opportunities.adjacent(trace, &simple);
+        let mut taken = Vec::new();
+        for group in groups {
+            let members: Vec<u32> = group.members.iter().map(|load| load.inst).collect();
+            if self.replaced + members.len() > self.options.most {
+                continue;
+            }
+            let weighed = self.weigh_vector(trace, &group);
+            let decided = weighed.map(|()| taken.len());
+            self.in_vector.extend(members.iter().map(|&inst| (inst, decided)));
+            if decided.is_ok() {
+                self.replaced += members.len();
+                taken.push(group);
+            }
+        }
+        taken
+    }
+
+    /// Whether a vector load takes fewer cycles than what it stands for.
+    fn weigh_vector(&mut self, trace: &mut KernelTrace, group: &Adjacent) -> Result<(), Unpaid> {
+        if !self.options.strategies.are_weighed() {
+            return Ok(());
+        }
+        let requests: Vec<Request> =
+            group.members.iter().map(|load| self.request(trace, load)).collect();
+        let costs = &self.options.costs;
+        let kept: f64 =
+            requests.iter().map(|request| costs.load(request) + costs.instructions(1)).sum();
+        let vector = Request { bytes: group.bytes as u32, ..requests[0] };
+        let test = if group.multiples.is_empty() { 0 } else { TEST };
+        let instead = costs.load(&vector) + costs.instructions(1 + test);
+        self.pays(StrategyName::Wide, instead, kept)
+    }
+
+    fn verdict(&mut self, trace: &mut KernelTrace, index: usize) -> Verdict {
+        let load = match self.opportunities.load(trace, index) {
+            Ok(load) => load,
+            Err(refusal) => return Verdict::Kept(refusal),
+        };
+        if self.replaced >= self.options.most {
+            return Verdict::Kept(Refusal::Crowded(self.options.most));
+        }
+        let unpaid = match self.in_vector.get(&load.inst) {
+            Some(Ok(group)) => {
+                let group = *group;
+                self.opportunities.offer(trace, load);
+                return Verdict::Wide(group);
+            }
+            Some(Err(unpaid)) => Some(*unpaid),
+            None => None,
+        };
+        match self.cheapest(trace, &load) {
+            Ok((name, opportunity)) => {
+                self.replaced += 1;
+                Verdict::Covered(name, opportunity)
+            }
+            Err(refusal) => {
+                self.opportunities.offer(trace, load);
+                Verdict::Kept(unpaid.map_or(refusal, Refusal::DoesNotPay))
+            }
+        }
+    }
+
+    /// The nearest legal partner that pays; otherwise why none of them does, or why there is none.
+    fn cheapest(
+        &mut self,
+        trace: &mut KernelTrace,
+        load: &Load,
+    ) -> Result<(StrategyName, Opportunity), Refusal> {
+        let mut refusal = None;
+        for candidate in self.opportunities.candidates(trace, load) {
+            if trace.arena.is_nearly_spent() {
+                return Err(Refusal::Budget);
+            }
+            let name = match candidate.delta {
+                0 if self.options.strategies.allow(StrategyName::Reuse) => StrategyName::Reuse,
+                _ => StrategyName::Paper,
+            };
+            if !self.options.strategies.allow(name) {
+                continue;
+            }
+            let legal = match candidate.delta {
+                delta if delta.unsigned_abs() > self.options.max_delta => Err(Refusal::TooFar(delta)),
+                _ => self.opportunities.prove(trace, candidate, load),
+            };
+            match legal.and_then(|opportunity| self.weigh(trace, load, name, opportunity)) {
+                Ok(opportunity) => return Ok((name, opportunity)),
+                // That it does not pay says more than why another one is not legal.
+                Err(unpaid @ Refusal::DoesNotPay(_)) => {
+                    if !matches!(refusal, Some(Refusal::DoesNotPay(_))) {
+                        refusal = Some(unpaid);
+                    }
+                }
+                Err(reason) => refusal = refusal.or(Some(reason)),
+            }
+        }
+        Err(refusal.unwrap_or(Refusal::NoPartner))
+    }
+
+    /// The opportunity, if it takes fewer cycles than the load.
+    fn weigh(
+        &mut self,
+        trace: &mut KernelTrace,
+        load: &Load,
+        name: StrategyName,
+        opportunity: Opportunity,
+    ) -> Result<Opportunity, Refusal> {
+        if !self.options.strategies.are_weighed() {
+            return Ok(opportunity);
+        }
+        let request = self.request(trace, load);
+        let costs = &self.options.costs;
+        let kept = costs.load(&request) + costs.instructions(1);
+        let bits = |opportunity: &Opportunity| -> u32 {
+            opportunity.pieces.iter().map(|(_, to)| to.ty.bits().max(32)).sum()
+        };
+        let instead = match name {
+            StrategyName::Paper => {
+                let corner = Request { lanes: opportunity.delta.unsigned_abs(), ..request };
+                let corner = if opportunity.delta == 0 { 0.0 } else { costs.load(&corner) };
+                costs.shuffle(bits(&opportunity)) + corner + costs.instructions(PAPER_EXTRA + 1)
+            }
+            _ => costs.instructions(bits(&opportunity).div_ceil(32)),
+        };
+        self.pays(name, instead, kept).map(|()| opportunity).map_err(Refusal::DoesNotPay)
+    }
+
+    /// Whether fewer cycles are taken.
+    fn pays(&self, name: StrategyName, instead: f64, kept: f64) -> Result<(), Unpaid> {
+        let hundredths = |cycles: f64| (100.0 * cycles).round() as u32;
+        match instead < kept {
+            true => Ok(()),
+            false => Err(Unpaid {
+                possible: name.word(),
+                architecture: self.options.costs.architecture,
+                cost: hundredths(instead),
+                kept: hundredths(kept),
+            }),
+        }
+    }
+
+    fn request(&mut self, trace: &mut KernelTrace, load: &Load) -> Request {
+        let stride = self.opportunities.lane_stride(trace, load);
+        let form = &self.opportunities.instruction(load.inst).form;
+        Request {
+            stride,
+            bytes: u32::try_from(load.bytes).unwrap_or(u32::MAX),
+            lanes: 32,
+            past_l1: form.has(Qualifier::Cg) || form.has(Qualifier::Cv),
+        }
+    }
+}

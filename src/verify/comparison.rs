@@ -1,0 +1,126 @@
+//! A comparison of two functions that have both been evaluated: what is known at a block, claims that
+//! are proved there, and what was found wrong so far.
+
+use rustc_hash::FxHashMap;
+
+use super::align::Alignment;
+use super::concrete::Seen;
+use super::conditions;
+use super::execution::Execution;
+use super::place::Place;
+use super::program::Program;
+use super::proof::Proof;
+use super::symbols::Terms;
+use super::verdict::{Counterexample, Problem};
+use super::warp::Warp;
+use crate::cfg::{BlockId, LoopId};
+use crate::expr::TermId;
+
+/// The comparison of two functions that have both been evaluated: `before` is the outcome of the original,
+/// `after` that of the rewritten function.
+pub(super) struct Comparison<'c, 's> {
+    pub original: &'c Program<'c, 's>,
+    pub rewritten: &'c Program<'c, 's>,
+    pub before: &'c Execution,
+    pub after: &'c Execution,
+    pub alignment: &'c Alignment,
+    pub terms: &'c mut Terms,
+    pub warp: Warp<'c, 's>,
+    /// For each event of the rewritten program, the original's that it is matched with.
+    pub partners: Vec<Option<usize>>,
+    /// For each event of the original, whether none is matched with it.
+    pub missing: Vec<bool>,
+    /// The number of each cut's block, in the original and in the rewritten function.
+    pub roots: (FxHashMap<BlockId, usize>, FxHashMap<BlockId, usize>),
+    /// Whether each event of the one is matched with one of the other. Where not, that something
+    /// differs says little: another event may make up for it.
+    pub pairs_up: bool,
+    pub problems: Vec<Problem>,
+    /// For each problem with a counterexample the state in which it was seen.
+    pub seen: Vec<(usize, Seen)>,
+}
+
+impl<'c, 's> Comparison<'c, 's> {
+    /// Nothing compared yet: the original first of each pair.
+    pub fn new(
+        (original, rewritten): (&'c Program<'c, 's>, &'c Program<'c, 's>),
+        (before, after): (&'c Execution, &'c Execution),
+        alignment: &'c Alignment,
+        terms: &'c mut Terms,
+        warp: Warp<'c, 's>,
+    ) -> Self {
+        Comparison {
+            original,
+            rewritten,
+            before,
+            after,
+            alignment,
+            terms,
+            warp,
+            partners: Vec::new(),
+            missing: Vec::new(),
+            roots: Default::default(),
+            pairs_up: true,
+            problems: Vec::new(),
+            seen: Vec::new(),
+        }
+    }
+
+    /// A block of the rewritten program with all that is known to hold there.
+    pub fn place(&mut self, block: BlockId) -> Place {
+        let entries =
+            |id: LoopId| self.after.loops[id.0 as usize].as_ref().map(|record| record.entry);
+        let global: &[_] = match self.before.generic || self.after.generic {
+            true => &self.before.global,
+            false => &[],
+        };
+        let facts = (&self.warp.reaches[..], &self.warp.votes[..], global);
+        Place::new(self.terms, self.rewritten, self.after, &entries, block, facts)
+    }
+
+    /// The header of a loop with all that is known to hold in an iteration that both programs have
+    /// reached.
+    pub fn iteration(&mut self, around: Option<LoopId>) -> Place {
+        let mut place = Place { around, ..Place::default() };
+        for around in self.rewritten.flow.loops.around(around) {
+            if let Some(record) = &self.after.loops[around.0 as usize] {
+                place.path.extend(conditions::literals(&mut self.terms.arena, record.entry));
+            }
+        }
+        place
+    }
+
+    pub fn prove(
+        &mut self,
+        place: &Place,
+        original: TermId,
+        rewritten: TermId,
+        known: &[TermId],
+    ) -> Proof {
+        if self.terms.arena.width(original) != self.terms.arena.width(rewritten) {
+            return Proof::Unknown;
+        }
+        let Warp { prover, lanes, .. } = &mut self.warp;
+        prover.equal(self.terms, lanes, place, (original, rewritten), known)
+    }
+
+    pub fn unknown(&mut self, inst: u32, original: Option<u32>, reason: String) {
+        self.problem(reason, (Some(inst), original), None);
+    }
+
+    pub fn problem(
+        &mut self,
+        reason: String,
+        (rewritten, original): (Option<u32>, Option<u32>),
+        found: Option<(Counterexample, Seen)>,
+    ) {
+        let (counterexample, seen) = found.unzip();
+        self.seen.extend(seen.map(|seen| (self.problems.len(), seen)));
+        self.problems.push(Problem {
+            reason,
+            line: rewritten.map(|inst| self.rewritten.line(inst)),
+            original_line: original.map(|inst| self.original.line(inst)),
+            counterexample,
+        });
+    }
+}

@@ -1,0 +1,77 @@
+//! Whether what a lane has loaded is what memory holds now, so that another lane would read the same.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::conditions;
+use super::execution::StoreRecord;
+use super::state::Evaluation;
+use super::versions::{before_stores, before_stores_of};
+use super::window::Window;
+use crate::expr::{Node, TermId};
+use crate::solver::Names;
+
+impl Evaluation<'_, '_> {
+    /// Whether nothing was published or taken over since a value was loaded, by a barrier, fence,
+    /// atomic or call of the thread: otherwise another lane's copy may be older than what this lane
+    /// would read.
+    pub(super) fn is_current(&mut self, value: TermId) -> bool {
+        let (mut work, mut seen) = (vec![value], FxHashSet::default());
+        let path = match self.path() {
+            Some(path) => conditions::literals(&mut self.terms.arena, path).to_vec(),
+            None => Vec::new(),
+        };
+        let [global, shared] = [Window::Global, Window::Shared].map(|window| {
+            let base = self.before_stores(self.memory[window as usize]);
+            conditions::simplify(&mut self.terms.arena, base, &path)
+        });
+        while let Some(term) = work.pop() {
+            if !seen.insert(term) {
+                continue;
+            }
+            self.terms.arena.charge(2);
+            let window = match self.terms.arena.node(term) {
+                Node::Apply(function, _) => match self.terms.symbols.function(*function) {
+                    name if name.starts_with("load.global") => Some(global),
+                    name if name.starts_with("load.shared") => Some(shared),
+                    _ => None,
+                },
+                _ => None,
+            };
+            let mut operands = self.terms.arena.operands(term);
+            if let (Some(now), Some(version)) = (window, operands.first_mut())
+                && self.terms.arena.constant_value(*version).is_none()
+            {
+                // Which of its own stores the lane has made is decided by values that may be old,
+                // but does not matter: they leave alone what another lane reads, see `ELSEWHERE`.
+                let base = self.before_stores(*version);
+                *version = conditions::simplify(&mut self.terms.arena, base, &path);
+                if *version != now {
+                    return false;
+                }
+            }
+            work.extend(operands);
+        }
+        true
+    }
+
+    /// The version of memory before the thread's own weak stores, which publish nothing.
+    fn before_stores(&mut self, version: TermId) -> TermId {
+        let Some(reference) = self.reference else {
+            return before_stores(self.terms, &self.out.stores, version);
+        };
+        let both = Both { own: &self.out.stores, original: &reference.execution.stores };
+        before_stores_of(self.terms, &|version| both.record(version), version)
+    }
+}
+
+/// The stores of both programs, by the versions of memory that they made.
+struct Both<'e> {
+    own: &'e FxHashMap<TermId, StoreRecord>,
+    original: &'e FxHashMap<TermId, StoreRecord>,
+}
+
+impl Both<'_> {
+    fn record(&self, version: TermId) -> Option<StoreRecord> {
+        self.own.get(&version).or_else(|| self.original.get(&version)).copied()
+    }
+}

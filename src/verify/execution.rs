@@ -1,0 +1,131 @@
+//! What evaluating a program gives: every event, load and store with the condition under which it
+//! happens, and for each loop what goes in and what comes round. Data only.
+//!
+//! Conditions are relative to the header of the innermost loop around them: "given that this
+//! iteration is executed".
+
+use rustc_hash::FxHashMap;
+
+use super::instructions::Role;
+use super::program::Program;
+use super::window::Window;
+use crate::cfg::{BlockId, LoopId, RegisterId};
+use crate::expr::TermId;
+use crate::ptx::StateSpace;
+
+/// A version of each window.
+pub(super) type Memory = [TermId; Window::ALL.len()];
+
+/// An event: an action of a lane that others can notice, so that both programs must have it alike.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub inst: u32,
+    pub block: BlockId,
+    pub role: Role,
+    /// When it happens, relative to the iteration.
+    pub condition: TermId,
+    /// Address, values, further operands.
+    pub operands: Vec<TermId>,
+}
+
+/// A weak load: no event, but the rewritten program must load nothing that the original does not.
+#[derive(Clone, Debug)]
+pub(super) struct Load {
+    pub inst: u32,
+    pub block: BlockId,
+    pub condition: TermId,
+    pub space: StateSpace,
+    pub address: TermId,
+    /// Bytes read.
+    pub bytes: u32,
+}
+
+/// A register or window that a loop changes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Round {
+    /// The register; `None` for a window of memory.
+    pub register: Option<RegisterId>,
+    /// Its value at the header: a symbol.
+    pub symbol: TermId,
+    /// Its value when the loop is entered.
+    pub initial: TermId,
+    /// Its value when a back edge is taken.
+    pub latch: TermId,
+}
+
+/// The outcome of evaluating a loop.
+#[derive(Clone, Debug)]
+pub(super) struct LoopRecord {
+    /// When it is entered, relative to the loop around it.
+    pub entry: TermId,
+    /// When a back edge is taken, relative to the iteration.
+    pub again: TermId,
+    pub rounds: Vec<Round>,
+}
+
+/// A block at which edges meet, in a function with a cycle of several entries: evaluation starts anew
+/// there.
+#[derive(Clone, Debug)]
+pub(super) struct Cut {
+    pub block: BlockId,
+    /// Symbols of the registers and windows there.
+    pub symbols: Vec<(Option<RegisterId>, TermId)>,
+    /// The windows among them, in this order.
+    pub windows: Vec<Window>,
+    /// For each edge into the block: the last cut before it, the condition under which it is taken from
+    /// there, and the values that it brings, in the order of `symbols`.
+    pub ways: Vec<(BlockId, TermId, Vec<TermId>)>,
+}
+
+/// A condition, the loop around it, and the predicate that an address is global, which holds under the
+/// condition.
+pub(super) type GlobalFact = (TermId, Option<LoopId>, TermId);
+
+/// A store as seen from the version of memory that it made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoreRecord {
+    pub before: TermId,
+    pub address: TermId,
+    pub bytes: u32,
+}
+
+/// The outcome of an evaluation.
+#[derive(Debug, Default)]
+pub(super) struct Execution {
+    pub events: Vec<Event>,
+    pub loads: Vec<Load>,
+    pub loops: Vec<Option<LoopRecord>>,
+    /// For each block, when it is reached.
+    pub path: Vec<Option<TermId>>,
+    /// In functions with cycles of several entries, all blocks at which edges meet (see `cuts`).
+    pub cuts: Vec<Cut>,
+    /// For each block the last cut on the way to it; in functions without cuts the entry.
+    pub root: Vec<BlockId>,
+    /// The condition by which a block branches.
+    pub branches: Vec<Option<TermId>>,
+    /// Each definition of a register: instruction, register, value behind it.
+    pub definitions: FxHashMap<(u32, RegisterId), TermId>,
+    /// For each version of memory that a store made, that store.
+    pub stores: FxHashMap<TermId, StoreRecord>,
+    /// The values of read-only loads, each with when such a load is executed and the loop around it.
+    pub read_only: FxHashMap<TermId, Vec<(TermId, Option<LoopId>)>>,
+    /// Addresses of accesses that name the global space: when, in which loop, that it is global.
+    pub global: Vec<GlobalFact>,
+    /// Whether there is a generic load; only for these it matters which addresses are global.
+    pub generic: bool,
+}
+
+/// The original, against which the rewritten program is evaluated.
+pub(super) struct Reference<'r, 's> {
+    /// The original's outcome.
+    pub execution: &'r Execution,
+    /// The original, prepared.
+    pub program: &'r Program<'r, 's>,
+    /// For each instruction of the rewritten program the original's that it is matched with.
+    pub matched: &'r [Option<u32>],
+    /// For each unmatched instruction of the rewritten program the unmatched instructions of the
+    /// original between the same neighbours, in whose place it stands.
+    pub gaps: &'r [std::ops::Range<u32>],
+    /// Registers that do not hold, at a loop's header, what the original's register of that name holds.
+    pub split: &'r [(LoopId, RegisterId)],
+}

@@ -1,0 +1,201 @@
+//! Where ways meet: the conditions of edges, the states that they bring, and what goes into a loop and
+//! comes round.
+//!
+//! Conditions are relative to the header of the innermost loop around them: "given that this
+//! iteration is executed".
+
+use smallvec::SmallVec;
+
+use super::conditions;
+use super::execution::{LoopRecord, Round};
+use super::program::Slot;
+use super::state::{Evaluation, Exit};
+use super::symbols::{Kind, Origin};
+use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, LoopId, RegisterId};
+use crate::expr::TermId;
+
+impl<'s> Evaluation<'_, 's> {
+    /// When an edge is taken, relative to the loop `place` around its target.
+    pub fn taken(&mut self, edge: &Edge, place: Option<LoopId>) -> TermId {
+        let loops = &self.program.flow.loops;
+        let mut condition =
+            self.out.path[edge.from.index()].unwrap_or_else(|| self.terms.arena.boolean(false));
+        let local = match edge.condition {
+            EdgeCondition::Always => None,
+            EdgeCondition::Predicate(_, when) => {
+                let branch = self.out.branches[edge.from.index()];
+                branch.map(|c| if when { c } else { self.terms.arena.not(c) })
+            }
+            EdgeCondition::Index => Some(self.index_condition(edge)),
+        };
+        if let Some(local) = local {
+            condition = self.terms.arena.and(condition, local);
+        }
+        let mut around = loops.innermost(edge.from).filter(|_| !self.program.irreducible);
+        while let Some(id) = around.filter(|&id| Some(id) != place) {
+            if let Some(entry) = self.entry_of(id) {
+                condition = self.terms.arena.and(entry, condition);
+            }
+            around = loops.get(id).parent;
+        }
+        condition
+    }
+
+    /// When a loop is entered, relative to the loop around it.
+    pub fn entry_of(&self, id: LoopId) -> Option<TermId> {
+        match self.entered.get(&id) {
+            Some((entry, _)) => Some(*entry),
+            None => self.out.loops[id.0 as usize].as_ref().map(|record| record.entry),
+        }
+    }
+
+    /// A way of an indexed branch: some function of the index, the same in both programs.
+    fn index_condition(&mut self, edge: &Edge) -> TermId {
+        let block = self.program.flow.block(edge.from);
+        let last = &self.program.flow.insts[block.end as usize - 1];
+        let mut operands: SmallVec<[TermId; 8]> = SmallVec::new();
+        // Read at the end of the block: the state of the exit is the state there.
+        let read = |register: RegisterId| match self.program.slots[register.0 as usize] {
+            Slot::Carried(index) => {
+                self.exits[edge.from.index()].as_ref().map(|exit| exit.state[index as usize])
+            }
+            Slot::Single => self.single[register.0 as usize],
+        };
+        match last.args.first() {
+            Some(Arg::Register(register)) => operands.extend(read(*register)),
+            Some(other) => {
+                let (at, from) = (block.end - 1, edge.from);
+                let here = (std::mem::replace(&mut self.at, at), self.block);
+                self.block = from;
+                operands.extend(self.operand(other, 64));
+                (self.at, self.block) = here;
+            }
+            None => {}
+        }
+        // Which indices lead there, and whether the way past the branch does.
+        let first = self.program.flow.block(edge.to).first;
+        let past = last.guard.is_some() && first == block.end;
+        if let Some((register, negated)) = last.guard {
+            // As above.
+            let guard = match self.program.slots[register.0 as usize] {
+                Slot::Carried(index) => {
+                    self.exits[edge.from.index()].as_ref().map(|exit| exit.state[index as usize])
+                }
+                Slot::Single => self.single[register.0 as usize],
+            };
+            operands.extend(guard);
+            operands.push(self.terms.arena.boolean(negated));
+        }
+        self.terms.arena.charge(1 + last.targets.len() as u64 / 8);
+        let indices: Vec<String> = last
+            .targets
+            .iter()
+            .enumerate()
+            .filter(|&(_, &target)| target == first)
+            .map(|(index, _)| index.to_string())
+            .collect();
+        let past = if past { "+" } else { "" };
+        let name = format!("brx.{}:{}{past}", last.targets.len(), indices.join(","));
+        let operands = operands.to_vec();
+        self.terms.function(&name, &operands, 1)
+    }
+
+    /// Joins the states of all ways into a block.
+    pub fn join(&mut self, block: BlockId, forward: &[Edge]) {
+        self.out.root[block.index()] = self.out.root[forward[0].from.index()];
+        let place = match self.program.flow.loops.headed_by(block) {
+            Some(id) => self.program.flow.loops.get(id).parent,
+            None => self.program.loop_of(block),
+        };
+        let ways: Vec<TermId> = forward.iter().map(|edge| self.taken(edge, place)).collect();
+        let (path, local) = conditions::join(&mut self.terms.arena, &ways);
+        self.out.path[block.index()] = Some(path);
+        let exits: Vec<Exit> =
+            forward.iter().filter_map(|edge| self.exits[edge.from.index()].clone()).collect();
+        let (first, rest) = (&exits[0], &exits[1..]);
+        self.state = first.state.to_vec();
+        self.memory = first.memory;
+        for (exit, &condition) in rest.iter().zip(&local[1..]) {
+            for index in 0..self.state.len() {
+                if self.state[index] != exit.state[index] {
+                    self.state[index] =
+                        self.select(condition, exit.state[index], self.state[index]);
+                }
+            }
+            for index in 0..self.memory.len() {
+                self.memory[index] = self.select(condition, exit.memory[index], self.memory[index]);
+            }
+        }
+        if !rest.is_empty() {
+            for index in 0..self.state.len() {
+                let term = self.state[index];
+                let settled = self.guided(|guide, here| guide.settle_joined(here, term));
+                self.state[index] = settled.unwrap_or(term);
+            }
+        }
+    }
+
+    /// Puts symbols in place of what a loop changes.
+    pub fn enter(&mut self, id: LoopId) {
+        let entry = self.out.path[self.block.index()];
+        let entry = entry.unwrap_or_else(|| self.terms.arena.boolean(true));
+        let mut rounds = Vec::new();
+        for &register in &self.program.loops[id.0 as usize].registers {
+            let Slot::Carried(index) = self.program.slots[register.0 as usize] else { continue };
+            let kind = self.phi(id, register);
+            let width = self.width(register);
+            let symbol = self.terms.symbol(kind, width, Some(id));
+            let initial = std::mem::replace(&mut self.state[index as usize], symbol);
+            rounds.push(Round { register: Some(register), symbol, initial, latch: symbol });
+        }
+        for &window in &self.program.loops[id.0 as usize].windows {
+            let kind = Kind::Memory(window, Origin::Header(id));
+            let symbol = self.terms.symbol(kind, 32, Some(id));
+            let initial = std::mem::replace(&mut self.memory[window as usize], symbol);
+            rounds.push(Round { register: None, symbol, initial, latch: symbol });
+        }
+        self.entered.insert(id, (entry, rounds));
+        self.out.path[self.block.index()] = Some(self.terms.arena.boolean(true));
+    }
+
+    /// Completes the loops whose last latch the block is.
+    pub fn close_loops(&mut self, block: BlockId) {
+        let flow = &self.program.flow;
+        for &id in self.program.closed.get(&block).map_or(&[][..], Vec::as_slice) {
+            let (index, latches) = (id.0 as usize, &flow.loops.get(id).latches);
+            let Some((entry, mut rounds)) = self.entered.remove(&id) else { continue };
+            // `taken` looks conditions up relative to the loop itself.
+            let latches: Vec<Edge> = latches
+                .iter()
+                .copied()
+                .filter(|edge| self.exits[edge.from.index()].is_some())
+                .collect();
+            let ways: Vec<TermId> = latches.iter().map(|edge| self.taken(edge, Some(id))).collect();
+            let (again, local) = conditions::join(&mut self.terms.arena, &ways);
+            let exits: Vec<Exit> =
+                latches.iter().filter_map(|edge| self.exits[edge.from.index()].clone()).collect();
+            let mut windows = self.program.loops[index].windows.iter();
+            for round in &mut rounds {
+                let window = match round.register {
+                    Some(_) => None,
+                    None => windows.next().copied(),
+                };
+                let value = |exit: &Exit| match (round.register, window) {
+                    (Some(register), _) => match self.program.slots[register.0 as usize] {
+                        Slot::Carried(index) => exit.state[index as usize],
+                        Slot::Single => round.symbol,
+                    },
+                    (None, Some(window)) => exit.memory[window as usize],
+                    (None, None) => round.symbol,
+                };
+                let values: Vec<TermId> = exits.iter().map(value).collect();
+                let mut latch = values[0];
+                for (&value, &condition) in values[1..].iter().zip(&local[1..]) {
+                    latch = self.select(condition, value, latch);
+                }
+                round.latch = latch;
+            }
+            self.out.loops[index] = Some(LoopRecord { entry, again, rounds });
+        }
+    }
+}

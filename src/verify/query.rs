@@ -1,0 +1,117 @@
+//! A claim put to the solver, the simplest form first; what is certain without it is not asked.
+
+use rustc_hash::FxHashMap;
+
+use super::execution::StoreRecord;
+use super::facts::{SHAPES, abstracted, assumptions, in_shape, there_too, with_divisions};
+use super::induction::Induction;
+use super::lanes::Lanes;
+use super::parts::clash;
+use super::place::Place;
+use super::symbols::Terms;
+use super::wrap;
+use crate::expr::TermId;
+use crate::solver::{Judgement, Solver};
+
+/// How many claims of one function may fail with everything known; after so many nobody expects
+/// "equal" any more, and the solver takes longest for those.
+const MAX_FAILURES: u32 = 3;
+
+/// How many claims made on the way may be refuted before only proofs are looked for: what is left
+/// as it is will be compared in the end, and a counterexample looked for there.
+const MAX_REFUTED: u32 = 8;
+
+/// Proves claims and counts what it took.
+pub(super) struct Prover {
+    pub solver: Solver,
+    /// For each version of memory that a store made, that store.
+    pub stores: FxHashMap<TermId, StoreRecord>,
+    pub induction: Induction,
+    pub cases: u32,
+    pub crossings: u32,
+    pub failures: u32,
+    pub refuted: u32,
+    /// Whether the claims are those that the verdict is made of.
+    pub deciding: bool,
+    /// Whether the solver may be asked.
+    pub solving: bool,
+}
+
+impl Prover {
+    pub fn new(
+        solver: Solver,
+        stores: FxHashMap<TermId, StoreRecord>,
+        induction: Induction,
+    ) -> Prover {
+        Prover {
+            solver,
+            stores,
+            induction,
+            cases: 0,
+            crossings: 0,
+            failures: 0,
+            refuted: 0,
+            deciding: false,
+            solving: true,
+        }
+    }
+
+    /// Asks the solver: first with each product and function as a symbol of its own, which is linear
+    /// and quick, with what is known at the place alone, then with what the hardware and the other
+    /// lanes add; then for a counterexample in blocks of a few shapes, which is linear too; then with
+    /// everything as it is.
+    pub fn ask(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        claim: (TermId, TermId),
+        known: &[TermId],
+    ) -> Judgement {
+        let of_place = known;
+        let known = &self.induction.apply_all(terms, known);
+        let claim = (self.induction.apply(terms, claim.0), self.induction.apply(terms, claim.1));
+        if claim.0 == claim.1 || wrap::equal(&mut terms.arena, claim, known) {
+            return Judgement::Proved;
+        }
+        let more = there_too(terms, lanes, place, of_place);
+        let more = self.induction.apply_all(terms, &more);
+        if wrap::equal(&mut terms.arena, claim, &more) || clash(&mut terms.arena, &more) {
+            return Judgement::Proved;
+        }
+        if !self.solving {
+            return Judgement::Unknown;
+        }
+        let told = with_divisions(terms, claim, known);
+        let (simpler, facts) = abstracted(terms, claim, &told);
+        let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
+        if judged == Judgement::Proved {
+            return judged;
+        }
+        let assumptions = assumptions(terms, lanes, place, of_place);
+        let assumptions = self.induction.apply_all(terms, &assumptions);
+        let told = with_divisions(terms, claim, &assumptions);
+        let (simpler, facts) = abstracted(terms, claim, &told);
+        let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
+        if judged == Judgement::Proved {
+            return judged;
+        }
+        if !self.deciding && self.refuted >= MAX_REFUTED {
+            return Judgement::Unknown;
+        }
+        for shape in &SHAPES[..2] {
+            let (fixed, facts) = in_shape(terms, claim, &assumptions, *shape);
+            let judged = self.solver.judge(&terms.arena, &terms.symbols, fixed, &facts, &[]);
+            if matches!(judged, Judgement::Refuted(_)) {
+                self.refuted += 1;
+                return judged;
+            }
+        }
+        if self.failures >= MAX_FAILURES {
+            return Judgement::Unknown;
+        }
+        let judged = self.solver.judge(&terms.arena, &terms.symbols, claim, &assumptions, &[]);
+        self.failures += u32::from(judged != Judgement::Proved);
+        judged
+    }
+}

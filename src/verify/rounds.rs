@@ -1,0 +1,116 @@
+//! What goes into loops and comes round: proved equal for each register and window, where ways meet
+//! in cycles of several entries as well.
+
+use rustc_hash::FxHashMap;
+
+use super::comparison::Comparison;
+use super::execution::Cut;
+use super::proof::Proof;
+use crate::cfg::{BlockId, LoopId, RegisterId};
+
+impl Comparison<'_, '_> {
+    /// Proves what goes into loops and comes round; gives the registers for which that fails.
+    pub fn loops(&mut self) -> Vec<(LoopId, RegisterId)> {
+        let mut apart = Vec::new();
+        for index in 0..self.before.loops.len() {
+            let id = LoopId(index as u32);
+            let header = self.rewritten.flow.loops.get(id).header;
+            let inst = self.rewritten.flow.block(header).first;
+            let (before, after) = match (&self.before.loops[index], &self.after.loops[index]) {
+                (None, None) => continue,
+                (Some(before), Some(after)) => (before, after),
+                _ => {
+                    self.unknown(
+                        inst,
+                        None,
+                        "a loop that only one of the two can reach".to_owned(),
+                    );
+                    continue;
+                }
+            };
+            let outside = self.iteration(self.rewritten.flow.loops.get(id).parent);
+            let inside = self.place(header);
+            for (what, place, pair) in [
+                ("a loop is entered", &outside, (before.entry, after.entry)),
+                ("a loop goes on", &inside, (before.again, after.again)),
+            ] {
+                let proof = self.prove(place, pair.0, pair.1, &[]);
+                self.check((proof, pair), inst, None, place, || {
+                    format!("the condition under which {what}")
+                });
+            }
+            for round in &after.rounds {
+                self.terms.arena.charge(1 + before.rounds.len() as u64 / 8);
+                let Some(partner) = before.rounds.iter().find(|one| one.symbol == round.symbol)
+                else {
+                    continue;
+                };
+                let known = [after.entry];
+                let entered = self.prove(&outside, partner.initial, round.initial, &known);
+                let came_round = match entered {
+                    Proof::Equal => self.prove(&inside, partner.latch, round.latch, &[after.again]),
+                    other => other,
+                };
+                match (came_round, round.register) {
+                    (Proof::Equal, _) => {}
+                    (_, Some(register)) => apart.push((id, register)),
+                    (_, None) => {
+                        self.unknown(inst, None, "memory differs at the head of a loop".to_owned());
+                    }
+                }
+            }
+        }
+        apart
+    }
+
+    /// Proves what comes together where ways meet; gives the registers for which that fails.
+    pub fn cuts(&mut self) -> Vec<(LoopId, RegisterId)> {
+        let (before, after) = (&self.before.cuts, &self.after.cuts);
+        let mut apart = Vec::new();
+        let entry = self.rewritten.flow.block(BlockId(0)).first;
+        if before.len() != after.len() {
+            self.unknown(entry, None, "ways meet at different places in the two".to_owned());
+            return apart;
+        }
+        let (olds, news) = (numbered(before), numbered(after));
+        for (index, (old, new)) in before.iter().zip(after).enumerate() {
+            let inst = self.rewritten.flow.block(new.block).first;
+            let id = LoopId((self.original.flow.loops.loops.len() + index) as u32);
+            let roots = |numbers: &FxHashMap<BlockId, usize>, cut: &Cut| -> Vec<Option<usize>> {
+                cut.ways.iter().map(|(root, ..)| numbers.get(root).copied()).collect()
+            };
+            if roots(&olds, old) != roots(&news, new) {
+                self.unknown(inst, None, "different ways lead here in the two".to_owned());
+                continue;
+            }
+            for ((_, when, a), (root, condition, b)) in old.ways.iter().zip(&new.ways) {
+                let place = self.place(*root);
+                // The root's own facts hold on every way from there.
+                let proof = self.prove(&place, *when, *condition, &[]);
+                let what = || "the condition of a way here".to_owned();
+                self.check((proof, (*when, *condition)), inst, None, &place, what);
+                for (position, &(register, symbol)) in new.symbols.iter().enumerate() {
+                    let Some(partner) = old.symbols.iter().position(|one| one.1 == symbol) else {
+                        continue;
+                    };
+                    let proof = self.prove(&place, a[partner], b[position], &[*condition]);
+                    match (proof, register) {
+                        (Proof::Equal, _) => {}
+                        (_, Some(register)) => apart.push((id, register)),
+                        (_, None) => {
+                            self.unknown(inst, None, "memory differs where ways meet".to_owned());
+                        }
+                    }
+                }
+            }
+        }
+        apart.sort_unstable();
+        apart.dedup();
+        apart
+    }
+}
+
+/// The places where ways meet, numbered.
+pub(super) fn numbered(cuts: &[Cut]) -> FxHashMap<BlockId, usize> {
+    cuts.iter().enumerate().map(|(number, cut)| (cut.block, number)).collect()
+}

@@ -1,0 +1,109 @@
+//! Loads that deliver the same: what has to be equal for that, once each reads from the oldest
+//! version of memory that holds the same bytes.
+
+use super::conditions;
+use super::lanes::Lanes;
+use super::place::Place;
+use super::query::Prover;
+use super::symbols::Terms;
+use super::versions::{before_stores, unmarked};
+use crate::expr::{Comparison, Node, TermId};
+use crate::solver::{Judgement, Names};
+
+/// How much may be known before selections between versions of memory are not looked into any more.
+const MAX_KNOWN: usize = 512;
+
+impl Prover {
+    /// What has to be equal for two loads from global or shared memory to deliver the same: the
+    /// addresses, and the versions, once each is the oldest that holds the same bytes. A load from
+    /// memory that the original promises to be read-only is of every version.
+    pub fn same_load(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        (a, b): (TermId, TermId),
+        known: &[TermId],
+    ) -> Option<Vec<(TermId, TermId)>> {
+        let (Node::Apply(f, x), Node::Apply(g, y)) = (terms.arena.node(a), terms.arena.node(b))
+        else {
+            return None;
+        };
+        let name = terms.symbols.function(*f);
+        if f != g || !(name.starts_with("load.global.") || name.starts_with("load.shared.")) {
+            return None;
+        }
+        let ((v, address), (w, other)) = ((x[0], x[1]), (y[0], y[1]));
+        let mut pairs = Vec::new();
+        if address != other {
+            pairs.push((address, other));
+        }
+        let read_only = [v, w].into_iter().any(|v| terms.arena.constant_value(v) == Some(0));
+        let ((mine, marked), (theirs, too)) = (unmarked(terms, v), unmarked(terms, w));
+        if v != w && !read_only && (marked || too) {
+            // What another lane reads: see `ELSEWHERE`.
+            let stores = &self.stores;
+            let base = |terms: &mut Terms, version| {
+                let base = before_stores(terms, stores, version);
+                conditions::simplify(&mut terms.arena, base, known)
+            };
+            let (mine, theirs) = (base(terms, mine), base(terms, theirs));
+            if mine != theirs {
+                pairs.push((mine, theirs));
+            }
+        } else if v != w && !read_only {
+            let bytes = u32::from(terms.arena.width(a)) / 8;
+            let v = self.oldest(terms, lanes, place, v, (address, bytes), known);
+            let w = self.oldest(terms, lanes, place, w, (other, bytes), known);
+            if v != w {
+                pairs.push((v, w));
+            }
+        }
+        Some(pairs)
+    }
+
+    /// Steps over stores that the solver shows to leave some bytes alone.
+    fn oldest(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        mut version: TermId,
+        (address, bytes): (TermId, u32),
+        known: &[TermId],
+    ) -> TermId {
+        while let Some(&record) = self.stores.get(&version) {
+            let arena = &mut terms.arena;
+            let width = arena.width(address);
+            let (ahead, behind) =
+                (arena.sub(address, record.address), arena.sub(record.address, address));
+            let (stored, read) = (
+                arena.constant(u64::from(record.bytes), width),
+                arena.constant(u64::from(bytes), width),
+            );
+            // Modulo 2^64: neither starts within the other.
+            let after = arena.compare(Comparison::UnsignedLessEqual, stored, ahead);
+            let before = arena.compare(Comparison::UnsignedLessEqual, read, behind);
+            let apart = arena.and(after, before);
+            let always = arena.boolean(true);
+            if self.ask(terms, lanes, place, (apart, always), known) != Judgement::Proved {
+                return version;
+            }
+            version = record.before;
+        }
+        // Each selection adds to what is known: so deep are they looked into.
+        if known.len() > MAX_KNOWN {
+            return version;
+        }
+        let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) else { return version };
+        let negated = terms.arena.not(condition);
+        let mut side = |this: &mut Self, terms: &mut Terms, side, holds| {
+            let mut more = known.to_vec();
+            more.extend(conditions::literals(&mut terms.arena, holds));
+            this.oldest(terms, lanes, place, side, (address, bytes), &more)
+        };
+        let a = side(self, terms, a, condition);
+        let b = side(self, terms, b, negated);
+        terms.arena.if_then_else(condition, a, b)
+    }
+}

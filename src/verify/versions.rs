@@ -1,0 +1,86 @@
+//! Versions of memory: what stands before a thread's own weak stores, and what another lane reads.
+//!
+//! A version is made by each thing that may change a window: the thread's own stores, barriers,
+//! effects. A load is a function of a version and an address.
+//!
+//! Two lanes that read the same bytes at the same version, and meet at a shuffle in between, read the
+//! same value. That rests on the freedom from data races that the PTX memory model demands of weak
+//! accesses. Say lane M reads first, then both shuffle, then lane L would read. A write by a third
+//! thread is ordered with both reads. If it came between, lane M would have to release after its
+//! read and lane L to acquire before its own, through a barrier, fence, atomic or call of theirs. Each
+//! of these makes a new version, so lane M's comes behind the shuffle and lane L's before it; but lane
+//! L's would have to see lane M's.
+
+use rustc_hash::FxHashMap;
+
+use super::execution::StoreRecord;
+use super::symbols::Terms;
+use crate::expr::{Node, TermId};
+use crate::solver::Names;
+
+/// Marks, as a function of it, the version of memory before the own stores of another lane that reads
+/// it. What is read there is what any lane would read that has stored nothing, since those stores
+/// leave alone what this lane reads too: they would race with it.
+pub(super) const ELSEWHERE: &str = "elsewhere";
+
+/// The version that a marked one is, or the version itself.
+pub(super) fn unmarked(terms: &Terms, version: TermId) -> (TermId, bool) {
+    match terms.arena.node(version) {
+        Node::Apply(function, operands) if terms.symbols.function(*function) == ELSEWHERE => {
+            (operands[0], true)
+        }
+        _ => (version, false),
+    }
+}
+
+/// The version of memory before the weak stores of a thread, which publish nothing.
+pub(super) fn before_stores(
+    terms: &mut Terms,
+    stores: &FxHashMap<TermId, StoreRecord>,
+    version: TermId,
+) -> TermId {
+    before_stores_of(terms, &|version| stores.get(&version).copied(), version)
+}
+
+/// The same, where `record` gives the store that made a version.
+pub(super) fn before_stores_of(
+    terms: &mut Terms,
+    record: &dyn Fn(TermId) -> Option<StoreRecord>,
+    start: TermId,
+) -> TermId {
+    let mut known: FxHashMap<TermId, TermId> = FxHashMap::default();
+    let mut stack = vec![start];
+    while let Some(&version) = stack.last() {
+        terms.arena.charge(2);
+        if known.contains_key(&version) {
+            stack.pop();
+            continue;
+        }
+        let found = if let Some(record) = record(version) {
+            match known.get(&record.before) {
+                Some(&found) => found,
+                None => {
+                    stack.push(record.before);
+                    continue;
+                }
+            }
+        } else if let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) {
+            match (known.get(&a), known.get(&b)) {
+                (Some(&a), Some(&b)) => terms.arena.if_then_else(condition, a, b),
+                (None, _) => {
+                    stack.push(a);
+                    continue;
+                }
+                _ => {
+                    stack.push(b);
+                    continue;
+                }
+            }
+        } else {
+            unmarked(terms, version).0
+        };
+        known.insert(version, found);
+        stack.pop();
+    }
+    known[&start]
+}

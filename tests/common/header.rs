@@ -1,0 +1,13 @@
+//! How a case file wants to be rewritten.
+
+use ptxasw::pipeline::Options;
+
+/// How a file wants to be rewritten: `// strategy: NAME,...` in its header, otherwise as in the paper.
+pub fn options_of(text: &str) -> Options {
+    let mut options = Options::paper();
+    let header = text.lines().take_while(|line| line.starts_with("//"));
+    for strategies in header.filter_map(|line| line.strip_prefix("// strategy: ")) {
+        options.select.strategies = strategies.trim().parse().unwrap_or_else(|e| panic!("{e}"));
+    }
+    options
+}
