@@ -10,7 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::comparison::Comparison;
 use super::execution::LoopRecord;
-use super::symbols::{Kind, Side, Terms};
+use super::symbols::{Kind, Side};
+use super::turns::{at_entry, values_of};
 use crate::cfg::{LoopId, RegisterId};
 use crate::expr::{Substitution, TermId};
 
@@ -98,47 +99,18 @@ fn guess(
     values.dedup_by_key(|(_, value)| *value);
     let terms = &mut *comparison.terms;
     let mut substitution = Substitution::new();
-    let later = rounds(terms, before, |round| round.latch);
+    let later = values_of(terms, before, |round| round.latch);
+    let induction = &mut comparison.warp.prover.induction;
+    let latch = induction.apply(terms, latch);
     let found = values.into_iter().take(MAX_TRIED).find(|&(_, value)| {
         let next = substitution.apply(&mut terms.arena, value, &mut |_, symbol, own| {
             later.get(&symbol).copied().unwrap_or(own)
         });
         // (What does not change says nothing of what comes round.)
-        next == latch && next != value
+        next != value && induction.apply(terms, next) == latch
     });
     let (_, value) = found?;
     // Only worth an evaluation where it holds at the entry as well.
     let first = at_entry(terms, before, value);
     (first == initial).then_some(value)
-}
-
-fn rounds(
-    terms: &Terms,
-    record: &LoopRecord,
-    of: fn(&super::execution::Round) -> TermId,
-) -> FxHashMap<crate::expr::SymbolId, TermId> {
-    let symbols = record.rounds.iter();
-    symbols.filter_map(|round| Some((terms.as_symbol(round.symbol)?, of(round)))).collect()
-}
-
-/// A term of a loop's header with the values that the loop is entered with.
-pub(super) fn at_entry(terms: &mut Terms, record: &LoopRecord, term: TermId) -> TermId {
-    let values = rounds(terms, record, |round| round.initial);
-    substituted(terms, &values, term)
-}
-
-/// A term of a loop's header with the values that come round.
-pub(super) fn at_latch(terms: &mut Terms, record: &LoopRecord, term: TermId) -> TermId {
-    let values = rounds(terms, record, |round| round.latch);
-    substituted(terms, &values, term)
-}
-
-fn substituted(
-    terms: &mut Terms,
-    values: &FxHashMap<crate::expr::SymbolId, TermId>,
-    term: TermId,
-) -> TermId {
-    Substitution::new().apply(&mut terms.arena, term, &mut |_, symbol, own| {
-        values.get(&symbol).copied().unwrap_or(own)
-    })
 }

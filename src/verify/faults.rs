@@ -3,7 +3,6 @@
 
 use rustc_hash::FxHashMap;
 
-use super::carried::at_entry;
 use super::comparison::Comparison;
 use super::conditions;
 use super::execution::Load;
@@ -11,6 +10,7 @@ use super::place::Place;
 use super::proof::Proof;
 use super::remainder::LowBits;
 use super::symbols::Terms;
+use super::turns::at_entry;
 use crate::expr::TermId;
 
 /// A load of the original near one of the rewritten program: from where to where in the latter's bytes,

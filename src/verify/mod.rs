@@ -41,6 +41,7 @@
 //! What an evaluation gives:
 //! - `execution`: events, loads, stores and loops, as data
 //! - `versions`: versions of memory, and why two lanes read the same from one
+//! - `turns`: terms of a loop's header where it is entered and comes round
 //! - `place`: a block with everything that is known to hold there
 //!
 //! Evaluating one lane of one program; no claim is proved here, other lanes are a `Guide`'s business:
@@ -141,6 +142,7 @@ mod special;
 mod state;
 mod symbols;
 mod taint;
+mod turns;
 mod verdict;
 mod versions;
 mod warp;

@@ -3,10 +3,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::carried::{at_entry, at_latch};
 use super::comparison::Comparison;
 use super::execution::{Cut, Round};
 use super::proof::Proof;
+use super::turns::{at_entry, at_latch};
 use crate::cfg::{BlockId, LoopId, RegisterId};
 use crate::expr::TermId;
 
