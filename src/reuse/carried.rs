@@ -26,9 +26,11 @@ pub struct Carried {
     pub source: u32,
     /// For each element of the load the element of the source load that stands for it.
     pub pieces: Vec<(Element, Element)>,
-    /// The instruction behind which the first iteration's value is loaded, or in front of which if it
-    /// is a branch.
+    /// The last instruction in front of the loop.
     pub entry: u32,
+    /// Whether the loop is entered by going on behind that instruction: the first iteration's value is
+    /// loaded there. Otherwise it is a branch to the loop, and the value is loaded in front of it.
+    pub falls_in: bool,
     /// The instruction at the loop's end, in front of which values are passed on: the branch back.
     pub latch: u32,
     /// The instructions, in order, by whose copies the address is computed in front of the loop.
@@ -45,6 +47,7 @@ const MAX_SLICE: usize = 12;
 struct Ring {
     id: LoopId,
     entry: u32,
+    falls_in: bool,
     latch: u32,
     /// The blocks from which lanes leave the loop or go back to its header.
     ends: Vec<BlockId>,
@@ -84,7 +87,9 @@ fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Option<Ring> {
     let (Some(entry), None) = (outside.next(), outside.next()) else { return None };
     let from = flow.block(entry.from);
     // (A block without instructions is the function's start; its entry is no place behind something.)
-    if from.successors.len() != 1 || from.first == from.end || !trace.reachable[entry.from.index()]
+    let falls_in = header.first == from.end;
+    let alone = from.successors.len() == 1;
+    if !(alone || falls_in) || from.first == from.end || !trace.reachable[entry.from.index()]
     {
         return None;
     }
@@ -118,7 +123,8 @@ fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Option<Ring> {
     let last = flow.block(latch.from).end.checked_sub(1)?;
     let goes_back = !flow.insts[last as usize].targets.is_empty();
     (!nested && goes_back && effect(&flow.insts[last as usize]) == Effect::Control)
-        .then_some(Ring { id, entry: from.end - 1, latch: last, ends, blocks, changes_memory })
+        .then_some(Ring { id, entry: from.end - 1,
+        falls_in, latch: last, ends, blocks, changes_memory })
 }
 
 fn links(
@@ -158,6 +164,7 @@ fn links(
                 source: source.inst,
                 pieces,
                 entry: ring.entry,
+                falls_in: ring.falls_in,
                 latch: ring.latch,
                 slice,
             });
@@ -229,20 +236,20 @@ fn address_slice(
         }
         let [writer] = written[..] else { return None };
         let inst = &flow.insts[writer as usize];
+        // The copies run in the order of the text.
         let simple = effect(inst) == Effect::Pure
             && inst.guard.is_none()
-            && trace.definitions[register.0 as usize] == 1
             && matches!(inst.args.first(), Some(Arg::Register(_)))
             && definitions(inst).len() == 1
-            && mentions(inst).iter().filter(|used| **used == register).count() == 1
+            && writer < reader
             && comes_before(flow, ring, writer, reader);
         if !simple {
             return None;
         }
         if !slice.contains(&writer) {
             slice.push(writer);
-            let read = |used: &RegisterId| *used != register;
-            work.extend(mentions(inst).into_iter().filter(read).map(|used| (used, writer)));
+            // (The destination among them, too: read or not, what it held before is known then.)
+            work.extend(mentions(inst).into_iter().map(|used| (used, writer)));
         }
         if slice.len() > MAX_SLICE {
             return None;

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::plan::{CarriedLoad, Planner, line_end};
 use crate::cfg::{Arg, RegisterId};
-use crate::emulate::{Effect, definitions, effect};
+use crate::emulate::definitions;
 use crate::planted::Bug;
 use crate::reuse::Carried;
 use crate::select::{Choice, Verdict};
@@ -35,12 +35,12 @@ impl Planner<'_, '_, '_, '_> {
         }
         let first = self.first(link, &registers);
         let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
-        let entry = match effect(&self.flow.insts[link.entry as usize]) {
-            Effect::Control => {
+        let entry = match link.falls_in {
+            false => {
                 let lines: String = first.iter().map(|line| format!("{line}\n\t")).collect();
                 (span(link.entry).start, lines)
             }
-            _ => {
+            true => {
                 let lines: String = first.iter().map(|line| format!("\n\t{line}")).collect();
                 (line_end(self.source.text(), span(link.entry).end), lines)
             }

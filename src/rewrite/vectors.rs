@@ -53,6 +53,10 @@ impl Planner<'_, '_, '_, '_> {
             element_type(group),
             registers.join(", "),
         );
+        let code = match moves.remove(&group.members[0].inst) {
+            Some(first) => format!("{code}\n\t{first}"),
+            None => code,
+        };
         let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
         let others = group.members[1..]
             .iter()
