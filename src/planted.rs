@@ -11,6 +11,12 @@ pub enum Bug {
     NothingPassedOn,
     /// The first iteration's value is loaded from another address.
     FirstOfAnother,
+    /// Stores and barriers in a loop do not end the values that it carries.
+    CarriedOverStores,
+    /// A value is carried although not every iteration loads it.
+    CarriedSometimes,
+    /// The elements of a vector load go into each other's registers.
+    VectorReversed,
     /// A vector load starts a byte too far up.
     VectorOffset,
     /// A vector load fills registers that are still read before the load that it stands for.
@@ -118,6 +124,18 @@ impl Bug {
     /// What the analysis may get wrong about the memory that lanes see after they have waited for
     /// others.
     pub const MEMORY: [Bug; 3] = [Bug::MemoryAtJoins, Bug::MemoryBehindBarriers, Bug::UnequalWaits];
+
+    /// What strategies other than the paper's may get wrong.
+    pub const STRATEGIES: [Bug; 8] = [
+        Bug::NothingPassedOn,
+        Bug::FirstOfAnother,
+        Bug::CarriedOverStores,
+        Bug::CarriedSometimes,
+        Bug::VectorReversed,
+        Bug::VectorOffset,
+        Bug::VectorTooEarly,
+        Bug::NoAlignmentTest,
+    ];
 
     /// All others.
     pub const ALL: [Bug; 32] = [

@@ -16,6 +16,7 @@ use super::opportunities::{Opportunities, pieces};
 use crate::cfg::{Arg, Base, BlockId, Flow, LoopId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, SymbolKind, definitions, effect, mentions};
 use crate::expr::{Node, Substitution, TermId};
+use crate::planted::Bug;
 
 /// A load that is served by the iteration before.
 #[derive(Clone, Debug)]
@@ -89,8 +90,7 @@ fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Option<Ring> {
     // (A block without instructions is the function's start; its entry is no place behind something.)
     let falls_in = header.first == from.end;
     let alone = from.successors.len() == 1;
-    if !(alone || falls_in) || from.first == from.end || !trace.reachable[entry.from.index()]
-    {
+    if !(alone || falls_in) || from.first == from.end || !trace.reachable[entry.from.index()] {
         return None;
     }
     let blocks: Vec<BlockId> =
@@ -122,9 +122,9 @@ fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Option<Ring> {
     let nested = flow.loops.loops.iter().any(|other| other.parent == Some(id));
     let last = flow.block(latch.from).end.checked_sub(1)?;
     let goes_back = !flow.insts[last as usize].targets.is_empty();
-    (!nested && goes_back && effect(&flow.insts[last as usize]) == Effect::Control)
-        .then_some(Ring { id, entry: from.end - 1,
-        falls_in, latch: last, ends, blocks, changes_memory })
+    (!nested && goes_back && effect(&flow.insts[last as usize]) == Effect::Control).then_some(
+        Ring { id, entry: from.end - 1, falls_in, latch: last, ends, blocks, changes_memory },
+    )
 }
 
 fn links(
@@ -138,8 +138,11 @@ fn links(
     let mut steady: Vec<&Load> = Vec::new();
     for load in loads {
         let here = block(trace, load);
-        let always = ring.ends.iter().all(|&end| flow.dominators.dominates(here, end));
-        let unchanged = trace.accesses[load.access].read_only || !ring.changes_memory;
+        let always = flow.planted.has(Bug::CarriedSometimes)
+            || ring.ends.iter().all(|&end| flow.dominators.dominates(here, end));
+        let unchanged = trace.accesses[load.access].read_only
+            || !ring.changes_memory
+            || flow.planted.has(Bug::CarriedOverStores);
         if always && unchanged && load.guard.is_none() && !load.generic {
             steady.push(load);
         }

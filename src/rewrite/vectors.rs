@@ -32,11 +32,14 @@ impl Planner<'_, '_, '_, '_> {
     fn vector(&mut self, group: &Adjacent) -> VectorLoad {
         let first = &self.flow.insts[group.members[0].inst as usize];
         let mut moves: BTreeMap<u32, String> = BTreeMap::new();
-        let registers: Vec<String> = group
+        let mut registers: Vec<String> = group
             .elements
             .iter()
             .map(|(element, inst)| self.destination(group, element, *inst, &mut moves))
             .collect();
+        if self.plan.planted.has(Bug::VectorReversed) {
+            registers.reverse();
+        }
         let (base, offset) = self.address(group.members[0].inst);
         let offset = offset + group.offset + i64::from(self.plan.planted.has(Bug::VectorOffset));
         let guard = match first.guard {

@@ -203,7 +203,13 @@ impl Weigher<'_, '_, '_, '_> {
             StrategyName::Paper => {
                 let corner = Request { lanes: opportunity.delta.unsigned_abs(), ..request };
                 let corner = if opportunity.delta == 0 { 0.0 } else { costs.load(&corner) };
-                costs.shuffle(bits(&opportunity)) + corner + costs.instructions(PAPER_EXTRA + 1)
+                let instead = costs.shuffle(bits(&opportunity))
+                    + corner
+                    + costs.instructions(PAPER_EXTRA + 1);
+                match costs.allow_shuffles(&request) || opportunity.delta == 0 {
+                    true => instead,
+                    false => instead.max(kept),
+                }
             }
             _ => costs.instructions(bits(&opportunity).div_ceil(32)),
         };
