@@ -82,7 +82,7 @@ impl Opportunities<'_, '_, '_> {
     }
 
     /// Whether a load's opcode and operands are such that a vector load can be written for it.
-    fn is_simple(&self, trace: &KernelTrace, load: &Load) -> bool {
+    pub(super) fn is_simple(&self, trace: &KernelTrace, load: &Load) -> bool {
         let inst = &self.flow().insts[load.inst as usize];
         let plain = |arg: &Arg<'_>| {
             matches!(arg, Arg::Memory { base: Base::Register(_), rest, .. } if rest.is_empty())
@@ -108,7 +108,7 @@ impl Opportunities<'_, '_, '_> {
 
     /// Whether two loads have the same modifiers but for the vector and the type, and elements of one
     /// size that are extended alike.
-    fn same_kind(&self, a: &Load, b: &Load) -> bool {
+    pub(super) fn same_kind(&self, a: &Load, b: &Load) -> bool {
         let modifiers = |load: &Load| {
             let modifiers = self.flow().insts[load.inst as usize].ast.form.modifiers();
             let kept = |modifier: &&Modifier| {
@@ -125,7 +125,7 @@ impl Opportunities<'_, '_, '_> {
     }
 
     /// Whether a load may be performed where an earlier one of its block stands.
-    fn may_move(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
+    pub(super) fn may_move(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
         let flow = self.flow();
         let between = &flow.insts[first.inst as usize + 1..load.inst as usize];
         trace.arena.charge(between.len() as u64);

@@ -11,6 +11,7 @@ mod edit;
 pub mod laws;
 mod names;
 mod plan;
+mod rows;
 mod strategy;
 mod vectors;
 

@@ -4,6 +4,7 @@
 //! done. Out: a [`Finding`] for every global load: covered by which source, or kept and why.
 
 mod paper;
+mod rows;
 mod strategies;
 mod weighed;
 
@@ -13,7 +14,7 @@ use crate::cfg::Flow;
 use crate::cost::Costs;
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::{Function, StateSpace};
-use crate::reuse::{Adjacent, Opportunities, Opportunity, Refusal};
+use crate::reuse::{Adjacent, Opportunities, Opportunity, Refusal, Row};
 use crate::source::SourceFile;
 
 pub use strategies::{Strategies, StrategyName, UnknownStrategy};
@@ -65,6 +66,8 @@ pub enum Verdict {
     Covered(StrategyName, Opportunity),
     /// Performed by a vector load: the index of its group in [`Choice::vectors`].
     Wide(usize),
+    /// A tap of a row: the index of the row in [`Choice::rows`].
+    Window(usize),
     /// Kept.
     Kept(Refusal),
 }
@@ -87,17 +90,21 @@ pub struct Choice {
     pub findings: Vec<Finding>,
     /// The vector loads that stand for others.
     pub vectors: Vec<Adjacent>,
+    /// The rows for which two loads stand.
+    pub rows: Vec<Row>,
 }
 
 impl Choice {
     /// Keeps those replaced loads that `keep` says yes to, by their number from 1 in program order. A
-    /// vector load stands for all of its group or none.
+    /// vector load stands for all of its group or none, and so do the two loads of a row.
     pub fn retain(&mut self, mut keep: impl FnMut() -> bool) {
         let mut dropped = vec![false; self.vectors.len()];
+        let mut dropped_rows = vec![false; self.rows.len()];
         for finding in &mut self.findings {
             match finding.verdict {
                 Verdict::Kept(_) => {}
                 Verdict::Wide(group) => dropped[group] |= !keep(),
+                Verdict::Window(row) => dropped_rows[row] |= !keep(),
                 Verdict::Covered(..) => {
                     if !keep() {
                         finding.verdict = Verdict::Kept(Refusal::NotSelected);
@@ -106,11 +113,24 @@ impl Choice {
             }
         }
         for finding in &mut self.findings {
-            if matches!(finding.verdict, Verdict::Wide(group) if dropped[group]) {
+            let goes = match finding.verdict {
+                Verdict::Wide(group) => dropped[group],
+                Verdict::Window(row) => dropped_rows[row],
+                _ => false,
+            };
+            if goes {
                 finding.verdict = Verdict::Kept(Refusal::NotSelected);
             }
         }
     }
+}
+
+/// The verdict about each of some loads, and what groups of them are served by.
+#[derive(Default)]
+struct Verdicts {
+    verdicts: Vec<Verdict>,
+    vectors: Vec<Adjacent>,
+    rows: Vec<Row>,
 }
 
 /// Decides about every global load of a function, in program order.
@@ -126,9 +146,10 @@ pub fn decide(
         (0..trace.accesses.len()).filter(|&i| trace.accesses[i].is_global_load()).collect();
     loads.sort_by_key(|&index| trace.accesses[index].inst);
     let mut opportunities = Opportunities::new(source, function, flow, trace, legal);
-    let (verdicts, vectors) = match options.selection {
+    let Verdicts { verdicts, vectors, rows } = match options.selection {
         Selection::Paper if options.strategies == Strategies::PAPER => {
-            (paper::verdicts(&mut opportunities, trace, &loads, options), Vec::new())
+            let verdicts = paper::verdicts(&mut opportunities, trace, &loads, options);
+            Verdicts { verdicts, ..Verdicts::default() }
         }
         Selection::Paper => weighed::verdicts(&mut opportunities, trace, &loads, options),
     };
@@ -141,7 +162,7 @@ pub fn decide(
         })
         .collect();
     add_unreachable(flow, &mut findings);
-    Choice { findings, vectors }
+    Choice { findings, vectors, rows }
 }
 
 /// Loads in code that no way leads to have no trace.

@@ -68,6 +68,7 @@
 //!
 //! The `Guide` of the rewritten program:
 //! - `taint`: which values came from another lane
+//! - `together`: whether lanes that were together still are
 //! - `warp`: `activemask`, `shfl.sync`, `vote.sync`
 //! - `settle`: the rewritten program's values brought back to the original's
 //!
@@ -83,6 +84,7 @@
 //! - `rounds`: what goes into loops and comes round
 //! - `events`: event by event
 //! - `remainder`: the low bits of what goes round loops
+//! - `elsewhere`: what other lanes of the warp load
 //! - `faults`: what only the rewritten program loads
 //! - `converged`: results that depend on which lanes are together
 //! - `compare`: two functions
@@ -104,6 +106,7 @@ mod cuts;
 mod describe;
 mod difference;
 mod division;
+mod elsewhere;
 mod evaluate;
 mod events;
 mod execute;
@@ -139,6 +142,7 @@ mod special;
 mod state;
 mod symbols;
 mod taint;
+mod together;
 mod verdict;
 mod versions;
 mod warp;
