@@ -14,8 +14,12 @@ pub(super) fn decided(
     function: &Function<'_>,
     decided: &Decided<'_, '_>,
 ) -> KernelReport {
-    let loads: Vec<LoadReport> =
-        decided.choice.findings.iter().map(|finding| load_report(source, decided, finding)).collect();
+    let loads: Vec<LoadReport> = decided
+        .choice
+        .findings
+        .iter()
+        .map(|finding| load_report(source, decided, finding))
+        .collect();
     let deltas: Vec<u32> = loads.iter().filter_map(|l| l.delta.map(i32::unsigned_abs)).collect();
     let average_delta =
         (!deltas.is_empty()).then(|| f64::from(deltas.iter().sum::<u32>()) / deltas.len() as f64);

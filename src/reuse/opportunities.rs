@@ -163,6 +163,9 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         if trace.arena.is_nearly_spent() {
             return Err(Refusal::Budget);
         }
+        if self.is_version(block) {
+            return Err(Refusal::CornerCase);
+        }
         if self.options.planted.has(Bug::SourceGuard) {
             load.guard = None;
         }
@@ -217,7 +220,8 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         let place = self.place(trace, load);
         let loops = &self.prover.flow.loops;
         let next = self.prover.shifter.shift(trace, loops, load.address, 1, place);
-        let (here, next) = (outline(&mut trace.arena, load.address), outline(&mut trace.arena, next));
+        let (here, next) =
+            (outline(&mut trace.arena, load.address), outline(&mut trace.arena, next));
         (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
     }
 

@@ -138,10 +138,12 @@ impl Opportunities<'_, '_, '_> {
         reach: u32,
     ) {
         let inst = &self.flow().insts[load.inst as usize];
-        if load.generic || inst.guard.is_some() || load.guard.is_some() || !self.is_simple(trace, load) {
+        if load.generic || inst.guard.is_some() || load.guard.is_some() || !self.is_simple(load) {
             return;
         }
-        let Some(stride) = self.lane_stride(trace, load).filter(|stride| *stride != 0) else { return };
+        let Some(stride) = self.lane_stride(trace, load).filter(|stride| *stride != 0) else {
+            return;
+        };
         let block = trace.accesses[load.access].block;
         let at = outline(&mut trace.arena, load.address);
         let form = (at.key, stride);

@@ -177,4 +177,3 @@ fn element_type(group: &Adjacent) -> String {
         false => format!(".b{}", first.bits()),
     }
 }
-

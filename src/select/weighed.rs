@@ -191,7 +191,9 @@ impl Weigher<'_, '_, '_, '_> {
                 continue;
             }
             let legal = match candidate.delta {
-                delta if delta.unsigned_abs() > self.options.max_delta => Err(Refusal::TooFar(delta)),
+                delta if delta.unsigned_abs() > self.options.max_delta => {
+                    Err(Refusal::TooFar(delta))
+                }
                 _ => self.opportunities.prove(trace, candidate, load),
             };
             let legal = legal.and_then(|opportunity| {

@@ -20,14 +20,14 @@ impl Comparison<'_, '_> {
         let around = self.rewritten.loop_of(load.block);
         let gathered: Vec<Gathered> =
             self.warp.gathered.iter().filter(|one| one.block == load.block).copied().collect();
-        // Distances that the block's own shuffles have to do with.
+        // Distances that the shuffles have to do with.
         let mut distances: Vec<i32> = self
             .warp
             .reaches
             .iter()
-            .filter(|reach| reach.block == load.block)
             .flat_map(|reach| [reach.n, -reach.n])
-            .filter(|n| *n != 0)
+            // In the lane itself the addresses may be equal only as nothing wraps around.
+            .chain([0])
             .collect();
         distances.sort_by_key(|n| (n.abs(), *n));
         distances.dedup();
@@ -53,12 +53,10 @@ impl Comparison<'_, '_> {
                     if claims > MAX_CLAIMS {
                         return false;
                     }
-                    let condition =
-                        self.warp.lanes.shift(self.terms, one.condition, *n, around);
+                    let condition = self.warp.lanes.shift(self.terms, one.condition, *n, around);
                     // The other lane is asked for once.
-                    let is_there = *is_there.get_or_insert_with(|| {
-                        self.holds(&there, reach.condition, load)
-                    });
+                    let is_there =
+                        *is_there.get_or_insert_with(|| self.holds(&there, reach.condition, load));
                     if is_there
                         && self.holds(&there, condition, load)
                         && self.prove(&there, at, load.address, &[load.condition, reach.condition])
@@ -73,12 +71,7 @@ impl Comparison<'_, '_> {
     }
 
     /// A place with what is known of the lane `n` up, where the warp is whole and `n` up is in it.
-    fn with_lane(
-        &mut self,
-        place: &Place,
-        gathered: &Gathered,
-        n: i32,
-    ) -> Place {
+    fn with_lane(&mut self, place: &Place, gathered: &Gathered, n: i32) -> Place {
         let Gathered { block, together, lane } = *gathered;
         let arena = &mut self.terms.arena;
         let in_range = match n > 0 {

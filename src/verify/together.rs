@@ -60,8 +60,9 @@ fn is_uniform(
     let terms = &*here.terms;
     let literals = parts(terms, condition);
     let votes = votes.iter().filter(|vote| vote.whole == whole && literals.contains(&vote.outcome));
-    let voted: Vec<TermId> =
-        votes.flat_map(|vote| [vec![vote.outcome], parts(terms, vote.predicate)].concat()).collect();
+    let voted: Vec<TermId> = votes
+        .flat_map(|vote| [vec![vote.outcome], parts(terms, vote.predicate)].concat())
+        .collect();
     let kernel = here.program.function.kind == FunctionKind::Entry;
     literals.iter().all(|literal| voted.contains(literal) || is_same(terms, *literal, mask, kernel))
 }

@@ -234,11 +234,7 @@ struct Source {
     n: i32,
 }
 
-fn source<'s>(
-    here: &mut Evaluation<'_, 's>,
-    inst: &Inst<'_, 's>,
-    clamp: i64,
-) -> Option<Source> {
+fn source<'s>(here: &mut Evaluation<'_, 's>, inst: &Inst<'_, 's>, clamp: i64) -> Option<Source> {
     let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
     let form = &inst.ast.form;
     if form.has(Qualifier::Idx) {

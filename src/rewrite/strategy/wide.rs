@@ -42,8 +42,7 @@ pub(super) fn edits(
         let branch = format!("{setup}@!{holds} bra {old};\n\t");
         edits.push(Edit::insert(version.range.start, branch));
         let untouched = with_copies(plan, text, version);
-        let behind =
-            format!("\n\tbra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
+        let behind = format!("\n\tbra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
         edits.push(Edit::insert(version.behind, behind));
     }
     tests.code

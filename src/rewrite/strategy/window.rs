@@ -30,9 +30,8 @@ pub(super) fn test(test: &WarpTest, checks: &mut Checks<'_, '_>) -> (String, Str
 }
 
 fn replace(window: &Window, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) {
-    let mut loaded = || -> Vec<String> {
-        window.widths.iter().map(|bits| checks.fresh.bits(*bits)).collect()
-    };
+    let mut loaded =
+        || -> Vec<String> { window.widths.iter().map(|bits| checks.fresh.bits(*bits)).collect() };
     let (near, far) = (loaded(), loaded());
     let (base, offset) = &window.address;
     let at = |offset: i64| match offset {
