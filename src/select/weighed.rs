@@ -104,7 +104,9 @@ impl Weigher<'_, '_, '_, '_> {
                 true => {
                     let request = self.request(trace, &row.taps[0].load);
                     let (instead, kept) = rows::costs(&self.options.costs, &row, &request);
-                    self.pays(StrategyName::Window, instead, kept)
+                    // Of each tap its share.
+                    let taps = row.taps.len() as f64;
+                    self.pays(StrategyName::Window, instead / taps, kept / taps)
                 }
             };
             let decided = weighed.map(|()| taken.len());
@@ -167,6 +169,10 @@ impl Weigher<'_, '_, '_, '_> {
             }
             Err(refusal) => {
                 self.opportunities.offer(trace, load);
+                let unpaid = match (unpaid, &refusal) {
+                    (Some(one), Refusal::DoesNotPay(other)) if other.cost < one.cost => None,
+                    _ => unpaid,
+                };
                 Verdict::Kept(unpaid.map_or(refusal, Refusal::DoesNotPay))
             }
         }

@@ -1,6 +1,7 @@
 //! Whether the lanes that an `activemask` has reported together are together in a later block as well.
 //!
-//! They are where one way only leads from the one block to the other, and each branch on it is taken by
+//! They are where one way only leads from the one block to the other, past nothing at which lanes may
+//! wait for others, and each branch on it is taken by
 //! all of these lanes or by none: its condition is made of what has one value for all of them. That
 //! are numbers, parameters, extents of the block and the grid, the mask itself, and the outcome of a
 //! vote of theirs, which brings along that each lane's own predicate is true.
@@ -11,6 +12,7 @@ use super::state::Evaluation;
 use super::symbols::{Kind, Terms};
 use crate::cfg::{BlockId, EdgeCondition};
 use crate::expr::{Node, TermId};
+use crate::isa::Opcode;
 use crate::ptx::FunctionKind;
 
 /// So many blocks are gone back.
@@ -34,6 +36,12 @@ pub(super) fn together(
         let [edge] = flow.block(block).predecessors[..] else { return false };
         let loops = (here.program.loop_of(edge.from), here.program.loop_of(block));
         if here.program.irreducible || block.0 == 0 || edge.from >= block || loops.0 != loops.1 {
+            return false;
+        }
+        // Lanes may pass a call or a barrier one by one.
+        let before = flow.block(edge.from);
+        let last = before.instructions().last().map(|at| flow.insts[at].ast.form.opcode);
+        if before.may_wait() || last == Some(Opcode::Call) {
             return false;
         }
         let alike = match edge.condition {
