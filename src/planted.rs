@@ -23,6 +23,16 @@ pub enum Bug {
     VectorTooEarly,
     /// Nobody asks whether a vector's address is aligned.
     NoAlignmentTest,
+    /// The lanes of a row that send what was loaded 32 lanes further on are one too many.
+    RowBound,
+    /// The lane that a tap's value comes from is one too far on.
+    RowIndex,
+    /// What follows the warp's part of a row is loaded 31 lanes further on.
+    RowEnd,
+    /// Indices of a row may wrap around.
+    RowWraps,
+    /// Each lane decides for itself whether to take part in a row's shuffles.
+    RowNoVote,
     /// The shuffle goes the other way.
     WrongSign,
     /// `shfl.down` is used one lane too far up.
@@ -136,6 +146,10 @@ impl Bug {
         Bug::VectorTooEarly,
         Bug::NoAlignmentTest,
     ];
+
+    /// What may be wrong with a row of taps for which two loads stand.
+    pub const ROWS: [Bug; 5] =
+        [Bug::RowBound, Bug::RowIndex, Bug::RowEnd, Bug::RowWraps, Bug::RowNoVote];
 
     /// All others.
     pub const ALL: [Bug; 32] = [

@@ -61,6 +61,13 @@ pub struct Block {
 }
 
 impl Block {
+    /// Whether lanes may wait for others somewhere in the block (at its end: what they wait at ends it).
+    pub fn may_wait(&self) -> bool {
+        self.synchronises.is_some()
+    }
+}
+
+impl Block {
     /// The indices of the block's instructions.
     pub fn instructions(&self) -> std::ops::Range<usize> {
         self.first as usize..self.end as usize

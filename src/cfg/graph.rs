@@ -145,10 +145,15 @@ fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>], planted: Planted) -> Vec<
     }
     // A call ends a block: the lanes of a warp may come back from it one by one, or not at all. So does
     // whatever lanes may pass one by one.
+    let target = leader.clone();
     let mut own = OwnMask::default();
     let mut synchronises = vec![None; insts.len()];
     for (at, inst) in insts.iter().enumerate() {
-        if leader[at] {
+        // Who has not taken a branch is in the same straight line still.
+        let passed = at > 0
+            && insts[at - 1].guard.is_some()
+            && Transfer::of(insts[at - 1].ast.form.opcode) == Transfer::Branch;
+        if target[at] || leader[at] && !passed {
             own.forget();
         }
         synchronises[at] = own.step(source, inst);

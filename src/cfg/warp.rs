@@ -7,8 +7,10 @@
 //! An instruction for whole warps (`.aligned`, `bar` without `.warp`) brings nobody together: the
 //! program must not have parted there (PTX ISA, "bar, barrier"). Neither does one whose member mask
 //! is what an `activemask` before it in the same straight line of code has reported: its members
-//! have not parted since, whatever the assembler did (PTX ISA, "activemask", "shfl.sync"). All
-//! others are taken to bring together whoever they can.
+//! have not parted since, whatever the assembler did (PTX ISA, "activemask", "shfl.sync"). Branches out
+//! of the line may stand between: a member that has taken one is waited for, and if it comes round to
+//! the same line it comes with another mask, in which those that wait are not. All others are taken to
+//! bring together whoever they can.
 
 use super::callee::Callees;
 use super::resolve::{Arg, Inst, RegisterId};

@@ -97,6 +97,23 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
             };
             report.guards = Some(group.multiples.iter().map(aligned).collect());
         }
+        Verdict::Window(row) => {
+            let row = &decided.choice.rows[*row];
+            let start = row.start().load.inst;
+            let tap = row.taps.iter().find(|tap| tap.load.inst == finding.inst);
+            report.decision = Decision::Window;
+            report.source_line = (start != finding.inst).then(|| line(start));
+            let distance = tap.map_or(0, |tap| tap.distance);
+            report.delta = (distance > 0).then_some(distance as i32);
+            let linear = row.linear_lanes.then(|| "linear-lanes".to_owned());
+            let mut names: Vec<String> =
+                linear.into_iter().chain(["whole-warp".to_owned()]).collect();
+            for check in &row.no_wrap {
+                names.push(format!("no-wrap {}", flow.registers[check.register.0 as usize]));
+            }
+            names.dedup();
+            report.guards = Some(names);
+        }
         Verdict::Covered(name, covered) => {
             let guards = &covered.guards;
             let mut names: Vec<String> = Vec::new();

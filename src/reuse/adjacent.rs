@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::alignment::{Multiple, remainder};
 use super::eligible::{Element, Load, OWN_REGISTERS};
 use super::opportunities::Opportunities;
-use crate::cfg::{Arg, Base, EdgeCondition, Flow};
+use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::isa::{Modifier, Qualifier};
 use crate::source::SourceFile;
@@ -57,7 +57,7 @@ impl Opportunities<'_, '_, '_> {
 
     /// Puts a load to those of its kind from whose address its own differs by a constant.
     fn add_to_run(&mut self, trace: &mut KernelTrace, runs: &mut Vec<Run>, load: &Load) {
-        if !self.is_simple(trace, load) {
+        if !self.is_simple(load) {
             return;
         }
         let block = |load: &Load| trace.accesses[load.access].block;
@@ -82,7 +82,7 @@ impl Opportunities<'_, '_, '_> {
     }
 
     /// Whether a load's opcode and operands are such that a vector load can be written for it.
-    fn is_simple(&self, trace: &KernelTrace, load: &Load) -> bool {
+    pub(super) fn is_simple(&self, load: &Load) -> bool {
         let inst = &self.flow().insts[load.inst as usize];
         let plain = |arg: &Arg<'_>| matches!(arg, Arg::Memory { base: Base::Register(_), rest, .. } if rest.is_empty());
         let hints = [Qualifier::L2CacheHint];
@@ -92,13 +92,11 @@ impl Opportunities<'_, '_, '_> {
             && !inst.ast.form.has_any(&hints)
             && sinks == load.bytes
             && !inst.ast.form.modifiers().contains(&Modifier::Unknown)
-            && !self.is_version(trace, load)
     }
 
-    /// Whether a load stands in a branch that an earlier rewrite has made.
-    fn is_version(&self, trace: &KernelTrace, load: &Load) -> bool {
+    /// Whether a block is a branch that an earlier rewrite has made.
+    pub(super) fn is_version(&self, block: BlockId) -> bool {
         let flow = self.flow();
-        let block = trace.accesses[load.access].block;
         let [edge] = flow.block(block).predecessors[..] else { return false };
         let EdgeCondition::Predicate(register, _) = edge.condition else { return false };
         flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS)
@@ -106,7 +104,7 @@ impl Opportunities<'_, '_, '_> {
 
     /// Whether two loads have the same modifiers but for the vector and the type, and elements of one
     /// size that are extended alike.
-    fn same_kind(&self, a: &Load, b: &Load) -> bool {
+    pub(super) fn same_kind(&self, a: &Load, b: &Load) -> bool {
         let modifiers = |load: &Load| {
             let modifiers = self.flow().insts[load.inst as usize].ast.form.modifiers();
             let kept = |modifier: &&Modifier| {
@@ -123,7 +121,7 @@ impl Opportunities<'_, '_, '_> {
     }
 
     /// Whether a load may be performed where an earlier one of its block stands.
-    fn may_move(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
+    pub(super) fn may_move(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
         let flow = self.flow();
         let between = &flow.insts[first.inst as usize + 1..load.inst as usize];
         trace.arena.charge(between.len() as u64);

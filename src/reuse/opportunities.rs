@@ -98,10 +98,10 @@ struct Source {
 pub struct Opportunities<'a, 'm, 's> {
     source: &'a SourceFile,
     availability: Availability<'a, 'm, 's>,
-    prover: Prover<'a, 'm, 's>,
-    options: &'a Options,
+    pub(super) prover: Prover<'a, 'm, 's>,
+    pub(super) options: &'a Options,
     /// Whether lanes are consecutive in `tid.x`, where `.reqntid` tells.
-    linear: Option<bool>,
+    pub(super) linear: Option<bool>,
     writes_global: bool,
     sources: Vec<Source>,
     /// Sources by outline.
@@ -162,6 +162,9 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         let mut load = eligible(self.prover.flow, trace, index, always)?;
         if trace.arena.is_nearly_spent() {
             return Err(Refusal::Budget);
+        }
+        if self.is_version(block) {
+            return Err(Refusal::CornerCase);
         }
         if self.options.planted.has(Bug::SourceGuard) {
             load.guard = None;

@@ -90,7 +90,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     }
 
     /// Proves `A(L + n) + displacement = B(L)` for every lane `L` of a whole warp that has reached
-    /// the destination, `L + n` being a lane of it.
+    /// the destination, `L + n` being a lane of it. Checks are such as can be made at the destination.
     pub fn prove(
         &mut self,
         trace: &mut KernelTrace,
@@ -98,6 +98,18 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         to: &Load,
         n: i32,
         displacement: i64,
+    ) -> Result<Proof, Refusal> {
+        self.prove_checked_at(trace, (from, to), n, displacement, to.inst)
+    }
+
+    /// The same with checks that can be made in front of the instruction `at` of the destination's block.
+    pub fn prove_checked_at(
+        &mut self,
+        trace: &mut KernelTrace,
+        (from, to): (&Load, &Load),
+        n: i32,
+        displacement: i64,
+        at: u32,
     ) -> Result<Proof, Refusal> {
         let block = trace.accesses[to.access].block;
         let place = self.flow.loops.innermost(block);
@@ -135,7 +147,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
             if imply(&facts, &mut trace.arena, obligation) {
                 continue;
             }
-            match self.check(trace, obligation, to, block, down, place) {
+            match self.check(trace, obligation, at, block, down, place) {
                 Some(check) => proof.checks.push(check),
                 None => {
                     return match self.solve(trace, a, b, &facts) {
@@ -257,12 +269,13 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         facts
     }
 
-    /// A register from which the obligation can be checked in the destination's lane.
+    /// A register from which the obligation can be checked in the destination's lane, in front of the
+    /// instruction `at`.
     fn check(
         &mut self,
         trace: &mut KernelTrace,
         obligation: &Obligation,
-        to: &Load,
+        at: u32,
         block: BlockId,
         down: i32,
         place: Option<LoopId>,
@@ -278,8 +291,8 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
                 return None;
             }
             let widened = trace.widened[index];
-            if !self.still_holds(trace, index, to.inst, block)
-                || !self.flow.visible(widened.register, to.inst)
+            if !self.still_holds(trace, index, at, block)
+                || !self.flow.visible(widened.register, at)
             {
                 continue;
             }

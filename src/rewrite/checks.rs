@@ -1,12 +1,13 @@
 //! The predicates under which a lane may use what it received, each computed once where it is
 //! shared.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
 use super::names::Fresh;
-use super::plan::{KernelPlan, Replacement};
+use super::plan::{Condition, KernelPlan, Replacement};
 use crate::cfg::{BlockId, RegisterId};
 use crate::planted::{Bug, Planted};
 use crate::reuse::{NoWrap, WrapKind};
@@ -37,6 +38,9 @@ pub(super) struct Checks<'p, 'a> {
     windows: FxHashMap<(BlockId, Check), (i64, i64)>,
     masks: FxHashMap<BlockId, String>,
     chains: FxHashMap<ChainKey, Option<String>>,
+    /// By distance in lanes the register with the number of the lane so far on, and the predicate that
+    /// the lane's own number is below the distance.
+    lanes_on: BTreeMap<u32, (String, String)>,
     /// Chain and distance to the predicate under which the shuffled value is used.
     usable: FxHashMap<(ChainKey, i32), String>,
 }
@@ -51,19 +55,27 @@ impl<'p, 'a> Checks<'p, 'a> {
             windows: FxHashMap::default(),
             masks: FxHashMap::default(),
             chains: FxHashMap::default(),
+            lanes_on: BTreeMap::new(),
             usable: FxHashMap::default(),
         };
-        for replacement in &plan.replacements {
-            let guards = &replacement.covered.guards;
-            for check in &guards.no_wrap {
-                let place = (replacement.block, no_wrap(check));
+        let tests = plan.versions.iter().filter_map(|version| match &version.condition {
+            Condition::Warp(test) => Some((test.block, &test.no_wrap)),
+            Condition::Multiples(_) => None,
+        });
+        let loads = plan.replacements.iter();
+        let loads = loads.map(|load| (load.block, &load.covered.guards.no_wrap));
+        for (block, no_wraps) in loads.chain(tests) {
+            for check in no_wraps {
+                let place = (block, no_wrap(check));
                 let window = checks.windows.entry(place).or_insert((check.first, check.last));
                 *window = (window.0.min(check.first), window.1.max(check.last));
             }
-            // Known before any code is chosen, since the whole-warp checks are joined to it.
-            if guards.linear_lanes && checks.linear.is_none() {
-                checks.linear = Some(checks.fresh.predicate());
-            }
+        }
+        let linear = plan.replacements.iter().any(|load| load.covered.guards.linear_lanes)
+            || plan.windows.iter().any(|window| window.linear_lanes);
+        // Known before any code is chosen, since the whole-warp checks are joined to it.
+        if linear {
+            checks.linear = Some(checks.fresh.predicate());
         }
         checks
     }
@@ -149,6 +161,35 @@ impl<'p, 'a> Checks<'p, 'a> {
             }
         };
         self.chains.insert(key, made.clone());
+        made
+    }
+
+    /// Whether all lanes of the warp are there and no index wraps around in any: one outcome for all.
+    pub fn of_warp(&mut self, block: BlockId, no_wraps: &[NoWrap], setup: &mut String) -> String {
+        let mut predicate = self.whole_warp(block, setup);
+        let mut checks: Vec<Check> = no_wraps.iter().map(no_wrap).collect();
+        checks.sort_unstable();
+        checks.dedup();
+        for check in &checks {
+            predicate = self.check(block, *check, Some(predicate), setup);
+        }
+        if checks.is_empty() || self.planted().has(Bug::RowNoVote) {
+            return predicate;
+        }
+        let (all, mask) = (self.fresh.predicate(), self.mask(block));
+        let _ = write!(setup, "vote.sync.all.pred {all}, {predicate}, {mask};\n\t");
+        all
+    }
+
+    /// The register with the number of the lane so far on, and the predicate that the lane's own number is
+    /// below the distance.
+    pub fn lanes_on(&mut self, distance: u32) -> (String, String) {
+        if let Some(known) = self.lanes_on.get(&distance) {
+            return known.clone();
+        }
+        self.lane.get_or_insert_with(|| self.fresh.word());
+        let made = (self.fresh.word(), self.fresh.predicate());
+        self.lanes_on.insert(distance, made.clone());
         made
     }
 
@@ -287,6 +328,16 @@ impl<'p, 'a> Checks<'p, 'a> {
         let mut code = String::new();
         if let Some(lane) = &self.lane {
             let _ = write!(code, "\n\tmov.u32 {lane}, %laneid;");
+            let further = i64::from(self.plan.planted.has(Bug::RowIndex));
+            let above = u32::from(self.plan.planted.has(Bug::RowBound));
+            for (distance, (on, below)) in &self.lanes_on {
+                let _ = write!(
+                    code,
+                    "\n\tadd.s32 {on}, {lane}, {};\n\tsetp.lt.u32 {below}, {lane}, {};",
+                    i64::from(*distance) + further,
+                    distance + above
+                );
+            }
         }
         if let Some(linear) = self.linear.take() {
             let (x, y, z) = (self.fresh.word(), self.fresh.word(), self.fresh.word());

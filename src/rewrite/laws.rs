@@ -283,3 +283,31 @@
 //! makes of both texts afterwards: a kernel that loses resident warps stays as it was.
 //!
 //! Rule `does-not-pay`.
+//!
+//! # Rows of taps
+//!
+//! **27. The two loads of a row read what the original reads, no byte more.** What the row begins with is
+//! a tap of the lane itself; what follows 32 lanes further on is read by as many lanes as the row is
+//! long, and each of these bytes is the last tap's of a lane that is there. So no tap may be left out by
+//! a lane, whereas gaps between the taps do no harm.
+//!
+//! ```text
+//! d0: ld f1, [a-8];  d1: ld f2, [a+8]     // w0 = [a-8];  lane < 4: w1 = [a+120]
+//! ```
+//!
+//! `tests/cases/refuse/window_row.ptx`, `tests/cases/refuse/window_span.ptx`,
+//! `tests/cases/refuse/window_predicated.ptx`, `tests/cases/refuse/window_width.ptx`; mistakes
+//! `RowEnd`, `RowBound`, `RowIndex`.
+//!
+//! **28. One test for the warp stands in front, and everything that was behind it stands twice.** The
+//! lanes' own conditions (no index wraps around) are voted on, or some would wait in the shuffles for
+//! others; and only loads and arithmetic may stand between the taps, since what others notice would
+//! otherwise stand twice.
+//!
+//! ```text
+//! @p bra old;  shfl.sync ..., m;      // a lane of m in which p holds is waited for
+//! ```
+//!
+//! `tests/cases/refuse/window_store.ptx`, `tests/cases/refuse/window_barrier.ptx`,
+//! `tests/cases/refuse/window_wrap.ptx`, `tests/cases/refuse/window_loop.ptx`; mistakes `RowWraps`,
+//! `RowNoVote`.

@@ -12,6 +12,7 @@ mod edit;
 pub mod laws;
 mod names;
 mod plan;
+mod rows;
 mod strategy;
 mod vectors;
 

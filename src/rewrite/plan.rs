@@ -5,6 +5,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::names::{Fresh, Names};
+use super::rows::{WarpTest, Window};
 use crate::cfg::{Base, BlockId, Flow, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::planted::{Bug, Planted};
@@ -76,8 +77,17 @@ pub struct Version {
     pub range: Range<usize>,
     /// Where the rewritten version ends: behind a comment that ends the last statement's line.
     pub behind: usize,
-    /// What the parameters must be multiples of for the rewritten version.
-    pub multiples: Vec<Multiple>,
+    /// What must hold for the rewritten version.
+    pub condition: Condition,
+}
+
+/// What is tested in front of statements that stand twice.
+#[derive(Clone, Debug)]
+pub enum Condition {
+    /// What the parameters must be multiples of.
+    Multiples(Vec<Multiple>),
+    /// What must hold of the warp.
+    Warp(WarpTest),
 }
 
 /// Everything that is to change in one function.
@@ -91,6 +101,8 @@ pub struct KernelPlan<'a> {
     pub vectors: Vec<VectorLoad>,
     /// Values that go round loops.
     pub carried: Vec<CarriedLoad>,
+    /// Rows of taps that two loads stand for.
+    pub windows: Vec<Window>,
     /// Code that stands twice: as rewritten and as it was.
     pub versions: Vec<Version>,
     /// Where copies of source registers go, and the copies.
@@ -123,6 +135,7 @@ pub fn plan<'a>(
             replacements: Vec::new(),
             vectors: Vec::new(),
             carried: Vec::new(),
+            windows: Vec::new(),
             versions: Vec::new(),
             copies: Vec::new(),
             fresh: Fresh::new(names),
@@ -140,6 +153,7 @@ pub fn plan<'a>(
         }
     }
     planner.vectors(choice);
+    planner.rows(choice);
     planner.carried(choice);
     planner.plan
 }
@@ -147,7 +161,10 @@ pub fn plan<'a>(
 impl KernelPlan<'_> {
     /// Whether nothing is to change.
     pub fn is_empty(&self) -> bool {
-        self.replacements.is_empty() && self.vectors.is_empty() && self.carried.is_empty()
+        self.replacements.is_empty()
+            && self.vectors.is_empty()
+            && self.windows.is_empty()
+            && self.carried.is_empty()
     }
 }
 

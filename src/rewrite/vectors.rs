@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::plan::{Planner, VectorLoad, Version, line_end};
+use super::plan::{Condition, Planner, VectorLoad, Version, line_end};
 use crate::cfg::Inst;
 use crate::emulate::{Effect, definitions, effect, mentions};
 use crate::planted::Bug;
@@ -136,7 +136,7 @@ impl Planner<'_, '_, '_, '_> {
                 Version {
                     range: span(range.start).start..end,
                     behind: line_end(self.source.text(), end),
-                    multiples,
+                    condition: Condition::Multiples(multiples),
                 }
             })
             .collect()

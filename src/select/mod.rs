@@ -4,6 +4,7 @@
 //! done. Out: a [`Finding`] for every global load: covered by which source, or kept and why.
 
 mod paper;
+mod rows;
 mod strategies;
 mod weighed;
 
@@ -13,7 +14,7 @@ use crate::cfg::Flow;
 use crate::cost::Costs;
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::{Function, StateSpace};
-use crate::reuse::{Adjacent, Carried, Opportunities, Opportunity, Refusal};
+use crate::reuse::{Adjacent, Carried, Opportunities, Opportunity, Refusal, Row};
 use crate::source::SourceFile;
 
 pub use strategies::{Strategies, StrategyName, UnknownStrategy};
@@ -67,6 +68,8 @@ pub enum Verdict {
     Carried(usize),
     /// Performed by a vector load: the index of its group in [`Choice::vectors`].
     Wide(usize),
+    /// A tap of a row: the index of the row in [`Choice::rows`].
+    Window(usize),
     /// Kept.
     Kept(Refusal),
 }
@@ -91,17 +94,21 @@ pub struct Choice {
     pub vectors: Vec<Adjacent>,
     /// The values that go round loops in registers.
     pub carried: Vec<Carried>,
+    /// The rows for which two loads stand.
+    pub rows: Vec<Row>,
 }
 
 impl Choice {
     /// Keeps those replaced loads that `keep` says yes to, by their number from 1 in program order. A
-    /// vector load stands for all of its group or none.
+    /// vector load stands for all of its group or none, and so do the two loads of a row.
     pub fn retain(&mut self, mut keep: impl FnMut() -> bool) {
         let mut dropped = vec![false; self.vectors.len()];
+        let mut dropped_rows = vec![false; self.rows.len()];
         for finding in &mut self.findings {
             match finding.verdict {
                 Verdict::Kept(_) => {}
                 Verdict::Wide(group) => dropped[group] |= !keep(),
+                Verdict::Window(row) => dropped_rows[row] |= !keep(),
                 Verdict::Covered(..) | Verdict::Carried(_) => {
                     if !keep() {
                         finding.verdict = Verdict::Kept(Refusal::NotSelected);
@@ -110,11 +117,25 @@ impl Choice {
             }
         }
         for finding in &mut self.findings {
-            if matches!(finding.verdict, Verdict::Wide(group) if dropped[group]) {
+            let goes = match finding.verdict {
+                Verdict::Wide(group) => dropped[group],
+                Verdict::Window(row) => dropped_rows[row],
+                _ => false,
+            };
+            if goes {
                 finding.verdict = Verdict::Kept(Refusal::NotSelected);
             }
         }
     }
+}
+
+/// The verdict about each of some loads, and what groups of them are served by.
+#[derive(Default)]
+struct Verdicts {
+    verdicts: Vec<Verdict>,
+    vectors: Vec<Adjacent>,
+    rows: Vec<Row>,
+    carried: Vec<Carried>,
 }
 
 /// Decides about every global load of a function, in program order.
@@ -130,9 +151,10 @@ pub fn decide(
         (0..trace.accesses.len()).filter(|&i| trace.accesses[i].is_global_load()).collect();
     loads.sort_by_key(|&index| trace.accesses[index].inst);
     let mut opportunities = Opportunities::new(source, function, flow, trace, legal);
-    let (verdicts, groups) = match options.selection {
+    let Verdicts { verdicts, vectors, rows, carried } = match options.selection {
         Selection::Paper if options.strategies == Strategies::PAPER => {
-            (paper::verdicts(&mut opportunities, trace, &loads, options), Default::default())
+            let verdicts = paper::verdicts(&mut opportunities, trace, &loads, options);
+            Verdicts { verdicts, ..Verdicts::default() }
         }
         Selection::Paper => weighed::verdicts(&mut opportunities, trace, &loads, options),
     };
@@ -145,7 +167,7 @@ pub fn decide(
         })
         .collect();
     add_unreachable(flow, &mut findings);
-    Choice { findings, vectors: groups.vectors, carried: groups.carried }
+    Choice { findings, vectors, rows, carried }
 }
 
 /// Loads in code that no way leads to have no trace.

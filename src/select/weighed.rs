@@ -3,13 +3,16 @@
 //! In: the loads in program order, everything that may be done with them, and the costs of the
 //! architecture. A load that is kept may serve others; one that is replaced serves none.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Options, StrategyName, Verdict};
+use super::{Options, StrategyName, Verdict, Verdicts, rows};
+use crate::cfg::BlockId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
-use crate::reuse::{Adjacent, Carried, Load, Opportunities, Opportunity, Refusal, Unpaid};
+use crate::reuse::{
+    Adjacent, Carried, Guards, Load, Opportunities, Opportunity, Refusal, Row, Unpaid,
+};
 
 /// Instructions beside the shuffle and the load that the paper's shape puts in for a load: the bound of
 /// the corner case, the move of what was received, a share of the checks.
@@ -18,27 +21,27 @@ const PAPER_EXTRA: u32 = 3;
 /// Instructions that a test of alignment and the branch on it take.
 const TEST: u32 = 3;
 
-/// The verdict about each of some loads, which come in program order, and the vector loads.
+/// The verdict about each of some loads, which come in program order, the vector loads, and the rows.
 pub(super) fn verdicts(
     opportunities: &mut Opportunities<'_, '_, '_>,
     trace: &mut KernelTrace,
     loads: &[usize],
     options: &Options,
-) -> (Vec<Verdict>, Groups) {
-    let (in_vector, in_ring) = Default::default();
-    let mut weigher = Weigher { opportunities, options, replaced: 0, in_vector, in_ring };
+) -> Verdicts {
+    let mut weigher = Weigher {
+        opportunities,
+        options,
+        replaced: 0,
+        in_vector: FxHashMap::default(),
+        in_row: FxHashMap::default(),
+        in_parts: FxHashSet::default(),
+        in_ring: FxHashMap::default(),
+    };
     let carried = weigher.carried(trace, loads);
     let vectors = weigher.vectors(trace, loads);
-    let groups = Groups { vectors, carried };
+    let rows = weigher.rows(trace, loads);
     let verdicts = loads.iter().map(|&index| weigher.verdict(trace, index)).collect();
-    (verdicts, groups)
-}
-
-/// What serves several loads at once, or in several iterations.
-#[derive(Debug, Default)]
-pub(super) struct Groups {
-    pub vectors: Vec<Adjacent>,
-    pub carried: Vec<Carried>,
+    Verdicts { verdicts, vectors, rows, carried }
 }
 
 /// Goes through the loads of one function.
@@ -51,6 +54,11 @@ struct Weigher<'o, 'a, 'm, 's> {
     in_vector: FxHashMap<u32, Result<usize, Unpaid>>,
     /// By instruction, the link that brings a load's value from the iteration before.
     in_ring: FxHashMap<u32, usize>,
+    /// By instruction, the row that a load is a tap of, or why two loads do not pay.
+    in_row: FxHashMap<u32, Result<usize, Unpaid>>,
+    /// Blocks of which a part stands twice, for a row or vectors: what is checked in the one part is not known
+    /// behind it.
+    in_parts: FxHashSet<BlockId>,
 }
 
 impl Weigher<'_, '_, '_, '_> {
@@ -89,7 +97,57 @@ impl Weigher<'_, '_, '_, '_> {
             self.in_vector.extend(members.iter().map(|&inst| (inst, decided)));
             if decided.is_ok() {
                 self.replaced += members.len();
+                if !group.multiples.is_empty() {
+                    let access = group.members[0].access;
+                    self.in_parts.insert(trace.accesses[access].block);
+                }
                 taken.push(group);
+            }
+        }
+        taken
+    }
+
+    /// The rows that are taken: none in blocks with vector loads, which may stand twice as well.
+    fn rows(&mut self, trace: &mut KernelTrace, loads: &[usize]) -> Vec<Row> {
+        if !self.options.strategies.allow(StrategyName::Window) {
+            return Vec::new();
+        }
+        let block = |trace: &KernelTrace, load: &Load| trace.accesses[load.access].block;
+        let legal: Vec<Load> =
+            loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok()).collect();
+        let in_vector = |load: &&Load| matches!(self.in_vector.get(&load.inst), Some(Ok(_)));
+        let with_vectors: FxHashSet<BlockId> =
+            legal.iter().filter(in_vector).map(|load| block(trace, load)).collect();
+        let free: Vec<Load> = legal
+            .into_iter()
+            .filter(|load| !with_vectors.contains(&block(trace, load)))
+            .filter(|load| !self.in_ring.contains_key(&load.inst))
+            .collect();
+        let mut taken = Vec::new();
+        for row in self.opportunities.rows(trace, &free, self.options.max_delta) {
+            if self.replaced + row.taps.len() > self.options.most {
+                continue;
+            }
+            let weighed = match self.options.strategies.are_weighed() {
+                false => Ok(()),
+                true => {
+                    let request = self.request(trace, &row.taps[0].load);
+                    let (instead, kept) = rows::costs(&self.options.costs, &row, &request);
+                    let instead = match self.options.costs.allow_shuffles(&request) {
+                        true => instead,
+                        false => instead.max(kept),
+                    };
+                    // Of each tap its share.
+                    let taps = row.taps.len() as f64;
+                    self.pays(StrategyName::Window, instead / taps, kept / taps)
+                }
+            };
+            let decided = weighed.map(|()| taken.len());
+            self.in_row.extend(row.taps.iter().map(|tap| (tap.load.inst, decided)));
+            if decided.is_ok() {
+                self.replaced += row.taps.len();
+                self.in_parts.insert(row.block);
+                taken.push(row);
             }
         }
         taken
@@ -120,9 +178,6 @@ impl Weigher<'_, '_, '_, '_> {
             self.opportunities.offer(trace, load);
             return Verdict::Carried(link);
         }
-        if self.replaced >= self.options.most {
-            return Verdict::Kept(Refusal::Crowded(self.options.most));
-        }
         let unpaid = match self.in_vector.get(&load.inst) {
             Some(Ok(group)) => {
                 let group = *group;
@@ -132,6 +187,18 @@ impl Weigher<'_, '_, '_, '_> {
             Some(Err(unpaid)) => Some(*unpaid),
             None => None,
         };
+        let unpaid = match self.in_row.get(&load.inst) {
+            Some(Ok(row)) => {
+                let row = *row;
+                self.opportunities.offer(trace, load);
+                return Verdict::Window(row);
+            }
+            Some(Err(other)) => unpaid.or(Some(*other)),
+            None => unpaid,
+        };
+        if self.replaced >= self.options.most {
+            return Verdict::Kept(Refusal::Crowded(self.options.most));
+        }
         match self.cheapest(trace, &load) {
             Ok((name, opportunity)) => {
                 self.replaced += 1;
@@ -139,6 +206,10 @@ impl Weigher<'_, '_, '_, '_> {
             }
             Err(refusal) => {
                 self.opportunities.offer(trace, load);
+                let unpaid = match (unpaid, &refusal) {
+                    (Some(one), Refusal::DoesNotPay(other)) if other.cost < one.cost => None,
+                    _ => unpaid,
+                };
                 Verdict::Kept(unpaid.map_or(refusal, Refusal::DoesNotPay))
             }
         }
@@ -168,6 +239,13 @@ impl Weigher<'_, '_, '_, '_> {
                 }
                 _ => self.opportunities.prove(trace, candidate, load),
             };
+            let legal = legal.and_then(|opportunity| {
+                let divided = self.in_parts.contains(&trace.accesses[load.access].block);
+                match divided && opportunity.guards != Guards::default() {
+                    true => Err(Refusal::NoPartner),
+                    false => Ok(opportunity),
+                }
+            });
             match legal.and_then(|opportunity| self.weigh(trace, load, name, opportunity)) {
                 Ok(opportunity) => return Ok((name, opportunity)),
                 // That it does not pay says more than why another one is not legal.

@@ -37,6 +37,7 @@
 //! The rewritten program may have `activemask`, `shfl.sync` and `vote.sync.all` of its own: without a
 //! guard predicate, the mask fresh from an `activemask` of the same block with nothing in between at
 //! which one lane may wait for what another one does later. Then exactly the lanes of the mask come by.
+//! Or the mask of a block before, where all of its lanes take each branch between or none does.
 //!
 //! # What "different" means
 //!

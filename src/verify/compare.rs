@@ -58,10 +58,9 @@ pub(super) fn compare<'s>(
             .with_queries(options.queries)
             .with_budget(units);
         let lanes = Lanes::new(original, &execution, newly_apart(original, rewritten, &alignment));
-        let originals = execution.definitions.values().copied().collect();
         let induction = Induction::new(&mut terms, &execution);
         let prover = Prover::new(solver, execution.stores.clone(), induction);
-        let mut warp = Warp::new(lanes, prover, originals);
+        let mut warp = Warp::new(lanes, prover, &execution.definitions);
         let result = evaluate(rewritten, &mut terms, Some(&reference), Some(&mut warp));
         let programs = (original, rewritten);
         let executions = (&execution, &result);

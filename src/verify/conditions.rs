@@ -27,6 +27,19 @@ pub(super) fn literals(arena: &mut Arena, condition: TermId) -> Literals {
     found
 }
 
+/// The conjuncts of a condition as they stand; of anything else the condition itself.
+pub(super) fn conjuncts(arena: &Arena, condition: TermId) -> Vec<TermId> {
+    let (mut found, mut work) = (Vec::new(), vec![condition]);
+    while let Some(term) = work.pop() {
+        arena.charge(1);
+        match *arena.node(term) {
+            Node::Binary(BinaryOp::And, a, b) => work.extend([a, b]),
+            _ => found.push(term),
+        }
+    }
+    found
+}
+
 fn conjunction(arena: &mut Arena, literals: &[TermId]) -> TermId {
     let mut all = arena.boolean(true);
     for &literal in literals {

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::conditions;
 use super::execution::StoreRecord;
 use super::state::Evaluation;
-use super::versions::{before_stores, before_stores_of};
+use super::versions::{before_stores, before_stores_of, is_own};
 use super::window::Window;
 use crate::expr::{Node, TermId};
 use crate::solver::Names;
@@ -40,6 +40,8 @@ impl Evaluation<'_, '_> {
             let mut operands = self.terms.arena.operands(term);
             if let (Some(now), Some(version)) = (window, operands.first_mut())
                 && self.terms.arena.constant_value(*version).is_none()
+                // The other lane's is not taken for the same.
+                && !is_own(self.terms, *version)
             {
                 // Which of its own stores the lane has made is decided by values that may be old,
                 // but does not matter: they leave alone what another lane reads, see `ELSEWHERE`.

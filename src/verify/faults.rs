@@ -1,5 +1,6 @@
 //! What the rewritten program loads must be what the original loads too, or it may fault where that does
-//! not: each byte is read by the original under a condition that holds, and the address is aligned.
+//! not: each byte is read by the original under a condition that holds, and the address is aligned. Or
+//! another lane that is there too reads it (`elsewhere`).
 
 use rustc_hash::FxHashMap;
 
@@ -36,7 +37,7 @@ impl Comparison<'_, '_> {
             if alike.iter().any(|one| same(&one)) {
                 continue;
             }
-            if !self.is_covered(load) {
+            if !self.is_covered(load) && !self.is_read_elsewhere(load) {
                 let reason =
                     "reads an address of which it is not shown that the original reads it, \
                               too: it may fault"

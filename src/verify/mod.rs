@@ -69,6 +69,7 @@
 //!
 //! The `Guide` of the rewritten program:
 //! - `taint`: which values came from another lane
+//! - `together`: whether lanes that were together still are
 //! - `warp`: `activemask`, `shfl.sync`, `vote.sync`
 //! - `settle`: the rewritten program's values brought back to the original's
 //!
@@ -85,6 +86,7 @@
 //! - `events`: event by event
 //! - `carried`: what registers that only the rewritten program has hold in each iteration
 //! - `remainder`: the low bits of what goes round loops
+//! - `elsewhere`: what other lanes of the warp load
 //! - `faults`: what only the rewritten program loads
 //! - `converged`: results that depend on which lanes are together
 //! - `compare`: two functions
@@ -107,6 +109,7 @@ mod cuts;
 mod describe;
 mod difference;
 mod division;
+mod elsewhere;
 mod evaluate;
 mod events;
 mod execute;
@@ -142,6 +145,7 @@ mod special;
 mod state;
 mod symbols;
 mod taint;
+mod together;
 mod turns;
 mod verdict;
 mod versions;

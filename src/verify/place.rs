@@ -69,11 +69,23 @@ pub(super) struct Reach {
     pub n: i32,
 }
 
+/// A block in which under the condition `together` all lanes of the warp are, one behind the other in
+/// `tid.x`; and the lane's number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Gathered {
+    pub block: BlockId,
+    pub together: TermId,
+    pub lane: TermId,
+}
+
 /// A `vote.sync.all`: if `result` is true and the warp is whole, `predicate` is true in each lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vote {
     pub block: BlockId,
+    /// What the instruction gives: true only where the lane's own predicate is.
     pub result: TermId,
+    /// The same for all lanes: whether it is true in each.
+    pub outcome: TermId,
     pub whole: TermId,
     pub predicate: TermId,
 }

@@ -13,6 +13,9 @@ use super::warp::Warp;
 use crate::cfg::{Inst, LoopId, RegisterId};
 use crate::expr::{Node, TermId};
 
+/// So many values of a register are tried that it gets elsewhere.
+const MAX_ELSEWHERE: usize = 4;
+
 impl<'s> Guide<'s> for Warp<'_, 's> {
     fn settle(
         &mut self,
@@ -26,6 +29,10 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         }
         // What the lane loaded itself, another time or not, is not worth the solver's time.
         let tainted = self.taint.of(here.terms, term);
+        let candidates = match tainted && candidates.is_empty() {
+            true => self.elsewhere(here, register),
+            false => candidates,
+        };
         for candidate in candidates {
             if here.terms.arena.width(candidate) == here.terms.arena.width(term)
                 && self.proved(here, (candidate, term), &[], tainted)
@@ -79,6 +86,23 @@ impl<'s> Warp<'_, 's> {
         let proof = self.prover.equal(here.terms, &mut self.lanes, &place, claim, known);
         self.prover.solving = true;
         proof == Proof::Equal
+    }
+
+    /// The values that the original's register of the same name gets in the same iteration, wherever:
+    /// for code that stands twice, since only one of the two stands where the original's does.
+    fn elsewhere(&self, here: &Evaluation<'_, 's>, register: RegisterId) -> Vec<TermId> {
+        let Some(reference) = here.reference else { return Vec::new() };
+        let key = &here.program.keys[register.0 as usize];
+        let counterpart = reference.program.by_key.get(key);
+        let written = counterpart.and_then(|other| self.written.get(other));
+        let flow = &reference.program.flow;
+        let same_loop = |inst: u32| {
+            flow.block_ids()
+                .find(|id| flow.block(*id).instructions().contains(&(inst as usize)))
+                .is_some_and(|block| reference.program.loop_of(block) == here.here())
+        };
+        let values = written.into_iter().flatten().filter(|(inst, _)| same_loop(*inst));
+        values.map(|(_, term)| *term).take(MAX_ELSEWHERE).collect()
     }
 
     /// The block that is being evaluated with all that is known to hold there.

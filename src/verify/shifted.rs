@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::execution::StoreRecord;
 use super::program::Program;
 use super::symbols::{Info, Kind, Origin, Side, Terms};
-use super::versions::{ELSEWHERE, before_stores};
+use super::versions::{ELSEWHERE, before_stores, is_own};
 use super::window::Window;
 use crate::cfg::LoopId;
 use crate::expr::{Arena, Node, Substitution, SymbolId, TermId};
@@ -61,7 +61,7 @@ pub(super) fn apply(
     for load in loads(terms, &mut moved.seen, term) {
         let Node::Apply(function, operands) = terms.arena.node(load).clone() else { continue };
         let [version, address, ..] = operands[..] else { continue };
-        let there = match way.current {
+        let there = match way.current && !is_own(terms, version) {
             true => version,
             false => substitute(terms, way, relations, moved, version),
         };

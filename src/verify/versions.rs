@@ -14,7 +14,7 @@
 use rustc_hash::FxHashMap;
 
 use super::execution::StoreRecord;
-use super::symbols::Terms;
+use super::symbols::{Kind, Origin, Terms};
 use crate::expr::{Node, TermId};
 use crate::solver::Names;
 
@@ -31,6 +31,14 @@ pub(super) fn unmarked(terms: &Terms, version: TermId) -> (TermId, bool) {
         }
         _ => (version, false),
     }
+}
+
+/// Whether a version of memory is one of the rewritten program's alone: what some read-only load saw that
+/// nobody promises to be read-only. That of another lane is another one.
+pub(super) fn is_own(terms: &Terms, version: TermId) -> bool {
+    terms.as_symbol(version).is_some_and(|symbol| {
+        matches!(terms.symbols.info(symbol).kind, Kind::Memory(_, Origin::Extra(_)))
+    })
 }
 
 /// The version of memory before the weak stores of a thread, which publish nothing.

@@ -5,17 +5,19 @@
 //! and are consecutive in `tid.x`, the lane's own value where it reaches over the edge, and nothing
 //! predictable otherwise.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
+use super::conditions;
 use super::hardware;
 use super::lanes::Lanes;
-use super::place::{Reach, Vote};
+use super::place::{Gathered, Reach, Vote};
 use super::query::Prover;
 use super::state::{Evaluation, Results};
 use super::symbols::{Kind, Terms};
 use super::taint::Taint;
-use crate::cfg::{Arg, BlockId, Inst};
+use super::together::together;
+use crate::cfg::{Arg, BlockId, Inst, RegisterId};
 use crate::expr::{BinaryOp, Comparison, Node, TermId};
 use crate::isa::{Axis, Opcode, Qualifier, Special};
 use crate::ptx::Value;
@@ -36,10 +38,25 @@ pub(super) struct Warp<'r, 's> {
     pub taint: Taint,
     /// All values of the original's registers.
     originals: FxHashSet<TermId>,
+    /// The values that each of the original's registers gets, in order.
+    pub written: FxHashMap<RegisterId, Vec<(u32, TermId)>>,
+    /// Blocks in which all lanes of a warp are known to be together.
+    pub gathered: Vec<Gathered>,
 }
 
 impl<'r, 's> Warp<'r, 's> {
-    pub fn new(lanes: Lanes<'r, 's>, prover: Prover, originals: FxHashSet<TermId>) -> Self {
+    /// `definitions` are the values that the original's registers get, each with the instruction.
+    pub fn new(
+        lanes: Lanes<'r, 's>,
+        prover: Prover,
+        definitions: &FxHashMap<(u32, RegisterId), TermId>,
+    ) -> Self {
+        let originals = definitions.values().copied().collect();
+        let mut written: FxHashMap<RegisterId, Vec<(u32, TermId)>> = FxHashMap::default();
+        for (&(inst, register), &term) in definitions {
+            written.entry(register).or_default().push((inst, term));
+        }
+        written.values_mut().for_each(|list| list.sort_unstable());
         Warp {
             lanes,
             prover,
@@ -49,6 +66,8 @@ impl<'r, 's> Warp<'r, 's> {
             votes: Vec::new(),
             taint: Taint::default(),
             originals,
+            written,
+            gathered: Vec::new(),
         }
     }
 }
@@ -79,17 +98,26 @@ impl<'s> Warp<'_, 's> {
 
     /// The condition that the warp is whole, for a member mask from an `activemask` of the same
     /// block: no lane leaves in between, and none waits there for what another one does later (calls
-    /// and barriers without `.aligned` end blocks; see `may_wait` for the rest).
-    fn whole(&self, here: &mut Evaluation<'_, 's>, mask: &Arg<'s>) -> Option<TermId> {
-        let mask = here.operand(mask, 32)?;
-        if !self.masks.contains(&(here.block, mask)) {
-            return None;
-        }
+    /// and barriers without `.aligned` end blocks; see `may_wait` for the rest). Or of a block before,
+    /// if all its lanes have come from there together; then all bits set are a mask as well, where
+    /// the way says that the `activemask` had them set.
+    fn whole(&mut self, here: &mut Evaluation<'_, 's>, mask: &Arg<'s>) -> Option<TermId> {
+        let given = here.operand(mask, 32)?;
         let all = here.terms.arena.constant(0xffff_ffff, 32);
-        Some(here.terms.arena.equal(mask, all))
+        let path = here.path()?;
+        let path = conditions::literals(&mut here.terms.arena, path);
+        for &(from, mask) in self.masks.iter().rev() {
+            let whole = here.terms.arena.equal(mask, all);
+            let same = given == mask || given == all && path.contains(&whole);
+            if same && together(here, &self.votes, from, (mask, whole)) {
+                return Some(whole);
+            }
+        }
+        None
     }
 
-    /// `shfl.sync.up|down.b32 d[|p], a, b, c, mask` with constant b and c.
+    /// `shfl.sync.up|down.b32 d[|p], a, b, c, mask` with constant b and c, and `shfl.sync.idx|bfly` that
+    /// give each lane the value of one some lanes up or, where that lies beyond the warp, down.
     fn shuffle<'i>(
         &mut self,
         here: &mut Evaluation<'_, 's>,
@@ -99,28 +127,42 @@ impl<'s> Warp<'_, 's> {
             return None;
         }
         let sent = here.operand(&inst.args[1], 32)?;
-        let distance = constant(&inst.args[2])? & 31;
         let control = constant(&inst.args[3])?;
         if (control >> 8) & 31 != 0 {
             return None;
         }
         let whole = self.whole(here, &inst.args[4])?;
-        let (n, in_range) = source(here, inst, distance, control & 31)?;
+        let Source { near, far, n } = source(here, inst, control & 31)?;
         let linear = consecutive(here);
         let nothing = here.terms.symbol(Kind::Unpredictable(here.at), 32, here.here());
-        let there = match here.is_current(sent) {
-            true => self.lanes.shift_current(here.terms, sent, n, here.here()),
-            // Some value from the past.
-            false => nothing,
+        // Some value from the past may be another one in the other lane.
+        let current = here.is_current(sent);
+        let in_warp = here.terms.arena.and(whole, linear);
+        let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
+        let gathered = Gathered { block: here.block, together: in_warp, lane };
+        if !self.gathered.contains(&gathered) {
+            self.gathered.push(gathered);
+        }
+        let beyond = here.terms.arena.not(near);
+        let mut from = |this: &mut Self, n: i32, when: TermId| {
+            let there = match current {
+                true => this.lanes.shift_current(here.terms, sent, n, here.here()),
+                false => nothing,
+            };
+            this.receive(here.terms, there);
+            let condition = here.terms.arena.and(in_warp, when);
+            this.reaches.push(Reach { block: here.block, condition, n });
+            here.terms.arena.if_then_else(linear, there, nothing)
         };
         self.shuffles += 1;
-        self.receive(here.terms, there);
-        let in_warp = here.terms.arena.and(whole, in_range);
-        let condition = here.terms.arena.and(in_warp, linear);
-        self.reaches.push(Reach { block: here.block, condition, n });
+        let up = from(self, n, near);
+        let otherwise = match far {
+            Some(far) => from(self, far, beyond),
+            None => sent,
+        };
         let arena = &mut here.terms.arena;
-        let linear_value = arena.if_then_else(linear, there, nothing);
-        let in_whole = arena.if_then_else(in_range, linear_value, sent);
+        let in_range = if far.is_some() { arena.boolean(true) } else { near };
+        let in_whole = arena.if_then_else(near, up, otherwise);
         let received = arena.if_then_else(whole, in_whole, nothing);
         Some(match &inst.args[0] {
             Arg::Pair(pair) => {
@@ -170,7 +212,8 @@ impl<'s> Warp<'_, 's> {
         let result = here.terms.symbol(Kind::Extra(here.at, smallvec![0]), 1, here.here());
         // The lane's own predicate is among them whatever the mask.
         let value = here.terms.arena.binary(BinaryOp::And, result, predicate);
-        self.votes.push(Vote { block: here.block, result: value, whole, predicate });
+        let block = here.block;
+        self.votes.push(Vote { block, result: value, outcome: result, whole, predicate });
         Some(smallvec![(&inst.args[0], value)])
     }
 }
@@ -183,24 +226,59 @@ fn constant(arg: &Arg<'_>) -> Option<i64> {
     }
 }
 
-/// How far up the lane is that a lane receives from, and whether that lane lies within bounds.
-fn source<'s>(
-    here: &mut Evaluation<'_, 's>,
-    inst: &Inst<'_, 's>,
-    distance: i64,
-    clamp: i64,
-) -> Option<(i32, TermId)> {
+/// The lane that a lane receives from: `n` lanes up where `near` holds; otherwise `far` lanes up, if that
+/// is somewhere, or the lane itself.
+struct Source {
+    near: TermId,
+    far: Option<i32>,
+    n: i32,
+}
+
+fn source<'s>(here: &mut Evaluation<'_, 's>, inst: &Inst<'_, 's>, clamp: i64) -> Option<Source> {
     let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
+    let form = &inst.ast.form;
+    if form.has(Qualifier::Idx) {
+        return (clamp == 31).then(|| by_number(here, lane, &inst.args[2])).flatten();
+    }
+    let distance = constant(&inst.args[2])? & 31;
     let arena = &mut here.terms.arena;
-    if inst.ast.form.has(Qualifier::Up) {
+    if form.has(Qualifier::Up) {
         let least = arena.constant((distance + clamp) as u64, 32);
-        Some((-distance as i32, arena.compare(Comparison::UnsignedLessEqual, least, lane)))
-    } else if inst.ast.form.has(Qualifier::Down) {
+        let near = arena.compare(Comparison::UnsignedLessEqual, least, lane);
+        Some(Source { near, far: None, n: -distance as i32 })
+    } else if form.has(Qualifier::Down) {
         let end = arena.constant((clamp - distance + 1).max(0) as u64, 32);
-        Some((distance as i32, arena.compare(Comparison::UnsignedLess, lane, end)))
+        let near = arena.compare(Comparison::UnsignedLess, lane, end);
+        Some(Source { near, far: None, n: distance as i32 })
+    } else if form.has(Qualifier::Bfly) && clamp == 31 && distance.count_ones() == 1 {
+        // Up where the lane has not the bit, down where it has.
+        let bit = arena.constant(distance as u64, 32);
+        let own = arena.and(lane, bit);
+        let zero = arena.constant(0, 32);
+        let near = arena.equal(own, zero);
+        Some(Source { near, far: Some(-distance as i32), n: distance as i32 })
     } else {
         None
     }
+}
+
+/// The lane of a number that is `laneid + n` modulo 32, for a constant n from 0 to 31: that many lanes
+/// up, or as many less 32. (The upper bits of the number do not count: PTX ISA, "shfl.sync".)
+fn by_number<'s>(here: &mut Evaluation<'_, 's>, lane: TermId, number: &Arg<'s>) -> Option<Source> {
+    let number = here.operand(number, 32)?;
+    let arena = &mut here.terms.arena;
+    let low = arena.extract(number, 0, 5);
+    let own = arena.extract(lane, 0, 5);
+    let n = match arena.constant_difference(low, own) {
+        Some(ahead) => ahead.rem_euclid(32),
+        None => (0..32).find(|&n| {
+            let there = arena.add_constant(lane, n as u64);
+            arena.extract(there, 0, 5) == low
+        })?,
+    };
+    let end = arena.constant(32 - n as u64, 32);
+    let near = arena.compare(Comparison::UnsignedLess, lane, end);
+    Some(Source { near, far: (n > 0).then_some(n as i32 - 32), n: n as i32 })
 }
 
 /// Whether the lanes of a whole warp are consecutive in `tid.x`.

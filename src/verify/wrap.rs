@@ -30,7 +30,24 @@ impl Interval {
 
 /// Whether two terms are equal because nothing that was widened wraps around, given some predicates
 /// that hold. False means nothing.
-pub(super) fn equal(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId]) -> bool {
+pub(super) fn equal(arena: &mut Arena, claim: (TermId, TermId), known: &[TermId]) -> bool {
+    equal_if(arena, claim, |arena, base, ahead, signed| {
+        stays_in_range(arena, base, ahead, signed, known)
+    })
+}
+
+/// Whether two terms are equal where nothing that was widened wraps around.
+pub(super) fn may_be_equal(arena: &mut Arena, claim: (TermId, TermId)) -> bool {
+    equal_if(arena, claim, |_, _, _, _| true)
+}
+
+/// The same, where `stays` is asked of each sum that was widened: the base, the constant that is added,
+/// whether it was widened by its sign.
+fn equal_if(
+    arena: &mut Arena,
+    (a, b): (TermId, TermId),
+    stays: impl Fn(&mut Arena, TermId, i64, bool) -> bool,
+) -> bool {
     let width = arena.width(a);
     let difference = arena.sub(a, b);
     let (mut constant, addends) = arena.linear_parts(difference);
@@ -48,7 +65,7 @@ pub(super) fn equal(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId
         });
         let Some((index, base, ahead)) = partner else { return false };
         open.remove(index);
-        if !stays_in_range(arena, base, ahead, signed, known) {
+        if !stays(arena, base, ahead, signed) {
             return false;
         }
         constant = constant.wrapping_add(factor.wrapping_mul(ahead as u64));

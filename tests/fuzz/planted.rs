@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ptxasw::pipeline::Options;
-use ptxasw::planted::Bug;
+use ptxasw::planted::{Bug, Planted};
+use ptxasw::select::{self, Strategies, StrategyName};
 use rayon::prelude::*;
 
 use crate::files;
@@ -28,11 +29,10 @@ fn first_seed(bug: Bug, seeds: std::ops::Range<u64>) -> Option<(u64, Complaint)>
 }
 
 /// What each judge says about a kernel that is rewritten with a bug.
-fn opinions(bug: Option<Bug>, case: &Case) -> Vec<(&'static str, Opinion)> {
-    let options = bug.map_or_else(Options::default, with_bug);
+fn opinions(options: &Options, case: &Case) -> Vec<(&'static str, Opinion)> {
     let attempt = |judge: Box<dyn Judge>| {
         let name = judge.name();
-        let opinion = match check(case, &options, &Panel { judges: vec![judge], repeat: false }) {
+        let opinion = match check(case, options, &Panel { judges: vec![judge], repeat: false }) {
             Verdict::Fine(rewrite) => match rewrite.unsure.into_iter().next() {
                 None => Opinion::Equal,
                 Some((_, reason)) => Opinion::Unknown(reason),
@@ -59,17 +59,38 @@ fn word(opinion: &Opinion) -> &'static str {
 /// rewrite is right.
 #[test]
 fn planted_bugs_are_noticed() {
-    let kernels: BTreeMap<String, Case> =
-        files::read(&files::folder("planted")).into_iter().collect();
-    let rows: Vec<_> = Bug::ALL
+    noticed("planted", &Bug::ALL, &Options::default(), with_bug);
+}
+
+/// The same for rows of taps.
+#[test]
+fn bugs_planted_into_rows_are_noticed() {
+    let rows = Options {
+        select: select::Options {
+            strategies: Strategies::only(StrategyName::Window),
+            ..select::Options::default()
+        },
+        ..Options::default()
+    };
+    noticed("planted_rows", &Bug::ROWS, &rows, |bug| {
+        let mut options = rows.clone();
+        options.reuse.planted = Planted::bug(bug);
+        options
+    });
+}
+
+/// Holds the kernels of a folder, one for each bug, against the judges; `right` is without a bug.
+fn noticed(folder: &str, bugs: &[Bug], right: &Options, with_bug: impl Fn(Bug) -> Options + Sync) {
+    let kernels: BTreeMap<String, Case> = files::read(&files::folder(folder)).into_iter().collect();
+    let rows: Vec<_> = bugs
         .par_iter()
         .map(|&bug| {
             let name = format!("{bug:?}");
             let case = kernels.get(&name).unwrap_or_else(|| panic!("no kernel shows {name}"));
-            (name, opinions(Some(bug), case), opinions(None, case))
+            (name, opinions(&with_bug(bug), case), opinions(right, case))
         })
         .collect();
-    assert_eq!(kernels.len(), rows.len(), "a kernel for no bug in tests/fuzz/planted");
+    assert_eq!(kernels.len(), rows.len(), "a kernel for no bug in tests/fuzz/{folder}");
     let mut table = String::new();
     let mut complaints = Vec::new();
     for (name, wrong, right) in &rows {

@@ -1,6 +1,6 @@
 //! The code that stands for everything that was chosen in one function.
 
-use super::{Strategy, paper, reuse, wide};
+use super::{Strategy, paper, reuse, wide, window};
 use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::plan::KernelPlan;
@@ -15,7 +15,9 @@ impl Strategy for Full {
         for replacement in &plan.replacements {
             paper::replace(replacement, &mut checks, &mut edits);
         }
-        let tests = wide::edits(plan, text, &mut checks.fresh, &mut edits);
+        // The tests come first: the shuffles of a row name the mask that was found there.
+        let tests = wide::edits(plan, text, &mut checks, &mut edits);
+        window::edits(plan, &mut checks, &mut edits);
         reuse::carry(plan, &mut edits);
         edits.push(Edit::insert(plan.body, checks.prologue() + &tests));
         edits

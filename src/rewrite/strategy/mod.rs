@@ -6,6 +6,7 @@ mod no_load;
 mod paper;
 mod reuse;
 mod wide;
+mod window;
 
 use super::edit::Edit;
 use super::plan::KernelPlan;

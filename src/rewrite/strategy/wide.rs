@@ -7,18 +7,20 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::window;
 use crate::planted::Bug;
 use crate::reuse::Multiple;
+use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::names::Fresh;
-use crate::rewrite::plan::{KernelPlan, Version};
+use crate::rewrite::plan::{Condition, KernelPlan, Version};
 
 /// Adds the edits for vector loads; gives the code of the tests, which goes to the head of the body.
 /// `text` is the whole input.
 pub(super) fn edits(
     plan: &KernelPlan<'_>,
     text: &str,
-    fresh: &mut Fresh<'_>,
+    checks: &mut Checks<'_, '_>,
     edits: &mut Vec<Edit>,
 ) -> String {
     for vector in &plan.vectors {
@@ -29,12 +31,16 @@ pub(super) fn edits(
     }
     let mut tests = Tests { code: String::new(), known: BTreeMap::new() };
     for version in &plan.versions {
-        if plan.planted.has(Bug::NoAlignmentTest) {
-            continue;
-        }
-        let aligned = tests.test(&version.multiples, fresh);
-        let [old, join] = fresh.labels();
-        edits.push(Edit::insert(version.range.start, format!("@!{aligned} bra {old};\n\t")));
+        let (setup, holds) = match &version.condition {
+            Condition::Multiples(_) if plan.planted.has(Bug::NoAlignmentTest) => continue,
+            Condition::Multiples(multiples) => {
+                (String::new(), tests.test(multiples, &mut checks.fresh))
+            }
+            Condition::Warp(test) => window::test(test, checks),
+        };
+        let [old, join] = checks.fresh.labels();
+        let branch = format!("{setup}@!{holds} bra {old};\n\t");
+        edits.push(Edit::insert(version.range.start, branch));
         let untouched = with_copies(plan, text, version);
         let behind = format!("\n\tbra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
         edits.push(Edit::insert(version.behind, behind));

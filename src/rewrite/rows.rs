@@ -1,0 +1,129 @@
+//! The part of a plan that is about rows of taps: their text, and which statements stand twice.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::plan::{Condition, Planner, Version, line_end};
+use crate::cfg::BlockId;
+use crate::planted::Bug;
+use crate::reuse::{Element, NoWrap, Row};
+use crate::select::{Choice, Verdict};
+
+/// The two loads of a row and what stands in the place of its taps.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// The opcode of the loads.
+    pub opcode: String,
+    /// The address of the first load: base as written and bytes added.
+    pub address: (String, i64),
+    /// Bytes from there to what the second one loads.
+    pub beyond: i64,
+    /// So many lanes perform the second one.
+    pub span: u32,
+    /// Widths in bits of the registers that each load fills, in order.
+    pub widths: Vec<u32>,
+    /// The taps in program order; both loads stand in the place of the first.
+    pub taps: Vec<WindowTap>,
+    /// The block that they stand in.
+    pub block: BlockId,
+    /// Whether it has to be tested that lanes are consecutive in `tid.x`.
+    pub linear_lanes: bool,
+}
+
+/// A tap of a row.
+#[derive(Clone, Debug)]
+pub struct WindowTap {
+    /// The whole statement's bytes in the text.
+    pub span: Range<usize>,
+    /// The registers that it fills, in the order of the loads' registers.
+    pub registers: Vec<String>,
+    /// Lanes up to the one that has loaded its value.
+    pub distance: u32,
+}
+
+/// What must hold of a warp for the rewritten statements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WarpTest {
+    /// The block in which it is tested.
+    pub block: BlockId,
+    /// Indices that must not wrap around in any lane.
+    pub no_wrap: Vec<NoWrap>,
+}
+
+impl Planner<'_, '_, '_, '_> {
+    /// Plans the rows that have been chosen.
+    pub(super) fn rows(&mut self, choice: &Choice) {
+        let wanted: BTreeSet<usize> = choice
+            .findings
+            .iter()
+            .filter_map(|finding| match finding.verdict {
+                Verdict::Window(row) => Some(row),
+                _ => None,
+            })
+            .collect();
+        // Rows of one place stand behind each other.
+        let mut open: Option<(Range<u32>, WarpTest)> = None;
+        for at in wanted {
+            let row = &choice.rows[at];
+            let window = self.window(row);
+            self.plan.windows.push(window);
+            for check in &row.no_wrap {
+                let name = self.name(check.register);
+                self.plan.registers.insert(check.register, name);
+            }
+            let last = row.taps.last().map_or(row.place, |tap| tap.load.inst);
+            match &mut open {
+                Some((range, test)) if range.start == row.place => {
+                    range.end = range.end.max(last + 1);
+                    test.no_wrap.extend(&row.no_wrap);
+                }
+                _ => {
+                    let test = WarpTest { block: row.block, no_wrap: row.no_wrap.clone() };
+                    let before = open.replace((row.place..last + 1, test));
+                    self.add_version(before);
+                }
+            }
+        }
+        self.add_version(open);
+    }
+
+    fn add_version(&mut self, found: Option<(Range<u32>, WarpTest)>) {
+        let Some((range, test)) = found else { return };
+        let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
+        let end = span(range.end - 1).end;
+        self.plan.versions.push(Version {
+            range: span(range.start).start..end,
+            behind: line_end(self.source.text(), end),
+            condition: Condition::Warp(test),
+        });
+    }
+
+    fn window(&self, row: &Row) -> Window {
+        let first = &row.taps[0].load;
+        let (base, offset) = self.address(first.inst);
+        let by_offset = |elements: &[Element]| {
+            let mut elements = elements.to_vec();
+            elements.sort_by_key(|element| element.offset);
+            elements
+        };
+        let taps = row.taps.iter().map(|tap| WindowTap {
+            span: self.flow.insts[tap.load.inst as usize].ast.span.range(),
+            registers: by_offset(&tap.load.elements)
+                .iter()
+                .map(|element| self.name(element.register))
+                .collect(),
+            distance: tap.distance,
+        });
+        let lanes = 32 - i64::from(self.plan.planted.has(Bug::RowEnd));
+        Window {
+            opcode: self.flow.insts[first.inst as usize].ast.opcode.text.to_owned(),
+            address: (base, offset + row.offset),
+            beyond: lanes * row.stride,
+            span: row.span,
+            widths: by_offset(&first.elements).iter().map(|e| e.register_bits).collect(),
+            taps: taps.collect(),
+            block: row.block,
+            linear_lanes: row.linear_lanes,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Loads that the original does not perform in the same lane, but in another one of the warp: where the
+//! rewritten program has the whole warp at one place, a lane may load what one some lanes up loads in
+//! the original, for that one loads it there. It is aligned there, too.
+
+use super::comparison::Comparison;
+use super::conditions;
+use super::execution::Load;
+use super::place::{Gathered, Place, Reach};
+use super::proof::Proof;
+use super::wrap;
+use crate::expr::{Comparison as Compare, TermId};
+
+/// So many pairs of loads and distances are put to a proof for one load.
+const MAX_CLAIMS: u32 = 32;
+
+impl Comparison<'_, '_> {
+    /// Whether some other lane reads in the original what a load of the rewritten program reads, and is
+    /// there whenever that load is performed.
+    pub(super) fn is_read_elsewhere(&mut self, load: &Load) -> bool {
+        let around = self.rewritten.loop_of(load.block);
+        let gathered: Vec<Gathered> =
+            self.warp.gathered.iter().filter(|one| one.block == load.block).copied().collect();
+        // Distances that the shuffles have to do with.
+        let mut distances: Vec<i32> = self
+            .warp
+            .reaches
+            .iter()
+            .flat_map(|reach| [reach.n, -reach.n])
+            // In the lane itself the addresses may be equal only as nothing wraps around.
+            .chain([0])
+            .collect();
+        distances.sort_by_key(|n| (n.abs(), *n));
+        distances.dedup();
+        let before = self.before;
+        let mut claims = 0;
+        for gathered in &gathered {
+            let place = self.place(load.block);
+            for n in &distances {
+                let there = self.with_lane(&place, gathered, *n);
+                let Some(reach) = there.reaches.last().copied() else { continue };
+                let mut is_there = None;
+                for one in &before.loads {
+                    self.terms.arena.charge(4);
+                    let alike = one.space == load.space && one.bytes == load.bytes;
+                    if !alike || self.original.loop_of(one.block) != around {
+                        continue;
+                    }
+                    let at = self.warp.lanes.shift(self.terms, one.address, *n, around);
+                    if !wrap::may_be_equal(&mut self.terms.arena, (at, load.address)) {
+                        continue;
+                    }
+                    claims += 1;
+                    if claims > MAX_CLAIMS {
+                        return false;
+                    }
+                    let condition = self.warp.lanes.shift(self.terms, one.condition, *n, around);
+                    // The other lane is asked for once.
+                    let is_there =
+                        *is_there.get_or_insert_with(|| self.holds(&there, reach.condition, load));
+                    if is_there
+                        && self.holds(&there, condition, load)
+                        && self.prove(&there, at, load.address, &[load.condition, reach.condition])
+                            == Proof::Equal
+                    {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    /// A place with what is known of the lane `n` up, where the warp is whole and `n` up is in it.
+    fn with_lane(&mut self, place: &Place, gathered: &Gathered, n: i32) -> Place {
+        let Gathered { block, together, lane } = *gathered;
+        let arena = &mut self.terms.arena;
+        let in_range = match n > 0 {
+            true => {
+                let end = arena.constant(32 - n as u64, 32);
+                arena.compare(Compare::UnsignedLess, lane, end)
+            }
+            false => {
+                let least = arena.constant(u64::from(n.unsigned_abs()), 32);
+                arena.compare(Compare::UnsignedLessEqual, least, lane)
+            }
+        };
+        let condition = arena.and(together, in_range);
+        let mut there = place.clone();
+        there.reaches.push(Reach { block, condition, n });
+        there
+    }
+
+    /// Whether a condition holds whenever a load is performed.
+    fn holds(&mut self, place: &Place, condition: TermId, load: &Load) -> bool {
+        let known = conditions::literals(&mut self.terms.arena, load.condition);
+        let needed = conditions::literals(&mut self.terms.arena, condition);
+        let always = self.terms.arena.boolean(true);
+        conditions::hold(&self.terms.arena, &needed, &known)
+            || needed.iter().all(|&literal| {
+                self.prove(place, literal, always, &[load.condition]) == Proof::Equal
+            })
+    }
+}
