@@ -7,6 +7,16 @@
 /// One way in which the rewriter can be wrong.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Bug {
+    /// A value that goes round a loop is the first one for ever.
+    NothingPassedOn,
+    /// The first iteration's value is loaded from another address.
+    FirstOfAnother,
+    /// Stores and barriers in a loop do not end the values that it carries.
+    CarriedOverStores,
+    /// A value is carried although not every iteration loads it.
+    CarriedSometimes,
+    /// The elements of a vector load go into each other's registers.
+    VectorReversed,
     /// A vector load starts a byte too far up.
     VectorOffset,
     /// A vector load fills registers that are still read before the load that it stands for.
@@ -128,6 +138,17 @@ impl Bug {
     /// What may be wrong with a row of taps for which two loads stand.
     pub const ROWS: [Bug; 5] =
         [Bug::RowBound, Bug::RowIndex, Bug::RowEnd, Bug::RowWraps, Bug::RowNoVote];
+    /// What strategies other than the paper's may get wrong.
+    pub const STRATEGIES: [Bug; 8] = [
+        Bug::NothingPassedOn,
+        Bug::FirstOfAnother,
+        Bug::CarriedOverStores,
+        Bug::CarriedSometimes,
+        Bug::VectorReversed,
+        Bug::VectorOffset,
+        Bug::VectorTooEarly,
+        Bug::NoAlignmentTest,
+    ];
 
     /// All others.
     pub const ALL: [Bug; 32] = [

@@ -107,6 +107,10 @@ pub struct LoadReport {
     /// What is checked at run time before the shuffled value is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guards: Option<Vec<String>>,
+    /// How many iterations of the innermost loop ago the source load read the value; `None` for the same
+    /// one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterations: Option<u32>,
     /// What was legal and left alone, by the names of the strategies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub possible: Option<Vec<String>>,

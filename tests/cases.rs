@@ -114,7 +114,10 @@ fn against_verdict(file: &Path, report: &Report) -> Vec<String> {
         .filter(|kernel| kernel.global_loads > 0 && accept != (kernel.replaced() > 0))
         .map(|kernel| {
             let (name, n) = (&kernel.name, kernel.replaced());
-            format!("{}: {n} loads of kernel {name} are replaced, which its folder forbids", file.display())
+            format!(
+                "{}: {n} loads of kernel {name} are replaced, which its folder forbids",
+                file.display()
+            )
         })
         .collect()
 }
@@ -224,7 +227,9 @@ fn every_refusal_has_a_neighbour_that_is_allowed() {
 /// header says to which one its kernels belong.
 #[test]
 fn every_hazard_has_kernels_on_both_sides() {
-    const HAZARDS: usize = 29;
+    const HAZARDS: usize = 32;
+    // Of collectives of which one lane reads nothing there are pairs in tests/verify.
+    const ELSEWHERE: usize = 30;
     const ENOUGH: usize = 3;
     let mut counts = [[0; 2]; HAZARDS + 1];
     for file in case_files() {
@@ -241,6 +246,9 @@ fn every_hazard_has_kernels_on_both_sides() {
     println!("hazard refuse accept");
     let mut failures = Vec::new();
     for (hazard, [refuse, accept]) in counts.into_iter().enumerate().skip(1) {
+        if hazard == ELSEWHERE {
+            continue;
+        }
         println!("{hazard:6} {refuse:6} {accept:6}");
         if refuse.min(accept) < ENOUGH {
             failures.push(format!("hazard {hazard}: {refuse} refused, {accept} accepted kernels"));

@@ -56,9 +56,10 @@ fn steps(source: &SourceFile, function: &Function<'_>, limits: &Limits) -> (u64,
     let Ok(flow) = cfg::build(source, function) else { return (0, false) };
     let Ok(mut trace) = emulate::run(function, &flow, limits) else { return (limits.steps, false) };
     let (legal, options) = (reuse::Options::default(), select::Options::default());
-    let decided =
-        within(|| select::decide(source, function, &flow, &mut trace, &legal, &options).findings.len())
-            .is_ok();
+    let decided = within(|| {
+        select::decide(source, function, &flow, &mut trace, &legal, &options).findings.len()
+    })
+    .is_ok();
     (trace.arena.spent(), decided)
 }
 

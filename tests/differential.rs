@@ -6,14 +6,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use header::options_of;
 use ptxasw::interp::{self, FaultKind};
 use ptxasw::launch::{Launch, Meet};
 use ptxasw::pipeline::{Options, rewrite};
+use ptxasw::planted::{Bug, Planted};
 use ptxasw::ptx::{self, Depth, Function, FunctionKind};
 use ptxasw::rewrite::Mode;
 use ptxasw::source::SourceFile;
+use ptxasw::verify::{Options as Effort, Verdict, verify};
 use rayon::prelude::*;
-use header::options_of;
 use schedules::Pair;
 
 #[path = "common/header.rs"]
@@ -232,4 +234,37 @@ fn a_wrong_rewrite_is_noticed() {
     let result = rewrite(&source, &options).unwrap_or_else(|error| panic!("{error}"));
     let found = compare("loop_carried.ptx", &text, &result.text);
     assert!(found.completed > 0 && !found.differences.is_empty());
+}
+
+/// Each mistake of a strategy shows when the cases of that strategy are executed, and is proved nowhere.
+#[test]
+fn mistakes_of_strategies_are_noticed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let files = ["accept/wide", "accept/carried", "refuse/wide", "refuse/carried"];
+    let texts: Vec<(String, String)> = files
+        .iter()
+        .map(|name| format!("{name}.ptx"))
+        .map(|name| (name.clone(), std::fs::read_to_string(folder.join(name)).expect("a case")))
+        .collect();
+    for bug in Bug::STRATEGIES {
+        let (mut changed, mut noticed) = (0, 0);
+        for (name, text) in &texts {
+            let source = SourceFile::new(name.as_str(), text.as_str());
+            let right = rewrite(&source, &options_of(text)).unwrap_or_else(|e| panic!("{e}"));
+            let mut options = options_of(text);
+            options.reuse.planted = Planted::bug(bug);
+            let wrong = rewrite(&source, &options).unwrap_or_else(|e| panic!("{e}"));
+            if wrong.text == right.text {
+                continue;
+            }
+            changed += 1;
+            noticed += usize::from(!compare(name, text, &wrong.text).differences.is_empty());
+            let after = SourceFile::new(name.as_str(), wrong.text.as_str());
+            let judged = verify(&source, &after, &Effort::default());
+            let proved = judged.is_ok_and(|judged| judged.verdict == Verdict::Equal);
+            assert!(!proved, "{bug:?}: the wrong rewrite of {name} is proved");
+        }
+        assert!(changed > 0, "{bug:?} changes nothing");
+        assert!(noticed > 0, "{bug:?} changes {changed} files, and nothing is computed otherwise");
+    }
 }

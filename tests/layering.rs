@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// From the ground up.
 const ORDER: [&str; 27] = [
     "source", "float", "isa", "planted", "timings", "ptx", "cfg", "expr", "solver", "emulate",
-    "cost", "reuse", "select", "rewrite", "launch", "interp", "verify", "report", "remarks", "tracing",
-    "pipeline", "ptxas", "ab", "install", "page", "cli", "main",
+    "cost", "reuse", "select", "rewrite", "launch", "interp", "verify", "report", "remarks",
+    "tracing", "pipeline", "ptxas", "ab", "install", "page", "cli", "main",
 ];
 
 /// Names outside of this crate that only some modules may use: what no other one may name, and who may.
@@ -24,10 +24,7 @@ const FENCED: [(&str, &[&str]); 6] = [
 ];
 
 /// Files of a folder that use each other in a circle. To be made fewer: a split of one of them cures most.
-const CIRCLES: &[&str] = &[
-    "emulate/barriers.rs emulate/loops.rs emulate/machine.rs emulate/prune.rs",
-    "expr/arena.rs expr/budget.rs expr/range.rs",
-];
+const CIRCLES: &[&str] = &["expr/arena.rs expr/budget.rs expr/range.rs"];
 
 struct File {
     path: PathBuf,

@@ -266,7 +266,10 @@ fn where_they_go() {
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    let said = call(&["rewrite", "--strategy", "paper", "k.ptx", "--remarks", "out.yaml", "-o", "out.ptx"], &[]);
+    let said = call(
+        &["rewrite", "--strategy", "paper", "k.ptx", "--remarks", "out.yaml", "-o", "out.ptx"],
+        &[],
+    );
     assert_eq!(said, "");
     assert_eq!(fs::read_to_string(path("out.yaml")).unwrap(), EXPECTED);
 

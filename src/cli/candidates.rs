@@ -79,6 +79,9 @@ fn render_kernel(kernel: &KernelReport) -> String {
                 if let Some(line) = load.source_line {
                     out += &format!(" from line {line}");
                 }
+                if let Some(iterations) = load.iterations {
+                    out += &format!(" of {iterations} iteration before");
+                }
                 if let Some(guards) = load.guards.as_ref().filter(|guards| !guards.is_empty()) {
                     out += &format!(" [{}]", guards.join(", "));
                 }

@@ -30,6 +30,8 @@ pub const COSTS: &str = "PTXASW_COSTS";
 pub const UNSAFE: &str = "PTXASW_UNSAFE";
 /// `1`: a rewrite without a proof is not used.
 pub const VERIFY: &str = "PTXASW_VERIFY";
+/// `off` (or `0`, `false`, `no`): the assembler's result is not checked for what the rewrite costs.
+pub const CHECK: &str = "PTXASW_CHECK";
 /// A folder that receives each original and rewritten PTX.
 pub const KEEP: &str = "PTXASW_KEEP";
 /// A folder that receives one JSON report per assembled file.
@@ -45,7 +47,7 @@ pub const PATH: &str = "PATH";
 const PREFIX: &str = "PTXASW";
 
 /// Every variable of ours.
-const OURS: [&str; 15] = [
+const OURS: [&str; 16] = [
     PTXAS,
     SWITCH,
     MODE,
@@ -55,6 +57,7 @@ const OURS: [&str; 15] = [
     COSTS,
     UNSAFE,
     VERIFY,
+    CHECK,
     KEEP,
     REPORT,
     REMARKS,
@@ -87,6 +90,8 @@ pub struct Settings {
     pub allow_unsafe: bool,
     /// [`VERIFY`] is `1`.
     pub verify: bool,
+    /// [`CHECK`] is off.
+    pub unchecked: bool,
     /// [`KEEP`].
     pub keep: Option<PathBuf>,
     /// [`REPORT`].
@@ -113,9 +118,11 @@ impl Settings {
         let get = |name| lookup(name).filter(|value| !value.is_empty());
         let text = |name| get(name).map(|value| value.to_string_lossy().into_owned());
         let lower = |name| text(name).map(|value| value.to_ascii_lowercase());
+        let is_off =
+            |name| lower(name).is_some_and(|v| ["off", "0", "false", "no"].contains(&v.as_str()));
         Settings {
             ptxas: get(PTXAS),
-            off: lower(SWITCH).is_some_and(|v| ["off", "0", "false", "no"].contains(&v.as_str())),
+            off: is_off(SWITCH),
             mode: text(MODE),
             max_delta: text(MAX_DELTA),
             select: text(SELECT),
@@ -123,6 +130,7 @@ impl Settings {
             costs: text(COSTS),
             allow_unsafe: text(UNSAFE).is_some_and(|value| value == "1"),
             verify: text(VERIFY).is_some_and(|value| value == "1"),
+            unchecked: is_off(CHECK),
             keep: get(KEEP).map(PathBuf::from),
             report: get(REPORT).map(PathBuf::from),
             remarks: get(REMARKS).map(PathBuf::from),
@@ -274,6 +282,7 @@ mod tests {
         assert!(settings(&[(SWITCH, "off")]).off);
         assert!(settings(&[(SWITCH, "OFF")]).off);
         assert!(!settings(&[(SWITCH, "on")]).off);
+        assert!(settings(&[(CHECK, "off")]).unchecked && !settings(&[(CHECK, "on")]).unchecked);
     }
 
     #[test]

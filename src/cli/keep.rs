@@ -6,7 +6,7 @@
 
 use crate::pipeline::Rewritten;
 use crate::remarks;
-use crate::report::{Decision, FUNCTION_LEFT, Report};
+use crate::report::{Decision, FUNCTION_LEFT, KernelReport, Report};
 use crate::source::SourceFile;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
@@ -51,27 +51,30 @@ pub fn store_remarks(folder: &Path, source: &SourceFile, report: &Report) -> io:
     store(folder, &name, remarks::yaml(source, report).as_bytes())
 }
 
-/// The report of a file whose rewritten text the real ptxas refused: no load is replaced.
-pub fn refused(report: &Report) -> Report {
-    let mut report = report.clone();
-    for kernel in &mut report.kernels {
-        if kernel.replaced() == 0 {
-            continue;
-        }
-        let reason = "ptxas refuses the rewritten text";
-        kernel.shuffles = 0;
-        kernel.average_delta = None;
-        kernel.skipped = Some(reason.to_owned());
-        for load in kernel.loads.iter_mut().filter(|load| load.decision != Decision::Keep) {
-            load.decision = Decision::Keep;
-            load.rule = Some(FUNCTION_LEFT.to_owned());
-            load.reason = Some(reason.to_owned());
-            load.source_line = None;
-            load.delta = None;
-            load.guards = None;
-        }
+/// The report of a file whose rewritten text was not used: no load is replaced.
+pub fn unused(report: &Report, reason: &str) -> Report {
+    let kernels = report.kernels.iter().map(|kernel| unused_in(kernel, reason)).collect();
+    Report { kernels, ..report.clone() }
+}
+
+/// The report of a kernel whose rewrite was not used.
+pub fn unused_in(kernel: &KernelReport, reason: &str) -> KernelReport {
+    let mut kernel = kernel.clone();
+    if kernel.replaced() == 0 {
+        return kernel;
     }
-    report
+    kernel.shuffles = 0;
+    kernel.average_delta = None;
+    kernel.skipped = Some(reason.to_owned());
+    for load in kernel.loads.iter_mut().filter(|load| load.decision != Decision::Keep) {
+        load.decision = Decision::Keep;
+        load.rule = Some(FUNCTION_LEFT.to_owned());
+        load.reason = Some(reason.to_owned());
+        load.source_line = None;
+        load.delta = None;
+        load.guards = None;
+    }
+    kernel
 }
 
 /// The input's file name without `.ptx`, made harmless, and 16 digits.
@@ -105,7 +108,7 @@ fn store(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{KernelReport, LoadReport};
+    use crate::report::LoadReport;
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(folder).unwrap();
@@ -133,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_report_claims_nothing() {
+    fn the_report_of_an_unused_text_claims_nothing() {
         let load = LoadReport {
             line: 3,
             register: "%f1".into(),
@@ -142,6 +145,7 @@ mod tests {
             source_line: Some(2),
             delta: Some(1),
             guards: Some(vec!["whole-warp".into()]),
+            iterations: None,
             possible: None,
             cost: None,
             rule: None,
@@ -155,7 +159,9 @@ mod tests {
             skipped: None,
             loads: vec![load],
         };
-        let report = refused(&Report { file: "k.ptx".into(), strategy: "paper".into(), kernels: vec![kernel] });
+        let report =
+            Report { file: "k.ptx".into(), strategy: "paper".into(), kernels: vec![kernel] };
+        let report = unused(&report, "refused");
         let kernel = &report.kernels[0];
         assert_eq!((kernel.shuffles, kernel.average_delta), (0, None));
         assert_eq!(kernel.loads[0].decision, Decision::Keep);

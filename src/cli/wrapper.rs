@@ -8,16 +8,21 @@ use super::env::{self, Settings};
 use super::exit::{Failure, Status};
 use super::keep;
 use crate::pipeline::{self, Options, Rewritten};
-use crate::ptxas::assemble::{self, Examined, Replacement, one_line};
+use crate::ptxas::assemble::{self, Call, Examined, Replacement, one_line};
+use crate::ptxas::check::Again;
 use crate::ptxas::command_line::CommandLine;
 use crate::ptxas::invoke::Tool;
 use crate::ptxas::locate::{self, Search};
+use crate::ptxas::losses::Loss;
 use crate::ptxas::nvptx_as;
 use crate::ptxas::role::{Dialect, Role};
 use crate::ptxas::signals::{self, Watch};
+use crate::report::Report;
+use crate::rewrite::Mode;
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Stopwatch;
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -130,10 +135,11 @@ fn call(
         return exec(tool, arguments);
     }
     let mut warnings = env::warnings(settings);
-    let examined = match env::options(settings) {
-        Ok(options) => {
+    let mut options = Options::default();
+    let mut examined = match env::options(settings) {
+        Ok(chosen) => {
             let architecture = line.architecture.as_deref().and_then(pipeline::architecture_of);
-            let options = Options { architecture, ..options };
+            options = Options { architecture, ..chosen };
             let read_stdin = || {
                 let mut bytes = Vec::new();
                 io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
@@ -147,14 +153,25 @@ fn call(
     };
     keep_texts(settings, &examined, &mut warnings);
     if assemble::is_untouched(&examined) && warnings.is_empty() {
-        keep_reports(settings, &examined, false, &mut warnings);
+        keep_reports(settings, &examined, None, &mut warnings);
         if warnings.is_empty() {
             return exec(tool, arguments);
         }
     }
     let watch = Watch::start();
-    let assembled = assemble::assemble(tool, arguments, line, &examined, warnings, &watch);
-    let mut assembled = match assembled {
+    let taken_back = Cell::new(false);
+    let again = |source: &SourceFile, before: &Rewritten, lost: &[Loss]| {
+        taken_back.set(true);
+        without(source, before, lost, |left_out| {
+            let options = Options { left_out, ..options.clone() };
+            rewrite(source, &options, rewriter)
+        })
+    };
+    // The other modes are for measuring what a rewrite costs.
+    let checked = !settings.unchecked && options.mode == Mode::Full;
+    let call = Call { tool, arguments, line, watch: &watch };
+    let again: Option<&Again<'_, Rewritten>> = if checked { Some(&again) } else { None };
+    let mut assembled = match assemble::assemble(call, &mut examined, again, warnings) {
         Ok(assembled) => assembled,
         Err(message) => {
             error(&format!("cannot run {}: {message}", tool.path.display()));
@@ -163,7 +180,11 @@ fn call(
     };
     let status = assembled.finished.status;
     if status.success() {
-        keep_reports(settings, &examined, assembled.rewritten, &mut assembled.warnings);
+        if taken_back.get() {
+            keep_texts(settings, &examined, &mut assembled.warnings);
+        }
+        let unused = assembled.unused.as_deref();
+        keep_reports(settings, &examined, unused, &mut assembled.warnings);
     }
     write(&mut io::stdout(), &assembled.finished.stdout);
     write(&mut io::stderr(), &assembled.finished.stderr);
@@ -213,6 +234,40 @@ fn rewrite(
     }
 }
 
+/// What is left of a rewrite without some kernels, and says so in the log. `rewrite` gets the kernels to
+/// leave out, with the reason for each, and is only called where another one is rewritten.
+fn without(
+    source: &SourceFile,
+    before: &Rewritten,
+    lost: &[Loss],
+    rewrite: impl FnOnce(Vec<Loss>) -> Result<Rewritten, String>,
+) -> Result<Rewritten, String> {
+    let reasons: Vec<Loss> =
+        lost.iter().map(|(name, what)| (name.clone(), format!("taken back: {what}"))).collect();
+    let reason = |name: &str| reasons.iter().find(|(lost, _)| lost == name).map(|(_, why)| why);
+    let kernels = before.report.kernels.iter().map(|kernel| match reason(&kernel.name) {
+        Some(reason) => keep::unused_in(kernel, reason),
+        None => kernel.clone(),
+    });
+    let report = Report { kernels: kernels.collect(), ..before.report.clone() };
+    for (name, what) in lost {
+        log::info!("{}: {name} taken back: {what}", source.name());
+    }
+    let (_, loads, shuffles) = report.counts();
+    log::info!(
+        "{}: {} functions, {loads} global loads, {shuffles} replaced, {} taken back",
+        source.name(),
+        report.kernels.len(),
+        lost.len()
+    );
+    if report.kernels.iter().all(|kernel| kernel.replaced() == 0) {
+        return Ok(Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() });
+    }
+    // The report so far knows more of the kernels that are left out than the next one will.
+    let after = rewrite(reasons)?;
+    Ok(Rewritten { report, ..after })
+}
+
 /// Does a rewrite and logs it in one line.
 pub fn summarised(
     source: &SourceFile,
@@ -243,15 +298,14 @@ fn keep_texts(settings: &Settings, examined: &[Examined<Rewritten>], warnings: &
 fn keep_reports(
     settings: &Settings,
     examined: &[Examined<Rewritten>],
-    rewritten: bool,
+    unused: Option<&str>,
     warnings: &mut Vec<String>,
 ) {
     for (source, result) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
         let Ok(result) = result else { continue };
-        let report = if rewritten {
-            Cow::Borrowed(&result.report)
-        } else {
-            Cow::Owned(keep::refused(&result.report))
+        let report = match unused {
+            None => Cow::Borrowed(&result.report),
+            Some(reason) => Cow::Owned(keep::unused(&result.report, reason)),
         };
         let mut note = |folder: &PathBuf, what: &str, stored: io::Result<()>| {
             if let Err(error) = stored {

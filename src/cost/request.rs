@@ -64,6 +64,11 @@ impl Costs {
         looked_up.max(f64::from(conflicts)).max(1.0)
     }
 
+    /// Whether a shuffle may stand for such a load at all.
+    pub fn allow_shuffles(&self, request: &Request) -> bool {
+        self.shuffles_beside_l1 != 0.0 || request.past_l1 || self.loads_in_l1 == 0.0
+    }
+
     /// Cycles of the load/store pipe that moving `bits` bits of each lane takes: 32 at a time.
     pub fn shuffle(&self, bits: u32) -> f64 {
         f64::from(bits.div_ceil(32)) * self.shuffle_cycles

@@ -49,6 +49,9 @@ pub struct Costs {
     pub loads_in_l1: f64,
     /// Cycles of the load/store pipe that a warp-wide 32-bit shuffle takes.
     pub shuffle_cycles: f64,
+    /// 1 where a shuffle may stand for a load that hits the first-level cache, 0 where that was seen to
+    /// cost more whatever the number of requests says.
+    pub shuffles_beside_l1: f64,
     /// Warp instructions that are issued in a cycle.
     pub instructions_in_cycle: f64,
     /// Bytes that arrive from the second-level cache in a cycle, all SMs taking part.
@@ -111,6 +114,7 @@ impl Costs {
             lines_in_cycle: take("lines_in_cycle", 0.1)?,
             loads_in_l1: take("loads_in_l1", 0.0)?,
             shuffle_cycles: take("shuffle_cycles", 0.0)?,
+            shuffles_beside_l1: take("shuffles_beside_l1", 0.0)?,
             instructions_in_cycle: take("instructions_in_cycle", 0.1)?,
             l2_bytes_in_cycle: take("l2_bytes_in_cycle", 0.1)?,
         };
@@ -128,6 +132,7 @@ impl Costs {
             lines_in_cycle: 4.0,
             loads_in_l1: 1.0,
             shuffle_cycles: 32.0,
+            shuffles_beside_l1: 0.0,
             instructions_in_cycle: 1.0,
             l2_bytes_in_cycle: 128.0,
         }

@@ -20,7 +20,8 @@
 //! In: an instruction. Out: how memory, and what lanes have waited at, differ between lanes behind it.
 
 use super::effects::Effect;
-use super::machine::Machine;
+use super::operands;
+use super::state::State;
 use super::symbols::LaneDependence;
 use super::window::Window;
 use crate::cfg::{Arg, Inst};
@@ -74,50 +75,48 @@ fn waiting(inst: &Inst<'_, '_>) -> Waiting {
     }
 }
 
-impl<'s> Machine<'_, '_, 's> {
-    pub(super) fn behind(
-        &mut self,
-        inst: &Inst<'_, 's>,
-        effect: Effect,
-        guard: Option<TermId>,
-    ) -> Behind<impl Fn(TermId) -> LaneDependence + use<'s>> {
-        // A called function may wait in each lane by itself; nobody knows what unknown code does.
-        let waiting = if effect == Effect::Barrier { waiting(inst) } else { Waiting::Unknown };
-        let chosen = match waiting {
-            _ if self.flow.planted.has(Bug::MemoryBehindBarriers) && effect == Effect::Barrier => {
-                Some(LaneDependence::Uniform)
-            }
-            Waiting::Aligned | Waiting::All => Some(self.chosen(inst, guard, waiting)),
-            Waiting::Fence | Waiting::Some | Waiting::Unknown => None,
-        };
-        let waits = match waiting {
-            Waiting::Fence | Waiting::Some => None,
-            _ => Some(chosen.clone().unwrap_or(LaneDependence::Varying)),
-        };
-        let seen = move |before| match (&chosen, waiting) {
-            (Some(chosen), _) => chosen.clone(),
-            (None, Waiting::Fence) => LaneDependence::Fed(vec![before]),
-            (None, _) => LaneDependence::Varying,
-        };
-        Behind { waits, seen }
-    }
-
-    /// The terms that decide whether a lane waits at the instruction, where, and with whom: its guard,
-    /// its operands, and what the lane has waited at before.
-    fn chosen(
-        &mut self,
-        inst: &Inst<'_, 's>,
-        guard: Option<TermId>,
-        waiting: Waiting,
-    ) -> LaneDependence {
-        let mut chosen: Vec<TermId> = guard.into_iter().collect();
-        chosen.extend(inst.args.iter().map(|arg| match self.value(arg, 32) {
-            Some(value) => value,
-            None => self.unknown(32),
-        }));
-        if waiting != Waiting::Aligned && !self.flow.planted.has(Bug::UnequalWaits) {
-            chosen.push(self.memory[Window::Waits as usize]);
+pub(super) fn behind<'s>(
+    state: &mut State<'_, '_, 's>,
+    inst: &Inst<'_, 's>,
+    effect: Effect,
+    guard: Option<TermId>,
+) -> Behind<impl Fn(TermId) -> LaneDependence + use<'s>> {
+    // A called function may wait in each lane by itself; nobody knows what unknown code does.
+    let waiting = if effect == Effect::Barrier { waiting(inst) } else { Waiting::Unknown };
+    let chosen = match waiting {
+        _ if state.flow.planted.has(Bug::MemoryBehindBarriers) && effect == Effect::Barrier => {
+            Some(LaneDependence::Uniform)
         }
-        LaneDependence::Fed(chosen)
+        Waiting::Aligned | Waiting::All => Some(chosen(state, inst, guard, waiting)),
+        Waiting::Fence | Waiting::Some | Waiting::Unknown => None,
+    };
+    let waits = match waiting {
+        Waiting::Fence | Waiting::Some => None,
+        _ => Some(chosen.clone().unwrap_or(LaneDependence::Varying)),
+    };
+    let seen = move |before| match (&chosen, waiting) {
+        (Some(chosen), _) => chosen.clone(),
+        (None, Waiting::Fence) => LaneDependence::Fed(vec![before]),
+        (None, _) => LaneDependence::Varying,
+    };
+    Behind { waits, seen }
+}
+
+/// The terms that decide whether a lane waits at the instruction, where, and with whom: its guard,
+/// its operands, and what the lane has waited at before.
+fn chosen<'s>(
+    state: &mut State<'_, '_, 's>,
+    inst: &Inst<'_, 's>,
+    guard: Option<TermId>,
+    waiting: Waiting,
+) -> LaneDependence {
+    let mut chosen: Vec<TermId> = guard.into_iter().collect();
+    chosen.extend(inst.args.iter().map(|arg| match operands::value(state, arg, 32) {
+        Some(value) => value,
+        None => state.unknown(32),
+    }));
+    if waiting != Waiting::Aligned && !state.flow.planted.has(Bug::UnequalWaits) {
+        chosen.push(state.memory[Window::Waits as usize]);
     }
+    LaneDependence::Fed(chosen)
 }

@@ -69,147 +69,34 @@ pub(super) fn changes_memory(inst: &Inst<'_, '_>) -> &'static [Window] {
 
 /// Classifies an instruction.
 pub fn effect(inst: &Inst<'_, '_>) -> Effect {
+    use Opcode::*;
     let form = &inst.ast.form;
     match form.opcode {
-        Opcode::Add
-        | Opcode::Addc
-        | Opcode::Sub
-        | Opcode::Subc
-        | Opcode::Mul
-        | Opcode::Mad
-        | Opcode::Madc
-        | Opcode::Mul24
-        | Opcode::Mad24
-        | Opcode::Sad
-        | Opcode::Div
-        | Opcode::Rem
-        | Opcode::Abs
-        | Opcode::Neg
-        | Opcode::Min
-        | Opcode::Max
-        | Opcode::Popc
-        | Opcode::Clz
-        | Opcode::Bfind
-        | Opcode::Fns
-        | Opcode::Brev
-        | Opcode::Bfe
-        | Opcode::Bfi
-        | Opcode::Szext
-        | Opcode::Bmsk
-        | Opcode::Dp4a
-        | Opcode::Dp2a
-        | Opcode::Testp
-        | Opcode::Copysign
-        | Opcode::Fma
-        | Opcode::Rcp
-        | Opcode::Sqrt
-        | Opcode::Rsqrt
-        | Opcode::Sin
-        | Opcode::Cos
-        | Opcode::Lg2
-        | Opcode::Ex2
-        | Opcode::Tanh
-        | Opcode::Set
-        | Opcode::Setp
-        | Opcode::Selp
-        | Opcode::Slct
-        | Opcode::And
-        | Opcode::Or
-        | Opcode::Xor
-        | Opcode::Not
-        | Opcode::Cnot
-        | Opcode::Lop3
-        | Opcode::Shf
-        | Opcode::Shl
-        | Opcode::Shr
-        | Opcode::Mov
-        | Opcode::Prmt
-        | Opcode::Isspacep
-        | Opcode::Cvta
-        | Opcode::Cvt
-        | Opcode::Mapa
-        | Opcode::Getctarank
-        | Opcode::Vadd
-        | Opcode::Vsub
-        | Opcode::Vabsdiff
-        | Opcode::Vmin
-        | Opcode::Vmax
-        | Opcode::Vshl
-        | Opcode::Vshr
-        | Opcode::Vmad
-        | Opcode::Vset
-        | Opcode::Vadd2
-        | Opcode::Vsub2
-        | Opcode::Vavrg2
-        | Opcode::Vabsdiff2
-        | Opcode::Vmin2
-        | Opcode::Vmax2
-        | Opcode::Vset2
-        | Opcode::Vadd4
-        | Opcode::Vsub4
-        | Opcode::Vavrg4
-        | Opcode::Vabsdiff4
-        | Opcode::Vmin4
-        | Opcode::Vmax4
-        | Opcode::Vset4 => Effect::Pure,
-        Opcode::Ld | Opcode::Ldu => Effect::Load,
-        Opcode::St if form.has_any(&[Qualifier::Async, Qualifier::Bulk]) => Effect::Opaque,
-        Opcode::St => Effect::Store,
-        Opcode::Red if form.has(Qualifier::Async) => Effect::Opaque,
-        Opcode::Atom | Opcode::Red => Effect::Atomic,
+        Add | Addc | Sub | Subc | Mul | Mad | Madc | Mul24 | Mad24 | Sad | Div | Rem | Abs
+        | Neg | Min | Max | Popc | Clz | Bfind | Fns | Brev | Bfe | Bfi | Szext | Bmsk | Dp4a
+        | Dp2a | Testp | Copysign | Fma | Rcp | Sqrt | Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh
+        | Set | Setp | Selp | Slct | And | Or | Xor | Not | Cnot | Lop3 | Shf | Shl | Shr | Mov
+        | Prmt | Isspacep | Cvta | Cvt | Mapa | Getctarank | Vadd | Vsub | Vabsdiff | Vmin
+        | Vmax | Vshl | Vshr | Vmad | Vset | Vadd2 | Vsub2 | Vavrg2 | Vabsdiff2 | Vmin2 | Vmax2
+        | Vset2 | Vadd4 | Vsub4 | Vavrg4 | Vabsdiff4 | Vmin4 | Vmax4 | Vset4 => Effect::Pure,
+        Ld | Ldu => Effect::Load,
+        St if form.has_any(&[Qualifier::Async, Qualifier::Bulk]) => Effect::Opaque,
+        St => Effect::Store,
+        Red if form.has(Qualifier::Async) => Effect::Opaque,
+        Atom | Red => Effect::Atomic,
         // `wmma.load` and `wmma.store` touch memory; only the multiplication is harmless.
-        Opcode::Wmma if form.has(Qualifier::Mma) => Effect::Observe,
-        Opcode::Shfl
-        | Opcode::CreatePolicy
-        | Opcode::Istypep
-        | Opcode::Tex
-        | Opcode::Tld4
-        | Opcode::Txq
-        | Opcode::Suq
-        | Opcode::Vote
-        | Opcode::Match
-        | Opcode::ActiveMask
-        | Opcode::Redux
-        | Opcode::Elect
-        | Opcode::Mma
-        | Opcode::Ldmatrix
-        | Opcode::Movmatrix
-        | Opcode::Alloca
-        | Opcode::StackSave
-        | Opcode::StackRestore => Effect::Observe,
-        Opcode::Prefetch
-        | Opcode::Prefetchu
-        | Opcode::ApplyPriority
-        | Opcode::NanoSleep
-        | Opcode::PmEvent => Effect::Hint,
-        Opcode::Bar
-        | Opcode::Barrier
-        | Opcode::Membar
-        | Opcode::Fence
-        | Opcode::GridDepControl
-        | Opcode::Mbarrier => Effect::Barrier,
-        Opcode::Bra | Opcode::Brx | Opcode::Ret | Opcode::Exit | Opcode::Trap | Opcode::Brkpt => {
-            Effect::Control
+        Wmma if form.has(Qualifier::Mma) => Effect::Observe,
+        Shfl | CreatePolicy | Istypep | Tex | Tld4 | Txq | Suq | Vote | Match | ActiveMask
+        | Redux | Elect | Mma | Ldmatrix | Movmatrix | Alloca | StackSave | StackRestore => {
+            Effect::Observe
         }
-        Opcode::Call => Effect::Call,
-        Opcode::Wmma
-        | Opcode::Multimem
-        | Opcode::Discard
-        | Opcode::Cp
-        | Opcode::Tensormap
-        | Opcode::Suld
-        | Opcode::Sust
-        | Opcode::Sured
-        | Opcode::ClusterLaunchControl
-        | Opcode::Stmatrix
-        | Opcode::Wgmma
-        | Opcode::Tcgen05
-        | Opcode::SetMaxNReg
-        | Opcode::Cctl
-        | Opcode::Cctlu
-        | Opcode::SpCompress
-        | Opcode::SpDecompress
-        | Opcode::Unknown => Effect::Opaque,
+        Prefetch | Prefetchu | ApplyPriority | NanoSleep | PmEvent => Effect::Hint,
+        Bar | Barrier | Membar | Fence | GridDepControl | Mbarrier => Effect::Barrier,
+        Bra | Brx | Ret | Exit | Trap | Brkpt => Effect::Control,
+        Call => Effect::Call,
+        Wmma | Multimem | Discard | Cp | Tensormap | Suld | Sust | Sured | ClusterLaunchControl
+        | Stmatrix | Wgmma | Tcgen05 | SetMaxNReg | Cctl | Cctlu | SpCompress | SpDecompress
+        | Unknown => Effect::Opaque,
     }
 }
 

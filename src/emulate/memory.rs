@@ -4,7 +4,8 @@
 use smallvec::SmallVec;
 
 use super::effects::{Effect, effect, strong};
-use super::machine::Machine;
+use super::operands;
+use super::state::State;
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
 use super::trace::Access;
 use super::window::Window;
@@ -13,158 +14,175 @@ use crate::expr::{Range, TermId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{ScalarType, StateSpace};
 
-impl<'s> Machine<'_, '_, 's> {
-    pub(super) fn access(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
-        let effect = effect(inst);
-        let index = self.record(inst, effect, guard);
-        match effect {
-            Effect::Load => self.load(inst, index, guard),
-            Effect::Atomic => self.havoc(inst, guard),
-            _ => {}
+/// Emulates a load, a store or an atomic.
+pub(super) fn access<'s>(
+    state: &mut State<'_, '_, 's>,
+    inst: &Inst<'_, 's>,
+    guard: Option<TermId>,
+) {
+    let effect = effect(inst);
+    let index = record(state, inst, effect, guard);
+    match effect {
+        Effect::Load => load(state, inst, index, guard),
+        Effect::Atomic => operands::forget(state, inst, guard),
+        _ => {}
+    }
+    let access = &state.accesses[index];
+    let strong = access.strong.is_some();
+    let written = Window::written(access.space);
+    if effect == Effect::Atomic || effect == Effect::Load && strong {
+        // It may synchronise with another thread, and in each lane with another one or at
+        // another time: what the lanes read from now on need not be the same.
+        state.change_memory(&Window::MEMORY, |_| LaneDependence::Varying);
+    } else if effect != Effect::Load {
+        let windows = if strong { &Window::MEMORY } else { written };
+        match strong {
+            true => state.change_memory(windows, |before| LaneDependence::Fed(vec![before])),
+            false => state.store_memory(windows),
         }
-        let access = &self.accesses[index];
-        let strong = access.strong.is_some();
-        let written = Window::written(access.space);
-        if effect == Effect::Atomic || effect == Effect::Load && strong {
-            // It may synchronise with another thread, and in each lane with another one or at
-            // another time: what the lanes read from now on need not be the same.
-            self.change_memory(&Window::MEMORY, |_| LaneDependence::Varying);
-        } else if effect != Effect::Load {
-            let windows = if strong { &Window::MEMORY } else { written };
-            match strong {
-                true => self.change_memory(windows, |before| LaneDependence::Fed(vec![before])),
-                false => self.store_memory(windows),
-            }
-        }
     }
+}
 
-    /// Adds an instruction to the trace; gives its index there.
-    pub(super) fn record(
-        &mut self,
-        inst: &Inst<'_, 's>,
-        effect: Effect,
-        guard: Option<TermId>,
-    ) -> usize {
-        let ast = inst.ast;
-        let elements = ast.form.elements().unwrap_or(1);
-        let address = inst.args.iter().find_map(|arg| match arg {
-            Arg::Memory { base, offset, rest } if rest.is_empty() => Some((*base, *offset)),
-            _ => None,
-        });
-        let accesses_memory = matches!(effect, Effect::Load | Effect::Store | Effect::Atomic);
-        let address = match address {
-            Some((base, offset)) if accesses_memory => self.address(base, offset),
-            _ => None,
-        };
-        let registers = match effect {
-            Effect::Load => inst.args.first().map(destinations).unwrap_or_default(),
-            _ => SmallVec::new(),
-        };
-        let values = match effect {
-            Effect::Store => self.stored(inst),
-            _ => SmallVec::new(),
-        };
-        let access = Access {
-            inst: self.at,
-            block: self.block,
-            effect,
-            space: ast.form.space(),
-            address,
-            ty: ast.form.last_type(),
-            elements,
-            values,
-            guard,
-            guard_settled: inst.guard.is_some_and(|(register, _)| self.is_settled(register)),
-            read_only: ast.form.opcode == Opcode::Ldu || ast.form.has(Qualifier::Nc),
-            strong: strong(&ast.form),
-            registers,
-        };
-        self.accesses.push(access);
-        self.accesses.len() - 1
+/// Adds an instruction to the trace; gives its index there.
+pub(super) fn record<'s>(
+    state: &mut State<'_, '_, 's>,
+    inst: &Inst<'_, 's>,
+    effect: Effect,
+    guard: Option<TermId>,
+) -> usize {
+    let ast = inst.ast;
+    let elements = ast.form.elements().unwrap_or(1);
+    let address = inst.args.iter().find_map(|arg| match arg {
+        Arg::Memory { base, offset, rest } if rest.is_empty() => Some((*base, *offset)),
+        _ => None,
+    });
+    let accesses_memory = matches!(effect, Effect::Load | Effect::Store | Effect::Atomic);
+    let address = match address {
+        Some((base, offset)) if accesses_memory => address_of(state, base, offset),
+        _ => None,
+    };
+    let registers = match effect {
+        Effect::Load => inst.args.first().map(destinations).unwrap_or_default(),
+        _ => SmallVec::new(),
+    };
+    let values = match effect {
+        Effect::Store => stored(state, inst),
+        _ => SmallVec::new(),
+    };
+    let access = Access {
+        inst: state.at,
+        block: state.block,
+        effect,
+        space: ast.form.space(),
+        address,
+        ty: ast.form.last_type(),
+        elements,
+        values,
+        guard,
+        guard_settled: inst.guard.is_some_and(|(register, _)| state.is_settled(register)),
+        read_only: ast.form.opcode == Opcode::Ldu || ast.form.has(Qualifier::Nc),
+        strong: strong(&ast.form),
+        registers,
+    };
+    state.accesses.push(access);
+    state.accesses.len() - 1
+}
+
+/// The address of a memory operand, as wide as the register it comes from.
+fn address_of<'s>(state: &mut State<'_, '_, 's>, base: Base<'s>, offset: i64) -> Option<TermId> {
+    let start = match base {
+        Base::Register(register) => state.read(register),
+        Base::Symbol { name, local } => state.symbols.address(&mut state.arena, name, local, 64),
+        Base::Absolute => state.arena.constant(0, 64),
+    };
+    let usable = state.arena.width(start) >= 32;
+    usable.then(|| state.arena.add_constant(start, offset as u64))
+}
+
+/// The values of a store's elements, the low bits of each operand ("st": "Operand Size Exceeding
+/// Instruction-Type Size").
+fn stored<'s>(state: &mut State<'_, '_, 's>, inst: &Inst<'_, 's>) -> SmallVec<[Option<TermId>; 4]> {
+    let (Some(&ty), Some(source)) = (inst.ast.form.types().last(), inst.args.get(1)) else {
+        return SmallVec::new();
+    };
+    let known = ty.bits() <= 64;
+    let width = ty.bits().min(64) as u8;
+    let mut value = |arg: &Arg<'s>| operands::value(state, arg, width).filter(|_| known);
+    match source {
+        Arg::Vector(elements) => elements.iter().map(value).collect(),
+        single => SmallVec::from_iter([value(single)]),
     }
+}
 
-    /// The address of a memory operand, as wide as the register it comes from.
-    fn address(&mut self, base: Base<'s>, offset: i64) -> Option<TermId> {
-        let start = match base {
-            Base::Register(register) => self.read(register),
-            Base::Symbol { name, local } => self.address_of(name, local, 64),
-            Base::Absolute => self.arena.constant(0, 64),
-        };
-        let usable = self.arena.width(start) >= 32;
-        usable.then(|| self.arena.add_constant(start, offset as u64))
-    }
-
-    /// The values of a store's elements, the low bits of each operand ("st": "Operand Size Exceeding
-    /// Instruction-Type Size").
-    fn stored(&mut self, inst: &Inst<'_, 's>) -> SmallVec<[Option<TermId>; 4]> {
-        let (Some(&ty), Some(source)) = (inst.ast.form.types().last(), inst.args.get(1)) else {
-            return SmallVec::new();
-        };
-        let known = ty.bits() <= 64;
+fn load<'s>(
+    state: &mut State<'_, '_, 's>,
+    inst: &Inst<'_, 's>,
+    index: usize,
+    guard: Option<TermId>,
+) {
+    let access = state.accesses[index].clone();
+    let Some(ty) = access.ty else {
+        operands::forget(state, inst, guard);
+        return;
+    };
+    for (element, register) in access.registers.iter().enumerate() {
+        let Some(register) = *register else { continue };
+        let offset = (element as u64) * u64::from(ty.bits() / 8);
         let width = ty.bits().min(64) as u8;
-        let mut value = |arg| self.value(arg, width).filter(|_| known);
-        match source {
-            Arg::Vector(elements) => elements.iter().map(value).collect(),
-            single => SmallVec::from_iter([value(single)]),
-        }
-    }
-
-    fn load(&mut self, inst: &Inst<'_, 's>, index: usize, guard: Option<TermId>) {
-        let access = self.accesses[index].clone();
-        let Some(ty) = access.ty else {
-            self.havoc(inst, guard);
-            return;
+        let value = match parameter(state, inst, offset, width) {
+            Some(value) => value,
+            None => loaded(state, &access, offset, ty, width),
         };
-        for (element, register) in access.registers.iter().enumerate() {
-            let Some(register) = *register else { continue };
-            let offset = (element as u64) * u64::from(ty.bits() / 8);
-            let width = ty.bits().min(64) as u8;
-            let value = match self.parameter(inst, offset, width) {
-                Some(value) => value,
-                None => self.loaded(&access, offset, ty, width),
-            };
-            self.set(&Arg::Register(register), value, ty, guard);
-        }
+        operands::write(state, &Arg::Register(register), (value, ty), guard);
     }
+}
 
-    /// `ld.param` of a kernel parameter or of a call's result.
-    fn parameter(&mut self, inst: &Inst<'_, 's>, element: u64, width: u8) -> Option<TermId> {
-        if inst.ast.form.space() != StateSpace::Param {
-            return None;
-        }
-        let Some(&Arg::Memory { base: Base::Symbol { name, local }, offset, .. }) =
-            inst.args.get(1)
-        else {
-            return Some(self.unknown(width));
-        };
-        if local.is_some() {
-            return Some(self.unknown(width));
-        }
-        let offset = offset + element as i64;
-        let kind = SymbolKind::Parameter { name: name.to_owned(), offset, bits: width };
-        let dependence = self.parameter_dependence();
-        let info = SymbolInfo { kind, width, dependence, created_in: None };
-        Some(self.symbols.term(&mut self.arena, info, Range::full(width)))
+/// `ld.param` of a kernel parameter or of a call's result.
+fn parameter<'s>(
+    state: &mut State<'_, '_, 's>,
+    inst: &Inst<'_, 's>,
+    element: u64,
+    width: u8,
+) -> Option<TermId> {
+    if inst.ast.form.space() != StateSpace::Param {
+        return None;
     }
+    let Some(&Arg::Memory { base: Base::Symbol { name, local }, offset, .. }) = inst.args.get(1)
+    else {
+        return Some(state.unknown(width));
+    };
+    if local.is_some() {
+        return Some(state.unknown(width));
+    }
+    let offset = offset + element as i64;
+    let kind = SymbolKind::Parameter { name: name.to_owned(), offset, bits: width };
+    let dependence = state.parameter_dependence();
+    let info = SymbolInfo { kind, width, dependence, created_in: None };
+    Some(state.symbols.term(&mut state.arena, info, Range::full(width)))
+}
 
-    /// What a load reads: a function of the state of memory and the address, so that lanes which
-    /// read the same bytes at the same time get the same value.
-    fn loaded(&mut self, access: &Access, offset: u64, ty: ScalarType, width: u8) -> TermId {
-        let shared_by_lanes =
-            matches!(access.space, StateSpace::Global | StateSpace::Shared | StateSpace::Const);
-        let (Some(address), true, None) = (access.address, shared_by_lanes, access.strong) else {
-            return self.unknown(width);
-        };
-        let constant = access.space == StateSpace::Const || access.read_only;
-        let window =
-            if access.space == StateSpace::Shared { Window::Shared } else { Window::Global };
-        let version =
-            if constant { self.arena.constant(0, 32) } else { self.memory[window as usize] };
-        let address = self.arena.add_constant(address, offset);
-        let name = format!("load.{:?}.{}", access.space, ty.bits());
-        let function = self.symbols.function(&name);
-        self.arena.apply(function, &[version, address], width)
-    }
+/// What a load reads: a function of the state of memory and the address, so that lanes which
+/// read the same bytes at the same time get the same value.
+fn loaded<'s>(
+    state: &mut State<'_, '_, 's>,
+    access: &Access,
+    offset: u64,
+    ty: ScalarType,
+    width: u8,
+) -> TermId {
+    let shared_by_lanes =
+        matches!(access.space, StateSpace::Global | StateSpace::Shared | StateSpace::Const);
+    let (Some(address), true, None) = (access.address, shared_by_lanes, access.strong) else {
+        return state.unknown(width);
+    };
+    let constant = access.space == StateSpace::Const || access.read_only;
+    let window = if access.space == StateSpace::Shared { Window::Shared } else { Window::Global };
+    let version =
+        if constant { state.arena.constant(0, 32) } else { state.memory[window as usize] };
+    let address = state.arena.add_constant(address, offset);
+    let name = format!("load.{:?}.{}", access.space, ty.bits());
+    let function = state.symbols.function(&name);
+    state.arena.apply(function, &[version, address], width)
 }
 
 fn destinations(arg: &Arg<'_>) -> SmallVec<[Option<RegisterId>; 4]> {

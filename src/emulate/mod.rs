@@ -5,38 +5,40 @@
 //! postorder; values that meet are merged, so the cost is linear in the text. What an instruction
 //! computes is exact for the integer side of PTX, an uninterpreted function for floating point, and
 //! a fresh symbol (another one in every lane) for what is not modelled. Nothing is decided here.
+//!
+//! From the ground up: `symbols` and `special` say what terms stand for; `effects` and `forms` classify
+//! instructions; `semantics` computes terms from operands and knows no machine; `registers` and `state`
+//! hold what is true at one instruction; `operands`, `compute`, `memory` and `barriers` emulate one
+//! instruction on that state; `joins`, `loops` and `branches` lead it from block to block; `machine`
+//! steps through all of them; `resolve` and `uniform` finish the trace.
 
-mod alu;
 mod barriers;
-mod bitfield;
-mod carry;
-mod compare;
-mod convert;
+mod branches;
+mod compute;
 mod effects;
 mod forms;
-mod logic;
+mod joins;
+mod limits;
+mod loop_effects;
 mod loops;
 mod machine;
 mod memory;
-mod multiply;
-mod operand;
-mod packed;
-mod permute;
+mod operands;
 mod print;
-mod prune;
+mod registers;
+mod resolve;
+mod semantics;
 mod special;
 mod state;
 mod symbols;
 mod trace;
 mod uniform;
-mod video;
-mod video_parts;
-mod video_simd;
 mod window;
 
 pub use effects::{Effect, definitions, effect, mentions};
 pub use forms::{Meaning, meaning};
-pub use machine::{Limits, TooLarge, run};
+pub use limits::{Limits, TooLarge};
+pub use machine::run;
 pub use print::Printer;
 pub use symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 pub use trace::{Access, KernelTrace, Widened};

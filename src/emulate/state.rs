@@ -1,69 +1,191 @@
-//! The values of registers while blocks are visited.
+//! What holds at one instruction: registers, versions of memory, the carry flag, and what has been
+//! recorded so far.
 //!
-//! Compilers emit nearly static single assignment: a register that is written once in the text has
-//! one term, valid wherever its definition dominates. Only the others (*mutable* ones) are carried
-//! from block to block and merged.
+//! The machine moves a [`State`] through the blocks; the files on operands, memory accesses, barriers
+//! and joins read and change it.
 
-use crate::cfg::{BlockId, Flow, RegisterId};
-use crate::expr::TermId;
+use rustc_hash::FxHashMap;
 
-use super::effects::definitions;
+use super::registers::{Registers, Writes};
+use super::semantics::width_of;
+use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
+use super::trace::{Access, Widened};
 use super::window::Window;
+use crate::cfg::{BlockId, Flow, LoopId, RegisterId};
+use crate::expr::{Arena, Range, TermId};
+use crate::planted::Bug;
+use crate::ptx::{Function, FunctionKind};
 
-/// Where a register's value is kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Slot {
-    /// Written at most once, unguarded.
-    Single,
-    /// Written several times or under a guard: index into the block state.
-    Mutable(u32),
-}
-
-/// How often and where registers are written.
-#[derive(Debug)]
-pub(super) struct Writes {
-    pub slots: Vec<Slot>,
-    pub mutable: Vec<RegisterId>,
-    pub counts: Vec<u32>,
-}
-
-impl Writes {
-    pub fn new(flow: &Flow<'_, '_>) -> Writes {
-        let mut counts = vec![0u32; flow.registers.len()];
-        let mut guarded = vec![false; flow.registers.len()];
-        for inst in &flow.insts {
-            for register in definitions(inst) {
-                counts[register.0 as usize] += 1;
-                guarded[register.0 as usize] |= inst.guard.is_some();
-            }
-        }
-        let mut mutable = Vec::new();
-        let slots = (0..flow.registers.len())
-            .map(|index| {
-                if counts[index] <= 1 && !guarded[index] {
-                    return Slot::Single;
-                }
-                mutable.push(RegisterId(index as u32));
-                Slot::Mutable(mutable.len() as u32 - 1)
-            })
-            .collect();
-        Writes { slots, mutable, counts }
-    }
-}
-
-/// A value and where it was computed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Definition {
-    pub term: TermId,
-    pub block: BlockId,
-}
+/// Steps for a symbol that did not exist: what is known of it takes memory.
+const NEW_SYMBOL: u64 = 12;
 
 /// The version of each window.
 pub(super) type Memory = [TermId; Window::ALL.len()];
 
-/// The values of the mutable registers and the versions of memory at the end of a block.
-#[derive(Clone, Debug)]
-pub(super) struct Exit {
-    pub mutable: Box<[TermId]>,
+/// The state of one function's symbolic execution, at some instruction of some block.
+pub(super) struct State<'a, 'm, 's> {
+    pub function: &'a Function<'s>,
+    pub flow: &'a Flow<'m, 's>,
+    pub arena: Arena,
+    pub symbols: Symbols,
+    pub registers: Registers,
+    /// The versions of memory at the current instruction.
     pub memory: Memory,
+    /// The carry flag, where it is known: from one instruction of a block to the next.
+    pub carry: Option<TermId>,
+    /// The block that is being visited.
+    pub block: BlockId,
+    /// Index of the instruction being emulated.
+    pub at: u32,
+    pub accesses: Vec<Access>,
+    pub widened: Vec<Widened>,
+    pub approximations: Vec<(u32, String)>,
+    /// Versions of memory between which nothing has synchronised share an epoch: what lanes read at
+    /// them is the same whichever of them each lane has come by, the program being free of races.
+    epochs: FxHashMap<TermId, u32>,
+    /// Whether some cycle has several entries.
+    irreducible: bool,
+}
+
+impl<'a, 'm, 's> State<'a, 'm, 's> {
+    /// The state before the first instruction, at which the registers have no values yet.
+    pub fn new(
+        function: &'a Function<'s>,
+        flow: &'a Flow<'m, 's>,
+        writes: Writes,
+        steps: u64,
+    ) -> Self {
+        let mut state = State {
+            function,
+            flow,
+            arena: Arena::with_limit(steps),
+            symbols: Symbols::default(),
+            registers: Registers::new(writes),
+            memory: [Arena::new().constant(0, 1); Window::ALL.len()],
+            carry: None,
+            block: BlockId(0),
+            at: 0,
+            accesses: Vec::new(),
+            widened: Vec::new(),
+            approximations: Vec::new(),
+            epochs: FxHashMap::default(),
+            irreducible: !flow.planted.has(Bug::SeveralEntries)
+                && flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block)),
+        };
+        // The callers of a device function may have synchronised lane by lane.
+        let seen = state.parameter_dependence();
+        state.change_memory(&Window::ALL, |_| seen.clone());
+        state
+    }
+
+    /// The loop that gives values made now a new meaning in each iteration.
+    pub fn here(&self) -> Option<LoopId> {
+        self.flow.loops.innermost(self.block)
+    }
+
+    #[inline]
+    pub fn register_width(&self, register: RegisterId) -> u8 {
+        width_of(self.flow.registers[register.0 as usize].ty)
+    }
+
+    /// A symbol that stands for something unknown, another value in every lane.
+    pub fn unknown(&mut self, width: u8) -> TermId {
+        let number = self.symbols.next_fresh();
+        self.make(SymbolKind::Unknown(number), width, LaneDependence::Varying)
+    }
+
+    /// The symbol of a kind, made here on first use.
+    pub fn make(&mut self, kind: SymbolKind, width: u8, dependence: LaneDependence) -> TermId {
+        let created_in = self.here();
+        // Where cycles have several entries there is no header at which iterations could be told
+        // apart, so nothing is known to be the same in lanes that went round them.
+        let dependence = if self.irreducible { LaneDependence::Varying } else { dependence };
+        let feeds = if let LaneDependence::Fed(feeds) = &dependence { feeds.len() } else { 0 };
+        self.arena.charge(NEW_SYMBOL + feeds as u64);
+        let info = SymbolInfo { kind, width, dependence, created_in };
+        self.symbols.term(&mut self.arena, info, Range::full(width))
+    }
+
+    /// New versions of some windows behind something that synchronises; `seen` tells from a window's
+    /// version before how the new one differs between lanes.
+    pub fn change_memory(&mut self, windows: &[Window], seen: impl Fn(TermId) -> LaneDependence) {
+        for &window in windows {
+            let before = self.memory[window as usize];
+            self.memory[window as usize] = self.fresh_memory(None, seen(before));
+        }
+    }
+
+    /// New versions of some windows behind a weak store.
+    pub fn store_memory(&mut self, windows: &[Window]) {
+        for &window in windows {
+            let before = self.memory[window as usize];
+            let epoch = self.epoch(before);
+            self.memory[window as usize] =
+                self.fresh_memory(epoch, LaneDependence::Fed(vec![before]));
+        }
+    }
+
+    /// A version of memory that nothing has read yet; of an epoch of its own if none is given.
+    pub fn fresh_memory(&mut self, epoch: Option<u32>, dependence: LaneDependence) -> TermId {
+        let number = self.symbols.next_fresh();
+        let version = self.make(SymbolKind::Memory(number), 32, dependence);
+        self.epochs.insert(version, epoch.unwrap_or(number));
+        version
+    }
+
+    /// The epoch of a version.
+    pub fn epoch(&self, version: TermId) -> Option<u32> {
+        self.epochs.get(&version).copied()
+    }
+
+    /// A register's value here.
+    #[inline]
+    pub fn read(&mut self, register: RegisterId) -> TermId {
+        match self.registers.get(register, self.flow, self.block) {
+            Some(term) => term,
+            None => self.unknown(self.register_width(register)),
+        }
+    }
+
+    /// Whether a register has one definition only, on every way here.
+    pub fn is_settled(&self, register: RegisterId) -> bool {
+        self.registers.is_settled(register, self.flow, self.block)
+    }
+
+    /// Gives a register a value, under the instruction's guard predicate.
+    #[inline]
+    pub fn write(&mut self, register: RegisterId, term: TermId, guard: Option<TermId>) {
+        debug_assert_eq!(self.arena.width(term), self.register_width(register));
+        let arena = &mut self.arena;
+        self.registers.set(register, term, self.block, |old| match guard {
+            None => term,
+            Some(guard) => arena.if_then_else(guard, term, old),
+        });
+    }
+
+    /// Gives a register an unknown value, under the instruction's guard predicate.
+    pub fn forget(&mut self, register: RegisterId, guard: Option<TermId>) {
+        let unknown = self.unknown(self.register_width(register));
+        self.write(register, unknown, guard);
+    }
+
+    /// Gives all mutable registers unknown values.
+    pub fn forget_registers(&mut self) {
+        let registers = self.registers.mutable().to_vec();
+        let values = registers.iter().map(|&r| self.unknown(self.register_width(r))).collect();
+        self.registers.set_values(values);
+    }
+
+    /// Says, for people, how an instruction's result is approximated.
+    pub fn approximate(&mut self, what: String) {
+        self.approximations.push((self.at, what));
+    }
+
+    /// Parameters of kernels are the same for all threads; those of device functions are not.
+    pub fn parameter_dependence(&self) -> LaneDependence {
+        match self.function.kind {
+            FunctionKind::Entry => LaneDependence::Uniform,
+            FunctionKind::Func => LaneDependence::Varying,
+        }
+    }
 }

@@ -121,6 +121,25 @@ impl Symbols {
         if known { arena.symbol(id, width) } else { arena.symbol_within(id, width, range) }
     }
 
+    /// The address of a variable or function, declared in a scope of a body if there is one: one value
+    /// for the warp.
+    pub fn address(
+        &mut self,
+        arena: &mut Arena,
+        name: &str,
+        scope: Option<u32>,
+        width: u8,
+    ) -> TermId {
+        let scope = scope.map_or(String::new(), |scope| format!("{scope}."));
+        let info = SymbolInfo {
+            kind: SymbolKind::Address(format!("{scope}{name}:{width}")),
+            width,
+            dependence: LaneDependence::Uniform,
+            created_in: None,
+        };
+        self.term(arena, info, Range::full(width))
+    }
+
     /// A number that no symbol has had yet.
     pub fn next_fresh(&mut self) -> u32 {
         self.fresh += 1;

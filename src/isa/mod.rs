@@ -12,6 +12,7 @@
 mod form;
 pub mod limits;
 mod modifier;
+pub mod multiprocessor;
 mod opcode;
 mod qualifier;
 mod selector;

@@ -62,6 +62,7 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
         source_line: None,
         delta: None,
         guards: None,
+        iterations: None,
         possible: None,
         cost: None,
         rule: None,
@@ -78,6 +79,11 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
             }
             report.rule = Some(refusal.rule().to_owned());
             report.reason = Some(refusal.to_string());
+        }
+        Verdict::Carried(link) => {
+            report.decision = Decision::Reuse;
+            report.source_line = Some(line(decided.choice.carried[*link].source));
+            report.iterations = Some(1);
         }
         Verdict::Wide(group) => {
             let group = &decided.choice.vectors[*group];
@@ -165,6 +171,7 @@ fn kept_loads(
                     source_line: None,
                     delta: None,
                     guards: None,
+                    iterations: None,
                     possible: None,
                     cost: None,
                     rule: Some(report::FUNCTION_LEFT.to_owned()),

@@ -208,7 +208,9 @@ impl Job<'_> {
         if plan.is_empty() {
             return Vec::new();
         }
-        Timings::measure(self.options.timings.as_deref(), "rewrite", || strategy.edits(&plan, self.source.text()))
+        Timings::measure(self.options.timings.as_deref(), "rewrite", || {
+            strategy.edits(&plan, self.source.text())
+        })
     }
 }
 

@@ -3,7 +3,9 @@
 //! In: a [`CommandLine`] that is not to be handed over, and the rewriter as a function. Out: how the
 //! real ptxas ended, what it said in the user's names and lines, and warnings about what went wrong
 //! here. A call that the real ptxas refuses shows what it says about the originals, and no warning.
+//! What the assembler made of a rewritten text is looked at by [`crate::ptxas::check`].
 
+use crate::ptxas::check::{self, Again};
 use crate::ptxas::command_line::{CommandLine, Input, Kind};
 use crate::ptxas::invoke::{Finished, Stream, Tool};
 use crate::ptxas::messages::{Renamed, Shown, TEXT_NAME, translate};
@@ -41,8 +43,13 @@ pub struct Examined<R> {
 }
 
 impl<R: Replacement> Examined<R> {
+    /// The input's bytes where they can be read only once.
+    pub(super) fn stdin(&self) -> Option<&[u8]> {
+        self.stdin.as_deref()
+    }
+
     /// The rewriting, where it changes something.
-    fn changed(&self) -> Option<(&SourceFile, &R)> {
+    pub(super) fn changed(&self) -> Option<(&SourceFile, &R)> {
         match &self.outcome {
             Some((source, Ok(rewritten))) if rewritten.text() != source.text() => {
                 Some((source, rewritten))
@@ -59,8 +66,21 @@ pub struct Assembled {
     pub finished: Finished,
     /// One line each; empty where the real ptxas refused the call.
     pub warnings: Vec<String>,
-    /// Whether the output was made from the rewritten inputs.
-    pub rewritten: bool,
+    /// Why the output was made from the originals, where the examined inputs do not say so.
+    pub unused: Option<String>,
+}
+
+/// A call and what it takes to run it.
+#[derive(Clone, Copy)]
+pub struct Call<'c> {
+    /// The real ptxas.
+    pub tool: &'c Tool,
+    /// The arguments as they came.
+    pub arguments: &'c [OsString],
+    /// The same, understood.
+    pub line: &'c CommandLine,
+    /// What ends with an interrupted call.
+    pub watch: &'c Watch,
 }
 
 /// Reads the inputs and shows each to the rewriter. `stdin` reads standard input to its end; it is
@@ -132,43 +152,49 @@ pub fn is_untouched<R: Replacement>(examined: &[Examined<R>]) -> bool {
 }
 
 /// Runs the real ptxas: on the rewritten inputs, and where it refuses those, or they cannot be
-/// handed to it, on the originals. `arguments` are those of the call; `warnings` are appended to.
+/// handed to it, on the originals. With `again` the result is checked, and kernels that lost by it are
+/// rewritten no more; `examined` then says what was assembled. `warnings` are appended to.
 ///
 /// # Errors
 /// The real ptxas cannot be run at all.
 pub fn assemble<R: Replacement>(
-    tool: &Tool,
-    arguments: &[OsString],
-    line: &CommandLine,
-    examined: &[Examined<R>],
+    call: Call<'_>,
+    examined: &mut [Examined<R>],
+    again: Option<&Again<'_, R>>,
     mut warnings: Vec<String>,
-    watch: &Watch,
 ) -> io::Result<Assembled> {
-    for one in examined {
+    for one in &*examined {
         if let Some((_, Err(message))) = &one.outcome {
             warnings.push(format!("{message}; the original is assembled"));
         }
     }
+    let mut unused = None;
     if examined.iter().any(|one| one.changed().is_some()) {
-        match run_rewritten(tool, line, examined, watch) {
-            Ok(finished) if finished.status.success() => {
-                return Ok(Assembled { finished, warnings, rewritten: true });
+        let checked = match (&mut *examined, again) {
+            ([one], Some(again)) if check::can_check(&call, one) => check::run(&call, one, again),
+            _ => run_rewritten(&call, examined, &mut None).map(|finished| (finished, None)),
+        };
+        unused = Some("ptxas refuses the rewritten text".to_owned());
+        match checked {
+            Ok((finished, unused)) if finished.status.success() => {
+                return Ok(Assembled { finished, warnings, unused });
             }
-            Ok(finished) if finished.interrupted().is_some() => {
-                return Ok(Assembled { finished, warnings: Vec::new(), rewritten: true });
+            Ok((finished, unused)) if finished.interrupted().is_some() => {
+                return Ok(Assembled { finished, warnings: Vec::new(), unused });
             }
-            Ok(finished) => warnings.push(refusal(examined, &finished)),
+            Ok((finished, _)) => warnings.push(refusal(examined, &finished)),
             Err(error) => warnings.push(format!(
                 "the rewritten input cannot be handed to ptxas ({error}); the original is assembled"
             )),
         }
     }
     let stdin = examined.iter().find_map(|one| one.stdin.as_deref());
+    let Call { tool, arguments, watch, .. } = call;
     let finished = tool.run(arguments, stdin, Stream::Inherit, Stream::Inherit, watch)?;
     if !finished.status.success() {
         warnings.clear();
     }
-    Ok(Assembled { finished, warnings, rewritten: false })
+    Ok(Assembled { finished, warnings, unused })
 }
 
 /// The warning about rewritten inputs that the real ptxas refused, with the first thing it said.
@@ -184,14 +210,14 @@ fn refusal<R: Replacement>(examined: &[Examined<R>], finished: &Finished) -> Str
     )
 }
 
-/// Runs the real ptxas on the rewritten inputs; its messages come back in the user's terms.
-fn run_rewritten<R: Replacement>(
-    tool: &Tool,
-    line: &CommandLine,
+/// Runs the real ptxas on the rewritten inputs; its messages come back in the user's terms. Files go
+/// into `folder`, which is made where one is needed and there is none.
+pub(super) fn run_rewritten<'c, R: Replacement>(
+    call: &Call<'c>,
     examined: &[Examined<R>],
-    watch: &Watch,
+    folder: &mut Option<Folder<'c>>,
 ) -> io::Result<Finished> {
-    let mut folder: Option<Folder<'_>> = None;
+    let Call { tool, line, watch, .. } = *call;
     let mut values: Vec<(&Input, OsString)> = Vec::new();
     let mut renamed: Vec<Renamed<'_>> = Vec::new();
     let mut stdin = examined.iter().find_map(|one| one.stdin.as_deref());
@@ -202,9 +228,9 @@ fn run_rewritten<R: Replacement>(
         let user = line.value(&one.input);
         match one.input.kind {
             Kind::File => {
-                let folder = match &folder {
+                let folder = match &mut *folder {
                     Some(folder) => folder,
-                    None => folder.insert(watch.folder()?),
+                    none => none.insert(watch.folder()?),
                 };
                 let path = folder.write(&format!("{index}.ptx"), rewritten.text().as_bytes())?;
                 let shown = Shown::Literal(path.as_os_str().as_bytes().to_vec());
@@ -246,7 +272,7 @@ fn run_rewritten<R: Replacement>(
 }
 
 /// Whether the output file is our own standard output, which then must not become a pipe of ours.
-fn writes_to_stdout(output: Option<&OsStr>) -> bool {
+pub(super) fn writes_to_stdout(output: Option<&OsStr>) -> bool {
     output.is_some_and(|path| {
         ["/dev/", "/proc/"].iter().any(|root| path.as_bytes().starts_with(root.as_bytes()))
             && path != "/dev/null"

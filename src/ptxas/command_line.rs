@@ -32,6 +32,23 @@ pub struct Input {
     pub at: usize,
 }
 
+/// Where a call names its output file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OutputPlace {
+    /// Nowhere.
+    Nowhere,
+    /// From this byte of this word on.
+    Word {
+        /// Index of the word in [`CommandLine::words`].
+        word: usize,
+        /// The byte where the path begins.
+        at: usize,
+    },
+    /// Twice, or in an options file, or perhaps in an option that is not known.
+    #[default]
+    Unclear,
+}
+
 /// A call of ptxas, understood.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CommandLine {
@@ -42,6 +59,8 @@ pub struct CommandLine {
     pub inputs: Vec<Input>,
     /// The output file; `elf.o` in the working directory where the call names none.
     pub output: Option<OsString>,
+    /// Where it is named.
+    pub output_place: OutputPlace,
     /// The architecture it names, as written (`sm_80`).
     pub architecture: Option<String>,
     /// Why the call has to reach ptxas as it is, if it has to.
@@ -80,6 +99,21 @@ impl CommandLine {
         }
         words
     }
+
+    /// The words with another output file; `None` where it is not clear which word names it.
+    pub fn with_output(&self, output: &OsStr) -> Option<Vec<OsString>> {
+        let mut words = self.words.clone();
+        match self.output_place {
+            OutputPlace::Nowhere => words.extend([OsString::from("-o"), output.to_owned()]),
+            OutputPlace::Word { word, at } => {
+                let mut changed = words[word].as_bytes()[..at].to_vec();
+                changed.extend_from_slice(output.as_bytes());
+                words[word] = OsString::from_vec(changed);
+            }
+            OutputPlace::Unclear => return None,
+        }
+        Some(words)
+    }
 }
 
 /// What a left-to-right walk has seen.
@@ -89,6 +123,7 @@ struct Scan<'r> {
     /// Each with whether it may be the value of an unknown option instead.
     inputs: Vec<(Input, bool)>,
     output: Option<OsString>,
+    output_place: OutputPlace,
     architecture: Option<OsString>,
     hand_over: Option<&'static str>,
 }
@@ -100,6 +135,7 @@ impl<'r> Scan<'r> {
             words: Vec::new(),
             inputs: Vec::new(),
             output: None,
+            output_place: OutputPlace::Nowhere,
             architecture: None,
             hand_over: None,
         }
@@ -118,6 +154,7 @@ impl<'r> Scan<'r> {
                 Word::Unknown(has_value) => {
                     self.words.push(argument.clone());
                     doubtful = !has_value;
+                    self.output_place = OutputPlace::Unclear;
                 }
                 Word::Complete(spec, at) => {
                     self.option(spec, std::slice::from_ref(argument), at, nesting);
@@ -147,10 +184,22 @@ impl<'r> Scan<'r> {
             Role::Plain | Role::OptionsFile => {}
             Role::Query => self.hand_over = Some("ptxas only prints something"),
             Role::Debug => self.hand_over = Some("code to be debugged stays as it is"),
-            Role::Output => self.output = Some(value.to_owned()),
+            Role::Output => {
+                self.output = Some(value.to_owned());
+                let place = OutputPlace::Word { word: self.words.len() - 1, at: at.unwrap_or(0) };
+                self.place_output(place);
+            }
             Role::Architecture => self.architecture = Some(value.to_owned()),
             Role::Text => self.input(Kind::Text, at.unwrap_or(0), false),
         }
+    }
+
+    /// Notes where the output file is named; a second time, it is unclear.
+    fn place_output(&mut self, place: OutputPlace) {
+        self.output_place = match self.output_place {
+            OutputPlace::Nowhere => place,
+            _ => OutputPlace::Unclear,
+        };
     }
 
     /// Notes the last word as an input.
@@ -176,8 +225,15 @@ impl<'r> Scan<'r> {
         self.output = inner.output.or(self.output.take());
         self.architecture = inner.architecture.or(self.architecture.take());
         let named = !inner.inputs.is_empty();
+        let shift = self.words.len();
+        match inner.output_place {
+            OutputPlace::Nowhere => {}
+            OutputPlace::Word { word, at } if named => {
+                self.place_output(OutputPlace::Word { word: word + shift, at });
+            }
+            _ => self.output_place = OutputPlace::Unclear,
+        }
         if named {
-            let shift = self.words.len();
             self.words.append(&mut inner.words);
             self.inputs.extend(inner.inputs.into_iter().map(|(mut input, doubtful)| {
                 input.word += shift;
@@ -196,7 +252,8 @@ impl<'r> Scan<'r> {
             .map(|(input, _)| input)
             .collect();
         let stdin = inputs.iter().filter(|input| input.kind == Kind::Stdin).count();
-        let architecture = self.architecture.as_ref().map(|name| name.to_string_lossy().into_owned());
+        let architecture =
+            self.architecture.as_ref().map(|name| name.to_string_lossy().into_owned());
         let is_virtual = self.architecture.is_some_and(|name| {
             [&b"compute_"[..], b"lto_"].iter().any(|prefix| name.as_bytes().starts_with(prefix))
         });
@@ -210,6 +267,7 @@ impl<'r> Scan<'r> {
             architecture,
             inputs,
             output: self.output,
+            output_place: self.output_place,
             hand_over,
             foreign_lines: false,
         }
@@ -234,6 +292,7 @@ mod tests {
             "plain" => Some(b"-arch sm_80\n-v".to_vec()),
             "inputs" => Some(b"\"b c.ptx\" -optf plain -o x".to_vec()),
             "virtual" => Some(b"-arch=compute_80".to_vec()),
+            "output" => Some(b"-o z".to_vec()),
             "loop" => Some(b"-optf loop".to_vec()),
             _ => None,
         }
@@ -304,6 +363,28 @@ mod tests {
         assert_eq!(inputs("a.ptx -optf inputs -v"), ["a.ptx", "b c.ptx"]);
         assert_eq!(parsed.output, Some("x".into()));
         assert_eq!(parse("-optf plain,inputs").words[..2], ["-arch", "sm_80"]);
+    }
+
+    #[test]
+    fn the_output_is_exchanged_where_it_stands() {
+        let exchanged = |line: &str| {
+            let words = parse(line).with_output(OsStr::new("new"))?;
+            Some(words.join(OsStr::new(" ")).into_string().unwrap())
+        };
+        for (line, expected) in [
+            ("-o x a.ptx", "-o new a.ptx"),
+            ("a.ptx --output-file=x -v", "a.ptx --output-file=new -v"),
+            ("a.ptx", "a.ptx -o new"),
+            ("-v -optf inputs", "-v b c.ptx -optf plain -o new"),
+            ("-optf plain a.ptx", "-optf plain a.ptx -o new"),
+        ] {
+            assert_eq!(exchanged(line).as_deref(), Some(expected), "{line}");
+        }
+        for line in
+            ["a.ptx -o x -o x", "a.ptx -o x --new", "-optf output a.ptx", "-o x -optf inputs"]
+        {
+            assert_eq!(exchanged(line), None, "{line}");
+        }
     }
 
     #[test]

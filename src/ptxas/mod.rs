@@ -7,6 +7,8 @@
 //! - [`nvptx_as`]: the command line of GCC's assembler, which checks PTX text and passes it on.
 //! - [`locate`]: where the real ptxas is.
 //! - [`assemble`]: examine the inputs, run the real ptxas on rewritten ones, fall back to the originals.
+//! - [`check`]: assemble both texts, and rewrite a kernel no more that lost by it: what a kernel takes
+//!   stands in its [`cubin`], what of that is worse in [`losses`].
 //! - [`invoke`]: the one place that starts the real ptxas; [`signals`] keeps it and the temporary
 //!   files from outliving an interrupted call.
 //! - [`temporary`]: the folders for rewritten texts, and what is left of those of killed calls.
@@ -20,9 +22,12 @@
 //! rewriter is handed in as a function.
 
 pub mod assemble;
+pub mod check;
 pub mod command_line;
+pub mod cubin;
 pub mod invoke;
 pub mod locate;
+pub mod losses;
 pub mod messages;
 pub mod nvptx_as;
 pub mod options;

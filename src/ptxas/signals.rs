@@ -1,6 +1,6 @@
 //! Interrupted calls: the real ptxas ends with us, and temporary files go.
 //!
-//! While a [`Watch`] exists, SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the running child,
+//! While a [`Watch`] exists, SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the running children,
 //! whose end the caller then reports; with no child running they remove the temporary folder and end
 //! this process as if they had not been caught. Signals that were ignored from the start (`nohup`)
 //! stay ignored, for the child too.
@@ -18,7 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What a signal has to take care of.
 #[derive(Default)]
 struct State {
-    child: Option<Pid>,
+    children: Vec<Pid>,
+    /// A signal was passed on.
+    interrupted: bool,
     folder: Option<PathBuf>,
 }
 
@@ -52,6 +54,11 @@ impl Watch {
         Ok(Folder { folder: Some(folder), watch: self })
     }
 
+    /// Whether a signal was passed on to a child.
+    pub fn was_interrupted(&self) -> bool {
+        lock(&self.state).interrupted
+    }
+
     /// Starts a child that signals are passed on to.
     ///
     /// # Errors
@@ -59,7 +66,7 @@ impl Watch {
     pub fn spawn(&self, start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
         let mut state = lock(&self.state);
         let child = start()?;
-        state.child = Some(Pid::from_child(&child));
+        state.children.push(Pid::from_child(&child));
         Ok(child)
     }
 
@@ -69,11 +76,11 @@ impl Watch {
     /// Those of the system.
     pub fn wait(&self, mut child: Child) -> io::Result<ExitStatus> {
         // First wait without reaping: until the number is forgotten it must stay the child's.
-        let id = WaitId::Pid(Pid::from_child(&child));
+        let pid = Pid::from_child(&child);
         while let Err(rustix::io::Errno::INTR) =
-            waitid(id.clone(), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
+            waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
         {}
-        lock(&self.state).child = None;
+        lock(&self.state).children.retain(|&other| other != pid);
         child.wait()
     }
 }
@@ -90,10 +97,18 @@ impl Folder<'_> {
     /// # Errors
     /// It cannot be written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
-        let folder = self.folder.as_ref().ok_or(io::ErrorKind::NotFound)?;
-        let path = folder.path().join(name);
+        let path = self.place(name)?;
         std::fs::write(&path, bytes)?;
         Ok(path)
+    }
+
+    /// The path of a file in it, for others to write.
+    ///
+    /// # Errors
+    /// The folder is gone.
+    pub fn place(&self, name: &str) -> io::Result<PathBuf> {
+        let folder = self.folder.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        Ok(folder.path().join(name))
     }
 }
 
@@ -114,7 +129,7 @@ fn catch_signals(state: Arc<Mutex<State>>) -> io::Result<()> {
         .into_iter()
         .filter(|signal| ignored & (1 << (signal - 1)) == 0);
     let mut signals = Signals::new(watched)?;
-    let watch = move || signals.forever().for_each(|signal| on_signal(&lock(&state), signal));
+    let watch = move || signals.forever().for_each(|signal| on_signal(&mut lock(&state), signal));
     std::thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
 }
 
@@ -122,11 +137,14 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn on_signal(state: &State, signal: i32) {
-    match (state.child, Signal::from_named_raw(signal)) {
-        (Some(child), Some(signal)) => {
-            if let Err(error) = kill_process(child, signal) {
-                log::debug!("cannot pass a signal on: {error}");
+fn on_signal(state: &mut State, signal: i32) {
+    match (state.children.as_slice(), Signal::from_named_raw(signal)) {
+        (children @ [_, ..], Some(signal)) => {
+            state.interrupted = true;
+            for &child in children {
+                if let Err(error) = kill_process(child, signal) {
+                    log::debug!("cannot pass a signal on: {error}");
+                }
             }
         }
         _ => {

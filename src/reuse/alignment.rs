@@ -42,9 +42,7 @@ pub(super) fn remainder(trace: &KernelTrace, term: TermId, modulus: u64) -> Opti
     // Of several conditions on one parameter the strongest holds all.
     multiples.sort();
     multiples.reverse();
-    multiples.dedup_by(|a, b| {
-        (&a.parameter, a.offset, a.bits) == (&b.parameter, b.offset, b.bits)
-    });
+    multiples.dedup_by(|a, b| (&a.parameter, a.offset, a.bits) == (&b.parameter, b.offset, b.bits));
     Some(Remainder { value, multiples })
 }
 
@@ -60,7 +58,8 @@ fn of_term(
     if modulus <= 1 {
         return Some(0);
     }
-    if depth == 0 || 1u64.checked_shl(u32::from(arena.width(term))).is_some_and(|all| all < modulus) {
+    if depth == 0 || 1u64.checked_shl(u32::from(arena.width(term))).is_some_and(|all| all < modulus)
+    {
         return None;
     }
     let (constant, addends) = arena.linear_parts(term);

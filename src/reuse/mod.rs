@@ -9,6 +9,7 @@
 mod adjacent;
 mod alignment;
 mod availability;
+mod carried;
 mod distance;
 mod eligible;
 mod facts;
@@ -22,6 +23,7 @@ mod under;
 
 pub use adjacent::{Adjacent, MAX_VECTOR, plain_between};
 pub use alignment::Multiple;
+pub use carried::{Carried, Slice};
 pub use eligible::{Element, Load, OWN_REGISTERS};
 pub use opportunities::{Candidate, Guards, Opportunities, Opportunity, Options, lane_stride};
 pub use prove::{NoWrap, WrapKind};

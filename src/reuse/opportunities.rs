@@ -371,7 +371,7 @@ fn displacements(source: &Load, load: &Load) -> SmallVec<[i64; 4]> {
 }
 
 /// For each element of the load the one of the source that stands for it.
-fn pieces(
+pub(super) fn pieces(
     source: &Load,
     load: &Load,
     displacement: i64,

@@ -158,7 +158,10 @@ impl fmt::Display for Refusal {
             Refusal::DoesNotPay(Unpaid { possible, architecture, cost, kept }) => {
                 let cycles = |hundredths: &u32| f64::from(*hundredths) / 100.0;
                 let (cost, kept) = (cycles(cost), cycles(kept));
-                write!(f, "does not pay on sm_{architecture}: `{possible}` {cost} cycles against {kept}")
+                write!(
+                    f,
+                    "does not pay on sm_{architecture}: `{possible}` {cost} cycles against {kept}"
+                )
             }
         }
     }

@@ -62,7 +62,7 @@
 //! **5. Weak loads rest on freedom from data races**, which CUDA C++ demands of the original; nothing
 //! else may be assumed of other threads. `--strict` does without (rule `strict`): then only `.nc` loads
 //! are replaced, and loads of kernels that write no global memory. The proof that the assumption is
-//! enough stands in `src/verify/memory.rs`.
+//! enough stands in `src/verify/versions.rs`.
 //!
 //! # The same address
 //!
@@ -206,6 +206,17 @@
 //!
 //! Mistake `StaleRegister`, with its kernel in `tests/fuzz/planted/StaleRegister.ptx`.
 //!
+//! The same holds of what is loaded earlier than it was, in a vector or an iteration before: no register is
+//! filled while something still reads or writes it, each element goes into its own, and what the next
+//! iteration needs is passed on in every one.
+//!
+//! ```text
+//! ld r5, [a+4];  add r7, r5, 1;  ld r5, [a]      // a vector load of both needs another register for one
+//! ```
+//!
+//! Mistakes `VectorTooEarly`, `VectorReversed`, `NothingPassedOn`; a store or barrier anywhere in a loop may
+//! change what its iterations read: mistake `CarriedOverStores`.
+//!
 //! **19. A name is used only where it means the register meant.** An inner scope may declare the same name
 //! again. New names begin with a stem that occurs nowhere in the text (`src/rewrite/names.rs`).
 //!
@@ -230,9 +241,20 @@
 //! Loads are left out only where a lane has read the same bytes already; so a fault may disappear, and
 //! none may appear.
 //!
-//! The validator demands it (`src/verify/faults.rs`). Rewrites that load more at once, or for a later
-//! iteration, would have to keep it too: alignment in every launch, the last element of a buffer, the
-//! condition under which the first iteration runs. None does so today.
+//! A vector load reads what the loads that it stands for read, all of which run whenever the first of them
+//! does; its address is aligned in every lane, by proof or by a test of the parameters in front of the
+//! kernel, with the untouched loads on the other side. A value that goes round a loop is loaded in front
+//! of it only where every entry into the loop performs that load: nothing leaves before it, and no inner
+//! loop or call stands in the loop that might never end.
+//!
+//! ```text
+//! ld f1, [a];  ld f2, [a+4]           // a is 4 in one launch and 8 in the next: `ld.v2` faults in one
+//! L: @p bra out;  ld f1, [a];  ...     // p may hold at once: the load may not move in front of the loop
+//! ```
+//!
+//! The validator demands it (`src/verify/faults.rs`). `tests/cases/refuse/wide.ptx`,
+//! `tests/cases/refuse/carried.ptx`; mistakes `NoAlignmentTest`, `VectorOffset`, `CarriedSometimes`,
+//! `FirstOfAnother`.
 //!
 //! **22. Nothing that others can notice changes**: stores, atomics, calls, barriers, collectives and exits
 //! happen under the same conditions, in the same order, with the same operands. A rewrite adds only
@@ -256,9 +278,15 @@
 //! Rules `budget`, `large-address`, `solver-unknown`, `crowded`. `tests/cases/refuse/powers.ptx`,
 //! `tests/budgets.rs`, `tests/chains.rs`.
 //!
+//! **26. A rewrite that does not pay is not done**, unless it is asked for by name: what a load takes on the
+//! architecture, and what would stand in its place, is compared ([`crate::cost`]), and what the assembler
+//! makes of both texts afterwards: a kernel that loses resident warps stays as it was.
+//!
+//! Rule `does-not-pay`.
+//!
 //! # Rows of taps
 //!
-//! **26. The two loads of a row read what the original reads, no byte more.** What the row begins with is
+//! **27. The two loads of a row read what the original reads, no byte more.** What the row begins with is
 //! a tap of the lane itself; what follows 32 lanes further on is read by as many lanes as the row is
 //! long, and each of these bytes is the last tap's of a lane that is there. So no tap may be left out by
 //! a lane, whereas gaps between the taps do no harm.
@@ -271,7 +299,7 @@
 //! `tests/cases/refuse/window_predicated.ptx`, `tests/cases/refuse/window_width.ptx`; mistakes
 //! `RowEnd`, `RowBound`, `RowIndex`.
 //!
-//! **27. One test for the warp stands in front, and everything that was behind it stands twice.** The
+//! **28. One test for the warp stands in front, and everything that was behind it stands twice.** The
 //! lanes' own conditions (no index wraps around) are voted on, or some would wait in the shuffles for
 //! others; and only loads and arithmetic may stand between the taps, since what others notice would
 //! otherwise stand twice.

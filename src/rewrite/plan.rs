@@ -57,6 +57,19 @@ pub struct VectorLoad {
     pub others: Vec<(Range<usize>, String)>,
 }
 
+/// A load whose value comes from the iteration before.
+#[derive(Clone, Debug)]
+pub struct CarriedLoad {
+    /// The load's statement.
+    pub span: Range<usize>,
+    /// What stands in its place.
+    pub moves: String,
+    /// Where the first iteration's value is loaded, and the code.
+    pub entry: (usize, String),
+    /// Where values are passed on to the next iteration, and the code.
+    pub latch: (usize, String),
+}
+
 /// Statements of one block that are executed as they were where a test fails.
 #[derive(Clone, Debug)]
 pub struct Version {
@@ -88,6 +101,8 @@ pub struct KernelPlan<'a> {
     pub vectors: Vec<VectorLoad>,
     /// Rows of taps that two loads stand for.
     pub windows: Vec<Window>,
+    /// Values that go round loops.
+    pub carried: Vec<CarriedLoad>,
     /// Code that stands twice: as rewritten and as it was.
     pub versions: Vec<Version>,
     /// Where copies of source registers go, and the copies.
@@ -120,6 +135,7 @@ pub fn plan<'a>(
             replacements: Vec::new(),
             vectors: Vec::new(),
             windows: Vec::new(),
+            carried: Vec::new(),
             versions: Vec::new(),
             copies: Vec::new(),
             fresh: Fresh::new(names),
@@ -138,13 +154,17 @@ pub fn plan<'a>(
     }
     planner.vectors(choice);
     planner.rows(choice);
+    planner.carried(choice);
     planner.plan
 }
 
 impl KernelPlan<'_> {
     /// Whether nothing is to change.
     pub fn is_empty(&self) -> bool {
-        self.replacements.is_empty() && self.vectors.is_empty() && self.windows.is_empty()
+        self.replacements.is_empty()
+            && self.vectors.is_empty()
+            && self.windows.is_empty()
+            && self.carried.is_empty()
     }
 }
 
@@ -211,7 +231,7 @@ impl Planner<'_, '_, '_, '_> {
 
     /// The register to send from the place `at`: the source's own, or a copy made behind the source
     /// load if it may hold something else by then or its name means another register there.
-    fn sent(&mut self, source: u32, register: RegisterId, bits: u32, at: u32) -> String {
+    pub(super) fn sent(&mut self, source: u32, register: RegisterId, bits: u32, at: u32) -> String {
         let planted = self.plan.planted;
         let stable =
             self.trace.definitions[register.0 as usize] == 1 || planted.has(Bug::StaleRegister);

@@ -32,11 +32,14 @@ impl Planner<'_, '_, '_, '_> {
     fn vector(&mut self, group: &Adjacent) -> VectorLoad {
         let first = &self.flow.insts[group.members[0].inst as usize];
         let mut moves: BTreeMap<u32, String> = BTreeMap::new();
-        let registers: Vec<String> = group
+        let mut registers: Vec<String> = group
             .elements
             .iter()
             .map(|(element, inst)| self.destination(group, element, *inst, &mut moves))
             .collect();
+        if self.plan.planted.has(Bug::VectorReversed) {
+            registers.reverse();
+        }
         let (base, offset) = self.address(group.members[0].inst);
         let offset = offset + group.offset + i64::from(self.plan.planted.has(Bug::VectorOffset));
         let guard = match first.guard {
@@ -53,6 +56,10 @@ impl Planner<'_, '_, '_, '_> {
             element_type(group),
             registers.join(", "),
         );
+        let code = match moves.remove(&group.members[0].inst) {
+            Some(first) => format!("{code}\n\t{first}"),
+            None => code,
+        };
         let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
         let others = group.members[1..]
             .iter()
@@ -110,7 +117,7 @@ impl Planner<'_, '_, '_, '_> {
         for group in tested {
             let first = group.members[0].inst;
             let last = group.members.last().map_or(first, |load| load.inst);
-            let multiples = group.multiples.iter().map(|multiple| strongest(multiple));
+            let multiples = group.multiples.iter().map(&strongest);
             match ranges.last_mut() {
                 Some((range, known)) if first < range.end || self.may_join(range.end, first) => {
                     range.end = range.end.max(last + 1);

@@ -14,7 +14,7 @@ use crate::cfg::Flow;
 use crate::cost::Costs;
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::{Function, StateSpace};
-use crate::reuse::{Adjacent, Opportunities, Opportunity, Refusal, Row};
+use crate::reuse::{Adjacent, Carried, Opportunities, Opportunity, Refusal, Row};
 use crate::source::SourceFile;
 
 pub use strategies::{Strategies, StrategyName, UnknownStrategy};
@@ -64,6 +64,8 @@ impl Default for Options {
 pub enum Verdict {
     /// Replaced: by which strategy, from which load.
     Covered(StrategyName, Opportunity),
+    /// The value of another load in the iteration before: the index of the link in [`Choice::carried`].
+    Carried(usize),
     /// Performed by a vector load: the index of its group in [`Choice::vectors`].
     Wide(usize),
     /// A tap of a row: the index of the row in [`Choice::rows`].
@@ -92,6 +94,8 @@ pub struct Choice {
     pub vectors: Vec<Adjacent>,
     /// The rows for which two loads stand.
     pub rows: Vec<Row>,
+    /// The values that go round loops in registers.
+    pub carried: Vec<Carried>,
 }
 
 impl Choice {
@@ -105,7 +109,7 @@ impl Choice {
                 Verdict::Kept(_) => {}
                 Verdict::Wide(group) => dropped[group] |= !keep(),
                 Verdict::Window(row) => dropped_rows[row] |= !keep(),
-                Verdict::Covered(..) => {
+                Verdict::Covered(..) | Verdict::Carried(_) => {
                     if !keep() {
                         finding.verdict = Verdict::Kept(Refusal::NotSelected);
                     }
@@ -125,14 +129,6 @@ impl Choice {
     }
 }
 
-/// The verdict about each of some loads, and what groups of them are served by.
-#[derive(Default)]
-struct Verdicts {
-    verdicts: Vec<Verdict>,
-    vectors: Vec<Adjacent>,
-    rows: Vec<Row>,
-}
-
 /// Decides about every global load of a function, in program order.
 pub fn decide(
     source: &SourceFile,
@@ -146,10 +142,9 @@ pub fn decide(
         (0..trace.accesses.len()).filter(|&i| trace.accesses[i].is_global_load()).collect();
     loads.sort_by_key(|&index| trace.accesses[index].inst);
     let mut opportunities = Opportunities::new(source, function, flow, trace, legal);
-    let Verdicts { verdicts, vectors, rows } = match options.selection {
+    let (verdicts, groups) = match options.selection {
         Selection::Paper if options.strategies == Strategies::PAPER => {
-            let verdicts = paper::verdicts(&mut opportunities, trace, &loads, options);
-            Verdicts { verdicts, ..Verdicts::default() }
+            (paper::verdicts(&mut opportunities, trace, &loads, options), Default::default())
         }
         Selection::Paper => weighed::verdicts(&mut opportunities, trace, &loads, options),
     };
@@ -162,7 +157,8 @@ pub fn decide(
         })
         .collect();
     add_unreachable(flow, &mut findings);
-    Choice { findings, vectors, rows }
+    let weighed::Groups { vectors, carried, rows } = groups;
+    Choice { findings, vectors, carried, rows }
 }
 
 /// Loads in code that no way leads to have no trace.

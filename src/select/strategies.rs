@@ -53,7 +53,8 @@ impl Strategies {
     pub const NONE: Strategies = Strategies { allowed: 0, by_cost: false };
 
     /// `paper`: the paper's, wherever it is proved.
-    pub const PAPER: Strategies = Strategies { allowed: 1 << StrategyName::Paper as u8, by_cost: false };
+    pub const PAPER: Strategies =
+        Strategies { allowed: 1 << StrategyName::Paper as u8, by_cost: false };
 
     /// One strategy, wherever it is proved.
     pub fn only(name: StrategyName) -> Strategies {

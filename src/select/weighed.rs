@@ -5,12 +5,14 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Options, StrategyName, Verdict, Verdicts, rows};
+use super::{Options, StrategyName, Verdict, rows};
 use crate::cfg::BlockId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
-use crate::reuse::{Adjacent, Guards, Load, Opportunities, Opportunity, Refusal, Row, Unpaid};
+use crate::reuse::{
+    Adjacent, Carried, Guards, Load, Opportunities, Opportunity, Refusal, Row, Unpaid,
+};
 
 /// Instructions beside the shuffle and the load that the paper's shape puts in for a load: the bound of
 /// the corner case, the move of what was received, a share of the checks.
@@ -25,19 +27,30 @@ pub(super) fn verdicts(
     trace: &mut KernelTrace,
     loads: &[usize],
     options: &Options,
-) -> Verdicts {
+) -> (Vec<Verdict>, Groups) {
     let mut weigher = Weigher {
         opportunities,
         options,
         replaced: 0,
         in_vector: FxHashMap::default(),
+        in_ring: FxHashMap::default(),
         in_row: FxHashMap::default(),
         with_rows: FxHashSet::default(),
     };
+    let carried = weigher.carried(trace, loads);
     let vectors = weigher.vectors(trace, loads);
-    let rows = weigher.rows(trace, loads);
+    let rows = weigher.rows(trace, loads, &carried);
+    let groups = Groups { vectors, carried, rows };
     let verdicts = loads.iter().map(|&index| weigher.verdict(trace, index)).collect();
-    Verdicts { verdicts, vectors, rows }
+    (verdicts, groups)
+}
+
+/// What serves several loads at once, or in several iterations.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    pub vectors: Vec<Adjacent>,
+    pub carried: Vec<Carried>,
+    pub rows: Vec<Row>,
 }
 
 /// Goes through the loads of one function.
@@ -53,16 +66,34 @@ struct Weigher<'o, 'a, 'm, 's> {
     /// Blocks of which a part stands twice for a row: what is checked in the one part is not known
     /// behind it.
     with_rows: FxHashSet<BlockId>,
+    /// By instruction, the link that brings a load's value from the iteration before.
+    in_ring: FxHashMap<u32, usize>,
 }
 
 impl Weigher<'_, '_, '_, '_> {
+    /// The values that go round loops: always cheaper than a load.
+    fn carried(&mut self, trace: &mut KernelTrace, loads: &[usize]) -> Vec<Carried> {
+        if !self.options.strategies.allow(StrategyName::Reuse) {
+            return Vec::new();
+        }
+        let simple: Vec<Load> =
+            loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok()).collect();
+        let mut links = self.opportunities.carried(trace, &simple);
+        links.truncate(self.options.most);
+        self.replaced += links.len();
+        let at = |(index, link): (usize, &Carried)| (link.load.inst, index);
+        self.in_ring = links.iter().enumerate().map(at).collect();
+        links
+    }
+
     /// The vector loads that are taken.
     fn vectors(&mut self, trace: &mut KernelTrace, loads: &[usize]) -> Vec<Adjacent> {
         if !self.options.strategies.allow(StrategyName::Wide) {
             return Vec::new();
         }
-        let simple: Vec<Load> =
+        let mut simple: Vec<Load> =
             loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok()).collect();
+        simple.retain(|load: &Load| !self.in_ring.contains_key(&load.inst));
         let groups = self.opportunities.adjacent(trace, &simple);
         let mut taken = Vec::new();
         for group in groups {
@@ -81,8 +112,14 @@ impl Weigher<'_, '_, '_, '_> {
         taken
     }
 
-    /// The rows that are taken: none in blocks with vector loads, which may stand twice as well.
-    fn rows(&mut self, trace: &mut KernelTrace, loads: &[usize]) -> Vec<Row> {
+    /// The rows that are taken: none in blocks with vector loads, which may stand twice as well, or in
+    /// those where something is put in for values that go round loops.
+    fn rows(
+        &mut self,
+        trace: &mut KernelTrace,
+        loads: &[usize],
+        carried: &[Carried],
+    ) -> Vec<Row> {
         if !self.options.strategies.allow(StrategyName::Window) {
             return Vec::new();
         }
@@ -90,10 +127,15 @@ impl Weigher<'_, '_, '_, '_> {
         let legal: Vec<Load> =
             loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok()).collect();
         let in_vector = |load: &&Load| matches!(self.in_vector.get(&load.inst), Some(Ok(_)));
-        let with_vectors: FxHashSet<BlockId> =
+        let mut with_others: FxHashSet<BlockId> =
             legal.iter().filter(in_vector).map(|load| block(trace, load)).collect();
+        for link in carried {
+            let places = [link.load.inst, link.source, link.entry, link.entry + 1, link.latch];
+            let blocks = places.iter().filter_map(|&inst| self.opportunities.block_of(inst));
+            with_others.extend(blocks);
+        }
         let free: Vec<Load> =
-            legal.into_iter().filter(|load| !with_vectors.contains(&block(trace, load))).collect();
+            legal.into_iter().filter(|load| !with_others.contains(&block(trace, load))).collect();
         let mut taken = Vec::new();
         for row in self.opportunities.rows(trace, &free, self.options.max_delta) {
             if self.replaced + row.taps.len() > self.options.most {
@@ -141,6 +183,10 @@ impl Weigher<'_, '_, '_, '_> {
             Ok(load) => load,
             Err(refusal) => return Verdict::Kept(refusal),
         };
+        if let Some(&link) = self.in_ring.get(&load.inst) {
+            self.opportunities.offer(trace, load);
+            return Verdict::Carried(link);
+        }
         let unpaid = match self.in_vector.get(&load.inst) {
             Some(Ok(group)) => {
                 let group = *group;
@@ -244,7 +290,13 @@ impl Weigher<'_, '_, '_, '_> {
             StrategyName::Paper => {
                 let corner = Request { lanes: opportunity.delta.unsigned_abs(), ..request };
                 let corner = if opportunity.delta == 0 { 0.0 } else { costs.load(&corner) };
-                costs.shuffle(bits(&opportunity)) + corner + costs.instructions(PAPER_EXTRA + 1)
+                let instead = costs.shuffle(bits(&opportunity))
+                    + corner
+                    + costs.instructions(PAPER_EXTRA + 1);
+                match costs.allow_shuffles(&request) || opportunity.delta == 0 {
+                    true => instead,
+                    false => instead.max(kept),
+                }
             }
             _ => costs.instructions(bits(&opportunity).div_ceil(32)),
         };

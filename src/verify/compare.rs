@@ -10,6 +10,7 @@
 use super::Options;
 use super::align::align;
 use super::apart::newly_apart;
+use super::carried::Carried;
 use super::comparison::Comparison;
 use super::evaluate::evaluate;
 use super::execute::Pair;
@@ -43,6 +44,7 @@ pub(super) fn compare<'s>(
     let alignment = align(original, rewritten);
     let execution = evaluate(original, &mut terms, None, None);
     let mut split: Vec<(LoopId, RegisterId)> = Vec::new();
+    let mut carried = Carried::default();
     for _ in 0..MAX_ROUNDS {
         let reference = Reference {
             execution: &execution,
@@ -50,6 +52,7 @@ pub(super) fn compare<'s>(
             matched: &alignment.matched,
             gaps: &alignment.gaps,
             split: &split,
+            carried: &carried.values,
         };
         let solver = Solver::new(options.solver_limit, options.dump_queries.clone())
             .with_queries(options.queries)
@@ -63,14 +66,18 @@ pub(super) fn compare<'s>(
         let executions = (&execution, &result);
         let mut comparison = Comparison::new(programs, executions, &alignment, &mut terms, warp);
         comparison.pair_up();
+        if carried.guess(&mut comparison) {
+            units = comparison.warp.prover.solver.units_left();
+            continue;
+        }
         comparison.warp.prover.deciding = true;
         let apart = match original.irreducible {
             true => comparison.cuts(),
-            false => comparison.loops(),
+            false => comparison.loops(&carried.values),
         };
         if !apart.is_empty() {
             units = comparison.warp.prover.solver.units_left();
-            split.extend(apart);
+            split.extend(carried.withdraw(apart));
             continue;
         }
         comparison.events();

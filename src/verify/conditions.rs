@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use crate::expr::{Arena, BinaryOp, Node, TermId, UnaryOp};
 
-type Literals = SmallVec<[TermId; 8]>;
+pub(super) type Literals = SmallVec<[TermId; 8]>;
 
 /// The conjuncts of a condition, sorted; `!(a | b)` is `!a & !b`.
 pub(super) fn literals(arena: &mut Arena, condition: TermId) -> Literals {

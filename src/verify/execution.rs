@@ -128,4 +128,7 @@ pub(super) struct Reference<'r, 's> {
     pub gaps: &'r [std::ops::Range<u32>],
     /// Registers that do not hold, at a loop's header, what the original's register of that name holds.
     pub split: &'r [(LoopId, RegisterId)],
+    /// What registers that only the rewritten program has hold at a loop's header, in terms of the
+    /// original: an assumption, which is checked where the loop is entered and comes round.
+    pub carried: &'r FxHashMap<(LoopId, RegisterId), TermId>,
 }

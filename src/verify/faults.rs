@@ -9,8 +9,9 @@ use super::conditions;
 use super::execution::Load;
 use super::place::Place;
 use super::proof::Proof;
-use super::remainder::low_bits;
+use super::remainder::LowBits;
 use super::symbols::Terms;
+use super::turns::at_entry;
 use crate::expr::TermId;
 
 /// A load of the original near one of the rewritten program: from where to where in the latter's bytes,
@@ -66,19 +67,37 @@ impl Comparison<'_, '_> {
         if near.iter().filter(whole).any(|one| self.runs_whenever(&place, one.2, load)) {
             return true;
         }
-        // Several that read it together.
-        let mut reached = 0;
+        // Several that read it together, or loads of the loop behind in its first iteration.
         let mut parts: Vec<(Near, bool)> = near.into_iter().zip(known).collect();
+        if self.are_enough(&place, load, parts.clone()) {
+            return true;
+        }
+        let first = self.near_first(load);
+        if first.is_empty() {
+            return false;
+        }
+        parts.extend(first.into_iter().map(|near| (near, false)));
+        self.are_enough(&place, load, parts)
+    }
+
+    /// Whether some loads read all bytes together, and the address is aligned.
+    fn are_enough(&mut self, place: &Place, load: &Load, mut parts: Vec<(Near, bool)>) -> bool {
+        let (bytes, mut reached) = (i64::from(load.bytes), 0);
+        let single = |near: &Near| near.0 <= 0 && near.1 >= bytes && near.0 % bytes == 0;
+        let mut aligned = false;
         parts.sort_by_key(|((from, to, _), _)| (*from, *to));
-        for ((from, to, condition), known) in parts {
+        for (near, known) in parts {
+            let (from, to, condition) = near;
             if from <= reached
                 && to > reached
-                && (known || self.runs_whenever(&place, condition, load))
+                && (known || self.runs_whenever(place, condition, load))
             {
                 reached = to;
+                // A part of what is aligned.
+                aligned |= single(&near);
             }
         }
-        reached >= bytes && self.is_aligned(&place, load)
+        reached >= bytes && (aligned || self.is_aligned(place, load))
     }
 
     /// The original's loads of the same space and loop that read a byte of it.
@@ -100,6 +119,30 @@ impl Comparison<'_, '_> {
         found
     }
 
+    /// The original's loads in the first iteration of the loops that follow: they run where the loop is
+    /// entered and their condition holds for what it is entered with.
+    fn near_first(&mut self, load: &Load) -> Vec<Near> {
+        let (around, bytes) = (self.rewritten.loop_of(load.block), i64::from(load.bytes));
+        let mut found = Vec::new();
+        for one in &self.before.loads {
+            let Some(id) = self.original.loop_of(one.block) else { continue };
+            let inner = &self.original.flow.loops.get(id);
+            let Some(record) = &self.before.loops[id.0 as usize] else { continue };
+            if inner.parent != around || one.space != load.space || self.original.irreducible {
+                continue;
+            }
+            let address = at_entry(self.terms, record, one.address);
+            let arena = &mut self.terms.arena;
+            let Some(from) = arena.constant_difference(address, load.address) else { continue };
+            let to = from.saturating_add(i64::from(one.bytes));
+            if from < bytes && to > 0 {
+                let first = at_entry(self.terms, record, one.condition);
+                found.push((from, to, self.terms.arena.and(record.entry, first)));
+            }
+        }
+        found
+    }
+
     fn runs_whenever(&mut self, place: &Place, condition: TermId, load: &Load) -> bool {
         let always = self.terms.arena.boolean(true);
         self.prove(place, condition, always, &[load.condition]) == Proof::Equal
@@ -116,7 +159,8 @@ impl Comparison<'_, '_> {
             return true;
         }
         let bits = bytes.trailing_zeros() as u8;
-        let low = low_bits(self.terms, &[self.before, self.after], load.address, bits);
+        let rounds = LowBits::new(self.terms, &[self.before, self.after]);
+        let low = rounds.of(self.terms, load.address, bits);
         let zero = self.terms.arena.constant(0, bits);
         self.prove(place, low, zero, &[load.condition]) == Proof::Equal
     }

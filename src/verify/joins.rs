@@ -142,9 +142,14 @@ impl<'s> Evaluation<'_, 's> {
         let mut rounds = Vec::new();
         for &register in &self.program.loops[id.0 as usize].registers {
             let Slot::Carried(index) = self.program.slots[register.0 as usize] else { continue };
-            let kind = self.phi(id, register);
-            let width = self.width(register);
-            let symbol = self.terms.symbol(kind, width, Some(id));
+            let carried = self.reference.and_then(|r| r.carried.get(&(id, register)).copied());
+            let symbol = match carried {
+                Some(term) => term,
+                None => {
+                    let (kind, width) = (self.phi(id, register), self.width(register));
+                    self.terms.symbol(kind, width, Some(id))
+                }
+            };
             let initial = std::mem::replace(&mut self.state[index as usize], symbol);
             rounds.push(Round { register: Some(register), symbol, initial, latch: symbol });
         }

@@ -8,13 +8,14 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::conditions;
-use super::execution::{Load, StoreRecord};
+use super::conditions::{self, Literals};
+use super::execution::{Load, Reference, StoreRecord};
 use super::instructions::written;
 use super::state::Evaluation;
 use super::symbols::{Kind, Origin};
+use super::turns::at_entry;
 use super::window::Window;
-use crate::cfg::{Arg, Base, Inst};
+use crate::cfg::{Arg, Base, Inst, LoopId};
 use crate::expr::{Node, TermId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{ScalarType, StateSpace};
@@ -155,12 +156,54 @@ impl<'s> Evaluation<'_, 's> {
             let needed = conditions::literals(&mut self.terms.arena, condition);
             place == here && conditions::hold(&self.terms.arena, &needed, &known)
         });
-        if promised {
+        if promised || self.is_promised_behind(reference, value, &known) {
             return value;
         }
         let kind = Kind::Memory(Window::Global, Origin::Extra(self.at));
         let some = self.terms.symbol(kind, 32, here);
         self.terms.function(&name, &[some, address], bits)
+    }
+
+    /// Whether the original makes a read-only load of that value in the first iteration of a loop that is
+    /// entered under a condition which holds here.
+    fn is_promised_behind(
+        &mut self,
+        reference: &Reference<'_, '_>,
+        value: TermId,
+        known: &Literals,
+    ) -> bool {
+        let here = self.here();
+        let execution = reference.execution;
+        for id in (0..execution.loops.len() as u32).map(LoopId) {
+            let Some(record) = &execution.loops[id.0 as usize] else { continue };
+            if reference.program.flow.loops.get(id).parent != here {
+                continue;
+            }
+            let entered = conditions::literals(&mut self.terms.arena, record.entry);
+            if !conditions::hold(&self.terms.arena, &entered, known) {
+                continue;
+            }
+            let inside = execution.read_only.iter().flat_map(|(value, promises)| {
+                promises.iter().map(move |(condition, place)| (*value, *condition, *place))
+            });
+            let mut inside: Vec<(TermId, TermId)> = inside
+                .filter(|(.., place)| *place == Some(id))
+                .map(|(value, condition, _)| (value, condition))
+                .collect();
+            inside.sort_unstable();
+            for (promise, condition) in inside {
+                self.terms.arena.charge(8);
+                if at_entry(self.terms, record, promise) != value {
+                    continue;
+                }
+                let first = at_entry(self.terms, record, condition);
+                let needed = conditions::literals(&mut self.terms.arena, first);
+                if conditions::hold(&self.terms.arena, &needed, known) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// A generic address: what it reads in the global window, else something of this thread.

@@ -41,6 +41,7 @@
 //! What an evaluation gives:
 //! - `execution`: events, loads, stores and loops, as data
 //! - `versions`: versions of memory, and why two lanes read the same from one
+//! - `turns`: terms of a loop's header where it is entered and comes round
 //! - `place`: a block with everything that is known to hold there
 //!
 //! Evaluating one lane of one program; no claim is proved here, other lanes are a `Guide`'s business:
@@ -83,6 +84,7 @@
 //! - `witness`: a claim that was not shown becomes a problem, with a counterexample if there is one
 //! - `rounds`: what goes into loops and comes round
 //! - `events`: event by event
+//! - `carried`: what registers that only the rewritten program has hold in each iteration
 //! - `remainder`: the low bits of what goes round loops
 //! - `elsewhere`: what other lanes of the warp load
 //! - `faults`: what only the rewritten program loads
@@ -94,6 +96,7 @@
 mod align;
 mod apart;
 mod beliefs;
+mod carried;
 mod commute;
 mod compare;
 mod comparison;
@@ -143,6 +146,7 @@ mod state;
 mod symbols;
 mod taint;
 mod together;
+mod turns;
 mod verdict;
 mod versions;
 mod warp;

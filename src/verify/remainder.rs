@@ -1,69 +1,94 @@
 //! The low bits of values that go round loops: a register that every iteration changes by a multiple of a
 //! power of two keeps, below it, what it held when the loop was entered.
 //!
-//! In: the loops of an evaluated program. Out: terms in which such registers are replaced by their initial
-//! values, which have the same low bits; by induction over the iterations of one lane.
+//! In: the loops of evaluated programs. Out: terms of the low bits in which such registers are replaced by
+//! their initial values; by induction over the iterations of one lane. Only as many bits of each part
+//! are asked for as matter to the whole: of `4 * i` two fewer than of `i`.
 
 use rustc_hash::FxHashMap;
 
 use super::execution::Execution;
 use super::symbols::Terms;
-use crate::expr::{Node, Substitution, SymbolId, TermId};
+use crate::expr::{Node, SymbolId, TermId};
 
-/// More loops within one another are not gone out of.
-const MAX_NESTING: usize = 8;
+/// Deeper terms keep what is left of them.
+const MAX_DEPTH: u32 = 32;
 
-/// The `bits` low bits of a term; equal to them wherever the term's symbols stand for values of one
-/// iteration.
-pub(super) fn low_bits(
-    terms: &mut Terms,
-    executions: &[&Execution],
-    term: TermId,
-    bits: u8,
-) -> TermId {
-    let mut low = terms.arena.extract(term, 0, bits);
-    let mut initial: FxHashMap<SymbolId, TermId> = FxHashMap::default();
-    for round in executions.iter().flat_map(|execution| execution.loops.iter().flatten()) {
-        for round in round.rounds.iter().filter(|round| round.register.is_some()) {
-            let Some(symbol) = terms.as_symbol(round.symbol) else { continue };
-            if terms.arena.width(round.symbol) < bits {
-                continue;
-            }
-            let step = terms.arena.sub(round.latch, round.symbol);
-            let step = terms.arena.extract(step, 0, bits);
-            if terms.arena.constant_value(step) == Some(0) {
-                initial.insert(symbol, round.initial);
-            }
-        }
-    }
-    if initial.is_empty() {
-        return low;
-    }
-    // What a value was when a loop was entered may be made of what goes round the loop around it.
-    for _ in 0..MAX_NESTING {
-        let entered = replaced(terms, &initial, low, bits);
-        if entered == low {
-            break;
-        }
-        low = entered;
-    }
-    low
+/// For the registers of loops what they held at first, and what an iteration adds.
+pub(super) struct LowBits {
+    rounds: FxHashMap<SymbolId, (TermId, TermId)>,
 }
 
-/// A term in which the low bits of a symbol are those of what is given for it. Only where nothing else of
-/// the symbol is used: its other bits are not the same.
-fn replaced(
-    terms: &mut Terms,
-    initial: &FxHashMap<SymbolId, TermId>,
-    low: TermId,
-    bits: u8,
-) -> TermId {
-    let mut substitution = Substitution::new();
-    substitution.transform(&mut terms.arena, low, &mut |arena, term| {
-        let Node::Extract(inner, 0) = *arena.node(term) else { return None };
-        let Node::Symbol(symbol) = *arena.node(inner) else { return None };
-        let width = arena.width(term);
-        let first = *initial.get(&symbol)?;
-        (width <= bits).then(|| arena.extract(first, 0, width))
-    })
+impl LowBits {
+    /// Those of the loops of some executions.
+    pub fn new(terms: &mut Terms, executions: &[&Execution]) -> LowBits {
+        let mut rounds = FxHashMap::default();
+        for record in executions.iter().flat_map(|execution| execution.loops.iter().flatten()) {
+            for round in record.rounds.iter().filter(|round| round.register.is_some()) {
+                let Some(symbol) = terms.as_symbol(round.symbol) else { continue };
+                let step = terms.arena.sub(round.latch, round.symbol);
+                rounds.insert(symbol, (round.initial, step));
+            }
+        }
+        LowBits { rounds }
+    }
+
+    /// The `bits` low bits of a term, wherever its symbols stand for values of one iteration.
+    pub fn of(&self, terms: &mut Terms, term: TermId, bits: u8) -> TermId {
+        self.low(terms, term, bits, MAX_DEPTH)
+    }
+
+    fn low(&self, terms: &mut Terms, term: TermId, bits: u8, depth: u32) -> TermId {
+        terms.arena.charge(4);
+        if depth == 0 || terms.arena.width(term) <= bits {
+            return terms.arena.resize(term, bits);
+        }
+        let (constant, addends) = terms.arena.linear_parts(term);
+        let mut total = terms.arena.constant(constant & ((1 << bits) - 1), bits);
+        for (part, coefficient) in addends {
+            let zeros = coefficient.trailing_zeros() as u8;
+            if zeros >= bits {
+                continue;
+            }
+            let low = match part == term {
+                true => self.part(terms, part, bits, depth - 1),
+                false => self.low(terms, part, bits - zeros, depth - 1),
+            };
+            let wide = terms.arena.zero_extend(low, bits);
+            let scaled = terms.arena.scale(wide, coefficient);
+            total = terms.arena.add(total, scaled);
+        }
+        total
+    }
+
+    /// The low bits of what is no sum.
+    fn part(&self, terms: &mut Terms, term: TermId, bits: u8, depth: u32) -> TermId {
+        match terms.arena.node(term).clone() {
+            Node::Symbol(symbol) => {
+                let Some(&(initial, step)) = self.rounds.get(&symbol) else {
+                    return terms.arena.extract(term, 0, bits);
+                };
+                let step = terms.arena.extract(step, 0, bits);
+                match terms.arena.constant_value(step) {
+                    Some(0) => self.low(terms, initial, bits, depth),
+                    _ => terms.arena.extract(term, 0, bits),
+                }
+            }
+            Node::ZeroExtend(inner) | Node::SignExtend(inner)
+                if terms.arena.width(inner) >= bits =>
+            {
+                self.low(terms, inner, bits, depth)
+            }
+            Node::Extract(inner, 0) => self.low(terms, inner, bits, depth),
+            Node::Product(factors) => {
+                let one = terms.arena.constant(1, bits);
+                factors.iter().fold(one, |product, &(factor, exponent)| {
+                    let factor = self.low(terms, factor, bits, depth);
+                    let power = terms.arena.power(factor, exponent);
+                    terms.arena.mul(product, power)
+                })
+            }
+            _ => terms.arena.extract(term, 0, bits),
+        }
+    }
 }

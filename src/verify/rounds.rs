@@ -4,13 +4,18 @@
 use rustc_hash::FxHashMap;
 
 use super::comparison::Comparison;
-use super::execution::Cut;
+use super::execution::{Cut, Round};
 use super::proof::Proof;
+use super::turns::{at_entry, at_latch};
 use crate::cfg::{BlockId, LoopId, RegisterId};
+use crate::expr::TermId;
 
 impl Comparison<'_, '_> {
     /// Proves what goes into loops and comes round; gives the registers for which that fails.
-    pub fn loops(&mut self) -> Vec<(LoopId, RegisterId)> {
+    pub fn loops(
+        &mut self,
+        carried: &FxHashMap<(LoopId, RegisterId), TermId>,
+    ) -> Vec<(LoopId, RegisterId)> {
         let mut apart = Vec::new();
         for index in 0..self.before.loops.len() {
             let id = LoopId(index as u32);
@@ -41,9 +46,19 @@ impl Comparison<'_, '_> {
             }
             for round in &after.rounds {
                 self.terms.arena.charge(1 + before.rounds.len() as u64 / 8);
-                let Some(partner) = before.rounds.iter().find(|one| one.symbol == round.symbol)
-                else {
-                    continue;
+                let partner = before.rounds.iter().find(|one| one.symbol == round.symbol);
+                let assumed =
+                    round.register.and_then(|register| carried.get(&(id, register)).copied());
+                let partner = match (assumed, partner) {
+                    // What is assumed of the header has to hold where the loop is entered and comes
+                    // round.
+                    (Some(term), _) => Round {
+                        initial: at_entry(self.terms, before, term),
+                        latch: at_latch(self.terms, before, term),
+                        ..*round
+                    },
+                    (None, Some(partner)) => *partner,
+                    (None, None) => continue,
                 };
                 let known = [after.entry];
                 let entered = self.prove(&outside, partner.initial, round.initial, &known);

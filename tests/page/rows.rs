@@ -15,6 +15,7 @@ fn load(line: u32, bytes: u32, shuffle: Option<(u32, i32)>) -> LoadReport {
         source_line: shuffle.map(|(source, _)| source),
         delta: shuffle.map(|(_, delta)| delta),
         guards: None,
+        iterations: None,
         possible: None,
         cost: None,
         rule: None,

@@ -11,14 +11,21 @@ use std::time::Duration;
 /// The tests of this file.
 pub const TESTS: crate::Tests = &[
     ("ptxas_and_temporary_files_go", ptxas_and_temporary_files_go),
+    ("both_ptxas_and_temporary_files_go", both_ptxas_and_temporary_files_go),
     ("ptxas_goes_with_a_call_that_reads_a_pipe", ptxas_goes_with_a_call_that_reads_a_pipe),
     ("ignored_signals_stay_ignored", ignored_signals_stay_ignored),
 ];
 
 /// Waits for the fake ptxas to wait.
 pub fn wait_for_ptxas(bench: &Bench, child: &mut Child) {
+    wait_for_calls(bench, child, 1);
+}
+
+/// Waits for so many fake ptxas to wait.
+fn wait_for_calls(bench: &Bench, child: &mut Child, calls: u32) {
+    let waits = |number| bench.path(&format!("fake/call.{number}.waiting")).exists();
     for _ in 0..2000 {
-        if bench.path("fake/call.1.waiting").exists() {
+        if (1..=calls).all(waits) {
             return;
         }
         if let Some(status) = child.try_wait().unwrap() {
@@ -51,7 +58,7 @@ fn ptxas_and_temporary_files_go() {
         let words =
             ["--default-signal=HUP,INT,TERM", executable.to_str().unwrap(), "stand-in", "a.ptx"];
         let mut call = bench.call(Path::new("env"), &words);
-        call.env("PTXASW_PTXAS", bench.path("fake/ptxas"));
+        call.env("PTXASW_PTXAS", bench.path("fake/ptxas")).env("PTXASW_CHECK", "off");
         let mut child = call.stderr(Stdio::piped()).spawn().unwrap();
         wait_for_ptxas(&bench, &mut child);
         assert_eq!(bench.names("tmp").len(), 1);
@@ -61,6 +68,32 @@ fn ptxas_and_temporary_files_go() {
         assert!(output.stderr.is_empty(), "{output:?}");
         assert_eq!(bench.names("tmp"), [""; 0], "{sent:?}");
         assert_eq!(bench.calls(), 1, "an interrupted call is not tried again");
+        assert!(!is_running(bench.path("tmp").to_str().unwrap()));
+    }
+}
+
+fn both_ptxas_and_temporary_files_go() {
+    for sent in [Signal::TERM, Signal::INT] {
+        let bench = Bench::new();
+        bench.input("a.ptx", &["// rewrite: insert", "// ptxas: wait"]);
+        let executable = std::env::current_exe().unwrap();
+        let words =
+            ["--default-signal=INT,TERM", executable.to_str().unwrap(), "stand-in", "a.ptx"];
+        let mut call = bench.call(Path::new("env"), &words);
+        call.env("PTXASW_PTXAS", bench.path("fake/ptxas"));
+        let mut child = call.stderr(Stdio::piped()).spawn().unwrap();
+        wait_for_calls(&bench, &mut child, 2);
+        signal(sent, &child);
+        // The one that had not got the signal would wait for a minute.
+        let has_ended = |child: &mut Child| child.try_wait().unwrap().is_some();
+        let tries = (0..4000).map(|_| std::thread::sleep(Duration::from_millis(5)));
+        assert!(tries.into_iter().any(|()| has_ended(&mut child)), "one ptxas lives on");
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.signal(), Some(sent.as_raw()), "{output:?}");
+        assert!(output.stderr.is_empty(), "{output:?}");
+        assert_eq!(bench.names("tmp"), [""; 0], "{sent:?}");
+        assert_eq!(bench.names("work"), ["a.ptx"], "{sent:?}");
+        assert_eq!(bench.calls(), 2, "an interrupted call is not tried again");
         assert!(!is_running(bench.path("tmp").to_str().unwrap()));
     }
 }
@@ -79,7 +112,8 @@ fn ignored_signals_stay_ignored() {
     bench.input("a.ptx", &["// rewrite: wait"]);
     let script = "trap '' HUP; exec \"$0\" stand-in a.ptx";
     let mut call = bench.call(Path::new("/bin/sh"), &["-c", script]);
-    call.arg(std::env::current_exe().unwrap()).env("PTXASW_PTXAS", bench.path("fake/ptxas"));
+    call.arg(std::env::current_exe().unwrap());
+    call.env("PTXASW_PTXAS", bench.path("fake/ptxas")).env("PTXASW_CHECK", "off");
     let mut child = call.spawn().unwrap();
     wait_for_ptxas(&bench, &mut child);
     signal(Signal::HUP, &child);

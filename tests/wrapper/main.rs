@@ -5,6 +5,7 @@
 //! that does what the input says (see `rewriter.rs`); the tests start it so. That keeps them
 //! independent of what the real rewriter replaces.
 
+mod check;
 mod fallback;
 mod handover;
 mod interrupt;
@@ -29,7 +30,8 @@ fn main() -> ExitCode {
     {
         return wrapper::main_with(OsStr::new("ptxas"), rest, &rewriter::rewrite);
     }
-    let files: [(&str, Tests); 6] = [
+    let files: [(&str, Tests); 7] = [
+        ("check", check::TESTS),
         ("handover", handover::TESTS),
         ("fallback", fallback::TESTS),
         ("interrupt", interrupt::TESTS),

@@ -204,7 +204,7 @@ fn neighbouring_loads_become_a_shuffle() {
     std::fs::write(bench.path("work/k.ptx"), NEIGHBOURS).unwrap();
     let assemble = |switch: &str| {
         let mut call = bench.call(&link, &["-arch=sm_80", "k.ptx", "-o", "out"]);
-        call.env("PTXASW_PTXAS", &ptxas).env("PTXASW", switch);
+        call.env("PTXASW_PTXAS", &ptxas).env("PTXASW", switch).env("PTXASW_STRATEGY", "paper");
         call.env("PTXASW_KEEP", bench.path("keep"));
         let output = run(call);
         assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");

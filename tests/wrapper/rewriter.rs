@@ -5,6 +5,8 @@
 //! - `// rewrite: die` puts an order there on which the fake ptxas ends by SIGSEGV;
 //! - `// rewrite: wait` puts an order there on which the fake ptxas waits;
 //! - `// rewrite: grow` makes the text larger than one argument may be;
+//! - `// rewrite: hold N` puts N loads there whose values are all held until the last has come, for an
+//!   address in `%rd2`, unless the kernel is left out; several kernels may have it;
 //! - `// rewrite: fail` is a syntax error, `// rewrite: panic` a panic.
 //!
 //! Any other input stays as it is.
@@ -14,12 +16,16 @@ use ptxasw::report::{Decision, KernelReport, LoadReport, Report};
 use ptxasw::source::{Diagnostic, LineMap, SourceFile, Span};
 
 /// The rewriter.
-pub fn rewrite(source: &SourceFile, _: &Options) -> Result<Rewritten, Diagnostic> {
+pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diagnostic> {
     let text = source.text();
+    if text.contains(HOLD) {
+        return Ok(hold(source, options));
+    }
     let order = text
         .split_once("// rewrite: ")
         .and_then(|(before, after)| Some((before.len(), after.split_whitespace().next()?)));
-    let mut report = Report { file: source.name().to_owned(), strategy: "paper".into(), kernels: Vec::new() };
+    let mut report =
+        Report { file: source.name().to_owned(), strategy: "paper".into(), kernels: Vec::new() };
     let Some((at, order)) = order else {
         let lines = LineMap::default();
         return Ok(Rewritten { text: text.to_owned(), report, lines });
@@ -37,6 +43,13 @@ pub fn rewrite(source: &SourceFile, _: &Options) -> Result<Rewritten, Diagnostic
     let count = inserted.lines().count() as u32;
     let mut runs = vec![(1, 1)];
     runs.extend((line..=line + count).map(|inserted| (inserted, line)));
+    report.kernels.push(kernel("k", line));
+    let text = format!("{}{inserted}{}", &text[..at], &text[at..]);
+    Ok(Rewritten { text, report, lines: LineMap::from_runs(runs) })
+}
+
+/// The report of a kernel in which one load, in this line, is replaced.
+fn kernel(name: &str, line: u32) -> KernelReport {
     let load = LoadReport {
         line,
         register: "%f2".to_owned(),
@@ -45,19 +58,53 @@ pub fn rewrite(source: &SourceFile, _: &Options) -> Result<Rewritten, Diagnostic
         source_line: Some(1),
         delta: Some(1),
         guards: Some(Vec::new()),
+        iterations: None,
         possible: None,
         cost: None,
         rule: None,
         reason: None,
     };
-    report.kernels.push(KernelReport {
-        name: "k".to_owned(),
+    KernelReport {
+        name: name.to_owned(),
         global_loads: 1,
         shuffles: 1,
         average_delta: Some(1.0),
         skipped: None,
         loads: vec![load],
-    });
-    let text = format!("{}{inserted}{}", &text[..at], &text[at..]);
-    Ok(Rewritten { text, report, lines: LineMap::from_runs(runs) })
+    }
+}
+
+const HOLD: &str = "// rewrite: hold ";
+
+/// Follows the orders to hold values.
+fn hold(source: &SourceFile, options: &Options) -> Rewritten {
+    let mut report =
+        Report { file: source.name().to_owned(), strategy: "paper".into(), kernels: Vec::new() };
+    let mut text = String::new();
+    let mut runs = vec![(1, 1)];
+    let mut name = "";
+    for (line, words) in (1..).zip(source.text().lines()) {
+        if let Some((_, rest)) = words.split_once(".entry ") {
+            name = rest.split('(').next().unwrap();
+        }
+        let is_left_out = options.left_out.iter().any(|(left, _)| left == name);
+        let first = text.lines().count() as u32 + 1;
+        if let Some(count) = words.strip_prefix(HOLD).filter(|_| !is_left_out) {
+            let count: u32 = count.parse().unwrap();
+            text += &format!("{{ .reg .f32 %h<{count}>;\n");
+            for held in 0..count {
+                text += &format!("ld.volatile.global.f32 %h{held}, [%rd2+{}];\n", 4 * held);
+            }
+            for held in 0..count {
+                text += &format!("st.volatile.global.f32 [%rd2+{}], %h{held};\n", 4 * held);
+            }
+            text += "}\n";
+            let end = text.lines().count() as u32 + 1;
+            runs.extend((first..=end).map(|inserted| (inserted, line)));
+            report.kernels.push(kernel(name, line));
+        }
+        text += words;
+        text.push('\n');
+    }
+    Rewritten { text, report, lines: LineMap::from_runs(runs) }
 }

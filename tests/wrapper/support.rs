@@ -58,8 +58,15 @@ impl Bench {
         command
     }
 
-    /// A call of the stand-in around the fake ptxas.
+    /// A call of the stand-in around the fake ptxas, which is called for one text only.
     pub fn stand_in(&self, arguments: &[&str]) -> Command {
+        let mut command = self.checked(arguments);
+        command.env("PTXASW_CHECK", "off");
+        command
+    }
+
+    /// A call of the stand-in around the fake ptxas, which is called for the original besides.
+    pub fn checked(&self, arguments: &[&str]) -> Command {
         self.stand_in_around(&self.path("fake/ptxas"), arguments)
     }
 

@@ -126,26 +126,11 @@ impl<'a> Printer<'a> {
             }
             Node::Product(factors) => self.product(factors, depth, out),
             Node::Unary(op, a) => {
-                let name = match op {
-                    UnaryOp::Not => "!",
-                    UnaryOp::PopulationCount => "popc",
-                    UnaryOp::LeadingZeros => "clz",
-                    UnaryOp::Reverse => "brev",
-                };
-                out.push_str(name);
+                out.push_str(function_name(*op));
                 self.call(&[*a], depth, out);
             }
             Node::Binary(op, a, b) => self.binary(*op, *a, *b, depth, nested, out),
-            Node::Compare(op, a, b) => {
-                let sign = match op {
-                    Comparison::Equal => " == ",
-                    Comparison::UnsignedLess => " <u ",
-                    Comparison::UnsignedLessEqual => " <=u ",
-                    Comparison::SignedLess => " < ",
-                    Comparison::SignedLessEqual => " <= ",
-                };
-                self.infix(*a, sign, *b, depth, nested, out);
-            }
+            Node::Compare(op, a, b) => self.infix(*a, sign(*op), *b, depth, nested, out),
             Node::IfThenElse(c, a, b) => {
                 out.push_str("ite");
                 self.call(&[*c, *a, *b], depth, out);
@@ -339,5 +324,24 @@ impl<'a> Printer<'a> {
             self.term(argument, depth + 1, false, out);
         }
         out.push(')');
+    }
+}
+
+fn function_name(op: UnaryOp) -> &'static str {
+    match op {
+        UnaryOp::Not => "!",
+        UnaryOp::PopulationCount => "popc",
+        UnaryOp::LeadingZeros => "clz",
+        UnaryOp::Reverse => "brev",
+    }
+}
+
+fn sign(op: Comparison) -> &'static str {
+    match op {
+        Comparison::Equal => " == ",
+        Comparison::UnsignedLess => " <u ",
+        Comparison::UnsignedLessEqual => " <=u ",
+        Comparison::SignedLess => " < ",
+        Comparison::SignedLessEqual => " <= ",
     }
 }

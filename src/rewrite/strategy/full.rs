@@ -1,6 +1,6 @@
 //! The code that stands for everything that was chosen in one function.
 
-use super::{Strategy, paper, wide, window};
+use super::{Strategy, paper, reuse, wide, window};
 use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::plan::KernelPlan;
@@ -18,6 +18,7 @@ impl Strategy for Full {
         // The tests come first: the shuffles of a row name the mask that was found there.
         let tests = wide::edits(plan, text, &mut checks, &mut edits);
         window::edits(plan, &mut checks, &mut edits);
+        reuse::carry(plan, &mut edits);
         edits.push(Edit::insert(plan.body, checks.prologue() + &tests));
         edits
     }

@@ -1,8 +1,8 @@
 //! One of the paper's two instruments (CC '23, section 7): shuffles without the load for corner
 //! cases, which shows what that one costs. Computes wrong results.
 
-use super::Strategy;
 use super::paper::{copies, receive};
+use super::{Strategy, reuse, wide};
 use crate::cfg::BlockId;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::plan::KernelPlan;
@@ -11,16 +11,16 @@ use crate::rewrite::plan::KernelPlan;
 pub(super) struct NoCorner;
 
 impl Strategy for NoCorner {
-    fn edits(&self, plan: &KernelPlan<'_>, _: &str) -> Vec<Edit> {
+    fn edits(&self, plan: &KernelPlan<'_>, text: &str) -> Vec<Edit> {
         let mut fresh = plan.fresh.clone();
         let mut edits = copies(plan);
         let mut last: Option<(BlockId, String)> = None;
         for replacement in &plan.replacements {
-            let mut text = String::new();
+            let mut code = String::new();
             let delta = replacement.covered.delta;
             if delta != 0 && last.as_ref().is_none_or(|(block, _)| *block != replacement.block) {
                 let mask = fresh.word();
-                text += &format!("activemask.b32 {mask};\n\t");
+                code += &format!("activemask.b32 {mask};\n\t");
                 last = Some((replacement.block, mask));
             }
             let mask = last.as_ref().map_or("", |(_, mask)| mask);
@@ -31,10 +31,13 @@ impl Strategy for NoCorner {
                 .iter()
                 .map(|transfer| receive(transfer, delta, mask, when, &mut fresh, plan.planted))
                 .collect();
-            text += &received.join("\n\t");
-            edits.push(Edit { range: replacement.span.clone(), text });
+            code += &received.join("\n\t");
+            edits.push(Edit { range: replacement.span.clone(), text: code });
         }
-        edits.push(Edit::insert(plan.body, fresh.declarations()));
+        // What comes from the lane itself has no corner case.
+        let tests = wide::edits(plan, text, &mut fresh, &mut edits);
+        reuse::carry(plan, &mut edits);
+        edits.push(Edit::insert(plan.body, fresh.declarations() + &tests));
         edits
     }
 }

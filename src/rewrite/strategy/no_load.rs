@@ -10,9 +10,10 @@ pub(super) struct NoLoad;
 
 impl Strategy for NoLoad {
     fn edits(&self, plan: &KernelPlan<'_>, _: &str) -> Vec<Edit> {
-        plan.replacements
-            .iter()
-            .map(|replacement| Edit { range: replacement.span.clone(), text: String::new() })
-            .collect()
+        let covered = plan.replacements.iter().map(|replacement| &replacement.span);
+        let others = plan.vectors.iter().flat_map(|vector| &vector.others).map(|(span, _)| span);
+        let carried = plan.carried.iter().map(|carried| &carried.span);
+        let removed = covered.chain(others).chain(carried);
+        removed.map(|span| Edit { range: span.clone(), text: String::new() }).collect()
     }
 }

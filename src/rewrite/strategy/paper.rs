@@ -20,7 +20,11 @@ pub(super) fn copies(plan: &KernelPlan<'_>) -> Vec<Edit> {
 }
 
 /// Adds the edits for one covered load.
-pub(super) fn replace(replacement: &Replacement, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) {
+pub(super) fn replace(
+    replacement: &Replacement,
+    checks: &mut Checks<'_, '_>,
+    edits: &mut Vec<Edit>,
+) {
     let mut setup = String::new();
     let usable = checks.usable(replacement, &mut setup);
     let mask = checks.mask(replacement.block);

@@ -1,0 +1,134 @@
+//! Conditions of branches: which ways exist, and what holds on them.
+//!
+//! In: the predicate at the end of each block. Out: for each block whether it is reached, what is known
+//! to hold in it, and by which condition it branches. A branch that only goes one way is looked for among
+//! samples first and proved by the solver then: starting the solver costs more than emulating a kernel,
+//! so it is only asked about a condition for which no values were found that make it come out the other
+//! way.
+
+use super::state::State;
+use crate::cfg::{BlockId, Edge, EdgeCondition, Flow};
+use crate::expr::{Facts, TermId};
+use crate::solver::{Solver, budget_for};
+
+/// z3's resource limit for deciding one branch.
+const SOLVER_LIMIT: u32 = 10_000;
+
+/// How far up the dominator tree conditions are looked for that decide a branch.
+const MAX_PATH: usize = 32;
+
+/// A condition and facts that are made of more terms are not evaluated on samples.
+const MAX_SAMPLED: usize = 2048;
+
+/// At most so many branches of a function are put before the solver.
+const MAX_BRANCHES: u32 = 16;
+
+/// What is known of the blocks that have been visited.
+pub(super) struct Branches {
+    /// For each block, what is known to hold there beyond what holds in its immediate dominator.
+    pub assumptions: Vec<Option<TermId>>,
+    /// The condition by which each block branches, read at its end.
+    pub conditions: Vec<Option<TermId>>,
+    /// Which blocks can be reached.
+    pub reachable: Vec<bool>,
+    /// Decides branches that facts alone do not.
+    solver: Solver,
+}
+
+impl Branches {
+    /// No block has been visited.
+    pub fn new(flow: &Flow<'_, '_>) -> Branches {
+        Branches {
+            assumptions: vec![None; flow.blocks.len()],
+            conditions: vec![None; flow.blocks.len()],
+            reachable: vec![false; flow.blocks.len()],
+            // (Less than what is kept for decisions: a branch rarely matters to one.)
+            solver: Solver::new(SOLVER_LIMIT, None)
+                .with_queries(MAX_BRANCHES)
+                .with_budget(budget_for(flow.insts.len() / 2))
+                .sized(flow.insts.len()),
+        }
+    }
+
+    /// Whether lanes may go along an edge whose origin has been visited.
+    pub fn is_alive(&self, state: &State<'_, '_, '_>, edge: &Edge) -> bool {
+        if !self.reachable[edge.from.index()] {
+            return false;
+        }
+        let condition = self.conditions[edge.from.index()];
+        match (edge.condition, condition.and_then(|c| state.arena.constant_value(c))) {
+            (EdgeCondition::Predicate(_, taken), Some(value)) => taken == (value != 0),
+            _ => true,
+        }
+    }
+
+    /// A block with one way in is reached only under that way's condition.
+    pub fn assume(&mut self, state: &mut State<'_, '_, '_>, incoming: &[Edge]) {
+        let all = &state.flow.block(state.block).predecessors;
+        if let ([edge], [_]) = (incoming, &all[..])
+            && let EdgeCondition::Predicate(_, taken) = edge.condition
+            && let Some(condition) = self.conditions[edge.from.index()]
+        {
+            let holds = if taken { condition } else { state.arena.not(condition) };
+            self.assumptions[state.block.index()] = Some(holds);
+        }
+    }
+
+    /// Reads the predicate that the block branches on, at its end.
+    pub fn branch(&mut self, state: &mut State<'_, '_, '_>) {
+        let block = state.block;
+        let successors = &state.flow.block(block).successors;
+        let register = successors.iter().find_map(|edge| match edge.condition {
+            EdgeCondition::Predicate(register, _) => Some(register),
+            _ => None,
+        });
+        self.conditions[block.index()] = match register {
+            Some(register) => {
+                let condition = state.read(register);
+                Some(self.decided(state, block, condition))
+            }
+            // An indexed branch goes its own way in every lane, as far as is known.
+            None if successors.len() > 1 => Some(state.unknown(1)),
+            None => None,
+        };
+    }
+
+    /// A condition that the path to the block decides, as a constant: the way it does not take is
+    /// no way at all.
+    fn decided(
+        &mut self,
+        state: &mut State<'_, '_, '_>,
+        block: BlockId,
+        condition: TermId,
+    ) -> TermId {
+        let mut facts = Facts::default();
+        for at in state.flow.dominators.chain(block).take(MAX_PATH) {
+            state.arena.charge(1);
+            if let Some(known) = self.assumptions[at.index()] {
+                facts.add(&state.arena, known);
+            }
+        }
+        let negated = state.arena.not(condition);
+        match () {
+            () if facts.contain(&state.arena, condition) => state.arena.boolean(true),
+            () if facts.contain(&state.arena, negated) => state.arena.boolean(false),
+            () => self.prune(state, &facts, condition),
+        }
+    }
+
+    /// The condition as a constant, if the facts decide it.
+    fn prune(&mut self, state: &mut State<'_, '_, '_>, facts: &Facts, condition: TermId) -> TermId {
+        let terms = facts.predicates().iter().copied().chain([condition]);
+        if state.arena.is_nearly_spent() || state.arena.are_larger_than(terms, MAX_SAMPLED) {
+            let what = "budget: not asked whether this branch is always taken or never";
+            state.approximate(what.to_owned());
+            return condition;
+        }
+        let constants = [false, true].map(|value| state.arena.boolean(value));
+        let (arena, names) = (&state.arena, &state.symbols);
+        match self.solver.settle(arena, names, condition, constants, facts.predicates()) {
+            Some(value) => constants[usize::from(value)],
+            None => condition,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Where several ways meet: the states at the ends of blocks, merged at the start of the next one.
+//!
+//! In: the states at the ends of a block's predecessors. Out: the state at the block's start, in which a
+//! value that differs between the predecessors is an `if then else` or a symbol of its own, *fed by* the
+//! values and conditions that it was made from.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::state::{Memory, State};
+use super::symbols::{LaneDependence, SymbolKind};
+use crate::cfg::{BlockId, Edge, EdgeCondition, Flow};
+use crate::expr::{Arena, Node, SymbolId, TermId};
+use crate::planted::Bug;
+
+/// The values of the mutable registers and the versions of memory at the end of a block.
+#[derive(Clone, Debug)]
+pub(super) struct Exit {
+    pub mutable: Box<[TermId]>,
+    pub memory: Memory,
+}
+
+/// The blocks that have been visited, and what was merged between them.
+#[derive(Debug)]
+pub(super) struct Joins {
+    /// The states at the ends of the blocks that have been visited.
+    exits: Vec<Option<Exit>>,
+    /// Symbols whose feeds are completed once the conditions around them are known.
+    open: Vec<(SymbolId, BlockId)>,
+}
+
+impl Joins {
+    /// No block has been visited.
+    pub fn new(flow: &Flow<'_, '_>) -> Joins {
+        Joins { exits: flow.blocks.iter().map(|_| None).collect(), open: Vec::new() }
+    }
+
+    /// Keeps the state at the end of the block that it is in.
+    pub fn leave(&mut self, state: &State<'_, '_, '_>) {
+        let exit = Exit { mutable: state.registers.values().into(), memory: state.memory };
+        self.exits[state.block.index()] = Some(exit);
+    }
+
+    /// The states at the origins of some edges, of those that have been visited.
+    pub fn ends<'e>(&'e self, edges: &'e [Edge]) -> impl Iterator<Item = &'e Exit> {
+        edges.iter().filter_map(|edge| self.exits[edge.from.index()].as_ref())
+    }
+
+    /// Merges the states at the ends of the blocks that lead here.
+    pub fn enter(
+        &mut self,
+        state: &mut State<'_, '_, '_>,
+        branches: &[Option<TermId>],
+        incoming: &[Edge],
+    ) {
+        let first = incoming[0].from;
+        let Some(exit) = &self.exits[first.index()] else { return };
+        let (mut values, mut memory) = (exit.mutable.to_vec(), exit.memory);
+        if incoming.len() > 1 {
+            let selector = two_way_condition(state, branches, incoming);
+            for (index, value) in values.iter_mut().enumerate() {
+                let others = self.ends(&incoming[1..]).map(|exit| exit.mutable[index]);
+                let merged: Vec<TermId> = std::iter::once(*value).chain(others).collect();
+                *value = self.merge(state, index, &merged, selector);
+            }
+            for (window, version) in memory.iter_mut().enumerate() {
+                let versions = self.ends(incoming).map(|exit| exit.memory[window]).collect();
+                *version = self.merge_memory(state, *version, versions);
+            }
+        }
+        state.registers.set_values(values);
+        state.memory = memory;
+    }
+
+    fn merge(
+        &mut self,
+        state: &mut State<'_, '_, '_>,
+        index: usize,
+        values: &[TermId],
+        selector: Option<TermId>,
+    ) -> TermId {
+        let first = values[0];
+        if values.iter().all(|&value| value == first) {
+            return first;
+        }
+        if let (Some(condition), [a, b]) = (selector, values) {
+            return state.arena.if_then_else(condition, *a, *b);
+        }
+        let register = state.registers.mutable()[index];
+        let number = state.symbols.next_fresh();
+        let kind = SymbolKind::JoinValue(register, number);
+        let width = state.register_width(register);
+        let term = state.make(kind, width, LaneDependence::Fed(values.to_vec()));
+        if let Node::Symbol(symbol) = *state.arena.node(term) {
+            self.open.push((symbol, state.block));
+        }
+        term
+    }
+
+    fn merge_memory(
+        &mut self,
+        state: &mut State<'_, '_, '_>,
+        first: TermId,
+        versions: Vec<TermId>,
+    ) -> TermId {
+        if versions.iter().all(|&other| other == first) {
+            return first;
+        }
+        let epoch = state.epoch(first);
+        let same = versions.iter().all(|&other| state.epoch(other) == epoch);
+        let epoch = epoch.filter(|_| same);
+        let version = state.fresh_memory(epoch, LaneDependence::Fed(versions));
+        // Otherwise it matters by which way a lane has come.
+        if let (None, Node::Symbol(symbol)) = (epoch, state.arena.node(version))
+            && !state.flow.planted.has(Bug::MemoryAtJoins)
+        {
+            self.open.push((*symbol, state.block));
+        }
+        version
+    }
+
+    /// A value from several flows is uniform only if the conditions that chose the flow are.
+    pub fn complete(&mut self, state: &mut State<'_, '_, '_>, branches: &[Option<TermId>]) {
+        let mut conditions: FxHashMap<BlockId, Vec<TermId>> = FxHashMap::default();
+        for (symbol, block) in std::mem::take(&mut self.open) {
+            let control = conditions
+                .entry(block)
+                .or_insert_with(|| control_of(state.flow, &state.arena, branches, block));
+            let info = state.symbols.info(symbol);
+            if let LaneDependence::Fed(values) = &info.dependence {
+                state.arena.charge(1 + control.len() as u64);
+                let feeds = values.iter().chain(control.iter()).copied().collect();
+                state.symbols.set_dependence(symbol, LaneDependence::Fed(feeds));
+            }
+        }
+    }
+}
+
+/// For two ways that part at the immediate dominator and meet here: the condition of the first.
+fn two_way_condition(
+    state: &mut State<'_, '_, '_>,
+    branches: &[Option<TermId>],
+    incoming: &[Edge],
+) -> Option<TermId> {
+    let [a, b] = incoming else { return None };
+    let (flow, here) = (state.flow, state.block);
+    let fork = flow.dominators.immediate(here)?;
+    // A fork in a loop that was left has its condition decided once per iteration.
+    if flow.loops.innermost(fork) != state.here() {
+        return None;
+    }
+    let condition = branches[fork.index()]?;
+    let side = |edge: &Edge| {
+        flow.block(fork).successors.iter().find_map(|out| match out.condition {
+            EdgeCondition::Predicate(_, taken) => {
+                let direct = edge.from == fork && out.to == here;
+                let below = out.to != here
+                    && flow.block(out.to).predecessors.len() == 1
+                    && flow.dominators.dominates(out.to, edge.from);
+                (direct || below).then_some(taken)
+            }
+            _ => None,
+        })
+    };
+    match (side(a)?, side(b)?) {
+        (true, false) => Some(condition),
+        (false, true) => Some(state.arena.not(condition)),
+        _ => None,
+    }
+}
+
+/// The conditions that decide by which way a join is reached: those of all blocks between it and
+/// its immediate dominator.
+fn control_of(
+    flow: &Flow<'_, '_>,
+    arena: &Arena,
+    branches: &[Option<TermId>],
+    join: BlockId,
+) -> Vec<TermId> {
+    let fork = flow.dominators.immediate(join);
+    let mut seen: FxHashSet<BlockId> = fork.into_iter().chain([join]).collect();
+    let mut work: Vec<BlockId> =
+        flow.block(join).predecessors.iter().map(|edge| edge.from).collect();
+    let mut found: Vec<TermId> = fork.and_then(|fork| branches[fork.index()]).into_iter().collect();
+    while let Some(block) = work.pop() {
+        if seen.insert(block) {
+            arena.charge(2);
+            found.extend(branches[block.index()]);
+            work.extend(flow.block(block).predecessors.iter().map(|edge| edge.from));
+        }
+    }
+    found
+}

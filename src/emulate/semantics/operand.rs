@@ -1,0 +1,108 @@
+//! Operands that have been read: what is left to do is to give them the width that an instruction wants.
+//!
+//! The machine reads registers; here nothing of its state is known. Constants, addresses and special
+//! registers take the width at which they are used, so each becomes a term only once that is asked for.
+
+use super::super::special::Reading;
+use super::super::symbols::Symbols;
+use crate::expr::{Arena, TermId};
+use crate::isa::Selector;
+use crate::ptx::Value;
+
+/// An operand with the values of the registers that it names.
+#[derive(Clone, Debug)]
+pub(in crate::emulate) enum Operand<'a> {
+    /// A register's value, as wide as the register.
+    Register(TermId),
+    /// `!%p`: the value before it is negated.
+    Not(TermId),
+    /// `%r1+4`: the register's value, and what is added to it.
+    Sum(TermId, i64),
+    /// A special register whose value is known or has a symbol of its own.
+    Special(Box<Reading>),
+    /// A special register that gives another value at each reading.
+    Unsteady(TermId),
+    /// A number.
+    Constant(Value),
+    /// The address of a variable or function.
+    Address {
+        /// The variable's name.
+        name: &'a str,
+        /// Bytes added, or elements if it is indexed.
+        offset: i64,
+        /// Whether it is an element of an array, `name[2]`.
+        indexed: bool,
+        /// The scope in a body in which it is declared.
+        scope: Option<u32>,
+    },
+    /// `{a, b}`
+    Vector(Vec<Operand<'a>>),
+    /// A part of a register or its negative (`%r1.b0`, `-%r1`), which only video instructions take.
+    Part(Part),
+    /// What has no value: a memory operand, a sink.
+    Nothing,
+}
+
+/// An operand of a video instruction: which bytes or halves of a register are meant, and whether a
+/// minus sign stands in front (PTX ISA, "Video Instructions").
+#[derive(Clone, Copy, Debug)]
+pub(in crate::emulate) struct Part {
+    /// The value of the register, at least 32 bits wide.
+    pub whole: TermId,
+    /// Which parts of its low 32 bits are meant; all of them where nothing is said.
+    pub selector: Option<Selector>,
+    /// Whether its negative is meant.
+    pub negated: bool,
+}
+
+impl Operand<'_> {
+    /// The value as `width` bits. A wider register gives its low bits, as the manual says of operands
+    /// wider than the instruction type ("Operand Size Exceeding Instruction-Type Size"); `None` for a
+    /// narrower one or what is no value.
+    #[inline]
+    pub fn value(&self, arena: &mut Arena, symbols: &mut Symbols, width: u8) -> Option<TermId> {
+        let term = self.natural(arena, symbols, width)?;
+        (arena.width(term) >= width).then(|| arena.extract(term, 0, width))
+    }
+
+    /// The value in its own width; what has none takes `width`.
+    #[inline]
+    pub fn natural(&self, arena: &mut Arena, symbols: &mut Symbols, width: u8) -> Option<TermId> {
+        Some(match *self {
+            Operand::Register(term) => term,
+            Operand::Not(term) => arena.not(term),
+            Operand::Sum(term, offset) => arena.add_constant(term, offset as u64),
+            Operand::Special(ref reading) => {
+                let term = reading.term(arena, symbols)?;
+                arena.resize(term, width)
+            }
+            Operand::Unsteady(term) => arena.resize(term, width),
+            Operand::Constant(value) => arena.constant(constant_bits(value, width), width),
+            // How long an element is stands in the declaration, which may be in another module:
+            // each element is an address of its own.
+            Operand::Address { name, offset, indexed: true, scope } => {
+                symbols.address(arena, &format!("{name}[{offset}]"), scope, width)
+            }
+            Operand::Address { name, offset, indexed: false, scope } => {
+                let base = symbols.address(arena, name, scope, width);
+                arena.add_constant(base, offset as u64)
+            }
+            Operand::Vector(ref elements) => match &elements[..] {
+                [single] => return single.natural(arena, symbols, width),
+                _ => return None,
+            },
+            Operand::Part(_) | Operand::Nothing => return None,
+        })
+    }
+}
+
+/// The bits of a constant where an operand of `width` bits is expected.
+fn constant_bits(value: Value, width: u8) -> u64 {
+    match value {
+        Value::Signed(value) => value as u64,
+        Value::Unsigned(value) => value,
+        Value::F32(bits) => u64::from(bits),
+        Value::F64(bits) if width == 32 => u64::from((f64::from_bits(bits) as f32).to_bits()),
+        Value::F64(bits) => bits,
+    }
+}

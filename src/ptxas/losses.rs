@@ -1,0 +1,111 @@
+//! Which kernels a rewrite makes worse than they were, as the assembler made both.
+//!
+//! In: the cubins of the original and of the rewritten text. Out: for each kernel that lost something,
+//! what. A kernel loses where fewer of its warps are resident on a multiprocessor, or where a thread needs
+//! more stack, which is where ptxas puts registers that it spills. Nothing is judged that is not known of
+//! both.
+
+use crate::isa::multiprocessor::Multiprocessor;
+use crate::ptxas::cubin::{Cubin, Usage};
+
+/// The blocks for which a kernel is judged that does not say how large its blocks are, in threads.
+const USUAL_BLOCKS: [u32; 3] = [128, 256, 512];
+
+/// A kernel and what it lost, for people.
+pub type Loss = (String, String);
+
+/// The losses, by the kernels' names.
+pub fn losses(original: &Cubin, rewritten: &Cubin) -> Vec<Loss> {
+    if original.architecture != rewritten.architecture {
+        return Vec::new();
+    }
+    let multiprocessor = Multiprocessor::of(original.architecture);
+    let lost = original.kernels.iter().filter_map(|(name, before)| {
+        let after = rewritten.kernels.get(name)?;
+        let what = more_stack(before, after)
+            .or_else(|| fewer_warps(multiprocessor.as_ref()?, before, after))?;
+        Some((name.clone(), what))
+    });
+    lost.collect()
+}
+
+fn more_stack(before: &Usage, after: &Usage) -> Option<String> {
+    (after.stack > before.stack)
+        .then(|| format!("{} bytes of stack instead of {}", after.stack, before.stack))
+}
+
+fn fewer_warps(on: &Multiprocessor, before: &Usage, after: &Usage) -> Option<String> {
+    let own = before.threads.map(|threads| [threads]);
+    let blocks = own.as_ref().map_or(&USUAL_BLOCKS[..], |own| &own[..]);
+    blocks.iter().find_map(|&threads| {
+        let warps = |usage: &Usage| on.resident_warps(threads, usage.registers, before.shared);
+        let (had, has) = (warps(before), warps(after));
+        (has < had).then(|| {
+            let [old, new] = [before.registers, after.registers];
+            let blocks =
+                if own.is_none() { format!(" in blocks of {threads}") } else { String::new() };
+            format!("{new} registers instead of {old} leave {has} of {had} warps{blocks}")
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cubin(registers: u32, stack: u32, threads: Option<u32>) -> Cubin {
+        let usage = Usage { registers, stack, shared: 0, threads };
+        Cubin { architecture: 80, kernels: [("k".to_owned(), usage)].into() }
+    }
+
+    fn loss(original: &Cubin, rewritten: &Cubin) -> String {
+        losses(original, rewritten).pop().map_or_else(String::new, |(_, what)| what)
+    }
+
+    #[test]
+    fn lost_warps_and_stack_are_named() {
+        let plain = cubin(32, 0, None);
+        assert_eq!(loss(&plain, &cubin(32, 0, None)), "");
+        assert_eq!(loss(&plain, &cubin(24, 0, None)), "");
+        assert_eq!(
+            loss(&plain, &cubin(33, 0, None)),
+            "33 registers instead of 32 leave 48 of 64 warps in blocks of 128"
+        );
+        assert_eq!(loss(&plain, &cubin(24, 8, None)), "8 bytes of stack instead of 0");
+        assert_eq!(
+            loss(&cubin(32, 0, Some(1024)), &cubin(40, 0, Some(1024))),
+            "40 registers instead of 32 leave 32 of 64 warps"
+        );
+    }
+
+    #[test]
+    fn more_registers_are_no_loss_where_as_many_warps_fit() {
+        // 9 blocks of 3 warps with either.
+        assert_eq!(loss(&cubin(65, 0, Some(96)), &cubin(72, 0, Some(96))), "");
+        assert_eq!(loss(&cubin(8, 0, None), &cubin(32, 0, None)), "");
+        // Of one warp each, 32 blocks fit at most.
+        assert_eq!(loss(&cubin(8, 0, Some(32)), &cubin(64, 0, Some(32))), "");
+    }
+
+    #[test]
+    fn any_usual_block_counts() {
+        // 12 warps of each scheduler become 10: 3 blocks of 512 become 2, and 6 of 256 become 5.
+        let said = loss(&cubin(40, 0, None), &cubin(48, 0, None));
+        assert!(said.contains("40 of 48 warps in blocks of 128"), "{said}");
+        // 168 registers: 12 warps; 129 to 136: 12 too, so nothing is lost but for no block size.
+        assert_eq!(loss(&cubin(144, 0, None), &cubin(168, 0, None)), "");
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_judged() {
+        let mut unknown = cubin(255, 0, None);
+        unknown.architecture = 81;
+        let mut before = cubin(8, 0, None);
+        assert_eq!(loss(&before, &unknown), "");
+        before.architecture = 81;
+        assert_eq!(loss(&before, &unknown), "");
+        before.kernels.clear();
+        assert_eq!(loss(&before, &unknown), "");
+        assert_eq!(loss(&unknown, &before), "");
+    }
+}
