@@ -135,6 +135,9 @@ impl Bug {
     /// others.
     pub const MEMORY: [Bug; 3] = [Bug::MemoryAtJoins, Bug::MemoryBehindBarriers, Bug::UnequalWaits];
 
+    /// What may be wrong with a row of taps for which two loads stand.
+    pub const ROWS: [Bug; 5] =
+        [Bug::RowBound, Bug::RowIndex, Bug::RowEnd, Bug::RowWraps, Bug::RowNoVote];
     /// What strategies other than the paper's may get wrong.
     pub const STRATEGIES: [Bug; 8] = [
         Bug::NothingPassedOn,
@@ -146,10 +149,6 @@ impl Bug {
         Bug::VectorTooEarly,
         Bug::NoAlignmentTest,
     ];
-
-    /// What may be wrong with a row of taps for which two loads stand.
-    pub const ROWS: [Bug; 5] =
-        [Bug::RowBound, Bug::RowIndex, Bug::RowEnd, Bug::RowWraps, Bug::RowNoVote];
 
     /// All others.
     pub const ALL: [Bug; 32] = [

@@ -129,6 +129,12 @@ impl Opportunities<'_, '_, '_> {
         rows
     }
 
+    /// The block that an instruction stands in.
+    pub fn block_of(&self, inst: u32) -> Option<BlockId> {
+        let flow = self.flow();
+        flow.block_ids().find(|id| flow.block(*id).instructions().contains(&(inst as usize)))
+    }
+
     /// Puts a load to those that form a row with it.
     fn add_to_row(
         &mut self,

@@ -99,10 +99,10 @@ pub struct KernelPlan<'a> {
     pub replacements: Vec<Replacement>,
     /// Vector loads that stand for others.
     pub vectors: Vec<VectorLoad>,
-    /// Values that go round loops.
-    pub carried: Vec<CarriedLoad>,
     /// Rows of taps that two loads stand for.
     pub windows: Vec<Window>,
+    /// Values that go round loops.
+    pub carried: Vec<CarriedLoad>,
     /// Code that stands twice: as rewritten and as it was.
     pub versions: Vec<Version>,
     /// Where copies of source registers go, and the copies.
@@ -134,8 +134,8 @@ pub fn plan<'a>(
             body,
             replacements: Vec::new(),
             vectors: Vec::new(),
-            carried: Vec::new(),
             windows: Vec::new(),
+            carried: Vec::new(),
             versions: Vec::new(),
             copies: Vec::new(),
             fresh: Fresh::new(names),

@@ -92,10 +92,10 @@ pub struct Choice {
     pub findings: Vec<Finding>,
     /// The vector loads that stand for others.
     pub vectors: Vec<Adjacent>,
-    /// The values that go round loops in registers.
-    pub carried: Vec<Carried>,
     /// The rows for which two loads stand.
     pub rows: Vec<Row>,
+    /// The values that go round loops in registers.
+    pub carried: Vec<Carried>,
 }
 
 impl Choice {
@@ -129,15 +129,6 @@ impl Choice {
     }
 }
 
-/// The verdict about each of some loads, and what groups of them are served by.
-#[derive(Default)]
-struct Verdicts {
-    verdicts: Vec<Verdict>,
-    vectors: Vec<Adjacent>,
-    rows: Vec<Row>,
-    carried: Vec<Carried>,
-}
-
 /// Decides about every global load of a function, in program order.
 pub fn decide(
     source: &SourceFile,
@@ -151,10 +142,9 @@ pub fn decide(
         (0..trace.accesses.len()).filter(|&i| trace.accesses[i].is_global_load()).collect();
     loads.sort_by_key(|&index| trace.accesses[index].inst);
     let mut opportunities = Opportunities::new(source, function, flow, trace, legal);
-    let Verdicts { verdicts, vectors, rows, carried } = match options.selection {
+    let (verdicts, groups) = match options.selection {
         Selection::Paper if options.strategies == Strategies::PAPER => {
-            let verdicts = paper::verdicts(&mut opportunities, trace, &loads, options);
-            Verdicts { verdicts, ..Verdicts::default() }
+            (paper::verdicts(&mut opportunities, trace, &loads, options), Default::default())
         }
         Selection::Paper => weighed::verdicts(&mut opportunities, trace, &loads, options),
     };
@@ -167,7 +157,8 @@ pub fn decide(
         })
         .collect();
     add_unreachable(flow, &mut findings);
-    Choice { findings, vectors, rows, carried }
+    let weighed::Groups { vectors, carried, rows } = groups;
+    Choice { findings, vectors, carried, rows }
 }
 
 /// Loads in code that no way leads to have no trace.

@@ -5,7 +5,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Options, StrategyName, Verdict, Verdicts, rows};
+use super::{Options, StrategyName, Verdict, rows};
 use crate::cfg::BlockId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
@@ -27,21 +27,30 @@ pub(super) fn verdicts(
     trace: &mut KernelTrace,
     loads: &[usize],
     options: &Options,
-) -> Verdicts {
+) -> (Vec<Verdict>, Groups) {
     let mut weigher = Weigher {
         opportunities,
         options,
         replaced: 0,
         in_vector: FxHashMap::default(),
+        in_ring: FxHashMap::default(),
         in_row: FxHashMap::default(),
         in_parts: FxHashSet::default(),
-        in_ring: FxHashMap::default(),
     };
     let carried = weigher.carried(trace, loads);
     let vectors = weigher.vectors(trace, loads);
-    let rows = weigher.rows(trace, loads);
+    let rows = weigher.rows(trace, loads, &carried);
+    let groups = Groups { vectors, carried, rows };
     let verdicts = loads.iter().map(|&index| weigher.verdict(trace, index)).collect();
-    Verdicts { verdicts, vectors, rows, carried }
+    (verdicts, groups)
+}
+
+/// What serves several loads at once, or in several iterations.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    pub vectors: Vec<Adjacent>,
+    pub carried: Vec<Carried>,
+    pub rows: Vec<Row>,
 }
 
 /// Goes through the loads of one function.
@@ -52,13 +61,13 @@ struct Weigher<'o, 'a, 'm, 's> {
     replaced: usize,
     /// By instruction, the vector that a load is performed by, or why one does not pay.
     in_vector: FxHashMap<u32, Result<usize, Unpaid>>,
-    /// By instruction, the link that brings a load's value from the iteration before.
-    in_ring: FxHashMap<u32, usize>,
     /// By instruction, the row that a load is a tap of, or why two loads do not pay.
     in_row: FxHashMap<u32, Result<usize, Unpaid>>,
     /// Blocks of which a part stands twice, for a row or vectors: what is checked in the one part is not known
     /// behind it.
     in_parts: FxHashSet<BlockId>,
+    /// By instruction, the link that brings a load's value from the iteration before.
+    in_ring: FxHashMap<u32, usize>,
 }
 
 impl Weigher<'_, '_, '_, '_> {
@@ -107,8 +116,9 @@ impl Weigher<'_, '_, '_, '_> {
         taken
     }
 
-    /// The rows that are taken: none in blocks with vector loads, which may stand twice as well.
-    fn rows(&mut self, trace: &mut KernelTrace, loads: &[usize]) -> Vec<Row> {
+    /// The rows that are taken: none in blocks with vector loads, which may stand twice as well, or in
+    /// those where something is put in for values that go round loops.
+    fn rows(&mut self, trace: &mut KernelTrace, loads: &[usize], carried: &[Carried]) -> Vec<Row> {
         if !self.options.strategies.allow(StrategyName::Window) {
             return Vec::new();
         }
@@ -116,13 +126,15 @@ impl Weigher<'_, '_, '_, '_> {
         let legal: Vec<Load> =
             loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok()).collect();
         let in_vector = |load: &&Load| matches!(self.in_vector.get(&load.inst), Some(Ok(_)));
-        let with_vectors: FxHashSet<BlockId> =
+        let mut with_others: FxHashSet<BlockId> =
             legal.iter().filter(in_vector).map(|load| block(trace, load)).collect();
-        let free: Vec<Load> = legal
-            .into_iter()
-            .filter(|load| !with_vectors.contains(&block(trace, load)))
-            .filter(|load| !self.in_ring.contains_key(&load.inst))
-            .collect();
+        for link in carried {
+            let places = [link.load.inst, link.source, link.entry, link.entry + 1, link.latch];
+            let blocks = places.iter().filter_map(|&inst| self.opportunities.block_of(inst));
+            with_others.extend(blocks);
+        }
+        let free: Vec<Load> =
+            legal.into_iter().filter(|load| !with_others.contains(&block(trace, load))).collect();
         let mut taken = Vec::new();
         for row in self.opportunities.rows(trace, &free, self.options.max_delta) {
             if self.replaced + row.taps.len() > self.options.most {
