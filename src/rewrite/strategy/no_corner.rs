@@ -2,8 +2,9 @@
 //! cases, which shows what that one costs. Computes wrong results.
 
 use super::paper::{copies, receive};
-use super::{Strategy, reuse, wide};
+use super::{Strategy, reuse, wide, window};
 use crate::cfg::BlockId;
+use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::plan::KernelPlan;
 
@@ -12,14 +13,14 @@ pub(super) struct NoCorner;
 
 impl Strategy for NoCorner {
     fn edits(&self, plan: &KernelPlan<'_>, text: &str) -> Vec<Edit> {
-        let mut fresh = plan.fresh.clone();
+        let mut checks = Checks::of_rows(plan);
         let mut edits = copies(plan);
         let mut last: Option<(BlockId, String)> = None;
         for replacement in &plan.replacements {
             let mut code = String::new();
             let delta = replacement.covered.delta;
             if delta != 0 && last.as_ref().is_none_or(|(block, _)| *block != replacement.block) {
-                let mask = fresh.word();
+                let mask = checks.fresh.word();
                 code += &format!("activemask.b32 {mask};\n\t");
                 last = Some((replacement.block, mask));
             }
@@ -29,15 +30,18 @@ impl Strategy for NoCorner {
             let received: Vec<String> = replacement
                 .transfers
                 .iter()
-                .map(|transfer| receive(transfer, delta, mask, when, &mut fresh, plan.planted))
+                .map(|transfer| {
+                    receive(transfer, delta, mask, when, &mut checks.fresh, plan.planted)
+                })
                 .collect();
             code += &received.join("\n\t");
             edits.push(Edit { range: replacement.span.clone(), text: code });
         }
         // What comes from the lane itself has no corner case.
-        let tests = wide::edits(plan, text, &mut fresh, &mut edits);
+        let tests = wide::edits(plan, text, &mut checks, &mut edits);
+        window::edits(plan, &mut checks, &mut edits);
         reuse::carry(plan, &mut edits);
-        edits.push(Edit::insert(plan.body, fresh.declarations() + &tests));
+        edits.push(Edit::insert(plan.body, checks.prologue() + &tests));
         edits
     }
 }
