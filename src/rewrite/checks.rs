@@ -46,7 +46,17 @@ pub(super) struct Checks<'p, 'a> {
 }
 
 impl<'p, 'a> Checks<'p, 'a> {
+    /// For everything that a plan holds.
     pub fn new(plan: &'p KernelPlan<'a>) -> Self {
+        Checks::of(plan, &plan.replacements)
+    }
+
+    /// For rows of taps alone: nobody asks whether what a covered load receives may be used.
+    pub fn of_rows(plan: &'p KernelPlan<'a>) -> Self {
+        Checks::of(plan, &[])
+    }
+
+    fn of(plan: &'p KernelPlan<'a>, replacements: &[Replacement]) -> Self {
         let mut checks = Checks {
             plan,
             fresh: plan.fresh.clone(),
@@ -62,7 +72,7 @@ impl<'p, 'a> Checks<'p, 'a> {
             Condition::Warp(test) => Some((test.block, &test.no_wrap)),
             Condition::Multiples(_) => None,
         });
-        let loads = plan.replacements.iter();
+        let loads = replacements.iter();
         let loads = loads.map(|load| (load.block, &load.covered.guards.no_wrap));
         for (block, no_wraps) in loads.chain(tests) {
             for check in no_wraps {
@@ -71,7 +81,7 @@ impl<'p, 'a> Checks<'p, 'a> {
                 *window = (window.0.min(check.first), window.1.max(check.last));
             }
         }
-        let linear = plan.replacements.iter().any(|load| load.covered.guards.linear_lanes)
+        let linear = replacements.iter().any(|load| load.covered.guards.linear_lanes)
             || plan.windows.iter().any(|window| window.linear_lanes);
         // Known before any code is chosen, since the whole-warp checks are joined to it.
         if linear {

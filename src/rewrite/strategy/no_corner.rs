@@ -1,10 +1,10 @@
 //! One of the paper's two instruments (CC '23, section 7): shuffles without the load for corner
 //! cases, which shows what that one costs. Computes wrong results.
 
-use super::Strategy;
-use super::full::Full;
 use super::paper::{copies, receive};
+use super::{Strategy, reuse, wide, window};
 use crate::cfg::BlockId;
+use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::plan::KernelPlan;
 
@@ -13,18 +13,14 @@ pub(super) struct NoCorner;
 
 impl Strategy for NoCorner {
     fn edits(&self, plan: &KernelPlan<'_>, text: &str) -> Vec<Edit> {
-        // Other strategies have no corner cases; beside the paper's they are left out.
-        if plan.replacements.is_empty() {
-            return Full.edits(plan, text);
-        }
-        let mut fresh = plan.fresh.clone();
+        let mut checks = Checks::of_rows(plan);
         let mut edits = copies(plan);
         let mut last: Option<(BlockId, String)> = None;
         for replacement in &plan.replacements {
             let mut code = String::new();
             let delta = replacement.covered.delta;
             if delta != 0 && last.as_ref().is_none_or(|(block, _)| *block != replacement.block) {
-                let mask = fresh.word();
+                let mask = checks.fresh.word();
                 code += &format!("activemask.b32 {mask};\n\t");
                 last = Some((replacement.block, mask));
             }
@@ -34,12 +30,18 @@ impl Strategy for NoCorner {
             let received: Vec<String> = replacement
                 .transfers
                 .iter()
-                .map(|transfer| receive(transfer, delta, mask, when, &mut fresh, plan.planted))
+                .map(|transfer| {
+                    receive(transfer, delta, mask, when, &mut checks.fresh, plan.planted)
+                })
                 .collect();
             code += &received.join("\n\t");
             edits.push(Edit { range: replacement.span.clone(), text: code });
         }
-        edits.push(Edit::insert(plan.body, fresh.declarations()));
+        // What comes from the lane itself has no corner case.
+        let tests = wide::edits(plan, text, &mut checks, &mut edits);
+        window::edits(plan, &mut checks, &mut edits);
+        reuse::carry(plan, &mut edits);
+        edits.push(Edit::insert(plan.body, checks.prologue() + &tests));
         edits
     }
 }

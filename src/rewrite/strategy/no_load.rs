@@ -13,7 +13,9 @@ impl Strategy for NoLoad {
         let covered = plan.replacements.iter().map(|replacement| &replacement.span);
         let others = plan.vectors.iter().flat_map(|vector| &vector.others).map(|(span, _)| span);
         let carried = plan.carried.iter().map(|carried| &carried.span);
-        let removed = covered.chain(others).chain(carried);
+        let taps = plan.windows.iter().flat_map(|window| &window.taps);
+        let taps = taps.filter(|tap| tap.distance > 0).map(|tap| &tap.span);
+        let removed = covered.chain(others).chain(carried).chain(taps);
         removed.map(|span| Edit { range: span.clone(), text: String::new() }).collect()
     }
 }
