@@ -53,9 +53,10 @@ impl<'r, 's> Warp<'r, 's> {
     ) -> Self {
         let originals = definitions.values().copied().collect();
         let mut written: FxHashMap<RegisterId, Vec<(u32, TermId)>> = FxHashMap::default();
-        for (&(inst, register), &term) in definitions {
+        // (In any order: each list is sorted afterwards.)
+        definitions.iter().for_each(|(&(inst, register), &term)| {
             written.entry(register).or_default().push((inst, term));
-        }
+        });
         written.values_mut().for_each(|list| list.sort_unstable());
         Warp {
             lanes,
