@@ -14,6 +14,7 @@ mod names;
 mod plan;
 mod rows;
 mod strategy;
+mod taps;
 mod vectors;
 
 pub use edit::{Edit, Edits, Overlap};

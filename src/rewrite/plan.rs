@@ -5,7 +5,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::names::{Fresh, Names};
-use super::rows::{WarpTest, Window};
+use super::taps::{WarpTest, Window};
 use crate::cfg::{Base, BlockId, Flow, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::planted::{Bug, Planted};

@@ -13,7 +13,7 @@ use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::names::Fresh;
 use crate::rewrite::plan::KernelPlan;
-use crate::rewrite::rows::{WarpTest, Window, WindowTap};
+use crate::rewrite::taps::{WarpTest, Window, WindowTap};
 
 /// Adds the edits for rows of taps.
 pub(super) fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) {
