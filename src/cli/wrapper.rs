@@ -303,7 +303,8 @@ fn keep_reports(
 ) {
     for (source, result) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
         let Ok(result) = result else { continue };
-        let report = match unused {
+        let untouched = (result.text == source.text()).then_some("the text is left as it is");
+        let report = match unused.or(untouched) {
             None => Cow::Borrowed(&result.report),
             Some(reason) => Cow::Owned(keep::unused(&result.report, reason)),
         };

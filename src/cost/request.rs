@@ -39,27 +39,27 @@ impl Costs {
 
     fn at_position(&self, request: &Request, stride: i64, first: i64) -> f64 {
         let bytes = i64::from(request.bytes.max(1));
-        let lanes = i64::from(request.lanes).min(LANES);
+        let all = Lanes { first, stride, count: i64::from(request.lanes).min(LANES), bytes };
         // Lanes that read 64 or 128 bits go in two or four groups.
         let in_pass = ((self.threads_in_pass as i64) * WORD / bytes.max(WORD)).clamp(1, LANES);
-        let starts: Vec<i64> = (0..lanes).map(|lane| first + lane * stride).collect();
-        let pipe: f64 = starts.chunks(in_pass as usize).map(|pass| self.pass(pass, bytes)).sum();
-        let sectors = distinct(&starts, bytes, SECTOR).len();
-        let l2 = (sectors as i64 * SECTOR) as f64 / self.l2_bytes_in_cycle;
+        let passes = (0..all.count).step_by(in_pass as usize);
+        let pipe: f64 = passes.map(|at| self.pass(all.part(at, in_pass))).sum();
+        let mut sectors = 0;
+        all.each(SECTOR, |_| sectors += 1);
+        let l2 = (sectors * SECTOR) as f64 / self.l2_bytes_in_cycle;
         if request.past_l1 || self.loads_in_l1 == 0.0 { pipe.max(l2) } else { pipe }
     }
 
     /// One pass through the first-level cache: `max(1, ceil((lines + 2) / lines_in_cycle), conflicts)`,
     /// conflicts being the most different words in one bank.
-    fn pass(&self, starts: &[i64], bytes: i64) -> f64 {
-        let lines = distinct(starts, bytes, LINE).len() as f64;
+    fn pass(&self, lanes: Lanes) -> f64 {
+        let mut lines = 0;
+        lanes.each(LINE, |_| lines += 1);
         // (Two tags come free where several are looked up at once.)
         let free = if self.lines_in_cycle > 1.0 { 2.0 } else { 0.0 };
-        let looked_up = ((lines + free) / self.lines_in_cycle).ceil();
+        let looked_up = ((f64::from(lines) + free) / self.lines_in_cycle).ceil();
         let mut banks = [0u32; LANES as usize];
-        for word in distinct(starts, bytes, WORD) {
-            banks[word.rem_euclid(LANES) as usize] += 1;
-        }
+        lanes.each(WORD, |word| banks[word.rem_euclid(LANES) as usize] += 1);
         let conflicts = banks.into_iter().max().unwrap_or(0);
         looked_up.max(f64::from(conflicts)).max(1.0)
     }
@@ -80,15 +80,36 @@ impl Costs {
     }
 }
 
-/// The pieces of a size that some ranges of bytes touch.
-fn distinct(starts: &[i64], bytes: i64, size: i64) -> Vec<i64> {
-    let mut touched: Vec<i64> = starts
-        .iter()
-        .flat_map(|start| start.div_euclid(size)..=(start + bytes - 1).div_euclid(size))
-        .collect();
-    touched.sort_unstable();
-    touched.dedup();
-    touched
+/// Some lanes in a row, each of which reads so many bytes.
+#[derive(Clone, Copy)]
+struct Lanes {
+    /// The first one's address.
+    first: i64,
+    stride: i64,
+    count: i64,
+    bytes: i64,
+}
+
+impl Lanes {
+    /// At most `count` of them, from the lane `at` on.
+    fn part(self, at: i64, count: i64) -> Lanes {
+        Lanes { first: self.first + at * self.stride, count: count.min(self.count - at), ..self }
+    }
+
+    /// Visits the pieces of a size that they touch, each once.
+    fn each(self, size: i64, mut visit: impl FnMut(i64)) {
+        // Upwards, so that what a lane touches again is what was touched last.
+        let lowest = self.first + (self.count - 1) * self.stride.min(0);
+        let mut next = i64::MIN;
+        for lane in 0..self.count {
+            let start = lowest + lane * self.stride.abs();
+            let end = (start + self.bytes - 1).div_euclid(size);
+            for piece in start.div_euclid(size).max(next)..=end {
+                visit(piece);
+            }
+            next = next.max(end + 1);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,16 +5,16 @@
 //! whenever its first one does, so the vector reads no byte that the original does not; nothing between
 //! the first and each other one may change what that one reads.
 
+use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use super::alignment::{Multiple, remainder};
 use super::eligible::{Element, Load, OWN_REGISTERS};
 use super::opportunities::Opportunities;
-use crate::cfg::{Arg, Base, BlockId, EdgeCondition, Flow};
-use crate::emulate::{Effect, KernelTrace, definitions, effect};
+use crate::cfg::{Arg, Base, BlockId, EdgeCondition, RegisterId};
+use crate::emulate::{KernelTrace, definitions};
+use crate::expr::TermId;
 use crate::isa::{Modifier, Qualifier};
-use crate::source::SourceFile;
-use crate::source::comments::gap_length;
 
 /// Bytes of the widest vector load there is before `sm_100` (PTX ISA, "ld").
 pub const MAX_VECTOR: i64 = 16;
@@ -37,15 +37,34 @@ pub struct Adjacent {
 /// Loads that differ by constants, in program order, with their distances in bytes from the first one.
 type Run = Vec<(Load, i64)>;
 
+/// Loads that may be in one run: their block, their address without its constant, their guard predicate.
+type Key = (BlockId, TermId, Option<(RegisterId, bool)>);
+
+/// A map that remembers the order in which keys came.
+type FxIndexMap<K, V> = indexmap::IndexMap<K, V, FxBuildHasher>;
+
+/// So many runs that could hold a load are looked at, the last ones.
+const MAX_KINDS: usize = 8;
+
+/// Loads further apart than this many bytes are in no run.
+const MAX_APART: i64 = 1 << 20;
+
 impl Opportunities<'_, '_, '_> {
     /// The groups that some loads, in program order, fall into. A load is in one group at most.
     pub fn adjacent(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<Adjacent> {
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: FxIndexMap<Key, Vec<Run>> = FxIndexMap::default();
         for load in loads {
-            self.add_to_run(trace, &mut runs, load);
+            if !self.is_simple(load) {
+                continue;
+            }
+            trace.arena.charge(4);
+            let constant = trace.arena.constant_part(load.address);
+            let bare = trace.arena.add_constant(load.address, constant.wrapping_neg());
+            let key = (trace.accesses[load.access].block, bare, load.guard);
+            self.add_to_run(trace, runs.entry(key).or_default(), load);
         }
         let mut found = Vec::new();
-        for run in runs.iter().filter(|run| run.len() > 1) {
+        for run in runs.values().flatten().filter(|run| run.len() > 1) {
             if trace.arena.is_nearly_spent() {
                 break;
             }
@@ -55,26 +74,18 @@ impl Opportunities<'_, '_, '_> {
         found
     }
 
-    /// Puts a load to those of its kind from whose address its own differs by a constant.
+    /// Puts a load to those of its kind that it may be performed with.
     fn add_to_run(&mut self, trace: &mut KernelTrace, runs: &mut Vec<Run>, load: &Load) {
-        if !self.is_simple(load) {
-            return;
-        }
-        let block = |load: &Load| trace.accesses[load.access].block;
-        let here = block(load);
-        let alike = |first: &Load| {
-            block(first) == here && first.guard == load.guard && self.same_kind(first, load)
-        };
-        let close: Vec<usize> = (0..runs.len()).filter(|&at| alike(&runs[at][0].0)).collect();
-        for at in close {
-            trace.arena.charge(2);
-            let first = runs[at][0].0.clone();
+        // What stands between ends all earlier runs alike, but for their kinds.
+        for run in runs.iter_mut().rev().take(MAX_KINDS) {
+            trace.arena.charge(8);
+            let first = run[0].0.clone();
             let Some(ahead) = trace.arena.constant_difference(load.address, first.address) else {
                 continue;
             };
-            let apart = 1 << 20;
-            if ahead.abs() < apart && self.may_move(trace, &first, load) {
-                runs[at].push((load.clone(), ahead));
+            let close = ahead.abs() < MAX_APART && self.same_kind(&first, load);
+            if close && self.may_move(trace, &first, load) {
+                run.push((load.clone(), ahead));
                 return;
             }
         }
@@ -122,19 +133,17 @@ impl Opportunities<'_, '_, '_> {
 
     /// Whether a load may be performed where an earlier one of its block stands.
     pub(super) fn may_move(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
-        let flow = self.flow();
-        let between = &flow.insts[first.inst as usize + 1..load.inst as usize];
-        trace.arena.charge(between.len() as u64);
         // The code stands twice where alignment has to be tested: nothing that others notice may
         // stand in it.
-        let quiet = |effect| matches!(effect, Effect::Pure | Effect::Load | Effect::Hint);
-        let guard = load.guard.map(|(register, _)| register);
-        between.iter().all(|inst| quiet(effect(inst)))
-            && plain_between(self.source(), flow, first.inst, load.inst)
-            && between
-                .iter()
-                .all(|inst| guard.is_none_or(|guard| !definitions(inst).contains(&guard)))
-            && self.check_available(trace, first, load).is_ok()
+        if !self.quiet(trace).between(first.inst, load.inst) {
+            return false;
+        }
+        let kept = load.guard.is_none_or(|(guard, _)| {
+            let between = &self.flow().insts[first.inst as usize + 1..load.inst as usize];
+            trace.arena.charge(between.len() as u64);
+            between.iter().all(|inst| !definitions(inst).contains(&guard))
+        });
+        kept && self.check_available(trace, first, load).is_ok()
     }
 
     /// Splits loads at constant distances into vectors that are aligned.
@@ -206,19 +215,4 @@ fn group(
         bytes,
         multiples,
     }
-}
-
-/// Whether nothing but blanks, comments and `.loc` stands between the instructions from one to another.
-pub fn plain_between(source: &SourceFile, flow: &Flow<'_, '_>, from: u32, to: u32) -> bool {
-    (from..to).all(|at| {
-        let end = |inst: u32| flow.insts[inst as usize].ast.span;
-        let mut gap = &source.text()[end(at).end as usize..end(at + 1).start as usize];
-        loop {
-            gap = &gap[gap_length(gap.as_bytes())..];
-            match gap.strip_prefix(".loc") {
-                Some(rest) => gap = rest.split_once('\n').map_or("", |(_, behind)| behind),
-                None => return gap.is_empty(),
-            }
-        }
-    })
 }

@@ -52,7 +52,7 @@ struct Ring {
     latch: u32,
     /// The blocks from which lanes leave the loop or go back to its header.
     ends: Vec<BlockId>,
-    /// The instructions of the loop's blocks.
+    /// The loop's blocks.
     blocks: Vec<BlockId>,
     /// Whether something in the loop may change memory or orders others' changes.
     changes_memory: bool,
@@ -79,7 +79,8 @@ impl Opportunities<'_, '_, '_> {
     }
 }
 
-/// A loop in which values may go round: one entry by a block that leads nowhere else, one latch.
+/// A loop in which values may go round: one edge into it, behind or in front of whose last instruction code
+/// is executed only where the loop is entered, and one latch.
 fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Option<Ring> {
     let one = flow.loops.get(id);
     let [latch] = one.latches[..] else { return None };

@@ -3,6 +3,7 @@
 //! In: the control flow and trace of one function. Out, one pair of loads at a time and only when asked:
 //! an [`Opportunity`] with its guards, or the [`Refusal`] that forbids it. Nothing is chosen here.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
@@ -12,6 +13,7 @@ use super::availability::Availability;
 use super::distance::{Outline, outline};
 use super::eligible::{Element, Load, MAX_ADDRESS, eligible};
 use super::prove::{NoWrap, Prover};
+use super::quiet::Quiet;
 use super::refusal::Refusal;
 use super::sampling::{Fingerprint, distances};
 use super::shift::Shifter;
@@ -97,6 +99,7 @@ struct Source {
 /// source, and pairs are proved when they are asked for, each once.
 pub struct Opportunities<'a, 'm, 's> {
     source: &'a SourceFile,
+    quiet: OnceCell<Quiet>,
     availability: Availability<'a, 'm, 's>,
     pub(super) prover: Prover<'a, 'm, 's>,
     pub(super) options: &'a Options,
@@ -138,6 +141,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         let shifter = Shifter::new(options.planted);
         Opportunities {
             source,
+            quiet: OnceCell::new(),
             availability: Availability::new(source, flow, trace, options.planted),
             prover: Prover::new(flow, shifter, solver, options.assume_no_wrap),
             options,
@@ -195,9 +199,13 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         self.prover.flow
     }
 
-    /// The input.
-    pub(super) fn source(&self) -> &'a SourceFile {
-        self.source
+    /// What may stand twice.
+    pub(super) fn quiet(&self, trace: &KernelTrace) -> &Quiet {
+        self.quiet.get_or_init(|| {
+            let flow = self.prover.flow;
+            trace.arena.charge(flow.insts.len() as u64);
+            Quiet::new(self.source, flow)
+        })
     }
 
     /// Whether what a load reads stands in memory, unchanged, since an earlier one.

@@ -14,13 +14,12 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::adjacent::plain_between;
 use super::distance::outline;
 use super::eligible::Load;
 use super::opportunities::Opportunities;
 use super::prove::NoWrap;
 use crate::cfg::BlockId;
-use crate::emulate::{Effect, KernelTrace, effect};
+use crate::emulate::KernelTrace;
 use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
 use crate::planted::Bug;
@@ -109,7 +108,7 @@ impl Opportunities<'_, '_, '_> {
         for run in runs {
             let range = run.range();
             let joined = region.as_ref().filter(|(block, region)| {
-                *block == run.block && self.is_quiet(trace, region.end, range.start)
+                *block == run.block && self.quiet(trace).between(region.end - 1, range.start)
             });
             if let Some((block, known)) = joined
                 && let Some(row) = self.row(trace, &run, known.start)
@@ -175,21 +174,6 @@ impl Opportunities<'_, '_, '_> {
             }
         }
         runs.push(Run { block, form, loads: vec![(load.clone(), 0)] });
-    }
-
-    /// Whether nothing but loads and arithmetic stands between two instructions of a block, so that it may
-    /// stand twice.
-    fn is_quiet(&self, trace: &mut KernelTrace, end: u32, start: u32) -> bool {
-        if start < end {
-            return true;
-        }
-        let flow = self.flow();
-        let between = &flow.insts[end as usize..start as usize];
-        trace.arena.charge(between.len() as u64);
-        between
-            .iter()
-            .all(|inst| matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint))
-            && plain_between(self.source(), flow, end.saturating_sub(1), start)
     }
 
     /// A run as a row, if all that is said above is proved of it, up to checks in front of the instruction

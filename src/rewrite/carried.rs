@@ -13,11 +13,11 @@ use crate::select::{Choice, Verdict};
 impl Planner<'_, '_, '_, '_> {
     /// Plans the links that have been chosen.
     pub(super) fn carried(&mut self, choice: &Choice) {
-        let wanted = choice.findings.iter().filter_map(|finding| match finding.verdict {
-            Verdict::Carried(link) => Some(&choice.carried[link]),
+        let wanted = choice.chosen(|verdict| match verdict {
+            Verdict::Carried(link) => Some(*link),
             _ => None,
         });
-        for link in wanted {
+        for link in wanted.into_iter().map(|at| &choice.carried[at]) {
             let carried = self.link(link);
             self.plan.carried.push(carried);
         }

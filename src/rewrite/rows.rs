@@ -1,6 +1,5 @@
 //! The part of a plan that is about rows of taps: their text, and which statements stand twice.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::plan::{Condition, Planner, Version, line_end};
@@ -12,14 +11,10 @@ use crate::select::{Choice, Verdict};
 impl Planner<'_, '_, '_, '_> {
     /// Plans the rows that have been chosen.
     pub(super) fn rows(&mut self, choice: &Choice) {
-        let wanted: BTreeSet<usize> = choice
-            .findings
-            .iter()
-            .filter_map(|finding| match finding.verdict {
-                Verdict::Window(row) => Some(row),
-                _ => None,
-            })
-            .collect();
+        let wanted = choice.chosen(|verdict| match verdict {
+            Verdict::Window(row) => Some(*row),
+            _ => None,
+        });
         // Rows of one place stand behind each other.
         let mut open: Option<(Range<u32>, WarpTest)> = None;
         for at in wanted {

@@ -1,26 +1,22 @@
 //! The part of a plan that is about vector loads: their text, and which statements stand twice.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::plan::{Condition, Planner, VectorLoad, Version, line_end};
-use crate::cfg::Inst;
-use crate::emulate::{Effect, definitions, effect, mentions};
+use crate::cfg::{Inst, RegisterId};
+use crate::emulate::{definitions, mentions};
 use crate::planted::Bug;
-use crate::reuse::{Adjacent, Element, Multiple, plain_between};
+use crate::reuse::{Adjacent, Element, Multiple, Quiet};
 use crate::select::{Choice, Verdict};
 
 impl Planner<'_, '_, '_, '_> {
     /// Plans the vector loads that have been chosen.
     pub(super) fn vectors(&mut self, choice: &Choice) {
-        let wanted: BTreeSet<usize> = choice
-            .findings
-            .iter()
-            .filter_map(|finding| match finding.verdict {
-                Verdict::Wide(group) => Some(group),
-                _ => None,
-            })
-            .collect();
+        let wanted = choice.chosen(|verdict| match verdict {
+            Verdict::Wide(group) => Some(*group),
+            _ => None,
+        });
         let groups: Vec<&Adjacent> = wanted.into_iter().map(|at| &choice.vectors[at]).collect();
         for group in &groups {
             let vector = self.vector(group);
@@ -42,12 +38,7 @@ impl Planner<'_, '_, '_, '_> {
         }
         let (base, offset) = self.address(group.members[0].inst);
         let offset = offset + group.offset + i64::from(self.plan.planted.has(Bug::VectorOffset));
-        let guard = match first.guard {
-            None => String::new(),
-            Some((register, negated)) => {
-                format!("@{}{} ", if negated { "!" } else { "" }, self.name(register))
-            }
-        };
+        let guard = self.guard_of(first);
         let at = if offset == 0 { base } else { format!("{base}+{offset}") };
         let code = format!(
             "{guard}{}.v{}{} {{{}}}, [{at}];",
@@ -83,9 +74,9 @@ impl Planner<'_, '_, '_, '_> {
             mentions(inst).contains(&element.register)
                 || definitions(inst).contains(&element.register)
         };
-        let own = self.flow.insts[first as usize].args.iter().skip(1).count() > 0
-            && group.elements.iter().filter(|(e, _)| e.register == element.register).count() == 1;
-        let free = own
+        let fills = |(other, _): &&(Element, u32)| other.register == element.register;
+        let alone = group.elements.iter().filter(fills).count() == 1;
+        let free = alone
             && self.flow.visible(element.register, first)
             && (inst == first || !between.iter().any(used));
         let name = self.name(element.register);
@@ -94,12 +85,7 @@ impl Planner<'_, '_, '_, '_> {
         }
         let bits = element.register_bits;
         let fresh = self.plan.fresh.bits(bits);
-        let guard = match self.flow.insts[inst as usize].guard {
-            None => String::new(),
-            Some((register, negated)) => {
-                format!("@{}{} ", if negated { "!" } else { "" }, self.name(register))
-            }
-        };
+        let guard = self.guard_of(&self.flow.insts[inst as usize]);
         let text = moves.entry(inst).or_default();
         if !text.is_empty() {
             text.push_str("\n\t");
@@ -108,18 +94,30 @@ impl Planner<'_, '_, '_, '_> {
         fresh
     }
 
+    /// An instruction's guard predicate as a prefix.
+    fn guard_of(&self, inst: &Inst<'_, '_>) -> String {
+        let prefix = |(register, negated): (RegisterId, bool)| {
+            format!("@{}{} ", if negated { "!" } else { "" }, self.name(register))
+        };
+        inst.guard.map(prefix).unwrap_or_default()
+    }
+
     /// The statements that stand twice: from the first to the last load of each group that needs a
     /// test, groups joined where nothing but loads and arithmetic stands between.
     fn versions(&self, groups: &[&Adjacent]) -> Vec<Version> {
         let mut ranges: Vec<(Range<u32>, Vec<Multiple>)> = Vec::new();
         let strongest = strongest(groups);
-        let tested = groups.iter().filter(|group| !group.multiples.is_empty());
+        let tested: Vec<_> = groups.iter().filter(|group| !group.multiples.is_empty()).collect();
+        if tested.is_empty() {
+            return Vec::new();
+        }
+        let quiet = Quiet::new(self.source, self.flow);
         for group in tested {
             let first = group.members[0].inst;
             let last = group.members.last().map_or(first, |load| load.inst);
             let multiples = group.multiples.iter().map(&strongest);
             match ranges.last_mut() {
-                Some((range, known)) if first < range.end || self.may_join(range.end, first) => {
+                Some((range, known)) if quiet.between(range.end - 1, first) => {
                     range.end = range.end.max(last + 1);
                     known.extend(multiples);
                 }
@@ -140,19 +138,6 @@ impl Planner<'_, '_, '_, '_> {
                 }
             })
             .collect()
-    }
-
-    /// Whether nothing but loads and arithmetic of one block stands between two instructions.
-    fn may_join(&self, end: u32, start: u32) -> bool {
-        let quiet = |inst: &Inst<'_, '_>| {
-            matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint)
-        };
-        let block = |at: u32| {
-            self.flow.blocks.iter().position(|block| block.instructions().contains(&(at as usize)))
-        };
-        block(end - 1) == block(start)
-            && self.flow.insts[end as usize..start as usize].iter().all(quiet)
-            && plain_between(self.source, self.flow, end - 1, start)
     }
 }
 

@@ -99,6 +99,11 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// The indices that some verdicts give, each once and in order.
+    pub fn chosen(&self, index: impl Fn(&Verdict) -> Option<usize>) -> BTreeSet<usize> {
+        self.findings.iter().filter_map(|finding| index(&finding.verdict)).collect()
+    }
+
     /// Keeps those replaced loads that `keep` says yes to, by their number from 1 in program order. A
     /// vector load stands for all of its group or none, and so do the two loads of a row.
     pub fn retain(&mut self, mut keep: impl FnMut() -> bool) {

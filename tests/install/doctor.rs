@@ -102,7 +102,7 @@ fn what_is_only_worth_knowing_is_no_fault() {
     let text = stdout(&doctor(&folder, &[], &[("PATH", &path), ("PTXASW", "off")]));
     assert!(text.contains("bin/nvcc runs the ptxasw beside it"), "{text}");
     assert!(text.contains("PTXASW=off"), "{text}");
-    let text = stdout(&doctor(&folder, &[], &[("PATH", &path), ("PTXASW_MAX_DELTA", "0")]));
+    let text = stdout(&doctor(&folder, &[], &[("PATH", &path), ("PTXASW_MODE", "original")]));
     assert!(text.contains("the options set replace nothing"), "{text}");
 
     // Without any ptxas, everything else is still checked.

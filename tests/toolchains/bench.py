@@ -67,7 +67,7 @@ class Bench:
     def environment(self, **more):
         """Of this process, without settings of ptxasw; PATH ends with the toolkit's tools."""
         plain = {k: v for k, v in os.environ.items() if not k.startswith(("PTXASW", "CCACHE", "SCCACHE"))}
-        return {**plain, "PTXASW_STRATEGY": "paper", "TMPDIR": str(self.tmp), **{k: str(v) for k, v in more.items()}}
+        return {**plain, "PTXASW_STRATEGY": "paper", "PTXASW_CHECK": "off", "TMPDIR": str(self.tmp), **{k: str(v) for k, v in more.items()}}
 
     def run(self, *words, limit=300, cwd=None, **more):
         """Runs a command in the bench's folder to its end."""

@@ -1,0 +1,54 @@
+//! Which parts of a body may stand twice, and let a load be performed earlier: loads, arithmetic and hints,
+//! with nothing but blanks, comments and `.loc` between the statements.
+//!
+//! Counted once for a function, so that each question about two instructions is answered at once.
+
+use crate::cfg::Flow;
+use crate::emulate::{Effect, effect};
+use crate::source::SourceFile;
+use crate::source::comments::gap_length;
+
+/// For each instruction how much stands before it that others would notice if it stood twice.
+#[derive(Debug)]
+pub struct Quiet {
+    /// Instructions with effects before the one of that index.
+    effects: Vec<u32>,
+    /// Texts with something in them between an instruction up to this one and its predecessor.
+    gaps: Vec<u32>,
+}
+
+impl Quiet {
+    /// Of one function.
+    pub fn new(source: &SourceFile, flow: &Flow<'_, '_>) -> Quiet {
+        let (mut effects, mut gaps) = (vec![0], Vec::new());
+        let (mut noticed, mut filled, mut end) = (0, 0, None);
+        for inst in &flow.insts {
+            let span = inst.ast.span;
+            let gap = end.map_or("", |end| &source.text()[end as usize..span.start as usize]);
+            filled += u32::from(!is_plain(gap));
+            gaps.push(filled);
+            noticed +=
+                u32::from(!matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint));
+            effects.push(noticed);
+            end = Some(span.end);
+        }
+        Quiet { effects, gaps }
+    }
+
+    /// Whether nothing but that stands between two instructions, which are then of one block.
+    pub fn between(&self, from: u32, to: u32) -> bool {
+        let (from, to) = (from as usize, to as usize);
+        from >= to || self.effects[from + 1] == self.effects[to] && self.gaps[from] == self.gaps[to]
+    }
+}
+
+/// Whether a text between two statements is blanks, comments and `.loc`: no label, scope or directive.
+fn is_plain(mut gap: &str) -> bool {
+    loop {
+        gap = &gap[gap_length(gap.as_bytes())..];
+        match gap.strip_prefix(".loc") {
+            Some(rest) => gap = rest.split_once('\n').map_or("", |(_, behind)| behind),
+            None => return gap.is_empty(),
+        }
+    }
+}
