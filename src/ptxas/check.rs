@@ -3,7 +3,7 @@
 //! In: a call with one input that the rewriter changed, and the rewriter's function that takes kernels
 //! out again. The rewritten text and the original are assembled at the same time, the first into the
 //! user's output file, the second into a temporary folder. Where a kernel of the first is worse by
-//! [`losses`], the text without its rewrite is assembled and looked at again, [`MOST_ROUNDS`] times at
+//! [`losses`], the text without its rewrite is assembled and looked at again, three times at
 //! most. Where nothing of the rewrite is left, or something is worse even so, the original's result
 //! becomes the user's, with its messages. Out: how the run ended whose result is in the output file.
 //!
