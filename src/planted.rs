@@ -15,6 +15,10 @@ pub enum Bug {
     CarriedOverStores,
     /// A value is carried although not every iteration loads it.
     CarriedSometimes,
+    /// Nobody asks whether what an iteration before has read stood at the same address.
+    NoAddressTest,
+    /// The first iterations use what nobody has passed on to them.
+    PassedAtOnce,
     /// The elements of a vector load go into each other's registers.
     VectorReversed,
     /// A vector load starts a byte too far up.
@@ -139,11 +143,13 @@ impl Bug {
     pub const ROWS: [Bug; 5] =
         [Bug::RowBound, Bug::RowIndex, Bug::RowEnd, Bug::RowWraps, Bug::RowNoVote];
     /// What strategies other than the paper's may get wrong.
-    pub const STRATEGIES: [Bug; 8] = [
+    pub const STRATEGIES: [Bug; 10] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
         Bug::CarriedSometimes,
+        Bug::NoAddressTest,
+        Bug::PassedAtOnce,
         Bug::VectorReversed,
         Bug::VectorOffset,
         Bug::VectorTooEarly,

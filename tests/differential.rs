@@ -240,7 +240,14 @@ fn a_wrong_rewrite_is_noticed() {
 #[test]
 fn mistakes_of_strategies_are_noticed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let files = ["accept/wide", "accept/carried", "refuse/wide", "refuse/carried"];
+    let files = [
+        "accept/wide",
+        "accept/carried",
+        "accept/carried_further",
+        "refuse/wide",
+        "refuse/carried",
+        "refuse/carried_further",
+    ];
     let texts: Vec<(String, String)> = files
         .iter()
         .map(|name| format!("{name}.ptx"))

@@ -80,7 +80,8 @@ fn render_kernel(kernel: &KernelReport) -> String {
                     out += &format!(" from line {line}");
                 }
                 if let Some(iterations) = load.iterations {
-                    out += &format!(" of {iterations} iteration before");
+                    let many = if iterations == 1 { "" } else { "s" };
+                    out += &format!(" of {iterations} iteration{many} before");
                 }
                 if let Some(guards) = load.guards.as_ref().filter(|guards| !guards.is_empty()) {
                     out += &format!(" [{}]", guards.join(", "));

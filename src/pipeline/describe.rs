@@ -4,7 +4,7 @@ use super::Decided;
 use crate::isa::Opcode;
 use crate::ptx::{self, Body, Function, Operand, StateSpace, Statement};
 use crate::report::{self, Cost, Decision, KernelReport, LoadReport};
-use crate::reuse::{Multiple, Refusal};
+use crate::reuse::{Multiple, Refusal, Start};
 use crate::select::{Finding, StrategyName, Verdict};
 use crate::source::SourceFile;
 
@@ -82,8 +82,12 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
         }
         Verdict::Carried(link) => {
             report.decision = Decision::Reuse;
-            report.source_line = Some(line(decided.choice.carried[*link].source));
-            report.iterations = Some(1);
+            let link = &decided.choice.carried[*link];
+            report.source_line = Some(line(link.source));
+            report.iterations = Some(link.distance);
+            if matches!(link.start, Start::Performed(Some(_))) {
+                report.guards = Some(vec!["same-address".to_owned()]);
+            }
         }
         Verdict::Wide(group) => {
             let group = &decided.choice.vectors[*group];

@@ -24,7 +24,7 @@ mod under;
 
 pub use adjacent::{Adjacent, MAX_VECTOR};
 pub use alignment::Multiple;
-pub use carried::{Carried, Slice};
+pub use carried::{Carried, MAX_ITERATIONS, SameAddress, Slice, Start, Step};
 pub use eligible::{Element, Load, OWN_REGISTERS};
 pub use opportunities::{Candidate, Guards, Opportunities, Opportunity, Options, lane_stride};
 pub use prove::{NoWrap, WrapKind};

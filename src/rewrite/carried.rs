@@ -1,14 +1,33 @@
-//! The part of a plan that is about values which go round loops: the load of the first iteration's value
-//! in front of the loop, the move in place of the load, and the move at the loop's end.
+//! The part of a plan that is about values which go round loops: what stands in front of the loop, in the
+//! place of the load, and at the loop's end.
+
+use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
 use super::plan::{CarriedLoad, Planner, line_end};
-use crate::cfg::{Arg, RegisterId};
+use crate::cfg::{Arg, Base, RegisterId};
 use crate::emulate::definitions;
 use crate::planted::Bug;
-use crate::reuse::Carried;
+use crate::reuse::{Carried, SameAddress, Slice, Start};
 use crate::select::{Choice, Verdict};
+
+/// What one loop's links have in common.
+#[derive(Default)]
+struct Shared {
+    /// Copies in front of a loop: by its entry, instruction and iteration the register with the result.
+    copies: FxHashMap<(u32, u32, u32), String>,
+    /// By a loop's entry, the iterations and what is tested, the predicate that a value has been passed on
+    /// and is the right one.
+    passed: FxHashMap<(u32, u32, String), String>,
+}
+
+/// What is put in around a loop, a line each.
+#[derive(Default)]
+struct Lines {
+    entry: Vec<String>,
+    latch: Vec<String>,
+}
 
 impl Planner<'_, '_, '_, '_> {
     /// Plans the links that have been chosen.
@@ -17,63 +36,203 @@ impl Planner<'_, '_, '_, '_> {
             Verdict::Carried(link) => Some(*link),
             _ => None,
         });
+        let mut shared = Shared::default();
         for link in wanted.into_iter().map(|at| &choice.carried[at]) {
-            let carried = self.link(link);
+            let carried = self.link(link, &mut shared);
             self.plan.carried.push(carried);
         }
     }
 
-    fn link(&mut self, link: &Carried) -> CarriedLoad {
-        let (mut moves, mut passed, mut registers) = (Vec::new(), Vec::new(), Vec::new());
+    fn link(&mut self, link: &Carried, shared: &mut Shared) -> CarriedLoad {
+        let (mut moves, mut lines, mut registers) = (Vec::new(), Lines::default(), Vec::new());
         for (from, to) in &link.pieces {
             let bits = to.register_bits;
-            let round = self.plan.fresh.bits(bits);
-            moves.push(format!("mov.b{bits} {}, {round};", self.name(to.register)));
-            let sent = self.sent(link.source, from.register, from.register_bits, link.latch);
-            passed.push(format!("mov.b{bits} {round}, {sent};\n\t"));
-            registers.push((to.register, round));
-        }
-        let first = self.first(link, &registers);
-        let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
-        let entry = match link.falls_in {
-            false => {
-                let lines: String = first.iter().map(|line| format!("{line}\n\t")).collect();
-                (span(link.entry).start, lines)
+            // From the newest to the one that is used now.
+            let rounds: Vec<String> =
+                (0..link.distance).map(|_| self.plan.fresh.bits(bits)).collect();
+            let sent = self.sent(link.source, from.register, from.register_bits, link.latches[0]);
+            for (older, newer) in rounds.iter().rev().zip(rounds.iter().rev().skip(1)) {
+                lines.latch.push(format!("mov.b{bits} {older}, {newer};"));
             }
-            true => {
-                let lines: String = first.iter().map(|line| format!("\n\t{line}")).collect();
-                (line_end(self.source.text(), span(link.entry).end), lines)
+            lines.latch.push(format!("mov.b{bits} {}, {sent};", rounds[0]));
+            let now = rounds[rounds.len() - 1].clone();
+            moves.push((bits, self.name(to.register), now.clone()));
+            registers.push((to.register, now));
+        }
+        let own = &self.flow.insts[link.load.inst as usize];
+        let moves = match &link.start {
+            Start::Loaded { slice, base } => {
+                lines.entry = self.first(link, (slice, *base), &registers, shared);
+                moves.iter().map(|(bits, to, now)| format!("mov.b{bits} {to}, {now};")).collect()
+            }
+            Start::Performed(test) => {
+                let passed = self.passed(link, test.as_ref(), shared, &mut lines);
+                let text = &self.source.text()[own.ast.span.range()];
+                let load = format!("@!{passed} {text}");
+                // A register of the address is written behind the load only.
+                let base = link.pieces.iter().any(|(_, to)| {
+                    own.args.iter().any(|arg| {
+                    matches!(arg, Arg::Memory { base: Base::Register(r), .. } if *r == to.register)
+                })
+                });
+                let when = if base { format!("@{passed} ") } else { String::new() };
+                let mut texts: Vec<String> = moves
+                    .iter()
+                    .map(|(bits, to, now)| format!("{when}mov.b{bits} {to}, {now};"))
+                    .collect();
+                texts.insert(if base { 0 } else { texts.len() }, load);
+                texts
             }
         };
         if self.plan.planted.has(Bug::NothingPassedOn) {
-            passed.clear();
+            lines.latch.clear();
         }
+        self.placed(link, moves.join("\n\t"), &lines)
+    }
+
+    /// A link's code with its places in the text.
+    fn placed(&self, link: &Carried, moves: String, lines: &Lines) -> CarriedLoad {
+        let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
+        let entry = match link.falls_in {
+            false => {
+                let lines: String = lines.entry.iter().map(|line| format!("{line}\n\t")).collect();
+                (span(link.entry).start, lines)
+            }
+            true => {
+                let lines: String = lines.entry.iter().map(|line| format!("\n\t{line}")).collect();
+                (line_end(self.source.text(), span(link.entry).end), lines)
+            }
+        };
+        let passed_on: String = lines.latch.iter().map(|line| format!("{line}\n\t")).collect();
+        let latches = link.latches.iter();
         CarriedLoad {
             span: span(link.load.inst),
-            moves: moves.join("\n\t"),
+            moves,
             entry,
-            latch: (span(link.latch).start, passed.concat()),
+            latches: latches.map(|&latch| (span(latch).start, passed_on.clone())).collect(),
         }
     }
 
-    /// The load of the first iteration's value, behind copies of what computes its address.
-    fn first(&mut self, link: &Carried, registers: &[(RegisterId, String)]) -> Vec<String> {
-        let mut names: FxHashMap<&str, String> = FxHashMap::default();
-        let mut lines = Vec::new();
+    /// The predicate that the value of `distance` iterations before is there and of the right address: false
+    /// at first, and what the test says when so many iterations have passed.
+    fn passed(
+        &mut self,
+        link: &Carried,
+        test: Option<&SameAddress>,
+        shared: &mut Shared,
+        lines: &mut Lines,
+    ) -> String {
+        let mut entry = Vec::new();
+        let tested = test.map(|test| self.tested(link, test, shared, &mut entry));
+        let what =
+            tested.clone().map_or_else(String::new, |(a, b, ahead)| format!("{a} {b} {ahead}"));
+        let key = (link.entry, link.distance, what);
+        lines.entry = entry;
+        if let Some(known) = shared.passed.get(&key) {
+            return known.clone();
+        }
+        let fresh = &mut self.plan.fresh;
+        let holds = match tested {
+            _ if self.plan.planted.has(Bug::NoAddressTest) => "-1".to_owned(),
+            None => "-1".to_owned(),
+            Some((a, b, ahead)) => {
+                let a = match ahead {
+                    0 => a,
+                    _ => {
+                        let sum = fresh.bits(64);
+                        lines.entry.push(format!("add.s64 {sum}, {a}, {ahead};"));
+                        sum
+                    }
+                };
+                let holds = fresh.predicate();
+                lines.entry.push(format!("setp.eq.u64 {holds}, {a}, {b};"));
+                holds
+            }
+        };
+        let rounds: Vec<String> = (0..link.distance).map(|_| fresh.predicate()).collect();
+        let planted = self.plan.planted.has(Bug::PassedAtOnce);
+        for round in &rounds {
+            let first = if planted { "-1" } else { "0" };
+            lines.entry.push(format!("mov.pred {round}, {first};"));
+        }
+        for (older, newer) in rounds.iter().rev().zip(rounds.iter().rev().skip(1)) {
+            lines.latch.push(format!("mov.pred {older}, {newer};"));
+        }
+        lines.latch.push(format!("mov.pred {}, {holds};", rounds[0]));
+        let now = rounds[rounds.len() - 1].clone();
+        shared.passed.insert(key, now.clone());
+        now
+    }
+
+    /// What a test compares: the base of the load's address some iterations on, that of the source's in the
+    /// first one, and how much further the load reads from its base than the source from its own.
+    fn tested(
+        &mut self,
+        link: &Carried,
+        test: &SameAddress,
+        shared: &mut Shared,
+        entry: &mut Vec<String>,
+    ) -> (String, String, i64) {
+        let results = self.copies(link, &test.slice, shared, entry);
+        let base = |step: Option<usize>, inst: u32| match step {
+            Some(step) => results[step].clone(),
+            None => self.address(inst).0,
+        };
+        let bases = (base(test.load, link.load.inst), base(test.source, link.source));
+        let (own, its) = (self.address(link.load.inst).1, self.address(link.source).1);
+        (bases.0, bases.1, own.wrapping_sub(its))
+    }
+
+    /// Copies of instructions; gives the register with each step's result.
+    fn copies(
+        &mut self,
+        link: &Carried,
+        slice: &Slice,
+        shared: &mut Shared,
+        entry: &mut Vec<String>,
+    ) -> Vec<String> {
         let flow = self.flow;
-        for &at in &link.slice {
-            let inst = &flow.insts[at as usize];
-            let Some(&written) = definitions(inst).first() else { continue };
-            let described = &flow.registers[written.0 as usize];
-            let fresh = self.plan.fresh.bits(described.ty.bits());
+        let mut results: Vec<String> = Vec::new();
+        for step in slice {
+            let key = (link.entry, step.inst, step.iteration);
+            if let Some(known) = shared.copies.get(&key) {
+                results.push(known.clone());
+                continue;
+            }
+            let inst = &flow.insts[step.inst as usize];
+            let written = definitions(inst)[0];
+            let fresh = self.plan.fresh.bits(flow.registers[written.0 as usize].ty.bits());
+            let names: FxHashMap<&str, String> = step
+                .uses
+                .iter()
+                .filter_map(|(register, from)| {
+                    let name = flow.registers[register.0 as usize].name;
+                    from.map(|from| (name, results[from].clone()))
+                })
+                .collect();
             let (destination, sources) = inst.ast.operands.split_at(1);
             let start = destination[0].span().end as usize;
             let rest = sources.iter().map(|operand| operand.span().end as usize).max();
             let rest = &self.source.text()[start..rest.unwrap_or(start)];
             let opcode = inst.ast.opcode.text;
-            lines.push(format!("{opcode} {fresh}{};", renamed(rest, &names)));
-            names.insert(described.name, fresh);
+            entry.push(format!("{opcode} {fresh}{};", renamed(rest, &names)));
+            shared.copies.insert(key, fresh.clone());
+            results.push(fresh);
         }
+        results
+    }
+
+    /// The load of the first iteration's value, behind copies of what computes its address.
+    fn first(
+        &mut self,
+        link: &Carried,
+        (slice, base): (&Slice, Option<usize>),
+        registers: &[(RegisterId, String)],
+        shared: &mut Shared,
+    ) -> Vec<String> {
+        let mut lines = Vec::new();
+        let results = self.copies(link, slice, shared, &mut lines);
+        let flow = self.flow;
         let inst = &flow.insts[link.load.inst as usize];
         let ast = inst.ast;
         let text = |from: u32, to: u32| &self.source.text()[from as usize..to as usize];
@@ -82,6 +241,12 @@ impl Planner<'_, '_, '_, '_> {
             .iter()
             .map(|(own, round)| (flow.registers[own.0 as usize].name, round.clone()))
             .collect();
+        let mut names: FxHashMap<&str, String> = FxHashMap::default();
+        if let (Some(step), Some(Arg::Memory { base: Base::Register(register), .. })) =
+            (base, inst.args.get(1))
+        {
+            names.insert(flow.registers[register.0 as usize].name, results[step].clone());
+        }
         let (to, address) = (ast.operands[0].span(), ast.operands[1].span());
         let mut address = renamed(text(address.start, address.end), &names);
         if self.plan.planted.has(Bug::FirstOfAnother) {
@@ -89,8 +254,9 @@ impl Planner<'_, '_, '_, '_> {
             address = renamed(text(other.start, other.end), &names);
         }
         let to = renamed(text(to.start, to.end), &rounds);
-        debug_assert!(matches!(inst.args.get(1), Some(Arg::Memory { .. })));
-        lines.push(format!("{} {to}, {address};", ast.opcode.text));
+        let mut load = String::new();
+        let _ = write!(load, "{} {to}, {address};", ast.opcode.text);
+        lines.push(load);
         lines
     }
 }

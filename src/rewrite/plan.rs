@@ -57,17 +57,17 @@ pub struct VectorLoad {
     pub others: Vec<(Range<usize>, String)>,
 }
 
-/// A load whose value comes from the iteration before.
+/// A load whose value comes from an iteration before.
 #[derive(Clone, Debug)]
 pub struct CarriedLoad {
     /// The load's statement.
     pub span: Range<usize>,
     /// What stands in its place.
     pub moves: String,
-    /// Where the first iteration's value is loaded, and the code.
+    /// The place in front of the loop, and the code there.
     pub entry: (usize, String),
     /// Where values are passed on to the next iteration, and the code.
-    pub latch: (usize, String),
+    pub latches: Vec<(usize, String)>,
 }
 
 /// Statements of one block that are executed as they were where a test fails.

@@ -64,7 +64,7 @@ impl Default for Options {
 pub enum Verdict {
     /// Replaced: by which strategy, from which load.
     Covered(StrategyName, Opportunity),
-    /// The value of another load in the iteration before: the index of the link in [`Choice::carried`].
+    /// The value of another load some iterations before: the index of the link in [`Choice::carried`].
     Carried(usize),
     /// Performed by a vector load: the index of its group in [`Choice::vectors`].
     Wide(usize),

@@ -11,7 +11,7 @@ use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
 use crate::reuse::{
-    Adjacent, Carried, Guards, Load, Opportunities, Opportunity, Refusal, Row, Unpaid,
+    Adjacent, Carried, Guards, Load, Opportunities, Opportunity, Refusal, Row, Start, Unpaid,
 };
 
 /// Instructions beside the shuffle and the load that the paper's shape puts in for a load: the bound of
@@ -34,6 +34,7 @@ pub(super) fn verdicts(
         replaced: 0,
         in_vector: FxHashMap::default(),
         in_ring: FxHashMap::default(),
+        not_in_ring: FxHashMap::default(),
         in_row: FxHashMap::default(),
         in_parts: FxHashSet::default(),
     };
@@ -66,12 +67,14 @@ struct Weigher<'o, 'a, 'm, 's> {
     /// Blocks of which a part stands twice, for a row or vectors: what is checked in the one part is not known
     /// behind it.
     in_parts: FxHashSet<BlockId>,
-    /// By instruction, the link that brings a load's value from the iteration before.
+    /// By instruction, the link that brings a load's value from an iteration before.
     in_ring: FxHashMap<u32, usize>,
+    /// By instruction, why it does not pay to bring a load's value from an iteration before.
+    not_in_ring: FxHashMap<u32, Unpaid>,
 }
 
 impl Weigher<'_, '_, '_, '_> {
-    /// The values that go round loops: always cheaper than a load.
+    /// The values that go round loops.
     fn carried(&mut self, trace: &mut KernelTrace, loads: &[usize]) -> Vec<Carried> {
         if !self.options.strategies.allow(StrategyName::Reuse) {
             return Vec::new();
@@ -79,6 +82,13 @@ impl Weigher<'_, '_, '_, '_> {
         let simple: Vec<Load> =
             loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok()).collect();
         let mut links = self.opportunities.carried(trace, &simple);
+        links.retain(|link| {
+            let weighed = self.weigh_carried(trace, link);
+            if let Err(unpaid) = weighed {
+                self.not_in_ring.insert(link.load.inst, unpaid);
+            }
+            weighed.is_ok()
+        });
         links.truncate(self.options.most);
         self.replaced += links.len();
         let at = |(index, link): (usize, &Carried)| (link.load.inst, index);
@@ -129,8 +139,9 @@ impl Weigher<'_, '_, '_, '_> {
         let mut with_others: FxHashSet<BlockId> =
             legal.iter().filter(in_vector).map(|load| block(trace, load)).collect();
         for link in carried {
-            let places = [link.load.inst, link.source, link.entry, link.entry + 1, link.latch];
-            let blocks = places.iter().filter_map(|&inst| self.opportunities.block_of(inst));
+            let around = [link.load.inst, link.source, link.entry, link.entry + 1];
+            let places = around.iter().chain(&link.latches);
+            let blocks = places.filter_map(|&inst| self.opportunities.block_of(inst));
             with_others.extend(blocks);
         }
         let free: Vec<Load> =
@@ -165,6 +176,23 @@ impl Weigher<'_, '_, '_, '_> {
         taken
     }
 
+    /// Whether a value that goes round a loop takes fewer cycles than the load.
+    fn weigh_carried(&mut self, trace: &mut KernelTrace, link: &Carried) -> Result<(), Unpaid> {
+        if !self.options.strategies.are_weighed() {
+            return Ok(());
+        }
+        let words: u32 = link.pieces.iter().map(|(_, to)| to.ty.bits().div_ceil(32)).sum();
+        let (request, costs) = (self.request(trace, &link.load), &self.options.costs);
+        let kept = costs.load(&request) + costs.instructions(1);
+        let instead = match link.start {
+            // The assembler lets the load fill the register that goes round.
+            Start::Loaded { .. } => costs.instructions(words * link.distance),
+            // What is not loaded takes a place in the queue all the same.
+            Start::Performed(_) => costs.instructions((words + 1) * (link.distance + 1)),
+        };
+        self.pays(StrategyName::Reuse, instead, kept)
+    }
+
     /// Whether a vector load takes fewer cycles than what it stands for.
     fn weigh_vector(&mut self, trace: &mut KernelTrace, group: &Adjacent) -> Result<(), Unpaid> {
         if !self.options.strategies.are_weighed() {
@@ -197,7 +225,7 @@ impl Weigher<'_, '_, '_, '_> {
                 return Verdict::Wide(group);
             }
             Some(Err(unpaid)) => Some(*unpaid),
-            None => None,
+            None => self.not_in_ring.get(&load.inst).copied(),
         };
         let unpaid = match self.in_row.get(&load.inst) {
             Some(Ok(row)) => {

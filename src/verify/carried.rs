@@ -5,26 +5,39 @@
 //! everything as it is an iteration later, is what the register gets at the loop's end. The guess is an
 //! assumption of the next evaluation; it has to come out where the loop is entered and where it comes
 //! round ([`Comparison::loops`]), which is an induction over the iterations, or it is withdrawn.
+//!
+//! Such a register may also hold the value only where another one, its flag, is true: the flag is false
+//! where the loop is entered, and may say what is known of two addresses when it comes round. (All flags
+//! are taken that would do: which of them guards the use is seen where the use is.)
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::comparison::Comparison;
-use super::execution::LoopRecord;
-use super::symbols::{Kind, Side};
+use super::conditions;
+use super::execution::{Assumed, LoopRecord, Round};
+use super::symbols::{Kind, Side, Terms};
 use super::turns::{at_entry, values_of};
+use super::wrap;
 use crate::cfg::{LoopId, RegisterId};
-use crate::expr::{Substitution, TermId};
+use crate::expr::{Node, Substitution, TermId};
+use crate::solver::Names;
 
 /// What is assumed, and what is not assumed any more.
 #[derive(Default)]
 pub(super) struct Carried {
     /// By loop and register of the rewritten program.
-    pub values: FxHashMap<(LoopId, RegisterId), TermId>,
+    pub values: FxHashMap<(LoopId, RegisterId), Assumed>,
     withdrawn: FxHashSet<(LoopId, RegisterId)>,
 }
 
 /// More values of the original are not tried for one register.
 const MAX_TRIED: usize = 4096;
+
+/// So many iterations later the original's loads are looked at.
+const MAX_LATER: usize = 4;
+
+/// So many flags are tried for one register.
+const MAX_FLAGS: usize = 16;
 
 impl Carried {
     /// Guesses for registers of which nothing is assumed yet. True if there is a new guess.
@@ -37,19 +50,35 @@ impl Carried {
             else {
                 continue;
             };
-            for round in &after.rounds {
+            let own: Vec<&Round> =
+                after.rounds.iter().filter(|round| is_own(comparison.terms, round)).collect();
+            let is_flag = |round: &&&Round| comparison.terms.arena.width(round.symbol) == 1;
+            let flags: Vec<&Round> = own.iter().filter(is_flag).take(MAX_FLAGS).copied().collect();
+            let mut later = None;
+            for round in own {
                 let Some(register) = round.register else { continue };
                 let key = (id, register);
-                let own = comparison.terms.as_symbol(round.symbol).is_some_and(|symbol| {
-                    let kind = &comparison.terms.symbols.info(symbol).kind;
-                    matches!(kind, Kind::Phi(Side::Rewritten, ..))
-                });
-                if !own || self.values.contains_key(&key) || self.withdrawn.contains(&key) {
+                if self.values.contains_key(&key) || self.withdrawn.contains(&key) {
                     continue;
                 }
                 if let Some(value) = guess(comparison, id, before, (round.initial, round.latch)) {
-                    self.values.insert(key, value);
+                    self.values.insert(key, Assumed { value, when: Vec::new() });
+                    continue;
                 }
+                if flags.is_empty() || comparison.terms.arena.width(round.latch) == 1 {
+                    continue;
+                }
+                let later = later.get_or_insert_with(|| loads_later(comparison, id, before));
+                let mut found: Option<Assumed> = None;
+                for flag in &flags {
+                    let value = guess_when(comparison, later, flag, round.latch);
+                    let (Some(value), Some(flag)) = (value, flag.register) else { continue };
+                    let assumed = found.get_or_insert_with(|| Assumed { value, when: Vec::new() });
+                    if assumed.value == value {
+                        assumed.when.push(flag);
+                    }
+                }
+                self.values.extend(found.map(|assumed| (key, assumed)));
             }
         }
         self.values.len() > known
@@ -70,14 +99,15 @@ impl Carried {
     }
 }
 
-/// A value that the original computes in the loop and that is, an iteration later, what comes round.
-fn guess(
-    comparison: &mut Comparison<'_, '_>,
-    id: LoopId,
-    before: &LoopRecord,
-    (initial, latch): (TermId, TermId),
-) -> Option<TermId> {
-    let width = comparison.terms.arena.width(latch);
+/// Whether a symbol at a loop's header is that of a register which only the rewritten program has.
+fn is_own(terms: &Terms, round: &Round) -> bool {
+    terms.as_symbol(round.symbol).is_some_and(|symbol| {
+        matches!(terms.symbols.info(symbol).kind, Kind::Phi(Side::Rewritten, ..))
+    })
+}
+
+/// The values that the original's instructions of a loop compute, each once.
+fn values(comparison: &Comparison<'_, '_>, id: LoopId) -> Vec<TermId> {
     let original = comparison.original;
     let of_loop = |inst: u32| {
         let loops = &original.flow.loops;
@@ -86,31 +116,115 @@ fn guess(
                 && original.flow.block(block).instructions().contains(&(inst as usize))
         })
     };
-    let mut values: Vec<(u32, TermId)> = comparison
-        .before
-        .definitions
-        .iter()
-        .filter(|((inst, _), value)| {
-            comparison.terms.arena.width(**value) == width && of_loop(*inst)
-        })
+    let definitions = comparison.before.definitions.iter();
+    let mut values: Vec<(u32, TermId)> = definitions
+        .filter(|((inst, _), _)| of_loop(*inst))
         .map(|((inst, _), value)| (*inst, *value))
         .collect();
     values.sort_unstable();
     values.dedup_by_key(|(_, value)| *value);
+    values.into_iter().map(|(_, value)| value).collect()
+}
+
+/// A value that the original computes in the loop and that is, an iteration later, what comes round.
+fn guess(
+    comparison: &mut Comparison<'_, '_>,
+    id: LoopId,
+    before: &LoopRecord,
+    (initial, latch): (TermId, TermId),
+) -> Option<TermId> {
+    let width = comparison.terms.arena.width(latch);
+    let mut values = values(comparison, id);
+    values.retain(|value| comparison.terms.arena.width(*value) == width);
     let terms = &mut *comparison.terms;
     let mut substitution = Substitution::new();
     let later = values_of(terms, before, |round| round.latch);
     let induction = &mut comparison.warp.prover.induction;
     let latch = induction.apply(terms, latch);
-    let found = values.into_iter().take(MAX_TRIED).find(|&(_, value)| {
+    let found = values.into_iter().take(MAX_TRIED).find(|&value| {
         let next = substitution.apply(&mut terms.arena, value, &mut |_, symbol, own| {
             later.get(&symbol).copied().unwrap_or(own)
         });
         // (What does not change says nothing of what comes round.)
         next != value && induction.apply(terms, next) == latch
     });
-    let (_, value) = found?;
+    let value = found?;
     // Only worth an evaluation where it holds at the entry as well.
     let first = at_entry(terms, before, value);
     (first == initial).then_some(value)
+}
+
+/// What the original loads in a loop, and the same 1, 2, ... iterations later: a list of the load, that of
+/// the next iteration, and so on.
+fn loads_later(
+    comparison: &mut Comparison<'_, '_>,
+    id: LoopId,
+    before: &LoopRecord,
+) -> Vec<Vec<TermId>> {
+    let values = values(comparison, id);
+    let terms = &mut *comparison.terms;
+    let later = values_of(terms, before, |round| round.latch);
+    let mut substitution = Substitution::new();
+    let loads = values.into_iter().filter(|&value| load(terms, value).is_some());
+    let loads: Vec<TermId> = loads.take(MAX_TRIED).collect();
+    loads
+        .into_iter()
+        .map(|value| {
+            let mut all = vec![value];
+            for _ in 0..MAX_LATER {
+                let last = all[all.len() - 1];
+                let next = substitution.apply(&mut terms.arena, last, &mut |_, symbol, own| {
+                    later.get(&symbol).copied().unwrap_or(own)
+                });
+                if next == last {
+                    break;
+                }
+                all.push(next);
+            }
+            all
+        })
+        .collect()
+}
+
+/// A load of the original that is, an iteration later, what comes round where a flag comes round true.
+fn guess_when(
+    comparison: &mut Comparison<'_, '_>,
+    later: &[Vec<TermId>],
+    flag: &Round,
+    latch: TermId,
+) -> Option<TermId> {
+    let terms = &mut *comparison.terms;
+    if terms.arena.constant_value(flag.initial) != Some(0) {
+        return None;
+    }
+    let known = conditions::literals(&mut terms.arena, flag.latch);
+    let latch = conditions::simplify(&mut terms.arena, latch, &known);
+    let induction = &mut comparison.warp.prover.induction;
+    let known = induction.apply_all(terms, &known);
+    let (read, address) = load(terms, latch)?;
+    let address = induction.apply(terms, address);
+    let mut pairs = later.iter().flat_map(|all| all.windows(2));
+    pairs.find_map(|pair| {
+        terms.arena.charge(4);
+        let (other, next) = load(terms, pair[1])?;
+        if read != other {
+            return None;
+        }
+        let next = induction.apply(terms, next);
+        let equal =
+            next == address || wrap::equal_as_known(&mut terms.arena, (next, address), &known);
+        equal.then_some(pair[0])
+    })
+}
+
+/// What identifies a load but for its address, and the address.
+fn load(terms: &Terms, value: TermId) -> Option<((u32, TermId), TermId)> {
+    match terms.arena.node(value) {
+        Node::Apply(function, operands)
+            if operands.len() == 2 && terms.symbols.function(*function).starts_with("load.") =>
+        {
+            Some(((function.0, operands[0]), operands[1]))
+        }
+        _ => None,
+    }
 }

@@ -130,5 +130,15 @@ pub(super) struct Reference<'r, 's> {
     pub split: &'r [(LoopId, RegisterId)],
     /// What registers that only the rewritten program has hold at a loop's header, in terms of the
     /// original: an assumption, which is checked where the loop is entered and comes round.
-    pub carried: &'r FxHashMap<(LoopId, RegisterId), TermId>,
+    pub carried: &'r FxHashMap<(LoopId, RegisterId), Assumed>,
+}
+
+/// What a register that only the rewritten program has is assumed to hold at a loop's header.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Assumed {
+    /// The value, in terms of the original at that header.
+    pub value: TermId,
+    /// The registers, also of the rewritten program alone, of which one has to be true there; none: it holds
+    /// always.
+    pub when: Vec<RegisterId>,
 }

@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 
 use super::conditions;
-use super::execution::{LoopRecord, Round};
+use super::execution::{Assumed, LoopRecord, Round};
 use super::program::Slot;
 use super::state::{Evaluation, Exit};
 use super::symbols::{Kind, Origin};
@@ -142,13 +142,19 @@ impl<'s> Evaluation<'_, 's> {
         let mut rounds = Vec::new();
         for &register in &self.program.loops[id.0 as usize].registers {
             let Slot::Carried(index) = self.program.slots[register.0 as usize] else { continue };
-            let carried = self.reference.and_then(|r| r.carried.get(&(id, register)).copied());
+            let carried = self.reference.and_then(|r| r.carried.get(&(id, register)));
             let symbol = match carried {
-                Some(term) => term,
-                None => {
-                    let (kind, width) = (self.phi(id, register), self.width(register));
-                    self.terms.symbol(kind, width, Some(id))
+                Some(Assumed { value, when }) if when.is_empty() => *value,
+                Some(Assumed { value, when }) => {
+                    let own = self.header(id, register);
+                    let mut known = self.terms.arena.boolean(false);
+                    for &flag in when {
+                        let flag = self.header(id, flag);
+                        known = self.terms.arena.or(known, flag);
+                    }
+                    self.select(known, *value, own)
                 }
+                None => self.header(id, register),
             };
             let initial = std::mem::replace(&mut self.state[index as usize], symbol);
             rounds.push(Round { register: Some(register), symbol, initial, latch: symbol });
@@ -161,6 +167,12 @@ impl<'s> Evaluation<'_, 's> {
         }
         self.entered.insert(id, (entry, rounds));
         self.out.path[self.block.index()] = Some(self.terms.arena.boolean(true));
+    }
+
+    /// A register's symbol at a loop's header.
+    fn header(&mut self, id: LoopId, register: RegisterId) -> TermId {
+        let (kind, width) = (self.phi(id, register), self.width(register));
+        self.terms.symbol(kind, width, Some(id))
     }
 
     /// Completes the loops whose last latch the block is.

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::comparison::Comparison;
-use super::execution::{Cut, Round};
+use super::execution::{Assumed, Cut, Round};
 use super::proof::Proof;
 use super::turns::{at_entry, at_latch};
 use crate::cfg::{BlockId, LoopId, RegisterId};
@@ -14,7 +14,7 @@ impl Comparison<'_, '_> {
     /// Proves what goes into loops and comes round; gives the registers for which that fails.
     pub fn loops(
         &mut self,
-        carried: &FxHashMap<(LoopId, RegisterId), TermId>,
+        carried: &FxHashMap<(LoopId, RegisterId), Assumed>,
     ) -> Vec<(LoopId, RegisterId)> {
         let mut apart = Vec::new();
         for index in 0..self.before.loops.len() {
@@ -47,25 +47,44 @@ impl Comparison<'_, '_> {
             for round in &after.rounds {
                 self.terms.arena.charge(1 + before.rounds.len() as u64 / 8);
                 let partner = before.rounds.iter().find(|one| one.symbol == round.symbol);
-                let assumed =
-                    round.register.and_then(|register| carried.get(&(id, register)).copied());
+                let assumed = round.register.and_then(|register| carried.get(&(id, register)));
                 let partner = match (assumed, partner) {
                     // What is assumed of the header has to hold where the loop is entered and comes
                     // round.
-                    (Some(term), _) => Round {
-                        initial: at_entry(self.terms, before, term),
-                        latch: at_latch(self.terms, before, term),
+                    (Some(Assumed { value, .. }), _) => Round {
+                        initial: at_entry(self.terms, before, *value),
+                        latch: at_latch(self.terms, before, *value),
                         ..*round
                     },
                     (None, Some(partner)) => *partner,
                     (None, None) => continue,
                 };
-                let known = [after.entry];
-                let entered = self.prove(&outside, partner.initial, round.initial, &known);
-                let came_round = match entered {
-                    Proof::Equal => self.prove(&inside, partner.latch, round.latch, &[after.again]),
-                    other => other,
-                };
+                // Only where a flag is true, if it has any.
+                let flags = assumed.map_or(&[][..], |assumed| &assumed.when);
+                let flags = after
+                    .rounds
+                    .iter()
+                    .filter(|flag| flag.register.is_some_and(|register| flags.contains(&register)));
+                let mut when: Vec<(TermId, TermId)> =
+                    flags.map(|flag| (flag.initial, flag.latch)).collect();
+                if when.is_empty() {
+                    let always = self.terms.arena.boolean(true);
+                    when.push((always, always));
+                }
+                let mut came_round = Proof::Equal;
+                for (first, later) in when {
+                    if self.terms.arena.constant_value(first) != Some(0) {
+                        let known = [after.entry, first];
+                        came_round = self.prove(&outside, partner.initial, round.initial, &known);
+                    }
+                    if came_round == Proof::Equal {
+                        let known = [after.again, later];
+                        came_round = self.prove(&inside, partner.latch, round.latch, &known);
+                    }
+                    if came_round != Proof::Equal {
+                        break;
+                    }
+                }
                 match (came_round, round.register) {
                     (Proof::Equal, _) => {}
                     (_, Some(register)) => apart.push((id, register)),

@@ -36,6 +36,22 @@ pub(super) fn equal(arena: &mut Arena, claim: (TermId, TermId), known: &[TermId]
     })
 }
 
+/// Whether two terms are equal because two others are known to be that are as far apart.
+pub(super) fn equal_as_known(
+    arena: &mut Arena,
+    (a, b): (TermId, TermId),
+    known: &[TermId],
+) -> bool {
+    let (ahead, behind) = (arena.sub(a, b), arena.sub(b, a));
+    known.iter().any(|&fact| match *arena.node(fact) {
+        Node::Compare(Comparison::Equal, x, y) if arena.width(x) == arena.width(a) => {
+            let apart = arena.sub(x, y);
+            apart == ahead || apart == behind
+        }
+        _ => false,
+    })
+}
+
 /// Whether two terms are equal where nothing that was widened wraps around.
 pub(super) fn may_be_equal(arena: &mut Arena, claim: (TermId, TermId)) -> bool {
     equal_if(arena, claim, |_, _, _, _| true)

@@ -15,7 +15,7 @@ pub(super) fn moved(transfer: &Transfer, when: &str) -> String {
 pub(super) fn carry(plan: &KernelPlan<'_>, edits: &mut Vec<Edit>) {
     for carried in &plan.carried {
         edits.push(Edit { range: carried.span.clone(), text: carried.moves.clone() });
-        for (at, code) in [&carried.entry, &carried.latch] {
+        for (at, code) in carried.latches.iter().chain([&carried.entry]) {
             edits.push(Edit::insert(*at, code.clone()));
         }
     }

@@ -1,0 +1,170 @@
+//! Which addresses are others some iterations later.
+//!
+//! In: the addresses of a loop's loads. Out: for each load the sources that may have read what it reads,
+//! nearest first, those first that are shown to. Candidates are found by evaluating all addresses for
+//! small values of all symbols, for which no index wraps around.
+
+use super::super::eligible::Load;
+use super::MAX_ITERATIONS;
+use crate::cfg::{Flow, LoopId};
+use crate::emulate::{KernelTrace, SymbolKind};
+use crate::expr::{Node, Substitution, SymbolId, TermId, Valuation, mask};
+
+/// Assignments tried.
+const ROUNDS: u64 = 4;
+
+/// A source that may have read what a load reads.
+pub(super) struct Candidate {
+    /// The number of the source.
+    pub source: usize,
+    /// So many iterations before.
+    pub distance: u32,
+    /// Whether the addresses are equal; otherwise they keep a difference which is zero as long as nothing
+    /// wraps around.
+    pub equal: bool,
+}
+
+/// Addresses of a loop's loads, now and some iterations later.
+pub(super) struct Later {
+    id: LoopId,
+    /// For each source its instruction, its address, and the values of that in all rounds.
+    sources: Vec<(u32, TermId, Vec<u64>)>,
+    /// For each load its instruction, and its address 1, 2, ... iterations later with its values; nothing where
+    /// the address depends on more than the iteration, or does not depend on it.
+    loads: Vec<(u32, Vec<(TermId, Vec<u64>)>)>,
+}
+
+impl Later {
+    pub fn new(
+        flow: &Flow<'_, '_>,
+        trace: &mut KernelTrace,
+        id: LoopId,
+        loads: &[&Load],
+        sources: &[&Load],
+    ) -> Later {
+        let addresses: Vec<Vec<TermId>> =
+            loads.iter().map(|load| iterations_later(flow, trace, id, load.address)).collect();
+        let mut roots: Vec<TermId> = addresses.iter().flatten().copied().collect();
+        roots.extend(sources.iter().map(|source| source.address));
+        let mut valuation = Valuation::new(&trace.arena, roots.iter().copied());
+        let symbols: Vec<(TermId, SymbolId)> = valuation.symbols().collect();
+        let mut values = vec![Vec::new(); roots.len()];
+        for round in 0..ROUNDS {
+            for &(term, symbol) in &symbols {
+                let width = trace.symbols.info(symbol).width;
+                valuation.set(term, small(round, symbol, width));
+            }
+            valuation.evaluate();
+            for (values, &root) in values.iter_mut().zip(&roots) {
+                values.push(valuation.value(root));
+            }
+        }
+        let mut values = roots.into_iter().zip(values);
+        let loads = loads
+            .iter()
+            .zip(addresses)
+            .map(|(load, later)| (load.inst, values.by_ref().take(later.len()).collect()))
+            .collect();
+        let sources = sources
+            .iter()
+            .zip(values)
+            .map(|(source, (term, of))| (source.inst, term, of))
+            .collect();
+        Later { id, sources, loads }
+    }
+
+    /// The sources that may have read what a load reads, by the load's number.
+    pub fn candidates(
+        &self,
+        flow: &Flow<'_, '_>,
+        trace: &mut KernelTrace,
+        load: usize,
+    ) -> Vec<Candidate> {
+        let (inst, later) = &self.loads[load];
+        let mut found = Vec::new();
+        for (distance, (address, values)) in (1..).zip(later) {
+            trace.arena.charge(1 + self.sources.len() as u64);
+            for (number, (source, own, of)) in self.sources.iter().enumerate() {
+                if of != values || source == inst {
+                    continue;
+                }
+                let equal = own == address;
+                if equal || self.keeps(flow, trace, *address, *own) {
+                    found.push(Candidate { source: number, distance, equal });
+                }
+            }
+        }
+        found.sort_by_key(|candidate| (!candidate.equal, candidate.distance));
+        found
+    }
+
+    /// Whether the difference of two addresses is the same in every iteration.
+    fn keeps(&self, flow: &Flow<'_, '_>, trace: &mut KernelTrace, a: TermId, b: TermId) -> bool {
+        let difference = trace.arena.sub(a, b);
+        let (mut work, mut seen) = (vec![difference], rustc_hash::FxHashSet::default());
+        while let Some(term) = work.pop() {
+            if !seen.insert(term) {
+                continue;
+            }
+            trace.arena.charge(2);
+            if let Node::Symbol(symbol) = *trace.arena.node(term) {
+                let info = trace.symbols.info(symbol);
+                let changes = info.kind == SymbolKind::Iteration(self.id)
+                    || flow.loops.nested(info.created_in, self.id);
+                if changes {
+                    return false;
+                }
+            }
+            work.extend(trace.arena.operands(term));
+        }
+        true
+    }
+}
+
+/// An address as it is 1, 2, ... iterations later, if it depends on the iteration and on nothing else that
+/// iterations change.
+fn iterations_later(
+    flow: &Flow<'_, '_>,
+    trace: &mut KernelTrace,
+    id: LoopId,
+    address: TermId,
+) -> Vec<TermId> {
+    let (mut work, mut seen) = (vec![address], rustc_hash::FxHashSet::default());
+    while let Some(term) = work.pop() {
+        if !seen.insert(term) {
+            continue;
+        }
+        trace.arena.charge(2);
+        if let Node::Symbol(symbol) = *trace.arena.node(term) {
+            let info = trace.symbols.info(symbol);
+            if info.kind != SymbolKind::Iteration(id) && flow.loops.nested(info.created_in, id) {
+                return Vec::new();
+            }
+        }
+        work.extend(trace.arena.operands(term));
+    }
+    let KernelTrace { arena, symbols, .. } = trace;
+    let later = (1..=MAX_ITERATIONS).map(|distance| {
+        Substitution::new().apply(arena, address, &mut |arena, symbol, term| match symbols
+            .info(symbol)
+            .kind
+            == SymbolKind::Iteration(id)
+        {
+            true => arena.add_constant(term, u64::from(distance)),
+            false => term,
+        })
+    });
+    let later: Vec<TermId> = later.collect();
+    if later[0] == address { Vec::new() } else { later }
+}
+
+/// Values so small that products and sums of a few do not wrap around; pointers far apart.
+fn small(round: u64, symbol: SymbolId, width: u8) -> u64 {
+    let mixed = (u64::from(symbol.0) + 1)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .wrapping_add(round.wrapping_mul(0xd1b5_4a32_d192_ed03));
+    let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = mixed ^ mixed >> 32;
+    let value = if width == 64 { (mixed & 0xf_ffff) << 12 } else { 1 + (mixed & 0x3f) };
+    value & mask(width)
+}

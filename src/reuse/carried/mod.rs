@@ -1,0 +1,166 @@
+//! Loads that read what another load has read some iterations before: the value goes round the loop in
+//! registers.
+//!
+//! In: loads of one natural loop. Out: [`Carried`] links, each from a load to the one whose value of an
+//! earlier iteration it needs. Two things have to be known of such a pair:
+//!
+//! - **The addresses are equal**: what the load reads `distance` iterations later is what the source reads
+//!   now. That is the case in all iterations if it is in one, since only pairs are taken whose addresses
+//!   keep their difference. Where the difference is not shown to be zero, though it is as long as no index
+//!   wraps around, it is computed and tested in front of the loop ([`SameAddress`]).
+//! - **What the first iterations do**, to which nobody has passed a value on: [`Start`].
+//!
+//! Nothing in the loop may change what both read. Values in front of the loop are computed by copies of
+//! the instructions that compute them in the loop ([`Slice`]).
+
+mod addresses;
+mod ring;
+mod slice;
+
+use smallvec::SmallVec;
+
+use super::eligible::{Element, Load};
+use super::opportunities::{Opportunities, pieces};
+use crate::cfg::{BlockId, Flow, LoopId};
+use crate::emulate::KernelTrace;
+use crate::planted::Bug;
+use addresses::Later;
+use ring::{Ring, ring};
+use slice::Slicer;
+pub use slice::{Slice, Step};
+
+/// Values are carried over at most so many iterations.
+pub const MAX_ITERATIONS: u32 = 4;
+
+/// A load that is served by an iteration before.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// The load.
+    pub load: Load,
+    /// The instruction of the load whose value of an iteration before it is.
+    pub source: u32,
+    /// So many iterations before: 1 to [`MAX_ITERATIONS`].
+    pub distance: u32,
+    /// For each element of the load the element of the source load that stands for it.
+    pub pieces: Vec<(Element, Element)>,
+    /// The last instruction in front of the loop.
+    pub entry: u32,
+    /// Whether the loop is entered by going on behind that instruction: what stands in front of the loop goes
+    /// there. Otherwise it is a branch to the loop, and that goes in front of it.
+    pub falls_in: bool,
+    /// The branches back to the loop's header, in front of each of which values are passed on.
+    pub latches: SmallVec<[u32; 1]>,
+    /// What the first iterations do.
+    pub start: Start,
+}
+
+/// What the iterations do to which no value has been passed on yet.
+#[derive(Clone, Debug)]
+pub enum Start {
+    /// They find the value of a load in front of the loop, at an address that is computed there. Only over one
+    /// iteration, and only where every way into the loop performs that load anyway: every iteration
+    /// performs it, no lane leaves before it has, and nothing before it may run for ever.
+    Loaded {
+        /// What computes the address.
+        slice: Slice,
+        /// The step whose result is the base of the address; none: the register that the load names.
+        base: Option<usize>,
+    },
+    /// They perform the load themselves; and so do all others if a test in front of the loop fails.
+    Performed(Option<SameAddress>),
+}
+
+/// The test that the load's address in iteration `distance` is the source's in iteration 0.
+#[derive(Clone, Debug)]
+pub struct SameAddress {
+    /// What computes both bases.
+    pub slice: Slice,
+    /// The step whose result is the base of the load's address; none: the register that the load names.
+    pub load: Option<usize>,
+    /// The same of the source.
+    pub source: Option<usize>,
+}
+
+impl Opportunities<'_, '_, '_> {
+    /// The links between loads of one loop; each load has one at most.
+    pub fn carried(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<Carried> {
+        let mut found = Vec::new();
+        let flow = self.flow();
+        for id in (0..flow.loops.loops.len() as u32).map(LoopId) {
+            let innermost =
+                |load: &&Load| flow.loops.innermost(trace.accesses[load.access].block) == Some(id);
+            let here: Vec<Load> = loads.iter().filter(innermost).cloned().collect();
+            trace.arena.charge(1 + loads.len() as u64 / 8);
+            if here.len() < 2 || trace.arena.is_nearly_spent() {
+                continue;
+            }
+            let Some(ring) = ring(flow, trace, id) else { continue };
+            found.extend(links(flow, trace, &ring, &here));
+        }
+        found.sort_by_key(|carried: &Carried| carried.load.inst);
+        found
+    }
+}
+
+/// The links of one loop.
+fn links(
+    flow: &Flow<'_, '_>,
+    trace: &mut KernelTrace,
+    ring: &Ring,
+    loads: &[Load],
+) -> Vec<Carried> {
+    let block = |trace: &KernelTrace, load: &Load| trace.accesses[load.access].block;
+    let everywhere = |here: BlockId, ends: &[BlockId]| {
+        flow.planted.has(Bug::CarriedSometimes)
+            || ends.iter().all(|&end| flow.dominators.dominates(here, end))
+    };
+    let unchanged = |load: &&Load| {
+        trace.accesses[load.access].read_only
+            || !ring.changes_memory
+            || flow.planted.has(Bug::CarriedOverStores)
+    };
+    let steady = |load: &&Load| load.guard.is_none() && !load.generic;
+    let steady: Vec<&Load> = loads.iter().filter(steady).filter(unchanged).collect();
+    let sources: Vec<&Load> = steady
+        .iter()
+        .copied()
+        .filter(|load| everywhere(block(trace, load), &ring.latch_blocks))
+        .collect();
+    if sources.is_empty() || steady.len() < 2 {
+        return Vec::new();
+    }
+    let later = Later::new(flow, trace, ring.id, &steady, &sources);
+    let slicer = Slicer::new(flow, ring);
+    let mut found = Vec::new();
+    for (number, load) in steady.iter().enumerate() {
+        let always = everywhere(block(trace, load), &ring.ends);
+        for candidate in later.candidates(flow, trace, number) {
+            let source = sources[candidate.source];
+            let Some(pieces) = pieces(source, load, 0, flow.planted) else { continue };
+            let distance = candidate.distance;
+            let loaded = always && ring.runs_through && candidate.equal && distance == 1;
+            let start = match loaded {
+                true => slicer
+                    .address(trace, load.inst, 0)
+                    .map(|(slice, base)| Start::Loaded { slice, base }),
+                false if candidate.equal => Some(Start::Performed(None)),
+                false => slicer
+                    .same_address(trace, (load.inst, distance), source.inst)
+                    .map(|test| Start::Performed(Some(test))),
+            };
+            let Some(start) = start else { continue };
+            found.push(Carried {
+                load: (*load).clone(),
+                source: source.inst,
+                distance,
+                pieces,
+                entry: ring.entry,
+                falls_in: ring.falls_in,
+                latches: ring.latches.clone(),
+                start,
+            });
+            break;
+        }
+    }
+    found
+}

@@ -1,0 +1,100 @@
+//! Loops that may carry values: where values go in, where they are passed on, and what happens between.
+
+use smallvec::SmallVec;
+
+use crate::cfg::{BlockId, Flow, LoopId};
+use crate::emulate::{Effect, KernelTrace, effect};
+
+/// What is known of a loop that may carry values.
+pub(super) struct Ring {
+    pub id: LoopId,
+    /// The last instruction in front of the loop.
+    pub entry: u32,
+    /// Whether the loop is entered by going on behind it.
+    pub falls_in: bool,
+    /// The branches back, none of which is executed twice in an iteration, nor two of them.
+    pub latches: SmallVec<[u32; 1]>,
+    /// Their blocks.
+    pub latch_blocks: Vec<BlockId>,
+    /// The blocks from which lanes leave the loop or go back to its header.
+    pub ends: Vec<BlockId>,
+    /// The loop's blocks.
+    pub blocks: Vec<BlockId>,
+    /// Whether nothing in an iteration may run for ever: there is no inner loop.
+    pub runs_through: bool,
+    /// Whether something in the loop may change memory or orders others' changes.
+    pub changes_memory: bool,
+}
+
+/// A loop in which values may go round: one edge into it, behind or in front of whose last instruction code
+/// is executed whenever the loop is entered.
+pub(super) fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Option<Ring> {
+    let one = flow.loops.get(id);
+    let latch_blocks: Vec<BlockId> = one.latches.iter().map(|edge| edge.from).collect();
+    let header = flow.block(one.header);
+    let mut outside = header.predecessors.iter().filter(|edge| !latch_blocks.contains(&edge.from));
+    let (Some(entry), None) = (outside.next(), outside.next()) else { return None };
+    let from = flow.block(entry.from);
+    // (A block without instructions is the function's start; its entry is no place behind something.)
+    let falls_in = header.first == from.end;
+    let alone = from.successors.len() == 1;
+    if !(alone || falls_in) || from.first == from.end || !trace.reachable[entry.from.index()] {
+        return None;
+    }
+    let blocks: Vec<BlockId> =
+        flow.block_ids().filter(|&block| flow.loops.contains(id, block)).collect();
+    trace.arena.charge(flow.blocks.len() as u64 / 4);
+    let mut latches = SmallVec::new();
+    for &block in &latch_blocks {
+        latches.push(latch(flow, id, block, latch_blocks.len() == 1)?);
+    }
+    let leaves = |block: &&BlockId| {
+        let here = flow.block(**block);
+        here.leaves
+            || here.successors.iter().any(|edge| !flow.loops.contains(id, edge.to))
+            || latch_blocks.contains(*block)
+    };
+    let ends: Vec<BlockId> = blocks.iter().filter(leaves).copied().collect();
+    let mut changes_memory = false;
+    for &block in &blocks {
+        for inst in &flow.insts[flow.block(block).instructions()] {
+            match effect(inst) {
+                // They may end the lane, or wait for ever.
+                Effect::Call | Effect::Opaque => return None,
+                Effect::Store | Effect::Atomic | Effect::Barrier => changes_memory = true,
+                Effect::Load | Effect::Pure | Effect::Observe | Effect::Hint | Effect::Control => {}
+            }
+        }
+    }
+    changes_memory |= trace
+        .accesses
+        .iter()
+        .any(|access| access.strong.is_some() && flow.loops.contains(id, access.block));
+    let runs_through = !flow.loops.loops.iter().any(|other| other.parent == Some(id));
+    let (entry, id) = (from.end - 1, id);
+    Some(Ring {
+        id,
+        entry,
+        falls_in,
+        latches,
+        latch_blocks,
+        ends,
+        blocks,
+        runs_through,
+        changes_memory,
+    })
+}
+
+/// The branch at the end of a block that goes back to the header, if what stands in front of it is executed
+/// once in an iteration that ends there and in no other.
+fn latch(flow: &Flow<'_, '_>, id: LoopId, block: BlockId, alone: bool) -> Option<u32> {
+    // In an inner loop it would be executed again and again.
+    let once = flow.loops.innermost(block) == Some(id);
+    let header = flow.loops.get(id).header;
+    let goes_on = |to: BlockId| to != header && flow.loops.contains(id, to);
+    let ends = alone || !flow.block(block).successors.iter().any(|edge| goes_on(edge.to));
+    let last = flow.block(block).end.checked_sub(1)?;
+    let inst = &flow.insts[last as usize];
+    let goes_back = !inst.targets.is_empty() && effect(inst) == Effect::Control;
+    (once && ends && goes_back).then_some(last)
+}

@@ -1,0 +1,222 @@
+//! Copies, in front of a loop, of the instructions that compute an address in it.
+//!
+//! A register that the loop does not write has its value in front of the loop. One that is written behind
+//! the instruction that reads it has, in the first iteration, the value from in front, and in a later one
+//! what the iteration before has written, of which a copy is made; and so on.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::SameAddress;
+use super::ring::Ring;
+use crate::cfg::{Arg, Base, BlockId, Flow, RegisterId};
+use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
+use crate::isa::{Opcode, Qualifier};
+
+/// At most so many instructions are copied for one address, or for the two of a test.
+const MAX_STEPS: usize = 16;
+
+/// A copy of an instruction, as it is executed in some iteration.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The instruction.
+    pub inst: u32,
+    /// The iteration, from 0.
+    pub iteration: u32,
+    /// The registers that it reads and the steps that give their values; none: the registers themselves.
+    pub uses: SmallVec<[(RegisterId, Option<usize>); 2]>,
+}
+
+/// Steps in an order in which each comes behind those that it uses.
+pub type Slice = Vec<Step>;
+
+/// The register that is the base of a load's or store's address.
+pub(super) fn address_base(flow: &Flow<'_, '_>, inst: u32) -> Option<RegisterId> {
+    flow.insts[inst as usize].args.iter().find_map(|arg| match arg {
+        Arg::Memory { base: Base::Register(register), rest, .. } if rest.is_empty() => {
+            Some(*register)
+        }
+        _ => None,
+    })
+}
+
+/// Finds the steps for addresses of one loop.
+pub(super) struct Slicer<'r, 'a, 'm, 's> {
+    flow: &'a Flow<'m, 's>,
+    ring: &'r Ring,
+    /// By register, the instructions of the loop that write it.
+    writers: FxHashMap<RegisterId, SmallVec<[u32; 2]>>,
+}
+
+/// The steps found so far for one purpose.
+#[derive(Default)]
+struct Found {
+    steps: Slice,
+    /// By instruction and iteration.
+    known: FxHashMap<(u32, u32), usize>,
+    /// Steps begun.
+    begun: usize,
+}
+
+impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
+    pub fn new(flow: &'a Flow<'m, 's>, ring: &'r Ring) -> Self {
+        let mut writers: FxHashMap<RegisterId, SmallVec<[u32; 2]>> = FxHashMap::default();
+        for &block in &ring.blocks {
+            for at in flow.block(block).instructions() {
+                for register in definitions(&flow.insts[at]) {
+                    writers.entry(register).or_default().push(at as u32);
+                }
+            }
+        }
+        Slicer { flow, ring, writers }
+    }
+
+    /// What computes the base of an instruction's address in some iteration, and the step whose result that is.
+    pub fn address(
+        &self,
+        trace: &KernelTrace,
+        inst: u32,
+        iteration: u32,
+    ) -> Option<(Slice, Option<usize>)> {
+        let mut found = Found::default();
+        let base =
+            self.value(trace, &mut found, (address_base(self.flow, inst)?, inst, iteration))?;
+        Some((found.steps, base))
+    }
+
+    /// The test that a load's address in some iteration is a source's in the first one.
+    pub fn same_address(
+        &self,
+        trace: &KernelTrace,
+        (load, iteration): (u32, u32),
+        source: u32,
+    ) -> Option<SameAddress> {
+        let (flow, mut found) = (self.flow, Found::default());
+        let a = self.value(trace, &mut found, (address_base(flow, load)?, load, iteration))?;
+        let b = self.value(trace, &mut found, (address_base(flow, source)?, source, 0))?;
+        let wide = |inst: u32| {
+            let base = address_base(flow, inst)?;
+            (flow.registers[base.0 as usize].ty.bits() == 64).then_some(())
+        };
+        (wide(load)?, wide(source)?);
+        Some(SameAddress { slice: found.steps, load: a, source: b })
+    }
+
+    /// The step that gives what a register holds where an instruction reads it in some iteration; `Some(None)`
+    /// where that is what the register holds in front of the loop.
+    fn value(
+        &self,
+        trace: &KernelTrace,
+        found: &mut Found,
+        (register, reader, iteration): (RegisterId, u32, u32),
+    ) -> Option<Option<usize>> {
+        trace.arena.charge(2);
+        if !self.flow.visible(register, self.ring.entry) {
+            return None;
+        }
+        let written = self.writers.get(&register).map_or(&[][..], SmallVec::as_slice);
+        if written.iter().all(|&writer| self.comes_behind(reader, writer)) {
+            return match (iteration.checked_sub(1), written) {
+                (None, _) | (_, []) => Some(None),
+                (Some(before), &[writer]) if self.always_runs(writer) => {
+                    self.step(trace, found, writer, before).map(Some)
+                }
+                _ => None,
+            };
+        }
+        match written {
+            &[writer] if self.comes_before(writer, reader) => {
+                self.step(trace, found, writer, iteration).map(Some)
+            }
+            _ => None,
+        }
+    }
+
+    /// A copy of an instruction, and of what it needs.
+    fn step(
+        &self,
+        trace: &KernelTrace,
+        found: &mut Found,
+        inst: u32,
+        iteration: u32,
+    ) -> Option<usize> {
+        if let Some(&known) = found.known.get(&(inst, iteration)) {
+            return Some(known);
+        }
+        found.begun += 1;
+        if found.begun > MAX_STEPS {
+            return None;
+        }
+        let here = &self.flow.insts[inst as usize];
+        let form = &here.ast.form;
+        // (The condition code is a register that nobody names.)
+        let carries = form.has(Qualifier::Cc)
+            || matches!(form.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc);
+        let simple = effect(here) == Effect::Pure
+            && here.guard.is_none()
+            && matches!(here.args.first(), Some(Arg::Register(_)))
+            && definitions(here).len() == 1
+            && !carries
+            && definitions(here)
+                .iter()
+                .all(|one| self.flow.registers[one.0 as usize].ty.bits() >= 16)
+            && self.is_of_loop(inst);
+        if !simple {
+            return None;
+        }
+        let written = definitions(here)[0];
+        let mut read = mentions(here);
+        // The destination is the first of them, and may be read as well.
+        if let Some(at) = read.iter().position(|&register| register == written) {
+            read.remove(at);
+        }
+        read.sort_unstable();
+        read.dedup();
+        let mut uses = SmallVec::new();
+        for register in read {
+            uses.push((register, self.value(trace, found, (register, inst, iteration))?));
+        }
+        let number = found.steps.len();
+        found.steps.push(Step { inst, iteration, uses });
+        found.known.insert((inst, iteration), number);
+        Some(number)
+    }
+
+    fn block_of(&self, at: u32) -> Option<BlockId> {
+        let holds =
+            |&&block: &&BlockId| self.flow.block(block).instructions().contains(&(at as usize));
+        self.ring.blocks.iter().find(holds).copied()
+    }
+
+    /// Whether an instruction belongs to the loop and to no inner one.
+    fn is_of_loop(&self, at: u32) -> bool {
+        let innermost = |block| self.flow.loops.innermost(block);
+        self.block_of(at).is_some_and(|block| innermost(block) == Some(self.ring.id))
+    }
+
+    /// Whether an instruction is executed in every iteration that is followed by another one.
+    fn always_runs(&self, at: u32) -> bool {
+        let latches = &self.ring.latch_blocks;
+        self.block_of(at).is_some_and(|block| {
+            latches.iter().all(|&latch| self.flow.dominators.dominates(block, latch))
+        })
+    }
+
+    /// Whether, within an iteration, a writer only runs when a reader has.
+    fn comes_behind(&self, reader: u32, writer: u32) -> bool {
+        match (self.block_of(reader), self.block_of(writer)) {
+            (Some(a), Some(b)) if a == b => reader <= writer,
+            (Some(a), Some(b)) => self.flow.dominators.dominates(a, b),
+            _ => false,
+        }
+    }
+
+    /// Whether a writer has run, in the same iteration, whenever a reader does.
+    fn comes_before(&self, writer: u32, reader: u32) -> bool {
+        match (self.block_of(writer), self.block_of(reader)) {
+            (Some(a), Some(b)) if a == b => writer < reader,
+            (Some(a), Some(b)) => self.flow.dominators.dominates(a, b),
+            _ => false,
+        }
+    }
+}
