@@ -57,9 +57,14 @@ impl Options {
         Options { select, ..Options::default() }
     }
 
-    /// These with the costs of the architecture that a module will be assembled for.
-    fn with_costs(&self, module: &Module<'_>) -> Options {
+    /// These with the costs of the architecture that a module will be assembled for, and the vectors that
+    /// its target has.
+    fn for_module(&self, module: &Module<'_>) -> Options {
         let mut options = self.clone();
+        let new = module.version.is_some_and(|version| version >= (8, 8));
+        if new && target(module).is_some_and(|target| target >= 100) {
+            options.reuse.widest_vector = reuse::MAX_VECTOR_SM_100;
+        }
         let architecture = self.architecture.or_else(|| target(module));
         options.select.costs = match &self.costs {
             Some(costs) => costs.clone(),
@@ -106,7 +111,7 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     let depth = if options.all_bodies { Depth::All } else { Depth::Rewritable };
     let timings = options.timings.as_deref();
     let module = Timings::measure(timings, "parse", || ptx::parse(source, depth))?;
-    let options = &options.with_costs(&module);
+    let options = &options.for_module(&module);
     let job = Job {
         source,
         options,

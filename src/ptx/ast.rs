@@ -311,6 +311,20 @@ pub struct PointerAttribute {
     pub align: Option<u64>,
 }
 
+impl Function<'_> {
+    /// For each parameter of a kernel that points into global memory, what the pointer is a multiple of, in
+    /// bytes, where that is said and is a power of two (PTX ISA, "Kernel Parameter Attribute: .ptr").
+    pub fn aligned_pointers(&self) -> impl Iterator<Item = (&str, u64)> {
+        let params = self.params.iter().filter(|_| self.kind == FunctionKind::Entry);
+        params.filter_map(|param| {
+            let PointerAttribute { space, align } = param.pointer?;
+            let points = matches!(space, StateSpace::Global | StateSpace::Generic);
+            let align = align.filter(|align| points && align.is_power_of_two())?;
+            Some((param.names.first()?.name.text, align))
+        })
+    }
+}
+
 /// One declared name.
 #[derive(Debug)]
 pub struct Declarator<'s> {

@@ -16,8 +16,11 @@ use crate::emulate::{KernelTrace, definitions};
 use crate::expr::TermId;
 use crate::isa::{Modifier, Qualifier};
 
-/// Bytes of the widest vector load there is before `sm_100` (PTX ISA, "ld").
+/// Bytes of the widest vector load that every target has (PTX ISA, "ld").
 pub const MAX_VECTOR: i64 = 16;
+
+/// Bytes of the widest vector load from `sm_100` on, of elements of 4 or 8 bytes (PTX ISA 8.8, "ld").
+pub const MAX_VECTOR_SM_100: i64 = 32;
 
 /// Loads that one vector load can stand for.
 #[derive(Clone, Debug)]
@@ -120,7 +123,10 @@ impl Opportunities<'_, '_, '_> {
             let modifiers = self.flow().insts[load.inst as usize].ast.form.modifiers();
             let kept = |modifier: &&Modifier| {
                 !matches!(modifier, Modifier::Type(_))
-                    && !matches!(modifier, Modifier::Qualifier(Qualifier::V2 | Qualifier::V4))
+                    && !matches!(
+                        modifier,
+                        Modifier::Qualifier(Qualifier::V2 | Qualifier::V4 | Qualifier::V8)
+                    )
             };
             modifiers.iter().filter(kept).copied().collect::<SmallVec<[Modifier; 6]>>()
         };
@@ -161,12 +167,17 @@ impl Opportunities<'_, '_, '_> {
         elements.sort_by_key(|(ahead, at, _)| (*ahead, *at));
         elements.dedup_by_key(|(ahead, ..)| *ahead);
         let mut taken = vec![false; run.len()];
-        let mut modulus = MAX_VECTOR;
+        let mut modulus = self.options.widest_vector;
         while modulus > size {
             let count = (modulus / size) as usize;
-            if let 2 | 4 = count
-                && let Some(base) = remainder(trace, first.address, modulus as u64)
-            {
+            let exists = matches!((count, size), (2 | 4, _) | (8, 4))
+                && (modulus <= MAX_VECTOR || size >= 4);
+            if exists && let Some(mut base) = remainder(trace, first.address, modulus as u64) {
+                // What the parameter's declaration says need not be tested.
+                base.multiples.retain(|multiple| {
+                    let declared = self.aligned.get(&multiple.parameter).copied().unwrap_or(1);
+                    multiple.offset != 0 || multiple.bits != 64 || multiple.of > declared
+                });
                 for window in elements.windows(count) {
                     let start = window[0].0;
                     let aligned = (base.value as i64 + start).rem_euclid(modulus) == 0;

@@ -22,7 +22,7 @@ mod sampling;
 mod shift;
 mod under;
 
-pub use adjacent::{Adjacent, MAX_VECTOR};
+pub use adjacent::{Adjacent, MAX_VECTOR, MAX_VECTOR_SM_100};
 pub use alignment::Multiple;
 pub use carried::{Carried, MAX_ITERATIONS, SameAddress, Slice, Start, Step};
 pub use eligible::{Element, Load, OWN_REGISTERS};

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::adjacent::MAX_VECTOR;
 use super::availability::Availability;
 use super::distance::{Outline, outline};
 use super::eligible::{Element, Load, MAX_ADDRESS, eligible};
@@ -37,6 +38,9 @@ pub struct Options {
     /// What all solver queries about one function may take together at most, in z3's units; for a
     /// small function less ([`crate::solver::budget_for`]).
     pub solver_budget: u64,
+    /// Bytes of the widest vector load that may be written: [`MAX_VECTOR`], or more where the module's
+    /// version and target have it.
+    pub widest_vector: i64,
     /// A folder for the solver's queries.
     pub dump_queries: Option<std::path::PathBuf>,
     /// A mistake that a test wants to see noticed.
@@ -50,6 +54,7 @@ impl Default for Options {
             strict: false,
             solver_limit: 200_000,
             solver_budget: crate::solver::FUNCTION_BUDGET,
+            widest_vector: MAX_VECTOR,
             dump_queries: None,
             planted: Planted::default(),
         }
@@ -106,6 +111,8 @@ pub struct Opportunities<'a, 'm, 's> {
     /// Whether lanes are consecutive in `tid.x`, where `.reqntid` tells.
     pub(super) linear: Option<bool>,
     writes_global: bool,
+    /// What pointers among the parameters are multiples of, in bytes, as they are declared.
+    pub(super) aligned: FxHashMap<String, u64>,
     sources: Vec<Source>,
     /// Sources by outline.
     groups: FxHashMap<TermId, Group>,
@@ -150,6 +157,10 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
                 false => linear_lanes(function),
             },
             writes_global: writes_global(trace),
+            aligned: function
+                .aligned_pointers()
+                .map(|(name, align)| (name.to_owned(), align))
+                .collect(),
             sources: Vec::new(),
             groups: FxHashMap::default(),
             known: FxHashMap::default(),

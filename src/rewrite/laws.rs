@@ -311,3 +311,27 @@
 //! `tests/cases/refuse/window_store.ptx`, `tests/cases/refuse/window_barrier.ptx`,
 //! `tests/cases/refuse/window_wrap.ptx`, `tests/cases/refuse/window_loop.ptx`; mistakes `RowWraps`,
 //! `RowNoVote`.
+//!
+//! # Values that go round loops
+//!
+//! **29. What goes round is used only when it has been passed on often enough since the loop was entered.**
+//! Either the first iteration's value is loaded in front of the loop, under law 21, or a predicate goes round
+//! with the value, false at every entry, and as long as it is false the load is performed. All is passed on
+//! exactly once in each iteration, by a source that each of them performs: no way back is also a way on.
+//!
+//! ```text
+//! L: ld f1, [a];  ld f2, [a+8];  add a, a, 4;  @p bra L     // f1 of iteration 1 is no value of f2
+//! ```
+//!
+//! `tests/cases/refuse/carried_further.ptx` and its neighbour; mistakes `PassedAtOnce`, `NothingPassedOn`,
+//! `CarriedSometimes`.
+//!
+//! **30. Addresses that are equal unless an index wraps around are compared, once for each entry into the
+//! loop.** That is enough only where their difference is the same in every iteration; and what is compared
+//! are results of the loop's own instructions, copied, not what they are believed to compute.
+//!
+//! ```text
+//! a1 = b + 4*ext(x);  a2 = b + 4*ext(x + n);  L: ld f1, [a1];  ld f2, [a2];  a1 += 4*n;  a2 += 4*n;  ...
+//! ```
+//!
+//! `tests/cases/accept/carried_further.ptx` (`index_may_wrap`); mistake `NoAddressTest`.

@@ -8,8 +8,9 @@
 use rustc_hash::FxHashMap;
 
 use super::execution::Execution;
-use super::symbols::Terms;
+use super::symbols::{Kind, Terms};
 use crate::expr::{Node, SymbolId, TermId};
+use crate::ptx::Function;
 
 /// Deeper terms keep what is left of them.
 const MAX_DEPTH: u32 = 32;
@@ -17,11 +18,13 @@ const MAX_DEPTH: u32 = 32;
 /// For the registers of loops what they held at first, and what an iteration adds.
 pub(super) struct LowBits {
     rounds: FxHashMap<SymbolId, (TermId, TermId)>,
+    /// By parameter how many low bits of the pointer are zeros, as the original declares it.
+    zeros: FxHashMap<String, u32>,
 }
 
 impl LowBits {
-    /// Those of the loops of some executions.
-    pub fn new(terms: &mut Terms, executions: &[&Execution]) -> LowBits {
+    /// Those of the loops of some executions of a function.
+    pub fn new(terms: &mut Terms, executions: &[&Execution], function: &Function<'_>) -> LowBits {
         let mut rounds = FxHashMap::default();
         for record in executions.iter().flat_map(|execution| execution.loops.iter().flatten()) {
             for round in record.rounds.iter().filter(|round| round.register.is_some()) {
@@ -30,7 +33,9 @@ impl LowBits {
                 rounds.insert(symbol, (round.initial, step));
             }
         }
-        LowBits { rounds }
+        let pointers = function.aligned_pointers();
+        let zeros = pointers.map(|(name, align)| (name.to_owned(), align.trailing_zeros()));
+        LowBits { rounds, zeros: zeros.collect() }
     }
 
     /// The `bits` low bits of a term, wherever its symbols stand for values of one iteration.
@@ -65,6 +70,12 @@ impl LowBits {
     fn part(&self, terms: &mut Terms, term: TermId, bits: u8, depth: u32) -> TermId {
         match terms.arena.node(term).clone() {
             Node::Symbol(symbol) => {
+                if let Kind::Parameter { name, offset: 0, bits: 64 } =
+                    &terms.symbols.info(symbol).kind
+                    && self.zeros.get(name).is_some_and(|&zeros| u32::from(bits) <= zeros)
+                {
+                    return terms.arena.constant(0, bits);
+                }
                 let Some(&(initial, step)) = self.rounds.get(&symbol) else {
                     return terms.arena.extract(term, 0, bits);
                 };
