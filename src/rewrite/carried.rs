@@ -9,13 +9,14 @@ use super::plan::{CarriedLoad, Planner, line_end};
 use crate::cfg::{Arg, Base, RegisterId};
 use crate::emulate::definitions;
 use crate::planted::Bug;
-use crate::reuse::{Carried, SameAddress, Slice, Start};
+use crate::reuse::{Carried, SameAddress, Slice, Start, Tested};
 use crate::select::{Choice, Verdict};
 
 /// What one loop's links have in common.
 #[derive(Default)]
 struct Shared {
-    /// Copies in front of a loop: by its entry, instruction and iteration the register with the result.
+    /// Copies of instructions in front of a loop or at its end: by the instruction that they stand at, their
+    /// own and the iteration the register with the result.
     copies: FxHashMap<(u32, u32, u32), String>,
     /// By a loop's entry, the iterations and what is tested, the predicate that a value has been passed on
     /// and is the right one.
@@ -122,33 +123,38 @@ impl Planner<'_, '_, '_, '_> {
         shared: &mut Shared,
         lines: &mut Lines,
     ) -> String {
-        let mut entry = Vec::new();
-        let tested = test.map(|test| self.tested(link, test, shared, &mut entry));
+        let mut tests = Vec::new();
+        let tested = test.map(|test| self.tested(link, test, shared, &mut tests));
+        let always = test.is_some_and(|test| matches!(test.source, Tested::Always(_)));
         let what =
             tested.clone().map_or_else(String::new, |(a, b, ahead)| format!("{a} {b} {ahead}"));
         let key = (link.entry, link.distance, what);
-        lines.entry = entry;
-        if let Some(known) = shared.passed.get(&key) {
-            return known.clone();
-        }
+        let known = shared.passed.get(&key).cloned();
         let fresh = &mut self.plan.fresh;
         let holds = match tested {
-            _ if self.plan.planted.has(Bug::NoAddressTest) => "-1".to_owned(),
+            _ if known.is_some() || self.plan.planted.has(Bug::NoAddressTest) => "-1".to_owned(),
             None => "-1".to_owned(),
             Some((a, b, ahead)) => {
                 let a = match ahead {
                     0 => a,
                     _ => {
                         let sum = fresh.bits(64);
-                        lines.entry.push(format!("add.s64 {sum}, {a}, {ahead};"));
+                        tests.push(format!("add.s64 {sum}, {a}, {ahead};"));
                         sum
                     }
                 };
                 let holds = fresh.predicate();
-                lines.entry.push(format!("setp.eq.u64 {holds}, {a}, {b};"));
+                tests.push(format!("setp.eq.u64 {holds}, {a}, {b};"));
                 holds
             }
         };
+        match always {
+            true => lines.latch.extend(tests),
+            false => lines.entry.extend(tests),
+        }
+        if let Some(known) = known {
+            return known;
+        }
         let rounds: Vec<String> = (0..link.distance).map(|_| fresh.predicate()).collect();
         let planted = self.plan.planted.has(Bug::PassedAtOnce);
         for round in &rounds {
@@ -164,37 +170,45 @@ impl Planner<'_, '_, '_, '_> {
         now
     }
 
-    /// What a test compares: the base of the load's address some iterations on, that of the source's in the
-    /// first one, and how much further the load reads from its base than the source from its own.
+    /// What a test compares: the base of the load's address some iterations on, that of the source's, and how
+    /// much further the load reads from its base than the source from its own.
     fn tested(
         &mut self,
         link: &Carried,
         test: &SameAddress,
         shared: &mut Shared,
-        entry: &mut Vec<String>,
+        lines: &mut Vec<String>,
     ) -> (String, String, i64) {
-        let results = self.copies(link, &test.slice, shared, entry);
+        let place = match test.source {
+            Tested::Once(_) => link.entry,
+            Tested::Always(_) => link.latches[0],
+        };
+        let results = self.copies(place, &test.slice, shared, lines);
         let base = |step: Option<usize>, inst: u32| match step {
             Some(step) => results[step].clone(),
             None => self.address(inst).0,
         };
-        let bases = (base(test.load, link.load.inst), base(test.source, link.source));
+        let load = base(test.load, link.load.inst);
+        let source = match test.source {
+            Tested::Once(step) => base(step, link.source),
+            Tested::Always(register) => self.sent(link.source, register, 64, link.latches[0]),
+        };
         let (own, its) = (self.address(link.load.inst).1, self.address(link.source).1);
-        (bases.0, bases.1, own.wrapping_sub(its))
+        (load, source, own.wrapping_sub(its))
     }
 
-    /// Copies of instructions; gives the register with each step's result.
+    /// Copies of instructions at a place; gives the register with each step's result.
     fn copies(
         &mut self,
-        link: &Carried,
+        place: u32,
         slice: &Slice,
         shared: &mut Shared,
-        entry: &mut Vec<String>,
+        lines: &mut Vec<String>,
     ) -> Vec<String> {
         let flow = self.flow;
         let mut results: Vec<String> = Vec::new();
         for step in slice {
-            let key = (link.entry, step.inst, step.iteration);
+            let key = (place, step.inst, step.iteration);
             if let Some(known) = shared.copies.get(&key) {
                 results.push(known.clone());
                 continue;
@@ -215,7 +229,7 @@ impl Planner<'_, '_, '_, '_> {
             let rest = sources.iter().map(|operand| operand.span().end as usize).max();
             let rest = &self.source.text()[start..rest.unwrap_or(start)];
             let opcode = inst.ast.opcode.text;
-            entry.push(format!("{opcode} {fresh}{};", renamed(rest, &names)));
+            lines.push(format!("{opcode} {fresh}{};", renamed(rest, &names)));
             shared.copies.insert(key, fresh.clone());
             results.push(fresh);
         }
@@ -231,7 +245,7 @@ impl Planner<'_, '_, '_, '_> {
         shared: &mut Shared,
     ) -> Vec<String> {
         let mut lines = Vec::new();
-        let results = self.copies(link, slice, shared, &mut lines);
+        let results = self.copies(link.entry, slice, shared, &mut lines);
         let flow = self.flow;
         let inst = &flow.insts[link.load.inst as usize];
         let ast = inst.ast;

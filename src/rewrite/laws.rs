@@ -326,9 +326,10 @@
 //! `tests/cases/refuse/carried_further.ptx` and its neighbour; mistakes `PassedAtOnce`, `NothingPassedOn`,
 //! `CarriedSometimes`.
 //!
-//! **30. Addresses that are equal unless an index wraps around are compared, once for each entry into the
-//! loop.** That is enough only where their difference is the same in every iteration; and what is compared
-//! are results of the loop's own instructions, copied, not what they are believed to compute.
+//! **30. Addresses that are equal unless an index wraps around are compared**: once for each entry into the
+//! loop, which is enough only where their difference is the same in every iteration, or at the end of each
+//! iteration. What is compared are results of the loop's own instructions, copied, not what they are
+//! believed to compute.
 //!
 //! ```text
 //! a1 = b + 4*ext(x);  a2 = b + 4*ext(x + n);  L: ld f1, [a1];  ld f2, [a2];  a1 += 4*n;  a2 += 4*n;  ...

@@ -7,7 +7,7 @@
 use super::super::eligible::Load;
 use super::MAX_ITERATIONS;
 use crate::cfg::{Flow, LoopId};
-use crate::emulate::{KernelTrace, SymbolKind};
+use crate::emulate::{KernelTrace, SymbolInfo, SymbolKind};
 use crate::expr::{Node, Substitution, SymbolId, TermId, Valuation, mask};
 
 /// Assignments tried.
@@ -19,9 +19,10 @@ pub(super) struct Candidate {
     pub source: usize,
     /// So many iterations before.
     pub distance: u32,
-    /// Whether the addresses are equal; otherwise they keep a difference which is zero as long as nothing
-    /// wraps around.
+    /// Whether the addresses are equal; otherwise they are as long as nothing wraps around.
     pub equal: bool,
+    /// Whether their difference is the same in every iteration.
+    pub keeps: bool,
 }
 
 /// Addresses of a loop's loads, now and some iterations later.
@@ -51,8 +52,7 @@ impl Later {
         let mut values = vec![Vec::new(); roots.len()];
         for round in 0..ROUNDS {
             for &(term, symbol) in &symbols {
-                let width = trace.symbols.info(symbol).width;
-                valuation.set(term, small(round, symbol, width));
+                valuation.set(term, small(round, symbol, trace.symbols.info(symbol)));
             }
             valuation.evaluate();
             for (values, &root) in values.iter_mut().zip(&roots) {
@@ -89,12 +89,11 @@ impl Later {
                     continue;
                 }
                 let equal = own == address;
-                if equal || self.keeps(flow, trace, *address, *own) {
-                    found.push(Candidate { source: number, distance, equal });
-                }
+                let keeps = equal || self.keeps(flow, trace, *address, *own);
+                found.push(Candidate { source: number, distance, equal, keeps });
             }
         }
-        found.sort_by_key(|candidate| (!candidate.equal, candidate.distance));
+        found.sort_by_key(|one| (!one.equal, !one.keeps, one.distance));
         found
     }
 
@@ -159,12 +158,13 @@ fn iterations_later(
 }
 
 /// Values so small that products and sums of a few do not wrap around; pointers far apart.
-fn small(round: u64, symbol: SymbolId, width: u8) -> u64 {
+fn small(round: u64, symbol: SymbolId, info: &SymbolInfo) -> u64 {
     let mixed = (u64::from(symbol.0) + 1)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .wrapping_add(round.wrapping_mul(0xd1b5_4a32_d192_ed03));
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = mixed ^ mixed >> 32;
-    let value = if width == 64 { (mixed & 0xf_ffff) << 12 } else { 1 + (mixed & 0x3f) };
-    value & mask(width)
+    let wide = info.width == 64 && !matches!(info.kind, SymbolKind::Iteration(_));
+    let value = if wide { (mixed & 0xf_ffff) << 12 } else { 1 + (mixed & 0x3f) };
+    value & mask(info.width)
 }

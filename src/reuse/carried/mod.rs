@@ -5,9 +5,9 @@
 //! earlier iteration it needs. Two things have to be known of such a pair:
 //!
 //! - **The addresses are equal**: what the load reads `distance` iterations later is what the source reads
-//!   now. That is the case in all iterations if it is in one, since only pairs are taken whose addresses
-//!   keep their difference. Where the difference is not shown to be zero, though it is as long as no index
-//!   wraps around, it is computed and tested in front of the loop ([`SameAddress`]).
+//!   now. If two addresses keep their difference, that is so in all iterations if it is in one. Where the difference is not shown to be zero, though it is as long as no index
+//!   wraps around, it is computed and tested in front of the loop; where it is not even shown to stay the
+//!   same, as an index wraps around in some iteration, in each of them ([`SameAddress`]).
 //! - **What the first iterations do**, to which nobody has passed a value on: [`Start`].
 //!
 //! Nothing in the loop may change what both read. Values in front of the loop are computed by copies of
@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 
 use super::eligible::{Element, Load};
 use super::opportunities::{Opportunities, pieces};
-use crate::cfg::{BlockId, Flow, LoopId};
+use crate::cfg::{BlockId, Flow, LoopId, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::planted::Bug;
 use addresses::Later;
@@ -70,15 +70,26 @@ pub enum Start {
     Performed(Option<SameAddress>),
 }
 
-/// The test that the load's address in iteration `distance` is the source's in iteration 0.
+/// The test that a load reads, some iterations later, what the source reads now.
 #[derive(Clone, Debug)]
 pub struct SameAddress {
-    /// What computes both bases.
+    /// What computes the bases of both addresses.
     pub slice: Slice,
     /// The step whose result is the base of the load's address; none: the register that the load names.
     pub load: Option<usize>,
-    /// The same of the source.
-    pub source: Option<usize>,
+    /// Where it is tested, and what the base of the source's address is there.
+    pub source: Tested,
+}
+
+/// Where addresses are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tested {
+    /// Once, in front of the loop: the address of the load in iteration `distance`, and that of the source in the
+    /// first one, whose base is the result of a step, or what the register that the source names holds there.
+    Once(Option<usize>),
+    /// At the end of every iteration: the address of the load so many iterations on, and that of the source in
+    /// this one, whose base is this register.
+    Always(RegisterId),
 }
 
 impl Opportunities<'_, '_, '_> {
@@ -144,8 +155,11 @@ fn links(
                     .address(trace, load.inst, 0)
                     .map(|(slice, base)| Start::Loaded { slice, base }),
                 false if candidate.equal => Some(Start::Performed(None)),
-                false => slicer
+                false if candidate.keeps => slicer
                     .same_address(trace, (load.inst, distance), source.inst)
+                    .map(|test| Start::Performed(Some(test))),
+                false => slicer
+                    .same_address_later(trace, (load.inst, distance), source.inst)
                     .map(|test| Start::Performed(Some(test))),
             };
             let Some(start) = start else { continue };

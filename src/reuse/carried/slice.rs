@@ -7,8 +7,8 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::SameAddress;
 use super::ring::Ring;
+use super::{SameAddress, Tested};
 use crate::cfg::{Arg, Base, BlockId, Flow, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
 use crate::isa::{Opcode, Qualifier};
@@ -94,12 +94,31 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         let (flow, mut found) = (self.flow, Found::default());
         let a = self.value(trace, &mut found, (address_base(flow, load)?, load, iteration))?;
         let b = self.value(trace, &mut found, (address_base(flow, source)?, source, 0))?;
-        let wide = |inst: u32| {
-            let base = address_base(flow, inst)?;
-            (flow.registers[base.0 as usize].ty.bits() == 64).then_some(())
-        };
-        (wide(load)?, wide(source)?);
-        Some(SameAddress { slice: found.steps, load: a, source: b })
+        (self.wide_base(load)?, self.wide_base(source)?);
+        Some(SameAddress { slice: found.steps, load: a, source: Tested::Once(b) })
+    }
+
+    /// The test at the end of each iteration that a load's address so many iterations on is a source's in this
+    /// one.
+    pub fn same_address_later(
+        &self,
+        trace: &KernelTrace,
+        (load, distance): (u32, u32),
+        source: u32,
+    ) -> Option<SameAddress> {
+        // What registers hold at the end of an iteration is what the next one finds.
+        self.wide_base(load)?;
+        let (slice, load) = self.address(trace, load, distance - 1)?;
+        let base = self.wide_base(source)?;
+        // (A copy would be made behind the source.)
+        let kept = !definitions(&self.flow.insts[source as usize]).contains(&base);
+        kept.then_some(SameAddress { slice, load, source: Tested::Always(base) })
+    }
+
+    /// The base of an instruction's address, where it is a register of 64 bits.
+    fn wide_base(&self, inst: u32) -> Option<RegisterId> {
+        let base = address_base(self.flow, inst)?;
+        (self.flow.registers[base.0 as usize].ty.bits() == 64).then_some(base)
     }
 
     /// The step that gives what a register holds where an instruction reads it in some iteration; `Some(None)`
