@@ -20,9 +20,10 @@ use std::collections::BTreeMap;
 pub struct Settings {
     /// Rounds: samples of each variant.
     pub samples: usize,
-    /// A sample takes at least this long, in microseconds, by launching often enough.
+    /// The least time that a sample takes, in microseconds; the kernel is launched often enough for
+    /// it.
     pub sample_us: f64,
-    /// Launches in a sample, instead.
+    /// Launches in a sample; if given, `sample_us` has no effect.
     pub scale: Option<u32>,
     /// How long to run before anything counts, in microseconds.
     pub warm_up_us: f64,
@@ -75,10 +76,11 @@ pub struct Subject<'a> {
     pub kernel: &'a str,
 }
 
-/// Loads, compares and times. `progress` hears how many of how many rounds are done.
+/// Loads, compares and times the variants. `progress` is called with the number of rounds that are
+/// done and the number of all rounds.
 ///
 /// # Errors
-/// What the device says, with the name of the variant that it concerns.
+/// The device's error, with the name of the variant that it concerns.
 pub fn measure(
     device: &mut dyn Device,
     subject: &Subject<'_>,
@@ -228,7 +230,8 @@ impl Outputs {
     }
 }
 
-/// Runs all variants for a while. Gives the number of launches in a sample.
+/// Runs all variants until `settings.warm_up_us` have passed. Returns the number of launches in a
+/// sample.
 fn warm_up(device: &mut dyn Device, ids: &[KernelId], settings: &Settings) -> Result<u32, Error> {
     let mut spent = 0.0;
     let mut launches = 1;
@@ -250,7 +253,7 @@ fn warm_up(device: &mut dyn Device, ids: &[KernelId], settings: &Settings) -> Re
     Ok(settings.scale.unwrap_or(launches))
 }
 
-/// A launch that takes less, in microseconds, ends before the next one is there.
+/// In microseconds: a shorter launch ends before the host has issued the next one.
 const SHORTEST_US: f64 = 5.0;
 
 /// Rounds of warm-up at most, lest a device that reports no time keep us for ever.

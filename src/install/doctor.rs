@@ -1,8 +1,8 @@
 //! Checks an installation from end to end.
 //!
 //! In: where to look, and what the environment says. Out: one [`Finding`] for each thing checked, with
-//! what to do where something is wrong. Starts the assemblers that it finds; changes nothing but
-//! temporary files of its own.
+//! what to do about it if something is wrong. The doctor starts the assemblers that it finds; it
+//! changes nothing but temporary files of its own.
 
 use super::place::Place;
 use super::state::{Entry, State, Twins, is_ours};
@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 /// How good a finding is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// As it should be.
+    /// It is as it should be.
     Good,
-    /// Worth knowing.
+    /// It is worth knowing.
     Note,
     /// Something does not work.
     Wrong,
@@ -56,11 +56,11 @@ impl Finding {
 /// What is to be checked.
 #[derive(Clone, Debug)]
 pub struct Examination<'e> {
-    /// The toolkit's folder; without one, what `PATH` leads to.
+    /// The toolkit's folder; without one, the folder of the ptxas that `PATH` leads to.
     pub directory: Option<&'e Path>,
     /// The name and file of this program, the value of `PTXASW_PTXAS`, and `PATH`.
     pub search: Search,
-    /// Nothing is rewritten, by the user's wish.
+    /// Whether the user has switched rewriting off.
     pub off: bool,
 }
 
@@ -155,7 +155,7 @@ fn front(examination: &Examination<'_>, findings: &mut Vec<Finding>) -> Option<P
     }
 }
 
-/// The real ptxas that the front, or this program, finds, and how.
+/// The real ptxas that the front, or this program, finds, and how it is found.
 fn real(
     examination: &Examination<'_>,
     front: Option<&Path>,
@@ -226,7 +226,7 @@ fn nvcc(examination: &Examination<'_>, findings: &mut Vec<Finding>) {
     });
 }
 
-/// The folder of a file.
+/// The folder that holds a file.
 fn folder_of(file: &Path) -> PathBuf {
     file.parent().unwrap_or(Path::new(".")).to_owned()
 }
@@ -281,10 +281,10 @@ const KERNEL: &str = "\
 }
 ";
 
-/// Versions and targets to try, since no toolkit knows them all.
+/// Versions and targets to try one after the other, since no toolkit knows them all.
 const TARGETS: [(&str, &str); 3] = [("7.0", "sm_80"), ("6.2", "sm_70"), ("8.7", "sm_100")];
 
-/// Assembles a kernel with one load to replace, as a compiler would.
+/// Assembles a kernel with one load to replace, in the way a compiler would.
 fn end_to_end(examination: &Examination<'_>, front: Option<&Path>, real: &Path) -> Finding {
     let help = "`PTXASW_LOG=info` shows what happens in a call";
     let folder = match tempfile::tempdir() {
@@ -318,7 +318,7 @@ fn end_to_end(examination: &Examination<'_>, front: Option<&Path>, real: &Path) 
                 continue;
             }
         }
-        // (Whether a shuffle pays on this architecture is not what is asked.)
+        // (Whether a shuffle pays on this architecture is not asked here.)
         let mut environment =
             vec![("PTXASW_REPORT", reports.as_os_str()), ("PTXASW_STRATEGY", OsStr::new("paper"))];
         let program = front.unwrap_or(&examination.search.executable);
@@ -356,7 +356,7 @@ fn end_to_end(examination: &Examination<'_>, front: Option<&Path>, real: &Path) 
     )
 }
 
-/// How many loads the only report in a folder says were replaced.
+/// The number of replaced loads, as the only report in a folder says.
 fn replaced(reports: &Path) -> Option<usize> {
     let entry = std::fs::read_dir(reports).ok()?.next()?.ok()?;
     let report: Report = serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()?;

@@ -1,4 +1,4 @@
-//! What is reported of one function: its loads, what was decided, and why.
+//! The report of one function: its loads, the decision about each, and the reason.
 
 use super::Decided;
 use crate::isa::Opcode;
@@ -8,7 +8,7 @@ use crate::reuse::{Multiple, Refusal};
 use crate::select::{Finding, StrategyName, Verdict};
 use crate::source::SourceFile;
 
-/// A function that was analysed.
+/// The report of a function that was analysed.
 pub(super) fn decided(
     source: &SourceFile,
     function: &Function<'_>,
@@ -33,7 +33,7 @@ pub(super) fn decided(
     }
 }
 
-/// A function that is left as it is as a whole.
+/// The report of a function that is left as it is as a whole, for `reason`.
 pub(super) fn left(source: &SourceFile, function: &Function<'_>, reason: &str) -> KernelReport {
     let mut loads = Vec::new();
     kept_loads(source, function.statements().unwrap_or_default(), reason, &mut loads);

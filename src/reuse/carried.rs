@@ -1,13 +1,13 @@
-//! Loads that read what another load has read in the iteration before: the value goes round the loop in a
-//! register.
+//! Loads that read what another load has read in the iteration before: the value goes round the loop
+//! in a register.
 //!
-//! In: loads of one natural loop. Out: [`Carried`] links, each from a load to the one whose value of the
-//! iteration before it needs. The first iteration's value is loaded in front of the loop, which is
-//! only right where every way into the loop performs that load anyway, so a link asks for all of this:
-//! nothing but the loop's own header lies between the place in front and the first iteration, every
-//! iteration performs both loads, no lane leaves before it has, and nothing in the loop may change
-//! what they read. The address in front of the loop is computed by copies of the instructions that
-//! compute it in the loop ([`Slice`]).
+//! In: loads of one natural loop. Out: [`Carried`] links, each from a load to the source load whose
+//! value of the iteration before it needs. The first iteration's value is loaded in front of the loop,
+//! which is only right if every way into the loop performs that load anyway. So a link asks for all of
+//! this: only the loop's own header lies between the place in front and the first iteration, every
+//! iteration performs both loads, no lane leaves before it has performed them, and no instruction of
+//! the loop may change the bytes that they read. The address in front of the loop is computed by
+//! copies of the instructions that compute it in the loop ([`Slice`]).
 
 use smallvec::SmallVec;
 
@@ -23,7 +23,7 @@ use crate::planted::Bug;
 pub struct Carried {
     /// The load.
     pub load: Load,
-    /// The instruction of the load whose value of the iteration before it is.
+    /// The instruction of the source load, whose value of the iteration before is wanted.
     pub source: u32,
     /// For each element of the load the element of the source load that stands for it.
     pub pieces: Vec<(Element, Element)>,
@@ -44,7 +44,7 @@ pub type Slice = SmallVec<[u32; 4]>;
 /// At most so many instructions are copied for one address.
 const MAX_SLICE: usize = 12;
 
-/// What is known of a loop that may carry values.
+/// A loop that may carry values.
 struct Ring {
     id: LoopId,
     entry: u32,
@@ -54,7 +54,7 @@ struct Ring {
     ends: Vec<BlockId>,
     /// The loop's blocks.
     blocks: Vec<BlockId>,
-    /// Whether something in the loop may change memory or orders others' changes.
+    /// Whether an instruction of the loop may change memory or order other threads' changes.
     changes_memory: bool,
 }
 
@@ -79,8 +79,8 @@ impl Opportunities<'_, '_, '_> {
     }
 }
 
-/// A loop in which values may go round: one edge into it, behind or in front of whose last instruction code
-/// is executed only where the loop is entered, and one latch.
+/// A loop in which values may go round. It has one edge into it, with a place behind or in front of
+/// the last instruction where code is executed only if the loop is entered, and one latch.
 fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Option<Ring> {
     let one = flow.loops.get(id);
     let [latch] = one.latches[..] else { return None };
@@ -108,7 +108,7 @@ fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Option<Ring> {
     for &block in &blocks {
         for inst in &flow.insts[flow.block(block).instructions()] {
             match effect(inst) {
-                // They may end the lane, or wait for ever.
+                // A call may end the lane, or wait for ever.
                 Effect::Call | Effect::Opaque => return None,
                 Effect::Store | Effect::Atomic | Effect::Barrier => changes_memory = true,
                 Effect::Load | Effect::Pure | Effect::Observe | Effect::Hint | Effect::Control => {}
@@ -135,7 +135,7 @@ fn links(
     loads: &[Load],
 ) -> Vec<Carried> {
     let block = |trace: &KernelTrace, load: &Load| trace.accesses[load.access].block;
-    // Loads that every iteration performs.
+    // The loads that every iteration performs.
     let mut steady: Vec<&Load> = Vec::new();
     for load in loads {
         let here = block(trace, load);
@@ -156,7 +156,7 @@ fn links(
         }
         for source in &steady {
             trace.arena.charge(2);
-            // In the iteration that follows, this one's address is what the source's is now.
+            // In the iteration that follows, this load's address is the one that the source's is now.
             if source.inst == load.inst || source.address != next {
                 continue;
             }
@@ -178,7 +178,7 @@ fn links(
     found
 }
 
-/// An address as it is one iteration later, if it depends on nothing else that iterations change.
+/// An address as it is one iteration later, if it depends on no other value that iterations change.
 fn next_iteration(
     flow: &Flow<'_, '_>,
     trace: &mut KernelTrace,
@@ -234,7 +234,8 @@ fn address_slice(
             return None;
         }
         let written: Vec<u32> = writers(flow, trace, ring, register);
-        // What is written behind its reader has, in the first iteration, the value from in front.
+        // A register that is written behind its reader still has its value from in front of the loop
+        // in the first iteration.
         if written.iter().all(|&writer| comes_behind(flow, trace, ring, reader, writer)) {
             continue;
         }
@@ -252,7 +253,8 @@ fn address_slice(
         }
         if !slice.contains(&writer) {
             slice.push(writer);
-            // (The destination among them, too: read or not, what it held before is known then.)
+            // (The destination is among them, too: the slice then knows its value before, whether it
+            // is read or not.)
             work.extend(mentions(inst).into_iter().map(|used| (used, writer)));
         }
         if slice.len() > MAX_SLICE {
@@ -286,7 +288,7 @@ fn block_of(flow: &Flow<'_, '_>, ring: &Ring, at: u32) -> Option<BlockId> {
         .find(|&block| flow.block(block).instructions().contains(&(at as usize)))
 }
 
-/// Whether, within an iteration, a writer only runs when a reader has.
+/// Whether, within an iteration, a writer runs only after a reader has run.
 fn comes_behind(
     flow: &Flow<'_, '_>,
     trace: &KernelTrace,

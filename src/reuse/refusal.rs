@@ -7,7 +7,7 @@ use crate::solver::Answer;
 /// The reason why a load stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// No earlier load reads, in some lane at a constant distance, what this one reads.
+    /// No earlier load reads, in a lane at a constant distance, the bytes that this one reads.
     NoPartner,
     /// The load is volatile, relaxed, acquire or mmio.
     Strong(&'static str),
@@ -19,7 +19,8 @@ pub enum Refusal {
     Width(u32, u8),
     /// `ldu` and other forms that are not rewritten.
     Form(String),
-    /// A destination register is narrower than what is loaded, or nothing is kept of it.
+    /// A destination register is narrower than the element that is loaded, or all elements go to
+    /// sinks.
     Register,
     /// The source load's elements differ in width or extension.
     Elements(u32),
@@ -29,8 +30,8 @@ pub enum Refusal {
     Unreachable,
     /// The source load is not executed on every path to this one.
     NotOnEveryPath(u32),
-    /// Something between source and this load may change the bytes or orders other threads'
-    /// changes before it: what, and on which line.
+    /// An instruction between source and this load may change the bytes, or orders other threads'
+    /// changes before this load: which kind, and on which line.
     Between(String, u32),
     /// The index may wrap around at 32 bits between the lanes, and no register holds it for a
     /// check at run time.
@@ -39,7 +40,7 @@ pub enum Refusal {
     SolverUnknown(Answer),
     /// The work for one function is used up.
     Budget,
-    /// The address is made of so many terms that nothing is done with it.
+    /// The address is made of too many terms for a comparison with others.
     LargeAddress,
     /// So many loads of the function are replaced already that more would be too much for the
     /// assembler.
@@ -50,24 +51,24 @@ pub enum Refusal {
     Strict,
     /// The distance is larger than `--max-delta` allows.
     TooFar(i32),
-    /// The load is what an earlier rewrite left for corner cases.
+    /// The load is the one that an earlier rewrite kept for corner cases.
     CornerCase,
     /// Left out by `--first-shuffle` and `--last-shuffle`.
     NotSelected,
-    /// Something legal takes no fewer cycles than the load.
+    /// A legal replacement takes no fewer cycles than the load.
     DoesNotPay(Unpaid),
 }
 
-/// What was legal and left alone, and both costs.
+/// The legal replacement that was left alone, and both costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unpaid {
     /// The strategy's word.
     pub possible: &'static str,
     /// Compute capability, 80 for `sm_80`.
     pub architecture: u32,
-    /// What the strategy takes, in hundredths of a cycle per warp.
+    /// The cost of the strategy, in hundredths of a cycle per warp.
     pub cost: u32,
-    /// What the load takes, in hundredths of a cycle per warp.
+    /// The cost of the load, in hundredths of a cycle per warp.
     pub kept: u32,
 }
 
@@ -102,7 +103,7 @@ impl Refusal {
     }
 }
 
-/// Why the solver said nothing.
+/// Why the solver gave no answer.
 fn unknown(answer: Answer) -> &'static str {
     match answer {
         Answer::OverBudget => "solver: unknown, its budget for the function is used up",

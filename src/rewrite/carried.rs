@@ -1,5 +1,5 @@
-//! The part of a plan that is about values which go round loops: the load of the first iteration's value
-//! in front of the loop, the move in place of the load, and the move at the loop's end.
+//! The part of a plan for values that go round loops: the load of the first iteration's value in front
+//! of the loop, the move in place of the load, and the move at the loop's end.
 
 use rustc_hash::FxHashMap;
 
@@ -56,7 +56,8 @@ impl Planner<'_, '_, '_, '_> {
         }
     }
 
-    /// The load of the first iteration's value, behind copies of what computes its address.
+    /// The load of the first iteration's value, behind copies of the instructions that compute its
+    /// address.
     fn first(&mut self, link: &Carried, registers: &[(RegisterId, String)]) -> Vec<String> {
         let mut names: FxHashMap<&str, String> = FxHashMap::default();
         let mut lines = Vec::new();
@@ -77,7 +78,7 @@ impl Planner<'_, '_, '_, '_> {
         let inst = &flow.insts[link.load.inst as usize];
         let ast = inst.ast;
         let text = |from: u32, to: u32| &self.source.text()[from as usize..to as usize];
-        // The destinations by name, each replaced by the register that goes round.
+        // The names of the destinations, each with the register that goes round in its place.
         let rounds: FxHashMap<&str, String> = registers
             .iter()
             .map(|(own, round)| (flow.registers[own.0 as usize].name, round.clone()))

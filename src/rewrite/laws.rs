@@ -1,13 +1,13 @@
-//! The laws of rewriting: what must hold before a load may be replaced, and what the text that is put in
-//! its place must respect. Each law stands with a kernel that computes something else without it, the
-//! rule that refuses ([`Refusal::rule`](crate::reuse::Refusal::rule)) or the check that guards, and
-//! the files that show it. No code stands here.
+//! The laws of rewriting: what must hold before a load may be replaced, and what the text that is put
+//! in its place must respect. Each law stands with a kernel that computes something else without it,
+//! the rule that refuses ([`Refusal::rule`](crate::reuse::Refusal::rule)) or the check that guards,
+//! and the files that show it. This file holds no code.
 //!
-//! Who adds a way to rewrite goes through the list and says for each law how it is kept. A law that
-//! cannot be shown to hold is a refusal. In the examples `a` is an address of the lane (4 bytes further
-//! in the next lane), `s` the source load and `d` the destination load. Files of `tests/cases/refuse/`
-//! have a neighbour of the same name in `tests/cases/accept/`, which keeps the law and is rewritten;
-//! the mistakes are those of [`crate::planted::Bug`].
+//! Whoever adds a way to rewrite goes through the list and says for each law how the new code keeps it.
+//! If a law cannot be shown to hold, the load is refused. In the examples `a` is an address of the lane
+//! (4 bytes further in the next lane), `s` the source load and `d` the destination load. Files of
+//! `tests/cases/refuse/` have a neighbour of the same name in `tests/cases/accept/`, which keeps the
+//! law and is rewritten; the mistakes are those of [`crate::planted::Bug`].
 //!
 //! # Between source and destination
 //!

@@ -92,7 +92,7 @@ impl SourceFile {
         }
     }
 
-    /// The name under which messages speak of the file.
+    /// The name of the file in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -163,9 +163,9 @@ pub struct Diagnostic {
     width: u32,
     /// What is wrong.
     pub message: String,
-    /// A second place that has to do with it, itself a message.
+    /// A second place that has to do with the first, itself a message.
     note: Option<Box<Diagnostic>>,
-    /// What to do.
+    /// What to do about it.
     pub hint: Option<String>,
 }
 
@@ -176,7 +176,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same message with a second place, and what that has to do with it.
+    /// The same message with a second place, and how that place is connected with the first.
     pub fn with_note(
         mut self,
         source: &SourceFile,
@@ -187,8 +187,7 @@ impl Diagnostic {
         self
     }
 
-    /// Writes the place and the line with a mark under what is meant; `severity` is `error` or
-    /// `note`.
+    /// Writes the place and the line with a mark under the span; `severity` is `error` or `note`.
     fn excerpt(
         &self,
         f: &mut fmt::Formatter<'_>,

@@ -1,10 +1,10 @@
 //! Registers that only the rewritten program has and that bring a value from one iteration to the next.
 //!
-//! In: both programs, evaluated. Out: for such a register what it holds at the loop's header, as a term of
-//! the original at that header. It is guessed from what comes round: a value of the original's which, with
-//! everything as it is an iteration later, is what the register gets at the loop's end. The guess is an
-//! assumption of the next evaluation; it has to come out where the loop is entered and where it comes
-//! round ([`Comparison::loops`]), which is an induction over the iterations, or it is withdrawn.
+//! In: both programs, evaluated. Out: for such a register its value at the loop's header, as a term of
+//! the original at that header. The value is guessed: a value of the original which, with everything
+//! as it is an iteration later, is the one that the register gets at the loop's end. The guess is an
+//! assumption of the next evaluation; it has to be confirmed where the loop is entered and where it
+//! goes round ([`Comparison::loops`]), which is an induction over the iterations, or it is withdrawn.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -15,19 +15,19 @@ use super::turns::{at_entry, values_of};
 use crate::cfg::{LoopId, RegisterId};
 use crate::expr::{Substitution, TermId};
 
-/// What is assumed, and what is not assumed any more.
+/// Guesses that are assumed, and those that have been withdrawn.
 #[derive(Default)]
 pub(super) struct Carried {
-    /// By loop and register of the rewritten program.
+    /// The guessed value, by loop and register of the rewritten program.
     pub values: FxHashMap<(LoopId, RegisterId), TermId>,
     withdrawn: FxHashSet<(LoopId, RegisterId)>,
 }
 
-/// More values of the original are not tried for one register.
+/// The most values of the original that are tried for one register.
 const MAX_TRIED: usize = 4096;
 
 impl Carried {
-    /// Guesses for registers of which nothing is assumed yet. True if there is a new guess.
+    /// Guesses for the registers that have none yet. True if there is a new guess.
     pub fn guess(&mut self, comparison: &mut Comparison<'_, '_>) -> bool {
         let known = self.values.len();
         for index in 0..comparison.after.loops.len() {
@@ -55,7 +55,7 @@ impl Carried {
         self.values.len() > known
     }
 
-    /// Takes back what did not come out; gives the other registers.
+    /// Withdraws guesses that were not confirmed; returns the registers that had none.
     pub fn withdraw(
         &mut self,
         apart: Vec<(LoopId, RegisterId)>,
@@ -70,7 +70,7 @@ impl Carried {
     }
 }
 
-/// A value that the original computes in the loop and that is, an iteration later, what comes round.
+/// A value of the original in the loop that is, one iteration later, the value that the register gets.
 fn guess(
     comparison: &mut Comparison<'_, '_>,
     id: LoopId,
@@ -106,11 +106,11 @@ fn guess(
         let next = substitution.apply(&mut terms.arena, value, &mut |_, symbol, own| {
             later.get(&symbol).copied().unwrap_or(own)
         });
-        // (What does not change says nothing of what comes round.)
+        // (A value that does not change tells nothing about the one that the register gets.)
         next != value && induction.apply(terms, next) == latch
     });
     let (_, value) = found?;
-    // Only worth an evaluation where it holds at the entry as well.
+    // A guess is only worth an evaluation if it holds at the entry as well.
     let first = at_entry(terms, before, value);
     (first == initial).then_some(value)
 }

@@ -1,5 +1,5 @@
-//! `mbarrier`, the bulk forms of `cp.async` and `cp.reduce.async`, and the instructions of
-//! clusters, which have one block here.
+//! `mbarrier`, the bulk forms of `cp.async` and `cp.reduce.async`, and the instructions of clusters; a
+//! cluster is one block here.
 
 use super::atomic as atomics;
 use super::body::Decoder;
@@ -14,7 +14,8 @@ use crate::isa::{Modifier, Opcode, Qualifier};
 use crate::ptx::ScalarType::{B64, Pred, U32};
 use crate::ptx::{Operand, StateSpace};
 
-/// Modifiers that say who sees what when: nothing is ever reordered here.
+/// Modifiers that say which accesses are visible to whom, and when: the interpreter never reorders
+/// any.
 fn is_ordering(qualifier: Qualifier) -> bool {
     matches!(
         qualifier,
@@ -100,9 +101,9 @@ pub fn mbarrier<'m, 's>(
     Ok(())
 }
 
-/// `cp.async.mbarrier.arrive{.noinc}.b64 [object]`: copies are performed at once, so that their
-/// arrival follows on the spot. Without `.noinc` the phase expects one more beforehand, and nothing
-/// changes.
+/// `cp.async.mbarrier.arrive{.noinc}.b64 [object]`: copies are performed at once, so their arrival
+/// follows at once. Without `.noinc` the phase first expects one arrival more, so the object stays as
+/// it is.
 pub fn copy_arrives<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
@@ -130,7 +131,7 @@ pub fn copy_arrives<'m, 's>(
 }
 
 /// `cp.async.bulk.dst.src.completion [to], [from], size{, [object]}{, policy}`, the same with
-/// `cp.reduce`, and the group instructions, which have nothing left to wait for.
+/// `cp.reduce`, and the instructions on groups of copies, for which no copy is left to wait for.
 pub fn copy_bulk<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
@@ -174,8 +175,7 @@ pub fn copy_bulk<'m, 's>(
     Ok(())
 }
 
-/// `barrier.cluster.arrive`, `barrier.cluster.wait`: the cluster is the block. All the waiting is
-/// done by `wait`.
+/// `barrier.cluster.arrive`, `barrier.cluster.wait`: the cluster is the block. Only `wait` waits.
 pub fn cluster_barrier<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,

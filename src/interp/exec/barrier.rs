@@ -1,10 +1,10 @@
 //! The barriers of a block: `bar`, `barrier` (PTX ISA, "Parallel Synchronization and Communication
 //! Instructions: bar").
 //!
-//! Threads arrive one by one, as on the machines since Volta: a barrier without a thread count
-//! opens when every thread of the block that has not ended has arrived, one with a count when so
-//! many have. A warp all of whose lanes have arrived counts as 32 threads even if it is incomplete.
-//! Lanes of a warp that waited at one instruction run together behind it.
+//! Threads arrive one by one, as on devices since Volta: a barrier without a thread count opens when
+//! every thread of the block that has not ended has arrived, a barrier with a count when so many have.
+//! A warp all of whose lanes have arrived counts as 32 threads even if it is incomplete. Lanes of a
+//! warp that waited at one instruction run together behind it.
 
 use super::block::Block;
 use super::gates::{CLUSTER, COUNT, Gate};
@@ -23,7 +23,7 @@ impl<C: Tally> Block<'_, C> {
         }
     }
 
-    /// A group has come to a barrier instruction.
+    /// Lets a group arrive that has come to a barrier instruction.
     pub fn arrive_at_barrier(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
         let machine = self.machine;
         let group = self.warps[warp].groups[index].clone();
@@ -42,7 +42,11 @@ impl<C: Tally> Block<'_, C> {
         let id = match barrier.id {
             Some(slot) => match registers.w32[slot as usize][first] {
                 id if (id as usize) < COUNT => id,
-                id => return fault(format!("there is no barrier {id}")),
+                id => {
+                    return fault(format!(
+                        "there is no barrier {id}: a block has {COUNT}, from 0 on"
+                    ));
+                }
             },
             None => CLUSTER,
         };
@@ -62,7 +66,9 @@ impl<C: Tally> Block<'_, C> {
         self.barriers.gates.resize(COUNT + 1, Gate::default());
         let gate = &mut self.barriers.gates[id as usize];
         if gate.count > 0 && gate.expected != threads {
-            return fault(format!("threads arrive at barrier {id} with different thread counts"));
+            return fault(format!(
+                "threads arrive at barrier {id} with different numbers of threads to wait for"
+            ));
         }
         gate.arrived.resize(warps, 0);
         gate.expected = threads;
@@ -98,7 +104,8 @@ impl<C: Tally> Block<'_, C> {
         Ok(())
     }
 
-    /// Opens every barrier at which all have arrived.
+    /// Opens every barrier that has been reached by all whom it waits for. Returns whether there was
+    /// one.
     pub fn release_barriers(&mut self) -> bool {
         let mut any = false;
         for id in 0..self.barriers.gates.len() {
@@ -128,7 +135,7 @@ impl<C: Tally> Block<'_, C> {
                         passed.1.push((group.frame, group.pc));
                     }
                 }
-                // Those that have waited together run together; see `unite` for the exceptions.
+                // Lanes that have waited together run together; see `unite` for the exceptions.
                 passed.1.dedup();
                 for (frame, pc) in passed.1 {
                     self.warps[warp].unite(self.machine, frame, pc, passed.0);

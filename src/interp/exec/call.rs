@@ -13,10 +13,10 @@ use crate::interp::memory::Window;
 use crate::interp::program::{AT_RETURN, Call, Callee, Formal, FunctionId, Op, Pc};
 use crate::interp::registers::{Mask, Registers, lanes};
 
-/// Frames that one warp may have at a time.
+/// The most frames that one warp may have at a time.
 const MAX_FRAMES: usize = 4096;
 
-/// A value that crosses a call, in the frame that a base and registers describe.
+/// The registers and the memory of the two frames between which values of a call are passed.
 struct Ends<'a> {
     registers: &'a mut Registers,
     base: u64,
@@ -67,7 +67,7 @@ impl Warp {
         }
     }
 
-    /// Some lanes of a call have returned: hands their results over to the caller's frame.
+    /// Hands the results of lanes that have returned from a call over to the caller's frame.
     pub fn hand_over(
         &mut self,
         machine: &Machine<'_>,
@@ -86,10 +86,10 @@ impl Warp {
 }
 
 impl<C: Tally> Block<'_, C> {
-    /// A group has come to a call.
+    /// Lets a group call the function that it has come to.
     ///
     /// # Errors
-    /// An unknown callee, too deep a recursion, a failed assertion.
+    /// An unknown callee, too many frames, a failed assertion.
     pub fn call(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
         let machine = self.machine;
         let block = self.id;
@@ -104,7 +104,10 @@ impl<C: Tally> Block<'_, C> {
         let (id, lanes) = match self.callee(warp, group.frame, call, executing) {
             Ok(found) => found,
             Err(handle) => {
-                return fault(FaultKind::Undefined, format!("{handle:#x} is no function"));
+                return fault(
+                    FaultKind::Undefined,
+                    format!("the called address {handle:#x} is that of no function"),
+                );
             }
         };
         let callee = &machine.program.functions[id as usize];
@@ -116,7 +119,7 @@ impl<C: Tally> Block<'_, C> {
         let next = group.pc + 1;
         let mut parent = group.join;
         if lanes != group.mask {
-            // The others wait behind the call, or call another function first.
+            // The other lanes wait behind the call, or call another function first.
             let others = [(executing & !lanes, group.pc), (group.mask & !executing, next)];
             let mut ways: Vec<_> = others.into_iter().filter(|way| way.0 != 0).collect();
             ways.push((lanes, next));
@@ -134,7 +137,10 @@ impl<C: Tally> Block<'_, C> {
             warp.groups.remove(index);
         }
         if warp.frames.len() >= MAX_FRAMES {
-            return fault(FaultKind::Limit, "calls are nested too deeply".to_owned());
+            return fault(
+                FaultKind::Limit,
+                format!("a warp has more than {MAX_FRAMES} calls under way"),
+            );
         }
         let frame = warp.push_frame(machine, block, id);
         warp.pass((group.frame, &call.args), (frame, &callee.params), lanes);
@@ -152,7 +158,8 @@ impl<C: Tally> Block<'_, C> {
         Ok(())
     }
 
-    /// The function to call and the lanes that call it; the handle if it names none.
+    /// The function to call and the lanes that call it; the called address if it is that of no
+    /// function.
     fn callee(
         &mut self,
         warp: usize,
@@ -227,7 +234,9 @@ impl<C: Tally> Block<'_, C> {
                 }
                 ("free", &[address]) => {
                     if !machine.heap.lock().is_ok_and(|mut heap| heap.release(address)) {
-                        let message = format!("{address:#x} was not allocated, or is free already");
+                        let message = format!(
+                            "{address:#x} was not allocated by `malloc`, or is free already"
+                        );
                         outcome = Err(Fault::new(FaultKind::Undefined, message));
                         break;
                     }
@@ -248,7 +257,7 @@ impl<C: Tally> Block<'_, C> {
                         _ if name.starts_with("cudaLaunch") || name.starts_with("cudaGetParam") => {
                             format!("`{name}`: a kernel that launches kernels is not modelled")
                         }
-                        _ => format!("function `{name}` has no body"),
+                        _ => format!("the function `{name}` has no body in this module"),
                     };
                     outcome = Err(Fault::new(FaultKind::Unsupported, message));
                     break;

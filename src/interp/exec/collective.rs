@@ -25,11 +25,11 @@ struct Gathered {
     c: [u32; LANES],
 }
 
-/// What they get.
+/// What the lanes get out of the operation.
 struct Outcome {
     d: [u64; LANES],
     p: Mask,
-    /// A lane that reads from one that takes no part, and that one.
+    /// A lane that reads from another one that takes no part, and that other one.
     absent: Option<(usize, usize)>,
 }
 
@@ -41,11 +41,11 @@ fn garbage(reader: usize, source: usize) -> u64 {
 }
 
 impl<C: Tally> Block<'_, C> {
-    /// A group has come to an instruction that lanes of its warp execute together.
+    /// Lets a group arrive that has come to an instruction which lanes of its warp execute together.
     ///
     /// # Errors
-    /// A lane executes it that is not in its own member mask; a shuffle is reported that reads from a
-    /// lane which takes no part.
+    /// A lane executes the instruction that is not in its own member mask; or a shuffle reads from a
+    /// lane that takes no part, and this is to be reported.
     pub fn arrive_at_collective(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
         let machine = self.machine;
         let warp = &mut self.warps[warp];
@@ -72,7 +72,8 @@ impl<C: Tally> Block<'_, C> {
         if active == mask {
             warp.groups[index].state = State::Collective;
         } else {
-            // The others do not wait; they meet those that do behind the instruction.
+            // The lanes whose guard is false do not wait; behind the instruction they meet those that
+            // do.
             warp.diverge(machine, index, pc + 1, &[(mask & !active, pc + 1), (active, pc)]);
             if let Some(waiting) = warp.groups.last_mut() {
                 waiting.state = State::Collective;
@@ -81,17 +82,17 @@ impl<C: Tally> Block<'_, C> {
         warp.resolve_collectives(machine, &mut self.counters).map(|_| ())
     }
 
-    /// Lets every collective instruction of a warp happen whose members have all come. Returns
-    /// whether there was one.
+    /// Lets every collective instruction of a warp happen whose members have all come. Returns whether
+    /// there was one.
     ///
     /// # Errors
-    /// A shuffle is reported that reads from a lane which takes no part.
+    /// A shuffle reads from a lane that takes no part, and this is to be reported.
     pub fn resolve_collectives(&mut self, warp: usize) -> Result<bool, Fault> {
         self.warps[warp].resolve_collectives(self.machine, &mut self.counters)
     }
 }
 
-/// The lanes that have the same member mask, set by set.
+/// The sets of lanes that name the same members.
 fn sets(all: Mask, members: &[Mask; LANES]) -> impl Iterator<Item = Mask> {
     let mut rest = all;
     std::iter::from_fn(move || {
@@ -135,7 +136,7 @@ impl Warp {
         Ok(any)
     }
 
-    /// Waiting lanes whose members have all come: their groups, and which lanes of them.
+    /// The groups of waiting lanes whose members have all come, each with those of its lanes.
     fn complete_set(&mut self, machine: &Machine<'_>) -> Option<Vec<(usize, Mask)>> {
         let mut waiting: Vec<(usize, CollectiveKind, [Mask; LANES])> = Vec::new();
         for index in 0..self.groups.len() {
@@ -194,7 +195,7 @@ impl Warp {
         }
     }
 
-    /// A group has come to an instruction that all 32 lanes must execute together.
+    /// Lets a group arrive at an instruction that all 32 lanes must execute together.
     fn arrive_aligned(&mut self, machine: &Machine<'_>, index: usize) {
         self.groups[index].state = State::Aligned;
         let Group { pc, frame, .. } = self.groups[index];
@@ -208,7 +209,7 @@ impl Warp {
         }
     }
 
-    /// Computes for one set of lanes with one member mask, and writes the results.
+    /// Computes the operation for one set of lanes with one member mask, and writes the results.
     fn perform(
         &mut self,
         machine: &Machine<'_>,

@@ -1,4 +1,4 @@
-//! The state of a block's barriers: who has arrived, and whom they wait for.
+//! The state of a block's barriers: who has arrived, and how many they wait for.
 
 use crate::interp::registers::Mask;
 
@@ -15,7 +15,7 @@ pub struct Gate {
     pub arrived: Vec<Mask>,
     /// Threads that have arrived, incomplete warps rounded up.
     pub count: u32,
-    /// How many must.
+    /// How many threads must arrive, if an arrival has said so.
     pub expected: Option<u32>,
     /// Votes of the reductions.
     pub votes: u32,
@@ -26,6 +26,6 @@ pub struct Gate {
 /// The state of a block's barriers.
 #[derive(Clone, Debug, Default)]
 pub struct Barriers {
-    /// By number; none before the first arrival.
+    /// The barriers by number; empty before the first arrival.
     pub gates: Vec<Gate>,
 }

@@ -11,7 +11,7 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{B32, S32, U32};
 use crate::ptx::{Name, Operand};
 
-/// What is done with each pair of elements.
+/// The operation on each pair of elements.
 enum Operation {
     Compute(fn(i64, i64) -> i64),
     Compare,
@@ -57,14 +57,17 @@ fn picked<'s>(
         Some(Some(selector)) if u32::from(selector.bits) == 32 / count => {
             Ok((register, selector.numbers().iter().map(|&number| number.into()).collect()))
         }
-        Some(_) => Err(inst.unsupported(format!("`{}` selects nothing", name.text))),
+        Some(_) => Err(inst.unsupported(format!(
+            "`{}` has a selector that this instruction does not take",
+            name.text
+        ))),
     }
 }
 
 /// `vop2.dtype.atype.btype{.sat}{.add} d{.mask}, a{.asel}, b{.bsel}, c`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let Some((operation, count)) = operation(inst.opcode()) else {
-        return Err(inst.unsupported("this is no instruction on halves or bytes"));
+        return Err(inst.unsupported("this is no video instruction on halves or bytes"));
     };
     let bits = 32 / count;
     let (saturate, sums) = (inst.take(Qualifier::Sat), inst.take(Qualifier::Add));
@@ -86,7 +89,9 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
             Operand::Name(name) => {
                 let (register, numbers) = picked(inst, *name, count, default)?;
                 if numbers.len() != count as usize {
-                    return Err(inst.unsupported(format!("`{}` selects too few", name.text)));
+                    return Err(
+                        inst.unsupported(format!("`{}` selects too few elements", name.text))
+                    );
                 }
                 Ok(((File::W32, cx.named_source(register, 0, File::W32)?), numbers))
             }
@@ -96,7 +101,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let ((a, a_picks), (b, b_picks)) = (side(1, 0)?, side(2, count)?);
     let c = (File::W32, cx.source(inst.operand(3)?, B32)?);
     let Operand::Name(d) = inst.operand(0)? else {
-        return Err(inst.unsupported("this is no destination of a video instruction"));
+        return Err(inst.unsupported("the destination of a video instruction is a register"));
     };
     let (d, mask) = picked(inst, *d, count, (0..count).collect())?;
     let d = (File::W32, cx.named_dest(d, B32)?);
