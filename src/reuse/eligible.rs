@@ -126,9 +126,9 @@ fn elements(flow: &Flow<'_, '_>, access: &Access) -> Result<SmallVec<[Element; 4
     for (index, register) in access.registers.iter().enumerate() {
         let Some(register) = *register else { continue };
         let described = &flow.registers[register.0 as usize];
-        // `%v.x` cannot be an operand of the instructions that are put in its place.
+        // The real ptxas takes `%v.x` in loads and moves, but not in `shfl`.
         if described.component.is_some() {
-            return Err(Refusal::Register);
+            return Err(Refusal::VectorRegister);
         }
         let register_bits = described.ty.bits();
         if !matches!(register_bits, 16 | 32 | 64) || register_bits < bits {

@@ -22,6 +22,8 @@ pub enum Refusal {
     /// A destination register is narrower than the element that is loaded, or all elements go to
     /// sinks.
     Register,
+    /// A destination register is an element of a vector register, which `shfl` does not take.
+    VectorRegister,
     /// The source load's elements differ in width or extension.
     Elements(u32),
     /// The address is not known.
@@ -83,6 +85,7 @@ impl Refusal {
             Refusal::Width(..) => "width",
             Refusal::Form(_) => "form",
             Refusal::Register => "register-width",
+            Refusal::VectorRegister => "vector-register",
             Refusal::Elements(_) => "element-width",
             Refusal::Address => "unknown-address",
             Refusal::Unreachable => "unreachable",
@@ -127,6 +130,9 @@ impl fmt::Display for Refusal {
             Refusal::Form(form) => write!(f, "`{form}` is not replaced"),
             Refusal::Register => {
                 write!(f, "width: the destination register does not hold what is loaded")
+            }
+            Refusal::VectorRegister => {
+                write!(f, "vector register: a shuffle takes none of its elements")
             }
             Refusal::Elements(line) => {
                 write!(f, "width: other elements than the load at line {line}")

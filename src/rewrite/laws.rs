@@ -187,15 +187,16 @@
 //!
 //! **17. The source's register holds exactly what the destination's would**: the same bytes, extended alike
 //! to the same width. A shuffle moves 32 bits: wider registers are split, narrower ones packed, and
-//! vectors go element by element.
+//! vectors go element by element. Elements of a vector register (`%v.x`) are no operands of a shuffle.
 //!
 //! ```text
 //! s: ld.u8 r1, [a];  d: ld.s8 r2, [a]     // 200 is not -56
 //! ```
 //!
-//! Rules `width`, `register-width`, `element-width`, `form`. `tests/cases/refuse/width.ptx`,
-//! `tests/cases/refuse/wide_values.ptx`, `tests/cases/refuse/vector_operands.ptx`; mistakes `Extension`,
-//! `WrongElement`, `SwappedHalves`.
+//! Rules `width`, `register-width`, `vector-register`, `element-width`, `form`.
+//! `tests/cases/refuse/width.ptx`, `tests/cases/refuse/wide_values.ptx`,
+//! `tests/cases/refuse/vector_operands.ptx`, `tests/cases/refuse/vector_register.ptx`; mistakes
+//! `Extension`, `WrongElement`, `SwappedHalves`.
 //!
 //! **18. What is sent is what was loaded.** If the register may have been written again by then, a copy is
 //! made behind the source load.
