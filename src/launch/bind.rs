@@ -6,6 +6,7 @@
 
 use super::{Argument, Launch};
 use crate::ptx::{Function, FunctionKind, Module};
+use crate::source::listed;
 
 /// The kernel called `name`, or the only one with a body.
 ///
@@ -15,18 +16,23 @@ pub fn find_kernel<'m, 's>(
     module: &'m Module<'s>,
     name: Option<&str>,
 ) -> Result<&'m Function<'s>, String> {
-    let mut kernels =
-        module.functions().filter(|f| f.kind == FunctionKind::Entry && f.statements().is_some());
-    match name {
-        Some(name) => kernels
-            .find(|kernel| kernel.name.text == name)
-            .ok_or_else(|| format!("the module defines no kernel `{name}`")),
-        None => match (kernels.next(), kernels.next()) {
-            (Some(only), None) => Ok(only),
-            (None, _) => Err("the module defines no kernel".to_owned()),
-            _ => Err("the module defines several kernels: name one as `kernel` in the launch file"
-                .to_owned()),
-        },
+    let kernels: Vec<&Function<'_>> = module
+        .functions()
+        .filter(|f| f.kind == FunctionKind::Entry && f.statements().is_some())
+        .collect();
+    let all = || listed(kernels.iter().map(|kernel| kernel.name.text));
+    match (name, &kernels[..]) {
+        (_, []) => Err("the module defines no kernel".to_owned()),
+        (Some(name), _) => {
+            kernels.iter().find(|kernel| kernel.name.text == name).copied().ok_or_else(|| {
+                format!("the module defines no kernel `{name}`; it defines {}", all())
+            })
+        }
+        (None, [only]) => Ok(only),
+        (None, _) => Err(format!(
+            "the module defines several kernels: name one of them as `kernel` in the launch file: {}",
+            all()
+        )),
     }
 }
 

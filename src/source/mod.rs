@@ -152,6 +152,20 @@ impl SourceFile {
     }
 }
 
+/// At most so many names stand in one message.
+const MOST_NAMES: usize = 8;
+
+/// Names of the input as a message lists them: "`a`, `b`", and how many more there are.
+pub fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let mut names = names.into_iter();
+    let shown: Vec<String> =
+        names.by_ref().take(MOST_NAMES).map(|name| format!("`{name}`")).collect();
+    match names.count() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 /// A message about a place in an input file: what is wrong, where, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
