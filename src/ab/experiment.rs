@@ -108,43 +108,20 @@ pub fn measure(
         );
     }
 
-    let mut times = vec![Vec::with_capacity(settings.samples); ids.len()];
-    let mut clocks: Vec<Clock> = Vec::new();
-    for round in 0..settings.samples {
-        for at in schedule::order(round, ids.len(), settings.seed) {
-            if !outputs.idempotent {
-                device.reset()?;
-            }
-            let time = device.time(ids[at], launches, settings.l2);
-            times[at].push(time.map_err(|error| named(error, &candidates[at].name))?);
-        }
-        clocks.extend(device.clock());
-        progress(round + 1, settings.samples);
-    }
-
+    let timed = Rounds { candidates, ids: &ids, launches, reset: !outputs.idempotent };
+    let (times, clocks) = timed.run(device, settings, progress)?;
     let (throttling, rounds) = throttle::judge(&clocks, &times[0]);
     let counting =
         |at: usize| -> Vec<f64> { rounds.iter().map(|&round| times[at][round]).collect() };
     let of_original = counting(0);
     let variants = candidates.iter().enumerate().map(|(at, candidate)| {
         let of_variant = counting(at);
-        let median_us = median(&of_variant).unwrap_or_default();
         let against = (at > 0).then(|| {
-            let differences = outputs.differences[at].clone();
-            let identical_output = differences.is_empty();
-            let interval =
-                ratio_interval(&of_original, &of_variant, settings.confidence, settings.seed);
-            Against {
-                speedup: median(&of_original).unwrap_or_default() / median_us,
-                interval,
-                verdict: verdict::decide(interval, settings.threshold, identical_output),
-                identical_output,
-                differences,
-            }
+            compared(&of_original, &of_variant, outputs.differences[at].clone(), settings)
         });
         Variant {
             name: candidate.name.clone(),
-            median_us,
+            median_us: median(&of_variant).unwrap_or_default(),
             samples: of_variant.len(),
             usage: loaded[at].1,
             times_us: of_variant,
@@ -178,6 +155,61 @@ pub fn measure(
         variants,
         notes,
     })
+}
+
+/// What is timed: loaded variants, in rounds of one sample each.
+struct Rounds<'r> {
+    candidates: &'r [Candidate],
+    ids: &'r [KernelId],
+    /// Launches in a sample.
+    launches: u32,
+    /// Whether the buffers get their first contents again before each sample.
+    reset: bool,
+}
+
+/// Times in microseconds by variant and round, and the clocks after each round.
+type Timed = (Vec<Vec<f64>>, Vec<Clock>);
+
+impl Rounds<'_> {
+    fn run(
+        &self,
+        device: &mut dyn Device,
+        settings: &Settings,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Timed, Error> {
+        let mut times = vec![Vec::with_capacity(settings.samples); self.ids.len()];
+        let mut clocks: Vec<Clock> = Vec::new();
+        for round in 0..settings.samples {
+            for at in schedule::order(round, self.ids.len(), settings.seed) {
+                if self.reset {
+                    device.reset()?;
+                }
+                let time = device.time(self.ids[at], self.launches, settings.l2);
+                times[at].push(time.map_err(|error| named(error, &self.candidates[at].name))?);
+            }
+            clocks.extend(device.clock());
+            progress(round + 1, settings.samples);
+        }
+        Ok((times, clocks))
+    }
+}
+
+/// A variant's times against the original's; `differences` are those of its output.
+fn compared(
+    original: &[f64],
+    variant: &[f64],
+    differences: Vec<Difference>,
+    settings: &Settings,
+) -> Against {
+    let identical_output = differences.is_empty();
+    let interval = ratio_interval(original, variant, settings.confidence, settings.seed);
+    Against {
+        speedup: median(original).unwrap_or_default() / median(variant).unwrap_or_default(),
+        interval,
+        verdict: verdict::decide(interval, settings.threshold, identical_output),
+        identical_output,
+        differences,
+    }
 }
 
 /// What the variants compute.

@@ -136,22 +136,7 @@ fn call(
         return exec(tool, arguments);
     }
     let mut warnings = env::warnings(settings);
-    let mut options = Options::default();
-    let mut examined = match env::options(settings) {
-        Ok(chosen) => {
-            let architecture = line.architecture.as_deref().and_then(pipeline::architecture_of);
-            options = Options { architecture, ..chosen };
-            let read_stdin = || {
-                let mut bytes = Vec::new();
-                io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-            };
-            assemble::examine(line, read_stdin, &|source| rewrite(source, &options, rewriter))
-        }
-        Err(message) => {
-            warnings.push(format!("{message}; nothing is rewritten"));
-            Vec::new()
-        }
-    };
+    let (options, mut examined) = examine(settings, line, rewriter, &mut warnings);
     keep_texts(settings, &examined, &mut warnings);
     if assemble::is_untouched(&examined) && warnings.is_empty() {
         keep_reports(settings, &examined, None, &mut warnings);
@@ -193,6 +178,32 @@ fn call(
         warn(warning);
     }
     end_like(status)
+}
+
+/// Shows the inputs of a call to the rewriter; none of them if the settings cannot be used, which is a
+/// warning.
+fn examine(
+    settings: &Settings,
+    line: &CommandLine,
+    rewriter: &Rewriter,
+    warnings: &mut Vec<String>,
+) -> (Options, Vec<Examined<Rewritten>>) {
+    let chosen = match env::options(settings) {
+        Ok(chosen) => chosen,
+        Err(message) => {
+            warnings.push(format!("{message}; nothing is rewritten"));
+            return (Options::default(), Vec::new());
+        }
+    };
+    let architecture = line.architecture.as_deref().and_then(pipeline::architecture_of);
+    let options = Options { architecture, ..chosen };
+    let read_stdin = || {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+    };
+    let examined =
+        assemble::examine(line, read_stdin, &|source| rewrite(source, &options, rewriter));
+    (options, examined)
 }
 
 /// Replaces this process by the real ptxas, with the call as it came.

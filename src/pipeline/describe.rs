@@ -1,10 +1,11 @@
 //! The report of one function: its loads, the decision about each, and the reason.
 
 use super::Decided;
+use crate::cfg::Flow;
 use crate::isa::Opcode;
 use crate::ptx::{self, Body, Function, Operand, StateSpace, Statement};
 use crate::report::{self, Cost, Decision, KernelReport, LoadReport};
-use crate::reuse::{Multiple, Refusal};
+use crate::reuse::{Guards, Multiple, NoWrap, Refusal};
 use crate::select::{Finding, StrategyName, Verdict};
 use crate::source::SourceFile;
 
@@ -90,12 +91,7 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
             let first = group.members[0].inst;
             report.decision = Decision::Wide;
             report.source_line = (first != finding.inst).then(|| line(first));
-            let aligned = |multiple: &Multiple| {
-                let Multiple { parameter, offset, of, .. } = multiple;
-                let at = if *offset == 0 { String::new() } else { format!("+{offset}") };
-                format!("multiple of {of}: {parameter}{at}")
-            };
-            report.guards = Some(group.multiples.iter().map(aligned).collect());
+            report.guards = Some(group.multiples.iter().map(alignment).collect());
         }
         Verdict::Window(row) => {
             let row = &decided.choice.rows[*row];
@@ -105,46 +101,57 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
             report.source_line = (start != finding.inst).then(|| line(start));
             let distance = tap.map_or(0, |tap| tap.distance);
             report.delta = (distance > 0).then_some(distance as i32);
-            let linear = row.linear_lanes.then(|| "linear-lanes".to_owned());
-            let mut names: Vec<String> =
-                linear.into_iter().chain(["whole-warp".to_owned()]).collect();
-            for check in &row.no_wrap {
-                names.push(format!("no-wrap {}", flow.registers[check.register.0 as usize]));
-            }
-            names.dedup();
-            report.guards = Some(names);
+            let mut guards = warp_guards(flow, row.linear_lanes, true, &row.no_wrap);
+            guards.dedup();
+            report.guards = Some(guards);
         }
         Verdict::Covered(name, covered) => {
-            let guards = &covered.guards;
-            let mut names: Vec<String> = Vec::new();
-            if guards.linear_lanes {
-                names.push("linear-lanes".to_owned());
-            }
-            if guards.whole_warp {
-                names.push("whole-warp".to_owned());
-            }
-            for check in &guards.no_wrap {
-                let register = &flow.registers[check.register.0 as usize];
-                names.push(format!("no-wrap {register}"));
-            }
-            if let Some((register, negated)) = guards.source_active {
-                let register = &flow.registers[register.0 as usize];
-                let sign = if negated { "!" } else { "" };
-                names.push(format!("source-active {sign}{register}"));
-            }
-            if guards.global_address {
-                names.push("global-address".to_owned());
-            }
             report.decision = match name {
                 StrategyName::Reuse => Decision::Reuse,
                 _ => Decision::Shuffle,
             };
             report.source_line = Some(line(covered.source));
             report.delta = (*name != StrategyName::Reuse).then_some(covered.delta);
-            report.guards = Some(names);
+            report.guards = Some(pair_guards(flow, &covered.guards));
         }
     }
     report
+}
+
+/// The guard that a parameter leaves a vector load aligned.
+fn alignment(multiple: &Multiple) -> String {
+    let Multiple { parameter, offset, of, .. } = multiple;
+    let at = if *offset == 0 { String::new() } else { format!("+{offset}") };
+    format!("multiple of {of}: {parameter}{at}")
+}
+
+/// The guards that concern the warp and its indices.
+fn warp_guards(
+    flow: &Flow<'_, '_>,
+    linear_lanes: bool,
+    whole_warp: bool,
+    no_wrap: &[NoWrap],
+) -> Vec<String> {
+    let linear_lanes = linear_lanes.then(|| "linear-lanes".to_owned());
+    let whole_warp = whole_warp.then(|| "whole-warp".to_owned());
+    let no_wrap = no_wrap
+        .iter()
+        .map(|check| format!("no-wrap {}", flow.registers[check.register.0 as usize]));
+    linear_lanes.into_iter().chain(whole_warp).chain(no_wrap).collect()
+}
+
+/// The guards under which a load takes its value from another one.
+fn pair_guards(flow: &Flow<'_, '_>, guards: &Guards) -> Vec<String> {
+    let mut names = warp_guards(flow, guards.linear_lanes, guards.whole_warp, &guards.no_wrap);
+    if let Some((register, negated)) = guards.source_active {
+        let register = &flow.registers[register.0 as usize];
+        let sign = if negated { "!" } else { "" };
+        names.push(format!("source-active {sign}{register}"));
+    }
+    if guards.global_address {
+        names.push("global-address".to_owned());
+    }
+    names
 }
 
 /// The global loads of a function that is left as it is as a whole, all for one reason.

@@ -27,24 +27,26 @@ fn is_ordering(qualifier: Qualifier) -> bool {
     )
 }
 
+/// The operations of `mbarrier`.
+const MBARRIER_OPERATIONS: &[Qualifier] = &[
+    Qualifier::Init,
+    Qualifier::Inval,
+    Qualifier::ExpectTx,
+    Qualifier::CompleteTx,
+    Qualifier::Arrive,
+    Qualifier::ArriveDrop,
+    Qualifier::TestWait,
+    Qualifier::TryWait,
+    Qualifier::PendingCount,
+];
+
 /// `mbarrier.op{.shared}.b64 ...`.
 pub fn mbarrier<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    const OPERATIONS: &[Qualifier] = &[
-        Qualifier::Init,
-        Qualifier::Inval,
-        Qualifier::ExpectTx,
-        Qualifier::CompleteTx,
-        Qualifier::Arrive,
-        Qualifier::ArriveDrop,
-        Qualifier::TestWait,
-        Qualifier::TryWait,
-        Qualifier::PendingCount,
-    ];
     // `arrive.expect_tx` is an arrival.
-    let mut operation = inst.take_one_of(OPERATIONS);
+    let mut operation = inst.take_one_of(MBARRIER_OPERATIONS);
     let (mut expects, no_complete) = (false, inst.take(Qualifier::NoComplete));
     if matches!(operation, Some(Qualifier::Arrive | Qualifier::ArriveDrop)) {
         expects = inst.take(Qualifier::ExpectTx);
@@ -56,7 +58,6 @@ pub fn mbarrier<'m, 's>(
     if inst.finish().is_err() {
         operation = None;
     }
-    let one = cx.immediate(File::W32, 1);
     let number = |cx: &mut Decoder<'_, 'm, 's>, index| cx.source(inst.operand(index)?, U32);
     let (at, kind) = match operation {
         Some(Qualifier::Init) => (0, MBarrierKind::Init(number(cx, 1)?)),
@@ -68,14 +69,18 @@ pub fn mbarrier<'m, 's>(
                 Operand::Sink(_) => None,
                 state => Some(cx.dest(state, B64)?),
             };
+            let one = cx.immediate(File::W32, 1);
             let given = match inst.operands().len() {
                 3 => Some(number(cx, 2)?),
                 _ => None,
             };
-            let (count, expect) = if expects { (one, given) } else { (given.unwrap_or(one), None) };
-            if expects && expect.is_none() {
-                return Err(inst.unsupported("`expect_tx` needs a number of bytes"));
-            }
+            let (count, expect) = match (expects, given) {
+                (true, None) => {
+                    return Err(inst.unsupported("`expect_tx` needs a number of bytes"));
+                }
+                (true, given) => (one, given),
+                (false, given) => (given.unwrap_or(one), None),
+            };
             let drop = name == Qualifier::ArriveDrop;
             (1, MBarrierKind::Arrive { count, expect, drop, no_complete, state })
         }

@@ -12,7 +12,7 @@ use super::group::State;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::{Barrier, BarrierKind, Op};
-use crate::interp::registers::{LANES, Mask};
+use crate::interp::registers::LANES;
 
 impl<C: Tally> Block<'_, C> {
     fn barrier(&self, warp: usize, group: usize) -> Option<&Barrier> {
@@ -72,17 +72,7 @@ impl<C: Tally> Block<'_, C> {
         }
         gate.arrived.resize(warps, 0);
         gate.expected = threads;
-        let all_came = |arrived: Mask| live & !arrived == 0;
-        let (before, missing) = (gate.arrived[warp], LANES as u32 - live.count_ones());
-        gate.arrived[warp] |= lanes;
-        gate.count += lanes.count_ones();
-        if lanes == live || !all_came(before) && all_came(before | lanes) {
-            gate.count += missing;
-        }
-        if let Some(vote) = vote {
-            gate.votes += vote.count_ones();
-            gate.voters += lanes.count_ones();
-        }
+        gate.arrive(warp, lanes, live, vote);
         let warp = &mut self.warps[warp];
         if !waits {
             warp.groups[index].pc += 1;

@@ -1,9 +1,11 @@
 //! Calls: frames, arguments and results, and the few functions that the driver provides.
 
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
 use super::block::Block;
 use super::group::{Group, Join, State, Then};
+use super::heap::Heap;
 use super::machine::Machine;
 use super::printf;
 use super::warp::Warp;
@@ -206,7 +208,6 @@ impl<C: Tally> Block<'_, C> {
             frame: base,
         };
         let mut ends = Ends { registers: &mut frame.registers, base };
-        let mut outcome = Ok(());
         for lane in lanes(mask) {
             let args: Vec<u64> = call
                 .args
@@ -218,52 +219,54 @@ impl<C: Tally> Block<'_, C> {
                 })
                 .collect();
             let byte = |address: u64| spaces.read_byte(address, lane);
-            match (name, &args[..]) {
-                ("vprintf", &[format, values]) => {
-                    let (text, count) = printf::format(format, values, byte);
-                    self.printed += &text;
-                    if let Some(result) = call.results.first() {
-                        write(result, &mut ends, local, lane, &count.to_le_bytes());
-                    }
-                }
-                ("malloc", &[bytes]) => {
-                    let address = machine.heap.lock().map_or(0, |mut heap| heap.allocate(bytes));
-                    if let Some(result) = call.results.first() {
-                        write(result, &mut ends, local, lane, &address.to_le_bytes());
-                    }
-                }
-                ("free", &[address]) => {
-                    if !machine.heap.lock().is_ok_and(|mut heap| heap.release(address)) {
-                        let message = format!(
-                            "{address:#x} was not allocated by `malloc`, or is free already"
-                        );
-                        outcome = Err(Fault::new(FaultKind::Undefined, message));
-                        break;
-                    }
-                }
-                ("__assertfail", &[message, file, line, function, _]) => {
-                    let text = |address| printf::text(address, byte);
-                    let message = format!(
-                        "{}:{line}: {}: assertion `{}` failed",
-                        text(file),
-                        text(function),
-                        text(message)
-                    );
-                    outcome = Err(Fault::new(FaultKind::Trap, message));
-                    break;
-                }
-                _ => {
-                    let message = match name {
-                        _ if name.starts_with("cudaLaunch") || name.starts_with("cudaGetParam") => {
-                            format!("`{name}`: a kernel that launches kernels is not modelled")
-                        }
-                        _ => format!("the function `{name}` has no body in this module"),
-                    };
-                    outcome = Err(Fault::new(FaultKind::Unsupported, message));
-                    break;
-                }
+            let delivered = provided(name, &args, byte, &machine.heap, &mut self.printed)?;
+            if let (Some(bytes), Some(result)) = (delivered, call.results.first()) {
+                write(result, &mut ends, local, lane, &bytes);
             }
         }
-        outcome
+        Ok(())
     }
+}
+
+/// Calls a function that the driver provides, for one lane. `byte` reads a byte of the lane's generic
+/// address space. Returns the bytes of the result, if there is one.
+fn provided(
+    name: &str,
+    args: &[u64],
+    byte: impl Fn(u64) -> Option<u8> + Copy,
+    heap: &Mutex<Heap>,
+    printed: &mut String,
+) -> Result<Option<Vec<u8>>, Fault> {
+    let (kind, message) = match (name, args) {
+        ("vprintf", &[format, values]) => {
+            let (text, count) = printf::format(format, values, byte);
+            *printed += &text;
+            return Ok(Some(count.to_le_bytes().to_vec()));
+        }
+        ("malloc", &[bytes]) => {
+            let address = heap.lock().map_or(0, |mut heap| heap.allocate(bytes));
+            return Ok(Some(address.to_le_bytes().to_vec()));
+        }
+        ("free", &[address]) => {
+            if heap.lock().is_ok_and(|mut heap| heap.release(address)) {
+                return Ok(None);
+            }
+            let message = format!("{address:#x} was not allocated by `malloc`, or is free already");
+            (FaultKind::Undefined, message)
+        }
+        ("__assertfail", &[message, file, line, function, _]) => {
+            let text = |address| printf::text(address, byte);
+            let (file, function, message) = (text(file), text(function), text(message));
+            (FaultKind::Trap, format!("{file}:{line}: {function}: assertion `{message}` failed"))
+        }
+        _ if name.starts_with("cudaLaunch") || name.starts_with("cudaGetParam") => (
+            FaultKind::Unsupported,
+            format!("`{name}`: a kernel that launches kernels is not modelled"),
+        ),
+        _ => {
+            let message = format!("the function `{name}` has no body in this module");
+            (FaultKind::Unsupported, message)
+        }
+    };
+    Err(Fault::new(kind, message))
 }

@@ -15,7 +15,7 @@ use super::warp::Warp;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::{Collective, CollectiveKind, Op, Reduction, Shuffle};
-use crate::interp::registers::{File, LANES, Mask, blend, lanes};
+use crate::interp::registers::{File, LANES, Mask, Registers, blend, lanes};
 
 /// The lanes that take part and their operands.
 struct Gathered {
@@ -216,12 +216,12 @@ impl Warp {
         counters: &mut impl Tally,
         parts: &[(usize, Mask)],
     ) -> Result<(), Fault> {
-        let mut all = Gathered { lanes: 0, a: [0; LANES], b: [0; LANES], c: [0; LANES] };
-        let mut wanted = 0;
         let Some(first) = parts.first().and_then(|&(group, _)| self.collective(machine, group))
         else {
             return Ok(());
         };
+        let mut all = Gathered { lanes: 0, a: [0; LANES], b: [0; LANES], c: [0; LANES] };
+        let mut wanted = 0;
         for &(group, executing) in parts {
             let Some(collective) = self.collective(machine, group) else { continue };
             let counters = counters.at(self.function_id(group), self.groups[group].pc);
@@ -234,34 +234,9 @@ impl Warp {
                 _ => counters.votes += 1,
             }
             let members = self.members(collective, group, executing);
+            wanted = lanes(executing).last().map_or(wanted, |lane| members[lane]);
             let frame = self.groups[group].frame;
-            let registers = self.registers(frame);
-            for lane in lanes(executing) {
-                let [a, b, c] = collective.s;
-                all.a[lane] = match collective.kind {
-                    CollectiveKind::Shuffle(_) | CollectiveKind::Redux(_) => {
-                        u64::from(registers.w32[a as usize][lane])
-                    }
-                    CollectiveKind::All
-                    | CollectiveKind::Any
-                    | CollectiveKind::Uni
-                    | CollectiveKind::Ballot => {
-                        let bit = registers.preds[a as usize] >> lane & 1 != 0;
-                        u64::from(bit != collective.negated)
-                    }
-                    CollectiveKind::MatchAny(file) | CollectiveKind::MatchAll(file) => match file {
-                        File::W64 => registers.w64[a as usize][lane],
-                        _ => u64::from(registers.w32[a as usize][lane]),
-                    },
-                    CollectiveKind::Sync | CollectiveKind::Elect => 0,
-                };
-                if let CollectiveKind::Shuffle(_) = collective.kind {
-                    all.b[lane] = registers.w32[b as usize][lane];
-                    all.c[lane] = registers.w32[c as usize][lane];
-                }
-                wanted = members[lane];
-            }
-            all.lanes |= executing;
+            all.gather(collective, self.registers(frame), executing);
         }
         let mut outcome = Outcome { d: [0; LANES], p: 0, absent: None };
         together(first.kind, &all, all.lanes, wanted, &mut outcome);
@@ -273,26 +248,62 @@ impl Warp {
             return Err(machine.blame(fault, self.index, 1 << reader));
         }
         for &(group, executing) in parts {
-            let Some(&Collective { kind, d, p, .. }) = self.collective(machine, group) else {
-                continue;
-            };
+            let Some(collective) = self.collective(machine, group) else { continue };
             let frame = self.groups[group].frame;
-            let registers = self.registers(frame);
-            if let Some(p) = p {
-                let row = &mut registers.preds[p as usize];
-                *row = *row & !executing | outcome.p & executing;
-            }
-            let Some(d) = d else { continue };
-            if matches!(kind, CollectiveKind::All | CollectiveKind::Any | CollectiveKind::Uni) {
-                let bits = lanes(executing).fold(0, |m, lane| m | (outcome.d[lane] as u32) << lane);
-                let row = &mut registers.preds[d as usize];
-                *row = *row & !executing | bits & executing;
-            } else {
-                let values = outcome.d.map(|value| value as u32);
-                blend(&mut registers.w32[d as usize], &values, executing);
-            }
+            outcome.deliver(collective, self.registers(frame), executing);
         }
         Ok(())
+    }
+}
+
+impl Gathered {
+    /// Adds the lanes `executing` with their operands.
+    fn gather(&mut self, collective: &Collective, registers: &Registers, executing: Mask) {
+        let [a, b, c] = collective.s;
+        for lane in lanes(executing) {
+            self.a[lane] = match collective.kind {
+                CollectiveKind::Shuffle(_) | CollectiveKind::Redux(_) => {
+                    u64::from(registers.w32[a as usize][lane])
+                }
+                CollectiveKind::All
+                | CollectiveKind::Any
+                | CollectiveKind::Uni
+                | CollectiveKind::Ballot => {
+                    let bit = registers.preds[a as usize] >> lane & 1 != 0;
+                    u64::from(bit != collective.negated)
+                }
+                CollectiveKind::MatchAny(file) | CollectiveKind::MatchAll(file) => match file {
+                    File::W64 => registers.w64[a as usize][lane],
+                    _ => u64::from(registers.w32[a as usize][lane]),
+                },
+                CollectiveKind::Sync | CollectiveKind::Elect => 0,
+            };
+            if let CollectiveKind::Shuffle(_) = collective.kind {
+                self.b[lane] = registers.w32[b as usize][lane];
+                self.c[lane] = registers.w32[c as usize][lane];
+            }
+        }
+        self.lanes |= executing;
+    }
+}
+
+impl Outcome {
+    /// Writes the results of the lanes `executing` into their registers.
+    fn deliver(&self, collective: &Collective, registers: &mut Registers, executing: Mask) {
+        let &Collective { kind, d, p, .. } = collective;
+        if let Some(p) = p {
+            let row = &mut registers.preds[p as usize];
+            *row = *row & !executing | self.p & executing;
+        }
+        let Some(d) = d else { return };
+        if matches!(kind, CollectiveKind::All | CollectiveKind::Any | CollectiveKind::Uni) {
+            let bits = lanes(executing).fold(0, |m, lane| m | (self.d[lane] as u32) << lane);
+            let row = &mut registers.preds[d as usize];
+            *row = *row & !executing | bits & executing;
+        } else {
+            let values = self.d.map(|value| value as u32);
+            blend(&mut registers.w32[d as usize], &values, executing);
+        }
     }
 }
 

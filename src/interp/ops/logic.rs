@@ -161,8 +161,9 @@ fn lookup3<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Res
         (Operand::Pair(pair), Some(_)) => (&pair[0], Some(&pair[1])),
         (single, None) => (single, None),
         _ => {
-            return Err(inst
-                .unsupported("the destination of `lop3` is a register or a pair with a predicate"));
+            return Err(inst.unsupported(
+                "the destination of `lop3` is a register or a pair with a predicate",
+            ));
         }
     };
     let Some(p) = p else {

@@ -64,6 +64,12 @@ fn picked<'s>(
     }
 }
 
+/// Element `number` of a pair of registers, of `bits` bits, extended by its sign or zeros.
+fn element(pair: u64, number: u32, bits: u32, signed: bool) -> i64 {
+    let raw = (pair >> (bits * number) & ((1 << bits) - 1)) as i64;
+    if signed { raw << (64 - bits) >> (64 - bits) } else { raw }
+}
+
 /// `vop2.dtype.atype.btype{.sat}{.add} d{.mask}, a{.asel}, b{.bsel}, c`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let Some((operation, count)) = operation(inst.opcode()) else {
@@ -106,32 +112,27 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let (d, mask) = picked(inst, *d, count, (0..count).collect())?;
     let d = (File::W32, cx.named_dest(d, B32)?);
     let (signed, a_signed, b_signed) = (d_type == S32, a_type == S32, b_type == S32);
-    let element = (1_u64 << bits) - 1;
+    let compute = move |a: i64, b: i64| {
+        let result = match comparison {
+            Some(holds) => i64::from(holds(&a, &b)),
+            None => run(a, b),
+        };
+        match (saturate, signed) {
+            (false, _) => result,
+            (true, true) => result.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            (true, false) => result.clamp(0, (1 << bits) - 1),
+        }
+    };
     let run = Box::new(move |[x, y, z, _]: [u64; 4]| {
         let pair = y << 32 | x;
-        let read = |number: u32, signed: bool| {
-            let raw = (pair >> (bits * number) & element) as i64;
-            if signed { raw << (64 - bits) >> (64 - bits) } else { raw }
-        };
         let (mut sum, mut merged) = (z as i64, z);
-        for index in 0..count {
-            if !mask.contains(&index) {
-                continue;
-            }
-            let (a, b) =
-                (read(a_picks[index as usize], a_signed), read(b_picks[index as usize], b_signed));
-            let result = match comparison {
-                Some(holds) => i64::from(holds(&a, &b)),
-                None => run(a, b),
-            };
-            let result = match (saturate, signed) {
-                (false, _) => result,
-                (true, true) => result.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-                (true, false) => result.clamp(0, element as i64),
-            };
+        for index in (0..count).filter(|index| mask.contains(index)) {
+            let a = element(pair, a_picks[index as usize], bits, a_signed);
+            let b = element(pair, b_picks[index as usize], bits, b_signed);
+            let result = compute(a, b);
             sum += result;
-            let at = bits * index;
-            merged = merged & !(element << at) | (result as u64 & element) << at;
+            let (ones, at) = ((1 << bits) - 1, bits * index);
+            merged = merged & !(ones << at) | (result as u64 & ones) << at;
         }
         Ok(if sums { u64::from(sum as u32) } else { merged })
     });

@@ -85,20 +85,32 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     }
     let d = cx.dest(inst.operand(0)?, F32)?;
     if three {
-        if absolute {
-            for slot in &mut slots {
-                let magnitude = cx.scratch(File::W32);
-                cx.emit_lanes(warp!(|a: f32| -> f32 { a.abs() }), &[magnitude], &[*slot]);
-                *slot = magnitude;
-            }
-        }
-        let first = cx.scratch(File::W32);
-        finish(cx, run, first, &mut slots[..2].to_vec(), flush, false);
-        finish(cx, run, d, &mut [first, slots[2]], flush, false);
-        return Ok(());
+        extremum_of_three(cx, run, d, slots, absolute, flush);
+    } else {
+        finish(cx, run, d, &mut slots[..sources], flush, saturate);
     }
-    finish(cx, run, d, &mut slots[..sources], flush, saturate);
     Ok(())
+}
+
+/// Emits `min` or `max` of three sources: `run` on the first two, then on its result and the third.
+fn extremum_of_three(
+    cx: &mut Decoder<'_, '_, '_>,
+    run: WarpFn,
+    d: Slot,
+    mut slots: [Slot; 3],
+    absolute: bool,
+    flush: bool,
+) {
+    if absolute {
+        for slot in &mut slots {
+            let magnitude = cx.scratch(File::W32);
+            cx.emit_lanes(warp!(|a: f32| -> f32 { a.abs() }), &[magnitude], &[*slot]);
+            *slot = magnitude;
+        }
+    }
+    let first = cx.scratch(File::W32);
+    finish(cx, run, first, &mut slots[..2].to_vec(), flush, false);
+    finish(cx, run, d, &mut [first, slots[2]], flush, false);
 }
 
 /// A half or bfloat16 as a single, which holds it exactly.

@@ -129,28 +129,19 @@ enum Second {
     With(fn(i64, i64) -> i64),
 }
 
-/// All instructions of this family.
-pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let name = inst.ast.form.opcode;
-    if name == Opcode::Vmad {
-        return multiply(cx, inst);
-    }
-    let saturate = inst.take(Qualifier::Sat);
-    let clamp = inst.take(Qualifier::Clamp);
-    inst.take(Qualifier::Wrap);
-    let comparison = if name == Opcode::Vset { inst.take_qualifier(compare) } else { None };
-    let with: Option<fn(i64, i64) -> i64> = inst.take_qualifier(|m| {
-        Some(match m {
-            Qualifier::Add => |a: i64, b| a + b,
-            Qualifier::Min => std::cmp::min,
-            Qualifier::Max => std::cmp::max,
-            _ => return None,
-        } as fn(i64, i64) -> i64)
-    });
-    let ty = if name == Opcode::Vset { U32 } else { inst.take_type()? };
-    let (a_type, b_type) = (inst.take_type()?, inst.take_type()?);
-    inst.finish()?;
-    let run: fn(i64, i64) -> i64 = match name {
+/// The operation by which a qualifier combines the result with the third operand.
+fn second_operation(qualifier: Qualifier) -> Option<fn(i64, i64) -> i64> {
+    Some(match qualifier {
+        Qualifier::Add => |a, b| a + b,
+        Qualifier::Min => i64::min,
+        Qualifier::Max => i64::max,
+        _ => return None,
+    })
+}
+
+/// The operation of an opcode on the two sources; `vset` compares instead.
+fn operation(opcode: Opcode, clamp: bool) -> fn(i64, i64) -> i64 {
+    match opcode {
         Opcode::Vadd => |a, b| a + b,
         Opcode::Vsub => |a, b| a - b,
         Opcode::Vabsdiff => |a, b| (a - b).abs(),
@@ -165,7 +156,24 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         Opcode::Vshr if clamp => |a, b| a >> b.min(32),
         Opcode::Vshr => |a, b| a >> (b & 31),
         _ => |_, _| 0,
-    };
+    }
+}
+
+/// All instructions of this family.
+pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
+    let name = inst.ast.form.opcode;
+    if name == Opcode::Vmad {
+        return multiply(cx, inst);
+    }
+    let saturate = inst.take(Qualifier::Sat);
+    let clamp = inst.take(Qualifier::Clamp);
+    inst.take(Qualifier::Wrap);
+    let comparison = if name == Opcode::Vset { inst.take_qualifier(compare) } else { None };
+    let with = inst.take_qualifier(second_operation);
+    let ty = if name == Opcode::Vset { U32 } else { inst.take_type()? };
+    let (a_type, b_type) = (inst.take_type()?, inst.take_type()?);
+    inst.finish()?;
+    let run = operation(name, clamp);
     if name == Opcode::Vset && comparison.is_none() {
         return Err(inst.unsupported("this comparison is not modelled"));
     }
