@@ -5,7 +5,7 @@
 //! function of the arguments and of what the device answers.
 
 use super::compare::{self, Difference};
-use super::device::{Device, Error, KernelId, L2, Program};
+use super::device::{Device, Error, KernelId, L2, Program, Usage};
 use super::measurement::{Against, Measurement, Variant};
 use super::schedule;
 use super::stats::{median, ratio_interval};
@@ -92,20 +92,12 @@ pub fn measure(
         candidates.first().ok_or_else(|| Error::Rejected("there is no original".to_owned()))?;
     let mut notes = Vec::new();
     device.prepare(launch)?;
-    let mut loaded = Vec::new();
-    for candidate in candidates {
-        let program = Program { source: &candidate.source, cubin: &candidate.cubin, kernel };
-        loaded.push(device.load(&program).map_err(|error| named(error, &candidate.name))?);
-    }
+    let loaded = load(device, candidates, kernel)?;
     let ids: Vec<KernelId> = loaded.iter().map(|(id, _)| *id).collect();
     let outputs = Outputs::find(device, launch, &ids, candidates, &mut notes)?;
     let launches = warm_up(device, &ids, settings)?;
     if !outputs.idempotent {
-        notes.push(
-            "a second launch changes what the first has computed: buffers get their first contents \
-             again before each sample"
-                .to_owned(),
-        );
+        notes.push(CHANGES_ITS_OUTPUT.to_owned());
     }
 
     let timed = Rounds { candidates, ids: &ids, launches, reset: !outputs.idempotent };
@@ -155,6 +147,19 @@ pub fn measure(
         variants,
         notes,
     })
+}
+
+/// Loads the variants of a kernel.
+fn load(
+    device: &mut dyn Device,
+    candidates: &[Candidate],
+    kernel: &str,
+) -> Result<Vec<(KernelId, Usage)>, Error> {
+    let programs = candidates.iter().map(|candidate| {
+        let program = Program { source: &candidate.source, cubin: &candidate.cubin, kernel };
+        device.load(&program).map_err(|error| named(error, &candidate.name))
+    });
+    programs.collect()
 }
 
 /// What is timed: loaded variants, in rounds of one sample each.
@@ -284,6 +289,10 @@ fn warm_up(device: &mut dyn Device, ids: &[KernelId], settings: &Settings) -> Re
     }
     Ok(settings.scale.unwrap_or(launches))
 }
+
+/// The note on a kernel that has to start from the same buffers each time.
+const CHANGES_ITS_OUTPUT: &str = "a second launch changes what the first has computed: buffers get \
+                                  their first contents again before each sample";
 
 /// In microseconds: a shorter launch ends before the host has issued the next one.
 const SHORTEST_US: f64 = 5.0;

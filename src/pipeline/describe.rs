@@ -5,7 +5,7 @@ use crate::cfg::Flow;
 use crate::isa::Opcode;
 use crate::ptx::{self, Body, Function, Operand, StateSpace, Statement};
 use crate::report::{self, Cost, Decision, KernelReport, LoadReport};
-use crate::reuse::{Guards, Multiple, NoWrap, Refusal};
+use crate::reuse::{Guards, Multiple, NoWrap, Refusal, Unpaid};
 use crate::select::{Finding, StrategyName, Verdict};
 use crate::source::SourceFile;
 
@@ -73,10 +73,7 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
         Verdict::Kept(refusal) => {
             if let Refusal::DoesNotPay(unpaid) = refusal {
                 report.possible = Some(vec![unpaid.possible.to_owned()]);
-                report.cost = Some(Cost {
-                    strategy: f64::from(unpaid.cost) / 100.0,
-                    load: f64::from(unpaid.kept) / 100.0,
-                });
+                report.cost = Some(cost(unpaid));
             }
             report.rule = Some(refusal.rule().to_owned());
             report.reason = Some(refusal.to_string());
@@ -116,6 +113,12 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
         }
     }
     report
+}
+
+/// The cycles of a replacement that does not pay, and of the load.
+fn cost(unpaid: &Unpaid) -> Cost {
+    let cycles = |hundredths: u32| f64::from(hundredths) / 100.0;
+    Cost { strategy: cycles(unpaid.cost), load: cycles(unpaid.kept) }
 }
 
 /// The guard that a parameter leaves a vector load aligned.

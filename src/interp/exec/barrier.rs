@@ -43,9 +43,7 @@ impl<C: Tally> Block<'_, C> {
             Some(slot) => match registers.w32[slot as usize][first] {
                 id if (id as usize) < COUNT => id,
                 id => {
-                    return fault(format!(
-                        "there is no barrier {id}: a block has {COUNT}, from 0 on"
-                    ));
+                    return fault(format!("there is no barrier {id} among the {COUNT} of a block"));
                 }
             },
             None => CLUSTER,
@@ -66,9 +64,7 @@ impl<C: Tally> Block<'_, C> {
         self.barriers.gates.resize(COUNT + 1, Gate::default());
         let gate = &mut self.barriers.gates[id as usize];
         if gate.count > 0 && gate.expected != threads {
-            return fault(format!(
-                "threads arrive at barrier {id} with different numbers of threads to wait for"
-            ));
+            return fault(format!("threads arrive at barrier {id} with different thread counts"));
         }
         gate.arrived.resize(warps, 0);
         gate.expected = threads;

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
 use super::block::Block;
-use super::group::{Group, Join, State, Then};
+use super::group::{Group, Join, JoinId, State, Then};
 use super::heap::Heap;
 use super::machine::Machine;
 use super::printf;
@@ -69,6 +69,16 @@ impl Warp {
         }
     }
 
+    /// Lets lanes run from the beginning of the function whose frame is `frame`; they meet again when it
+    /// returns.
+    fn begin(&mut self, frame: usize, lanes: Mask, parent: Option<JoinId>, then: Then) {
+        let (at, expected) = (AT_RETURN, lanes);
+        let join =
+            self.new_join(Join { at, within: None, expected, arrived: 0, parent, frame, then });
+        let state = State::Ready;
+        self.groups.push(Group { pc: 0, mask: lanes, frame, join: Some(join), state });
+    }
+
     /// Hands the results of lanes that have returned from a call over to the caller's frame.
     pub fn hand_over(
         &mut self,
@@ -106,10 +116,8 @@ impl<C: Tally> Block<'_, C> {
         let (id, lanes) = match self.callee(warp, group.frame, call, executing) {
             Ok(found) => found,
             Err(handle) => {
-                return fault(
-                    FaultKind::Undefined,
-                    format!("the called address {handle:#x} is that of no function"),
-                );
+                let message = format!("the called address {handle:#x} is that of no function");
+                return fault(FaultKind::Undefined, message);
             }
         };
         let callee = &machine.program.functions[id as usize];
@@ -139,24 +147,12 @@ impl<C: Tally> Block<'_, C> {
             warp.groups.remove(index);
         }
         if warp.frames.len() >= MAX_FRAMES {
-            return fault(
-                FaultKind::Limit,
-                format!("a warp has more than {MAX_FRAMES} calls under way"),
-            );
+            let message = format!("a warp has more than {MAX_FRAMES} calls under way");
+            return fault(FaultKind::Limit, message);
         }
         let frame = warp.push_frame(machine, block, id);
         warp.pass((group.frame, &call.args), (frame, &callee.params), lanes);
-        let join = warp.new_join(Join {
-            at: AT_RETURN,
-            within: None,
-            expected: lanes,
-            arrived: 0,
-            parent,
-            frame,
-            then: Then::Return { caller: group.frame, call: group.pc },
-        });
-        let state = State::Ready;
-        warp.groups.push(Group { pc: 0, mask: lanes, frame, join: Some(join), state });
+        warp.begin(frame, lanes, parent, Then::Return { caller: group.frame, call: group.pc });
         Ok(())
     }
 

@@ -64,6 +64,27 @@ fn picked<'s>(
     }
 }
 
+/// Source operand `index` and its elements; without a selector these are `default`.
+fn source<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &Inst<'m, 's>,
+    index: usize,
+    default: Vec<u32>,
+) -> Result<(Cell, Vec<u32>), Fault> {
+    let count = default.len();
+    match inst.operand(index)? {
+        Operand::Name(name) => {
+            let (register, numbers) = picked(inst, *name, count as u32, default)?;
+            if numbers.len() != count {
+                let message = format!("`{}` selects too few elements", name.text);
+                return Err(inst.unsupported(message));
+            }
+            Ok(((File::W32, cx.named_source(register, 0, File::W32)?), numbers))
+        }
+        other => Ok(((File::W32, cx.source(other, B32)?), default)),
+    }
+}
+
 /// Element `number` of a pair of registers, of `bits` bits, extended by its sign or zeros.
 fn element(pair: u64, number: u32, bits: u32, signed: bool) -> i64 {
     let raw = (pair >> (bits * number) & ((1 << bits) - 1)) as i64;
@@ -89,22 +110,8 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         }
         Operation::Compare => |_, _| 0,
     };
-    let mut side = |index: usize, from: u32| -> Result<(Cell, Vec<u32>), Fault> {
-        let default = (from..from + count).collect();
-        match inst.operand(index)? {
-            Operand::Name(name) => {
-                let (register, numbers) = picked(inst, *name, count, default)?;
-                if numbers.len() != count as usize {
-                    return Err(
-                        inst.unsupported(format!("`{}` selects too few elements", name.text))
-                    );
-                }
-                Ok(((File::W32, cx.named_source(register, 0, File::W32)?), numbers))
-            }
-            other => Ok(((File::W32, cx.source(other, B32)?), default)),
-        }
-    };
-    let ((a, a_picks), (b, b_picks)) = (side(1, 0)?, side(2, count)?);
+    let (a, a_picks) = source(cx, inst, 1, (0..count).collect())?;
+    let (b, b_picks) = source(cx, inst, 2, (count..2 * count).collect())?;
     let c = (File::W32, cx.source(inst.operand(3)?, B32)?);
     let Operand::Name(d) = inst.operand(0)? else {
         return Err(inst.unsupported("the destination of a video instruction is a register"));
