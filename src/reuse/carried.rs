@@ -79,8 +79,9 @@ impl Opportunities<'_, '_, '_> {
     }
 }
 
-/// A loop in which values may go round. It has one edge into it, with a place behind or in front of
-/// the last instruction where code is executed only if the loop is entered, and one latch.
+/// A loop in which values may go round. It has one latch and one edge into it; behind the last
+/// instruction of the block that this edge comes from, or in front of it, code is executed only if the
+/// loop is entered.
 fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Option<Ring> {
     let one = flow.loops.get(id);
     let [latch] = one.latches[..] else { return None };

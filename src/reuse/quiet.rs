@@ -8,12 +8,12 @@ use crate::emulate::{Effect, effect};
 use crate::source::SourceFile;
 use crate::source::comments::gap_length;
 
-/// For each instruction the number of things before it that others would notice if they stood twice.
+/// For each instruction, how much in front of it may not stand twice.
 #[derive(Debug)]
 pub struct Quiet {
     /// For each instruction, how many instructions with effects come before it.
     effects: Vec<u32>,
-    /// For each instruction, how many gaps between the statements up to it hold more than that.
+    /// For each instruction, how many gaps between the statements up to it hold something else.
     gaps: Vec<u32>,
 }
 

@@ -104,8 +104,8 @@ impl Choice {
         self.findings.iter().filter_map(|finding| index(&finding.verdict)).collect()
     }
 
-    /// Keeps those replaced loads for which `keep` returns true; it is asked once for each, in program
-    /// order. A vector load stands for all of its group or for none, and so do the two loads of a row.
+    /// Keeps those replaced loads for which `keep` returns true; it is called once for each, in program
+    /// order. A group of a vector load or a row is only kept if all of its loads are.
     pub fn retain(&mut self, mut keep: impl FnMut() -> bool) {
         let mut dropped = vec![false; self.vectors.len()];
         let mut dropped_rows = vec![false; self.rows.len()];

@@ -18,8 +18,8 @@ pub struct Graph {
     pub starts: Vec<Pc>,
     /// One past the last micro-operation.
     end: Pc,
-    /// An edge from each block to the blocks in front of it, and from the end to the blocks that
-    /// leave.
+    /// An edge from each block to the blocks in front of it. The end has none until a way out is chosen
+    /// ([`Graph::post_dominators`]).
     pub edges: DiGraph<(), ()>,
 }
 

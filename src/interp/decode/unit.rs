@@ -208,7 +208,7 @@ impl<'m, 's> Unit<'m, 's> {
         Ok(())
     }
 
-    /// Writes an initial value, made of scalars of `width` bytes, over `bytes`; bytes that a list
+    /// Writes an initial value, made of scalars of `scalar` bytes, over `bytes`; bytes that a list
     /// leaves out stay zero.
     fn fill(
         &mut self,

@@ -30,7 +30,7 @@ struct Loop {
 pub struct Ways {
     /// The number of the loop whose ways count.
     pub within: usize,
-    /// The blocks whose branches may meet at these places.
+    /// For each block whether lanes that part at its end may meet at these places.
     branches: Vec<bool>,
     common: Dominators<NodeIndex>,
     /// The node that stands for the end, and the block that begins at the end, if any.

@@ -18,7 +18,7 @@ use crate::interp::registers::{Mask, Registers, lanes};
 /// The most frames that one warp may have at a time.
 const MAX_FRAMES: usize = 4096;
 
-/// The registers and the memory of the two frames between which values of a call are passed.
+/// The registers of a frame, and where its local memory begins: where values that cross a call live.
 struct Ends<'a> {
     registers: &'a mut Registers,
     base: u64,
