@@ -16,37 +16,38 @@
 //! - [`source`]: the input's text, spans, positions, messages that point into it, maps of lines.
 //! - [`float`]: formats and roundings of floating-point numbers that the host does not have.
 //! - [`isa`]: the spelling of instructions and special registers, and limits of the hardware. Says
-//!   nothing of what anything does.
+//!   nothing of what any of them does.
 //! - [`planted`]: mistakes that the tests plant into the analysis and the rewriter.
-//! - [`timings`]: where the time goes, for those who ask.
+//! - [`timings`]: how long each stage takes, if that is asked for.
 //! - [`ptx`]: lexical scan, grammar (in `grammar/`), syntax tree. Knows no GPU and no solver.
 //! - [`mod@cfg`]: scopes and names resolved, basic blocks, dominators, loops.
 //! - [`expr`]: hash-consed bit-vector terms in normal form. Knows no PTX.
-//! - [`solver`]: z3 behind three-valued answers; nobody else names it.
+//! - [`solver`]: z3 behind three-valued answers; no other module names z3.
 //! - [`emulate`]: symbolic execution into a memory trace. Records, never decides.
 //! - [`cost`]: cycles that a choice takes on an architecture, from data files.
-//! - [`reuse`]: everything that is legal, with proof and guards, or the reason why not. Chooses nothing.
-//! - [`select`]: chooses. Never edits.
+//! - [`reuse`]: every legal replacement, with proof and guards, or the reason why there is none.
+//!   Chooses nothing.
+//! - [`select`]: chooses among legal replacements. Never edits.
 //! - [`rewrite`]: edits of the original text.
 //! - [`launch`]: launch files, and whether one fits a kernel.
 //! - [`interp`]: a concrete interpreter, an independent judge of rewrites; shares no instruction
 //!   semantics with [`emulate`].
 //! - [`verify`]: translation validation, another independent judge; shares syntax, graph, terms and
 //!   solver with the analysis, and neither its emulation nor its decisions.
-//! - [`report`], [`remarks`], [`tracing`]: what is shown to people and programs.
+//! - [`report`], [`remarks`], [`tracing`]: the decisions and traces as shown to people and programs.
 //! - [`pipeline`]: the line above as functions.
 //! - [`ptxas`]: the real assembler: its options, where it is, how it is run. Knows nothing of how PTX
 //!   is rewritten.
 //! - [`ab`]: variants of a kernel on a GPU, compared and timed.
 //! - [`install`]: puts ptxasw in front of an assembler, takes it away again, checks that it works.
-//! - [`page`]: the HTML page made of what the others say.
+//! - [`page`]: the HTML page made from the output of other subcommands.
 //! - [`cli`]: the command line.
 //!
 //! A module uses only modules above it in this list.
 //!
 //! # Architecture invariants
 //!
-//! - The program is never printed anew: no edit, no changed byte.
+//! - The program is never printed anew: where there is no edit, no byte changes.
 //! - Input files are never written to. Output depends on the input's bytes and the options alone: no
 //!   hash order, no thread order, no clock.
 //! - Any failure of ours falls back to the original PTX with one warning line.

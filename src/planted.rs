@@ -1,8 +1,8 @@
 //! Mistakes that the tests plant into the analysis and the rewriter, to see that their judges notice.
 //!
-//! Each is one condition at one place. Without the Cargo feature `planted-bugs`, which only the
-//! tests turn on, [`Planted::has`] is `false` whatever it is asked, and nothing is left of them in
-//! the program.
+//! Each mistake is one condition at one place. Without the Cargo feature `planted-bugs`, which only
+//! the tests turn on, [`Planted::has`] always returns `false`, and none of the mistakes is left in the
+//! program.
 
 /// One way in which the rewriter can be wrong.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -25,13 +25,13 @@ pub enum Bug {
     VectorOffset,
     /// A vector load fills registers that are still read before the load that it stands for.
     VectorTooEarly,
-    /// Nobody asks whether a vector's address is aligned.
+    /// The alignment of a vector's address is not checked.
     NoAlignmentTest,
-    /// The lanes of a row that send what was loaded 32 lanes further on are one too many.
+    /// The lanes of a row that send the value loaded 32 lanes further on are one too many.
     RowBound,
     /// The lane that a tap's value comes from is one too far on.
     RowIndex,
-    /// What follows the warp's part of a row is loaded 31 lanes further on.
+    /// The values behind the warp's part of a row are loaded 31 lanes further on.
     RowEnd,
     /// Indices of a row may wrap around.
     RowWraps,
@@ -49,17 +49,17 @@ pub enum Bug {
     WrongClamp,
     /// The halves of 64 bits change places.
     SwappedHalves,
-    /// Nobody asks whether the warp is whole.
+    /// Whether the warp is whole is not checked.
     IncompleteWarp,
     /// The member mask is a constant.
     ConstantMask,
-    /// Nobody asks whether lanes are consecutive in `tid.x`.
+    /// Whether lanes are consecutive in `tid.x` is not checked.
     BlockShape,
-    /// Nobody asks whether the index wraps around.
+    /// Whether the index wraps around is not checked.
     WrapAround,
     /// One of the values at which an index wraps around is forgotten.
     SmallWindow,
-    /// Only the lane's own predicate is asked, not that of the lane that sends.
+    /// The guard predicate is asked in the lane itself only, not in the lane that sends.
     NoVote,
     /// The source load's guard predicate is not looked at.
     SourceGuard,
@@ -67,21 +67,22 @@ pub enum Bug {
     OwnGuard,
     /// A generic address is taken for a global one.
     GenericAddress,
-    /// Barriers end nothing.
+    /// A barrier ends the availability of no load.
     Barrier,
-    /// Stores end nothing.
+    /// A store ends the availability of no load.
     Store,
-    /// A store overlaps what starts where it starts.
+    /// A store overlaps only a load that starts where it starts.
     StoreOverlap,
-    /// Atomics end nothing.
+    /// An atomic ends the availability of no load.
     Atomic,
-    /// Calls end nothing.
+    /// A call ends the availability of no load.
     Call,
-    /// Only the blocks of source and covered load are searched for what ends a value.
+    /// Only the blocks of the source and the covered load are searched for instructions that end
+    /// availability.
     OnePath,
-    /// What comes round by a back edge ends nothing.
+    /// An instruction that comes round by a back edge ends the availability of no load.
     BackEdge,
-    /// A source need not be on every way.
+    /// A source load need not be on every way.
     Dominance,
     /// A register that two branches write differently counts as uniform.
     JoinedValue,
@@ -91,7 +92,7 @@ pub enum Bug {
     LoopExit,
     /// The lane's number counts as uniform.
     LaneId,
-    /// What is not known counts as uniform.
+    /// A value that is not known counts as uniform.
     UnknownValue,
     /// Another element of a vector is sent.
     WrongElement,
@@ -99,11 +100,11 @@ pub enum Bug {
     Extension,
     /// The source's register is sent although it has been overwritten.
     StaleRegister,
-    /// A register is sent by its name although that means another one there.
+    /// A register is sent by its name although the name means another register there.
     InnerScope,
     /// Lanes meet only where all ways out of the function lead through.
     EarlyExits,
-    /// Lanes meet only on ways out of the function, whatever ways lead out of a loop or round it.
+    /// Lanes meet only by ways out of the function, whichever ways lead out of a loop or round it.
     WaysWithinLoops,
     /// Nested loops are never made one.
     MergedLoops,
@@ -115,16 +116,16 @@ pub enum Bug {
     MaskAcrossSync,
     /// A block that is entered only by a retreating edge is not reached.
     EnteredBackwards,
-    /// Memory is the same by whatever ways lanes have come.
+    /// Memory is the same whichever way lanes have come.
     MemoryAtJoins,
-    /// Behind whatever lanes wait at, they see the same memory.
+    /// Behind every instruction at which lanes wait, they see the same memory.
     MemoryBehindBarriers,
     /// Lanes that come to one barrier have waited for each other there.
     UnequalWaits,
 }
 
 impl Bug {
-    /// What the analysis may get wrong about where lanes meet and how control flows.
+    /// Mistakes of the analysis about where lanes meet and how control flows.
     pub const CONVERGENCE: [Bug; 7] = [
         Bug::EarlyExits,
         Bug::WaysWithinLoops,
@@ -135,11 +136,10 @@ impl Bug {
         Bug::EnteredBackwards,
     ];
 
-    /// What the analysis may get wrong about the memory that lanes see after they have waited for
-    /// others.
+    /// Mistakes of the analysis about the memory that lanes see after they have waited for others.
     pub const MEMORY: [Bug; 3] = [Bug::MemoryAtJoins, Bug::MemoryBehindBarriers, Bug::UnequalWaits];
 
-    /// What may be wrong with a row of taps for which two loads stand.
+    /// Mistakes in a row of taps for which two loads stand.
     pub const ROWS: [Bug; 5] =
         [Bug::RowBound, Bug::RowIndex, Bug::RowEnd, Bug::RowWraps, Bug::RowNoVote];
     /// What strategies other than the paper's may get wrong.
@@ -156,7 +156,7 @@ impl Bug {
         Bug::NoAlignmentTest,
     ];
 
-    /// All others.
+    /// All other mistakes.
     pub const ALL: [Bug; 32] = [
         Bug::WrongSign,
         Bug::CornerTooFarUp,

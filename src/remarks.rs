@@ -1,10 +1,11 @@
-//! What was decided, as LLVM's optimisation remarks.
+//! The decisions as LLVM's optimisation remarks.
 //!
 //! In: an input and its [`Report`]. Out: YAML documents that `opt-viewer` and `llvm-remarkutil` read
 //! (LLVM, "Remarks"): `!Passed` for a load that was replaced, `!Missed` with the rule and the reason
-//! for one that was kept, `!Analysis` with the counts of each function. Places are those of the
-//! source where a `.loc` names it, else lines of the PTX with column 0; the PTX line is an argument of
-//! its own as well. Decides nothing, and reads the text only for its `.loc` and `.file` directives.
+//! for a load that was kept, `!Analysis` with the counts of each function. A place is that of the
+//! source if a `.loc` names it, otherwise a line of the PTX with column 0; the PTX line is an argument
+//! of its own as well. Nothing is decided here, and the text is read only for its `.loc` and `.file`
+//! directives.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -144,12 +145,12 @@ impl std::fmt::Display for Place<'_> {
     }
 }
 
-/// Where lines of the PTX come from.
+/// The places in the sources that lines of the PTX come from.
 struct Places<'s> {
     ptx: &'s str,
     /// The `.file` directives.
     files: BTreeMap<u32, String>,
-    /// By the line from which it holds: the last `.loc`; `None` where a function begins.
+    /// The last `.loc`, by the line from which it holds; `None` at the line where a function begins.
     locations: BTreeMap<u32, Option<Location>>,
     /// The lines of functions' names.
     functions: BTreeMap<String, u32>,
@@ -163,7 +164,7 @@ impl<'s> Places<'s> {
             locations: BTreeMap::new(),
             functions: BTreeMap::new(),
         };
-        // What does not parse in full has no places but its lines.
+        // A text that does not parse in full has no places but its own lines.
         let Ok(module) = ptx::parse(source, Depth::All) else { return places };
         for item in &module.items {
             match item {
@@ -194,11 +195,11 @@ impl<'s> Places<'s> {
         }
     }
 
-    /// Where a line of the PTX comes from.
+    /// The place that a line of the PTX comes from.
     fn of_line(&self, line: u32) -> Place<'_> {
         let location = self.locations.range(..=line).next_back().and_then(|(_, found)| *found);
         match location.and_then(|found| Some((self.files.get(&found.file)?, found))) {
-            // Line 0 is code that the compiler put in.
+            // Line 0 stands for code that the compiler has put in.
             Some((file, found)) if found.line != 0 => {
                 Place { file, line: found.line, column: found.column }
             }
@@ -206,7 +207,7 @@ impl<'s> Places<'s> {
         }
     }
 
-    /// Where a function begins: at its first `.loc`, else where its name stands.
+    /// Where a function begins: at its first `.loc`, or without one where its name stands.
     fn of_function(&self, name: &str) -> Place<'_> {
         let line = self.functions.get(name).copied().unwrap_or(1);
         let mut after = self.locations.range(line + 1..);

@@ -1,4 +1,4 @@
-//! What was decided about every global load: the data behind `candidates --format json`.
+//! The decision about every global load: the data behind `candidates --format json`.
 //!
 //! The field names are a contract with programs that read them; fields may be added, not renamed.
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Report {
     /// The input as the user named it.
     pub file: String,
-    /// Which strategies were asked for, as on the command line.
+    /// The strategies that were asked for, as on the command line.
     #[serde(default)]
     pub strategy: String,
     /// One entry for each kernel or device function with a body, in source order.
@@ -37,9 +37,9 @@ pub struct KernelReport {
     pub global_loads: usize,
     /// Loads whose value comes by a shuffle (under the paper's strategy also by a `mov`).
     pub shuffles: usize,
-    /// Mean |delta| over the covered loads; `None` without any.
+    /// Mean |delta| over the covered loads; `None` if there are none.
     pub average_delta: Option<f64>,
-    /// Why the kernel as a whole was passed through, if it was.
+    /// Why the kernel was left as it is as a whole, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// Every global load in source order.
@@ -52,13 +52,13 @@ impl KernelReport {
         self.loads.iter().filter(|load| load.decision != Decision::Keep).count()
     }
 
-    /// Loads that something legal was left alone for, since it does not pay.
+    /// Loads for which a legal replacement was left alone, since it does not pay.
     pub fn unpaid(&self) -> usize {
         self.loads.iter().filter(|load| load.possible.is_some()).count()
     }
 }
 
-/// What became of one load.
+/// The decision about one load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
@@ -96,7 +96,7 @@ pub struct LoadReport {
     pub register: String,
     /// Bytes read by each lane.
     pub bytes: u32,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
     /// Line of the source load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,20 +104,20 @@ pub struct LoadReport {
     /// `A(tid.x + delta) = B(tid.x)`, A the source's address, B this load's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta: Option<i32>,
-    /// What is checked at run time before the shuffled value is used.
+    /// The checks at run time before the shuffled value is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guards: Option<Vec<String>>,
     /// How many iterations of the innermost loop ago the source load read the value; `None` for the same
     /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u32>,
-    /// What was legal and left alone, by the names of the strategies.
+    /// The legal replacements that were left alone, by the names of their strategies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub possible: Option<Vec<String>>,
-    /// What the cheapest of these takes, and the load.
+    /// The cycles of the cheapest of these, and of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// The name of the rule that refused it, words joined by dashes.
+    /// The name of the rule that refused the load's replacement, words joined by dashes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// Why that rule refused it.
@@ -125,11 +125,11 @@ pub struct LoadReport {
     pub reason: Option<String>,
 }
 
-/// What two ways to have a value take, in cycles per warp on the architecture asked for.
+/// The cycles of two ways to get a value, per warp on the architecture asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// The strategy that was left alone.
+    /// The cycles of the strategy that was left alone.
     pub strategy: f64,
-    /// The load.
+    /// The cycles of the load.
     pub load: f64,
 }

@@ -1,7 +1,7 @@
-//! Where the time goes, stage by stage, for those who ask (`--timings`).
+//! How long each stage takes, if that is asked for (`--timings`).
 //!
-//! The only clock in the pipeline, and it never influences a decision: nothing is read from it but
-//! the report.
+//! This is the only clock in the pipeline, and it never influences a decision: only the report reads
+//! it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +21,7 @@ pub struct Timings {
 const ORDER: [&str; 6] = ["parse", "flow", "emulate", "decide", "select", "rewrite"];
 
 impl Timings {
-    /// Runs a stage, measured if anybody wants to know.
+    /// Runs a stage, and measures it if timings are wanted.
     #[expect(clippy::disallowed_methods, reason = "this is the stopwatch")]
     pub fn measure<T>(
         timings: Option<&Timings>,
@@ -42,14 +42,14 @@ impl Timings {
     }
 }
 
-/// The time that one thing takes, for the log.
+/// Measures the time of one action, for the log.
 #[derive(Debug)]
 pub struct Stopwatch {
     start: Instant,
 }
 
 impl Stopwatch {
-    /// From now on.
+    /// A stopwatch that starts now.
     #[expect(clippy::disallowed_methods, reason = "this is the stopwatch")]
     pub fn start() -> Stopwatch {
         Stopwatch { start: Instant::now() }

@@ -39,7 +39,7 @@ pub struct TraceReport {
     pub names: Vec<String>,
     /// Loads, stores, atomics, barriers and calls in program order.
     pub accesses: Vec<TraceAccess>,
-    /// What is not exact.
+    /// Places where the trace is not exact.
     pub approximations: Vec<Approximation>,
 }
 
@@ -57,16 +57,16 @@ pub struct TraceAccess {
     /// The address in infix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Bytes from one lane's address to the next one's, where that is a constant: 0 is a broadcast,
-    /// the size of the access is coalesced.
+    /// Bytes from one lane's address to the next one's, if that is a constant: 0 is a broadcast, the
+    /// size of the access is coalesced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lane_stride: Option<i64>,
-    /// The predicate under which it runs, if guarded.
+    /// The predicate under which the access runs, if it is guarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<String>,
-    /// What holds on the path, a conjunction.
+    /// The conditions that hold on the path, a conjunction.
     pub path: Vec<String>,
-    /// The loops around it, outermost first.
+    /// The loops around the access, outermost first.
     pub loops: Vec<u32>,
 }
 
@@ -75,12 +75,12 @@ pub struct TraceAccess {
 pub struct Approximation {
     /// 1-based line of the input.
     pub line: u32,
-    /// What is approximated.
+    /// What is approximated, and how.
     pub what: String,
 }
 
 impl TraceReport {
-    /// Of a function that there is no trace of.
+    /// The report of a function that has no trace, with the reason.
     pub fn skipped(function: &Function<'_>, reason: String) -> TraceReport {
         TraceReport {
             name: function.name.text.to_owned(),
@@ -92,7 +92,7 @@ impl TraceReport {
     }
 }
 
-/// At most so many conditions of a path are shown, those nearest to the access.
+/// The most conditions of a path that are shown, those nearest to the access.
 const MAX_PATH: usize = 64;
 
 /// Describes a function's trace.
@@ -228,7 +228,7 @@ impl fmt::Display for TraceReport {
     }
 }
 
-/// The accesses of each block, a line each, for drawing them into a graph.
+/// The accesses of each block, a line each, to be drawn into a graph.
 pub fn lines_by_block(
     report: &TraceReport,
     flow: &Flow<'_, '_>,

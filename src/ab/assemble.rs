@@ -1,4 +1,4 @@
-//! Variants of a kernel, assembled by the real ptxas for the device that is there.
+//! Variants of a kernel, assembled by the real ptxas for the device that is measured.
 
 use super::device::Error;
 use super::experiment::Candidate;
@@ -19,7 +19,7 @@ pub fn architecture(target: &[&str], capability: (u32, u32)) -> String {
 /// Assembles one variant. `watch` takes care of the temporary files when the program is interrupted.
 ///
 /// # Errors
-/// ptxas cannot be run, or refuses the text; then with what it says.
+/// ptxas cannot be run, or refuses the text; the error then holds ptxas's own message.
 pub fn assemble(
     tool: &Tool,
     watch: &Watch,

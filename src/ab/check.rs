@@ -9,7 +9,7 @@ use crate::interp;
 use crate::launch::Launch;
 use crate::ptx::{self, Depth};
 
-/// What a comparison showed.
+/// What the comparison of all variants showed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// The device's name.
@@ -20,14 +20,14 @@ pub struct Check {
     pub variants: Vec<VariantCheck>,
 }
 
-/// What it showed of one variant.
+/// What the comparison of one variant showed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VariantCheck {
     /// `original`, a mode, or the name of a file.
     pub name: String,
     /// Whether all buffers are the same to the bit.
     pub equal: bool,
-    /// How they are not: the device's against the interpreter's.
+    /// Where the device's buffers differ from the interpreter's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
 }
@@ -42,7 +42,7 @@ impl Check {
 /// Runs each variant on the device and in the interpreter.
 ///
 /// # Errors
-/// One of the two cannot run it.
+/// The device or the interpreter cannot run the kernel.
 pub fn check(
     device: &mut dyn Device,
     candidates: &[Candidate],

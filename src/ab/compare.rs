@@ -1,4 +1,4 @@
-//! Buffers bit by bit.
+//! Comparison of buffers, bit by bit.
 
 use std::fmt;
 
@@ -15,11 +15,11 @@ pub struct Difference {
     pub elements: usize,
     /// Elements in all.
     pub of: usize,
-    /// Index of the first that differs.
+    /// Index of the first element that differs.
     pub first: usize,
-    /// What it should be.
+    /// The value that this element should have.
     pub expected: String,
-    /// What it is.
+    /// The value that it has.
     pub found: String,
     /// The largest distance of two floating-point numbers, in units of the last place; `None` for
     /// integers, and where one of a pair is no number.

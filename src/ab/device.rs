@@ -12,14 +12,14 @@ use crate::source::SourceFile;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum L2 {
-    /// It does: launches follow each other.
+    /// The kernel finds it: launches follow each other.
     #[default]
     Keep,
-    /// It does not: before each launch the cache is filled with something else.
+    /// The kernel does not: before each launch the cache is filled with something else.
     Flush,
 }
 
-/// What a device is.
+/// What is known of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Properties {
     /// Its name, such as `NVIDIA H200`.
@@ -32,7 +32,7 @@ pub struct Properties {
     pub multiprocessors: u32,
 }
 
-/// A program to load.
+/// A program to load onto a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'a> {
     /// Its PTX.
@@ -58,7 +58,7 @@ pub struct Usage {
     pub blocks_per_multiprocessor: u32,
 }
 
-/// What can go wrong.
+/// Why a device did not do what it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// There is no GPU to use, or no driver.
@@ -84,10 +84,10 @@ impl std::error::Error for Error {}
 /// A device with one set of buffers, those of one launch file, at the same addresses for every
 /// kernel.
 pub trait Device {
-    /// What it is.
+    /// What is known of the device.
     fn properties(&self) -> &Properties;
 
-    /// Allocates the buffers of a launch and fills them. Comes first, and once.
+    /// Allocates the buffers of a launch and fills them. This call comes first, and once.
     ///
     /// # Errors
     /// There is too little memory.
@@ -96,7 +96,7 @@ pub trait Device {
     /// Loads a program for the launch that was prepared.
     ///
     /// # Errors
-    /// The driver refuses it, or it has no such kernel.
+    /// The driver refuses the program, or the program has no such kernel.
     fn load(&mut self, program: &Program<'_>) -> Result<(KernelId, Usage), Error>;
 
     /// Gives the buffers their first contents again.
@@ -108,7 +108,7 @@ pub trait Device {
     /// Launches a kernel and waits for its end.
     ///
     /// # Errors
-    /// It faulted, or cannot be launched in this shape.
+    /// The kernel faulted, or cannot be launched in this shape.
     fn launch(&mut self, kernel: KernelId) -> Result<(), Error>;
 
     /// The time that one of `launches` launches took, in microseconds.

@@ -5,7 +5,7 @@
 //! function of the arguments and of what the device answers.
 
 use super::compare::{self, Difference};
-use super::device::{Device, Error, KernelId, L2, Program};
+use super::device::{Device, Error, KernelId, L2, Program, Usage};
 use super::measurement::{Against, Measurement, Variant};
 use super::schedule;
 use super::stats::{median, ratio_interval};
@@ -20,9 +20,10 @@ use std::collections::BTreeMap;
 pub struct Settings {
     /// Rounds: samples of each variant.
     pub samples: usize,
-    /// A sample takes at least this long, in microseconds, by launching often enough.
+    /// The least time that a sample takes, in microseconds; the kernel is launched often enough for
+    /// it.
     pub sample_us: f64,
-    /// Launches in a sample, instead.
+    /// Launches in a sample; if given, `sample_us` has no effect.
     pub scale: Option<u32>,
     /// How long to run before anything counts, in microseconds.
     pub warm_up_us: f64,
@@ -75,10 +76,11 @@ pub struct Subject<'a> {
     pub kernel: &'a str,
 }
 
-/// Loads, compares and times. `progress` hears how many of how many rounds are done.
+/// Loads, compares and times the variants. `progress` is called with the number of rounds that are
+/// done and the number of all rounds.
 ///
 /// # Errors
-/// What the device says, with the name of the variant that it concerns.
+/// The device's error, with the name of the variant that it concerns.
 pub fn measure(
     device: &mut dyn Device,
     subject: &Subject<'_>,
@@ -90,59 +92,28 @@ pub fn measure(
         candidates.first().ok_or_else(|| Error::Rejected("there is no original".to_owned()))?;
     let mut notes = Vec::new();
     device.prepare(launch)?;
-    let mut loaded = Vec::new();
-    for candidate in candidates {
-        let program = Program { source: &candidate.source, cubin: &candidate.cubin, kernel };
-        loaded.push(device.load(&program).map_err(|error| named(error, &candidate.name))?);
-    }
+    let loaded = load(device, candidates, kernel)?;
     let ids: Vec<KernelId> = loaded.iter().map(|(id, _)| *id).collect();
     let outputs = Outputs::find(device, launch, &ids, candidates, &mut notes)?;
     let launches = warm_up(device, &ids, settings)?;
     if !outputs.idempotent {
-        notes.push(
-            "a second launch changes what the first has computed: buffers get their first contents \
-             again before each sample"
-                .to_owned(),
-        );
+        notes.push(CHANGES_ITS_OUTPUT.to_owned());
     }
 
-    let mut times = vec![Vec::with_capacity(settings.samples); ids.len()];
-    let mut clocks: Vec<Clock> = Vec::new();
-    for round in 0..settings.samples {
-        for at in schedule::order(round, ids.len(), settings.seed) {
-            if !outputs.idempotent {
-                device.reset()?;
-            }
-            let time = device.time(ids[at], launches, settings.l2);
-            times[at].push(time.map_err(|error| named(error, &candidates[at].name))?);
-        }
-        clocks.extend(device.clock());
-        progress(round + 1, settings.samples);
-    }
-
+    let timed = Rounds { candidates, ids: &ids, launches, reset: !outputs.idempotent };
+    let (times, clocks) = timed.run(device, settings, progress)?;
     let (throttling, rounds) = throttle::judge(&clocks, &times[0]);
     let counting =
         |at: usize| -> Vec<f64> { rounds.iter().map(|&round| times[at][round]).collect() };
     let of_original = counting(0);
     let variants = candidates.iter().enumerate().map(|(at, candidate)| {
         let of_variant = counting(at);
-        let median_us = median(&of_variant).unwrap_or_default();
         let against = (at > 0).then(|| {
-            let differences = outputs.differences[at].clone();
-            let identical_output = differences.is_empty();
-            let interval =
-                ratio_interval(&of_original, &of_variant, settings.confidence, settings.seed);
-            Against {
-                speedup: median(&of_original).unwrap_or_default() / median_us,
-                interval,
-                verdict: verdict::decide(interval, settings.threshold, identical_output),
-                identical_output,
-                differences,
-            }
+            compared(&of_original, &of_variant, outputs.differences[at].clone(), settings)
         });
         Variant {
             name: candidate.name.clone(),
-            median_us,
+            median_us: median(&of_variant).unwrap_or_default(),
             samples: of_variant.len(),
             usage: loaded[at].1,
             times_us: of_variant,
@@ -176,6 +147,74 @@ pub fn measure(
         variants,
         notes,
     })
+}
+
+/// Loads the variants of a kernel.
+fn load(
+    device: &mut dyn Device,
+    candidates: &[Candidate],
+    kernel: &str,
+) -> Result<Vec<(KernelId, Usage)>, Error> {
+    let programs = candidates.iter().map(|candidate| {
+        let program = Program { source: &candidate.source, cubin: &candidate.cubin, kernel };
+        device.load(&program).map_err(|error| named(error, &candidate.name))
+    });
+    programs.collect()
+}
+
+/// What is timed: loaded variants, in rounds of one sample each.
+struct Rounds<'r> {
+    candidates: &'r [Candidate],
+    ids: &'r [KernelId],
+    /// Launches in a sample.
+    launches: u32,
+    /// Whether the buffers get their first contents again before each sample.
+    reset: bool,
+}
+
+/// Times in microseconds by variant and round, and the clocks after each round.
+type Timed = (Vec<Vec<f64>>, Vec<Clock>);
+
+impl Rounds<'_> {
+    fn run(
+        &self,
+        device: &mut dyn Device,
+        settings: &Settings,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Timed, Error> {
+        let mut times = vec![Vec::with_capacity(settings.samples); self.ids.len()];
+        let mut clocks: Vec<Clock> = Vec::new();
+        for round in 0..settings.samples {
+            for at in schedule::order(round, self.ids.len(), settings.seed) {
+                if self.reset {
+                    device.reset()?;
+                }
+                let time = device.time(self.ids[at], self.launches, settings.l2);
+                times[at].push(time.map_err(|error| named(error, &self.candidates[at].name))?);
+            }
+            clocks.extend(device.clock());
+            progress(round + 1, settings.samples);
+        }
+        Ok((times, clocks))
+    }
+}
+
+/// A variant's times against the original's; `differences` are those of its output.
+fn compared(
+    original: &[f64],
+    variant: &[f64],
+    differences: Vec<Difference>,
+    settings: &Settings,
+) -> Against {
+    let identical_output = differences.is_empty();
+    let interval = ratio_interval(original, variant, settings.confidence, settings.seed);
+    Against {
+        speedup: median(original).unwrap_or_default() / median(variant).unwrap_or_default(),
+        interval,
+        verdict: verdict::decide(interval, settings.threshold, identical_output),
+        identical_output,
+        differences,
+    }
 }
 
 /// What the variants compute.
@@ -228,7 +267,8 @@ impl Outputs {
     }
 }
 
-/// Runs all variants for a while. Gives the number of launches in a sample.
+/// Runs all variants until `settings.warm_up_us` have passed. Returns the number of launches in a
+/// sample.
 fn warm_up(device: &mut dyn Device, ids: &[KernelId], settings: &Settings) -> Result<u32, Error> {
     let mut spent = 0.0;
     let mut launches = 1;
@@ -250,7 +290,11 @@ fn warm_up(device: &mut dyn Device, ids: &[KernelId], settings: &Settings) -> Re
     Ok(settings.scale.unwrap_or(launches))
 }
 
-/// A launch that takes less, in microseconds, ends before the next one is there.
+/// The note on a kernel that has to start from the same buffers each time.
+const CHANGES_ITS_OUTPUT: &str = "a second launch changes what the first has computed: buffers get \
+                                  their first contents again before each sample";
+
+/// In microseconds: a shorter launch ends before the host has issued the next one.
 const SHORTEST_US: f64 = 5.0;
 
 /// Rounds of warm-up at most, lest a device that reports no time keep us for ever.

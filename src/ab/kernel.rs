@@ -7,7 +7,8 @@ use crate::ptx::Module;
 /// The kernel that a launch names, or the only one with a body, after a check of shape and arguments.
 ///
 /// # Errors
-/// There is none, there are several, or it does not fit the launch.
+/// There is no such kernel, there are several and the launch names none, or the kernel does not fit
+/// the launch.
 pub fn find<'m>(module: &'m Module<'_>, launch: &Launch) -> Result<&'m str, Error> {
     let fitting = || {
         let kernel = bind::find_kernel(module, launch.kernel.as_deref())?;

@@ -19,7 +19,7 @@ pub struct Measurement {
     pub device: String,
     /// What it executes, such as `sm_90`.
     pub architecture: String,
-    /// The newest CUDA version that its driver supports.
+    /// The architecture of its machine code, such as `sm_90`.
     pub driver: String,
     /// The original's PTX file as the user named it.
     pub file: String,
@@ -61,20 +61,20 @@ pub struct Variant {
     pub median_us: f64,
     /// Samples that count.
     pub samples: usize,
-    /// What it takes of a multiprocessor.
+    /// What the variant takes of a multiprocessor.
     #[serde(flatten)]
     pub usage: Usage,
     /// The samples in the order of measurement.
     pub times_us: Vec<f64>,
-    /// Against the original; absent for the original itself.
+    /// The comparison with the original; absent for the original itself.
     #[serde(flatten)]
     pub against: Option<Against>,
 }
 
-/// A variant against the original.
+/// How a variant compares with the original.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Against {
-    /// The original's median time over this one's.
+    /// The original's median time over this variant's.
     pub speedup: f64,
     /// The interval of the speed-up; `null` where there are too few samples for one.
     pub interval: Option<Interval>,
@@ -82,7 +82,7 @@ pub struct Against {
     pub verdict: Verdict,
     /// Whether all buffers were the same to the bit, after one launch from the same contents.
     pub identical_output: bool,
-    /// How they were not.
+    /// Where they were not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
 }

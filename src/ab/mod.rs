@@ -1,10 +1,9 @@
 //! A/B timing of a kernel and its variants on a GPU.
 //!
 //! In: variants as PTX, a launch, a device. Out: a [`measurement::Measurement`], or why there is none.
-//! What is promised:
-//! nothing is timed before its output was compared with the original's, bit by bit; variants take
-//! turns; no verdict without an interval. What is not: that a time means anything on a GPU that others
-//! use as well.
+//! Promised: nothing is timed before its output was compared with the original's, bit by bit; variants
+//! take turns; there is no verdict without an interval. Not promised: that a time means anything on a
+//! GPU that others use as well.
 //!
 //! - [`device`]: what is asked of a device; [`cuda`] is NVIDIA's driver, loaded at run time.
 //! - [`kernel`], [`assemble`]: from a PTX text to what a device loads.
@@ -13,8 +12,8 @@
 //! - [`measurement`]: the outcome as data and as a table.
 //! - [`check`]: the interpreter's buffers against the device's.
 //!
-//! **Invariant:** only [`cuda`] touches a device or calls foreign functions; all else runs, and is
-//! tested, without one.
+//! **Invariant:** only [`cuda`] touches a device or calls foreign functions; all other modules run,
+//! and are tested, without a GPU.
 
 pub mod assemble;
 pub mod check;

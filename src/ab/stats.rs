@@ -1,4 +1,4 @@
-//! Numbers out of times: medians, and how sure one can be of a ratio of medians.
+//! From times to numbers: medians, and how sure one can be of a ratio of medians.
 //!
 //! Everything here is a function of its arguments, random choices included: they come from a seed.
 
@@ -33,13 +33,13 @@ impl From<Interval> for [f64; 2] {
     }
 }
 
-/// The value that half of all values lie below: the mean of the middle two of an even number. `None`
-/// of nothing.
+/// The value that half of all values lie below; for an even number of values, the mean of the middle
+/// two. `None` if there are no values.
 pub fn median(values: &[f64]) -> Option<f64> {
     median_in_place(&mut values.to_vec())
 }
 
-/// [`median`], which leaves the values in another order.
+/// [`median`] that leaves the values in another order.
 fn median_in_place(values: &mut [f64]) -> Option<f64> {
     let (half, is_even) = (values.len() / 2, values.len().is_multiple_of(2));
     if values.is_empty() {
@@ -53,8 +53,8 @@ fn median_in_place(values: &mut [f64]) -> Option<f64> {
     Some(upper)
 }
 
-/// The value below which this part (0 to 1) of all values lie, between neighbours by linear
-/// interpolation. `None` of nothing.
+/// The value below which this part (0 to 1) of all values lie, by linear interpolation between
+/// neighbours. `None` if there are no values.
 pub fn quantile(values: &[f64], part: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Did the clocks hold?
+//! Whether the device's clocks held during a measurement.
 //!
 //! In: what the device's management library said of the clocks after each round, where there is one,
 //! and the original's own times in the order of measurement. Out: [`Throttling`], and the rounds
@@ -13,7 +13,7 @@ use super::stats::{FEWEST, median, quantile};
 pub struct Clock {
     /// The clock of the multiprocessors, in MHz.
     pub mhz: u32,
-    /// Why it is held down (heat, power), if it is.
+    /// Why the device holds the clock down (heat, power), if it does.
     pub slowed: Option<String>,
 }
 
@@ -27,10 +27,10 @@ pub enum Source {
     Times,
 }
 
-/// What became of the clocks.
+/// How the clocks behaved during a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Throttling {
-    /// Who says so.
+    /// Where the judgement comes from.
     pub source: Source,
     /// Whether the clocks changed during the measurement.
     pub seen: bool,

@@ -1,4 +1,4 @@
-//! What an interval says: faster, slower, the same, or that nobody knows.
+//! From an interval to a verdict: faster, slower, the same, or none of these for certain.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::stats::Interval;
 
-/// A variant against the original.
+/// How a variant compares with the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// The whole interval lies above the threshold.
     Faster,
-    /// The whole interval lies below its reciprocal.
+    /// The whole interval lies below the threshold's reciprocal.
     Slower,
-    /// The whole interval lies between the two.
+    /// The whole interval lies between the threshold and its reciprocal.
     Same,
     /// None of these, or nothing comparable was computed.
     Ambiguous,

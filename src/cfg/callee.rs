@@ -17,8 +17,8 @@ const RUNTIME: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 /// Longer texts are not searched: a file may have as many calls as functions.
 const MAX_TEXT: usize = 4 << 20;
 
-/// Words of which every warp-level synchronisation has one; a function that calls another one is
-/// not looked into any further.
+/// Words of which the body of every function that may bring lanes together has one; `call` is among
+/// them, since the callees of a callee are not looked into.
 const WORDS: [&str; 4] = [".sync", "barrier", "bar.warp", "call"];
 
 /// What is known of the functions that one function calls.
@@ -44,7 +44,7 @@ fn callee<'s>(call: &Inst<'_, 's>) -> Option<&'s str> {
     callee.filter(|_| direct)
 }
 
-/// Whether a function of this name may bring lanes together.
+/// Whether the function `name` may bring lanes together.
 fn body_may_synchronise(source: &SourceFile, name: &str) -> bool {
     if RUNTIME.contains(&name) {
         return false;

@@ -1,14 +1,14 @@
 //! Where the lanes of a warp may meet again in different iterations of a loop.
 //!
-//! Lanes that part at a branch meet again where the assembler makes them wait for each other, and
-//! where that is, is its choice. What it may not do is to have lanes wait for some that never come,
-//! unless those have left the function. So from the branch every way to *some* end that it cares for
-//! leads through the meeting place: to one of the function's ends (ptxas ignores early exits, and
-//! keeps the last return), or, where ways out of a loop take their lanes off the list (`BREAK`), to the
-//! loop's next iteration. Only the first such place on the ways to each end has to be looked at. The
-//! assembler may leave it out and let lanes meet at a later one, but if all come to the first one in
-//! the same iteration, they go on alike from there, together or not, up to the next branch that they
-//! take differently; and that is looked at by itself.
+//! Lanes that part at a branch meet again where the assembler makes them wait for each other, and the
+//! place is the assembler's choice. What it may not do is to let lanes wait for others that never
+//! come, unless those have left the function. So from the branch every way to *some* end that the
+//! assembler cares for leads through the meeting place: to one of the function's ends (ptxas ignores
+//! early exits, and keeps the last return), or, where ways out of a loop take their lanes off the list
+//! (`BREAK`), to the loop's next iteration. Only the first such place on the ways to each end has to
+//! be looked at. The assembler may leave it out and let lanes meet at a later one, but if all come to
+//! the first one in the same iteration, they go on alike from there, together or not, up to the next
+//! branch that they take differently; and that branch is looked at by itself.
 //!
 //! If some of the ways from the branch to the place take a back edge of a loop and others do not, or
 //! more often, the lanes that meet are in different iterations of that loop:
@@ -19,15 +19,17 @@
 //!    @q bra L;
 //! ```
 //!
-//! Two more things bring lanes together. Warp-level synchronisation does it wherever it stands (see
+//! Two more things bring lanes together. Warp-level synchronisation does, wherever it stands (see
 //! [`super::warp`]). And in a function with a cycle of several entries there is no one place where an
-//! iteration begins, so nothing is known there.
+//! iteration begins, so nothing is known of the iterations there.
 //!
-//! In: blocks, dominators and loops. Out: which loops' iterations are taken apart, by which branch
-//! unless all lanes take it the same way. Whether they do is not known here.
+//! In: blocks, dominators and loops. Out: which loops are taken apart, and by which branch; a loop
+//! with such a branch is taken apart unless all lanes take the branch the same way, and whether they
+//! do is not known here.
 //!
-//! What this promises is checked from outside: kernels are executed with meeting places chosen at
-//! random (`run --meet`), and those of real machine code are compared with [`super::meeting_places`].
+//! What this file promises is checked from outside: kernels are executed with meeting places chosen at
+//! random (`run --meet`), and the meeting places of real machine code are compared with
+//! [`super::meeting_places`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,8 +47,8 @@ use crate::ptx::FunctionKind;
 pub struct Apart {
     /// The loop.
     pub of: LoopId,
-    /// The branch at whose end lanes part, unless all lanes of a warp take it the same way; `None`
-    /// where nothing helps.
+    /// The branch at whose end lanes part, unless all lanes of a warp take it the same way; `None` if
+    /// the loop is taken apart whichever way lanes take its branches.
     pub branch: Option<BlockId>,
 }
 
@@ -90,11 +92,11 @@ pub(super) fn taken_apart(
 /// More steps than this are not taken; then nothing is known of the function's loops.
 const MAX_WORK: usize = 40_000_000;
 
-/// More than this many reasons are not kept; then nothing is known, either.
+/// More reasons than this are not kept; then nothing is known of the function's loops, either.
 const MAX_FOUND: usize = 2_000_000;
 
-/// About how many steps it takes: for each branch in loops and each place of synchronisation a walk
-/// through all blocks.
+/// About how many steps [`taken_apart`] takes: for each branch in loops and each place of
+/// synchronisation a walk through all blocks.
 fn work(blocks: &[Block], loops: &LoopForest) -> usize {
     let branching = |(_, block): &(usize, &Block)| block.successors.len() > 1;
     let branches: usize = blocks
@@ -163,7 +165,7 @@ fn by_branches(
             });
             let direct = Reach::within(blocks, at, |block| block != header && inside(block));
             let goes_round = |edge: &Edge| edge.to != at && round.from(edge.to);
-            // How often lanes go round may differ, or whether.
+            // Lanes may go round a different number of times, or some of them not at all.
             let often = blocks[header.index()].successors.iter().any(goes_round);
             for branch in branches.iter().copied().filter(|&branch| loops.contains(of, branch)) {
                 let ways = &blocks[branch.index()].successors;
@@ -184,7 +186,7 @@ struct Synchronisation<'a> {
     blocks: &'a [Block],
     dominators: &'a DominatorTree,
     loops: &'a LoopForest,
-    /// Where, who, and from where that is reached.
+    /// Each place: its block, who takes part, and the blocks that lead to it.
     places: Vec<(BlockId, Members, Reach)>,
 }
 

@@ -205,7 +205,7 @@ pub(super) fn intervals(parents: &[Option<u32>]) -> Vec<(u32, u32)> {
 mod tests {
     use super::immediate_dominators;
 
-    /// What the root does not lead to without a node, that node dominates.
+    /// A node dominates what the root does not lead to without that node.
     #[test]
     fn dominators_are_what_cannot_be_left_out() {
         let mut random = fastrand::Rng::with_seed(1);

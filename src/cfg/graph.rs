@@ -1,4 +1,4 @@
-//! The control flow of one function: its instructions cut into blocks, and what follows from that.
+//! The control flow of one function: its instructions cut into blocks, with dominators and loops.
 
 use smallvec::SmallVec;
 
@@ -77,7 +77,8 @@ impl Flow<'_, '_> {
         self.scopes.visible(register, name, &self.insts[at as usize])
     }
 
-    /// Instructions times the loops around them: what it takes to look at each loop's instructions.
+    /// The number of loops around each instruction, summed over all instructions: the steps that it
+    /// takes to look at each loop's instructions.
     pub fn nesting(&self) -> usize {
         let of = |id: BlockId| {
             self.loops.depth(self.loops.innermost(id)) * self.block(id).instructions().len()
@@ -149,7 +150,7 @@ fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>], planted: Planted) -> Vec<
     let mut own = OwnMask::default();
     let mut synchronises = vec![None; insts.len()];
     for (at, inst) in insts.iter().enumerate() {
-        // Who has not taken a branch is in the same straight line still.
+        // Lanes that have not taken the branch are in the same straight line still.
         let passed = at > 0
             && insts[at - 1].guard.is_some()
             && Transfer::of(insts[at - 1].ast.form.opcode) == Transfer::Branch;
@@ -250,8 +251,8 @@ fn reverse_postorder(drafts: &[Draft]) -> Vec<usize> {
     order
 }
 
-/// All places at which lanes that part at the end of a branch may meet again as control flow has it,
-/// sorted; `None` where it may be anywhere, or the function is too large.
+/// All blocks at which the lanes that part at the end of `branch` may meet again as far as control
+/// flow decides, sorted; `None` if they may meet anywhere, or the function is too large.
 pub fn meeting_places(flow: &Flow<'_, '_>, branch: BlockId) -> Option<Vec<BlockId>> {
     let Flow { blocks, dominators, loops, planted, .. } = flow;
     let meetings = Meetings::new(blocks, dominators, loops, *planted)?;

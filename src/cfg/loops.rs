@@ -27,14 +27,15 @@ pub struct LoopForest {
     /// The loops; a loop stands behind the loops around it.
     pub loops: Vec<Loop>,
     innermost: Vec<Option<LoopId>>,
-    /// Where the loops within a loop start and end in a preorder walk, itself the first of them.
+    /// For each loop, where it and the loops within it start and end in a preorder walk.
     interval: Vec<(u32, u32)>,
     irreducible: Vec<bool>,
-    /// Whether every loop's exits are there.
+    /// Whether every loop's `exits` have been collected: not if there are more than `MAX_EXITS`.
     exits_are_known: bool,
 }
 
-/// More ways out of loops than this, those of each loop that they leave, are not kept.
+/// If there are more ways out of loops than this, none is kept. An edge counts once for each loop that
+/// it leaves.
 const MAX_EXITS: usize = 1_000_000;
 
 impl LoopForest {

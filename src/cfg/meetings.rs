@@ -1,10 +1,10 @@
 //! Where an assembler may let lanes meet again that have parted at a branch.
 //!
 //! In: blocks and loops. Out: for each branch the places through which every way to some *end* leads.
-//! An end is a way out of the function. Ends by `trap` count only where there is no other: no assembler
-//! takes the failure for the rule. For a branch within a loop each way out of the loop is an end as
-//! well, and so is the loop's header; then only ways within the loop count, since the lanes that leave
-//! it take themselves off the list of those that are waited for (`BREAK`).
+//! An end is a way out of the function. Ends by `trap` count only where there is no other end: no
+//! assembler takes the failure for the rule. For a branch within a loop each way out of the loop is an
+//! end as well, and so is the loop's header; then only ways within the loop count, since the lanes
+//! that leave the loop take themselves off the list of those that are waited for (`BREAK`).
 //!
 //! Where an outer loop cannot go round without passing an inner one, ptxas may make one loop of the
 //! two (seen in machine code where nothing happens between the two headers): lanes that go on in the
@@ -20,7 +20,7 @@ use crate::planted::{Bug, Planted};
 /// More than this many ends times edges are not looked at; then nothing is known of the function.
 const MAX_WORK: usize = 4_000_000;
 
-/// Where ways end.
+/// Where ways from a branch end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum End {
     /// Out of the function behind this block.
@@ -184,7 +184,7 @@ impl Ways {
             .filter_map(move |at| if at == root { header } else { Some(BlockId(at)) })
     }
 
-    /// Ways that leave this loop do not count.
+    /// The loop that counted ways stay within; `None` if every way counts.
     pub fn within(&self) -> Option<LoopId> {
         self.end.within()
     }

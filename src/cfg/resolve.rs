@@ -201,7 +201,7 @@ struct Resolver<'m, 's> {
     scopes: Vec<Scope<'s>>,
     /// The function whose body it is.
     function: &'m Function<'s>,
-    /// A pragma waits for its instruction.
+    /// Whether a pragma has been read whose instruction has not come yet.
     pragma: bool,
     /// The scope in force at each instruction that names labels.
     jumps: Vec<(u32, usize, Name<'s>)>,
@@ -544,7 +544,7 @@ fn special_arg<'s>(name: SpecialName) -> Arg<'s> {
     }
 }
 
-/// The labels that stand for one in a list of branch targets, which may be a row.
+/// The labels that one entry of a list of branch targets stands for; an entry may be a row (`L<4>`).
 fn expand(target: &str) -> Vec<String> {
     const MAX_TARGETS: u32 = 1 << 16;
     match Row::of(target).filter(|row| row.count <= MAX_TARGETS) {

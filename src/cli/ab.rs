@@ -40,25 +40,25 @@ pub struct Ab {
     /// Rounds; each variant is measured once in a round
     #[arg(long, value_name = "N", default_value_t = Settings::default().samples)]
     samples: usize,
-    /// How long a sample takes at least, by launching the kernel often enough
+    /// The least time that a sample takes; the kernel is launched often enough for it
     #[arg(long, value_name = "MICROSECONDS", default_value_t = Settings::default().sample_us, value_parser = not_negative)]
     min_time: f64,
     /// Launches in a sample, instead of --min-time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     scale: Option<u32>,
-    /// How long to run before anything counts
+    /// How long to run the variants before their times count
     #[arg(long, value_name = "MILLISECONDS", default_value_t = Settings::default().warm_up_us / 1000.0, value_parser = not_negative)]
     warm_up: f64,
-    /// What a launch finds in the L2 cache: what the launch before left there, or nothing of it
+    /// Whether a launch finds in the L2 cache what the launch before it left there
     #[arg(long, value_enum, default_value_t)]
     l2: L2,
-    /// The smallest difference that counts
+    /// The smallest difference between two times that counts as one
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0 * Settings::default().threshold, value_parser = not_negative)]
     threshold: f64,
     /// The seed of the order of measurements and of the intervals
     #[arg(long, value_name = "N", default_value_t = Settings::default().seed)]
     seed: u64,
-    /// Which GPU
+    /// The number of the GPU, as the driver counts
     #[arg(long, value_name = "N", default_value_t = 0)]
     device: u32,
     /// How versions are made.
@@ -132,7 +132,8 @@ fn not_negative(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Compares outputs and times. `progress` hears how many of how many rounds are done.
+/// Compares outputs and times. `progress` is called with the number of rounds that are done and the
+/// number of all rounds.
 ///
 /// # Errors
 /// Input cannot be used, the kernel faults, there is no GPU.
@@ -159,8 +160,7 @@ pub fn ab(
     }
 }
 
-/// Compares the device's buffers with the interpreter's. The status says whether they are
-/// equal.
+/// Compares the device's buffers with the interpreter's. The status says whether they are equal.
 ///
 /// # Errors
 /// As [`ab`].

@@ -6,7 +6,8 @@ use super::exit::Failure;
 use super::io;
 use super::options::Input;
 use crate::cfg;
-use crate::ptx::{self, Depth};
+use crate::ptx::{self, Depth, Function};
+use crate::source::listed;
 
 /// `cfg`
 #[derive(Debug, Args)]
@@ -27,21 +28,21 @@ impl Cfg {
     pub fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
         let module = ptx::parse(&source, Depth::All)?;
-        let mut candidates = module.functions().filter(|function| {
-            function.statements().is_some()
-                && self.kernel.as_deref().is_none_or(|name| function.name.text == name)
-        });
-        let Some(function) = candidates.next() else {
-            let what = match &self.kernel {
-                Some(name) => format!("there is no function `{name}` with a body"),
-                None => "there is no function with a body".to_owned(),
-            };
-            return Err(Failure::about(source.name(), what));
+        let all: Vec<&Function<'_>> =
+            module.functions().filter(|function| function.statements().is_some()).collect();
+        let names = || listed(all.iter().map(|function| function.name.text));
+        let chosen = match (&self.kernel, &all[..]) {
+            (_, []) => Err("there is no function with a body".to_owned()),
+            (Some(name), _) => all
+                .iter()
+                .find(|function| function.name.text == name)
+                .ok_or_else(|| format!("there is no function `{name}` among {}", names())),
+            (None, [only]) => Ok(only),
+            (None, _) => {
+                Err(format!("there are several functions; choose one with --kernel: {}", names()))
+            }
         };
-        if self.kernel.is_none() && candidates.next().is_some() {
-            let message = "the file has several functions; choose one with --kernel";
-            return Err(Failure::about(source.name(), message));
-        }
+        let function = chosen.map_err(|message| Failure::about(source.name(), message))?;
         let flow = cfg::build(&source, function)?;
         io::print(&cfg::dot(&source, function.name.text, &flow, &|_| Vec::new()))
     }

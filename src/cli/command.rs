@@ -1,4 +1,4 @@
-//! The subcommands, for clap. What each of them takes and does stands in the file of its name.
+//! The subcommands, for clap. The options of each and its function stand in the file of its name.
 
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
@@ -100,7 +100,7 @@ impl Command {
     }
 }
 
-/// Ends with what a subcommand came to.
+/// Prints the failure of a subcommand, if any, and returns the exit status.
 fn end(done: Result<Status, Failure>) -> ExitCode {
     done.unwrap_or_else(|Failure { status, message }| {
         eprintln!("{message}");

@@ -17,7 +17,7 @@ impl Completions {
     /// Prints the completions of a command line.
     ///
     /// # Errors
-    /// They cannot be printed.
+    /// Standard output cannot be written.
     pub fn run(&self, mut command: Command) -> Result<(), Failure> {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut command, "ptxasw", &mut text);

@@ -14,7 +14,7 @@ use crate::install::doctor::{self, Examination, Finding, Level};
 /// `doctor`
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// A toolkit's folder; without it, what `PATH` leads to is checked
+    /// A toolkit's folder; without it, the assembler that `PATH` leads to is checked
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
 }

@@ -1,8 +1,8 @@
 //! Every environment variable that the program reads, and the one place that reads them.
 //!
-//! In: a way to look a variable up. Out: [`Settings`]. The values of variables that stand for
-//! options are only checked where [`options`] needs them, so that a wrong one costs a warning and
-//! not a build.
+//! In: a way to look a variable up. Out: [`Settings`]. The values of variables that stand for options
+//! are checked only where [`options`] needs them, so that a wrong value costs a warning and not a
+//! build.
 
 use crate::cost::Costs;
 use crate::pipeline::Options;
@@ -69,7 +69,7 @@ const OURS: [&str; 16] = [
 /// Read by the tests alone: fail where there is no real ptxas.
 const REQUIRE_PTXAS: &str = "PTXASW_REQUIRE_PTXAS";
 
-/// What the environment says.
+/// What the environment says, without a judgement of the values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// [`PTXAS`].
@@ -107,7 +107,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Those of this process.
+    /// The settings of this process.
     #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
     pub fn of_process() -> Settings {
         Settings::from_lookup(|name| std::env::var_os(name))
@@ -170,12 +170,12 @@ pub fn problems(names: &[OsString], settings: &Settings) -> Vec<String> {
     problems
 }
 
-/// Settings that a call does without where they cannot be used.
+/// Settings that a call goes without where their values cannot be used.
 #[derive(Clone, Debug, Default)]
 struct Taken {
     strategies: Strategies,
     costs: Option<Costs>,
-    /// One line for each that cannot be used.
+    /// One line for each setting that cannot be used.
     warnings: Vec<String>,
 }
 
@@ -206,13 +206,13 @@ impl Taken {
 /// A table of costs from a file.
 ///
 /// # Errors
-/// One line: the file cannot be read, or what is wrong in it.
+/// One line: why the file cannot be read, or what is wrong in it.
 pub fn read_costs(path: &str) -> Result<Costs, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     Costs::read(&text, path).map_err(|missing| missing.to_string())
 }
 
-/// What is wrong with settings that a call does without, one line each.
+/// What is wrong with the settings that a call goes without, one line each.
 pub fn warnings(settings: &Settings) -> Vec<String> {
     Taken::from(settings).warnings
 }
@@ -223,7 +223,7 @@ const UNSAFE_MODES: [&str; 2] = ["no-load", "no-corner"];
 /// The options of a rewrite in wrapper mode.
 ///
 /// # Errors
-/// A value that the option does not allow, or a mode that computes wrong results without leave.
+/// A value that the option does not allow, or a mode that computes wrong results without [`UNSAFE`].
 pub fn options(settings: &Settings) -> Result<Options, String> {
     if let Some(mode) = &settings.mode
         && UNSAFE_MODES.contains(&mode.as_str())
@@ -251,7 +251,7 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
     Ok(options)
 }
 
-/// One of the values that the command-line option takes, too.
+/// The value of a variable, spelled as the command-line option of the same meaning spells it.
 fn choice<T: ValueEnum>(variable: &str, value: &str) -> Result<T, String> {
     T::from_str(value, false).map_err(|_| {
         let names: Vec<String> = T::value_variants()

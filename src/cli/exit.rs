@@ -31,7 +31,7 @@ impl Status {
         self.0
     }
 
-    /// That of another process that has ended with a code.
+    /// The status of another process, from the code that it ended with.
     pub fn of_process(code: i32) -> Status {
         Status(code as u8)
     }

@@ -1,7 +1,7 @@
 //! What the subcommands that use a GPU have in common: versions of a kernel, read, checked and assembled.
 //!
-//! Takes texts and a way to open a device. Input is read and checked before a device is asked for, and the
-//! device before ptxas.
+//! In: texts and a way to open a device. Out: the device, and the versions assembled for it, or a
+//! [`Failure`]. Input is read and checked before a device is asked for, and the device before ptxas.
 
 use clap::ValueEnum;
 
@@ -27,7 +27,7 @@ pub type Open<'o> = dyn Fn(u32) -> Result<Box<dyn Device>, Error> + 'o;
 /// Finds the real ptxas.
 pub type FindTool<'f> = dyn Fn() -> Result<Tool, Failure> + 'f;
 
-/// What the program has of the world.
+/// What the program has outside itself.
 pub struct World<'w> {
     /// Opens a device.
     pub open: &'w Open<'w>,
@@ -43,15 +43,15 @@ pub struct Request<'r> {
     pub original: &'r SourceFile,
     /// Name and text of the launch file.
     pub launch: &'r SourceFile,
-    /// The kernel, instead of the launch file's.
+    /// The kernel, instead of the one that the launch file names.
     pub kernel: Option<&'r str>,
     /// The versions to make of the original.
     pub modes: &'r [Mode],
-    /// Other files to compare with.
+    /// Other files to compare the original with.
     pub against: &'r [SourceFile],
     /// How decisions are made.
     pub options: &'r Options,
-    /// Which device.
+    /// The number of the device.
     pub device: u32,
 }
 
@@ -82,7 +82,7 @@ pub struct Ready<'r> {
 }
 
 impl<'r> Ready<'r> {
-    /// Reads and checks.
+    /// Reads and checks the launch and the texts.
     ///
     /// # Errors
     /// Input cannot be used.
@@ -121,10 +121,10 @@ impl<'r> Ready<'r> {
         Ok(Ready { launch, kernel: name, target, variants, original })
     }
 
-    /// Opens the device and assembles for it.
+    /// Opens the device and assembles the versions for it.
     ///
     /// # Errors
-    /// There is no GPU to use, or no real ptxas, or it refuses a version.
+    /// There is no GPU to use, or no real ptxas, or ptxas refuses a version.
     pub fn assemble(
         &self,
         request: &Request<'_>,
@@ -148,7 +148,7 @@ fn name_of(mode: Mode) -> String {
     mode.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// What has gone wrong on a device with a file.
+/// The failure for an error of a device, about a file.
 pub fn failed(about: &SourceFile, error: &Error) -> Failure {
     match error {
         Error::Unusable(_) => Failure::about("ptxasw", error).with_status(Status::NO_GPU),

@@ -1,4 +1,4 @@
-//! Files and standard streams of the subcommands; what goes wrong with them is a [`Failure`].
+//! Files and standard streams of the subcommands; an error of theirs is a [`Failure`].
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::source::SourceFile;
 /// Reads a text; `-` is standard input.
 ///
 /// # Errors
-/// It cannot be read, or is no text.
+/// The file cannot be read, or is no text.
 pub fn read(path: &Path) -> Result<SourceFile, Failure> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
@@ -24,7 +24,7 @@ pub fn read(path: &Path) -> Result<SourceFile, Failure> {
 
 /// Prints to standard output; a reader that went away is no error of ours.
 ///
-/// # Errors
+/// Standard output cannot be written.
 /// It cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     match io::stdout().lock().write_all(text.as_bytes()) {
@@ -37,12 +37,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Writes a file.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
 }
 
-/// What is said of a file or folder that cannot be written.
+/// The failure for a file or folder that cannot be written.
 pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::about(path.display(), format!("cannot write: {error}"))
 }
@@ -50,15 +50,15 @@ pub fn cannot_write(path: &Path, error: &io::Error) -> Failure {
 /// A value as JSON for people and programs, with the end of its last line.
 ///
 /// # Errors
-/// It has no JSON.
+/// The value has no form in JSON.
 pub fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
-/// The file of this program.
+/// The path of this program's own file.
 ///
 /// # Errors
-/// The system does not say.
+/// The system does not tell it.
 pub fn executable() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| {
         Failure::unusable(format!("cannot find the file of ptxasw itself: {error}"))

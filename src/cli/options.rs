@@ -31,10 +31,10 @@ pub struct Input {
 }
 
 impl Input {
-    /// Its text.
+    /// The text of the input.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn read(&self) -> Result<SourceFile, Failure> {
         io::read(&self.input)
     }
@@ -52,7 +52,7 @@ impl Output {
     /// Writes the result.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The result cannot be written.
     pub fn write(&self, text: &str) -> Result<(), Failure> {
         match &self.output {
             Some(path) => io::write(path, text),
@@ -72,7 +72,7 @@ pub struct Shown {
 /// One kernel instead of all.
 #[derive(Debug, Args)]
 pub struct OnlyKernel {
-    /// Only this kernel
+    /// Look at this kernel alone
     #[arg(long)]
     pub kernel: Option<String>,
 }
@@ -80,10 +80,10 @@ pub struct OnlyKernel {
 /// What is executed.
 #[derive(Debug, Args)]
 pub struct Launched {
-    /// The launch: grid, block, buffers and arguments, as JSON
+    /// The launch file: grid, block, buffers and arguments, as JSON
     #[arg(long, value_name = "L.json")]
     pub launch: PathBuf,
-    /// The kernel, instead of the launch file's
+    /// The kernel, instead of the one that the launch file names
     #[arg(long)]
     pub kernel: Option<String>,
 }
@@ -107,31 +107,32 @@ pub struct Linked {
 /// Which loads are covered, and by which code.
 #[derive(Debug, Args)]
 pub struct Covering {
-    /// Largest |delta|
+    /// The largest distance between two lanes, up or down, over which a value is shuffled
     #[arg(long, value_name = "N", default_value_t = 31, value_parser = clap::value_parser!(u32).range(0..=31))]
     pub max_delta: u32,
-    /// How the paper's strategy chooses sources
+    /// How the paper's strategy chooses among source loads
     #[arg(long, value_enum, default_value_t)]
     pub select: Selection,
     /// Which strategies may be used: `auto` (those that pay), `none`, or some of `reuse`, `wide`,
     /// `window`, `paper`, `aos`, joined by commas (those that are proved, whether they pay or not)
     #[arg(long, value_name = "NAME,...", default_value_t)]
     pub strategy: Strategies,
-    /// The architecture by whose costs it is decided what pays, such as `sm_90` [default: the file's]
+    /// The architecture whose costs decide what pays, such as `sm_90` [default: the file's]
     #[arg(long, value_name = "sm_N", value_parser = architecture)]
     pub arch: Option<u32>,
-    /// A table of costs instead of the architecture's
+    /// A file with costs to take instead of the architecture's
     #[arg(long, value_name = "FILE.toml", value_parser = env::read_costs)]
     pub costs: Option<Costs>,
 }
 
 /// An architecture's number: `sm_90a` is 90.
 fn architecture(text: &str) -> Result<u32, String> {
-    pipeline::architecture_of(text).ok_or_else(|| "an architecture such as sm_80".to_owned())
+    pipeline::architecture_of(text)
+        .ok_or_else(|| "an architecture such as sm_80 is expected".to_owned())
 }
 
 impl Covering {
-    /// As the pipeline takes them.
+    /// The options in the form that the pipeline takes.
     pub fn options(&self) -> Options {
         Options {
             architecture: self.arch,
@@ -147,10 +148,11 @@ impl Covering {
     }
 }
 
-/// Options of decisions and code.
+/// Options that decide about loads and about the code that replaces them.
 #[derive(Debug, Args)]
 pub struct Decisions {
-    /// Which version of the code: `no-load` and `no-corner` compute wrong results, for measuring
+    /// Which version of the code to write: `no-load` and `no-corner` are for measuring and compute
+    /// wrong results
     #[arg(long, value_enum, default_value_t)]
     pub mode: Mode,
     /// Which loads are covered.
@@ -165,13 +167,13 @@ pub struct Decisions {
     /// Number of the last accepted candidate to replace
     #[arg(long, value_name = "M")]
     pub last_shuffle: Option<usize>,
-    /// Take it for granted that 32-bit indices do not wrap around
+    /// Take it for granted that 32-bit indices do not wrap around within a warp
     #[arg(long)]
     pub assume_no_wrap: bool,
     /// Only replace read-only loads, and loads in kernels that write no global memory
     #[arg(long)]
     pub strict: bool,
-    /// Show on standard error where the time went
+    /// Show on standard error how long each stage took
     #[arg(long)]
     pub timings: bool,
     /// Where the solver's queries go.
@@ -180,7 +182,7 @@ pub struct Decisions {
 }
 
 impl Decisions {
-    /// As the pipeline takes them.
+    /// The options in the form that the pipeline takes.
     pub fn options(&self) -> Options {
         Options {
             mode: self.mode,
@@ -199,7 +201,7 @@ impl Decisions {
     }
 }
 
-/// Shows where the time went, if that was asked for.
+/// Shows how long each stage took, if that was asked for.
 pub fn show_timings(options: &Options) {
     if let Some(timings) = &options.timings {
         eprint!("{timings}");

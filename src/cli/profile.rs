@@ -1,7 +1,7 @@
 //! `ptxasw run --profile`: the events of a run, line by line.
 //!
-//! Takes the counters of single instructions, adds up those that stand on one line of the PTX text,
-//! and shows them as a table for people. Programs get [`LineProfile`] as JSON.
+//! In: the counters of single instructions. Out: their sums for each line of the PTX text, as a table
+//! for people, and as [`LineProfile`] for JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -29,8 +29,8 @@ pub struct LineProfile {
     counters: Counters,
 }
 
-/// Adds up what stands on one line. Lines come in ascending order; those that were not executed are
-/// left out.
+/// Adds up the counters of the instructions on each line. Lines come in ascending order; a line that
+/// was not executed is left out.
 pub fn by_line(
     source: &SourceFile,
     module: &Module<'_>,
@@ -61,7 +61,7 @@ pub fn by_line(
     lines.into_values().collect()
 }
 
-/// A column: its heading, and what stands in it.
+/// A column: its heading, and the counter that it shows.
 type Column = (&'static str, fn(&Counters) -> u64);
 
 const COLUMNS: [Column; 10] = [
@@ -77,10 +77,10 @@ const COLUMNS: [Column; 10] = [
     ("diverge", |c| c.divergent_branches),
 ];
 
-/// The longest stretch of a line of PTX that the table shows, in characters.
+/// The most characters of a line of PTX that the table shows.
 const SHOWN: usize = 72;
 
-/// A table with one row for each line; zeros are left out.
+/// A table with one row for each line; a zero is left blank.
 pub fn table(source: &SourceFile, lines: &[LineProfile]) -> String {
     let mut out = String::from("profile (per warp instruction; lanes: active on average):\n line");
     for (heading, _) in COLUMNS {

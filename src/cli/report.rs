@@ -39,7 +39,7 @@ impl Report {
 pub struct Made {
     /// The page.
     pub html: String,
-    /// One line for each file that was of no use.
+    /// One line for each file that cannot be used.
     pub warnings: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ fn cannot_read(what: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::about(path.display(), format!("cannot read the {what}: {error}"))
 }
 
-/// The PTX file of a name: in the folder, else by its path as it stands, else by its path from the
+/// The PTX file called `name`: looked for in the folder, then at that path, then at that path from the
 /// folder.
 fn source(folder: &Path, name: &str) -> Option<SourceFile> {
     let path = Path::new(name);

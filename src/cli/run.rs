@@ -1,6 +1,6 @@
 //! `ptxasw run`: execute a kernel on the CPU, or on a GPU, and show its buffers.
 //!
-//! [`run`] and [`on_gpu`] take texts and give back a text; reading and printing is left to [`Run::run`].
+//! [`run`] and [`on_gpu`] take texts and return a text; reading and printing is left to [`Run::run`].
 
 use clap::{Args, ValueEnum};
 use serde::{Serialize, Serializer};
@@ -39,15 +39,15 @@ pub struct Run {
     /// Do not look for races, whatever the launch file says; faster
     #[arg(long)]
     no_races: bool,
-    /// Report shuffles that read the register of a lane that takes no part: what it delivers is
-    /// unpredictable
+    /// Report shuffles that read the register of a lane that takes no part in them: the value they
+    /// deliver is unpredictable
     #[arg(long)]
     strict_shuffles: bool,
     /// Where lanes that parted meet again: where ptxas makes them (`assembler`), only where the PTX ISA
     /// makes them wait for each other (`never`), or at points chosen by a seed
     #[arg(long, value_name = "assembler|never|SEED")]
     meet: Option<Meet>,
-    /// Where to execute it
+    /// What executes the kernel
     #[arg(long, value_enum, default_value_t)]
     on: Processor,
     /// How to show the outcome.
@@ -66,7 +66,7 @@ pub enum Processor {
 }
 
 impl Run {
-    /// Executes and prints.
+    /// Executes the kernel and prints its buffers.
     ///
     /// # Errors
     /// Input cannot be used, the kernel faults, there is no GPU where one is asked for.
@@ -106,13 +106,14 @@ impl Run {
 /// What to run and what to show of it, besides the two texts.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The kernel, instead of the launch file's.
+    /// The kernel, instead of the one that the launch file names.
     pub kernel: Option<&'a str>,
     /// Whether to count the events of each line.
     pub profile: bool,
     /// Whether to look for races, instead of what the launch file says.
     pub races: Option<bool>,
-    /// Whether to report shuffles from lanes that take no part even if the launch file does not ask.
+    /// Whether to report shuffles that read from lanes that take no part, even if the launch file does
+    /// not ask for it.
     pub strict_shuffles: bool,
     /// Where lanes meet again, instead of what the launch file says.
     pub meet: Option<Meet>,
@@ -167,11 +168,11 @@ struct Report<'o> {
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'o str>,
     kernel: &'o str,
-    /// Where it ran, if not here.
+    /// The device it ran on, if not in the interpreter.
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<DeviceReport<'o>>,
     buffers: BTreeMap<&'o str, BufferReport<'o>>,
-    /// A device counts nothing.
+    /// `None` on a device, which counts nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     counters: Option<Counters>,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -195,7 +196,7 @@ struct BufferReport<'o> {
     data: &'o Buffer,
 }
 
-/// Numbers are written by [`show`], which knows their width.
+/// Shows a buffer's elements by [`show`], which knows the width of each number.
 fn elements<S: Serializer>(buffer: &Buffer, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(
         buffer.elements().map(|bits| RawValue::from_string(show(buffer.ty, bits)).ok()),
@@ -289,7 +290,7 @@ fn show_device(
     }
 }
 
-/// Elements of a buffer that the text shows.
+/// The most elements of a buffer that the text shows.
 const SHOWN: usize = 16;
 
 fn shown(buffers: &BTreeMap<String, Buffer>) -> String {

@@ -28,7 +28,7 @@ impl Toolkit {
     /// Makes the mirror and prints what was done.
     ///
     /// # Errors
-    /// The reason why it was not made.
+    /// The reason why the mirror was not made.
     pub fn run(&self) -> Result<(), Failure> {
         let executable = io::executable()?;
         let stand_in = StandIn { executable: &executable, link: self.linked.link };

@@ -9,6 +9,8 @@ use crate::cfg;
 use crate::emulate::TooLarge;
 use crate::expr::within;
 use crate::pipeline::{self, Options};
+use crate::ptx::{self, Depth};
+use crate::source::listed;
 use crate::tracing::{self, TraceFile, TraceReport};
 
 /// `trace`
@@ -58,7 +60,13 @@ impl Trace {
         })?;
         // A kernel that was asked for by name must be there.
         if let (Some(name), true) = (kernel, kernels.is_empty()) {
-            return Err(Failure::about(source.name(), format!("there is no function `{name}`")));
+            let module = ptx::parse(&source, Depth::Rewritable)?;
+            let all = listed(module.functions().map(|function| function.name.text));
+            let message = match &all[..] {
+                "" => "there is no function".to_owned(),
+                _ => format!("there is no function `{name}` among {all}"),
+            };
+            return Err(Failure::about(source.name(), message));
         }
         io::print(&match self.shown.format {
             _ if self.dot => dots,

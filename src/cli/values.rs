@@ -34,10 +34,10 @@ values! { Mode:
 }
 
 values! { Selection:
-    Paper "paper" "The paper's rule",
+    Paper "paper" "The rule of the paper that the program is named after",
 }
 
 values! { L2:
-    Keep "keep" "It does: launches follow each other",
+    Keep "keep" "It does: launches follow each other directly",
     Flush "flush" "It does not: before each launch the cache is filled with something else",
 }

@@ -1,6 +1,6 @@
 //! `ptxasw verify`: the proof, and on request a run of both programs.
 //!
-//! [`verify`] takes texts and gives back a text and an exit status; reading and printing is left to
+//! [`verify`] takes texts and returns a text and an exit status; reading and printing is left to
 //! [`Verify::run`].
 
 use std::fmt::Write;
@@ -23,9 +23,10 @@ use crate::verify::{self, Options, Verdict, Verification};
 pub struct Verify {
     /// The original PTX file
     original: PathBuf,
-    /// The rewritten PTX file, by ptxasw or by hand
+    /// The rewritten PTX file, whether ptxasw or somebody else has made it
     rewritten: PathBuf,
-    /// Also run both on the CPU and compare their buffers bit by bit; may be given several times
+    /// Also run both programs with this launch on the CPU and compare their buffers bit by bit; may be
+    /// given several times
     #[arg(long, value_name = "L.json")]
     launch: Vec<PathBuf>,
     /// Which kernels.
@@ -63,10 +64,10 @@ impl Verify {
     }
 }
 
-/// How many differing elements of a run are shown.
+/// The most differing elements of a run that are shown.
 const MAX_SHOWN: usize = 4;
 
-/// What a run of both showed.
+/// What a run of both programs with one launch showed.
 #[derive(Debug, Serialize)]
 struct Replay {
     launch: String,
@@ -85,7 +86,8 @@ struct Report<'v> {
     runs: &'v Vec<Replay>,
 }
 
-/// Proves and runs. The status is the verdict.
+/// Proves that the programs are equal, if it can, and runs them with each launch. The status is the
+/// verdict.
 ///
 /// # Errors
 /// Input cannot be parsed, or the original cannot be run.
@@ -104,7 +106,7 @@ fn verify(
             Launch::from_json(launch.text()).map_err(|error| Failure::about(name, error))?;
         runs.push(replay(original, rewritten, name, launch, options)?);
     }
-    // What was seen to differ does, whatever was proved.
+    // A difference that was seen counts, whatever was proved.
     if runs.iter().any(|run| !run.equal) {
         verification.verdict = Verdict::Different;
     }
@@ -159,7 +161,7 @@ fn replay(
                 details.push("the two print different texts".to_owned());
             }
         }
-        // The original is no valid program for this launch: nothing to compare with.
+        // The original is no valid program for this launch: there is nothing to compare with.
         (Err(fault), _) => {
             return Err(match fault.span {
                 Some(_) => fault.diagnostic(original).into(),

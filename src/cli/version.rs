@@ -1,4 +1,4 @@
-//! What `--version` says: which build this is, and what it works with.
+//! What `--version` says: which build the program is, and which z3 and ptxas it works with.
 
 use std::ffi::OsStr;
 

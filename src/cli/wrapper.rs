@@ -1,8 +1,8 @@
-//! `ptxasw` called as `ptxas`, or as another assembler of PTX: every argument is that one's own.
+//! `ptxasw` called as `ptxas`, or as another assembler of PTX: every argument is that assembler's.
 //!
 //! In: the name the program was called by and the arguments. Out: the exit status of the real ptxas,
-//! its messages, and at most one warning line for each thing that went wrong here. There is no way
-//! out of this module that leaves a valid input unassembled, unless the real ptxas cannot be found.
+//! its messages, and at most one warning line for each thing that went wrong in ptxasw. No way out of
+//! this module leaves a valid input unassembled, unless the real ptxas cannot be found.
 
 use super::env::{self, Settings};
 use super::exit::{Failure, Status};
@@ -32,16 +32,17 @@ use std::process::{ExitCode, ExitStatus};
 /// Stand-ins that call each other in a longer row than this go in a circle.
 const MAX_DEPTH: u32 = 4;
 
-/// Stack sizes to try for the rewriter, in bytes. It may recurse deeply, and memory that it does not
-/// touch costs nothing; under a limit on address space (`ulimit -v`) less has to do.
+/// Stack sizes to try for the rewriter's thread, in bytes. The rewriter may recurse deeply, and stack
+/// that it does not touch costs nothing; under a limit on address space (`ulimit -v`) the smaller one
+/// has to do.
 const STACK_BYTES: [usize; 2] = [256 << 20, 8 << 20];
 
-/// Whether a program called by this name is to be an assembler: see [`Role`].
+/// Whether a program called by this name stands in for an assembler: see [`Role`].
 pub fn is_assembler(called_as: &OsStr) -> bool {
     Role::of(&search(called_as, &Settings::of_process())).is_some()
 }
 
-/// Is ptxas. `called_as` is the name the program was called by, `arguments` follow it.
+/// Stands in for ptxas. `called_as` is the name the program was called by, `arguments` follow it.
 pub fn main(called_as: &OsStr, arguments: &[OsString]) -> ExitCode {
     if Settings::of_process().verify {
         main_with(called_as, arguments, &pipeline::rewrite_proved)
@@ -95,10 +96,10 @@ pub fn search(called_as: &OsStr, settings: &Settings) -> Search {
     }
 }
 
-/// The real ptxas, for whoever calls it by itself.
+/// The real ptxas, for subcommands that call it themselves.
 ///
 /// # Errors
-/// There is none, or stand-ins call each other in a circle.
+/// There is no real ptxas, or stand-ins call each other in a circle.
 pub fn real_ptxas(settings: &Settings) -> Result<Tool, Failure> {
     find_tool(&search(OsStr::new("ptxasw"), settings), &Role::default(), settings)
 }
@@ -135,22 +136,7 @@ fn call(
         return exec(tool, arguments);
     }
     let mut warnings = env::warnings(settings);
-    let mut options = Options::default();
-    let mut examined = match env::options(settings) {
-        Ok(chosen) => {
-            let architecture = line.architecture.as_deref().and_then(pipeline::architecture_of);
-            options = Options { architecture, ..chosen };
-            let read_stdin = || {
-                let mut bytes = Vec::new();
-                io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-            };
-            assemble::examine(line, read_stdin, &|source| rewrite(source, &options, rewriter))
-        }
-        Err(message) => {
-            warnings.push(format!("{message}; nothing is rewritten"));
-            Vec::new()
-        }
-    };
+    let (options, mut examined) = examine(settings, line, rewriter, &mut warnings);
     keep_texts(settings, &examined, &mut warnings);
     if assemble::is_untouched(&examined) && warnings.is_empty() {
         keep_reports(settings, &examined, None, &mut warnings);
@@ -194,7 +180,33 @@ fn call(
     end_like(status)
 }
 
-/// Becomes the real ptxas, with the call as it came.
+/// Shows the inputs of a call to the rewriter; none of them if the settings cannot be used, which is a
+/// warning.
+fn examine(
+    settings: &Settings,
+    line: &CommandLine,
+    rewriter: &Rewriter,
+    warnings: &mut Vec<String>,
+) -> (Options, Vec<Examined<Rewritten>>) {
+    let chosen = match env::options(settings) {
+        Ok(chosen) => chosen,
+        Err(message) => {
+            warnings.push(format!("{message}; nothing is rewritten"));
+            return (Options::default(), Vec::new());
+        }
+    };
+    let architecture = line.architecture.as_deref().and_then(pipeline::architecture_of);
+    let options = Options { architecture, ..chosen };
+    let read_stdin = || {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+    };
+    let examined =
+        assemble::examine(line, read_stdin, &|source| rewrite(source, &options, rewriter));
+    (options, examined)
+}
+
+/// Replaces this process by the real ptxas, with the call as it came.
 fn exec(tool: &Tool, arguments: &[OsString]) -> ExitCode {
     let reason = tool.exec(arguments);
     error(&format!("cannot run {}: {reason}", tool.path.display()));
@@ -234,8 +246,9 @@ fn rewrite(
     }
 }
 
-/// What is left of a rewrite without some kernels, and says so in the log. `rewrite` gets the kernels to
-/// leave out, with the reason for each, and is only called where another one is rewritten.
+/// The rewrite `before` without the kernels of `lost`; the log says which and why. `rewrite` gets the
+/// kernels to leave out, each with the reason, and is only called if some other kernel has a load
+/// replaced.
 fn without(
     source: &SourceFile,
     before: &Rewritten,
@@ -263,12 +276,12 @@ fn without(
     if report.kernels.iter().all(|kernel| kernel.replaced() == 0) {
         return Ok(Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() });
     }
-    // The report so far knows more of the kernels that are left out than the next one will.
+    // The report of `before` knows more of the kernels that are left out than the next report would.
     let after = rewrite(reasons)?;
     Ok(Rewritten { report, ..after })
 }
 
-/// Does a rewrite and logs it in one line.
+/// Rewrites one input and logs the outcome in one line.
 pub fn summarised(
     source: &SourceFile,
     rewrite: impl FnOnce() -> Result<Rewritten, Diagnostic>,
@@ -347,7 +360,7 @@ fn warn(message: &str) {
     write(&mut io::stderr(), format!("ptxasw: warning: {line}\n").as_bytes());
 }
 
-/// Writes to a standard stream. Nobody is left to tell if that fails.
+/// Writes to a standard stream. If that fails, nobody is left to tell.
 fn write(stream: &mut dyn Write, bytes: &[u8]) {
     if let Err(error) = stream.write_all(bytes).and_then(|()| stream.flush()) {
         log::debug!("cannot write to a standard stream: {error}");

@@ -1,4 +1,4 @@
-//! What a warp-wide request, a shuffle and other instructions take.
+//! The cycles that a warp-wide load, a shuffle and other instructions take.
 
 use super::Costs;
 
@@ -21,15 +21,17 @@ pub struct Request {
     pub bytes: u32,
     /// Lanes that take part.
     pub lanes: u32,
-    /// It goes past the first-level cache (`.cg`, `.cv`).
+    /// Whether the load goes past the first-level cache (`.cg`, `.cv`).
     pub past_l1: bool,
 }
 
 impl Costs {
-    /// Cycles of a load: those of the pipe, or of the way from the second-level cache where it goes past
-    /// the first. The mean over all positions of the first lane's address within a line.
+    /// Cycles of a load: those of the pipe, or of the way from the second-level cache if the load goes
+    /// past the first. The result is the mean over all positions of the first lane's address within a
+    /// line.
     pub fn load(&self, request: &Request) -> f64 {
-        // Of an address that moves by no constant the best is assumed: then nothing pays.
+        // If an address moves by no constant, the best case is assumed: then replacing its load does
+        // not pay.
         let stride = request.stride.unwrap_or(i64::from(request.bytes));
         let step = i64::from(request.bytes.max(1));
         let positions: Vec<i64> = (0..LINE).step_by(step.min(LINE) as usize).collect();
@@ -55,7 +57,7 @@ impl Costs {
     fn pass(&self, lanes: Lanes) -> f64 {
         let mut lines = 0;
         lanes.each(LINE, |_| lines += 1);
-        // (Two tags come free where several are looked up at once.)
+        // (Two tags come free on architectures that look up several in a cycle.)
         let free = if self.lines_in_cycle > 1.0 { 2.0 } else { 0.0 };
         let looked_up = ((f64::from(lines) + free) / self.lines_in_cycle).ceil();
         let mut banks = [0u32; LANES as usize];
@@ -64,7 +66,7 @@ impl Costs {
         looked_up.max(f64::from(conflicts)).max(1.0)
     }
 
-    /// Whether a shuffle may stand for such a load at all.
+    /// Whether a shuffle may stand for a load of this kind at all.
     pub fn allow_shuffles(&self, request: &Request) -> bool {
         self.shuffles_beside_l1 != 0.0 || request.past_l1 || self.loads_in_l1 == 0.0
     }
@@ -91,14 +93,14 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// At most `count` of them, from the lane `at` on.
+    /// At most `count` of the lanes, from lane `at` on.
     fn part(self, at: i64, count: i64) -> Lanes {
         Lanes { first: self.first + at * self.stride, count: count.min(self.count - at), ..self }
     }
 
-    /// Visits the pieces of a size that they touch, each once.
+    /// Calls `visit` once with each piece of `size` bytes that the lanes touch.
     fn each(self, size: i64, mut visit: impl FnMut(i64)) {
-        // Upwards, so that what a lane touches again is what was touched last.
+        // Upwards, so that a piece that a lane touches again is the one that was visited last.
         let lowest = self.first + (self.count - 1) * self.stride.min(0);
         let mut next = i64::MIN;
         for lane in 0..self.count {

@@ -36,7 +36,7 @@ struct Number {
     source: String,
 }
 
-/// What things take on one architecture.
+/// The numbers of one architecture: what each thing takes on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// Compute capability, ten times the major number plus the minor one: 80 for `sm_80`.
@@ -71,8 +71,8 @@ impl fmt::Display for Missing {
 impl std::error::Error for Missing {}
 
 impl Costs {
-    /// Those of the newest architecture that is not newer than the given one; of the oldest known for
-    /// older ones.
+    /// The costs of the newest known architecture that is not newer than `architecture`; of the oldest
+    /// known one if all are newer.
     pub fn of(architecture: u32) -> Costs {
         let known = FILES.iter().rev().find(|(number, _)| *number <= architecture);
         let (number, text) = known.unwrap_or(&FILES[0]);
@@ -89,7 +89,8 @@ impl Costs {
     /// Takes a data file from its text; `name` is how it is called in a message.
     ///
     /// # Errors
-    /// It is no such file, or a number is missing, has no source, or cannot be.
+    /// The text is no such file, or one of its numbers is missing, unknown, without a source, or too
+    /// small.
     pub fn read(text: &str, name: &str) -> Result<Costs, Missing> {
         let file: File = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
@@ -119,12 +120,14 @@ impl Costs {
             l2_bytes_in_cycle: take("l2_bytes_in_cycle", 0.1)?,
         };
         match numbers.keys().next() {
-            Some(key) => Err(Missing(format!("{name}: the number `{key}` is none that is used"))),
+            Some(key) => {
+                Err(Missing(format!("{name}: the number `{key}` is not known; remove it")))
+            }
             None => Ok(costs),
         }
     }
 
-    /// Numbers by which nothing pays.
+    /// Numbers by which no replacement pays.
     fn unknown(architecture: u32) -> Costs {
         Costs {
             architecture,
@@ -161,7 +164,7 @@ mod tests {
         let without = text.replace("shuffle_cycles", "shuffle_speed");
         assert_eq!(said(&without), "mine.toml: the number `shuffle_cycles` is missing");
         let more = format!("{text}\n[numbers.other]\nvalue = 1\nsource = \"x\"\n");
-        assert_eq!(said(&more), "mine.toml: the number `other` is none that is used");
+        assert_eq!(said(&more), "mine.toml: the number `other` is not known; remove it");
         let negative = text.replace("value = 19.5", "value = -1");
         assert!(said(&negative).contains("`l2_bytes_in_cycle` must be 0.1 or more"));
         assert!(said("architecture = x").starts_with("mine.toml:1: "));

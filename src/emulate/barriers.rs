@@ -1,10 +1,10 @@
 //! What lanes see behind a barrier, a call, or something unknown.
 //!
-//! Behind a barrier at which lanes have waited for each other they see the same writes, and so read the
-//! same. But lanes that come to one barrier need not have waited there for each other: each arrival
-//! meets the others' arrival of the same number, at whatever instruction that is (PTX ISA,
-//! "bar.warp.sync", "barrier"), so lanes that have waited more often than others wait here for the
-//! others' later arrival:
+//! Behind a barrier at which lanes have waited for each other they see the same writes, and so read
+//! the same values. But lanes that come to one barrier need not have waited there for each other: a
+//! lane's k-th arrival at any barrier meets the other lanes' k-th arrival, at whatever instruction
+//! that is (PTX ISA, "bar.warp.sync", "barrier"), so lanes that have waited more often than others
+//! wait here for an arrival of the others that is still to come:
 //!
 //! ```text
 //!     @p bra J;            // one lane
@@ -14,10 +14,12 @@
 //! E:
 //! ```
 //!
-//! So what lanes have waited at is followed as memory is ([`Window::Waits`]), and where it may differ
-//! nothing is known behind a barrier. Only `.aligned` barriers are executed by whole warps at once.
+//! So the barriers that lanes have waited at are followed like a part of memory ([`Window::Waits`]),
+//! and where they may differ nothing is known behind a barrier. Only `.aligned` barriers are executed
+//! by whole warps at once.
 //!
-//! In: an instruction. Out: how memory, and what lanes have waited at, differ between lanes behind it.
+//! In: an instruction. Out: how memory, and the barriers that lanes have waited at, differ between
+//! lanes behind it.
 
 use super::effects::Effect;
 use super::operands;
@@ -29,9 +31,9 @@ use crate::expr::TermId;
 use crate::isa::{Opcode, Qualifier};
 use crate::planted::Bug;
 
-/// How memory, and what lanes have waited at, differ between lanes behind an instruction.
+/// How memory, and the barriers that lanes have waited at, differ between lanes behind an instruction.
 pub(super) struct Behind<F> {
-    /// How what lanes have waited at differs between them, if the instruction changes that.
+    /// How the barriers waited at differ between lanes, if the instruction changes them.
     pub waits: Option<LaneDependence>,
     /// How memory differs between lanes, as a function of the version that it had before.
     pub seen: F,
@@ -46,8 +48,8 @@ enum Waiting {
     Aligned,
     /// Each thread, until all of its warp or block have come.
     All,
-    /// Members that the instruction names in its text, or for something else than threads: none of
-    /// those that wait for all.
+    /// Members that the instruction names in its text, or something else than threads: no barrier at
+    /// which all wait.
     Some,
     /// Members chosen at run time, or whoever comes first.
     Unknown,
@@ -68,7 +70,7 @@ fn waiting(inst: &Inst<'_, '_>) -> Waiting {
         },
         Opcode::Bar => Waiting::Aligned,
         Opcode::Barrier if has(Qualifier::Aligned) => Waiting::Aligned,
-        // With a number of threads, the first so many are let go.
+        // With a number of threads, a barrier lets the first so many go.
         Opcode::Barrier if inst.args.len() < 2 => Waiting::All,
         Opcode::Barrier => Waiting::Unknown,
         _ => Waiting::Some,

@@ -1,10 +1,10 @@
 //! Conditions of branches: which ways exist, and what holds on them.
 //!
-//! In: the predicate at the end of each block. Out: for each block whether it is reached, what is known
-//! to hold in it, and by which condition it branches. A branch that only goes one way is looked for among
-//! samples first and proved by the solver then: starting the solver costs more than emulating a kernel,
-//! so it is only asked about a condition for which no values were found that make it come out the other
-//! way.
+//! In: the predicate at the end of each block. Out: for each block whether it is reached, what is
+//! known to hold in it, and the condition by which it branches. For a condition that may always come
+//! out the same way, samples are tried first and the solver proves it then: starting the solver costs
+//! more than emulating a kernel, so it is asked only if no sample makes the condition come out the
+//! other way.
 
 use super::state::State;
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow};
@@ -31,7 +31,7 @@ pub(super) struct Branches {
     pub conditions: Vec<Option<TermId>>,
     /// Which blocks can be reached.
     pub reachable: Vec<bool>,
-    /// Decides branches that facts alone do not.
+    /// Decides branches that the facts alone do not decide.
     solver: Solver,
 }
 
@@ -42,7 +42,7 @@ impl Branches {
             assumptions: vec![None; flow.blocks.len()],
             conditions: vec![None; flow.blocks.len()],
             reachable: vec![false; flow.blocks.len()],
-            // (Less than what is kept for decisions: a branch rarely matters to one.)
+            // (A smaller limit than that of decisions about loads: a branch rarely matters to one.)
             solver: Solver::new(SOLVER_LIMIT, None)
                 .with_queries(MAX_BRANCHES)
                 .with_budget(budget_for(flow.insts.len() / 2))
@@ -62,7 +62,7 @@ impl Branches {
         }
     }
 
-    /// A block with one way in is reached only under that way's condition.
+    /// A block with one edge into it is reached only under that edge's condition.
     pub fn assume(&mut self, state: &mut State<'_, '_, '_>, incoming: &[Edge]) {
         let all = &state.flow.block(state.block).predecessors;
         if let ([edge], [_]) = (incoming, &all[..])
@@ -93,8 +93,8 @@ impl Branches {
         };
     }
 
-    /// A condition that the path to the block decides, as a constant: the way it does not take is
-    /// no way at all.
+    /// A condition that the path to the block decides, as a constant: the edge that it rules out is
+    /// never taken.
     fn decided(
         &mut self,
         state: &mut State<'_, '_, '_>,

@@ -1,8 +1,8 @@
 //! Instructions without side effects: reads their operands, asks [`super::semantics`] for their
-//! results, writes these.
+//! results, and writes the results.
 //!
-//! Where a form has an exact meaning ([`super::forms`]), the results are it; otherwise an uninterpreted
-//! function of the operands, or unknown.
+//! Where a form has an exact meaning ([`super::forms`]), that meaning is the result; otherwise the
+//! result is an uninterpreted function of the operands, or unknown.
 
 use smallvec::SmallVec;
 
@@ -73,7 +73,7 @@ fn write(
                 operands::write(state, element, *result, guard);
             }
         }
-        // All of a register of which the instruction names a part.
+        // All of the register, although the instruction names only a part of it.
         (Some(&Arg::Modified(register)), [result]) => {
             operands::write(state, &Arg::Register(register), *result, guard);
         }

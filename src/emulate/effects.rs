@@ -1,8 +1,8 @@
 //! What each instruction may do to registers and memory.
 //!
-//! An opcode that is not modelled, or not known, is [`Effect::Opaque`]: it may write every register
-//! it names and all memory, and synchronises. So what is missing here costs a rewrite, never a
-//! value.
+//! An opcode that is not modelled, or not known, is [`Effect::Opaque`]: it may write every register it
+//! names and all memory, and synchronises. So an instruction that is missing here costs a rewrite,
+//! never a value.
 
 use smallvec::SmallVec;
 
@@ -13,11 +13,11 @@ use crate::isa::{Form, Opcode, Qualifier};
 /// What an instruction does besides computing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Nothing: the results depend on the operands alone.
+    /// None: the results depend on the operands alone.
     Pure,
-    /// Nothing, but the results depend on more than the operands (other lanes, clocks, textures).
+    /// None, but the results depend on more than the operands (other lanes, clocks, textures).
     Observe,
-    /// Nothing, without results: a hint.
+    /// None, and no results: a hint.
     Hint,
     /// Reads memory.
     Load,
@@ -35,9 +35,8 @@ pub enum Effect {
     Opaque,
 }
 
-/// The qualifiers that make an access more than weak (PTX ISA, "Memory Consistency Model"), and the
-/// cache operator
-/// `.cv`, "don't cache and fetch again"; such accesses are never merged, moved or replaced.
+/// The qualifiers that make an access strong (PTX ISA, "Memory Consistency Model"), and the cache
+/// operator `.cv`, "don't cache and fetch again"; such accesses are never merged, moved or replaced.
 const STRONG: &[Qualifier] = &[
     Qualifier::Volatile,
     Qualifier::Relaxed,
@@ -47,7 +46,7 @@ const STRONG: &[Qualifier] = &[
     Qualifier::Cv,
 ];
 
-/// The qualifier that makes an access more than weak, if it has one.
+/// The qualifier that makes an access strong, if it has one.
 pub(super) fn strong(form: &Form) -> Option<&'static str> {
     STRONG.iter().find(|strong| form.has(**strong)).map(|strong| strong.name())
 }
@@ -58,7 +57,7 @@ pub(super) fn changes_memory(inst: &Inst<'_, '_>) -> &'static [Window] {
         Effect::Pure | Effect::Observe | Effect::Hint | Effect::Control => &[],
         Effect::Load if strong(&inst.ast.form).is_none() => &[],
         Effect::Store if strong(&inst.ast.form).is_none() => Window::written(inst.ast.form.space()),
-        // It may synchronise with a thread that has written anything.
+        // A strong access may synchronise with a thread that has written anything.
         Effect::Load | Effect::Store | Effect::Atomic => &Window::MEMORY,
         Effect::Barrier if !matches!(inst.ast.form.opcode, Opcode::Bar | Opcode::Barrier) => {
             &Window::MEMORY

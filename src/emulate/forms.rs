@@ -21,7 +21,8 @@ pub enum Meaning {
     /// Its result is some function of its operands (for loads: of memory and address), so that
     /// equal operands give equal results.
     Uninterpreted,
-    /// It is known what it may change; a result is an unknown value, another one in every lane.
+    /// What the instruction may change is known; a result is an unknown value, another one in every
+    /// lane.
     Conservative,
     /// Nothing is known: all registers named and all memory may change, and threads may meet.
     Opaque,
@@ -31,7 +32,7 @@ pub enum Meaning {
 struct ExactForm {
     opcodes: &'static [Opcode],
     qualifiers: &'static [Qualifier],
-    /// The state space that may be named; otherwise none.
+    /// The state space that the form may name; `None` if it may name none.
     space: Option<StateSpace>,
     types: &'static [ScalarType],
     /// How many types are named.
@@ -187,14 +188,14 @@ const FORMS: &[ExactForm] = &[
     ),
 ];
 
-/// The rows of `FORMS` that speak of each opcode, by its number.
+/// The rows of `FORMS` that concern each opcode, by the opcode's number.
 static ROWS: LazyLock<Vec<Vec<&'static ExactForm>>> = LazyLock::new(|| {
     let rows = |opcode| FORMS.iter().filter(|exact| exact.opcodes.contains(&opcode)).collect();
     Opcode::iter().chain([Opcode::Unknown]).map(rows).collect()
 });
 
-/// Whether an instruction's results are known as bit-vectors, given its operands'. Comparisons of
-/// floating-point numbers count: what is done with their outcome is known.
+/// Whether an instruction's results are known as bit-vectors, if those of its operands are.
+/// Comparisons of floating-point numbers count: how their outcome is combined and written is known.
 pub(super) fn has_exact_form(inst: &Inst<'_, '_>) -> bool {
     let form = &inst.ast.form;
     let fits = |exact: &ExactForm| {

@@ -24,7 +24,7 @@ pub(super) struct Exit {
 pub(super) struct Joins {
     /// The states at the ends of the blocks that have been visited.
     exits: Vec<Option<Exit>>,
-    /// Symbols whose feeds are completed once the conditions around them are known.
+    /// Symbols whose feeds are completed once the conditions around their blocks are known.
     open: Vec<(SymbolId, BlockId)>,
 }
 
@@ -34,18 +34,18 @@ impl Joins {
         Joins { exits: flow.blocks.iter().map(|_| None).collect(), open: Vec::new() }
     }
 
-    /// Keeps the state at the end of the block that it is in.
+    /// Keeps the state at the end of the block that has been visited.
     pub fn leave(&mut self, state: &State<'_, '_, '_>) {
         let exit = Exit { mutable: state.registers.values().into(), memory: state.memory };
         self.exits[state.block.index()] = Some(exit);
     }
 
-    /// The states at the origins of some edges, of those that have been visited.
+    /// The states at the origins of `edges`, as far as these have been visited.
     pub fn ends<'e>(&'e self, edges: &'e [Edge]) -> impl Iterator<Item = &'e Exit> {
         edges.iter().filter_map(|edge| self.exits[edge.from.index()].as_ref())
     }
 
-    /// Merges the states at the ends of the blocks that lead here.
+    /// Merges the states at the ends of the blocks that lead to this one.
     pub fn enter(
         &mut self,
         state: &mut State<'_, '_, '_>,
@@ -109,7 +109,7 @@ impl Joins {
         let same = versions.iter().all(|&other| state.epoch(other) == epoch);
         let epoch = epoch.filter(|_| same);
         let version = state.fresh_memory(epoch, LaneDependence::Fed(versions));
-        // Otherwise it matters by which way a lane has come.
+        // Otherwise the version depends on the way by which a lane has come.
         if let (None, Node::Symbol(symbol)) = (epoch, state.arena.node(version))
             && !state.flow.planted.has(Bug::MemoryAtJoins)
         {
@@ -118,7 +118,7 @@ impl Joins {
         version
     }
 
-    /// A value from several flows is uniform only if the conditions that chose the flow are.
+    /// A merged value is uniform only if the conditions that chose between its origins are.
     pub fn complete(&mut self, state: &mut State<'_, '_, '_>, branches: &[Option<TermId>]) {
         let mut conditions: FxHashMap<BlockId, Vec<TermId>> = FxHashMap::default();
         for (symbol, block) in std::mem::take(&mut self.open) {

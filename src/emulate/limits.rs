@@ -1,4 +1,4 @@
-//! How much work one kernel may take.
+//! How much work the analysis of one kernel may take.
 
 /// Bounds on the work for one kernel, by count, so that giving up is reproducible.
 #[derive(Clone, Copy, Debug)]
@@ -6,8 +6,8 @@ pub struct Limits {
     /// Instructions of a body.
     pub instructions: usize,
     /// Work with terms, in steps of about ten nanoseconds and 16 bytes
-    /// ([`Arena::charge`](crate::expr::Arena::charge)): those of the emulation and of the decisions
-    /// about its loads together.
+    /// ([`Arena::charge`](crate::expr::Arena::charge)): the steps of the emulation and of the
+    /// decisions about its loads together.
     pub steps: u64,
     /// Values merged: mutable registers times blocks.
     pub merges: usize,
@@ -21,7 +21,7 @@ impl Default for Limits {
     }
 }
 
-/// A kernel that exceeds its [`Limits`]: which, and by what.
+/// A kernel that exceeds its [`Limits`]: which of them, and by how much.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooLarge(pub String);
 

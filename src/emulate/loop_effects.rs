@@ -1,4 +1,4 @@
-//! What loops change: known before any of their blocks is visited.
+//! What each loop changes; this is known before any of its blocks is visited.
 
 use super::effects::{Effect, changes_memory, definitions, effect, strong};
 use super::registers::{Slot, Writes};

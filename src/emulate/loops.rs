@@ -75,7 +75,7 @@ impl Loops {
         }
     }
 
-    /// What lanes see at the header of a loop is what they saw before it or at the end of an
+    /// At the header of a loop, lanes see what they saw in front of the loop or at the end of an
     /// iteration.
     pub fn complete_memories(
         &mut self,
@@ -87,7 +87,8 @@ impl Loops {
             let ends = joins.ends(&state.flow.loops.get(id).latches);
             let ends: Vec<TermId> = ends.map(|exit| exit.memory[window as usize]).collect();
             let mut feeds: Vec<TermId> = std::iter::once(initial).chain(ends.clone()).collect();
-            // It matters by which latch a lane has come, if one synchronises and another does not.
+            // If one latch synchronises and another does not, it matters by which of them a lane has
+            // come.
             if ends.iter().any(|&end| state.epoch(end) != state.epoch(ends[0]))
                 && !state.flow.planted.has(Bug::MemoryAtJoins)
             {
@@ -129,7 +130,7 @@ impl Loops {
     }
 }
 
-/// What a value grows by in each iteration, if that is the same in all.
+/// The amount by which a value grows in each iteration, if it is the same in all.
 fn step(state: &mut State<'_, '_, '_>, value: &LoopValue, at_latches: &[TermId]) -> Option<TermId> {
     let (&first, others) = at_latches.split_first()?;
     if others.iter().any(|&other| other != first) {

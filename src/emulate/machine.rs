@@ -1,8 +1,8 @@
 //! Visits the blocks and steps through their instructions.
 //!
 //! In: a function and its control flow. Out: the [`KernelTrace`]. What instructions compute stands in
-//! [`super::semantics`], how states meet in [`super::joins`] and [`super::loops`]; here each instruction
-//! is handed to whoever knows it.
+//! [`super::semantics`], how states meet in [`super::joins`] and [`super::loops`]; this file hands
+//! each instruction to the one that emulates it.
 
 use smallvec::SmallVec;
 
@@ -121,7 +121,8 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
         self.joins.leave(&self.state);
     }
 
-    /// Several entries that do not dominate the cycle: nothing carried in a register is known.
+    /// A cycle has several entries, of which none dominates it: nothing carried in a register is known
+    /// in it.
     fn forget_everything(&mut self) {
         self.state.forget_registers();
         self.state.change_memory(&Window::ALL, |_| LaneDependence::Varying);
@@ -161,7 +162,7 @@ fn execute<'s>(state: &mut State<'_, '_, 's>, inst: &Inst<'_, 's>) {
     }
 }
 
-/// Emulates an instruction behind which memory may be another one.
+/// Emulates an instruction behind which lanes may read other values from memory.
 fn synchronise<'s>(
     state: &mut State<'_, '_, 's>,
     inst: &Inst<'_, 's>,

@@ -31,8 +31,8 @@ pub(super) fn access<'s>(
     let strong = access.strong.is_some();
     let written = Window::written(access.space);
     if effect == Effect::Atomic || effect == Effect::Load && strong {
-        // It may synchronise with another thread, and in each lane with another one or at
-        // another time: what the lanes read from now on need not be the same.
+        // The access may synchronise with another thread, and in each lane with a different one or at
+        // a different time: what the lanes read from now on need not be the same.
         state.change_memory(&Window::MEMORY, |_| LaneDependence::Varying);
     } else if effect != Effect::Load {
         let windows = if strong { &Window::MEMORY } else { written };
@@ -161,8 +161,8 @@ fn parameter<'s>(
     Some(state.symbols.term(&mut state.arena, info, Range::full(width)))
 }
 
-/// What a load reads: a function of the state of memory and the address, so that lanes which
-/// read the same bytes at the same time get the same value.
+/// The value that a load reads: a function of the version of memory and the address, so that lanes
+/// which read the same bytes at the same time get the same value.
 fn loaded<'s>(
     state: &mut State<'_, '_, 's>,
     access: &Access,

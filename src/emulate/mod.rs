@@ -1,10 +1,10 @@
 //! Symbolic emulation: executes a body once on bit-vector terms and records every memory access
 //! with its address.
-//!
 //! In: the control flow of one function. Out: a [`KernelTrace`]. Blocks are visited once, in reverse
-//! postorder; values that meet are merged, so the cost is linear in the text. What an instruction
-//! computes is exact for the integer side of PTX, an uninterpreted function for floating point, and
-//! a fresh symbol (another one in every lane) for what is not modelled. Nothing is decided here.
+//! postorder; where control flow meets, values are merged, so the cost is linear in the text. The
+//! result of an instruction is exact for the integer side of PTX, an uninterpreted function for
+//! floating point, and a fresh symbol (another value in every lane) for what is not modelled. Nothing
+//! is decided here.
 //!
 //! From the ground up: `symbols` and `special` say what terms stand for; `effects` and `forms` classify
 //! instructions; `semantics` computes terms from operands and knows no machine; `registers` and `state`

@@ -33,8 +33,8 @@ pub(super) fn sources<'s>(
     .collect()
 }
 
-/// The selector of a part of a register as written, `Some(None)` without one; `None` if it is not
-/// understood.
+/// The selector of the part of a register that an operand names, as written: `Some(None)` if there is
+/// none, `None` if it is not understood.
 fn selector(written: &ptx::Operand<'_>) -> Option<Option<Selector>> {
     let (ptx::Operand::Name(name) | ptx::Operand::Negated(name)) = written else { return None };
     match name.text.rsplit_once('.') {
@@ -80,7 +80,7 @@ fn read<'s>(state: &mut State<'_, '_, 's>, arg: &Arg<'s>) -> Operand<'s> {
     }
 }
 
-/// The value of an operand as `width` bits; `None` for a narrower one or what is no value.
+/// The value of an operand as `width` bits; `None` if the operand is narrower, or is no value.
 pub(super) fn value<'s>(state: &mut State<'_, '_, 's>, arg: &Arg<'s>, width: u8) -> Option<TermId> {
     let operand = read(state, arg);
     operand.value(&mut state.arena, &mut state.symbols, width)
@@ -109,7 +109,7 @@ pub(super) fn write(
         Arg::Vector(elements) if elements.len() == 1 => {
             write(state, &elements[0], (term, ty), guard);
         }
-        // Not a destination for one value: whatever it names is unknown from here on.
+        // Not a destination for one value: the registers that it names are unknown from here on.
         other => {
             for register in registers(other) {
                 state.forget(register, guard);

@@ -87,13 +87,13 @@ impl Registers {
         self.mutable = values;
     }
 
-    /// Gives the mutable register of an index another value.
+    /// Gives the mutable register with this index another value.
     pub fn set_value(&mut self, index: u32, term: TermId) {
         self.mutable[index as usize] = term;
     }
 
-    /// A register's value in a block; `None` for one that was not written on some way there, or only
-    /// in an earlier iteration.
+    /// A register's value in a block; `None` if the register was not written on some way there, or
+    /// only in an earlier iteration.
     #[inline]
     pub fn get(&self, register: RegisterId, flow: &Flow<'_, '_>, block: BlockId) -> Option<TermId> {
         match self.writes.slots[register.0 as usize] {
@@ -119,8 +119,8 @@ impl Registers {
         definition.filter(|definition| flow.dominators.dominates(definition.block, block))
     }
 
-    /// Gives a register a value in a block; `choose` is asked for a mutable one's value, given the one
-    /// before.
+    /// Gives a register a value in a block. A mutable register gets what `choose` returns, given the
+    /// register's value before.
     #[inline]
     pub fn set(
         &mut self,

@@ -9,7 +9,7 @@ use super::trace::KernelTrace;
 use super::uniform;
 use crate::expr::{Arena, Substitution, SymbolId, TermId};
 
-/// Replaces loop values by what they are.
+/// Replaces loop values by the induction variables that they turned out to be.
 struct Resolver<'r> {
     resolved: &'r FxHashMap<SymbolId, TermId>,
     substitution: Substitution,
@@ -30,7 +30,7 @@ impl Resolver<'_> {
         terms.into_iter().for_each(|term| self.resolve(arena, term));
     }
 
-    /// An induction variable never appears in a resolved term; what feeds it does.
+    /// An induction variable never appears in a resolved term; the symbols that feed it do.
     fn resolve_feeds(&mut self, arena: &mut Arena, symbols: &mut Symbols) {
         let fed: Vec<(SymbolId, Vec<TermId>)> = symbols
             .iter()

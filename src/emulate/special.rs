@@ -1,7 +1,8 @@
 //! Special registers (PTX ISA, "Special Registers"): the range of each register's values, and how they
 //! differ between lanes.
 //!
-//! In: a register, and how large a block may be. Out: a [`Reading`], of which the machine makes a term.
+//! In: a register, and how large a block may be. Out: a [`Reading`], from which the machine makes a
+//! term.
 
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use crate::expr::{Arena, Range, TermId};

@@ -16,7 +16,7 @@ use crate::expr::{Arena, Range, TermId};
 use crate::planted::Bug;
 use crate::ptx::{Function, FunctionKind};
 
-/// Steps for a symbol that did not exist: what is known of it takes memory.
+/// Steps charged for a new symbol: the knowledge that is kept about it takes memory.
 const NEW_SYMBOL: u64 = 12;
 
 /// The version of each window.
@@ -40,8 +40,9 @@ pub(super) struct State<'a, 'm, 's> {
     pub accesses: Vec<Access>,
     pub widened: Vec<Widened>,
     pub approximations: Vec<(u32, String)>,
-    /// Versions of memory between which nothing has synchronised share an epoch: what lanes read at
-    /// them is the same whichever of them each lane has come by, the program being free of races.
+    /// For each version of memory its epoch. Versions between which nothing has synchronised share
+    /// one: since the program is free of races, lanes read the same whichever of these versions they
+    /// have come by.
     epochs: FxHashMap<TermId, u32>,
     /// Whether some cycle has several entries.
     irreducible: bool,
@@ -78,7 +79,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
         state
     }
 
-    /// The loop that gives values made now a new meaning in each iteration.
+    /// The innermost loop around the current block: a value made in it differs between its iterations.
     pub fn here(&self) -> Option<LoopId> {
         self.flow.loops.innermost(self.block)
     }
@@ -94,7 +95,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
         self.make(SymbolKind::Unknown(number), width, LaneDependence::Varying)
     }
 
-    /// The symbol of a kind, made here on first use.
+    /// The symbol of a kind, made when it is first used.
     pub fn make(&mut self, kind: SymbolKind, width: u8, dependence: LaneDependence) -> TermId {
         let created_in = self.here();
         // Where cycles have several entries there is no header at which iterations could be told
@@ -106,8 +107,8 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
         self.symbols.term(&mut self.arena, info, Range::full(width))
     }
 
-    /// New versions of some windows behind something that synchronises; `seen` tells from a window's
-    /// version before how the new one differs between lanes.
+    /// Gives some windows new versions behind something that synchronises; `seen` says, given a
+    /// window's version before, how the new version differs between lanes.
     pub fn change_memory(&mut self, windows: &[Window], seen: impl Fn(TermId) -> LaneDependence) {
         for &window in windows {
             let before = self.memory[window as usize];
@@ -115,7 +116,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
         }
     }
 
-    /// New versions of some windows behind a weak store.
+    /// Gives some windows new versions behind a weak store.
     pub fn store_memory(&mut self, windows: &[Window]) {
         for &window in windows {
             let before = self.memory[window as usize];
@@ -125,7 +126,8 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
         }
     }
 
-    /// A version of memory that nothing has read yet; of an epoch of its own if none is given.
+    /// A version of memory that nothing has read yet, in `epoch` or, without one, in an epoch of its
+    /// own.
     pub fn fresh_memory(&mut self, epoch: Option<u32>, dependence: LaneDependence) -> TermId {
         let number = self.symbols.next_fresh();
         let version = self.make(SymbolKind::Memory(number), 32, dependence);
@@ -176,7 +178,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
         self.registers.set_values(values);
     }
 
-    /// Says, for people, how an instruction's result is approximated.
+    /// Notes, for people, how an instruction's result is approximated.
     pub fn approximate(&mut self, what: String) {
         self.approximations.push((self.at, what));
     }

@@ -28,7 +28,7 @@ pub enum SymbolKind {
     Address(String),
     /// How many times the latch of a loop has been taken.
     Iteration(LoopId),
-    /// The contents of all memory at some point of the program.
+    /// The contents of all memory, or of a window of it, at some point of the program.
     Memory(u32),
     /// A register at the header of a loop that changes it.
     LoopValue(RegisterId, u32),
@@ -36,7 +36,7 @@ pub enum SymbolKind {
     JoinValue(RegisterId, u32),
     /// The result of something that is not modelled, or a register that was never written.
     Unknown(u32),
-    /// Another symbol's value as it is `n` lanes further.
+    /// The value that another symbol has `n` lanes further.
     Shifted(SymbolId, i32),
 }
 
@@ -50,20 +50,20 @@ pub enum LaneDependence {
     Consecutive,
     /// Nothing is known of how the symbol differs between lanes.
     Varying,
-    /// The symbol was made from these terms (it is *fed by* them): it is uniform if all of them are.
+    /// The symbol was made from these terms (it is *fed by* them), and is uniform if all of them are.
     Fed(Vec<TermId>),
 }
 
 /// What is known of a symbol.
 #[derive(Clone, Debug)]
 pub struct SymbolInfo {
-    /// What it stands for.
+    /// What the symbol stands for.
     pub kind: SymbolKind,
     /// Width in bits.
     pub width: u8,
-    /// How it depends on the lane.
+    /// How the symbol's value differs between lanes.
     pub dependence: LaneDependence,
-    /// The innermost loop whose iterations give it new values.
+    /// The innermost loop whose iterations give the symbol new values.
     pub created_in: Option<LoopId>,
 }
 
@@ -98,12 +98,12 @@ impl Symbols {
         self.infos.iter().enumerate().map(|(id, info)| (SymbolId(id as u32), info))
     }
 
-    /// Completes a symbol's dependence, once everything that feeds it is known.
+    /// Completes a symbol's dependence, once every term that feeds it is known.
     pub fn set_dependence(&mut self, symbol: SymbolId, dependence: LaneDependence) {
         self.infos[symbol.0 as usize].dependence = dependence;
     }
 
-    /// The symbol of a kind, made on first use.
+    /// The symbol of a kind, made when it is first used.
     pub fn get(&mut self, info: SymbolInfo) -> SymbolId {
         let next = SymbolId(self.infos.len() as u32);
         let id = *self.by_kind.entry(info.kind.clone()).or_insert(next);
@@ -113,7 +113,7 @@ impl Symbols {
         id
     }
 
-    /// The term of a symbol of a kind, made on first use.
+    /// The term of a symbol, which is made when it is first used.
     pub fn term(&mut self, arena: &mut Arena, info: SymbolInfo, range: Range) -> TermId {
         let width = info.width;
         let known = self.by_kind.contains_key(&info.kind);
@@ -121,8 +121,8 @@ impl Symbols {
         if known { arena.symbol(id, width) } else { arena.symbol_within(id, width, range) }
     }
 
-    /// The address of a variable or function, declared in a scope of a body if there is one: one value
-    /// for the warp.
+    /// The address of a variable or function; `scope` is the scope of the body in which it is
+    /// declared, if one is. The address is one value for the warp.
     pub fn address(
         &mut self,
         arena: &mut Arena,

@@ -10,35 +10,35 @@ use crate::cfg::{BlockId, LoopId, RegisterId};
 use crate::expr::{Arena, SymbolId, TermId};
 use crate::ptx::{ScalarType, StateSpace};
 
-/// Something that reads, writes or orders memory.
+/// An instruction that reads, writes or orders memory.
 #[derive(Clone, Debug)]
 pub struct Access {
     /// Index of the instruction in the flattened body.
     pub inst: u32,
-    /// The block it stands in.
+    /// The block that holds the instruction.
     pub block: BlockId,
-    /// What it does.
+    /// What the instruction does.
     pub effect: Effect,
-    /// The state space it names.
+    /// The state space that the instruction names.
     pub space: StateSpace,
-    /// The address of its first byte, with loop values resolved; `None` where it has none or it is
-    /// not known.
+    /// The address of the first byte, with loop values resolved; `None` if the instruction has no
+    /// address, or an unknown one.
     pub address: Option<TermId>,
     /// Type of one element.
     pub ty: Option<ScalarType>,
     /// Number of elements.
     pub elements: u8,
-    /// What a store writes, element by element from the address up, each as wide as the element,
-    /// with loop values resolved; `None` where that is not known. Empty for anything but a store.
+    /// What a store writes, element by element from the address up, each as wide as the element, with
+    /// loop values resolved; `None` for an element that is not known. Empty for anything but a store.
     pub values: SmallVec<[Option<TermId>; 4]>,
-    /// The predicate under which it runs, if it is guarded.
+    /// The predicate under which the instruction runs, if it is guarded.
     pub guard: Option<TermId>,
     /// Whether the guard predicate's only definition dominates the access, so that the register tells
     /// whether the access ran, wherever the access dominates.
     pub guard_settled: bool,
-    /// `ld.global.nc`, `ldu`: from memory that the kernel only reads.
+    /// Whether the access reads memory that the kernel only reads: `ld.global.nc`, `ldu`.
     pub read_only: bool,
-    /// The qualifier that makes it more than a weak access (`volatile`, `relaxed`, ...).
+    /// The qualifier that makes the access strong (`volatile`, `relaxed`, ...), if it is.
     pub strong: Option<&'static str>,
     /// The registers written, element by element; `None` is a sink.
     pub registers: SmallVec<[Option<RegisterId>; 4]>,
@@ -50,24 +50,24 @@ impl Access {
         self.ty.map_or(0, |ty| ty.bits() / 8) * u32::from(self.elements)
     }
 
-    /// Whether it is a load that reads (or may read) global memory.
+    /// Whether the access is a load that reads (or may read) global memory.
     pub fn is_global_load(&self) -> bool {
         self.effect == Effect::Load
             && matches!(self.space, StateSpace::Global | StateSpace::Generic)
     }
 }
 
-/// A register that was extended to 64 bits on the way to an address: where a no-wrap check can
-/// find the value.
+/// A register that was extended to 64 bits on the way to an address: in it a check against wrapping
+/// around finds the value.
 #[derive(Clone, Copy, Debug)]
 pub struct Widened {
     /// The register.
     pub register: RegisterId,
     /// Its value, with loop values resolved.
     pub value: TermId,
-    /// The block in which it was extended.
+    /// The block in which the register was extended.
     pub block: BlockId,
-    /// The instruction that extended it.
+    /// The instruction that extended the register.
     pub inst: u32,
     /// Whether the register's only definition dominates the extension, so that the register still holds
     /// the value wherever the extension dominates.
@@ -114,7 +114,7 @@ impl KernelTrace {
         place: Option<LoopId>,
     ) -> bool {
         let created_in = self.symbols.info(symbol).created_in;
-        // A value from a loop that was left belongs to the lane's own last iteration.
+        // A value from a loop that lanes have left is that of each lane's own last iteration.
         self.uniform.get(symbol.0 as usize).copied().unwrap_or(false)
             && loops
                 .around(created_in)

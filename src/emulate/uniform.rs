@@ -1,9 +1,10 @@
 //! Which symbols have one value for a whole warp: an optimistic fixpoint over the terms that feed them.
 //!
-//! In: symbols with their [`LaneDependence`], the graph, the conditions of branches. Out: which symbols
-//! are uniform among lanes that have met, and which loops all lanes leave in the same iteration. It
-//! starts from "all that may be uniform are" and takes back each symbol that is fed by a term which is
-//! not, or belongs to a loop that is taken apart ([`Flow::taken_apart`]), until nothing changes.
+//! In: symbols with their [`LaneDependence`], the graph, the conditions of branches. Out: which
+//! symbols are uniform among lanes that have met, and which loops all lanes leave in the same
+//! iteration. The fixpoint starts from "every symbol that may be uniform is", and takes back each
+//! symbol that is fed by a term which is not uniform, or belongs to a loop that is taken apart
+//! ([`Flow::taken_apart`]), until nothing changes.
 
 use super::symbols::{LaneDependence, SymbolInfo, Symbols};
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, LoopId};
@@ -17,7 +18,7 @@ pub(super) struct Uniformity {
     pub exits: Vec<bool>,
 }
 
-/// Starts from everything being uniform that may be, and takes back what is not.
+/// Starts from every symbol being uniform that may be, and takes back those that are not.
 pub(super) fn solve(
     arena: &Arena,
     symbols: &Symbols,
@@ -57,19 +58,19 @@ pub(super) fn solve(
     fixpoint.found
 }
 
-/// The fixpoint on its way: what is still believed to be uniform.
+/// The fixpoint on its way: the symbols and loops that are still believed to be uniform.
 struct Fixpoint<'a, 'm, 's> {
     flow: &'a Flow<'m, 's>,
     branches: &'a [Option<TermId>],
     found: Uniformity,
     /// For each loop whether lanes that meet in it are in the same iteration.
     in_step: Vec<bool>,
-    /// For each loop those of its latches whose dominators in common are those of all.
+    /// For each loop a first and a last latch: a block that dominates both dominates all latches.
     latches: Vec<Option<[BlockId; 2]>>,
 }
 
 impl Fixpoint<'_, '_, '_> {
-    /// Takes back all that a further round might: what is left is a fixpoint, too.
+    /// Takes back every symbol that a further round might: what is left is a fixpoint, too.
     fn give_up(&mut self, symbols: &Symbols) {
         for (id, info) in symbols.iter() {
             let fed = matches!(info.dependence, LaneDependence::Fed(_));
@@ -79,7 +80,7 @@ impl Fixpoint<'_, '_, '_> {
         self.in_step.fill(false);
     }
 
-    /// One round; true if it took anything back.
+    /// One round; true if a symbol was taken back.
     fn round(&mut self, arena: &Arena, symbols: &Symbols) -> bool {
         let flow = self.flow;
         let mut changed = false;
@@ -163,7 +164,8 @@ fn loops_run_as_one(flow: &Flow<'_, '_>, branch_is_uniform: &[bool]) -> Vec<bool
     as_one
 }
 
-/// A term with values from more loops that lanes leave one by one counts as not uniform.
+/// A term counts as not uniform if it holds values from more loops than this that lanes leave one by
+/// one.
 const MAX_LEFT: usize = 32;
 
 /// The uniformity of every term: whether all its symbols are uniform, and the loops they are from.
@@ -200,8 +202,8 @@ fn uniform_terms(
         // Operands come before the terms that use them.
         let (ok, loops) = match *arena.node(term) {
             Node::Symbol(symbol) => {
-                // So does most of what feeds a symbol: what is taken back goes on at once, not once a
-                // round.
+                // The terms that feed a symbol mostly come before it, too: what is taken back takes
+                // effect at once, not once a round.
                 let info = symbols.info(symbol);
                 if let LaneDependence::Fed(feeds) = &info.dependence
                     && found.symbols[symbol.0 as usize]

@@ -3,13 +3,13 @@
 
 use crate::ptx::StateSpace;
 
-/// A part of memory that is written apart from the others. Local memory and parameters are not kept;
-/// constant memory never changes.
+/// A part of memory whose versions are followed by themselves. Local memory and parameters are not
+/// followed; constant memory never changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Window {
     Global,
     Shared,
-    /// No memory, but kept like it: which barriers a lane has waited at so far.
+    /// No memory, but followed like it: which barriers a lane has waited at so far.
     Waits,
 }
 

@@ -17,7 +17,7 @@ impl TermId {
     }
 }
 
-/// A free symbol. What it stands for is known to whoever made it.
+/// A free symbol. Its meaning is known to the module that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct SymbolId(pub u32);
 
@@ -129,7 +129,7 @@ pub enum Node {
     Apply(FunctionId, Box<[TermId]>),
 }
 
-/// Steps for a term that did not exist: what it takes in memory.
+/// Steps charged for a new term: it takes memory.
 const NEW_TERM: u64 = 12;
 
 /// Owns all terms of one kernel.
@@ -205,7 +205,7 @@ impl Arena {
         }
     }
 
-    /// Enters a node that is already in normal form.
+    /// Adds a node that is already in normal form, or finds the equal one.
     pub(super) fn intern(&mut self, node: Node, width: u8) -> TermId {
         debug_assert!((1..=64).contains(&width));
         let cells = match &node {
@@ -229,7 +229,7 @@ impl Arena {
         TermId(index as u32)
     }
 
-    /// Enters a symbol whose values are known to lie within bounds.
+    /// Adds a symbol whose values are known to lie within bounds.
     pub fn symbol_within(&mut self, symbol: SymbolId, width: u8, range: Range) -> TermId {
         let term = self.intern(Node::Symbol(symbol), width);
         self.ranges[term.0 as usize] = range;

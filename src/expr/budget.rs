@@ -1,10 +1,10 @@
 //! A bound on the work done with the terms of one arena, by count, so that giving up is the same
 //! giving up on every machine.
 //!
-//! Whatever makes, evaluates, rebuilds or searches terms charges steps for it; whoever owns the arena
-//! may set a limit. Nothing that does the work has to ask: beyond the limit the work is unwound to
-//! where it was started ([`within`]), so no chain of operations, however it came about, takes longer
-//! or more memory than the limit. Those who can stop in good order ask earlier
+//! Code that makes, evaluates, rebuilds or searches terms charges steps for it; the owner of the arena
+//! may set a limit. Code that does the work need not ask how much is left: beyond the limit the work
+//! is unwound to where it was started ([`within`]), so no chain of operations, however it came about,
+//! takes longer or more memory than the limit. Code that can stop in good order asks earlier
 //! ([`Arena::is_nearly_spent`]).
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -35,13 +35,13 @@ impl Arena {
         Arena { meter: Meter { limit, ..Meter::default() }, ..Arena::default() }
     }
 
-    /// Accounts for work. Beyond the limit it does not return, see [`within`].
+    /// Charges for work. Beyond the limit this function does not return, see [`within`].
     pub fn charge(&self, steps: u64) {
         // One thread works with an arena at a time: no need for an atomic addition.
         let spent = self.meter.spent.load(Ordering::Relaxed).saturating_add(steps);
         self.meter.spent.store(spent, Ordering::Relaxed);
         if spent > self.meter.limit {
-            // No message: this is no mistake, and `within` says what became of it.
+            // No message: this is no mistake, and the caller of `within` hears of it.
             resume_unwind(Box::new(Exhausted));
         }
     }
@@ -51,21 +51,21 @@ impl Arena {
         self.meter.spent.load(Ordering::Relaxed)
     }
 
-    /// Whether more than three quarters of the limit are spent: time to leave out what can be left
-    /// out.
+    /// Whether more than three quarters of the limit are spent: time to leave out work that can be
+    /// left out.
     pub fn is_nearly_spent(&self) -> bool {
         self.spent() > self.meter.limit / 4 * 3
     }
 }
 
-/// Does some work; `Err` if the limit of an arena was reached in it. What the work has changed by
-/// then is to be thrown away.
+/// Does some work; `Err` if the limit of an arena was reached in it. Whatever the work has changed up
+/// to then is to be thrown away.
 ///
 /// # Errors
 /// The limit was reached.
 ///
 /// # Panics
-/// Where the work does.
+/// Panics if the work does.
 pub fn within<R>(work: impl FnOnce() -> R) -> Result<R, Exhausted> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast::<Exhausted>() {
         Ok(exhausted) => *exhausted,

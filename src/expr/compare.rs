@@ -43,7 +43,7 @@ impl Arena {
         self.intern(Node::Compare(op, a, b), 1)
     }
 
-    /// The answer, where constants, bounds or the linear forms give it.
+    /// The answer, if constants, bounds or the linear forms decide it.
     fn decided(&mut self, op: Comparison, a: TermId, b: TermId) -> Option<bool> {
         let width = self.width(a);
         if let (Some(x), Some(y)) = (self.constant_value(a), self.constant_value(b)) {
@@ -69,7 +69,8 @@ impl Arena {
         }
     }
 
-    /// `selp` of two constants compared with a constant is the selecting predicate again.
+    /// A comparison of a constant with a choice between two constants, as the condition of the choice
+    /// or its complement.
     fn compare_selection(&mut self, op: Comparison, a: TermId, b: TermId) -> Option<TermId> {
         let width = self.width(a);
         let fold = |selection: TermId, other: TermId, swapped: bool| {

@@ -123,8 +123,8 @@ impl<'a, F: FnMut(SymbolId, u8) -> u64> Evaluator<'a, F> {
     }
 }
 
-/// The value of a term for given values of its operands; of a symbol 0. Uninterpreted functions get
-/// results by hashing, close to one of the numbers `near` where there are any.
+/// The value of a term for given values of its operands; 0 for a symbol. Uninterpreted functions get
+/// results by hashing, close to one of the numbers `near` if there are any.
 pub(super) fn evaluate_node(
     arena: &Arena,
     term: TermId,

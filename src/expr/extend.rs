@@ -141,7 +141,7 @@ impl Arena {
         }
     }
 
-    /// The bits of something large: what takes one step only.
+    /// The bits of a large term, simplified only as far as one step goes.
     fn large_extract(&mut self, a: TermId, low: u8, width: u8) -> TermId {
         match *self.node(a) {
             Node::ZeroExtend(inner) | Node::SignExtend(inner)

@@ -3,10 +3,10 @@
 use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
 use super::range::Range;
 
-/// What is known beyond so many conjuncts is left out: fewer facts decide less, and nothing wrongly.
+/// Of more conjuncts than this the rest is left out: fewer facts decide less, and nothing wrongly.
 const MAX_CONJUNCTS: usize = 1024;
 
-/// How deep into a predicate is looked for conjuncts that decide it.
+/// How deep a predicate is searched for conjuncts that decide it.
 const MAX_DEPTH: u32 = 32;
 
 /// A conjunction of predicates known to be true.

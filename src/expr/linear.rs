@@ -1,7 +1,8 @@
 //! Sums and products: the ring normal form `constant + sum of coefficient * product of powers`.
 //!
-//! Bounded by count, so that a chain of operations costs as much as it is long: what has more summands
-//! or factors becomes an operation on two halves, which from then on is one summand or factor.
+//! Sums and products are bounded by count, so that a chain of operations costs as much as it is long:
+//! beyond the bound an addition or a multiplication is kept as an operation on two terms, and from
+//! then on counts as one summand or factor.
 
 use smallvec::SmallVec;
 

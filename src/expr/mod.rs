@@ -2,14 +2,14 @@
 //! normal form.
 //!
 //! A term is a [`TermId`] in an [`Arena`]; equal terms have equal ids, so a proof by normal form is
-//! one comparison of integers. Widths are 1 to 64 bits (a predicate is 1 bit wide); all arithmetic
-//! is modulo 2^width, as in PTX. Lane dependence is a property of the [`SymbolId`]s a term is made
-//! of and is kept by whoever makes them (`emulate`).
+//! one comparison of integers. Widths are 1 to 64 bits (a predicate is 1 bit wide); all arithmetic is
+//! modulo 2^width, as in PTX. How values differ between lanes is a property of the [`SymbolId`]s in a
+//! term, and is kept by the module that makes them (`emulate`).
 //!
 //! Normal forms are bounded by count: products carry exponents, sums and products beyond a few dozen
 //! parts become operations that are kept as they are ([`BinaryOp::Add`], [`BinaryOp::Multiply`]), and
-//! what would have to be rebuilt all through stays as it is where it is large. So two equal terms may
-//! have different ids, and different ones never have the same. All work is charged to the arena
+//! a large term is not rebuilt all through for a simpler form. So two terms of equal value may have
+//! different ids, but terms of different values never have the same. All work is charged to the arena
 //! ([`Arena::charge`]).
 //!
 //! **Architecture invariant:** nothing here knows PTX, control flow or the solver.

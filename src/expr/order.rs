@@ -3,9 +3,9 @@
 //!
 //! Index arithmetic is mostly of this kind (`i < n - 1`, so `i + 1` is not `n`), and a solver that
 //! looks at bits takes tens of thousands of steps for it. Values are read as integers, signed or
-//! unsigned, and the largest difference of each two is narrowed until nothing changes: bounds of the
-//! terms, comparisons, sums of the same terms with another constant, of which two differences are
-//! possible, with and without wrapping around.
+//! unsigned, and the largest difference of each two is narrowed until nothing changes. It is narrowed
+//! by bounds of the terms, by comparisons, and by sums of the same terms with another constant: these
+//! have one of two differences, with and without wrapping around.
 
 use smallvec::SmallVec;
 
@@ -22,7 +22,7 @@ pub(super) struct Side {
     bounds: Range,
 }
 
-/// `a op b` comes out as `holds`.
+/// The fact that the comparison `a op b` comes out as `holds`.
 #[derive(Clone, Debug)]
 pub(super) struct Literal {
     pub op: Comparison,
@@ -31,10 +31,10 @@ pub(super) struct Literal {
     pub holds: bool,
 }
 
-/// More values are not looked at together: the work rises with their cube.
+/// More values than this are not looked at together: the work rises with their cube.
 const MAX_VALUES: usize = 14;
 
-/// Rounds of narrowing; most things are known after three.
+/// Rounds of narrowing; most differences are final after three.
 const MAX_ROUNDS: usize = 8;
 
 /// More than any difference of two 64-bit values.
@@ -72,12 +72,12 @@ impl Side {
         Side { width: self.width, constant, addends, bounds }
     }
 
-    /// Whether two sums have their terms in common, so that they differ by a constant.
+    /// Whether two sums have the same terms, so that they differ by a constant.
     fn is_beside(&self, other: &Side) -> bool {
         self.addends == other.addends
     }
 
-    /// Whether the terms of one are those of the other with the opposite sign.
+    /// Whether the terms of one sum are those of the other with the opposite sign.
     fn is_opposite(&self, other: &Side) -> bool {
         let opposite = |(a, b): (&(TermId, u64), &(TermId, u64))| {
             a.0 == b.0 && a.1.wrapping_add(b.1) & mask(self.width) == 0
@@ -88,8 +88,8 @@ impl Side {
     }
 }
 
-/// Whether the literals cannot all hold. Where there are too many, those are looked at that have to do
-/// with the first `goals` of them.
+/// Whether the literals cannot all hold. If there are too many, only those are looked at that are
+/// connected with the first `goals` of them.
 pub(super) fn contradict(arena: &Arena, literals: &[Literal], goals: usize) -> bool {
     let mut widths: Vec<u8> = literals.iter().map(|literal| literal.a.width).collect();
     widths.sort_unstable();
@@ -100,8 +100,8 @@ pub(super) fn contradict(arena: &Arena, literals: &[Literal], goals: usize) -> b
     })
 }
 
-/// The literals of a width: the goals, what has terms in common with them, directly or by way of
-/// others, and then the rest.
+/// The literals of a width: first the goals, then those that have terms in common with them, directly
+/// or by way of others, then the rest.
 fn nearest(literals: &[Literal], goals: usize, width: u8) -> Vec<&Literal> {
     let (goals, others) = literals.split_at(goals.min(literals.len()));
     let mut known: Vec<&Literal> = goals.iter().filter(|l| l.a.width == width).collect();
@@ -165,7 +165,7 @@ impl<'a> System<'a> {
         System { signed, width, literals, values, most, size, changed: true }
     }
 
-    /// Whether no values fit.
+    /// Whether no values satisfy the differences.
     fn is_empty(&mut self, arena: &Arena) -> bool {
         for _ in 0..MAX_ROUNDS {
             arena.charge((self.size * self.size * self.size) as u64 / 4);
@@ -187,7 +187,7 @@ impl<'a> System<'a> {
         false
     }
 
-    /// Differences by way of a third value.
+    /// Narrows each difference by way of every third value.
     fn close(&mut self) {
         let size = self.size;
         for by in 0..size {
@@ -203,7 +203,7 @@ impl<'a> System<'a> {
         }
     }
 
-    /// Value `i` is at most so much above value `j`.
+    /// Records that value `i` is at most `by` above value `j`.
     fn bound(&mut self, i: usize, j: usize, by: i128) {
         let most = &mut self.most[i * self.size + j];
         if by < *most {
@@ -244,8 +244,8 @@ impl<'a> System<'a> {
         };
         let by = -i128::from(strict);
         let half = 1i128 << (self.width - 1);
-        // In the other reading it says the same within each half of the range; the half that is the
-        // upper one there is the lower one here.
+        // In the other reading the comparison says the same within each half of the range; the half
+        // that is the upper one there is the lower one here.
         match (signed == self.signed, self.signed) {
             (true, _) => {}
             (false, true) if self.most(0, high) <= 0 => self.bound(0, low, 0),
@@ -257,7 +257,8 @@ impl<'a> System<'a> {
         self.bound(low, high, by);
     }
 
-    /// Sums of the same terms, and of the same terms with opposite signs; false if they cannot be.
+    /// Narrows the differences of sums of the same terms, and of the same terms with opposite signs;
+    /// false if no values satisfy them.
     fn shift(&mut self) -> bool {
         let turn = 1i128 << self.width;
         for i in 1..self.size {
@@ -302,7 +303,7 @@ impl<'a> System<'a> {
     }
 }
 
-/// Whether two sums are one, however they came about.
+/// Whether two sums are the same, however they were made.
 fn same(a: &Side, b: &Side) -> bool {
     a.width == b.width && a.constant == b.constant && a.addends == b.addends
 }

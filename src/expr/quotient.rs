@@ -1,17 +1,17 @@
-//! What is known of quotients and remainders without dividing: what small dividends come to.
+//! Facts about quotients and remainders of small dividends, which hold without dividing.
 //!
-//! A division is expensive for a solver. An index that was checked against `n` is its own remainder by
-//! `n`, though, and one that is a little larger is by `n` less, which is how periodic neighbours are
-//! found: said as facts, order alone decides.
+//! A division is expensive for a solver. But an index that was checked against `n` is its own
+//! remainder by `n`, and the remainder of one that is a little larger is the index minus `n`, which is
+//! how periodic neighbours are found. Once this is said as facts, order alone decides.
 
 use rustc_hash::FxHashSet;
 
 use super::arena::{Arena, BinaryOp, Comparison, Node, TermId};
 
-/// So many divisions of one claim are told of.
+/// The most divisions of one claim about which facts are given.
 const MAX_DIVISIONS: usize = 8;
 
-/// Nothing is told of claims that are larger than this many terms.
+/// A claim that is larger than this many terms gets no facts.
 const MAX_TERMS: usize = 2048;
 
 /// A division of integers of one width.
@@ -19,9 +19,9 @@ const MAX_TERMS: usize = 2048;
 pub struct Division {
     /// The quotient or the remainder.
     pub result: TermId,
-    /// What is divided.
+    /// The dividend.
     pub dividend: TermId,
-    /// By what.
+    /// The divisor.
     pub divisor: TermId,
     /// Whether both are read as signed.
     pub signed: bool,
@@ -30,9 +30,9 @@ pub struct Division {
 }
 
 impl Division {
-    /// Two facts that hold for all values, of a result that is the quotient or remainder where the
-    /// divisor is not zero. `0 <= a < b`: quotient 0, remainder `a`; `0 <= a - b < b` without wrapping
-    /// around: 1 and `a - b`.
+    /// Two facts that hold for all values of the operands, if the divisor is not zero. If `0 <= a <
+    /// b`, the quotient is 0 and the remainder `a`; if `0 <= a - b < b` without wrapping around, they
+    /// are 1 and `a - b`.
     pub fn small(self, arena: &mut Arena) -> [TermId; 2] {
         let Division { result, dividend: a, divisor: b, signed, remainder } = self;
         let (less, at_most) = match signed {
@@ -105,7 +105,8 @@ mod tests {
             (BinaryOp::SignedRemainder, true, true),
         ] {
             let result = arena.binary(op, a, b);
-            // What any value may stand for: the facts have to tell it.
+            // `any` stands for every value that the division may have: the facts have to name the
+            // right one.
             let any = arena.symbol(SymbolId(2), WIDTH);
             let [shown, of_any] = [result, any].map(|result| {
                 let division = Division { result, dividend: a, divisor: b, signed, remainder };

@@ -38,7 +38,7 @@ impl Range {
         Range { smin, smax, ..Range::full(width) }.close(width)
     }
 
-    /// Carries what each view knows over to the others.
+    /// Narrows the unsigned bounds, the signed bounds and the known bits by each other.
     fn close(mut self, width: u8) -> Range {
         let half = mask(width) >> 1;
         self.umax = self.umax.min(!self.zeros);

@@ -1,8 +1,8 @@
 //! Whether predicates contradict each other, found by going through cases: which side of an `or`
-//! holds, which way a choice goes, and order in each of them ([`super::order`]).
+//! holds, which value a choice takes, and in each case by order ([`super::order`]).
 //!
-//! What is contradicted holds for no values of the symbols at all. That nothing is found says
-//! nothing.
+//! Predicates that contradict each other hold for no values of the symbols at all. If no contradiction
+//! is found, nothing is known.
 
 use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
 use super::order::{Literal, Side, contradict};
@@ -24,7 +24,7 @@ pub fn follows(arena: &Arena, predicates: &[TermId], (a, b): (TermId, TermId)) -
     if arena.width(a) != arena.width(b) {
         return false;
     }
-    // What is to be contradicted goes first: only what is connected with it is looked at.
+    // The claim to be refuted goes first: only what is connected with it is looked at.
     let mut cases = Cases { arena, left: MAX_CASES };
     let known = |open: &mut Vec<(TermId, bool)>| {
         open.extend(predicates.iter().map(|&predicate| (predicate, true)));
@@ -56,7 +56,7 @@ struct Cases<'a> {
 }
 
 impl Cases<'_> {
-    /// Whether a predicate cannot have a value where others hold.
+    /// Whether `goal` cannot have the value `holds` where the other predicates hold.
     fn refute_goal(
         &mut self,
         goal: TermId,
@@ -66,7 +66,7 @@ impl Cases<'_> {
         let arena = self.arena;
         match *arena.node(goal) {
             Node::Unary(UnaryOp::Not, inner) => self.refute_goal(inner, !holds, known),
-            // One of the two must have that value, so neither may.
+            // One of the two must have that value, so a contradiction is needed for each.
             Node::Binary(BinaryOp::And, a, b) if !holds => {
                 self.refute_goal(a, false, known) && self.refute_goal(b, false, known)
             }
@@ -89,8 +89,8 @@ impl Cases<'_> {
         }
     }
 
-    /// Whether the literals and the open predicates with their values cannot all be; of the literals
-    /// so many are what is to be contradicted.
+    /// Whether the literals, and the open predicates with their values, cannot all hold. The first
+    /// `goals` literals come from the claim to be refuted.
     fn refute(
         &mut self,
         mut literals: Vec<Literal>,
@@ -154,10 +154,10 @@ fn choice(arena: &Arena, literals: &[Literal]) -> Option<TermId> {
     })
 }
 
-/// Puts what a choice comes to in its place.
+/// Puts the chosen value in the place of a choice.
 fn choose(arena: &Arena, literal: &mut Literal, condition: TermId, taken: bool) {
     for side in [&mut literal.a, &mut literal.b] {
-        // What is put in may be such a choice again: as deep as choices are nested.
+        // The value may be such a choice again: as deep as choices are nested.
         for _ in 0..8 {
             let found =
                 side.addends.iter().enumerate().find_map(|(index, &(term, _))| {

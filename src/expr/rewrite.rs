@@ -32,8 +32,8 @@ impl Substitution {
         })
     }
 
-    /// Rebuilds `term` with every node replaced for which `replace` gives something, from the root
-    /// down: what is replaced is not looked into. The same conditions hold for `replace` as for
+    /// Rebuilds `term` with every node replaced for which `replace` returns a term, from the root
+    /// down: nothing below a replaced node is looked at. The same conditions hold for `replace` as for
     /// [`Substitution::apply`].
     pub fn transform(
         &mut self,

@@ -1,11 +1,11 @@
 //! Looks for values of the symbols under which some predicates hold and two terms differ.
 //!
-//! A solver that shows a counterexample to a wrong claim costs a thousand times more than trying
-//! some: samples of all magnitudes, repaired where a predicate does not hold, and then moved to the
-//! corners of the claim: where a comparison or a choice in it turns over, where a remainder or a
-//! quotient steps, where a narrow value wraps around. What is found is a counterexample by
-//! evaluation. That none is found says nothing, unless there were so few values that all were tried:
-//! what depends on the number of a thread alone is decided so.
+//! To let a solver show a counterexample to a wrong claim costs a thousand times more than to try some
+//! values. Tried are samples of all magnitudes, repaired where a predicate does not hold, and then
+//! moved to the corners of the claim: where a comparison or a choice in it turns over, where a
+//! remainder or a quotient steps, where a narrow value wraps around. What is found is a counterexample
+//! by evaluation. If none is found, nothing is known, unless there were so few values that all were
+//! tried: a claim that depends on the number of a thread alone is decided in this way.
 
 use super::arena::{Arena, BinaryOp, Node, TermId};
 use super::bits::mask;
@@ -27,22 +27,22 @@ pub enum Search {
     Contradiction,
 }
 
-/// Starting points.
+/// Starting points of a search.
 const ROUNDS: u64 = 48;
 
-/// Changes of each of them.
+/// Changes of each starting point.
 const CHANGES: u64 = 12;
 
-/// Terms evaluated in one search, at most.
+/// The most terms that one search evaluates.
 const MAX_EVALUATED: u64 = 150_000;
 
-/// Terms evaluated for one function at most: a tenth of a second and less.
+/// The most terms that all searches for one function evaluate: a tenth of a second and less.
 const BUDGET: u64 = 16_000_000;
 
-/// What is left of the budget is never used up by one search.
+/// One search uses up at most one part in so many of the budget that is left.
 const SHARE: u64 = 8;
 
-/// What searches about one function may evaluate together.
+/// The number of terms that the searches for one function may still evaluate together.
 #[derive(Clone, Debug)]
 pub struct Effort(u64);
 
@@ -53,18 +53,18 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// For a function that has so many instructions: a term takes some hundredths of a microsecond, an
-    /// assembler some twenty microseconds for an instruction.
+    /// The effort for a function that has so many instructions: a term takes some hundredths of a
+    /// microsecond, and an assembler some twenty microseconds for an instruction.
     pub fn for_instructions(instructions: usize) -> Effort {
         Effort(BUDGET.min(200_000 + 200 * instructions as u64))
     }
 }
 
-/// Corners of one claim.
+/// The most corners of one claim.
 const MAX_CORNERS: usize = 96;
 
-/// Looks for values under which the predicates hold and `a` and `b` differ. The bounds of the
-/// symbols hold always. Deterministic.
+/// Looks for values under which the predicates hold and `a` and `b` differ. Values stay within the
+/// bounds of their symbols. The same arguments give the same result.
 pub fn search(
     arena: &Arena,
     predicates: &[TermId],
@@ -127,7 +127,7 @@ fn found(
             if walk.evaluated > most {
                 return found;
             }
-            // A corner that cannot be reached from here is left to the next turn.
+            // A corner that cannot be reached from here is left to the next change.
             if moved {
                 walk.evaluate();
             } else if broken.is_some() || corners.is_empty() {
@@ -138,7 +138,7 @@ fn found(
     found
 }
 
-/// One of the predicates that do not hold.
+/// A predicate that does not hold at present.
 fn broken(walk: &mut Walk<'_>, predicates: &[TermId]) -> Option<TermId> {
     let fails = |walk: &Walk<'_>, p: TermId| walk.value(p) == 0;
     let count = predicates.iter().filter(|&&p| fails(walk, p)).count();
@@ -163,7 +163,7 @@ enum Corner {
 }
 
 impl Corner {
-    /// Goes there from where the walk is; false if it cannot.
+    /// Moves the walk to this corner; false if it cannot be reached.
     fn visit(self, walk: &mut Walk<'_>) -> bool {
         match self {
             Corner::Turn(term) => walk.force(term, walk.value(term) ^ 1),

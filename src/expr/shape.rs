@@ -4,8 +4,8 @@ use rustc_hash::FxHashSet;
 
 use super::arena::{Arena, Node, TermId};
 
-/// What is rebuilt all through when its width changes is at most so large, written out as a tree: the
-/// constructors that do so call themselves and remember nothing.
+/// The largest term, written out as a tree, that is rebuilt all through when its width changes: the
+/// constructors that do so are recursive and remember nothing.
 const MAX_REBUILT: u32 = 512;
 
 impl Arena {
@@ -33,7 +33,7 @@ impl Arena {
         }
     }
 
-    /// Whether a term may be rebuilt by constructors that call themselves.
+    /// Whether a term may be rebuilt by recursive constructors.
     pub(super) fn may_be_rebuilt(&self, term: TermId) -> bool {
         self.tree_size(term) <= MAX_REBUILT
     }

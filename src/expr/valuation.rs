@@ -1,5 +1,5 @@
-//! The values of all terms below some terms, for one assignment of the symbols after the other: what
-//! they have in common is found out once.
+//! The values of all terms below some roots, for one assignment of the symbols after the other: the
+//! order of evaluation is found once for all of them.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -11,7 +11,7 @@ use super::eval::evaluate_node;
 /// A function's result for some arguments: its number, the result's width, the arguments.
 type Call = (FunctionId, u8, SmallVec<[u64; 4]>);
 
-/// Values of terms. Uninterpreted functions get results by hashing, but for those that were chosen.
+/// Values of terms. Uninterpreted functions get results by hashing, unless a result was chosen.
 pub struct Valuation<'a> {
     arena: &'a Arena,
     /// Operands before the terms that use them.
@@ -23,9 +23,10 @@ pub struct Valuation<'a> {
 }
 
 impl<'a> Valuation<'a> {
-    /// For some terms and what they are made of; all symbols are 0 and nothing else is known yet.
+    /// The values of some roots and the terms below them; all symbols are 0 and no term is evaluated
+    /// yet.
     pub fn new(arena: &'a Arena, roots: impl Iterator<Item = TermId>) -> Valuation<'a> {
-        // Cleared memory comes by the page.
+        // Cleared memory is given out by the page, so it costs little.
         arena.charge(1 + arena.len() as u64 / 64);
         let mut seen = vec![false; arena.len()];
         let (mut terms, mut open): (Vec<TermId>, Vec<TermId>) = (Vec::new(), roots.collect());
@@ -46,7 +47,7 @@ impl<'a> Valuation<'a> {
         &self.terms
     }
 
-    /// The symbols among them.
+    /// The symbols among the terms.
     pub fn symbols(&self) -> impl Iterator<Item = (TermId, SymbolId)> {
         self.terms.iter().filter_map(|&term| match self.arena.node(term) {
             Node::Symbol(symbol) => Some((term, *symbol)),
@@ -54,21 +55,21 @@ impl<'a> Valuation<'a> {
         })
     }
 
-    /// Forgets chosen results; hashed ones are from now on one of some numbers or a neighbour of it,
-    /// if there are any.
+    /// Forgets chosen results. From now on hashed results are one of the numbers `near` or a neighbour
+    /// of one, if there are any numbers.
     pub fn restart(&mut self, near: &[u64]) {
         self.chosen.clear();
         self.near.clear();
         self.near.extend_from_slice(near);
     }
 
-    /// Gives a symbol a value. What depends on it is out of date until it is evaluated.
+    /// Gives a symbol a value. Terms that depend on it are out of date until they are evaluated.
     pub fn set(&mut self, symbol: TermId, value: u64) {
         debug_assert!(value <= mask(self.arena.width(symbol)));
         self.values[symbol.index()] = value;
     }
 
-    /// Gives a function's result a value, for the arguments that it has now.
+    /// Chooses the result of a function for the arguments that it has at present.
     pub fn choose(&mut self, application: TermId, value: u64) {
         if let Node::Apply(function, arguments) = self.arena.node(application) {
             let call = self.call(application, *function, arguments);
@@ -76,12 +77,12 @@ impl<'a> Valuation<'a> {
         }
     }
 
-    /// A term's value when it was evaluated last.
+    /// The value that a term had when it was evaluated last.
     pub fn value(&self, term: TermId) -> u64 {
         self.values[term.index()]
     }
 
-    /// Computes all values from those of the symbols.
+    /// Computes the values of all terms from those of the symbols.
     pub fn evaluate(&mut self) {
         self.arena.charge(1 + self.terms.len() as u64 / 2);
         for index in 0..self.terms.len() {

@@ -1,7 +1,8 @@
-//! One assignment of the symbols below some terms, and changes of it towards a wanted value.
+//! One assignment of the symbols below some terms, and changes of the assignment towards a wanted
+//! value.
 //!
 //! A change goes down from a term to one symbol: each operation on the way is solved for one of its
-//! operands. It looks at one way only and may spoil other terms, so it is a move in a search
+//! operands. It follows one way down and may spoil other terms, so it is a move in a search
 //! ([`super::search`]), not a decision procedure.
 
 use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
@@ -12,10 +13,10 @@ use super::valuation::Valuation;
 /// How far down a wanted value is followed.
 const MAX_DEPTH: u32 = 48;
 
-/// How many terms are tried for one change: ways down double where a term is used twice.
+/// How many terms are tried for one change: the ways down double where a term is used twice.
 const MAX_TRIED: u32 = 512;
 
-/// Values of all terms below some terms, and a way from them to others.
+/// Values of all terms below some roots, and changes that lead to other values.
 pub(super) struct Walk<'a> {
     pub arena: &'a Arena,
     values: Valuation<'a>,
@@ -25,7 +26,7 @@ pub(super) struct Walk<'a> {
     seed: u64,
     /// Terms evaluated, and tried for changes, so far.
     pub evaluated: u64,
-    /// Terms that may still be tried for this change.
+    /// Terms that may still be tried for the current change.
     left: u32,
 }
 
@@ -76,9 +77,9 @@ impl<'a> Walk<'a> {
         self.evaluate();
     }
 
-    /// Goes through all values of the symbols until `visit` says that it has seen enough. Nothing is
-    /// done, and `None` comes back, where that are more than `most` terms to evaluate or where results
-    /// of functions could be anything; otherwise whether all were seen.
+    /// Goes through all values of the symbols until `visit` returns true; the result says whether all
+    /// values were seen. `None`, and nothing is done, if more than `most` terms would have to be
+    /// evaluated or a function's results could be anything.
     pub fn each(&mut self, most: u64, mut visit: impl FnMut(&Self) -> bool) -> Option<bool> {
         let arena = self.arena;
         let is_open = |&term: &TermId| matches!(arena.node(term), Node::Apply(..));
@@ -102,7 +103,7 @@ impl<'a> Walk<'a> {
             if visit(self) {
                 return Some(false);
             }
-            // The next ones, as a counter with a digit for each symbol.
+            // The next values, as a counter with a digit for each symbol.
             let bounds = self.symbols.iter().map(|&symbol| arena.range(symbol));
             let carries = numbers.iter_mut().zip(bounds).all(|(number, range)| {
                 let is_last = *number == range.umax;
@@ -115,14 +116,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Computes everything anew from the symbols.
+    /// Computes all terms anew from the symbols.
     pub fn evaluate(&mut self) {
         self.values.evaluate();
         self.evaluated += self.values.terms().len() as u64;
     }
 
-    /// Changes one symbol (or one result of a function) so that, all else staying as it is, the term
-    /// gets the value; false if no way down to one was found. The other values are stale then.
+    /// Changes one symbol (or one result of a function) so that the term gets the value while all
+    /// other symbols stay as they are; false if no way down to such a symbol was found. The values of
+    /// other terms are stale afterwards.
     pub fn force(&mut self, term: TermId, wanted: u64) -> bool {
         self.left = MAX_TRIED;
         let forced = self.force_within(term, wanted, MAX_DEPTH);
@@ -290,7 +292,7 @@ impl<'a> Walk<'a> {
         let width = self.arena.width(a);
         let (x, y) = (self.value(a), self.value(b));
         if width == 1 && matches!(op, BinaryOp::And | BinaryOp::Or) {
-            // Both must change, or either may.
+            // Both operands must change, or either may.
             let both = (op == BinaryOp::And) == (wanted == 1);
             let (first, second) = if self.next() & 1 == 0 { (a, b) } else { (b, a) };
             return match both {
@@ -339,7 +341,7 @@ impl<'a> Walk<'a> {
         let random = self.next();
         // At the boundary half of the time.
         let slack = if random & 1 == 0 { 0 } else { random >> 8 & 0xff };
-        // `low + gap = high` makes it so, where that does not wrap around.
+        // `low + gap = high` has this outcome, if the sum does not wrap around.
         let (low, high, gap) = match (op, holds) {
             (Comparison::Equal, true) => (a, b, 0),
             (Comparison::Equal, false) => (a, b, 1 + slack),
@@ -361,9 +363,9 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// By how much an addend changes, towards zero where there is a choice, so that its multiple changes by
-/// `missing` modulo 2^width. What stands in `missing` below the coefficient's lowest bit is left over;
-/// above it the coefficient is odd, so there is one solution.
+/// The least change of an addend, towards zero if there are two, by which its multiple changes by
+/// `missing` modulo 2^width. The bits of `missing` below the coefficient's lowest one bit are left
+/// over; above it the coefficient is odd, so there is one solution.
 fn step(missing: u64, coefficient: u64, width: u8) -> u64 {
     let shift = coefficient.trailing_zeros() as u8;
     let left = width - shift;

@@ -1,5 +1,5 @@
-//! The `.approx` instructions. They are computed in double precision by a portable library and
-//! rounded once, which is inside the manual's error bounds and gives the same bits everywhere.
+//! The `.approx` instructions. A portable library computes them in double precision and they are
+//! rounded once, which lies within the manual's error bounds and gives the same bits everywhere.
 
 use super::{canonical32, flush32};
 
@@ -30,8 +30,8 @@ pub fn div(a: f32, b: f32, ftz: bool) -> f32 {
     if ftz { flush32(quotient) } else { quotient }
 }
 
-/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: only the upper 32 bits of the operand count,
-/// and the result has only those (PTX ISA: the lower 32 bits are zero).
+/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: of the operand only the upper 32 bits count, and
+/// the lower 32 bits of the result are zero (PTX ISA).
 pub fn upper_half(value: f64, function: fn(f64) -> f64) -> f64 {
     const UPPER: u64 = 0xffff_ffff_0000_0000;
     let cut = f64::from_bits(value.to_bits() & UPPER);

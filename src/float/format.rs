@@ -12,11 +12,11 @@ pub struct Format {
     pub emin: i32,
     /// Exponent of the largest finite number.
     pub emax: i32,
-    /// What there is besides finite numbers.
+    /// Which values it has besides finite numbers.
     pub specials: Specials,
 }
 
-/// What a format has besides finite numbers.
+/// Which values a format has besides finite numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Specials {
     /// The topmost exponent holds infinities and NaNs only.
@@ -67,7 +67,7 @@ impl Format {
         ((self.emax - self.emin + 2) as u32) << (self.precision - 1)
     }
 
-    /// The NaN that operations produce; the largest number where there is none.
+    /// The NaN that operations produce; in a format without NaN the largest number.
     pub fn nan(self) -> u32 {
         self.sign_bit() - 1
     }
@@ -81,7 +81,8 @@ impl Format {
         }
     }
 
-    /// Rounds a double. Overflow gives what the mode says; a format without infinities gives NaN.
+    /// Rounds a double. On overflow the result is what the mode says; if that is an infinity and the
+    /// format has none, it is NaN, or the largest number without NaN either.
     ///
     /// To round the exact result of an operation correctly, hand over that result rounded to odd
     /// (see [`super::odd`]): the formats here are narrow enough for the second rounding to be the

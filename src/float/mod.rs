@@ -29,15 +29,15 @@ pub const NAN32: u32 = 0x7fff_ffff;
 /// The NaN that double-precision operations produce.
 const NAN64: u64 = 0x7ff8_0000_0000_0000;
 
-/// A NaN becomes the canonical one. Decided on the bits: a compiler may take any NaN for as good as
-/// any other, and leave out a choice between two.
+/// Turns every NaN into the canonical one. The choice is made on the bits: a compiler may take any NaN
+/// for as good as any other, and leave out a choice between two.
 #[inline(always)]
 pub fn canonical32(value: f32) -> f32 {
     let bits = value.to_bits();
     f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { NAN32 } else { bits })
 }
 
-/// A NaN becomes the canonical one.
+/// Turns every NaN into the canonical one.
 #[inline(always)]
 pub fn canonical64(value: f64) -> f64 {
     const INFINITY: u64 = 0x7ff0_0000_0000_0000;
@@ -58,7 +58,7 @@ pub fn saturate32(value: f32) -> f32 {
     if value > 0.0 { if value < 1.0 { value } else { 1.0 } } else { 0.0 }
 }
 
-/// `.sat` for doubles.
+/// `.sat` for doubles: as [`saturate32`].
 #[inline(always)]
 pub fn saturate64(value: f64) -> f64 {
     if value > 0.0 { if value < 1.0 { value } else { 1.0 } } else { 0.0 }
@@ -75,7 +75,7 @@ pub fn minimum32(a: f32, b: f32) -> f32 {
     }
 }
 
-/// The larger of two numbers.
+/// The larger of two numbers, -0 below +0; a NaN loses against a number.
 pub fn maximum32(a: f32, b: f32) -> f32 {
     match (a.is_nan(), b.is_nan()) {
         (true, true) => f32::from_bits(NAN32),

@@ -1,11 +1,11 @@
-//! Exact results rounded to odd.
+//! Exact results, rounded to odd.
 //!
 //! Of the two doubles around an inexact result, rounding to odd takes the one whose last bit is
 //! set. Rounding that once more to a format of at most 51 bits gives, in every mode, what rounding
 //! the exact result would have given (Boldo and Melquiond, "When double rounding is odd").
 //!
-//! The operands are numbers of the formats of [`super::format`], so that products are exact and
-//! nothing over- or underflows.
+//! The operands are numbers of the formats of [`super::format`], so that products are exact and no
+//! result overflows or underflows.
 
 /// `sum + error`, both exact, rounded to odd.
 #[inline(always)]

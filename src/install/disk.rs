@@ -1,62 +1,62 @@
 //! The operations that change a folder.
 //!
-//! Each of them but [`Disk::copy`] is one call of the system, which does it wholly or not at all; a
-//! copy is only ever made under a temporary name. Tests put themselves between, let one fail, or
-//! everything from one on.
+//! Each operation but [`Disk::copy`] is one system call, which is done wholly or not at all; a copy is
+//! only ever made under a temporary name. Tests stand in for the file system, and let one operation
+//! fail, or all from some operation on.
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// What installing does to a file system.
+/// The changes that installing makes to a file system.
 pub trait Disk {
     /// Copies a file and its permissions to a new name; returns when it is stored for good.
     ///
     /// # Errors
-    /// Those of the system; part of a file may be there then.
+    /// Errors of the system; a part of the file may be there then.
     fn copy(&mut self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Gives a file, or a link, a second name. Replaces nothing.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn hard_link(&mut self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Makes a symbolic link. Replaces nothing.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn symlink(&mut self, target: &Path, link: &Path) -> io::Result<()>;
 
-    /// Renames; what has the new name is replaced in the same instant.
+    /// Gives a file another name; a file that has this name already is replaced in the same instant.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Exchanges two names in the same instant.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn exchange(&mut self, a: &Path, b: &Path) -> io::Result<()>;
 
     /// Makes a folder.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn make_folder(&mut self, path: &Path) -> io::Result<()>;
 
     /// Removes a file or a link.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn remove(&mut self, path: &Path) -> io::Result<()>;
 
     /// Returns when the names in a folder are stored for good.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     fn sync(&mut self, folder: &Path) -> io::Result<()>;
 }
 

@@ -1,9 +1,10 @@
 //! Checks an installation from end to end.
 //!
 //! In: where to look, and what the environment says. Out: one [`Finding`] for each thing checked, with
-//! what to do where something is wrong. Starts the assemblers that it finds; changes nothing but
-//! temporary files of its own.
+//! what to do about it if something is wrong. The doctor starts the assemblers that it finds; it
+//! changes nothing but temporary files of its own.
 
+use super::Refusal;
 use super::place::Place;
 use super::state::{Entry, State, Twins, is_ours};
 use crate::ptxas::locate::{self, Search, chain};
@@ -17,9 +18,9 @@ use std::path::{Path, PathBuf};
 /// How good a finding is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// As it should be.
+    /// It is as it should be.
     Good,
-    /// Worth knowing.
+    /// It is worth knowing.
     Note,
     /// Something does not work.
     Wrong,
@@ -56,11 +57,11 @@ impl Finding {
 /// What is to be checked.
 #[derive(Clone, Debug)]
 pub struct Examination<'e> {
-    /// The toolkit's folder; without one, what `PATH` leads to.
+    /// The toolkit's folder; without one, the folder of the ptxas that `PATH` leads to.
     pub directory: Option<&'e Path>,
     /// The name and file of this program, the value of `PTXASW_PTXAS`, and `PATH`.
     pub search: Search,
-    /// Nothing is rewritten, by the user's wish.
+    /// Whether the user has switched rewriting off.
     pub off: bool,
 }
 
@@ -84,78 +85,61 @@ pub fn examine(examination: &Examination<'_>) -> Vec<Finding> {
 
 /// The ptxas that a compiler would call, if it is a stand-in.
 fn front(examination: &Examination<'_>, findings: &mut Vec<Finding>) -> Option<PathBuf> {
-    let place = match examination.directory {
-        Some(directory) => match Place::find(directory, OsStr::new("ptxas")) {
-            Ok(place) => place,
-            Err(refusal) => {
-                findings.push(Finding::wrong(refusal.reason, refusal.help.unwrap_or_default()));
-                return None;
-            }
-        },
-        None => {
-            let Some(path) = in_path("ptxas", &examination.search) else {
-                findings.push(Finding::note("no ptxas in PATH"));
-                return None;
-            };
-            Place { folder: folder_of(&path), name: "ptxas".into() }
-        }
-    };
-    let path = place.front();
-    let state = match State::of(&place, Some(&examination.search.executable)) {
-        Ok(state) => state,
-        Err(refusal) => {
-            findings.push(Finding::wrong(refusal.reason, "make it readable"));
-            return None;
-        }
-    };
-    let install = format!("run `ptxasw install {}`", place.folder.display());
-    let shown = path.display();
-    match (state.front, state.real) {
-        (Entry::Ours { .. }, Entry::Ours { .. }) => {
-            let refusal = state.unsuitable(&place);
-            findings.push(Finding::wrong(refusal.reason, refusal.help.unwrap_or_default()));
-            None
-        }
-        (Entry::Ours { current, .. }, _) => {
-            findings.push(Finding::good(format!("{shown} is ptxasw")));
+    match stand_in(examination) {
+        Ok((path, current)) => {
+            findings.push(Finding::good(format!("{} is ptxasw", path.display())));
             if !current {
                 findings.push(Finding::note(format!(
-                    "{shown} is another build than this one; `ptxasw install` updates it"
+                    "{} is another build than this one; `ptxasw install` updates it",
+                    path.display()
                 )));
             }
             Some(path)
         }
-        (Entry::Program, Entry::Program) if state.twins == Twins::Different => {
-            findings.push(Finding::wrong(
-                format!("{shown} is not ptxasw, though a ptxas.real lies beside it"),
-                format!(
-                    "if an update of the toolkit put it there, remove ptxas.real, then {install}"
-                ),
-            ));
-            None
-        }
-        (Entry::Program, _) if examination.directory.is_none() => {
-            findings
-                .push(Finding::note(format!("{shown} is not ptxasw; to change that, {install}")));
-            None
-        }
-        (Entry::Program, _) => {
-            findings.push(Finding::wrong(format!("{shown} is not ptxasw"), install));
-            None
-        }
-        (Entry::Missing | Entry::Dangling, Entry::Program) => {
-            findings.push(Finding::wrong(format!("{shown} is missing or leads nowhere"), install));
-            None
-        }
-        _ => {
-            let refusal = state.unsuitable(&place);
-            findings.push(Finding::wrong(refusal.reason, refusal.help.unwrap_or_default()));
+        Err(finding) => {
+            findings.push(finding);
             None
         }
     }
 }
 
-/// The real ptxas that the front, or this program, finds, and how.
+/// The stand-in that a compiler would call, and whether it is the build that runs now. The error says
+/// what else is in its place.
+fn stand_in(examination: &Examination<'_>) -> Result<(PathBuf, bool), Finding> {
+    let refused =
+        |refusal: Refusal| Finding::wrong(refusal.reason, refusal.help.unwrap_or_default());
+    let place = match examination.directory {
+        Some(directory) => Place::find(directory, OsStr::new("ptxas")).map_err(refused)?,
+        None => {
+            let path = in_path("ptxas", &examination.search)
+                .ok_or_else(|| Finding::note("no ptxas in PATH"))?;
+            Place { folder: folder_of(&path), name: "ptxas".into() }
+        }
+    };
+    let path = place.front();
+    let state = State::of(&place, Some(&examination.search.executable))
+        .map_err(|refusal| Finding::wrong(refusal.reason, "make it readable"))?;
+    let install = format!("run `ptxasw install {}`", place.folder.display());
+    let shown = path.display();
+    Err(match (state.front, state.real) {
+        (Entry::Ours { .. }, Entry::Ours { .. }) => refused(state.unsuitable(&place)),
+        (Entry::Ours { current, .. }, _) => return Ok((path, current)),
+        (Entry::Program, Entry::Program) if state.twins == Twins::Different => Finding::wrong(
+            format!("{shown} is not ptxasw, though a ptxas.real lies beside it"),
+            format!("if an update of the toolkit put it there, remove ptxas.real, then {install}"),
+        ),
+        (Entry::Program, _) if examination.directory.is_none() => {
+            Finding::note(format!("{shown} is not ptxasw; to change that, {install}"))
+        }
+        (Entry::Program, _) => Finding::wrong(format!("{shown} is not ptxasw"), install),
+        (Entry::Missing | Entry::Dangling, Entry::Program) => {
+            Finding::wrong(format!("{shown} is missing or leads nowhere"), install)
+        }
+        _ => refused(state.unsuitable(&place)),
+    })
+}
+
+/// The real ptxas that the front, or this program, finds, and how it is found.
 fn real(
     examination: &Examination<'_>,
     front: Option<&Path>,
@@ -226,7 +210,7 @@ fn nvcc(examination: &Examination<'_>, findings: &mut Vec<Finding>) {
     });
 }
 
-/// The folder of a file.
+/// The folder that holds a file.
 fn folder_of(file: &Path) -> PathBuf {
     file.parent().unwrap_or(Path::new(".")).to_owned()
 }
@@ -281,74 +265,40 @@ const KERNEL: &str = "\
 }
 ";
 
-/// Versions and targets to try, since no toolkit knows them all.
+/// Versions and targets to try one after the other, since no toolkit knows them all.
 const TARGETS: [(&str, &str); 3] = [("7.0", "sm_80"), ("6.2", "sm_70"), ("8.7", "sm_100")];
 
-/// Assembles a kernel with one load to replace, as a compiler would.
+/// Assembles a kernel with one load to replace, in the way a compiler would.
 fn end_to_end(examination: &Examination<'_>, front: Option<&Path>, real: &Path) -> Finding {
-    let help = "`PTXASW_LOG=info` shows what happens in a call";
+    let untried = |error: std::io::Error| {
+        Finding::wrong(format!("no kernel can be tried: {error}"), "see TMPDIR above")
+    };
     let folder = match tempfile::tempdir() {
         Ok(folder) => folder,
-        Err(error) => {
-            return Finding::wrong(format!("no kernel can be tried: {error}"), "see TMPDIR above");
-        }
+        Err(error) => return untried(error),
     };
-    let (input, reports) = (folder.path().join("neighbours.ptx"), folder.path().join("reports"));
+    let input = folder.path().join("neighbours.ptx");
+    let output = folder.path().join("neighbours.cubin");
     let mut said = String::new();
     for (version, target) in TARGETS {
         let text = format!(".version {version}\n.target {target}\n{KERNEL}");
         if let Err(error) = std::fs::write(&input, text) {
-            return Finding::wrong(format!("no kernel can be tried: {error}"), "see TMPDIR above");
+            return untried(error);
         }
-        let output = folder.path().join("neighbours.cubin");
-        let mut words: Vec<OsString> = vec![
+        let words: Vec<OsString> = vec![
             format!("-arch={target}").into(),
             input.clone().into(),
             "-o".into(),
             output.clone().into(),
         ];
         match (Question { program: real, arguments: &words, environment: &[] }).ask() {
-            Ok(answer) if answer.status.success() => {}
-            Ok(answer) => {
-                said = answer.text;
-                continue;
+            Ok(answer) if answer.status.success() => {
+                let reports = folder.path().join("reports");
+                return through(examination, front, real, (target, words), &reports);
             }
-            Err(error) => {
-                said = error.to_string();
-                continue;
-            }
+            Ok(answer) => said = answer.text,
+            Err(error) => said = error.to_string(),
         }
-        // (Whether a shuffle pays on this architecture is not what is asked.)
-        let mut environment =
-            vec![("PTXASW_REPORT", reports.as_os_str()), ("PTXASW_STRATEGY", OsStr::new("paper"))];
-        let program = front.unwrap_or(&examination.search.executable);
-        if front.is_none() {
-            words.splice(0..0, ["ptxas".into(), "--".into()]);
-            environment.push(("PTXASW_PTXAS", real.as_os_str()));
-        }
-        let answer =
-            match (Question { program, arguments: &words, environment: &environment }).ask() {
-                Ok(answer) => answer,
-                Err(error) => {
-                    return Finding::wrong(format!("{}: {error}", program.display()), help);
-                }
-            };
-        let replaced = replaced(&reports);
-        let what = format!("a kernel for {target} was assembled through {}", program.display());
-        return match replaced {
-            Some(1..) if answer.status.success() && answer.text.is_empty() => {
-                Finding::good(format!("{what}, and its load was replaced by a shuffle"))
-            }
-            _ if !answer.status.success() => Finding::wrong(
-                format!("{} fails ({}): {}", program.display(), answer.status, answer.text.trim()),
-                help,
-            ),
-            _ if !answer.text.is_empty() => {
-                Finding::wrong(format!("{what}, with a complaint: {}", answer.text.trim()), help)
-            }
-            Some(_) => Finding::note(format!("{what}; the options set replace nothing in it")),
-            None => Finding::wrong(format!("{what}, and nothing was examined"), help),
-        };
     }
     Finding::wrong(
         format!("the real ptxas refuses a small kernel: {}", said.trim()),
@@ -356,7 +306,46 @@ fn end_to_end(examination: &Examination<'_>, front: Option<&Path>, real: &Path) 
     )
 }
 
-/// How many loads the only report in a folder says were replaced.
+/// Assembles a kernel that the real ptxas accepts through ptxasw; `words` are the arguments of the call
+/// and `reports` is the folder for its report.
+fn through(
+    examination: &Examination<'_>,
+    front: Option<&Path>,
+    real: &Path,
+    (target, mut words): (&str, Vec<OsString>),
+    reports: &Path,
+) -> Finding {
+    let help = "`PTXASW_LOG=info` shows what happens in a call";
+    // (Whether a shuffle pays on this architecture is not asked here.)
+    let mut environment =
+        vec![("PTXASW_REPORT", reports.as_os_str()), ("PTXASW_STRATEGY", OsStr::new("paper"))];
+    let program = front.unwrap_or(&examination.search.executable);
+    if front.is_none() {
+        words.splice(0..0, ["ptxas".into(), "--".into()]);
+        environment.push(("PTXASW_PTXAS", real.as_os_str()));
+    }
+    let answer = match (Question { program, arguments: &words, environment: &environment }).ask() {
+        Ok(answer) => answer,
+        Err(error) => return Finding::wrong(format!("{}: {error}", program.display()), help),
+    };
+    let what = format!("a kernel for {target} was assembled through {}", program.display());
+    match replaced(reports) {
+        Some(1..) if answer.status.success() && answer.text.is_empty() => {
+            Finding::good(format!("{what}, and its load was replaced by a shuffle"))
+        }
+        _ if !answer.status.success() => Finding::wrong(
+            format!("{} fails ({}): {}", program.display(), answer.status, answer.text.trim()),
+            help,
+        ),
+        _ if !answer.text.is_empty() => {
+            Finding::wrong(format!("{what}, with a complaint: {}", answer.text.trim()), help)
+        }
+        Some(_) => Finding::note(format!("{what}; the options set replace nothing in it")),
+        None => Finding::wrong(format!("{what}, and nothing was examined"), help),
+    }
+}
+
+/// The number of replaced loads, as the only report in a folder says.
 fn replaced(reports: &Path) -> Option<usize> {
     let entry = std::fs::read_dir(reports).ok()?.next()?.ok()?;
     let report: Report = serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()?;

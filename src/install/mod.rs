@@ -1,7 +1,7 @@
 //! Putting ptxasw in front of an assembler, and taking it away again.
 //!
 //! In: a folder, a name, and the file that is to stand there. Out: the real assembler under
-//! `NAME.real` and ptxasw under its name, or everything as it was and the reason.
+//! `NAME.real` and ptxasw under `NAME`; or everything as it was, and the reason.
 //!
 //! - [`place`]: which folder is meant, and what the files in it are called.
 //! - [`state`]: what lies there: nothing, the real one, a stand-in, something else.
@@ -13,10 +13,10 @@
 //! its first, and each change is one operation that the file system does wholly or not at all. A
 //! program that runs the assembler meanwhile gets the real one or the stand-in, never nothing.
 //!
-//! **Invariant:** wherever an installation is cut off, installing again completes it, and
-//! uninstalling takes it back.
+//! **Invariant:** if an installation is cut off, installing again completes it, and uninstalling takes
+//! it back.
 //!
-//! Not its business: printing, and the environment.
+//! This module neither prints nor reads the environment.
 
 pub mod disk;
 pub mod doctor;
@@ -37,11 +37,11 @@ use std::path::{Path, PathBuf};
 pub struct StandIn<'s> {
     /// The file of ptxasw.
     pub executable: &'s Path,
-    /// As a symbolic link instead of a copy.
+    /// Whether to put a symbolic link there instead of a copy.
     pub link: bool,
 }
 
-/// Why nothing was changed.
+/// Why a folder is left as it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
     /// What is in the way.
@@ -92,17 +92,17 @@ pub enum Outcome {
     Updated(Form),
     /// This very ptxasw is in front.
     Already,
-    /// The real assembler has its name back.
+    /// The real assembler has its name again.
     Uninstalled,
-    /// Nothing was in front of it.
+    /// Nothing was in front of the assembler.
     NotInstalled,
 }
 
-/// Puts ptxasw in front of the assembler of a place. Where that has been done, an older one is
-/// replaced; where it was cut off, it is completed.
+/// Puts ptxasw in front of the assembler of a place. An older ptxasw in front is replaced; an
+/// installation that was cut off is completed.
 ///
 /// # Errors
-/// The reason; then the assembler is there as it was.
+/// The reason why nothing was done; then the assembler is there as it was.
 pub fn install(
     place: &Place,
     stand_in: StandIn<'_>,
@@ -143,7 +143,7 @@ pub fn install(
 /// Gives the real assembler its name back.
 ///
 /// # Errors
-/// The reason; then nothing is changed.
+/// The reason why nothing was done; then nothing is changed.
 pub fn uninstall(place: &Place, disk: &mut dyn Disk) -> Result<Outcome, Refusal> {
     let _lock = place.lock();
     let state = State::of(place, None)?;
@@ -175,7 +175,8 @@ pub fn uninstall(place: &Place, disk: &mut dyn Disk) -> Result<Outcome, Refusal>
     Ok(outcome)
 }
 
-/// Two assemblers, neither of them a stand-in: somebody has put a new one there since.
+/// The refusal if there are two assemblers of which neither is a stand-in: somebody has put a new one
+/// there since the installation.
 fn two_assemblers(place: &Place) -> Refusal {
     let (front, real) = (place.front(), place.real());
     Refusal::new(format!(
@@ -190,7 +191,7 @@ fn two_assemblers(place: &Place) -> Refusal {
     ))
 }
 
-/// Makes the new front under a temporary name and sees that it runs.
+/// Makes the new front under a temporary name and checks that it runs.
 fn prepare(place: &Place, stand_in: StandIn<'_>, disk: &mut dyn Disk) -> Result<Form, Refusal> {
     let new = place.new_front();
     let forms: &[Form] = if stand_in.link || brings_libraries(stand_in.executable) {
@@ -227,7 +228,7 @@ fn brings_libraries(executable: &Path) -> bool {
     folder.is_some_and(|folder| folder.is_dir())
 }
 
-/// Sees that a file is a ptxasw that runs.
+/// Checks that a file is a ptxasw that runs.
 fn runs(program: &Path) -> Result<(), String> {
     let arguments = ["-V".into()];
     let answer = Question { program, arguments: &arguments, environment: &[] }
@@ -240,7 +241,8 @@ fn runs(program: &Path) -> Result<(), String> {
     Err(format!("{} ({line})", answer.status))
 }
 
-/// Lets the prepared front take the assembler's name; first, that gets its second one if it has none.
+/// Lets the prepared front take the assembler's name. If `keep` is set, the assembler gets its second
+/// name first.
 fn put_in_front(place: &Place, keep: bool, disk: &mut dyn Disk) -> io::Result<()> {
     if keep {
         keep_real(place, disk)?;
@@ -249,7 +251,7 @@ fn put_in_front(place: &Place, keep: bool, disk: &mut dyn Disk) -> io::Result<()
     disk.sync(&place.folder)
 }
 
-/// Gives the real assembler its second name. It keeps its first.
+/// Gives the real assembler its second name; it has the first one as well.
 fn keep_real(place: &Place, disk: &mut dyn Disk) -> io::Result<()> {
     let (front, real, new) = (place.front(), place.real(), place.new_real());
     match disk.hard_link(&front, &real) {

@@ -20,7 +20,7 @@ impl Place {
     /// The place of `name` in a toolkit: `DIR/bin`, or `DIR` itself.
     ///
     /// # Errors
-    /// There is none, or the name is none for a stand-in.
+    /// No folder has such an assembler, or `name` cannot be the name of a stand-in.
     pub fn find(directory: &Path, name: &OsStr) -> Result<Place, Refusal> {
         let shown = name.display();
         let harmless = Path::new(name).file_name() == Some(name)
@@ -73,12 +73,13 @@ impl Place {
         self.folder.join(name)
     }
 
-    /// How the assembler is spoken to.
+    /// Which options and messages the assembler has.
     pub fn dialect(&self) -> Dialect {
         Dialect::of(&self.name)
     }
 
-    /// Keeps other installations out of the folder while it is held, where its file system can.
+    /// Keeps other installations out of the folder for as long as the result lives, if the folder's
+    /// file system can do so.
     pub(super) fn lock(&self) -> Option<File> {
         let folder = File::open(&self.folder).ok()?;
         match flock(&folder, FlockOperation::LockExclusive) {

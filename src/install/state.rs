@@ -1,7 +1,7 @@
 //! What lies at a place.
 //!
-//! A file is taken for ptxasw by a mark in its bytes, whatever its version, so that nothing has to be
-//! run to find out; links are followed.
+//! A file counts as ptxasw if its bytes contain a mark, whatever its version, so that nothing has to
+//! be run to find out; links are followed.
 
 use super::{Place, Refusal};
 use crate::ptxas::locate::{same_bytes, same_inode};
@@ -10,11 +10,11 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Stands in every ptxasw, and in nothing else.
+/// The mark: these bytes are in every ptxasw and in no other file.
 #[used]
 pub static MARK: &[u8] = b"ptxasw stand-in 6f1d4c0e-8b7a-4e53-9a55-2f3f1c9d70be";
 
-/// What has a name.
+/// What a name in a folder stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
     /// Nothing.
@@ -23,7 +23,7 @@ pub enum Entry {
     Dangling,
     /// A ptxasw.
     Ours {
-        /// It has the very bytes of the one to be installed.
+        /// Whether it has the very bytes of the ptxasw to be installed.
         current: bool,
         /// Whether it is a symbolic link.
         link: bool,
@@ -32,14 +32,14 @@ pub enum Entry {
     Program,
     /// A file that cannot be executed.
     NotExecutable,
-    /// A folder, or something odder.
+    /// A folder, or something else that is no file.
     NoFile,
 }
 
-/// What lies at a place.
+/// What the names at a place stand for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct State {
-    /// Under the assembler's name.
+    /// What lies there under the assembler's name.
     pub front: Entry,
     /// What lies there under `NAME.real`.
     pub real: Entry,
@@ -54,17 +54,17 @@ pub enum Twins {
     Different,
     /// Either can go and the other stays: hard links, copies, links to a third file.
     Separate,
-    /// The front is a link to the other.
+    /// The front is a link to the real one.
     FrontIsLink,
-    /// The other is a link to the front, or there is no telling.
+    /// The real one is a link to the front, or it cannot be told.
     Tangled,
 }
 
 impl State {
-    /// Looks. `executable` is the ptxasw to compare with.
+    /// Looks at a place. `executable` is the ptxasw to compare with.
     ///
     /// # Errors
-    /// Something cannot be read.
+    /// A file or link cannot be read.
     pub fn of(place: &Place, executable: Option<&Path>) -> Result<State, Refusal> {
         let (front, real) = (place.front(), place.real());
         let entry = |path: &Path| {
@@ -79,7 +79,7 @@ impl State {
         Ok(state)
     }
 
-    /// Why nothing can be done with this.
+    /// Why nothing can be done with a place in this state.
     pub(super) fn unsuitable(&self, place: &Place) -> Refusal {
         let (front, real) = (place.front(), place.real());
         let (path, what) = match (self.front, self.real) {
@@ -104,7 +104,7 @@ impl State {
     }
 }
 
-/// What has a name; `executable` is the ptxasw to compare with.
+/// What a path stands for; `executable` is the ptxasw to compare with.
 fn entry(path: &Path, executable: Option<&Path>) -> io::Result<Entry> {
     let link = match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entry::Missing),
@@ -130,7 +130,7 @@ fn entry(path: &Path, executable: Option<&Path>) -> io::Result<Entry> {
 /// Whether a file is a ptxasw.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn is_ours(path: &Path) -> io::Result<bool> {
     Ok(memchr::memmem::find(&fs::read(path)?, MARK).is_some())
 }
@@ -146,7 +146,7 @@ fn twins(front: &Path, real: &Path) -> io::Result<Twins> {
     if !one_file || same_inode(&a, &b) {
         return Ok(Twins::Separate);
     }
-    // One file, by way of a link. Where only the front is one, the other is the file.
+    // They are one file, by way of a link. If only the front is a link, the real one is the file.
     Ok(match (front.read_link().ok(), real.read_link().ok()) {
         (Some(_), None) => Twins::FrontIsLink,
         (Some(a), Some(b)) if a == b => Twins::Separate,

@@ -24,7 +24,7 @@ pub const SIGN: &str = ".ptxasw-toolkit";
 /// Makes the mirror, or makes it anew.
 ///
 /// # Errors
-/// The reason; then `destination` is as it was.
+/// The reason why no mirror was made; then `destination` is as it was.
 pub fn mirror(
     source: &Path,
     destination: &Path,
@@ -63,7 +63,7 @@ pub fn mirror(
         };
         put.map_err(|error| Refusal::io(destination.display(), &error))
     });
-    // What has been cut off, or was there before.
+    // A mirror that was cut off, or that was there before.
     if matches!(occupied(&partial), Occupied::Mirror) {
         remove(&partial)?;
     }
@@ -71,7 +71,7 @@ pub fn mirror(
     Ok(destination)
 }
 
-/// The real ptxas of a toolkit, which may have a stand-in in front.
+/// The real ptxas of a toolkit; a stand-in may be in front of it.
 fn real_ptxas(place: &Place) -> Result<PathBuf, Refusal> {
     let state = State::of(place, None)?;
     let real = match (state.front, state.real) {
@@ -85,7 +85,7 @@ fn real_ptxas(place: &Place) -> Result<PathBuf, Refusal> {
 }
 
 enum Occupied {
-    /// There is nothing, or an empty folder.
+    /// It does not exist, or is an empty folder.
     No,
     /// The folder is a mirror, whole or cut off.
     Mirror,
@@ -145,7 +145,7 @@ fn build(
     disk.sync(&place.folder).map_err(failed)
 }
 
-/// Links each entry of a folder into another one, but for some names.
+/// Links each entry of a folder into another folder, except those of some names.
 fn link_entries(
     from: &Path,
     to: &Path,

@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::program::{FunctionId, Pc, Program};
 
 /// Where events are counted: in one sum ([`Counters`]), or for each micro-operation by itself
-/// ([`super::profile::Profile`]). The execution loop is compiled for each, so that the sum does not
-/// pay for the profile.
+/// ([`super::profile::Profile`]). The execution loop is compiled once for each of the two, so that
+/// counting the sum does not pay for the profile.
 pub trait Tally: Sized + Send {
     /// No events yet.
     fn new(program: &Program) -> Self;
@@ -14,7 +14,7 @@ pub trait Tally: Sized + Send {
     /// The counters for events of a micro-operation.
     fn at(&mut self, function: FunctionId, pc: Pc) -> &mut Counters;
 
-    /// Adds another part's events.
+    /// Adds the events that another part of the launch has counted.
     fn merge(&mut self, other: &Self);
 }
 
@@ -24,15 +24,15 @@ pub trait Tally: Sized + Send {
 pub struct Counters {
     /// Instructions issued.
     pub instructions: u64,
-    /// Lanes that took part in them.
+    /// Lanes that took part in the instructions issued.
     pub lane_instructions: u64,
     /// Loads from global memory.
     pub global_load_requests: u64,
-    /// Distinct 128-byte lines that each of them touched.
+    /// Distinct 128-byte lines, summed over these loads.
     pub global_load_wavefronts: u64,
     /// Stores to global memory.
     pub global_store_requests: u64,
-    /// Distinct 128-byte lines that each of them touched.
+    /// Distinct 128-byte lines, summed over these stores.
     pub global_store_wavefronts: u64,
     /// Loads from and stores to shared memory.
     pub shared_requests: u64,
@@ -48,7 +48,7 @@ pub struct Counters {
     pub barriers: u64,
     /// Branches.
     pub branches: u64,
-    /// Those whose lanes went different ways.
+    /// Branches whose lanes went different ways.
     pub divergent_branches: u64,
 }
 
@@ -68,7 +68,7 @@ impl Tally for Counters {
 }
 
 impl Counters {
-    /// Adds another run's events.
+    /// Adds the events of another run.
     pub fn add(&mut self, other: &Counters) {
         let Counters {
             instructions,

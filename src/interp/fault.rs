@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::source::{Diagnostic, SourceFile, Span};
 
-/// What went wrong.
+/// The kind of what went wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FaultKind {
     /// The launch does not fit the kernel: an unknown name, a missing argument, an empty block.
@@ -24,8 +24,8 @@ pub enum FaultKind {
     /// Lanes break a rule that makes the result undefined, such as a shuffle whose member mask
     /// leaves out the executing lane.
     Undefined,
-    /// A shuffle reads the register of a lane that takes no part, which delivers anything. Reported
-    /// only on request, since nobody may look at the result.
+    /// A shuffle reads the register of a lane that takes no part, which delivers anything. It is
+    /// reported only on request, since the program may leave the result unused.
     Unpredictable,
     /// The launch ran longer than its instruction limit.
     Limit,
@@ -57,11 +57,11 @@ impl FaultKind {
 /// The access that came first in a race.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Earlier {
-    /// Its instruction.
+    /// The instruction of the access.
     pub span: Span,
-    /// Whether it wrote.
+    /// Whether the access wrote.
     pub wrote: bool,
-    /// What would order the two.
+    /// What would order the two accesses.
     pub remedy: &'static str,
 }
 
@@ -95,7 +95,7 @@ impl Fault {
         }
     }
 
-    /// A launch that does not fit.
+    /// A fault of a launch that does not fit the kernel.
     pub fn launch(message: impl Into<String>) -> Fault {
         Fault::new(FaultKind::Launch, message)
     }

@@ -1,7 +1,7 @@
 //! A concrete interpreter of PTX at the level of warps, on the CPU: the judge of every rewrite.
 //!
-//! A module, one of its kernels and a launch go in; the buffers' contents, what was printed, and
-//! counts of warp-wide events come out, or the [`Fault`] that stopped the kernel. It promises:
+//! In: a module, one of its kernels and a launch. Out: the contents of the buffers, the text that was
+//! printed, and counts of warp-wide events, or the [`Fault`] that stopped the kernel. Promised:
 //!
 //! - the same result on every machine and in every run, garbage included (registers that nobody
 //!   wrote, values shuffled from lanes that take no part);
@@ -41,32 +41,32 @@ use memory::{Global, new_words};
 use profile::Profile;
 use program::Program;
 
-/// Bytes of the device heap: what `cudaLimitMallocHeapSize` is unless somebody changes it.
+/// Bytes of the device heap: the value of `cudaLimitMallocHeapSize` unless a program changes it.
 const HEAP_BYTES: usize = 8 << 20;
 
-/// What a launch has done.
+/// The outcome of a launch.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The kernel that ran.
     pub kernel: String,
     /// The buffers by name, as the kernel left them.
     pub buffers: BTreeMap<String, Buffer>,
-    /// What it cost.
+    /// The events that were counted.
     pub counters: Counters,
-    /// What it printed.
+    /// The text that was printed.
     pub printed: String,
 }
 
 /// Runs a kernel of a module that was parsed in full.
 ///
 /// # Errors
-/// The launch does not fit the kernel, the kernel uses what is not modelled, or it faults.
+/// The launch does not fit the kernel, the kernel uses something that is not modelled, or it faults.
 pub fn run(module: &Module<'_>, launch: &Launch) -> Result<Outcome, Fault> {
     let (outcome, _) = execute::<Counters, _>(module, launch, |counters, _| (*counters, ()))?;
     Ok(outcome)
 }
 
-/// Runs a kernel and tells what each of its instructions cost.
+/// Runs a kernel and tells the events of each of its instructions.
 ///
 /// # Errors
 /// As [`run`].
@@ -79,7 +79,7 @@ pub fn profile(
     })
 }
 
-/// Runs a kernel; `finish` makes the sum of all events, and what else is wanted, of the tally.
+/// Runs a kernel; `finish` turns the tally into the sum of all events and whatever else is wanted.
 fn execute<C: Tally, T>(
     module: &Module<'_>,
     launch: &Launch,
@@ -146,7 +146,7 @@ fn execute<C: Tally, T>(
     Ok((Outcome { kernel, buffers, counters, printed }, more))
 }
 
-/// Every block is a cluster of its own here.
+/// Checks that the kernel asks for clusters of one block, which is what every block is here.
 fn check_cluster(kernel: &Function<'_>) -> Result<(), Fault> {
     match bind::cluster(kernel) {
         [1, 1, 1] => Ok(()),
@@ -168,7 +168,7 @@ fn parameters(program: &Program, launch: &Launch) -> Result<Vec<u8>, Fault> {
         let value = match argument {
             Argument::Value(bytes) => bytes.clone(),
             Argument::Pointer { buffer, offset } => {
-                // (That it is there has been checked.)
+                // (The launch was checked: the buffer exists.)
                 let index = launch.buffers.keys().position(|name| name == buffer).unwrap_or(0);
                 let base = program.layout.region_base(first_buffer + index);
                 let address = base.wrapping_add(*offset as u64).to_le_bytes();

@@ -10,16 +10,16 @@ pub struct Profile {
     functions: Vec<Vec<Counters>>,
 }
 
-/// What one instruction cost.
+/// The events of one instruction.
 #[derive(Clone, Debug)]
 pub struct InstructionProfile {
     /// The kernel or function that it stands in.
     pub function: String,
     /// The instruction in the PTX text.
     pub span: Span,
-    /// Where it comes from, if a `.loc` says so.
+    /// The place in the sources that the instruction was compiled from, if a `.loc` says so.
     pub origin: Option<Origin>,
-    /// Its events.
+    /// The events of the instruction.
     pub counters: Counters,
 }
 

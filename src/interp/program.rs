@@ -1,4 +1,4 @@
-//! The decoded form of a module: what the execution loop walks over.
+//! The decoded form of a module, which the execution loop walks over.
 //!
 //! A function is a flat list of micro-operations; an instruction of the source becomes one or a
 //! few of them. Names are resolved to register slots and addresses, labels to indices, and every
@@ -34,15 +34,15 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// Addresses of module variables and of kernel parameters.
     pub layout: StateSpaceLayout,
-    /// Whether more than barriers may order threads: fences, strong loads and stores, atomics with
-    /// semantics other than relaxed, objects to synchronise on. Races cannot be told from
-    /// synchronisation then.
+    /// Whether something besides barriers may order threads: fences, strong loads and stores, atomics
+    /// with semantics other than relaxed, objects to synchronise on. If so, races cannot be told from
+    /// synchronisation.
     pub orders: bool,
-    /// Whether blocks see nothing of each other: nothing orders threads but barriers, and there are
-    /// no atomics outside of shared memory. Only then can they run side by side.
+    /// Whether blocks see nothing of each other: only barriers order threads, and all atomics are on
+    /// shared memory. Only then can blocks run side by side.
     pub plain: bool,
-    /// Whether a lane may wait for what another one writes: the program has atomics, volatile or
-    /// strong accesses, or objects to synchronise on.
+    /// Whether a lane may wait for a value that another one writes: the program has atomics, volatile
+    /// or strong accesses, or objects to synchronise on.
     pub signals: bool,
     /// Whether the program allocates memory (`malloc`).
     pub heap: bool,
@@ -70,7 +70,7 @@ pub struct Function {
     pub code: Vec<MicroOp>,
     /// Where each micro-operation stands, by index.
     pub spans: Vec<Span>,
-    /// What each micro-operation was compiled from, by index.
+    /// The place in the sources that each micro-operation was compiled from, by index.
     pub origins: Vec<Option<Origin>>,
     /// How a frame's registers look when it is made.
     pub frame: FrameTemplate,
@@ -80,7 +80,7 @@ pub struct Function {
     pub params: Vec<Formal>,
     /// Return values.
     pub returns: Vec<Formal>,
-    /// `.noreturn` or a declaration without body.
+    /// Whether the function is `.noreturn` or a declaration without a body.
     pub external: bool,
     /// Where the lanes of each branch may meet again; empty unless the launch chooses at random.
     pub meetings: BTreeMap<Pc, Vec<Meeting>>,
@@ -102,9 +102,9 @@ pub struct Origin {
 /// Where the lanes of a branch may meet again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Meeting {
-    /// At this micro-operation; [`AT_RETURN`] if nowhere.
+    /// They meet at this micro-operation; [`AT_RETURN`] if nowhere.
     pub at: Pc,
-    /// Lanes that leave this one of the function's loops are not waited for.
+    /// The number of a loop of the function: lanes that leave it are not waited for.
     pub within: Option<usize>,
 }
 
@@ -133,7 +133,7 @@ impl Region {
 }
 
 impl Program {
-    /// Where a micro-operation stands that is known by its number among those of all functions.
+    /// The instruction of a micro-operation that is given by its number among those of all functions.
     pub fn span(&self, site: Site) -> Span {
         let function = self.functions.iter().rev().find(|f| f.first_site <= site);
         let span = function.and_then(|f| f.spans.get((site - f.first_site) as usize));
@@ -160,7 +160,7 @@ pub enum Formal {
 pub struct FrameTemplate {
     /// The predicates.
     pub preds: Vec<Mask>,
-    /// The narrow registers; what the program does not initialise holds garbage.
+    /// The narrow registers; those that the program does not initialise hold garbage.
     pub w32: Vec<[u32; LANES]>,
     /// The wide registers.
     pub w64: Vec<[u64; LANES]>,
@@ -189,14 +189,14 @@ pub enum Steady {
     Constant(u32),
 }
 
-/// A guard predicate.
+/// Which lanes execute a micro-operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Guard {
     /// All active lanes execute.
     Always,
-    /// Those whose predicate is true.
+    /// Lanes whose predicate is true execute.
     If(Slot),
-    /// Those whose predicate is false.
+    /// Lanes whose predicate is false execute.
     Unless(Slot),
 }
 
@@ -205,7 +205,7 @@ pub enum Guard {
 pub struct MicroOp {
     /// Which lanes take part.
     pub guard: Guard,
-    /// Whether it is the first of its instruction: only those are counted.
+    /// Whether it is the first of its instruction: only first ones are counted.
     pub first: bool,
     /// What to do.
     pub op: Op,
@@ -230,11 +230,12 @@ pub enum Op {
     CopyAsync(Box<CopyAsync>),
     /// `cp.async.bulk`.
     CopyBulk(Box<BulkCopy>),
-    /// A matrix fragment is loaded or stored.
+    /// A load or store of a matrix fragment.
     Fragment(Box<FragmentMove>),
     /// `mbarrier`.
     MBarrier(Box<MBarrier>),
-    /// The address of a frame's local or parameter variable: wide destination, bytes.
+    /// Writes the address of a variable in the frame's local memory: wide destination, offset in
+    /// bytes.
     FrameAddress(File, Slot, u64),
     /// A branch; the guard says which lanes take it.
     Branch {
@@ -263,11 +264,11 @@ pub enum Op {
     ActiveMask(Slot),
     /// `%clock`, `%clock64`, `%globaltimer`: instructions executed by the warp so far.
     Clock(File, Slot),
-    /// `isspacep`: predicate, address, space.
+    /// `isspacep`: the predicate, the address and the state space.
     IsSpace(Slot, Slot, StateSpace),
-    /// Prefetches, hints: nothing that this machine could do.
+    /// Prefetches and hints, which change nothing here.
     Nothing,
-    /// Fences: nothing is ever reordered here, but they tell that threads talk to each other.
+    /// Fences: accesses are never reordered here, but a fence tells that threads talk to each other.
     Fence,
     /// An instruction that is not modelled; executing it is a fault with this message.
     Unsupported(Box<str>),
@@ -300,9 +301,9 @@ pub struct Place {
 /// How a loaded element becomes a register value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Destination {
-    /// The register.
+    /// The register's file.
     pub file: File,
-    /// The register.
+    /// The register's slot.
     pub slot: Slot,
     /// Bits of the register that a sign extension must fill; 0 where the value is zero-extended.
     pub sign_to: u8,
@@ -311,7 +312,7 @@ pub struct Destination {
 /// A load (PTX ISA, "Data Movement and Conversion Instructions: ld").
 #[derive(Debug)]
 pub struct Load {
-    /// From where.
+    /// The address that is loaded from.
     pub place: Place,
     /// Bytes of an element: 1, 2, 4 or 8 (a 16-byte element counts as two of 8).
     pub bytes: u32,
@@ -319,14 +320,14 @@ pub struct Load {
     pub align: u32,
     /// Where each element goes; `None` is a sink.
     pub dests: Vec<Option<Destination>>,
-    /// Not to be checked for races: volatile and strong accesses.
+    /// Whether the load is left out of the search for races: volatile and strong accesses are.
     pub strong: bool,
 }
 
 /// A store.
 #[derive(Debug)]
 pub struct Store {
-    /// Where to.
+    /// The address that is stored to.
     pub place: Place,
     /// Bytes of an element: 1, 2, 4 or 8.
     pub bytes: u32,
@@ -334,7 +335,7 @@ pub struct Store {
     pub align: u32,
     /// The elements.
     pub sources: Vec<(File, Slot)>,
-    /// Not to be checked for races.
+    /// Whether the store is left out of the search for races.
     pub strong: bool,
 }
 
@@ -354,7 +355,7 @@ pub struct Atomic {
     pub bytes: u32,
     /// Required alignment.
     pub align: u32,
-    /// What to compute.
+    /// The function that it computes.
     pub run: AtomicFn,
     /// The elements.
     pub elements: Vec<AtomicElement>,
@@ -375,7 +376,7 @@ pub struct CopyAsync {
     pub from: Place,
     /// 4, 8 or 16.
     pub bytes: u32,
-    /// How many bytes are read, the rest being zero; or a predicate to read none.
+    /// How many bytes are read, the others being zero; or a predicate to read none.
     pub limit: CopyLimit,
 }
 
@@ -395,13 +396,13 @@ pub enum CopyLimit {
 pub struct IndexedBranch {
     /// The index, a narrow register.
     pub index: Slot,
-    /// Where each index goes.
+    /// The micro-operation for each index.
     pub targets: Vec<Pc>,
     /// Where the lanes meet again.
     pub meet: Pc,
 }
 
-/// Who is called.
+/// The function that a call calls.
 #[derive(Clone, Copy, Debug)]
 pub enum Callee {
     /// A function of the program.
@@ -443,7 +444,7 @@ pub struct Barrier {
     pub id: Option<Slot>,
     /// Thread count, a narrow register; all threads of the block where absent.
     pub threads: Option<Slot>,
-    /// What to do.
+    /// What it does besides arriving.
     pub kind: BarrierKind,
 }
 
@@ -475,7 +476,7 @@ pub enum Reduction {
     },
 }
 
-/// What the lanes do together.
+/// What the lanes of a collective instruction compute together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CollectiveKind {
     /// `shfl`: value, b, c are narrow registers; `d[0]` the result, predicate `d[1]`.
@@ -509,10 +510,10 @@ pub struct Collective {
     pub members: Option<Slot>,
     /// Sources; for votes `s[0]` is a predicate.
     pub s: [Slot; 3],
-    /// The source predicate of a vote is negated.
+    /// Whether the source predicate of a vote is negated.
     pub negated: bool,
-    /// Result register or predicate, if wanted.
+    /// The result register or predicate, if it is wanted.
     pub d: Option<Slot>,
-    /// Second result (the predicate of `shfl`, `match.all`, `elect`), if wanted.
+    /// The second result (the predicate of `shfl`, `match.all`, `elect`), if it is wanted.
     pub p: Option<Slot>,
 }

@@ -5,7 +5,7 @@
 //! mask. Immediates and special registers are ordinary slots that are filled when the frame is
 //! made, so that every operand is a slot and no operation has to ask what kind it reads.
 //!
-//! The invariant of the narrow file: a value of fewer than 32 bits is kept zero-extended.
+//! Invariant of the narrow file: a value of fewer than 32 bits is kept zero-extended.
 
 /// One bit for each of the 32 lanes of a warp; bit 0 is lane 0.
 pub type Mask = u32;

@@ -8,7 +8,7 @@ use super::qualifier::Qualifier;
 use super::types::{ScalarType, StateSpace};
 use super::words::Words;
 
-/// What the words of an instruction's opcode say, `ld.global.nc.v2.f32`.
+/// The words of an instruction's opcode, decoded: `ld.global.nc.v2.f32`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Form {
     /// The first word.
@@ -17,7 +17,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// Decodes the text of an opcode with its modifiers. Never fails: what is not known is
+    /// Decodes the text of an opcode with its modifiers. Never fails: a word that is not known is
     /// [`Opcode::Unknown`] or [`Modifier::Unknown`].
     pub fn of(text: &str) -> Form {
         let mut words = Words::of(text);
@@ -30,12 +30,12 @@ impl Form {
         &self.modifiers
     }
 
-    /// Whether a qualifier is among them.
+    /// Whether a qualifier is among the modifiers.
     pub fn has(&self, qualifier: Qualifier) -> bool {
         self.modifiers.contains(&Modifier::Qualifier(qualifier))
     }
 
-    /// Whether one of some qualifiers is among them.
+    /// Whether one of some qualifiers is among the modifiers.
     pub fn has_any(&self, qualifiers: &[Qualifier]) -> bool {
         self.first_of(qualifiers).is_some()
     }
@@ -68,12 +68,12 @@ impl Form {
         self.modifiers.iter().rev().find_map(|modifier| modifier.ty())
     }
 
-    /// The state space among the modifiers; generic where none is named.
+    /// The state space among the modifiers; generic if none is named.
     pub fn space(&self) -> StateSpace {
         self.modifiers.iter().find_map(|modifier| modifier.space()).unwrap_or(StateSpace::Generic)
     }
 
-    /// How many elements a vector access moves, by `.v2`, `.v4`, `.v8`; `None` for a scalar one.
+    /// How many elements a vector access moves, by `.v2`, `.v4`, `.v8`; `None` for a scalar access.
     pub fn elements(&self) -> Option<u8> {
         self.qualifiers().find_map(|qualifier| match qualifier {
             Qualifier::V2 => Some(2),

@@ -1,13 +1,13 @@
 //! The spelling of the instruction set: opcodes, their modifiers, special registers, limits of the
 //! hardware (PTX ISA).
 //!
-//! In: the words of an instruction as they stand in the text. Out: the same as values that can be
-//! matched exhaustively, decoded once when the text is parsed. What an instruction *does* is written
-//! elsewhere, once for each judge: in [`crate::emulate`], [`crate::verify`] and [`crate::interp`],
-//! which share this spelling and never a meaning. So an opcode or special register that is added here
-//! is a compile error in each of these rooms until somebody has said there what it is, and a word that
-//! is not known here ([`Opcode::Unknown`], [`Modifier::Unknown`], [`Special::Unknown`]) is refused in
-//! all of them.
+//! In: the words of an instruction as they stand in the text. Out: the same words as values that can
+//! be matched exhaustively, decoded once when the text is parsed. What an instruction *does* is
+//! written elsewhere, once for each judge: in [`crate::emulate`], [`crate::verify`] and
+//! [`crate::interp`], which share this spelling and never a meaning. So an opcode or special register
+//! that is added here is a compile error in each of these modules until it has been classified there,
+//! and a word that is not known here ([`Opcode::Unknown`], [`Modifier::Unknown`],
+//! [`Special::Unknown`]) is refused in all of them.
 
 mod form;
 pub mod limits;

@@ -1,4 +1,4 @@
-//! The words behind an opcode.
+//! The words that follow an opcode.
 
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
@@ -60,7 +60,7 @@ pub enum Modifier {
 }
 
 impl Modifier {
-    /// What a word is.
+    /// Decodes a word.
     pub fn of(word: &str) -> Modifier {
         if let Some(ty) = ScalarType::of(word) {
             Modifier::Type(ty)
@@ -73,7 +73,7 @@ impl Modifier {
         }
     }
 
-    /// The type, if it is one.
+    /// The type, if the word is one.
     pub fn ty(self) -> Option<ScalarType> {
         match self {
             Modifier::Type(ty) => Some(ty),
@@ -81,7 +81,7 @@ impl Modifier {
         }
     }
 
-    /// The state space, if it is one, that of a sub-space included.
+    /// The state space, if the word is one; of a sub-space the space that it is a part of.
     pub fn space(self) -> Option<StateSpace> {
         match self {
             Modifier::Space(space) => Some(space),

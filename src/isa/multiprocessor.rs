@@ -1,9 +1,9 @@
 //! How many warps of a kernel are resident on a multiprocessor.
 //!
-//! In: an architecture, and what a block of a kernel takes. Out: warps. Numbers and formulas are those of
-//! NVIDIA's `cuda_occupancy.h` (CUDA 13.5), which is where its occupancy calculator has them from; the
-//! sizes that this header asks the driver for are those of the CUDA C++ Programming Guide, "Compute
-//! Capabilities", "Technical Specifications per Compute Capability":
+//! In: an architecture, and the registers, threads and shared memory that a block of a kernel takes.
+//! Out: warps. Numbers and formulas are those of NVIDIA's `cuda_occupancy.h` (CUDA 13.5), the source
+//! of its occupancy calculator; the sizes that this header asks the driver for are those of the CUDA
+//! C++ Programming Guide, "Compute Capabilities", "Technical Specifications per Compute Capability":
 //!
 //! | | 5.0, 5.3 | 5.2, 6.1 | 6.0, 6.2 | 7.0, 7.2 | 7.5 | 8.0, 8.7 | 8.6, 8.9 | 9.0, 10.0, 10.3 | 11.0 | 12.0, 12.1 |
 //! |---|---|---|---|---|---|---|---|---|---|---|
@@ -24,16 +24,16 @@ const KIB: u32 = 1 << 10;
 /// Registers that are given to a warp at a time.
 const REGISTER_UNIT: u32 = 256;
 
-/// What the blocks on one multiprocessor share.
+/// The resources that the blocks on one multiprocessor share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Multiprocessor {
-    /// 32-bit registers.
+    /// 32-bit registers in all.
     registers: u32,
     /// 32-bit registers that one block may have.
     block_registers: u32,
-    /// Warps.
+    /// The most warps.
     warps: u32,
-    /// Blocks.
+    /// The most blocks.
     blocks: u32,
     /// Shared memory in bytes.
     shared: u32,
@@ -46,7 +46,7 @@ pub struct Multiprocessor {
 }
 
 impl Multiprocessor {
-    /// That of an architecture, 80 for `sm_80`; `None` where its numbers are not known.
+    /// The multiprocessor of an architecture, 80 for `sm_80`; `None` if its numbers are not known.
     pub const fn of(architecture: u32) -> Option<Multiprocessor> {
         let (registers, warps, blocks, shared) = match architecture {
             30 | 35 => (64, 64, 16, 48),
@@ -77,8 +77,8 @@ impl Multiprocessor {
     }
 
     /// Warps of a kernel that are resident at once: in blocks of `threads`, with `registers` for each
-    /// thread and `shared` bytes of shared memory for each block, without what the system takes. 0
-    /// where not one block fits, or for a block without threads.
+    /// thread and `shared` bytes of shared memory for each block, without the bytes that the system
+    /// takes. 0 if not one block fits, and for a block without threads.
     pub fn resident_warps(&self, threads: u32, registers: u32, shared: u32) -> u32 {
         let warps = threads.div_ceil(WARP_SIZE);
         let of_warp = registers.saturating_mul(WARP_SIZE).max(1);

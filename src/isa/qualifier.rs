@@ -67,7 +67,7 @@ pub enum Qualifier {
     Gtu,
     Geu,
     Num,
-    /// `.nan`: one of two numbers compared is none.
+    /// `.nan`: the comparison holds if one of the two numbers is NaN.
     Nan,
     // Classes of numbers.
     Finite,
@@ -254,7 +254,7 @@ pub enum Qualifier {
     Ue8m0x2,
     #[strum(serialize = "kind::f8f6f4")]
     KindF8f6f4,
-    // What only instructions say that nobody models.
+    // Words of instructions that no module here models.
     LdReduce,
     Alloc,
     Dealloc,
@@ -279,7 +279,7 @@ impl Qualifier {
         self.into()
     }
 
-    /// The state space of which it names a part.
+    /// The state space of which the word names a part.
     pub(super) fn space(self) -> Option<StateSpace> {
         match self {
             Qualifier::SharedCta | Qualifier::SharedCluster => Some(StateSpace::Shared),

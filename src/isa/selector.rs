@@ -3,15 +3,15 @@
 
 /// The bytes (8 bits) or halves (16 bits) that a selector such as `.b0`, `.h10` or `.b7654` names. For
 /// the SIMD instructions numbers run on from the first source to the second, so bytes go up to 7 and
-/// halves to 3; what an instruction allows of them is for the judges to say.
+/// halves to 3; which of them an instruction allows is for the judges to say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Selector {
     /// Bits of one part.
     pub bits: u8,
     /// How many parts are named, at most 4.
     pub count: u8,
-    /// The numbers of the parts; the first is the one written last, which goes to the bottom. Only
-    /// `count` of them mean something.
+    /// The numbers of the parts, the first of which is written last and goes to the bottom. Only the
+    /// first `count` count.
     pub parts: [u8; 4],
 }
 

@@ -1,38 +1,46 @@
-//! A launch against the kernel it is meant for: which kernel, and whether shape and arguments fit.
+//! Whether a launch fits the kernel it is meant for: which kernel that is, and whether shape and
+//! arguments fit.
 //!
 //! The interpreter and the device take the same launches. The driver reads as many bytes of an argument
 //! as the machine code's parameter has, so nothing is started before this has been checked.
 
 use super::{Argument, Launch};
 use crate::ptx::{Function, FunctionKind, Module};
+use crate::source::listed;
 
-/// The kernel of a name, or the only one with a body.
+/// The kernel called `name`, or the only one with a body.
 ///
 /// # Errors
-/// There is none, or there are several and none is named.
+/// There is no such kernel, or there are several and none is named.
 pub fn find_kernel<'m, 's>(
     module: &'m Module<'s>,
     name: Option<&str>,
 ) -> Result<&'m Function<'s>, String> {
-    let mut kernels =
-        module.functions().filter(|f| f.kind == FunctionKind::Entry && f.statements().is_some());
-    match name {
-        Some(name) => kernels
-            .find(|kernel| kernel.name.text == name)
-            .ok_or_else(|| format!("the module defines no kernel `{name}`")),
-        None => match (kernels.next(), kernels.next()) {
-            (Some(only), None) => Ok(only),
-            (None, _) => Err("the module defines no kernel".to_owned()),
-            _ => Err("the module defines several kernels: name one in the launch".to_owned()),
-        },
+    let kernels: Vec<&Function<'_>> = module
+        .functions()
+        .filter(|f| f.kind == FunctionKind::Entry && f.statements().is_some())
+        .collect();
+    let all = || listed(kernels.iter().map(|kernel| kernel.name.text));
+    match (name, &kernels[..]) {
+        (_, []) => Err("the module defines no kernel".to_owned()),
+        (Some(name), _) => {
+            kernels.iter().find(|kernel| kernel.name.text == name).copied().ok_or_else(|| {
+                format!("the module defines no kernel `{name}`; it defines {}", all())
+            })
+        }
+        (None, [only]) => Ok(only),
+        (None, _) => Err(format!(
+            "the module defines several kernels: name one of them as `kernel` in the launch file: {}",
+            all()
+        )),
     }
 }
 
-/// What the kernel's directives demand of a launch (PTX ISA, "Performance-Tuning Directives" and
+/// Checks a launch against the directives of its kernel (PTX ISA, "Performance-Tuning Directives" and
 /// "Cluster Dimension Directives").
 ///
 /// # Errors
-/// Blocks or a grid of another shape.
+/// The blocks or the grid have another shape than the directives demand.
 pub fn check_shape(kernel: &Function<'_>, launch: &Launch) -> Result<(), String> {
     launch.check()?;
     let block = launch.block.map(u64::from);
@@ -72,7 +80,7 @@ pub fn parameters<'m>(kernel: &'m Function<'_>) -> Vec<(&'m str, u64)> {
         kernel.params.iter().flat_map(|variable| variable.names.iter().map(move |n| (variable, n)));
     declared
         .map(|(variable, declarator)| {
-            // Opaque ones, `.texref` and the like, are handles of 64 bits.
+            // Opaque parameters, `.texref` and the like, are handles of 64 bits.
             let bits = variable.ty.map_or(64, |ty| ty.bits());
             let element = u64::from(bits / 8) * u64::from(variable.vector);
             let sizes = declarator.dimensions.iter().map(|size| size.unwrap_or(0));
@@ -81,7 +89,8 @@ pub fn parameters<'m>(kernel: &'m Function<'_>) -> Vec<(&'m str, u64)> {
         .collect()
 }
 
-/// Whether a launch's arguments are as many and as long as parameters of these names and sizes in bytes.
+/// Checks that a launch's arguments are as many and as long as these parameters, which have a name and
+/// a size in bytes.
 ///
 /// # Errors
 /// They differ in number or size, or an argument names a buffer that the launch does not have.

@@ -1,4 +1,4 @@
-//! What a buffer holds before the launch.
+//! The contents of a buffer before the launch.
 
 use super::Type;
 
@@ -30,7 +30,7 @@ pub fn random(ty: Type, count: usize, seed: u64) -> Vec<u64> {
         .collect()
 }
 
-/// 0, 1, 2, ...
+/// The elements 0, 1, 2, ...
 pub fn index(ty: Type, count: usize) -> Vec<u64> {
     (0..count as u64).map(|i| if ty.is_float() { ty.round(i as f64) } else { i }).collect()
 }

@@ -28,7 +28,7 @@ struct File {
     strict_shuffles: bool,
 }
 
-/// One of its `buffers`.
+/// One entry of `buffers`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BufferSpec {
@@ -41,7 +41,7 @@ struct BufferSpec {
     data: Option<Vec<Value>>,
 }
 
-/// One of its `args`: a buffer, a number, bytes, or a struct of these.
+/// One entry of `args`: a buffer, a number, bytes, or a struct of these.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ArgumentSpec {
@@ -172,7 +172,7 @@ fn argument(spec: &ArgumentSpec) -> Result<Argument, String> {
         }
         (None, None, None, Some(digits), None) => hex(digits).map(Argument::Value),
         (None, None, None, None, Some(members)) => members_of(members).map(Argument::Value),
-        _ => Err("one of `buffer`, `type` with `value`, `bytes`, `struct`".to_owned()),
+        _ => Err("one of `buffer`, `type` with `value`, `bytes` or `struct` is needed".to_owned()),
     }
 }
 
@@ -186,13 +186,14 @@ fn hex(digits: &str) -> Result<Vec<u8>, String> {
         .collect()
 }
 
-/// Members one after the other, each at a multiple of its size, the whole padded to the largest.
+/// Members one after the other, each at a multiple of its size, and the whole padded to a multiple of
+/// the largest.
 fn members_of(members: &[ArgumentSpec]) -> Result<Vec<u8>, String> {
     let mut bytes: Vec<u8> = Vec::new();
     let mut widest = 1;
     for member in members {
         let Argument::Value(value) = argument(member)? else {
-            return Err("a pointer inside a `struct` is not possible".to_owned());
+            return Err("a `buffer` inside a `struct` is not possible".to_owned());
         };
         let align = member.ty.map_or(1, Type::bytes);
         widest = widest.max(align);

@@ -8,17 +8,17 @@ use serde_json::Value;
 
 /// Where lanes of a warp that parted at a branch meet again, and which of them run first.
 ///
-/// The PTX ISA leaves both open. A kernel that is right computes the same in all of these ways; what
-/// takes one of them for granted differs in another.
+/// The PTX ISA leaves both open. A kernel that is right computes the same in all of these ways; a
+/// kernel that takes one of them for granted computes something else in another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Meet {
-    /// Where ptxas makes them: at the immediate post-dominator of the branch, for which early exits
-    /// do not count and the last return does.
+    /// Where ptxas makes them meet: at the immediate post-dominator of the branch, for which early
+    /// exits do not count and the last return does.
     #[default]
     Assembler,
     /// Only at instructions at which the PTX ISA makes lanes wait for each other.
     Never,
-    /// At points chosen by the seed, branch by branch, among none and all that an assembler could
+    /// At points chosen by the seed, branch by branch: at none, or at any that an assembler could
     /// choose; the groups run in an order that the seed chooses as well.
     Random(u64),
 }
@@ -48,7 +48,7 @@ impl fmt::Display for Meet {
 }
 
 impl<'de> Deserialize<'de> for Meet {
-    /// A word as on the command line, or a number, which is a seed.
+    /// A word as on the command line, or a number as a seed.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Meet, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::String(text) => text.parse(),

@@ -1,8 +1,8 @@
-//! The launch file: which kernel to run, on how many threads, with what in its buffers. `run`,
-//! `verify` and `ab` share it.
+//! The launch file: which kernel to run, on how many threads, with which contents of its buffers.
+//! `run`, `verify` and `ab` share it.
 //!
-//! The text is JSON (see [`Launch::from_json`] for its form); what comes out is plain bytes, the
-//! same on every machine.
+//! In: a text in JSON (see [`Launch::from_json`] for its form). Out: plain bytes, the same on every
+//! machine.
 
 pub mod bind;
 mod fill;
@@ -37,7 +37,7 @@ pub struct Launch {
     pub limit: u64,
     /// Whether an interpreter reports races between threads.
     pub races: bool,
-    /// Whether an interpreter reports a shuffle that reads a lane which takes no part.
+    /// Whether an interpreter reports a shuffle that reads from a lane which takes no part.
     pub strict_shuffles: bool,
     /// Where an interpreter lets lanes meet again that have parted.
     pub meet: Meet,
@@ -46,7 +46,7 @@ pub struct Launch {
 /// A buffer in global memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// What its elements are.
+    /// The type of its elements.
     pub ty: Type,
     /// Its bytes, little-endian.
     pub bytes: Vec<u8>,
@@ -68,9 +68,9 @@ impl Buffer {
 pub enum Argument {
     /// The address of a buffer, some bytes in.
     Pointer {
-        /// Which buffer.
+        /// The buffer's name.
         buffer: String,
-        /// Bytes into it (or outside of it).
+        /// Bytes from the buffer's beginning (which may lead outside of it).
         offset: i64,
     },
     /// Bytes passed as they are.
@@ -78,10 +78,10 @@ pub enum Argument {
 }
 
 impl Launch {
-    /// Whether the shape is one that a device would launch.
+    /// Checks that the shape is one that a device would launch.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the shape.
     pub fn check(&self) -> Result<(), String> {
         if self.grid.contains(&0) || self.block.contains(&0) {
             return Err("grid and block need at least 1 in each dimension".to_owned());
@@ -91,7 +91,7 @@ impl Launch {
             return Err(format!("a block of {threads} threads; at most 1024 are possible"));
         }
         if self.dynamic_shared > 1 << 20 {
-            return Err("more than 1 MiB of dynamic shared memory".to_owned());
+            return Err("`dynamic_shared` is more than 1 MiB".to_owned());
         }
         Ok(())
     }
@@ -107,13 +107,13 @@ impl Launch {
     /// ```
     ///
     /// `"races": false` turns the search for races off, `"limit"` is a number of instructions,
-    /// `"meet"` is `"assembler"`, `"never"` or a seed (see [`Meet`]), `"strict_shuffles": true` reports
-    /// shuffles that read a lane which takes no part.
-    /// `kernel`, `dynamic_shared` and trailing dimensions may be left out. An argument can also be
-    /// `{"bytes": "0a0b..."}`, or `{"struct": [...]}` of arguments laid out as C does.
+    /// `"meet"` is `"assembler"`, `"never"` or a seed (see [`Meet`]), `"strict_shuffles": true`
+    /// reports shuffles that read from a lane which takes no part. `kernel`, `dynamic_shared` and
+    /// trailing dimensions may be left out. An argument can also be `{"bytes": "0a0b..."}`, or
+    /// `{"struct": [...]}` of arguments laid out as C does.
     ///
     /// # Errors
-    /// Text that is not of this form, with the place or the field that is wrong.
+    /// The text is not of this form; the message names the place or the field that is wrong.
     pub fn from_json(text: &str) -> Result<Launch, String> {
         json::parse(text)
     }

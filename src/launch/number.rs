@@ -47,7 +47,7 @@ impl Type {
         ("f64", Type::F64),
     ];
 
-    /// Its name in a launch file.
+    /// The type's name in a launch file.
     pub fn name(self) -> &'static str {
         Type::ALL.iter().find(|(_, ty)| *ty == self).map_or("", |(name, _)| name)
     }
@@ -140,7 +140,7 @@ pub fn show(ty: Type, bits: u64) -> String {
     plain(&digits)
 }
 
-/// `1.5e0` as `1.5`; exponents stay where the plain form would be long.
+/// `1.5e0` as `1.5`; the exponent stays if the plain form would be long.
 fn plain(scientific: &str) -> String {
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);

@@ -102,7 +102,7 @@ fn bar(variant: &Variant, y: f64, scale: f64) -> Node {
                 .add(whisker(high, middle - 4.0, high, middle + 4.0));
             note += &format!(" [{:.3}, {:.3}]", interval.low, interval.high);
         }
-        // Who computes something else shows a cost, and gets no verdict.
+        // A variant that computes something else shows a cost, and gets no verdict.
         note += &match against.identical_output {
             true => format!(" {}", against.verdict),
             false => " other output".to_owned(),
@@ -132,16 +132,16 @@ fn axis(most: f64, scale: f64, height: f64) -> Node {
     node
 }
 
-/// A distance of ticks that makes four to ten of them.
+/// A distance between ticks that makes four to ten of them.
 fn step(most: f64) -> f64 {
     let magnitude = 10_f64.powf((most / 5.0).log10().floor());
     let wanted = most / 5.0 / magnitude;
     let factor = [1.0, 2.0, 5.0].into_iter().find(|&factor| factor >= wanted);
-    // 1, 10, 100, ... of any such step is a multiple of it, so that there is a tick at 1.
+    // A power of ten is a multiple of any such step, so that there is a tick at 1.
     magnitude * factor.unwrap_or(10.0)
 }
 
-/// A text that ends with dots where it is too long, and is shown in full on hover.
+/// A text that ends with dots if it is too long; it is shown in full on hover.
 fn label(x: f64, y: f64, text: &str, class: &str, length: usize) -> Text {
     let shown = if text.chars().count() > length {
         text.chars().take(length - 1).chain(['…']).collect()
@@ -152,7 +152,7 @@ fn label(x: f64, y: f64, text: &str, class: &str, length: usize) -> Text {
     if shown == text { node } else { node.add(Title::new(text)) }
 }
 
-/// The colour of a variant; all that are no modes share one.
+/// The colour of a variant; all variants that are no modes share one.
 fn class(name: &str) -> &'static str {
     match name {
         "original" => "bar original",

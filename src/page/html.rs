@@ -195,7 +195,7 @@ fn rows(kernel: &Kernel<'_>) -> Markup {
     }
 }
 
-/// Where there is no text: the loads as a table.
+/// The loads as a table, for a kernel whose text is not there.
 fn loads(kernel: &Kernel<'_>) -> Markup {
     html! {
         div.wide {

@@ -1,6 +1,6 @@
 //! The inputs of a page: JSON files, each recognised by its shape.
 //!
-//! Only the fields that the page shows are read; others may come and go.
+//! Only the fields that the page shows are read; other fields may come and go.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::ab::measurement::Measurement;
 use crate::report::Report;
 use crate::source::SourceFile;
 
-/// Everything that a page is made of.
+/// All inputs of a page.
 #[derive(Debug, Default)]
 pub struct Inputs {
     /// The outputs of `candidates`.
@@ -26,7 +26,7 @@ pub struct Inputs {
     pub sources: BTreeMap<String, SourceFile>,
 }
 
-/// What a page shows of a trace.
+/// The part of a trace that a page shows.
 #[derive(Debug, Deserialize)]
 pub struct TraceFile {
     /// The PTX file.
@@ -63,10 +63,10 @@ pub struct Access {
     pub lane_stride: Option<i64>,
 }
 
-/// What a page shows of a run.
+/// The part of a run that a page shows.
 #[derive(Debug, Deserialize)]
 pub struct Profile {
-    /// The PTX file, where the run says so.
+    /// The PTX file, if the run names it.
     pub file: Option<String>,
     /// The kernel.
     pub kernel: String,
@@ -84,19 +84,19 @@ pub struct LineProfile {
     pub instructions: u64,
     /// Loads from global memory.
     pub global_load_requests: u64,
-    /// Distinct 128-byte lines that each of them touched.
+    /// Distinct 128-byte lines, summed over these loads.
     pub global_load_wavefronts: u64,
     /// The file that the line was compiled from.
     pub source_file: Option<String>,
-    /// The line in it.
+    /// The line in that file.
     pub source_line: Option<u32>,
 }
 
 impl Inputs {
-    /// Takes a JSON file in. Whether it is of a kind that a page shows.
+    /// Takes a JSON file in. Returns whether it is of a kind that a page shows.
     ///
     /// # Errors
-    /// It is no JSON, or of a known kind but not of its form; the message names the file.
+    /// The text is no JSON, or of a known kind but not of its form; the message names the file.
     pub fn add(&mut self, name: &str, text: &str) -> Result<bool, String> {
         let wrong = |error: serde_json::Error| format!("{name}: error: {error}");
         let value: Value = serde_json::from_str(text).map_err(wrong)?;
@@ -110,7 +110,7 @@ impl Inputs {
             entries.is_some_and(|entries| entries.iter().all(|entry| entry.get(field).is_some()))
         };
         if has("measurements") {
-            // Several of them, as openacc-bench/results/ has.
+            // A file with several measurements, as openacc-bench/results/ has.
             let all = value.get("measurements").cloned().unwrap_or_default();
             self.measurements.extend(Vec::<Measurement>::deserialize(all)?);
         } else if has("device") && entries_have("variants", "median_us") {
@@ -144,7 +144,7 @@ impl Inputs {
         names
     }
 
-    /// Takes a PTX file in, under the name that the JSON gives it.
+    /// Takes a PTX file in, by the name that the JSON gives it.
     pub fn add_source(&mut self, name: &str, source: SourceFile) {
         self.sources.insert(name.to_owned(), source);
     }

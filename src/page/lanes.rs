@@ -13,14 +13,14 @@ const NOTE: f64 = 280.0;
 const BAND: f64 = 20.0;
 const HEAD: f64 = 22.0;
 
-/// Lines that a drawing shows; more would be too narrow to see.
+/// The most lines that a drawing shows; more would be too narrow to see.
 const MOST_LINES: i64 = 24;
 
 /// A row of loads as it stands in memory.
 pub struct Drawn {
-    /// The drawing; `None` where the lanes lie too far apart for one.
+    /// The drawing; `None` if the lanes lie too far apart for one.
     pub svg: Option<String>,
-    /// What is assumed, and the numbers.
+    /// What the drawing assumes, and its numbers.
     pub caption: String,
 }
 
@@ -33,7 +33,7 @@ pub fn draw(row: &Row<'_>) -> Drawn {
     Drawn { svg, caption: caption(row) }
 }
 
-/// Where in a line the source's lane 0 stands: so that the middle load of the row begins a line.
+/// Where in a line the source's lane 0 stands, so that the middle load of the row begins a line.
 fn phase(row: &Row<'_>) -> i64 {
     let mut offsets: Vec<i64> = row.loads.iter().map(|load| load.offset).collect();
     offsets.sort_unstable();
@@ -61,7 +61,7 @@ fn picture(row: &Row<'_>, phase: i64, first: i64, lines: i64) -> String {
                 .set("height", height - HEAD + 4.0)
                 .set("class", class),
         );
-        // Numbers where they do not run into each other.
+        // Numbers only where they do not run into each other.
         if width > 40.0 || line == first {
             drawing = drawing.add(text(x + 2.0, 12.0, format!("{:+}", line * LINE), "axis"));
         }
@@ -73,7 +73,7 @@ fn picture(row: &Row<'_>, phase: i64, first: i64, lines: i64) -> String {
     drawing.to_string()
 }
 
-/// One load: its lanes, and what it costs.
+/// The band of one load: its lanes, and the lines that it touches.
 fn band(
     row: &Row<'_>,
     load: &RowLoad<'_>,
@@ -87,7 +87,7 @@ fn band(
     let width = round((load.bytes() as f64 * scale - 1.0).max(0.8));
     let cells = |lanes: &[i32], class: &str| {
         let mut lanes = lanes.to_vec();
-        // All of a broadcast lie on one another.
+        // All lanes of a broadcast lie on one another.
         lanes.truncate(if row.stride == 0 { 1 } else { LANES as usize });
         let outline: String = lanes
             .iter()

@@ -1,4 +1,4 @@
-//! The text of a kernel with what became of each load beside it.
+//! The text of a kernel with the decision about each load beside it.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ use crate::reuse::Refusal;
 /// Lines around a load that are always shown.
 const CONTEXT: u32 = 3;
 
-/// Fewer lines than this are not folded away.
+/// A stretch of fewer lines than this is not folded away.
 const WORTH_FOLDING: usize = 8;
 
-/// What became of a load, for people.
+/// The decision about a load, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Replaced.
+    /// Another load's register replaces it.
     Shuffled,
-    /// There was nothing to replace it by, or it is a source.
+    /// No other load could replace it, or it is the source of others.
     Kept,
-    /// There was, but a rule refused it.
+    /// Another load could replace it, but a rule refused that.
     Refused,
 }
 
@@ -52,7 +52,7 @@ impl Mark {
     }
 }
 
-/// Why, in one line.
+/// The reason for the mark, in one line.
 pub fn reason(load: &LoadReport, all: &[LoadReport]) -> String {
     if load.decision != Decision::Keep {
         let what = match (load.decision, load.delta) {
@@ -73,7 +73,7 @@ pub fn reason(load: &LoadReport, all: &[LoadReport]) -> String {
     }
 }
 
-/// The listing of a kernel; `None` without its text.
+/// The listing of a kernel; `None` if its text is not there.
 pub fn listing(kernel: &Kernel<'_>, id: &str) -> Option<Markup> {
     let (source, first, last) = kernel.source?;
     let mut loads: BTreeMap<u32, Vec<&LoadReport>> = BTreeMap::new();

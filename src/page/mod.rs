@@ -1,11 +1,11 @@
-//! One HTML page from what the other subcommands say in JSON.
+//! One HTML page from the JSON that other subcommands write.
 //!
-//! In: [`Inputs`], the texts of JSON files and of the PTX files they speak of. Out: a page that needs
-//! nothing else, no network, no script. It promises: every load of a `candidates` file is on it with
-//! its decision and reason; what was not in the inputs is not guessed but left away, and said where a
-//! drawing had to assume something.
+//! In: [`Inputs`], the texts of JSON files and of the PTX files that they name. Out: a page that needs
+//! nothing else, no network and no script. Promised: every load of a `candidates` file is on the page
+//! with its decision and reason; nothing that the inputs lack is guessed, except where a drawing has
+//! to assume something and says so.
 //!
-//! - [`input`]: which file is what; [`model`]: what belongs to one kernel.
+//! - [`input`]: which file is of which kind; [`model`]: what belongs to one kernel.
 //! - [`rows`]: which loads form a row, and which lines of memory they touch. Pure numbers.
 //! - `lanes`, `bars`: drawings of rows and of times; `listing`: the source.
 //! - `html`: the page around them, with `style.css`.
@@ -20,7 +20,7 @@ pub mod rows;
 
 pub use input::Inputs;
 
-/// A number of things, each named so.
+/// A number of things, with their name: `1 load`, `2 loads`.
 fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }

@@ -1,7 +1,7 @@
 //! What belongs to one kernel, out of all inputs.
 //!
-//! Files are joined by the last part of their names, so that inputs made in different folders meet;
-//! what names no file is joined by the kernel alone.
+//! Files are joined by the last part of their names, so that inputs made in different folders meet; an
+//! input that names no file is joined by the name of the kernel alone.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::ptx::{self, Depth};
 use crate::report::{KernelReport, LoadReport};
 use crate::source::SourceFile;
 
-/// One kernel or device function.
+/// What the inputs say of one kernel or device function.
 #[derive(Debug)]
 pub struct Kernel<'i> {
     /// The PTX file.
@@ -24,11 +24,11 @@ pub struct Kernel<'i> {
     pub report: Option<&'i KernelReport>,
     /// The text, and the kernel's first and last line in it.
     pub source: Option<(&'i SourceFile, u32, u32)>,
-    /// What grid indices are called in addresses.
+    /// The names of grid indices in addresses, with their meaning.
     pub names: &'i [String],
     /// The loads from memory, by line.
     pub accesses: BTreeMap<u32, &'i Access>,
-    /// What a run cost, by line.
+    /// The events of a run, by line.
     pub profile: BTreeMap<u32, &'i LineProfile>,
     /// Times.
     pub measurements: Vec<&'i Measurement>,
@@ -37,14 +37,14 @@ pub struct Kernel<'i> {
 }
 
 impl Kernel<'_> {
-    /// The loads that were looked at.
+    /// The loads about which was decided.
     pub fn loads(&self) -> &[LoadReport] {
         self.report.map_or(&[], |report| &report.loads)
     }
 }
 
-/// The kernels of all inputs, in the order of files and of what they say; what has neither loads nor
-/// times is left away.
+/// The kernels of all inputs, in the order of the files and of their contents; a kernel with neither
+/// loads nor times is left away.
 pub fn kernels(inputs: &Inputs) -> Vec<Kernel<'_>> {
     let mut found: Vec<Kernel<'_>> = Vec::new();
     for report in &inputs.reports {
@@ -95,7 +95,7 @@ fn same_file(a: &str, b: &str) -> bool {
     last_part(a) == last_part(b)
 }
 
-/// The index of a kernel; it is put at the end if it is new.
+/// The index of a kernel; a new kernel is added at the end.
 fn place<'i>(found: &mut Vec<Kernel<'i>>, file: &str, name: &str) -> usize {
     let is_it = |kernel: &Kernel<'_>| kernel.name == name && same_file(&kernel.file, file);
     found.iter().position(is_it).unwrap_or_else(|| push(found, file, name))
@@ -120,7 +120,7 @@ fn push(found: &mut Vec<Kernel<'_>>, file: &str, name: &str) -> usize {
     found.len() - 1
 }
 
-/// The first and the last line of a function; of the whole text where it cannot be told.
+/// The first and the last line of a function; of the whole text if they cannot be told.
 fn lines_of(source: &SourceFile, name: &str) -> (u32, u32) {
     let all = (1, source.line(source.text().len() as u32));
     let Ok(module) = ptx::parse(source, Depth::Rewritable) else { return all };

@@ -1,7 +1,7 @@
 //! Rows of loads: a source and the loads that take their values from it.
 //!
 //! In: the decisions about a kernel's loads, and the lane strides of its trace. Out: for each row the
-//! address of every load's lanes, relative to the row, and the lines of memory that they touch.
+//! addresses of every load's lanes, relative to the row, and the lines of memory that they touch.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::report::{Decision, LoadReport};
 /// Lanes of a warp.
 pub const LANES: i32 = 32;
 
-/// Bytes of a line of the L1 cache; a request costs one wavefront for each that it touches.
+/// Bytes of a line of the L1 cache; a request costs one wavefront for each line that it touches.
 pub const LINE: i64 = 128;
 
-/// The widest stride that counts as one, in bytes.
+/// The widest stride, in bytes, that a row may have.
 const WIDEST: u64 = 1 << 32;
 
 /// The widest load that there is, in bytes.
 const MOST_BYTES: u32 = 64;
 
-/// Loads of one row.
+/// A source load and the loads that it serves.
 #[derive(Debug)]
 pub struct Row<'l> {
     /// Bytes from one lane's address to the next one's.
     pub stride: i64,
-    /// Whether that is what the trace says, and not just the width of the loads.
+    /// Whether the stride comes from the trace, and not just from the width of the loads.
     pub stride_known: bool,
     /// The source first, then the loads it serves, in the order of the text.
     pub loads: Vec<RowLoad<'l>>,
@@ -34,13 +34,13 @@ pub struct Row<'l> {
 /// A load of a row.
 #[derive(Debug)]
 pub struct RowLoad<'l> {
-    /// What was decided.
+    /// The decision about the load.
     pub load: &'l LoadReport,
     /// Lane 0's address minus that of the source's lane 0.
     pub offset: i64,
 }
 
-/// Finds the rows: each kept load that others take values from, with those.
+/// Finds the rows: each kept load that others take values from, with those others.
 pub fn rows<'l>(loads: &'l [LoadReport], accesses: &BTreeMap<u32, &Access>) -> Vec<Row<'l>> {
     let mut rows: Vec<Row<'l>> = Vec::new();
     for source in loads {
@@ -51,7 +51,7 @@ pub fn rows<'l>(loads: &'l [LoadReport], accesses: &BTreeMap<u32, &Access>) -> V
             })
             .map(|load| (load, i64::from(load.delta.unwrap_or(0).clamp(1 - LANES, LANES - 1))))
             .collect();
-        // Several loads on a line are told apart by nothing in a report; one row stands for them.
+        // A report does not tell several loads on a line apart; one row stands for them.
         let is_new = rows.iter().all(|row| row.loads[0].load.line != source.line);
         if source.decision != Decision::Keep || served.is_empty() || !is_new {
             continue;
@@ -89,8 +89,8 @@ impl Row<'_> {
         self.loads.iter().map(end).max().unwrap_or(0)
     }
 
-    /// The lanes of a load that have no source lane in the warp and load for themselves. For the
-    /// source: all.
+    /// The lanes of a load that have no source lane in the warp and load for themselves; for the
+    /// source, all lanes.
     pub fn lanes_that_load(&self, load: &RowLoad<'_>) -> Vec<i32> {
         match (load.load.decision, load.load.delta) {
             (Decision::Shuffle, Some(delta)) => {
@@ -101,8 +101,8 @@ impl Row<'_> {
         }
     }
 
-    /// The lines that these lanes of a load touch, where the source's lane 0 stands `phase` bytes
-    /// into a line.
+    /// The lines that these lanes of a load touch if the source's lane 0 stands `phase` bytes into a
+    /// line.
     pub fn lines(&self, load: &RowLoad<'_>, lanes: &[i32], phase: i64) -> Vec<i64> {
         let bytes = load.bytes();
         let mut lines: Vec<i64> = lanes

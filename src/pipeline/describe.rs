@@ -1,14 +1,15 @@
-//! What is reported of one function: its loads, what was decided, and why.
+//! The report of one function: its loads, the decision about each, and the reason.
 
 use super::Decided;
+use crate::cfg::Flow;
 use crate::isa::Opcode;
 use crate::ptx::{self, Body, Function, Operand, StateSpace, Statement};
 use crate::report::{self, Cost, Decision, KernelReport, LoadReport};
-use crate::reuse::{Multiple, Refusal, Start};
+use crate::reuse::{Guards, Multiple, NoWrap, Refusal, Start, Unpaid};
 use crate::select::{Finding, StrategyName, Verdict};
 use crate::source::SourceFile;
 
-/// A function that was analysed.
+/// The report of a function that was analysed.
 pub(super) fn decided(
     source: &SourceFile,
     function: &Function<'_>,
@@ -33,7 +34,7 @@ pub(super) fn decided(
     }
 }
 
-/// A function that is left as it is as a whole.
+/// The report of a function that is left as it is as a whole, for `reason`.
 pub(super) fn left(source: &SourceFile, function: &Function<'_>, reason: &str) -> KernelReport {
     let mut loads = Vec::new();
     kept_loads(source, function.statements().unwrap_or_default(), reason, &mut loads);
@@ -72,10 +73,7 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
         Verdict::Kept(refusal) => {
             if let Refusal::DoesNotPay(unpaid) = refusal {
                 report.possible = Some(vec![unpaid.possible.to_owned()]);
-                report.cost = Some(Cost {
-                    strategy: f64::from(unpaid.cost) / 100.0,
-                    load: f64::from(unpaid.kept) / 100.0,
-                });
+                report.cost = Some(cost(unpaid));
             }
             report.rule = Some(refusal.rule().to_owned());
             report.reason = Some(refusal.to_string());
@@ -94,12 +92,7 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
             let first = group.members[0].inst;
             report.decision = Decision::Wide;
             report.source_line = (first != finding.inst).then(|| line(first));
-            let aligned = |multiple: &Multiple| {
-                let Multiple { parameter, offset, of, .. } = multiple;
-                let at = if *offset == 0 { String::new() } else { format!("+{offset}") };
-                format!("multiple of {of}: {parameter}{at}")
-            };
-            report.guards = Some(group.multiples.iter().map(aligned).collect());
+            report.guards = Some(group.multiples.iter().map(alignment).collect());
         }
         Verdict::Window(row) => {
             let row = &decided.choice.rows[*row];
@@ -109,46 +102,63 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
             report.source_line = (start != finding.inst).then(|| line(start));
             let distance = tap.map_or(0, |tap| tap.distance);
             report.delta = (distance > 0).then_some(distance as i32);
-            let linear = row.linear_lanes.then(|| "linear-lanes".to_owned());
-            let mut names: Vec<String> =
-                linear.into_iter().chain(["whole-warp".to_owned()]).collect();
-            for check in &row.no_wrap {
-                names.push(format!("no-wrap {}", flow.registers[check.register.0 as usize]));
-            }
-            names.dedup();
-            report.guards = Some(names);
+            let mut guards = warp_guards(flow, row.linear_lanes, true, &row.no_wrap);
+            guards.dedup();
+            report.guards = Some(guards);
         }
         Verdict::Covered(name, covered) => {
-            let guards = &covered.guards;
-            let mut names: Vec<String> = Vec::new();
-            if guards.linear_lanes {
-                names.push("linear-lanes".to_owned());
-            }
-            if guards.whole_warp {
-                names.push("whole-warp".to_owned());
-            }
-            for check in &guards.no_wrap {
-                let register = &flow.registers[check.register.0 as usize];
-                names.push(format!("no-wrap {register}"));
-            }
-            if let Some((register, negated)) = guards.source_active {
-                let register = &flow.registers[register.0 as usize];
-                let sign = if negated { "!" } else { "" };
-                names.push(format!("source-active {sign}{register}"));
-            }
-            if guards.global_address {
-                names.push("global-address".to_owned());
-            }
             report.decision = match name {
                 StrategyName::Reuse => Decision::Reuse,
                 _ => Decision::Shuffle,
             };
             report.source_line = Some(line(covered.source));
             report.delta = (*name != StrategyName::Reuse).then_some(covered.delta);
-            report.guards = Some(names);
+            report.guards = Some(pair_guards(flow, &covered.guards));
         }
     }
     report
+}
+
+/// The cycles of a replacement that does not pay, and of the load.
+fn cost(unpaid: &Unpaid) -> Cost {
+    let cycles = |hundredths: u32| f64::from(hundredths) / 100.0;
+    Cost { strategy: cycles(unpaid.cost), load: cycles(unpaid.kept) }
+}
+
+/// The guard that a parameter leaves a vector load aligned.
+fn alignment(multiple: &Multiple) -> String {
+    let Multiple { parameter, offset, of, .. } = multiple;
+    let at = if *offset == 0 { String::new() } else { format!("+{offset}") };
+    format!("multiple of {of}: {parameter}{at}")
+}
+
+/// The guards that concern the warp and its indices.
+fn warp_guards(
+    flow: &Flow<'_, '_>,
+    linear_lanes: bool,
+    whole_warp: bool,
+    no_wrap: &[NoWrap],
+) -> Vec<String> {
+    let linear_lanes = linear_lanes.then(|| "linear-lanes".to_owned());
+    let whole_warp = whole_warp.then(|| "whole-warp".to_owned());
+    let no_wrap = no_wrap
+        .iter()
+        .map(|check| format!("no-wrap {}", flow.registers[check.register.0 as usize]));
+    linear_lanes.into_iter().chain(whole_warp).chain(no_wrap).collect()
+}
+
+/// The guards under which a load takes its value from another one.
+fn pair_guards(flow: &Flow<'_, '_>, guards: &Guards) -> Vec<String> {
+    let mut names = warp_guards(flow, guards.linear_lanes, guards.whole_warp, &guards.no_wrap);
+    if let Some((register, negated)) = guards.source_active {
+        let register = &flow.registers[register.0 as usize];
+        let sign = if negated { "!" } else { "" };
+        names.push(format!("source-active {sign}{register}"));
+    }
+    if guards.global_address {
+        names.push("global-address".to_owned());
+    }
+    names
 }
 
 /// The global loads of a function that is left as it is as a whole, all for one reason.

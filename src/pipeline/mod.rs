@@ -28,19 +28,19 @@ pub struct Options {
     pub mode: Mode,
     /// The architecture whose costs decide what pays, 80 for `sm_80`; the file's target if none is given.
     pub architecture: Option<u32>,
-    /// A table of costs instead of that architecture's.
+    /// Costs to take instead of that architecture's.
     pub costs: Option<Costs>,
-    /// How far it is looked for what is legal.
+    /// How legal replacements are looked for.
     pub reuse: reuse::Options,
-    /// What is chosen of it.
+    /// Which of them are chosen.
     pub select: select::Options,
     /// Bounds on the work.
     pub limits: Limits,
     /// Look into every body, also those with too few loads for an exchange, to report their loads.
     pub all_bodies: bool,
-    /// Only this kernel.
+    /// The only kernel to look at, if one is named.
     pub kernel: Option<String>,
-    /// Adds up where the time goes.
+    /// Adds up how long each stage takes, if given.
     pub timings: Option<Arc<Timings>>,
     /// Number of the first accepted candidate to replace, from 1 in source order.
     pub first_shuffle: Option<usize>,
@@ -81,22 +81,23 @@ impl Options {
 /// A finished rewrite.
 #[derive(Debug)]
 pub struct Rewritten {
-    /// The new text; equal to the input where nothing was replaced.
+    /// The new text; equal to the input if nothing was replaced.
     pub text: String,
-    /// What was decided.
+    /// The decision about each load.
     pub report: Report,
     /// Which line of the input each line of `text` came from.
     pub lines: LineMap,
 }
 
-/// One function on its way: everything that was found out about it.
+/// One function on its way: all that was found out about it.
 struct Decided<'m, 's> {
     flow: Flow<'m, 's>,
     trace: KernelTrace,
     choice: Choice,
 }
 
-/// What is left of a function at the end of its way; the analysis, which may be large, is gone.
+/// The report and the edits of a function at the end of its way; the analysis, which may be large, is
+/// gone.
 struct Settled {
     report: KernelReport,
     edits: Vec<Edit>,
@@ -105,8 +106,8 @@ struct Settled {
 /// Rewrites one module.
 ///
 /// # Errors
-/// A syntax error. Whatever else goes wrong inside a function leaves that function as it was and
-/// says so in the report.
+/// A syntax error. Any other failure inside a function leaves that function as it was, and the report
+/// says so.
 pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diagnostic> {
     let depth = if options.all_bodies { Depth::All } else { Depth::Rewritable };
     let timings = options.timings.as_deref();
@@ -141,18 +142,18 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     }
 }
 
-/// What all functions of a module share.
+/// The data that all functions of a module share.
 struct Job<'a> {
     source: &'a SourceFile,
     options: &'a Options,
-    /// Why nothing in this module can be rewritten, if so.
+    /// Why no function of this module can be rewritten, if so.
     unsupported: Option<String>,
     names: Names,
     strategy: Option<Box<dyn Strategy>>,
 }
 
 impl Job<'_> {
-    /// All functions, in parallel.
+    /// Analyses and rewrites all functions, in parallel.
     fn settle<'m, 's>(&'m self, functions: &[&'m Function<'s>]) -> Vec<Settled> {
         let Options { first_shuffle: None, last_shuffle: None, .. } = self.options else {
             return self.settle_numbered(functions);
@@ -163,8 +164,9 @@ impl Job<'_> {
             .collect()
     }
 
-    /// All functions, where some accepted candidates are left out by their numbers: these are known
-    /// when all functions before are, so all are kept until then.
+    /// The same if accepted candidates are chosen by their numbers: a function's candidates have
+    /// numbers only once all functions before it are analysed, so all analyses are kept until the last
+    /// one is done.
     fn settle_numbered<'m, 's>(&'m self, functions: &[&'m Function<'s>]) -> Vec<Settled> {
         let mut analyses: Vec<_> =
             functions.par_iter().map(|function| self.analyse(function)).collect();
@@ -176,7 +178,7 @@ impl Job<'_> {
             .collect()
     }
 
-    /// What is known of one function, or why it is left as it is.
+    /// Everything found out about one function, or the reason why it is left as it is.
     fn analyse<'m, 's>(&'m self, function: &'m Function<'s>) -> Result<Decided<'m, 's>, String> {
         match (&self.unsupported, self.options.reason_to_leave_out(function)) {
             (Some(reason), _) | (None, Some(reason)) => Err(reason.clone()),
@@ -184,7 +186,7 @@ impl Job<'_> {
         }
     }
 
-    /// The report and the edits for one function.
+    /// Turns the analysis of one function into its report and edits.
     fn settle_one(
         &self,
         function: &Function<'_>,
@@ -249,14 +251,14 @@ pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritte
     if judged.problems.is_empty() {
         rewrite(source, &options)
     } else {
-        // Something outside of functions: nothing of it is used.
+        // A difference outside of functions: no part of the rewrite is used.
         options.mode = Mode::Original;
         rewrite(source, &options)
     }
 }
 
-/// What a visitor of [`for_each_trace`] sees of a function: its control flow and trace, or why there
-/// is none.
+/// What the visitor of [`for_each_trace`] receives of a function: its control flow and trace, or why
+/// there is none.
 pub type Traced<'a, 'm, 's> = Result<(&'a Flow<'m, 's>, &'a mut KernelTrace), String>;
 
 /// Parses a module and emulates the functions wanted, one after the other.
@@ -283,8 +285,8 @@ fn wanted(function: &Function<'_>, options: &Options) -> bool {
         && options.kernel.as_deref().is_none_or(|name| function.name.text == name)
 }
 
-/// What the module's version and target must allow for the instructions we emit (PTX ISA, "shfl.sync",
-/// "activemask"): ISA 6.2 and sm_30.
+/// Why the module's version and target do not allow the instructions that a rewrite contains, if so
+/// (PTX ISA, "shfl.sync", "activemask"): ISA 6.2 and sm_30 do.
 fn unsupported(module: &Module<'_>) -> Option<String> {
     if module.version.is_none_or(|version| version < (6, 2)) {
         let (major, minor) = module.version.unwrap_or_default();
@@ -331,7 +333,7 @@ fn analyse<'m, 's>(
     if let Body::Unparsed { global_loads, .. } = function.body {
         return Err(format!("{global_loads} global loads: nothing to exchange"));
     }
-    // A panic in here is a bug of ours; the function is left as it is and the build goes on.
+    // A panic in the analysis is a bug of ours; the function is left as it is and the build goes on.
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let (flow, mut trace) = emulated(source, function, options)?;
         let choice = Timings::measure(options.timings.as_deref(), "decide", || {

@@ -1,8 +1,8 @@
-//! The syntax tree of a PTX module: what the grammar found, with the place of everything.
+//! The syntax tree of a PTX module: everything that the grammar found, each with its place.
 //!
-//! Names borrow from the source text. The tree is for analysis only: the program is never printed
-//! from it (edits go into the original text), so comments and blanks are not kept. An instruction
-//! that the analysis knows nothing of has the same shape as any other: an opcode and operands.
+//! Names borrow from the source text. The tree is for analysis only: the program is never printed from
+//! it (edits go into the original text), so comments and blanks are not kept. An instruction that the
+//! analysis does not know has the same shape as any other: an opcode and operands.
 
 use smallvec::SmallVec;
 
@@ -19,9 +19,9 @@ pub struct Module<'s> {
     /// `.address_size`, 32 or 64 bits; 32 where the module does not say.
     pub address_size: Option<u32>,
     /// The functions that `.alias` gives a second name: the new name, then the old one. The directives
-    /// themselves stand among the items, too.
+    /// themselves are among the items, too.
     pub aliases: Vec<[Name<'s>; 2]>,
-    /// Everything else, in source order.
+    /// All functions, variables and other directives, in source order.
     pub items: Vec<Item<'s>>,
 }
 
@@ -35,7 +35,7 @@ impl<'s> Module<'s> {
     }
 }
 
-/// What stands at module level.
+/// A function, variable or directive at module level.
 #[derive(Debug)]
 pub enum Item<'s> {
     /// `.entry` or `.func`, with or without a body.
@@ -106,23 +106,23 @@ impl<'s> Function<'s> {
 pub enum Body<'s> {
     /// A declaration: `;` instead of a body.
     Absent,
-    /// Only delimited by the lexical scan, since nothing in it can be rewritten.
+    /// A body that the lexical scan has only delimited, since no load in it can be rewritten.
     Unparsed {
         /// From brace to brace, both included.
         span: Span,
         /// How many statements the scan took for loads from global or generic memory.
         global_loads: usize,
     },
-    /// Parsed in full.
+    /// A body that was parsed in full.
     Parsed {
         /// From brace to brace, both included.
         span: Span,
-        /// What stands between them.
+        /// The statements between them.
         statements: Vec<Statement<'s>>,
     },
 }
 
-/// What stands in a body.
+/// A statement of a body.
 #[derive(Debug)]
 pub enum Statement<'s> {
     /// `name:`
@@ -135,7 +135,7 @@ pub enum Statement<'s> {
     Block {
         /// From brace to brace, both included.
         span: Span,
-        /// What stands between them.
+        /// The statements between them.
         statements: Vec<Statement<'s>>,
     },
     /// `.loc`, `.pragma`, `.branchtargets`, `.callprototype`, ...
@@ -198,7 +198,7 @@ pub enum Operand<'s> {
     Offset {
         /// The variable.
         name: Name<'s>,
-        /// What is added: bytes, or for an index elements of the variable's type.
+        /// What is added: bytes, or with an index elements of the variable's type.
         offset: i64,
         /// Whether it was written as an index.
         indexed: bool,
@@ -208,7 +208,7 @@ pub enum Operand<'s> {
 }
 
 impl Operand<'_> {
-    /// Where it stands; of an offset or a pair, its first name.
+    /// The operand's place; of an offset or a pair, that of its first name.
     pub fn span(&self) -> Span {
         match self {
             Operand::Name(name)
@@ -248,9 +248,9 @@ pub enum AddressBase<'s> {
 /// A constant operand, evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Immediate {
-    /// Where it stands.
+    /// The operand's place.
     pub span: Span,
-    /// What it is.
+    /// The operand's value.
     pub value: Value,
 }
 
@@ -307,7 +307,7 @@ pub struct Variable<'s> {
 pub struct PointerAttribute {
     /// The space pointed into; generic where not said.
     pub space: StateSpace,
-    /// Alignment of what is pointed to, in bytes, where said.
+    /// Alignment in bytes of the memory pointed to, if the attribute names one.
     pub align: Option<u64>,
 }
 
@@ -351,9 +351,10 @@ pub enum Initializer<'s> {
         name: Name<'s>,
         /// Bytes added.
         offset: i64,
-        /// Written as `generic(name)`.
+        /// Whether it was written as `generic(name)`.
         generic: bool,
-        /// Written as `mask(name)`: which bits of the address are taken (e.g. `0xff00`).
+        /// The mask, if it was written as `mask(name)`: which bits of the address are taken (e.g.
+        /// `0xff00`).
         mask: Option<u64>,
     },
     /// A field of a sampler, texture or surface: `filter_mode = nearest`.
@@ -365,7 +366,7 @@ pub enum Initializer<'s> {
     },
 }
 
-/// A directive that declares nothing that holds a value.
+/// A directive that declares no variable.
 #[derive(Debug)]
 pub enum Directive<'s> {
     /// `.loc file line column[, function_name label, inlined_at file line column]`.
@@ -417,7 +418,7 @@ pub enum Directive<'s> {
         /// Where the whole directive stands.
         span: Span,
     },
-    /// Everything else: `.section`, `@@dwarf`, `.alias`, `.explicitcluster`, ...
+    /// Any other directive: `.section`, `@@dwarf`, `.alias`, `.explicitcluster`, ...
     Other {
         /// The first word without its dot.
         name: &'s str,
@@ -435,6 +436,6 @@ pub struct Location {
     pub line: u32,
     /// 1-based column, or 0.
     pub column: u32,
-    /// All of the directive.
+    /// The whole directive.
     pub span: Span,
 }

@@ -1,7 +1,7 @@
-//! From a failed match to a message in words of PTX: where the text stopped making sense, what
-//! stands there, what could have stood there instead, and what is likely to be wrong.
+//! From a failed match to a message in words of PTX: where the text stopped making sense, which token
+//! stands there, which could have stood there instead, and the likely mistake.
 //!
-//! Pest knows which characters it tried at the farthest place it came to. They tell apart the few
+//! Pest knows which characters it tried at the farthest place it came to. They distinguish the few
 //! situations that matter to people: something is not finished, or something does not begin.
 
 use std::sync::{Mutex, PoisonError};
@@ -15,14 +15,14 @@ use crate::source::Span;
 /// Pest has one switch for the whole process that makes it record what it tries.
 static RECORDING: Mutex<()> = Mutex::new(());
 
-/// Up to how many bytes are searched for the reason why a body has no end.
+/// The most bytes that are searched for the reason why a body has no end.
 const SEARCHED: usize = 1 << 20;
 
 impl<'s> Fragment<'s> {
-    /// Matches the whole piece against an entry rule and hands back what stands in it.
+    /// Matches the whole piece against an entry rule and returns pest's pairs.
     ///
     /// # Errors
-    /// The place where no rule goes on, and what could have stood there.
+    /// The place behind which no rule goes on, and what could have stood there.
     pub fn parse(self, entry: Rule) -> Result<Pairs<'s, Rule>, Fault> {
         match self.attempt(entry) {
             Ok(mut pairs) => Ok(pairs.next().map_or(pairs, |entry| entry.into_inner())),
@@ -43,7 +43,7 @@ fn explain(fragment: Fragment<'_>, entry: Rule) -> Fault {
     }
 }
 
-/// Explains why a body has no end. If a statement in it is not finished, that is the reason.
+/// Explains why a body has no end: if a statement in it is not finished, that statement is the reason.
 pub(super) fn unclosed(file: &str, start: usize) -> Fault {
     let mut inside = Span::new(start + 1, file.len());
     if inside.range().len() > SEARCHED {
@@ -68,7 +68,7 @@ pub(super) fn unclosed(file: &str, start: usize) -> Fault {
 struct Failure<'s> {
     fragment: Fragment<'s>,
     entry: Rule,
-    /// Where the token begins that nothing fits, in the file.
+    /// Where the token that nothing fits begins, in the file.
     at: usize,
     /// The strings and ranges of characters (`a..z`) that were tried there.
     tried: Vec<String>,
@@ -102,7 +102,7 @@ impl<'s> Failure<'s> {
                 // A literal has too few hexadecimal digits.
                 at = farthest - trailing_word(&file[..farthest]);
             }
-            // Of what was tried, some would only have made the word before longer.
+            // Some of the tokens that were tried would only have made the word before longer.
             let longer = |token: &String| token.chars().all(is_word) || token.contains("..");
             if !tried.iter().all(longer) {
                 tried.retain(|token| !longer(token));
@@ -118,7 +118,7 @@ impl<'s> Failure<'s> {
         self.tried.iter().any(|tried| tried == token)
     }
 
-    /// What could have stood there.
+    /// The kind of token that could have stood there.
     fn expected(&self) -> String {
         let operand = ["{", "a..z", "%"].iter().all(|token| self.has_tried(token));
         let closers: Vec<_> = [":", "=", ")", "]", "}", ",", ";"]
@@ -160,8 +160,8 @@ impl<'s> Failure<'s> {
         phrase.to_owned()
     }
 
-    /// Whether a statement or item could have begun here, or does begin with a directive that
-    /// nothing knows.
+    /// Whether a statement or item could have begun here, or begins here with a directive that is not
+    /// known.
     fn at_whole(&self) -> bool {
         let words = [".version", ".loc", ".file", ".b32", ".pragma"];
         let before = self.fragment.file[..self.at].trim_end();
@@ -171,7 +171,7 @@ impl<'s> Failure<'s> {
         directive || words.iter().any(|token| self.has_tried(token))
     }
 
-    /// What stands there, in quotes, and its place.
+    /// The token that stands there, in quotes, and its place.
     fn found(&self) -> (String, Span) {
         let rest = &self.fragment.file[self.at..];
         let length = match rest.chars().next() {
@@ -190,7 +190,7 @@ impl<'s> Failure<'s> {
         (format!("`{}`", &rest[..length]), Span::new(self.at, self.at + length))
     }
 
-    /// What is likely to be wrong.
+    /// The likely mistake, and what to do about it.
     fn advice(&self, expected: &str) -> Option<String> {
         let file = self.fragment.file;
         let (found, _) = self.found();

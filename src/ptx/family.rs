@@ -1,13 +1,13 @@
 //! Names that end in a number (PTX ISA, "Parameterized Variable Names"): `.reg .b32 %r<100>` declares
 //! `%r0` to `%r99`, and `L<4>` in a list of branch targets stands for `L0` to `L3`.
 //!
-//! In: a name as it is written. Out: the row that it stands for, or the rows that it may be a member of.
-//! Who declares what is known elsewhere.
+//! In: a name as it is written. Out: the row that it stands for, or the rows that it may be a member
+//! of. Which rows are declared is known elsewhere.
 
 /// A row of names: a prefix with each number below a count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row<'s> {
-    /// What stands before the number.
+    /// The text before the number.
     pub prefix: &'s str,
     /// How many names there are; the numbers begin at 0.
     pub count: u32,
@@ -20,16 +20,16 @@ impl<'s> Row<'s> {
         Some(Row { prefix: prefix.trim_end(), count: count.trim().parse().ok()? })
     }
 
-    /// Its names in ascending order.
+    /// The row's names in ascending order.
     pub fn names(self) -> impl Iterator<Item = String> {
         let prefix = self.prefix.to_owned();
         (0..self.count).map(move |number| format!("{prefix}{number}"))
     }
 }
 
-/// The prefixes of the rows that a name may be a member of, each with the member's number. A prefix may
-/// itself end in digits (`%r1<8>` declares `%r10` to `%r17`), so each way to cut the digits at the end
-/// counts; the shortest prefix comes first. Numbers have no zeros in front.
+/// The prefixes of the rows that a name may be a member of, each with the member's number. A prefix
+/// may itself end in digits (`%r1<8>` declares `%r10` to `%r17`), so each way to cut the digits at the
+/// end counts; the shortest prefix comes first. The number has no zeros in front.
 pub fn memberships(name: &str) -> impl Iterator<Item = (&str, u32)> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     (stem..name.len()).filter_map(move |cut| {

@@ -1,16 +1,17 @@
-//! A syntax error before it is dressed up for people: what the stages of the parser hand to each
-//! other. It knows its place in bytes only, so that functions can be parsed side by side.
+//! A syntax error in the form that the stages of the parser hand to each other. It knows its place in
+//! bytes only, so that functions can be parsed side by side; [`Fault::diagnose`] makes a message for
+//! people of it.
 
 use crate::source::{Diagnostic, SourceFile, Span};
 
-/// Something wrong at a place of the input.
+/// A mistake at a place of the input.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
-    /// Where it stands.
+    /// The place of the mistake.
     pub span: Span,
-    /// What is wrong.
+    /// The message about it.
     pub message: String,
-    /// What to do, where there is advice.
+    /// What to do, if there is advice.
     pub hint: Option<String>,
 }
 

@@ -1,5 +1,5 @@
 //! The parser that pest makes of `grammar/*.pest`, and the one way to call it. The grammar files
-//! are the definition of the syntax; nothing on this side accepts or refuses text.
+//! define the syntax; no code here accepts or refuses text.
 
 use pest::Parser as _;
 use pest::iterators::{Pair, Pairs};
@@ -39,8 +39,8 @@ impl<'s> Fragment<'s> {
         self.slice(self.span)
     }
 
-    /// Where a match lies in the file. A rule that ends with something optional also matches the
-    /// blanks and comments in front of what is not there; they are left out.
+    /// Where a match lies in the file. If a rule ends with something optional that is absent, the
+    /// match also contains the blanks and comments before it; these are left out.
     pub fn span(self, node: &Node<'_>) -> Span {
         let span = node.as_span();
         let text = node.as_str();
@@ -70,8 +70,8 @@ impl<'s> Fragment<'s> {
     }
 }
 
-/// How long the blanks and comments are that a text begins with, lines of a preprocessor (`# 1 "a.cu"`)
-/// included.
+/// How long the blanks and comments at the beginning of a text are, lines of a preprocessor (`# 1
+/// "a.cu"`) included.
 pub(super) fn gap_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = comments::gap_length(bytes);
@@ -82,7 +82,7 @@ pub(super) fn gap_length(text: &str) -> usize {
     at
 }
 
-/// How long a text is without the blanks and comments at its end. There are no strings in it.
+/// How long a text is without the blanks and comments at its end. The text must hold no strings.
 fn length_without_gap(text: &str) -> usize {
     let mut end = 0;
     loop {

@@ -1,4 +1,4 @@
-//! PTX text in, syntax tree out. This stage knows no GPU and no solver.
+//! From PTX text to a syntax tree. This stage knows no GPU and no solver.
 //!
 //! - `scan`: the lexical scan cuts the text into items and function bodies, and bodies into runs
 //!   of statements. It also counts the loads that could be rewritten, so that a body without them
@@ -9,9 +9,9 @@
 //! - `parse`: the driver, which puts the pieces together. `scopes` nests the blocks of a body.
 //! - `expected`: why a piece did not match, in words of PTX.
 //!
-//! What it promises: every span is exact, and no part of the program is missing from a tree (the
-//! parser's tests check both). A construct that is not known is an error, never skipped. An
-//! instruction that is not known is no such construct: it is an opcode with operands like any other.
+//! Promised: every span is exact, and no part of the program is missing from a tree (the parser's
+//! tests check both). A construct that is not known is an error, never skipped. An instruction that is
+//! not known is not such a construct: it is an opcode with operands like any other.
 
 pub mod ast;
 mod build;
@@ -35,8 +35,8 @@ use crate::source::{Diagnostic, SourceFile};
 pub enum Depth {
     /// Every body.
     All,
-    /// Only bodies that the lexical scan saw at least two global (or generic) loads in: nothing
-    /// else can be rewritten.
+    /// Only bodies in which the lexical scan saw at least two global (or generic) loads: no other body
+    /// can be rewritten.
     Rewritable,
 }
 

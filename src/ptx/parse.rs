@@ -1,8 +1,8 @@
 //! From text to tree: pieces from the lexical scan, matches from the grammar, nodes from the
 //! builders, put together in source order.
 //!
-//! Pieces are independent of each other, so that a large module is parsed on all cores; the tree
-//! and the error (the first in source order) do not depend on that.
+//! Pieces are independent of each other, so that a large module is parsed on all cores; the tree, and
+//! the error (the first in source order), do not depend on the number of cores.
 
 use rayon::prelude::*;
 
@@ -20,8 +20,8 @@ use crate::source::Span;
 /// How many global loads make a body worth parsing: a source and a destination.
 const LOADS_OF_A_PAIR: usize = 2;
 
-/// How many chunks of a body are parsed side by side before their statements are moved to the
-/// tree; bounds what is in memory twice.
+/// How many chunks of a body are parsed side by side before their statements are moved to the tree;
+/// this bounds how much is in memory twice.
 const CHUNKS_AT_ONCE: usize = 64;
 
 /// Parses a module's text.
@@ -45,7 +45,7 @@ pub(super) fn module(text: &str, depth: Depth) -> Result<Module<'_>, Fault> {
     scanned.map(|()| module)
 }
 
-/// Parses a module's text and counts what it consists of.
+/// Parses a module's text and counts its parts.
 pub(super) fn count(text: &str, depth: Depth) -> Result<Stats, Fault> {
     let (pieces, scanned) = scan::pieces(text);
     let parsed: Vec<_> = pieces
@@ -64,7 +64,7 @@ pub(super) fn count(text: &str, depth: Depth) -> Result<Stats, Fault> {
     scanned.map(|()| Stats { bytes: text.len(), ..stats })
 }
 
-/// Parses one piece; `parse_body` is called for a body that is wanted.
+/// Parses one piece; `parse_body` is called for the body if the options want it parsed.
 fn parse_piece<'s>(
     text: &'s str,
     piece: &Piece,
@@ -74,7 +74,7 @@ fn parse_piece<'s>(
     let head = Fragment::new(text, piece.head);
     let Some(scanned) = &piece.body else {
         let mut declared = contribution(head, Rule::item)?;
-        // A prototype may also end with nothing.
+        // A prototype may also end without a semicolon.
         if let Some(Item::Function(function)) = declared.module.items.last_mut()
             && text[piece.head.range()].ends_with(';')
         {
@@ -117,7 +117,7 @@ fn tree<'s>(text: &'s str, body: &ScannedBody) -> Result<Body<'s>, Fault> {
     Ok(Body::Parsed { span: body.span, statements: scopes.finish() })
 }
 
-/// Parses a body and keeps nothing of it.
+/// Parses a body, counts its instructions and keeps nothing else of it.
 fn count_instructions(text: &str, body: &ScannedBody) -> Result<usize, Fault> {
     let chunks: Vec<Span> = body.chunks().collect();
     let counts: Vec<_> = chunks

@@ -1,11 +1,11 @@
-//! The lexical scan: cuts a module into its pieces before anything is parsed, so that the cost of
-//! parsing follows what can be rewritten and so that no piece is large.
+//! The lexical scan: cuts a module into pieces before anything is parsed, so that the cost of parsing
+//! depends on the bodies that can be rewritten, and so that no piece is large.
 //!
-//! In goes the text; out come, in order, pieces that end with a semicolon at module level, and
-//! pieces that end with a body in braces. The scan knows comments, strings, brackets and
-//! semicolons, and how a load from global memory begins. It promises that every byte of the text
-//! lies in a piece, that braces match in what it hands out, and that brackets are nested at most
-//! [`MAX_NESTING`] deep. It judges nothing else.
+//! In: the text. Out, in order: pieces that end with a semicolon at module level, and pieces that end
+//! with a body in braces. The scan knows comments, strings, brackets and semicolons, and how a load
+//! from global memory begins. It promises that every byte of the text lies in a piece, that braces
+//! match in the pieces, and that brackets are nested at most [`MAX_NESTING`] deep. It judges nothing
+//! else.
 
 use super::fault::Fault;
 use crate::source::Span;
@@ -51,7 +51,7 @@ impl ScannedBody {
     }
 }
 
-/// What a byte means to the scan; most mean nothing.
+/// The meaning of a byte to the scan; most bytes mean nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Dull,
@@ -94,9 +94,9 @@ const fn classes(body: bool) -> [Class; 256] {
 static HEAD_CLASSES: [Class; 256] = classes(false);
 static BODY_CLASSES: [Class; 256] = classes(true);
 
-/// Cuts a text into pieces, up to the first mistake that the scan sees: comments, strings and
-/// braces that are never closed, braces that close nothing, and nesting beyond [`MAX_NESTING`].
-/// What is before it may have mistakes of its own, which come first.
+/// Cuts a text into pieces, up to the first mistake that the scan sees: comments, strings and braces
+/// that are never closed, braces that close nothing, and nesting beyond [`MAX_NESTING`]. The pieces
+/// before that place may have mistakes of their own, which come first.
 pub(super) fn pieces(text: &str) -> (Vec<Piece>, Result<(), Fault>) {
     let mut scanner = Scanner { text, bytes: text.as_bytes(), at: 0, open: Vec::new(), choices: 0 };
     let mut pieces = Vec::new();
@@ -113,7 +113,7 @@ struct Scanner<'s> {
     text: &'s str,
     bytes: &'s [u8],
     at: usize,
-    /// Where the brackets stand that are open.
+    /// The places of the brackets that are open.
     open: Vec<u32>,
     /// How many `?` this statement has.
     choices: usize,
@@ -151,7 +151,7 @@ impl Scanner<'_> {
                 Class::CloseBrace | Class::Close => _ = self.open.pop(),
                 Class::Semicolon => {
                     self.choices = 0;
-                    // A pragma between a function's parameters and its body ends nothing.
+                    // A pragma between a function's parameters and its body does not end the piece.
                     let pragma = string_end
                         .is_some_and(|end| self.text[end..self.at].trim_ascii().is_empty());
                     if !(function && pragma) {
@@ -166,7 +166,7 @@ impl Scanner<'_> {
         Ok(Some(Piece { head: Span::new(start, self.bytes.len()), body: None }))
     }
 
-    /// Goes from the opening brace of a body behind its closing one.
+    /// Moves from the opening brace of a body to behind its closing one.
     fn body(&mut self) -> Result<ScannedBody, Fault> {
         let start = self.at;
         let (mut cuts, mut global_loads, mut semicolons) = (Vec::new(), 0, 0);
@@ -208,8 +208,8 @@ impl Scanner<'_> {
         Err(super::expected::unclosed(self.text, start))
     }
 
-    /// Moves to the next byte that means something, past comments, and leaves `at` on it; on the
-    /// last byte of a string for a string.
+    /// Moves to the next byte that means something, past comments, and leaves `at` on it; of a string,
+    /// on its last byte.
     fn advance(&mut self, classes: &[Class; 256]) -> Result<Option<Class>, Fault> {
         loop {
             let rest = &self.bytes[self.at..];
@@ -252,7 +252,7 @@ impl Scanner<'_> {
         Fault::new(Span::new(self.at, self.at + 1), message).hint("no compiler nests so deep")
     }
 
-    /// Goes behind a comment; past the slash where it is none.
+    /// Moves behind a comment, or past the slash if no comment begins there.
     fn comment(&mut self) -> Result<(), Fault> {
         match Comment::at_start(&self.bytes[self.at..]) {
             Some(comment) if comment.closed => self.at += comment.length,
@@ -266,7 +266,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Goes to the closing quote of a string. A backslash protects nothing.
+    /// Moves to the closing quote of a string. A backslash protects nothing.
     fn string(&mut self) -> Result<(), Fault> {
         let start = self.at;
         match memchr::memchr2(b'"', b'\n', &self.bytes[start + 1..]) {

@@ -1,19 +1,20 @@
 //! From runs of statements, in which scopes are braces, to nested blocks.
 //!
-//! The lexical scan has seen to it that braces match and how deep they are nested.
+//! The lexical scan has checked that braces match and how deep they are nested.
 
 use super::ast::Statement;
 use super::build::statement::Run;
 use crate::source::Span;
 
-/// The tree of a body takes this much for each statement, whatever it is; bodies have millions.
+/// The most bytes that the tree takes for each statement, whatever it is; bodies have millions of
+/// them.
 const _: () = assert!(size_of::<Statement<'_>>() <= 264);
 
-/// Puts statements into the scopes that they stand in. The scan has seen to it that braces match.
+/// Puts statements into the scopes that they stand in. The scan has checked that braces match.
 pub(super) struct Scopes<'s> {
     /// The statements so far of the innermost scope that is open.
     statements: Vec<Statement<'s>>,
-    /// The opening braces of the scopes around it, and what stood in them before.
+    /// The opening braces of the scopes around it, and the statements before each brace.
     outer: Vec<(Span, Vec<Statement<'s>>)>,
 }
 
@@ -23,7 +24,7 @@ impl<'s> Scopes<'s> {
         Scopes { statements: Vec::with_capacity(expected), outer: Vec::new() }
     }
 
-    /// Takes the next run.
+    /// Takes the statements and braces of the next run.
     pub fn take(&mut self, run: Run<'s>) {
         let mut statements = run.statements.into_iter();
         let mut taken = 0;

@@ -1,11 +1,11 @@
-//! Counts over a module, without keeping its tree: what stands in a body is parsed run by run and
-//! dropped at once, so that the size of a body does not show in memory.
+//! Counts over a module, without keeping its tree: a body is parsed run by run and each run dropped at
+//! once, so that the size of a body does not show in memory.
 
 use std::iter::Sum;
 
 use super::ast::{Body, Function, FunctionKind, Statement};
 
-/// What a module consists of.
+/// The numbers of functions, bodies, instructions and bytes of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Kernels and device functions, declarations included.
@@ -36,7 +36,7 @@ impl Sum for Stats {
 }
 
 impl Stats {
-    /// What a function contributes, but for its instructions.
+    /// The counts of a function, except for its instructions.
     pub(super) fn of_function(function: &Function<'_>) -> Stats {
         Stats {
             functions: 1,

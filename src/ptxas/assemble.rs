@@ -1,9 +1,9 @@
 //! One call with inputs to rewrite: examine, run, fall back.
 //!
 //! In: a [`CommandLine`] that is not to be handed over, and the rewriter as a function. Out: how the
-//! real ptxas ended, what it said in the user's names and lines, and warnings about what went wrong
-//! here. A call that the real ptxas refuses shows what it says about the originals, and no warning.
-//! What the assembler made of a rewritten text is looked at by [`crate::ptxas::check`].
+//! real ptxas ended, its messages in the user's names and lines, and warnings about failures of
+//! ptxasw. If the real ptxas refuses the call, its messages about the originals are shown, and no
+//! warning. The machine code made of a rewritten text is looked at by [`crate::ptxas::check`].
 
 use crate::ptxas::check::{self, Again};
 use crate::ptxas::command_line::{CommandLine, Input, Kind};
@@ -17,9 +17,9 @@ use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// What a rewriter made of a text, as this module sees it.
+/// The result of a rewriter, as this module sees it.
 pub trait Replacement {
-    /// The new text, the old one where nothing is to change.
+    /// The new text; the old one if nothing is to change.
     fn text(&self) -> &str;
     /// Which line of the old text each line of the new one came from.
     fn lines(&self) -> &LineMap;
@@ -28,7 +28,7 @@ pub trait Replacement {
 /// The rewriter, as this module sees it.
 pub type Rewriter<'r, R> = dyn Fn(&SourceFile) -> Result<R, String> + 'r;
 
-/// Inputs of more bytes are not looked into: 64 MiB of kernels take about 15 seconds and 1 GiB.
+/// Inputs of more bytes are not examined: 64 MiB of kernels take about 15 seconds and 1 GiB.
 pub const LARGEST_INPUT: u64 = 64 << 20;
 
 /// One input after the rewriter has seen it.
@@ -36,19 +36,19 @@ pub const LARGEST_INPUT: u64 = 64 << 20;
 pub struct Examined<R> {
     /// Which input.
     pub input: Input,
-    /// Its bytes where they can be read only once (standard input).
+    /// Its bytes, if they can be read only once (standard input).
     stdin: Option<Vec<u8>>,
-    /// The text and what the rewriter made of it; `None` where it is no PTX text.
+    /// The text and the rewriter's result; `None` if the input is no PTX text.
     pub outcome: Option<(SourceFile, Result<R, String>)>,
 }
 
 impl<R: Replacement> Examined<R> {
-    /// The input's bytes where they can be read only once.
+    /// The input's bytes, if they can be read only once.
     pub(super) fn stdin(&self) -> Option<&[u8]> {
         self.stdin.as_deref()
     }
 
-    /// The rewriting, where it changes something.
+    /// The text and its rewriting, if the rewriting changes something.
     pub(super) fn changed(&self) -> Option<(&SourceFile, &R)> {
         match &self.outcome {
             Some((source, Ok(rewritten))) if rewritten.text() != source.text() => {
@@ -64,22 +64,22 @@ impl<R: Replacement> Examined<R> {
 pub struct Assembled {
     /// How the last run of the real ptxas ended.
     pub finished: Finished,
-    /// One line each; empty where the real ptxas refused the call.
+    /// One line each; empty if the real ptxas refused the call.
     pub warnings: Vec<String>,
-    /// Why the output was made from the originals, where the examined inputs do not say so.
+    /// Why the output was made from the originals, if the examined inputs do not say so.
     pub unused: Option<String>,
 }
 
-/// A call and what it takes to run it.
+/// A call and everything that running it needs.
 #[derive(Clone, Copy)]
 pub struct Call<'c> {
     /// The real ptxas.
     pub tool: &'c Tool,
     /// The arguments as they came.
     pub arguments: &'c [OsString],
-    /// The same, understood.
+    /// The same arguments, understood.
     pub line: &'c CommandLine,
-    /// What ends with an interrupted call.
+    /// Ends ptxas and removes temporary files when the call is interrupted.
     pub watch: &'c Watch,
 }
 
@@ -120,8 +120,8 @@ pub fn examine<R>(
     line.inputs.iter().map(examine_one).collect()
 }
 
-/// The bytes of a regular file; nothing where it is none or cannot be read, which ptxas will say. A
-/// pipe can be read only once and is left to ptxas. Of a file that is too large, one byte too many.
+/// The bytes of a regular file; nothing if it is none or cannot be read, which ptxas will say. A pipe
+/// can be read only once and is left to ptxas. Of a file that is too large, one byte too many is read.
 fn read_file(path: &Path) -> Vec<u8> {
     let read = || {
         let mut bytes = Vec::new();
@@ -135,25 +135,25 @@ fn read_file(path: &Path) -> Vec<u8> {
     read().unwrap_or_default()
 }
 
-/// The text, if it is PTX as far as a glance tells: UTF-8, and `.version` comes first (PTX ISA,
-/// "PTX Module Directives"). Object files and values of options that we do not know are none.
+/// The text, if it looks like PTX: it is UTF-8, and `.version` comes first (PTX ISA, "PTX Module
+/// Directives"). Object files and values of unknown options do not.
 fn ptx_text(name: &str, bytes: Vec<u8>) -> Option<SourceFile> {
     let source = SourceFile::from_bytes(name, bytes).ok()?;
     let first = gap_length(source.text().as_bytes());
     source.text()[first..].starts_with(".version").then_some(source)
 }
 
-/// Whether the real ptxas can take over the process: nothing is rewritten, nothing has been consumed,
-/// and there is nothing to say afterwards.
+/// Whether the real ptxas can take over the process: nothing is rewritten, no input has been consumed,
+/// and nothing is left to say afterwards.
 pub fn is_untouched<R: Replacement>(examined: &[Examined<R>]) -> bool {
     examined.iter().all(|one| {
         one.stdin.is_none() && one.changed().is_none() && !matches!(one.outcome, Some((_, Err(_))))
     })
 }
 
-/// Runs the real ptxas: on the rewritten inputs, and where it refuses those, or they cannot be
-/// handed to it, on the originals. With `again` the result is checked, and kernels that lost by it are
-/// rewritten no more; `examined` then says what was assembled. `warnings` are appended to.
+/// Runs the real ptxas on the rewritten inputs and, if it refuses them or they cannot be handed to it,
+/// on the originals. With `again` the result is checked, and kernels that lost by their rewrite are
+/// rewritten no more; `examined` then says what was assembled. Warnings are appended to `warnings`.
 ///
 /// # Errors
 /// The real ptxas cannot be run at all.
@@ -197,7 +197,7 @@ pub fn assemble<R: Replacement>(
     Ok(Assembled { finished, warnings, unused })
 }
 
-/// The warning about rewritten inputs that the real ptxas refused, with the first thing it said.
+/// The warning about rewritten inputs that the real ptxas refused, with its first message.
 fn refusal<R: Replacement>(examined: &[Examined<R>], finished: &Finished) -> String {
     let names: Vec<&str> =
         examined.iter().filter_map(|one| one.changed()).map(|(source, _)| source.name()).collect();
@@ -210,8 +210,8 @@ fn refusal<R: Replacement>(examined: &[Examined<R>], finished: &Finished) -> Str
     )
 }
 
-/// Runs the real ptxas on the rewritten inputs; its messages come back in the user's terms. Files go
-/// into `folder`, which is made where one is needed and there is none.
+/// Runs the real ptxas on the rewritten inputs; its messages come back in the user's names and lines.
+/// Files go into `folder`, which is made if a file is needed and the folder is not there yet.
 pub(super) fn run_rewritten<'c, R: Replacement>(
     call: &Call<'c>,
     examined: &[Examined<R>],
@@ -250,7 +250,7 @@ pub(super) fn run_rewritten<'c, R: Replacement>(
                     &one.input,
                     OsString::from_vec(rewritten.text().to_owned().into_bytes()),
                 ));
-                // Of several texts ptxas does not say which one it means.
+                // If there are several texts, ptxas does not say which one it means.
                 if texts == 1 {
                     let shown = Shown::Literal(TEXT_NAME.to_vec());
                     renamed.push(Renamed { shown, user: None, lines });
@@ -271,7 +271,7 @@ pub(super) fn run_rewritten<'c, R: Replacement>(
     Ok(finished)
 }
 
-/// Whether the output file is our own standard output, which then must not become a pipe of ours.
+/// Whether the output file is our own standard output, which then must not be captured.
 pub(super) fn writes_to_stdout(output: Option<&OsStr>) -> bool {
     output.is_some_and(|path| {
         ["/dev/", "/proc/"].iter().any(|root| path.as_bytes().starts_with(root.as_bytes()))
@@ -279,7 +279,7 @@ pub(super) fn writes_to_stdout(output: Option<&OsStr>) -> bool {
     })
 }
 
-/// A message of ours as one line, for a warning.
+/// A diagnostic as one line, for a warning.
 pub fn one_line(diagnostic: &Diagnostic) -> String {
     match diagnostic.position {
         Some(place) => {

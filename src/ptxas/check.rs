@@ -1,14 +1,14 @@
-//! The check after assembling: a kernel whose rewrite made it worse goes back to what it was.
+//! The check after assembling: a kernel whose rewrite made it worse is assembled as it was.
 //!
 //! In: a call with one input that the rewriter changed, and the rewriter's function that takes kernels
 //! out again. The rewritten text and the original are assembled at the same time, the first into the
-//! user's output file, the second into a temporary folder. Where a kernel of the first is worse by
-//! [`losses`], the text without its rewrite is assembled and looked at again, three times at
-//! most. Where nothing of the rewrite is left, or something is worse even so, the original's result
-//! becomes the user's, with its messages. Out: how the run ended whose result is in the output file.
+//! user's output file, the second into a temporary folder. If a kernel of the first is worse by
+//! [`losses`], the text without its rewrite is assembled and looked at again, three times at most. If
+//! nothing of the rewrite is left, or a kernel is worse even so, the original's result becomes the
+//! user's, with its messages. Out: how the run ended whose result is in the output file.
 //!
-//! What cannot be read or compared is taken for good: the check can take a rewrite back, and fails no
-//! call.
+//! A result that cannot be read or compared counts as good: the check can take a rewrite back, and
+//! fails no call.
 
 use crate::ptxas::assemble::{Call, Examined, Replacement, run_rewritten, writes_to_stdout};
 use crate::ptxas::command_line::OutputPlace;
@@ -22,18 +22,19 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Rewrites a text once more, without the kernels named: the text, what was made of it before, and the
-/// kernels with what each lost.
+/// Rewrites a text once more, without the kernels named. The arguments are the text, its rewriting so
+/// far, and the kernels with what each lost.
 pub type Again<'r, R> = dyn Fn(&SourceFile, &R, &[Loss]) -> Result<R, String> + 'r;
 
-/// How often a text is assembled again after kernels were taken out. What a kernel takes depends on its
-/// own text and on what it calls, so the first time is nearly always the last.
+/// How often a text is assembled again after kernels were taken out. The registers and stack of a
+/// kernel depend on its own text and on the functions that it calls, so the first time is nearly
+/// always the last.
 const MOST_ROUNDS: usize = 3;
 
-/// Larger cubins are not looked into.
+/// Larger cubins are not read.
 const LARGEST_CUBIN: u64 = 256 << 20;
 
-/// Where ptxas puts its output if nobody says where.
+/// The output file of ptxas if the call names none.
 const DEFAULT_OUTPUT: &str = "elf.o";
 
 /// Whether the output of the call is one cubin made of this input alone, in a file of its own.
@@ -58,8 +59,8 @@ fn output<'c>(call: &Call<'c>) -> &'c OsStr {
     call.line.output.as_deref().unwrap_or(OsStr::new(DEFAULT_OUTPUT))
 }
 
-/// Assembles and checks. Second, why the output was made from the original although `one` has a
-/// rewritten text.
+/// Assembles and checks. The second result says why the output was made from the original although
+/// `one` has a rewritten text.
 ///
 /// # Errors
 /// The rewritten text cannot be handed to ptxas.
@@ -78,7 +79,7 @@ pub fn run<R: Replacement>(
         && !call.watch.was_interrupted()
         && original.finished.status.success()
     {
-        // Not enough memory, say, of which the original needs less.
+        // ptxas may have run out of memory, say, of which the original needs less.
         let unused = format!("ptxas was ended by signal {signal} on the rewritten text");
         return Ok((deliver(call, one, original)?, Some(unused)));
     }
@@ -99,7 +100,7 @@ pub fn run<R: Replacement>(
         taken.extend(new);
         let Some((source, Ok(rewritten))) = &one.outcome else { break };
         match again(source, rewritten, &taken) {
-            // What it calls lost it.
+            // The kernel's own text is not rewritten any more: a function that it calls made it lose.
             Ok(less) if less.text() == rewritten.text() => break,
             Ok(less) => one.outcome = one.outcome.take().map(|(source, _)| (source, Ok(less))),
             Err(message) => {
@@ -119,16 +120,16 @@ pub fn run<R: Replacement>(
     Ok((deliver(call, one, original)?, unused))
 }
 
-/// What became of the original.
+/// The outcome of assembling the original.
 struct Original {
     finished: Finished,
-    /// The output file as it came out.
+    /// The bytes of its output file.
     bytes: Vec<u8>,
-    /// What it says; `None` where it cannot be read.
+    /// Its kernels; `None` if the file cannot be read as a cubin.
     cubin: Option<Cubin>,
 }
 
-/// Assembles both texts at the same time: the rewritten one, and the original where it can be.
+/// Assembles both texts at the same time; the original only if that is possible.
 fn run_both<'c, R: Replacement>(
     call: &Call<'c>,
     one: &Examined<R>,
@@ -155,7 +156,7 @@ fn run_both<'c, R: Replacement>(
     })
 }
 
-/// What the kernels in a file have lost.
+/// The losses of the kernels in a file, compared with the original.
 fn lost(original: &Original, output: &Path) -> Vec<Loss> {
     match (&original.cubin, parse(output, &read(output))) {
         (Some(before), Some(after)) => losses(before, &after),
@@ -168,7 +169,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Option<Cubin> {
     cubin::read(bytes).inspect_err(unreadable).ok()
 }
 
-/// The bytes of a file; nothing where it cannot be read or is too large.
+/// The bytes of a file; nothing if it cannot be read or is too large.
 fn read(path: &Path) -> Vec<u8> {
     let read = || {
         let mut bytes = Vec::new();
@@ -182,8 +183,8 @@ fn read(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// Puts the original's result where the user wants it, as ptxas does: into the file that is there, or
-/// a new one. Where that fails, ptxas is called as the user called it.
+/// Puts the original's result where the user wants it, as ptxas does: into the existing file, or a new
+/// one. If that fails, ptxas is called as the user called it.
 fn deliver<R: Replacement>(
     call: &Call<'_>,
     one: &Examined<R>,

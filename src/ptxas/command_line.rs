@@ -1,8 +1,8 @@
 //! One call of ptxas: which of its words are inputs, and whether there is anything to rewrite.
 //!
-//! In: the words, and a way to read options files. Out: a [`CommandLine`] whose words are those of
-//! the call, in order, and whose [`Input`]s say which bytes of them name or hold PTX. Pure apart
-//! from reading options files; nothing here opens an input.
+//! In: the words, and a way to read options files. Out: a [`CommandLine`] whose words are those of the
+//! call, in order, and whose [`Input`]s say which bytes of them name or hold PTX. Apart from reading
+//! options files this is a pure function; no input is opened here.
 
 use crate::ptxas::options::{Role, Spec, Word, classify};
 use crate::ptxas::options_file;
@@ -37,14 +37,14 @@ pub struct Input {
 pub enum OutputPlace {
     /// Nowhere.
     Nowhere,
-    /// From this byte of this word on.
+    /// From a byte of one word on.
     Word {
         /// Index of the word in [`CommandLine::words`].
         word: usize,
         /// The byte where the path begins.
         at: usize,
     },
-    /// Twice, or in an options file, or perhaps in an option that is not known.
+    /// The call names it twice, or in an options file, or perhaps in an option that is not known.
     #[default]
     Unclear,
 }
@@ -59,17 +59,17 @@ pub struct CommandLine {
     pub inputs: Vec<Input>,
     /// The output file; `elf.o` in the working directory where the call names none.
     pub output: Option<OsString>,
-    /// Where it is named.
+    /// Where the call names the output file.
     pub output_place: OutputPlace,
-    /// The architecture it names, as written (`sm_80`).
+    /// The architecture that the call names, as written (`sm_80`).
     pub architecture: Option<String>,
     /// Why the call has to reach ptxas as it is, if it has to.
     pub hand_over: Option<&'static str>,
-    /// Messages without a file name count the lines of something else than the input.
+    /// Whether messages without a file name count lines of something else than the input.
     pub foreign_lines: bool,
 }
 
-/// Deeper nesting of options files is left to ptxas, which refuses it somewhere too.
+/// Options files nested deeper than this are left to ptxas, which also refuses them at some depth.
 const MAX_NESTING: usize = 8;
 
 impl CommandLine {
@@ -116,11 +116,11 @@ impl CommandLine {
     }
 }
 
-/// What a left-to-right walk has seen.
+/// The state of a walk through the words from left to right.
 struct Scan<'r> {
     read: &'r dyn Fn(&Path) -> Option<Vec<u8>>,
     words: Vec<OsString>,
-    /// Each with whether it may be the value of an unknown option instead.
+    /// Each input with whether it may be the value of an unknown option instead.
     inputs: Vec<(Input, bool)>,
     output: Option<OsString>,
     output_place: OutputPlace,
@@ -207,8 +207,8 @@ impl<'r> Scan<'r> {
         self.inputs.push((Input { kind, word: self.words.len() - 1, at }, doubtful));
     }
 
-    /// Reads options files. True where they name inputs and their words have been taken; else only
-    /// what they mean has been noted.
+    /// Reads options files. Returns true if they name inputs, whose words have been taken then;
+    /// otherwise only their options have been noted.
     fn include(&mut self, names: &OsStr, nesting: usize) -> bool {
         let mut inner = Scan::empty(self.read);
         for name in names.as_bytes().split(|&byte| byte == b',') {
@@ -274,7 +274,7 @@ impl<'r> Scan<'r> {
     }
 }
 
-/// What an operand is.
+/// The kind of input that an operand names.
 fn input_kind(word: &OsStr) -> Kind {
     match word.as_bytes() {
         b"-" | b"/dev/stdin" | b"/dev/fd/0" | b"/proc/self/fd/0" => Kind::Stdin,

@@ -1,4 +1,4 @@
-//! What the kernels of a cubin take: registers, stack, shared memory.
+//! The registers, stack and shared memory that the kernels of a cubin take.
 //!
 //! In: the bytes that ptxas wrote. Out: a [`Usage`] for each kernel. The layout is not documented; it was
 //! found by comparing the cubins of ptxas 11.8, 12.9 and 13.5 for sm_35 to sm_121, linked and relocatable,
@@ -20,7 +20,7 @@
 //!   the 1024 bytes that the system takes.
 //! - Symbols of kernels have bit 4 of `st_other` set; those of device functions do not.
 //!
-//! Nothing here panics, whatever the bytes: what cannot be read is an error, or left out.
+//! No function here panics, whatever the bytes: a part that cannot be read is an error, or left out.
 
 use object::elf::{EM_CUDA, ET_EXEC, FileHeader64, SHT_SYMTAB};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym, SymbolTable};
@@ -30,22 +30,23 @@ use std::collections::BTreeMap;
 /// The kernels of a cubin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cubin {
-    /// 80 for `sm_80`.
+    /// The architecture: 80 for `sm_80`.
     pub architecture: u32,
-    /// By name.
+    /// The kernels by name.
     pub kernels: BTreeMap<String, Usage>,
 }
 
-/// What a kernel takes.
+/// The resources that a kernel takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Usage {
     /// 32-bit registers of a thread.
     pub registers: u32,
-    /// Bytes of stack of a thread: with what it calls where that is known, else its own frame.
+    /// Bytes of stack of a thread: with the functions that it calls if that is known, otherwise its
+    /// own frame.
     pub stack: u32,
-    /// Bytes of static shared memory of a block, without what the system takes.
+    /// Bytes of static shared memory of a block, without the bytes that the system takes.
     pub shared: u32,
-    /// Threads of the largest block, where the kernel says so.
+    /// Threads of the largest block, if the kernel names one.
     pub threads: Option<u32>,
 }
 
@@ -66,7 +67,7 @@ const ALL_THREADS: u8 = 0x10;
 /// The bit of `st_other` that kernels have.
 const IS_KERNEL: u8 = 0x10;
 
-/// The stack of what recurs.
+/// The stack of functions that call themselves.
 const UNBOUNDED: u32 = u32::MAX;
 
 /// Shared memory of a block that the system takes.
@@ -75,7 +76,7 @@ const RESERVED: u64 = 1024;
 /// Reads a cubin.
 ///
 /// # Errors
-/// Why it cannot be read.
+/// Why the bytes cannot be read.
 pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
     parse(bytes).map_err(|error| error.to_string())
 }
@@ -122,11 +123,11 @@ fn architecture(header: &Header) -> u32 {
     }
 }
 
-/// What the sections say of one kernel.
+/// The numbers that the sections hold about one kernel.
 #[derive(Default)]
 struct Function {
     registers: Option<u32>,
-    /// The same where `.text` holds it; else 0.
+    /// The number of registers if `.text` repeats it; otherwise 0.
     repeated: u32,
     frame: Option<u32>,
     stack: Option<u32>,
@@ -149,7 +150,7 @@ impl Function {
         }
     }
 
-    /// `None` where something is missing or contradicts itself.
+    /// The kernel's usage; `None` if a number is missing or the numbers contradict each other.
     fn usage(self) -> Option<Usage> {
         let registers = self.registers?;
         if self.repeated != 0 && self.repeated != registers {
@@ -165,7 +166,7 @@ impl Function {
     }
 }
 
-/// The kernels by name, with what `.nv.info` says of each.
+/// The kernels by name, with the numbers that `.nv.info` holds about each.
 fn functions(
     bytes: &[u8],
     sections: &Sections<'_>,
@@ -217,7 +218,7 @@ impl Attribute<'_> {
     }
 }
 
-/// The attributes that hold more than two bytes, up to where the bytes make no sense.
+/// The attributes that hold more than two bytes, up to the first byte that makes no sense.
 fn attributes(bytes: &[u8]) -> impl Iterator<Item = Attribute<'_>> {
     let mut rest = bytes;
     std::iter::from_fn(move || {

@@ -1,7 +1,8 @@
 //! Starting the real ptxas.
 //!
-//! The only place of the wrapper that does. Arguments go through as they are given, and so does
-//! everything that a process inherits (environment, descriptors such as make's job server, limits).
+//! This is the only place of the wrapper that starts it. Arguments are passed as they are given, and
+//! so is everything that a process inherits (environment, descriptors such as make's job server,
+//! limits).
 
 use crate::ptxas::signals::Watch;
 use std::ffi::OsString;
@@ -19,11 +20,11 @@ pub struct Tool {
     /// Its path.
     pub path: PathBuf,
     /// How many stand-ins stand before it, this one included; handed down as [`DEPTH`], so that
-    /// one which turns out to be another stand-in neither rewrites again nor calls in a circle.
+    /// another stand-in that was taken for the real one neither rewrites again nor calls in a circle.
     pub depth: u32,
 }
 
-/// What becomes of a stream that the real ptxas writes.
+/// Where a stream goes that the real ptxas writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stream {
     /// It goes where ours goes.
@@ -44,7 +45,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// The signal that someone ended the run with, as opposed to one that a fault of the program
+    /// The signal with which somebody ended the run; `None` for a signal that a fault of the program
     /// raised.
     pub fn interrupted(&self) -> Option<i32> {
         use signal_hook::consts::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
@@ -61,7 +62,7 @@ impl Tool {
         command
     }
 
-    /// Becomes the real ptxas. Returns only if that fails, with the reason.
+    /// Replaces this process by the real ptxas. Returns only if that fails, with the reason.
     pub fn exec(&self, arguments: &[OsString]) -> io::Error {
         let reason = self.command(&self.path, arguments).exec();
         match self.uninstalled(&reason) {
@@ -70,17 +71,18 @@ impl Tool {
         }
     }
 
-    /// Where the real ptxas is, if it has vanished since it was found because uninstalling gave it
-    /// its own name back.
+    /// Where the real ptxas is, if it has vanished since it was found because uninstalling gave it its
+    /// own name back.
     fn uninstalled(&self, reason: &io::Error) -> Option<PathBuf> {
         let kept = self.path.extension().is_some_and(|extension| extension == "real");
         (reason.kind() == io::ErrorKind::NotFound && kept).then(|| self.path.with_extension(""))
     }
 
-    /// Runs the real ptxas to its end. It reads `stdin`, or what we would read where there is none.
+    /// Runs the real ptxas to its end. It reads `stdin`, or without one the standard input of this
+    /// process.
     ///
     /// # Errors
-    /// It cannot be started or waited for.
+    /// The real ptxas cannot be started or waited for.
     pub fn run(
         &self,
         arguments: &[OsString],
@@ -102,7 +104,7 @@ impl Tool {
         let (input, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (stdout, stderr) = std::thread::scope(|scope| {
             if let Some((mut pipe, text)) = input.zip(stdin) {
-                // ptxas may stop reading at an error; its status tells, not the broken pipe.
+                // ptxas may stop reading at an error; its exit status tells that, not the broken pipe.
                 scope.spawn(move || pipe.write_all(text).is_ok());
             }
             let reader = scope.spawn(move || drain(err));
@@ -120,7 +122,7 @@ fn stdio(stream: Stream) -> Stdio {
     }
 }
 
-/// Everything up to the end of the stream; what arrived before an error counts.
+/// All bytes up to the end of the stream; those that arrived before an error count.
 fn drain(pipe: Option<impl Read>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe

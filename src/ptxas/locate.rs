@@ -1,9 +1,9 @@
 //! Where the real ptxas is.
 //!
-//! In: what the caller knows about the process (see [`Search`]). Out: a path that is executable and
-//! is not this program, or a list of everything that was looked at. "Not this program" means another
-//! device and inode, and other bytes; a stand-in built from other sources is not recognised here,
-//! the count that [`crate::ptxas::invoke::Tool`] hands down stops calls in a circle.
+//! In: the caller's knowledge of the process (see [`Search`]). Out: a path that is executable and is
+//! not this program, or a list of all paths that were looked at. "Not this program" means another
+//! device and inode, and other bytes. A stand-in built from other sources is not recognised here; the
+//! count that [`crate::ptxas::invoke::Tool`] hands down stops calls in a circle.
 
 use crate::ptxas::role::{Dialect, Role, real_name};
 use std::ffi::OsString;
@@ -31,16 +31,16 @@ pub struct Search {
 /// No real ptxas: each place that was looked at and what was wrong with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NotFound {
-    /// The name of what was looked for.
+    /// The name of the assembler that was looked for.
     pub name: OsString,
-    /// In the order of the search.
+    /// The paths in the order of the search, each with what was wrong with it.
     pub looked: Vec<(PathBuf, &'static str)>,
     /// Whether the explicit name alone counted.
     pub explicit: bool,
 }
 
 impl NotFound {
-    /// What was looked for and what was found instead, a line for each place.
+    /// The name that was looked for and what was found instead, a line for each path.
     pub fn reason(&self) -> String {
         let mut reason = if self.explicit {
             "PTXASW_PTXAS does not name a real ptxas".to_owned()
@@ -53,7 +53,7 @@ impl NotFound {
         reason
     }
 
-    /// What to do.
+    /// What to do about it.
     pub fn help(&self) -> String {
         match Dialect::of(&self.name) {
             Dialect::Ptxas => "set PTXASW_PTXAS to the path of NVIDIA's ptxas".to_owned(),
@@ -75,13 +75,14 @@ impl std::error::Error for NotFound {}
 const ITSELF: &str = "this is ptxasw itself";
 const MISSING: &str = "there is no such file";
 
-/// Finds the real ptxas: the explicit name, then `ptxas.real` beside the program as it was called,
-/// beside each link on the way and beside its file, then what now has the name it was called by, then
-/// `ptxas` in `PATH`. An assembler of another
+/// Finds the real ptxas: by the explicit name, then as `ptxas.real` beside the program as it was
+/// called, beside each link on the way and beside its file, then as the file that now has the name
+/// this program was called by, then as `ptxas` in `PATH`. An assembler of another name is first looked
+/// for as `NAME.real`; the explicit name counts only if it is NVIDIA's.
 /// name is first looked for as `NAME.real`; the explicit name counts only if it is NVIDIA's.
 ///
-/// # Errors
-/// Nothing suitable was found. An explicit name that does not exist or cannot be executed ends the
+/// No suitable file was found. An explicit name that does not exist or cannot be executed ends the
+/// search, lest another version be used unnoticed; an explicit name of this program does not.
 /// search, lest another version be used unnoticed; one that is this program does not.
 pub fn find(search: &Search, role: &Role) -> Result<PathBuf, NotFound> {
     let own = Own::new(&search.executable);
@@ -110,7 +111,7 @@ pub fn find(search: &Search, role: &Role) -> Result<PathBuf, NotFound> {
             return Err(NotFound { name: role.name.clone(), looked, explicit: true });
         }
     }
-    // Uninstalling may just have given the real one the name by which we were called.
+    // Uninstalling may just have given the real one the name by which this program was called.
     beside.extend(called_file(search));
     if let Some(path) = first(&beside, &own, &mut looked) {
         return Ok(path);
@@ -130,7 +131,7 @@ pub fn find(search: &Search, role: &Role) -> Result<PathBuf, NotFound> {
 
 /// The program as it was called, each link on the way to its file, and its file.
 pub fn chain(search: &Search) -> Vec<PathBuf> {
-    /// As many as the system follows.
+    /// As many links as the system follows.
     const MAX_LINKS: usize = 40;
     let mut files = Vec::new();
     let mut next = called_file(search);
@@ -196,7 +197,7 @@ impl Own {
         self.metadata.as_ref().zip(other.as_ref()).is_some_and(|(a, b)| same_inode(a, b))
     }
 
-    /// Whether `path` is this file, through whatever links, or a copy of it.
+    /// Whether `path` is this file, by whatever links, or a copy of it.
     fn is(&self, path: &Path, metadata: &Metadata) -> bool {
         self.metadata.as_ref().is_some_and(|own| {
             same_inode(own, metadata)
@@ -213,7 +214,7 @@ pub fn same_inode(a: &Metadata, b: &Metadata) -> bool {
 /// Whether two files hold the same bytes.
 ///
 /// # Errors
-/// One cannot be read.
+/// One of them cannot be read.
 pub fn same_bytes(a: &Path, b: &Path) -> std::io::Result<bool> {
     let (mut a, mut b) = (fs::File::open(a)?, fs::File::open(b)?);
     let (mut left, mut right) = (vec![0; 1 << 16], vec![0; 1 << 16]);

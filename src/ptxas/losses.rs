@@ -1,14 +1,14 @@
-//! Which kernels a rewrite makes worse than they were, as the assembler made both.
+//! Which kernels a rewrite makes worse, by the machine code of both texts.
 //!
 //! In: the cubins of the original and of the rewritten text. Out: for each kernel that lost something,
-//! what. A kernel loses where fewer of its warps are resident on a multiprocessor, or where a thread needs
-//! more stack, which is where ptxas puts registers that it spills. Nothing is judged that is not known of
-//! both.
+//! what it lost. A kernel loses if fewer of its warps are resident on a multiprocessor, or if a thread
+//! needs more stack, which is where ptxas puts registers that it spills. A number that is not known of
+//! both cubins is not compared.
 
 use crate::isa::multiprocessor::Multiprocessor;
 use crate::ptxas::cubin::{Cubin, Usage};
 
-/// The blocks for which a kernel is judged that does not say how large its blocks are, in threads.
+/// The sizes of blocks, in threads, for which a kernel is judged if it names none.
 const USUAL_BLOCKS: [u32; 3] = [128, 256, 512];
 
 /// A kernel and what it lost, for people.

@@ -2,8 +2,8 @@
 //!
 //! ptxas writes `ptxas FILE, line N; error   : ...` and, in some warnings, `... in line N` without a
 //! file. In: the bytes ptxas wrote. Out: the same bytes with temporary names replaced and with the
-//! lines of rewritten inputs translated; everything else is untouched, text that is not UTF-8
-//! included. Pure.
+//! lines of rewritten inputs translated; all other bytes are untouched, text that is not UTF-8
+//! included.
 
 use crate::source::LineMap;
 use std::ops::Range;
@@ -24,15 +24,15 @@ pub struct Renamed<'a> {
     pub shown: Shown,
     /// How the user named it; `None` leaves the name as it is.
     pub user: Option<Vec<u8>>,
-    /// Its lines.
+    /// The map of its lines.
     pub lines: &'a LineMap,
 }
 
-/// The name ptxas gives to the text of `--input-as-string`.
+/// The name that ptxas gives to the text of `--input-as-string`.
 pub const TEXT_NAME: &[u8] = b"application ptx input";
 
-/// Translates everything ptxas wrote to one stream. `only` is the line map of the call's only
-/// input, for messages that name no file.
+/// Translates all that ptxas wrote to one stream. `only` is the line map of the call's only input, for
+/// messages that name no file.
 pub fn translate(output: &[u8], renamed: &[Renamed<'_>], only: Option<&LineMap>) -> Vec<u8> {
     let mut translated = Vec::with_capacity(output.len());
     for line in output.split_inclusive(|&byte| byte == b'\n') {
@@ -88,7 +88,7 @@ fn number<'t>(text: &'t [u8], lines: &LineMap, out: &mut Vec<u8>) -> &'t [u8] {
     }
 }
 
-/// Where a line names an input.
+/// The part of a line that names an input.
 fn find(shown: &Shown, line: &[u8]) -> Option<Range<usize>> {
     match shown {
         Shown::Literal(name) => {

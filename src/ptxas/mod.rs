@@ -1,4 +1,4 @@
-//! Standing in for ptxas: its command line in, its exit status and its messages out.
+//! Standing in for ptxas: from its command line to its exit status and messages.
 //!
 //! - [`options`]: ptxas's own options as a table, and how each takes its value.
 //! - [`command_line`]: which words of a call are inputs, and whether there is anything to rewrite.
@@ -15,10 +15,10 @@
 //! - [`trial`]: asks a program which assembler it is, and whether it works.
 //! - [`messages`]: file names and lines of the rewritten text back to the user's.
 //!
-//! **Invariant:** a call that ptxas accepts is accepted. Whatever fails on this side leads to the
-//! original input, and a call that ptxas refuses shows ptxas's own messages about that original.
+//! **Invariant:** a call that ptxas accepts is accepted. Any failure of ptxasw leads to the original
+//! input, and for a call that ptxas refuses ptxas's own messages about that original are shown.
 //!
-//! **Invariant:** nothing here prints, reads the environment, or knows how PTX is rewritten; the
+//! **Invariant:** no code here prints, reads the environment, or knows how PTX is rewritten; the
 //! rewriter is handed in as a function.
 
 pub mod assemble;

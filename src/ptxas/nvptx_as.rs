@@ -1,8 +1,8 @@
 //! The command line of `nvptx-none-as`, GCC's assembler for nvptx.
 //!
-//! It assembles nothing: it checks PTX text, with ptxas too where there is one, and writes it out
-//! again with its declarations in order, by the comments `// BEGIN ...` that GCC puts in. In: the words
-//! of a call. Out: the same [`CommandLine`] that calls of ptxas become.
+//! This assembler assembles nothing: it checks PTX text, with ptxas too if there is one, and writes
+//! the text out again with its declarations in order, by the comments `// BEGIN ...` that GCC puts in.
+//! In: the words of a call. Out: a [`CommandLine`], as for calls of ptxas.
 //!
 //! Its options, tried with nvptx-tools of 2022: `-m TARGET`, `-o FILE`, `-v`, `--verify`,
 //! `--no-verify`, `--help`, `--version`, read by getopt: flags may be run together, a value may follow
@@ -13,7 +13,7 @@ use crate::ptxas::command_line::{CommandLine, Input, Kind};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-/// Where standard input can be opened by name; `-` is only known to later versions.
+/// A name by which standard input can be opened; only later versions know `-`.
 const STDIN: &str = "/dev/stdin";
 
 /// Understands the arguments of a call (the program's name not among them).
@@ -57,7 +57,7 @@ pub fn parse(arguments: &[OsString]) -> CommandLine {
         1 => {}
         _ => line.hand_over = Some("several inputs, which the assembler refuses"),
     }
-    // Without a name the text goes to standard output, which must not become a pipe of ours.
+    // Without an output file the text goes to standard output, which must not be captured.
     line.output.get_or_insert_with(|| "/dev/stdout".into());
     line
 }

@@ -1,58 +1,58 @@
-//! ptxas's own options: how each is spelled, whether it takes a value, and what it means to us.
+//! ptxas's own options: how each is spelled, whether it takes a value, and what it means to ptxasw.
 //!
-//! Taken from `ptxas --help` of CUDA 11.8, 12.9 and 13.5, and tried on all three. 13.5's list holds
-//! the other two; where an option exists in several, it takes its value the same way in all.
+//! The list is taken from `ptxas --help` of CUDA 11.8, 12.9 and 13.5, and tried on all three. The list
+//! of 13.5 contains the other two; an option that several have takes its value the same way in all.
 //!
-//! Long names follow two dashes and short names one; nothing may be abbreviated. A value stands in
-//! the next word or after `=`. `-O` alone takes its value only in the same word (`-O3`, `-O=3`); in
-//! `-O 3` ptxas takes the 3 for an input. `-m` allows `-m64` besides the usual two.
+//! Long names follow two dashes and short names one; no name may be abbreviated. A value stands in the
+//! next word or after `=`. `-O` alone takes its value only in the same word (`-O3`, `-O=3`); in `-O 3`
+//! ptxas takes the 3 for an input. `-m` allows `-m64` besides the usual two.
 
 use self::{Arity::*, Role::*};
 
 /// How an option takes a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arity {
-    /// It takes none.
+    /// The option takes no value.
     Flag,
-    /// In the next word or after `=`.
+    /// The value is the next word or follows `=`.
     Value,
-    /// Directly behind the name or after `=`, never in the next word.
+    /// The value follows the name directly or after `=`, and is never the next word.
     Attached,
-    /// Directly behind the name, after `=`, or in the next word.
+    /// The value follows the name directly or after `=`, or is the next word.
     Either,
 }
 
 /// What an option means to a program that stands in for ptxas.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// Nothing: it is passed on.
+    /// The option means nothing here: it is passed on.
     Plain,
-    /// ptxas prints something and assembles nothing.
+    /// The option makes ptxas print something and assemble nothing.
     Query,
-    /// Names the output file.
+    /// The value names the output file.
     Output,
-    /// Names the architecture, real (`sm_80`) or virtual (`compute_80`, `lto_80`).
+    /// The value names the architecture, real (`sm_80`) or virtual (`compute_80`, `lto_80`).
     Architecture,
-    /// Asks for code to be debugged; ptxas then writes its command line into the output.
+    /// The option asks for code to be debugged; ptxas then writes its command line into the output.
     Debug,
-    /// Its value is PTX.
+    /// The value is PTX.
     Text,
-    /// Its value names files that hold more options, separated by commas.
+    /// The value names files that hold more options, separated by commas.
     OptionsFile,
 }
 
 /// One option.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
-    /// Without its two dashes.
+    /// The long name without its two dashes.
     pub long: &'static str,
-    /// Without its dash.
+    /// The short name without its dash.
     pub short: &'static str,
     /// How the long spelling takes a value.
     pub long_arity: Arity,
     /// How the short spelling takes a value.
     pub short_arity: Arity,
-    /// What it means to us.
+    /// What the option means to ptxasw.
     pub role: Role,
 }
 
@@ -60,12 +60,12 @@ const fn spec(long: &'static str, short: &'static str, arity: Arity, role: Role)
     Spec { long, short, long_arity: arity, short_arity: arity, role }
 }
 
-/// A flag without a meaning for us.
+/// A flag without a meaning for ptxasw.
 const fn flag(long: &'static str, short: &'static str) -> Spec {
     spec(long, short, Flag, Plain)
 }
 
-/// An option with a value without a meaning for us.
+/// An option with a value, without a meaning for ptxasw.
 const fn value(long: &'static str, short: &'static str) -> Spec {
     spec(long, short, Value, Plain)
 }

@@ -1,14 +1,14 @@
 //! The words of a file named by `--options-file`.
 //!
 //! White space separates words and double quotes hold them together, anywhere in a word; `#` and
-//! single quotes mean nothing. ptxas also unescapes backslashes, by rules that differ inside
-//! quotes and that it does not document: a text that holds one is not split here, nor is one with
-//! unusual control characters.
+//! single quotes mean nothing. ptxas also unescapes backslashes, by rules that differ inside quotes
+//! and are not documented: a text with a backslash is not split here, nor is one with unusual control
+//! characters.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-/// Splits an options file into words; `None` where ptxas may split it otherwise.
+/// Splits an options file into words; `None` if ptxas might split it otherwise.
 pub fn split(text: &[u8]) -> Option<Vec<OsString>> {
     if text.iter().any(|byte| matches!(byte, b'\\' | 0 | 0x0b | 0x0c)) {
         return None;

@@ -1,7 +1,7 @@
-//! Which assembler the program is to be, from the name it was called by.
+//! Which assembler the program stands in for, from the name it was called by.
 //!
-//! In: what is known about the process ([`Search`]). Out: a [`Role`], or nothing where it is to be
-//! `ptxasw` itself. Under a name whose stem is `ptxas` it is ptxas. Another name counts where a file
+//! In: what is known about the process ([`Search`]). Out: a [`Role`], or `None` if the program is to
+//! be `ptxasw` itself. Under a name whose stem is `ptxas` it is ptxas. Another name counts if a file
 //! `NAME.real` lies beside it, which is what [`crate::install`] makes, and on the way through links
 //! each name counts: GCC calls `.../accel/nvptx-none/as`, a link to `/usr/bin/nvptx-none-as`.
 
@@ -19,7 +19,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// That of an assembler of this name: `ptxas`, `ptxas-blackwell`, ... are NVIDIA's.
+    /// The dialect of an assembler of this name: `ptxas`, `ptxas-blackwell`, ... are NVIDIA's.
     pub fn of(name: &OsStr) -> Dialect {
         let is_ptxas = memchr::memmem::find(name.as_encoded_bytes(), b"ptxas").is_some();
         if is_ptxas { Dialect::Ptxas } else { Dialect::NvptxAs }
@@ -31,7 +31,7 @@ impl Dialect {
 pub struct Role {
     /// The name it is called by; the real one is `NAME.real`.
     pub name: OsString,
-    /// How it is spoken to.
+    /// The assembler's command line and messages.
     pub dialect: Dialect,
 }
 
@@ -41,8 +41,8 @@ impl Default for Role {
     }
 }
 
-/// Names that are assemblers' even where no `NAME.real` lies beside them, so that the message is
-/// about that and not about arguments.
+/// Names that are assemblers' even if no `NAME.real` lies beside them, so that the message is about
+/// the missing assembler and not about arguments.
 const KNOWN: [&str; 2] = ["nvptx-none-as", "nvptx-as"];
 
 /// The name of the program's own file.

@@ -1,4 +1,4 @@
-//! Interrupted calls: the real ptxas ends with us, and temporary files go.
+//! Interrupted calls: the real ptxas ends with ptxasw, and temporary files are removed.
 //!
 //! While a [`Watch`] exists, SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the running children,
 //! whose end the caller then reports; with no child running they remove the temporary folder and end
@@ -15,11 +15,11 @@ use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a signal has to take care of.
+/// What a signal has to end or remove.
 #[derive(Default)]
 struct State {
     children: Vec<Pid>,
-    /// A signal was passed on.
+    /// Whether a signal was passed on.
     interrupted: bool,
     folder: Option<PathBuf>,
 }
@@ -30,8 +30,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch. Where the handlers cannot be set up, signals keep their default meaning: a
-    /// call that is interrupted may then leave a temporary folder behind, others are none the worse.
+    /// Begins to watch. If the handlers cannot be set up, signals keep their default meaning: a call
+    /// that is interrupted may then leave a temporary folder behind; other calls are not affected.
     pub fn start() -> Watch {
         let state = Arc::<Mutex<State>>::default();
         if let Err(error) = catch_signals(Arc::clone(&state)) {
@@ -43,9 +43,9 @@ impl Watch {
     /// Makes a temporary folder that a signal removes.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be made.
     pub fn folder(&self) -> io::Result<Folder<'_>> {
-        // Under the lock, lest a signal fall between making the folder and knowing of it.
+        // Under the lock, lest a signal arrive after the folder is made and before it is noted.
         let mut state = lock(&self.state);
         let folder = Temporary::new()?;
         state.folder = Some(folder.path().to_owned());
@@ -62,7 +62,7 @@ impl Watch {
     /// Starts a child that signals are passed on to.
     ///
     /// # Errors
-    /// Those of `start`.
+    /// The errors of `start`.
     pub fn spawn(&self, start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
         let mut state = lock(&self.state);
         let child = start()?;
@@ -73,9 +73,10 @@ impl Watch {
     /// Waits for the child of [`Watch::spawn`].
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the system.
     pub fn wait(&self, mut child: Child) -> io::Result<ExitStatus> {
-        // First wait without reaping: until the number is forgotten it must stay the child's.
+        // First wait without reaping: until its number is forgotten here, the number must stay the
+        // child's.
         let pid = Pid::from_child(&child);
         while let Err(rustix::io::Errno::INTR) =
             waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
@@ -92,17 +93,17 @@ pub struct Folder<'w> {
 }
 
 impl Folder<'_> {
-    /// Puts a file into it.
+    /// Writes a file into the folder.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
         let path = self.place(name)?;
         std::fs::write(&path, bytes)?;
         Ok(path)
     }
 
-    /// The path of a file in it, for others to write.
+    /// The path of a file in the folder, for other programs to write.
     ///
     /// # Errors
     /// The folder is gone.
@@ -158,8 +159,8 @@ fn on_signal(state: &mut State, signal: i32) {
     }
 }
 
-/// Ends this process by a signal's default action, so that the caller sees the same status as from
-/// the real ptxas. Where that does not end it, the shell's number for it does.
+/// Ends this process by a signal's default action, so that the caller sees the same status as from the
+/// real ptxas. If the signal does not end it, it exits with the shell's number for the signal.
 pub fn end_by(signal: i32) -> ! {
     if let Err(error) = emulate_default_handler(signal) {
         log::debug!("cannot end by signal {signal}: {error}");
@@ -167,8 +168,8 @@ pub fn end_by(signal: i32) -> ! {
     std::process::exit(128 + signal)
 }
 
-/// A bit for each signal (bit 0 is signal 1) that this process was told to ignore. Elsewhere than on
-/// Linux there is no telling, and none counts.
+/// A bit for each signal (bit 0 is signal 1) that this process was told to ignore. On systems other
+/// than Linux it cannot be told, and no bit is set.
 fn ignored_signals() -> u64 {
     std::fs::read_to_string("/proc/self/status")
         .ok()

@@ -1,14 +1,15 @@
 //! The folders for rewritten texts: made for a call, locked while it lives, removed with it.
 //!
 //! A call that is killed (SIGKILL, a machine that goes down) leaves its folder behind, and a build
-//! machine kills many. So whoever makes a folder also removes, on a thread of its own that nobody waits
-//! for, what such calls left beside it: folders with names like ours, of the same user and for that
-//! user alone, whose lock is free and that are at least [`STALE_SECONDS`] old. The age covers the moment between making and locking a
-//! folder, a ptxas that has outlived its killed caller and still reads its input, and file systems
-//! whose locks are known to one machine only.
+//! machine kills many. So a call that makes a folder also removes the folders that killed calls have
+//! left beside it, on a thread of its own that it does not wait for: folders with names like ours, of
+//! the same user and for that user alone, whose lock is free and that are at least [`STALE_SECONDS`]
+//! old. The age covers the moment between making and locking a folder, a ptxas that has outlived its
+//! killed caller and still reads its input, and file systems whose locks are known to one machine
+//! only.
 //!
-//! **Invariant:** nothing is removed that was not made here. Folders are opened without following
-//! links, looked at and emptied through that descriptor. One that holds anything but files of the
+//! **Invariant:** no folder is removed that was not made here. Folders are opened without following
+//! links, looked at and emptied through that descriptor. A folder that holds anything but files of the
 //! kinds that calls put there stays as it is.
 //!
 //! The lock is on the folder itself, where systemd-tmpfiles looks for one before it cleans up.
@@ -29,14 +30,14 @@ use tempfile::TempDir;
 /// How the names of the folders begin.
 pub const PREFIX: &str = "ptxasw-call-";
 
-/// How many letters and digits of chance follow.
+/// How many random letters and digits follow.
 const CHANCE: usize = 6;
 
-/// How much older than a new folder one without a lock has to be: an hour.
+/// How many seconds older than a new folder a folder without a lock has to be to be removed: an hour.
 pub const STALE_SECONDS: i64 = 3600;
 
-/// Of how many names the folder for temporary files is searched, and how many folders a call
-/// removes: bounds for a thread that takes a processor from the build.
+/// How many names in the folder for temporary files a call looks at, and how many folders it removes:
+/// bounds for a thread that takes a processor from the build.
 const MOST_NAMES: usize = 20_000;
 const MOST_REMOVED: usize = 64;
 
@@ -44,16 +45,16 @@ const MOST_REMOVED: usize = 64;
 #[derive(Debug)]
 pub struct Temporary {
     folder: TempDir,
-    /// Held until the process ends or the folder is gone; `None` where the file system has no locks
-    /// on folders, where nobody else gets one either and so nothing counts as stale.
+    /// The lock, held until the process ends or the folder is gone; `None` if the file system has no
+    /// locks on folders. No other process gets one there either, so no folder counts as stale.
     lock: Option<OwnedFd>,
 }
 
 impl Temporary {
-    /// Makes one, readable by this user only, in the folder for temporary files.
+    /// Makes a folder, readable by this user only, in the folder for temporary files.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be made.
     pub fn new() -> io::Result<Temporary> {
         let folder = tempfile::Builder::new()
             .prefix(PREFIX)
@@ -67,23 +68,23 @@ impl Temporary {
         Ok(Temporary { folder, lock })
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Removes it.
+    /// Removes the folder.
     ///
     /// # Errors
-    /// It cannot be removed, and stays.
+    /// The folder cannot be removed, and stays.
     pub fn close(self) -> io::Result<()> {
-        // The lock is let go after the folder.
+        // The lock is released after the folder is removed.
         let Temporary { folder, lock: _lock } = self;
         folder.close()
     }
 
-    /// Begins to remove what killed calls left beside this folder. Nobody waits for it: where the
-    /// process ends first, the next call goes on.
+    /// Begins to remove the folders that killed calls have left beside this one. The call does not
+    /// wait for the end of it: if the process ends first, the next call goes on.
     pub fn sweep(&self) {
         let Some(parent) = self.path().parent().map(Path::to_owned) else { return };
         // This folder is new: its time is the time of that file system.
@@ -115,14 +116,14 @@ fn remove_stale(parent: &Path, now: i64) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Whether a name may be a folder of ours.
+/// Whether an entry may be a folder of ours, by its name.
 fn is_candidate(entry: &DirEntry) -> bool {
     let chance = entry.file_name().to_bytes().strip_prefix(PREFIX.as_bytes());
     chance.is_some_and(|name| name.len() == CHANCE && name.iter().all(u8::is_ascii_alphanumeric))
         && matches!(entry.file_type(), FileType::Directory | FileType::Unknown)
 }
 
-/// Whether a call puts such a file into its folder.
+/// Whether an entry may be a file that a call has put into its folder.
 fn is_content(entry: &DirEntry) -> bool {
     let name = entry.file_name().to_bytes();
     (name.ends_with(b".ptx") || name.ends_with(b".cubin"))
@@ -130,7 +131,7 @@ fn is_content(entry: &DirEntry) -> bool {
 }
 
 fn remove_if_stale(parent: &OwnedFd, name: &CStr, now: i64) -> rustix::io::Result<()> {
-    // Before anything is opened: most folders of a busy build are young.
+    // This is asked before a folder is opened: most folders of a busy build are young.
     let is_stale = |stat: &Stat| {
         FileType::from_raw_mode(stat.st_mode) == FileType::Directory
             && stat.st_uid == geteuid().as_raw()
@@ -145,7 +146,8 @@ fn remove_if_stale(parent: &OwnedFd, name: &CStr, now: i64) -> rustix::io::Resul
         Err(rustix::io::Errno::WOULDBLOCK) => return Ok(()),
         locked => locked?,
     }
-    // Another call may have removed it and a third may have made a new one before the lock was ours.
+    // Before the lock was ours, another call may have removed the folder and a third may have made a
+    // new one.
     let (opened, named) = (fstat(&folder)?, statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?);
     if !is_stale(&opened) || (opened.st_dev, opened.st_ino) != (named.st_dev, named.st_ino) {
         return Ok(());
@@ -161,7 +163,7 @@ fn remove_if_stale(parent: &OwnedFd, name: &CStr, now: i64) -> rustix::io::Resul
     unlinkat(parent, name, AtFlags::REMOVEDIR)
 }
 
-/// Opens a folder that is no link.
+/// Opens a folder; a link to one is an error.
 fn open_folder(parent: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(parent, name, flags, Mode::empty())

@@ -1,8 +1,8 @@
-//! Asking a program something once: which assembler it is, whether it works at all.
+//! Asking a program something once: which assembler it is, or whether it works at all.
 //!
-//! In: a path that may name anything. Out: what it said and how it ended, or why there is no answer.
-//! Nothing that is asked here can hang: a program that does not end is killed together with what it
-//! started. The wrapper itself does not come through here; it runs ptxas by
+//! In: a path that may name anything. Out: the text it printed and how it ended, or why there is no
+//! answer. A question cannot hang: a program that does not end is killed together with the processes
+//! it has started. The wrapper itself does not use this; it runs ptxas by
 //! [`crate::ptxas::invoke::Tool`].
 
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -21,8 +21,8 @@ use crate::ptxas::role::Dialect;
 /// How long a program may take to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often a program is tried that "is being written": another thread that starts a process at that
-/// moment holds the descriptor for an instant.
+/// How often a program that "is being written" is tried: another thread that is just starting a
+/// process holds the program's descriptor for an instant.
 const BUSY_TRIES: u32 = 50;
 
 /// A question to a program.
@@ -41,7 +41,7 @@ pub struct Question<'q> {
 pub struct Answer {
     /// How the program ended.
     pub status: ExitStatus,
-    /// What it wrote, to either stream.
+    /// What it wrote to either stream.
     pub text: String,
 }
 
@@ -49,9 +49,10 @@ impl Question<'_> {
     /// Runs the program to its end, with nothing on its standard input.
     ///
     /// # Errors
-    /// It cannot be started, or has not ended after a minute.
+    /// The program cannot be started, or has not ended after a minute.
     pub fn ask(&self) -> io::Result<Answer> {
-        // A file instead of a pipe: what a program leaves running may hold the other end for ever.
+        // A file instead of a pipe: a process that the program leaves running may hold the pipe's
+        // other end for ever.
         let mut output = File::from(memfd_create("answer", MemfdFlags::CLOEXEC)?);
         let mut child = self.start(&output)?;
         if let Err(error) = wait(&child) {
@@ -101,7 +102,7 @@ fn wait(child: &Child) -> io::Result<()> {
         while let Err(rustix::io::Errno::INTR) =
             waitid(id.clone(), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
         {}
-        // Nobody listens any more where time has run out.
+        // If time has run out, nobody listens any more.
         ended.send(()).is_ok()
     };
     std::thread::Builder::new().spawn(watch)?;
@@ -113,7 +114,7 @@ fn wait(child: &Child) -> io::Result<()> {
 /// The version an assembler gives itself, in one line: `release 13.5, V13.5.37`.
 ///
 /// # Errors
-/// Why this is no assembler of that dialect.
+/// Why the program is no assembler of this dialect.
 pub fn version(program: &Path, dialect: Dialect) -> Result<String, String> {
     let arguments = [OsString::from("--version")];
     let answer = Question { program, arguments: &arguments, environment: &[] }

@@ -2,8 +2,8 @@
 //!
 //! In: loads of one block that may take part. Out: [`Adjacent`] groups, each with the conditions on
 //! parameters under which the vector's address is aligned in every lane. All loads of a group run
-//! whenever its first one does, so the vector reads no byte that the original does not; nothing between
-//! the first and each other one may change what that one reads.
+//! whenever its first one does, so the vector reads no byte that the original does not; no instruction
+//! between the first and another one of the group may change the bytes of that other one.
 
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
@@ -27,13 +27,13 @@ pub const MAX_VECTOR_SM_100: i64 = 32;
 pub struct Adjacent {
     /// The loads in program order; the vector stands in the place of the first.
     pub members: Vec<Load>,
-    /// What is loaded, by address; offsets count from the vector's first byte.
+    /// The elements that are loaded, by address; offsets count from the vector's first byte.
     pub elements: Vec<(Element, u32)>,
     /// Bytes from the first member's address to the vector's.
     pub offset: i64,
     /// Bytes of the vector.
     pub bytes: i64,
-    /// What parameters must be multiples of; empty where alignment is proved.
+    /// Conditions on parameters, each to be a multiple of a number; empty if alignment is proved.
     pub multiples: SmallVec<[Multiple; 2]>,
 }
 
@@ -46,10 +46,10 @@ type Key = (BlockId, TermId, Option<(RegisterId, bool)>);
 /// A map that remembers the order in which keys came.
 type FxIndexMap<K, V> = indexmap::IndexMap<K, V, FxBuildHasher>;
 
-/// So many runs that could hold a load are looked at, the last ones.
+/// The most runs that could hold a load and are looked at, the last ones first.
 const MAX_KINDS: usize = 8;
 
-/// Loads further apart than this many bytes are in no run.
+/// Two loads of a run are at most so many bytes apart.
 const MAX_APART: i64 = 1 << 20;
 
 impl Opportunities<'_, '_, '_> {
@@ -77,9 +77,9 @@ impl Opportunities<'_, '_, '_> {
         found
     }
 
-    /// Puts a load to those of its kind that it may be performed with.
+    /// Adds a load to the run of its kind with whose loads it may be performed.
     fn add_to_run(&mut self, trace: &mut KernelTrace, runs: &mut Vec<Run>, load: &Load) {
-        // What stands between ends all earlier runs alike, but for their kinds.
+        // An instruction between ends all earlier runs alike, whatever their kinds.
         for run in runs.iter_mut().rev().take(MAX_KINDS) {
             trace.arena.charge(8);
             let first = run[0].0.clone();
@@ -108,7 +108,7 @@ impl Opportunities<'_, '_, '_> {
             && !inst.ast.form.modifiers().contains(&Modifier::Unknown)
     }
 
-    /// Whether a block is a branch that an earlier rewrite has made.
+    /// Whether a block is a version of the code that an earlier rewrite has made.
     pub(super) fn is_version(&self, block: BlockId) -> bool {
         let flow = self.flow();
         let [edge] = flow.block(block).predecessors[..] else { return false };
@@ -132,15 +132,15 @@ impl Opportunities<'_, '_, '_> {
         };
         let (one, other) = (a.elements[0], b.elements[0]);
         let size = one.ty.bits() == other.ty.bits() && one.register_bits == other.register_bits;
-        // What is extended needs the type; what fills its register is bits.
+        // An element that is extended needs its type; one that fills its register is just bits.
         let extended = one.ty.bits() < one.register_bits;
         size && (!extended || one.ty == other.ty) && modifiers(a) == modifiers(b)
     }
 
     /// Whether a load may be performed where an earlier one of its block stands.
     pub(super) fn may_move(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
-        // The code stands twice where alignment has to be tested: nothing that others notice may
-        // stand in it.
+        // The code stands twice if alignment has to be tested: it may hold no instruction that others
+        // would notice.
         if !self.quiet(trace).between(first.inst, load.inst) {
             return false;
         }
@@ -156,7 +156,7 @@ impl Opportunities<'_, '_, '_> {
     fn split_run(&mut self, trace: &mut KernelTrace, run: &Run, found: &mut Vec<Adjacent>) {
         let first = &run[0].0;
         let size = i64::from(first.elements[0].ty.bits() / 8);
-        // Elements by distance from the first load's address; of equal ones the first.
+        // Elements by distance from the first load's address; of two at the same distance the first.
         let mut elements: Vec<(i64, usize, Element)> = run
             .iter()
             .enumerate()

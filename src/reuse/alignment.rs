@@ -1,9 +1,10 @@
-//! What an address leaves when it is divided by a power of two, as far as parameters of the kernel are
+//! The remainder of an address modulo a power of two, given that parameters of the kernel are
 //! multiples of some power of two.
 //!
 //! In: an address term and a modulus. Out: the remainder, the same in every lane, and which parameters
-//! have to be multiples of what for it: what one test in front of the kernel can ask. Only the low bits
-//! of each part matter, so neither extensions nor the wrap-around of 32-bit indices do.
+//! have to be multiples of which number for it; one test in front of the kernel can ask for all of
+//! them. Only the low bits of each part matter, so neither extensions nor the wrap-around of 32-bit
+//! indices do.
 
 use smallvec::SmallVec;
 
@@ -23,23 +24,23 @@ pub struct Multiple {
     pub of: u64,
 }
 
-/// What remains of a term modulo a power of two, and under which conditions.
+/// The remainder of a term modulo a power of two, and the conditions under which it is that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Remainder {
     pub value: u64,
     pub multiples: SmallVec<[Multiple; 2]>,
 }
 
-/// Deeper terms are left alone.
+/// No remainder is known of deeper terms.
 const MAX_DEPTH: u32 = 32;
 
-/// The remainder of a term modulo `modulus`, a power of two of at most 32; `None` where lanes may differ
-/// or nothing is known.
+/// The remainder of a term modulo `modulus`, a power of two of at most 32; `None` if it may differ
+/// between lanes or is not known.
 pub(super) fn remainder(trace: &KernelTrace, term: TermId, modulus: u64) -> Option<Remainder> {
     debug_assert!(modulus.is_power_of_two());
     let mut multiples = SmallVec::new();
     let value = of_term(trace, term, modulus, &mut multiples, MAX_DEPTH)?;
-    // Of several conditions on one parameter the strongest holds all.
+    // Of several conditions on one parameter the strongest implies the others.
     multiples.sort();
     multiples.reverse();
     multiples.dedup_by(|a, b| (&a.parameter, a.offset, a.bits) == (&b.parameter, b.offset, b.bits));
@@ -80,7 +81,7 @@ fn of_term(
     Some(total % modulus)
 }
 
-/// The remainder of what is no sum.
+/// The remainder of a term that is no sum.
 fn of_part(
     trace: &KernelTrace,
     term: TermId,
@@ -107,7 +108,8 @@ fn of_part(
         Node::ZeroExtend(inner) | Node::SignExtend(inner) | Node::Extract(inner, 0) => {
             of_term(trace, *inner, modulus, multiples, depth)
         }
-        // One factor that leaves nothing is enough; the first that can be asked for is taken.
+        // One factor whose remainder is 0 is enough; the first one is taken for which parameters can
+        // be asked.
         Node::Product(factors) => factors.iter().find_map(|(factor, _)| {
             let mut conditions = SmallVec::new();
             let value = of_term(trace, *factor, modulus, &mut conditions, depth)?;

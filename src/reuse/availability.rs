@@ -1,10 +1,11 @@
-//! Whether what a source load read still stands when the destination load is reached.
+//! Whether the bytes that a source load has read are still the same when the destination load is
+//! reached.
 //!
-//! A load is available where it was executed on every path by every lane and nothing since may
-//! have changed its bytes for the destination lane or published other threads' changes. That is a
-//! must-dataflow over the graph; for one pair of loads it says: the source dominates the
-//! destination, and no killer lies on any path from the source to the destination that does not
-//! pass the source again. Back edges are paths like any other.
+//! A load is available at a place if every lane has executed it on every way there, and no instruction
+//! since may have changed its bytes for the destination lane or published other threads' changes. That
+//! is a must-dataflow over the graph; for one pair of loads it says: the source dominates the
+//! destination, and no killer lies on any way from the source to the destination that does not pass
+//! the source again. Back edges count like any other edge.
 
 use std::ops::Range;
 
@@ -24,7 +25,7 @@ use crate::source::SourceFile;
 pub(super) struct Availability<'a, 'm, 's> {
     source: &'a SourceFile,
     flow: &'a Flow<'m, 's>,
-    /// For each block the accesses that may kill something, in order.
+    /// For each block the accesses that may kill a load, in order.
     killers: Vec<Vec<usize>>,
     /// Blocks on paths between two blocks, by (source, destination).
     between: FxHashMap<(BlockId, BlockId), Vec<BlockId>>,
@@ -64,7 +65,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         if !ordered {
             return Err(Refusal::NotOnEveryPath(self.line(from.inst)));
         }
-        // Read-only for the whole kernel: nothing can change it.
+        // The memory is read-only for the whole kernel: no instruction can change it.
         if a.read_only || b.read_only {
             return Ok(());
         }
@@ -87,8 +88,8 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         }
     }
 
-    /// The blocks on paths from the end of `a` to the start of `b` that do not pass `a`; `b` itself
-    /// where a path comes round to it. `a` dominates `b`, so walking back always ends at `a`.
+    /// The blocks on ways from the end of `a` to the start of `b` that do not pass `a`; `b` itself is
+    /// among them if a way comes round to it. `a` dominates `b`, so walking back always ends at `a`.
     fn blocks_between(&mut self, arena: &Arena, a: BlockId, b: BlockId) -> Vec<BlockId> {
         let (flow, planted) = (self.flow, self.planted);
         let found = self.between.entry((a, b)).or_insert_with(|| {
@@ -143,7 +144,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         Ok(())
     }
 
-    /// What an access between the two does to the pair; `None` if it is harmless.
+    /// How an access between the two kills the source load, in words; `None` if it does not.
     fn kills(
         &self,
         trace: &mut KernelTrace,
@@ -216,8 +217,8 @@ fn apart(arena: &mut Arena, store: crate::expr::TermId, size: i64, load: &Load) 
         return false;
     }
     match arena.constant_difference(store, load.address) {
-        // From the store's first byte to the load's: either the store ends before, or it starts
-        // behind. Distances this small cannot wrap around.
+        // From the store's first byte to the load's: either the store ends before the load begins, or
+        // it starts behind the load's end. Distances this small cannot wrap around.
         Some(distance) => {
             (load.bytes..1 << 40).contains(&distance) || (-(1 << 40)..=-size).contains(&distance)
         }

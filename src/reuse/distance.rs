@@ -13,7 +13,7 @@ use crate::expr::{Arena, Node, TermId, to_signed};
 pub(super) struct Outline {
     /// The address with all constants taken out.
     pub key: TermId,
-    /// The sum of what was taken out, in bytes.
+    /// The sum of the constants taken out, in bytes.
     pub constant: i64,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn outline(arena: &mut Arena, address: TermId) -> Outline {
         let scaled = arena.scale(bare, coefficient);
         key = arena.add(key, scaled);
     }
-    // Rebuilding an extension may bring a constant forth.
+    // Rebuilding an extension may produce a constant.
     let left = arena.constant_part(key);
     let key = arena.add_constant(key, left.wrapping_neg());
     Outline { key, constant: to_signed(total.wrapping_add(left), width) }
@@ -61,7 +61,7 @@ pub enum Extension {
 }
 
 impl Extension {
-    /// The extension at the top of a term, and what is extended.
+    /// The extension at the top of a term, and the term that is extended.
     pub(super) fn of(arena: &Arena, term: TermId) -> Option<(Extension, TermId)> {
         match *arena.node(term) {
             Node::SignExtend(inner) => Some((Extension::Sign, inner)),
@@ -71,7 +71,7 @@ impl Extension {
     }
 }
 
-/// `b + low ..= b + high` must not wrap around, for the given reading of the sum.
+/// The condition that `b + low ..= b + high` does not wrap around, for the given reading of the sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Obligation {
     pub extension: Extension,
@@ -119,11 +119,11 @@ pub(super) fn equal_without_wrap(
     (balanced && zero).then(|| groups.into_iter().map(|(group, _)| group).collect())
 }
 
-/// More extended sums are not told apart: each may wrap around or not.
+/// Of more extended sums it is not tried whether each wraps around or not.
 const MAX_EXTENDED: usize = 4;
 
-/// All values that a difference of two addresses can have, where only constants are left of it but
-/// for wrap-around: `4*zext(i + 16) - 4*zext(i)` is 64, or 64 less 4 times 2^32.
+/// All values that a difference of two addresses can have, if it would be a constant without
+/// wrap-around: `4*zext(i + 16) - 4*zext(i)` is 64, or 64 less 4 times 2^32.
 pub(super) fn possible_values(arena: &mut Arena, difference: TermId) -> Option<Vec<u64>> {
     let (width, (constant, addends)) = (arena.width(difference), arena.linear_parts(difference));
     if addends.len() > MAX_EXTENDED {
@@ -140,8 +140,8 @@ pub(super) fn possible_values(arena: &mut Arena, difference: TermId) -> Option<V
             Some((_, sum)) => *sum = sum.wrapping_add(coefficient),
             None => bases.push(((extension, base), coefficient)),
         }
-        // The extension of `base + offset` is that of the base, plus the offset, less a turn where it
-        // wraps around.
+        // The extension of `base + offset` is the extension of the base plus the offset, minus 2^size
+        // if the sum wraps around.
         let turn = 1u64.checked_shl(u32::from(size)).unwrap_or(0);
         let wrapped = match offset.signum() {
             1 => Some((offset as u64).wrapping_sub(turn)),

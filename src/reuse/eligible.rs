@@ -23,8 +23,8 @@ pub struct Element {
 }
 
 impl Element {
-    /// Whether the register of `self` holds exactly what a load of `other` would put into its own:
-    /// the same bytes, extended alike to the same width.
+    /// Whether the register of `self` holds exactly the bits that a load of `other` would put into its
+    /// own register: the same bytes, extended alike to the same width.
     pub fn stands_for(&self, other: &Element) -> bool {
         let extended = self.ty.bits() < self.register_bits;
         self.ty.bits() == other.ty.bits()
@@ -42,24 +42,25 @@ pub struct Load {
     pub inst: u32,
     /// Its address.
     pub address: TermId,
-    /// What it loads, sinks left out.
+    /// Its elements, sinks left out.
     pub elements: SmallVec<[Element; 4]>,
     /// Bytes in all.
     pub bytes: i64,
-    /// Its guard predicate and whether that is negated, unless it is true wherever the load stands.
+    /// Its guard predicate and whether that is negated; `None` if there is none, or if it is true
+    /// wherever the load stands.
     pub guard: Option<(RegisterId, bool)>,
-    /// It names no state space.
+    /// Whether it names no state space.
     pub generic: bool,
 }
 
-/// An address that is made of more terms is left alone: nothing is found in chains this long, and
-/// every lane and every sample would go through all of it.
+/// A load whose address is made of more terms takes no part: no reuse is found in chains this long,
+/// and every lane and every sample would go through all of it.
 pub const MAX_ADDRESS: usize = 2048;
 
 /// How the names of all registers begin that a rewrite adds.
 pub const OWN_REGISTERS: &str = "%ptxasw";
 
-/// Checks a global load by itself. `always` tells whether a guard is true wherever its block is
+/// Checks a global load by itself. `always` says whether a guard is true wherever its block is
 /// reached.
 pub(super) fn eligible(
     flow: &Flow<'_, '_>,
@@ -95,7 +96,7 @@ pub(super) fn eligible(
         return Err(Refusal::LargeAddress);
     }
     let generic = access.space == StateSpace::Generic;
-    // Whether it is global is asked at run time of a 64-bit register.
+    // Whether the address is global is asked at run time, which needs a 64-bit register.
     if generic && (trace.arena.width(address) != 64 || !addressed_by_register(inst)) {
         return Err(Refusal::Form("generic ld without a 64-bit address register".to_owned()));
     }
@@ -125,9 +126,9 @@ fn elements(flow: &Flow<'_, '_>, access: &Access) -> Result<SmallVec<[Element; 4
     for (index, register) in access.registers.iter().enumerate() {
         let Some(register) = *register else { continue };
         let described = &flow.registers[register.0 as usize];
-        // `%v.x` cannot be an operand of what is put in place.
+        // The real ptxas takes `%v.x` in loads and moves, but not in `shfl`.
         if described.component.is_some() {
-            return Err(Refusal::Register);
+            return Err(Refusal::VectorRegister);
         }
         let register_bits = described.ty.bits();
         if !matches!(register_bits, 16 | 32 | 64) || register_bits < bits {

@@ -1,4 +1,4 @@
-//! What the path condition says about a sum: a small, fast prover for wrap-around.
+//! A small, fast prover for wrap-around: what the path condition says about a sum.
 //!
 //! An obligation fails for a few values of the base only (as many as lanes or elements lie
 //! between), so each of those is tried against every comparison on the path.
@@ -26,7 +26,7 @@ pub(super) fn imply(facts: &Facts, arena: &mut Arena, obligation: &Obligation) -
     })
 }
 
-/// Whether `base` cannot be `value`.
+/// Whether the facts exclude that `base` is `value`.
 fn exclude(facts: &Facts, arena: &mut Arena, base: TermId, value: u64) -> bool {
     let width = arena.width(base);
     let range = arena.range(base);

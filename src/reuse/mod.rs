@@ -1,4 +1,4 @@
-//! Finds loads whose value a register already holds, in this lane or in another.
+//! Finds loads whose value a register already holds, in the same lane or in another.
 //!
 //! In: the control flow and memory trace of one function. Out, through [`Opportunities`]: for a pair of
 //! loads whether one may take its value from the other, at which lane distance and under which guards, or

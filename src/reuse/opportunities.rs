@@ -61,24 +61,24 @@ impl Default for Options {
     }
 }
 
-/// What holds at run time before a shuffled value is used.
+/// The checks at run time before a shuffled value is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guards {
     /// The warp's lanes must be consecutive in `tid.x`.
     pub linear_lanes: bool,
-    /// All 32 lanes must have met.
+    /// All 32 lanes of the warp must be there.
     pub whole_warp: bool,
     /// These indices must not wrap around.
     pub no_wrap: Vec<NoWrap>,
-    /// The source load ran under this guard predicate (negated or not), which must have let it run
-    /// in the lane that sends.
+    /// The guard predicate of the source load, and whether that is negated; it must have let the
+    /// source load run in the lane that sends.
     pub source_active: Option<(RegisterId, bool)>,
     /// The load's generic address must be global.
     pub global_address: bool,
 }
 
-/// A load whose value another one's registers hold, in this lane or in another: what is known of it, and
-/// what has to be checked.
+/// A load whose value is in the registers of another load, in the same lane or in another: what is
+/// known of it, and what has to be checked.
 #[derive(Clone, Debug)]
 pub struct Opportunity {
     /// Index of the source load's instruction.
@@ -87,7 +87,7 @@ pub struct Opportunity {
     pub pieces: Vec<(Element, Element)>,
     /// `A(tid.x + delta) = B(tid.x)`.
     pub delta: i32,
-    /// What is checked at run time.
+    /// The checks at run time.
     pub guards: Guards,
 }
 
@@ -108,7 +108,7 @@ pub struct Opportunities<'a, 'm, 's> {
     availability: Availability<'a, 'm, 's>,
     pub(super) prover: Prover<'a, 'm, 's>,
     pub(super) options: &'a Options,
-    /// Whether lanes are consecutive in `tid.x`, where `.reqntid` tells.
+    /// Whether lanes are consecutive in `tid.x`, if `.reqntid` says so.
     pub(super) linear: Option<bool>,
     writes_global: bool,
     /// What pointers among the parameters are multiples of, in bytes, as they are declared.
@@ -116,8 +116,8 @@ pub struct Opportunities<'a, 'm, 's> {
     sources: Vec<Source>,
     /// Sources by outline.
     groups: FxHashMap<TermId, Group>,
-    /// What was found, by candidate and load. (Pairs that are refused are many, and seldom asked about
-    /// twice.)
+    /// The opportunities that were found, by candidate and load. (Refused pairs are not kept: they are
+    /// many, and seldom asked about twice.)
     known: FxHashMap<(Candidate, u32), Opportunity>,
 }
 
@@ -130,7 +130,7 @@ struct Group {
     reach: i64,
 }
 
-/// Bytes of the longest load: no element is further from its address.
+/// Bytes of the longest load; no element is further from the load's address.
 const MAX_BYTES: i64 = 64;
 
 impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
@@ -167,10 +167,10 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         }
     }
 
-    /// The load that makes an access, if it may take part.
+    /// The load of an access, if it may take part.
     ///
     /// # Errors
-    /// Why it may not.
+    /// Why the load may not take part.
     pub fn load(&self, trace: &KernelTrace, index: usize) -> Result<Load, Refusal> {
         let block = trace.accesses[index].block;
         let always = |guard| self.prover.always(trace, block, guard);
@@ -210,7 +210,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         self.prover.flow
     }
 
-    /// What may stand twice.
+    /// Which parts of the function may stand twice.
     pub(super) fn quiet(&self, trace: &KernelTrace) -> &Quiet {
         self.quiet.get_or_init(|| {
             let flow = self.prover.flow;
@@ -219,7 +219,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         })
     }
 
-    /// Whether what a load reads stands in memory, unchanged, since an earlier one.
+    /// Whether the bytes that a load reads have been in memory, unchanged, since an earlier load.
     pub(super) fn check_available(
         &mut self,
         trace: &mut KernelTrace,
@@ -262,7 +262,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     /// Whether a load may take its value from a candidate, and under which guards.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it may not.
     pub fn prove(
         &mut self,
         trace: &mut KernelTrace,
@@ -303,7 +303,8 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         found
     }
 
-    /// Sources whose addresses agree at some distance when evaluated. Only tried while it is cheap.
+    /// Sources whose addresses agree at some distance when they are evaluated. Tried only while it is
+    /// cheap.
     fn by_sampling(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<Candidate> {
         const MAX_SOURCES: usize = 64;
         if self.sources.len() > MAX_SOURCES || trace.arena.is_nearly_spent() {

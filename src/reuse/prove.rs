@@ -1,5 +1,5 @@
-//! Proves that a source lane's address is the destination lane's, and collects what has to be
-//! checked at run time.
+//! Proves that a source lane's address is the destination lane's, and collects the checks that have to
+//! be made at run time.
 //!
 //! Lanes are compared upwards: for a source `n` lanes up its terms are shifted, for a source `n`
 //! lanes down the destination's are. So the lower lane's `tid.x` is the symbol itself and the upper
@@ -30,7 +30,7 @@ use crate::solver::{Answer, Solver};
 pub struct NoWrap {
     /// The register that holds the index, in the destination's lane.
     pub register: crate::cfg::RegisterId,
-    /// The instruction that widened it; the register's value is the one it had there.
+    /// The instruction that widened the register; the value that it had there is meant.
     pub widened: u32,
     /// Whether it wraps at 2^31 (sign-extended) or at 2^32 (zero-extended).
     pub extension: WrapKind,
@@ -84,13 +84,14 @@ struct Memory {
 }
 
 impl<'a, 'm, 's> Prover<'a, 'm, 's> {
-    /// For the loads of one function.
+    /// A prover for the loads of one function.
     pub fn new(flow: &'a Flow<'m, 's>, shifter: Shifter, solver: Solver, assume: bool) -> Self {
         Prover { flow, shifter, solver, assume_no_wrap: assume, memory: Memory::default() }
     }
 
-    /// Proves `A(L + n) + displacement = B(L)` for every lane `L` of a whole warp that has reached
-    /// the destination, `L + n` being a lane of it. Checks are such as can be made at the destination.
+    /// Proves `A(L + n) + displacement = B(L)` for every lane `L` of a whole warp that has reached the
+    /// destination, if `L + n` is a lane of the warp. The checks are such as can be made at the
+    /// destination.
     pub fn prove(
         &mut self,
         trace: &mut KernelTrace,
@@ -102,7 +103,8 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         self.prove_checked_at(trace, (from, to), n, displacement, to.inst)
     }
 
-    /// The same with checks that can be made in front of the instruction `at` of the destination's block.
+    /// The same, with checks that can be made in front of the instruction `at` of the destination's
+    /// block.
     pub fn prove_checked_at(
         &mut self,
         trace: &mut KernelTrace,
@@ -125,7 +127,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         let obligations = match equal_without_wrap(&mut trace.arena, a, b) {
             Some(obligations) => obligations,
             None => {
-                // Where the forms differ, what is known there may make them one.
+                // If the forms differ, the facts at the place may make one of them.
                 let facts = facts.insert(self.facts(trace, block, n.abs()));
                 let arena = &mut trace.arena;
                 let (here, there) = (under(arena, facts, a), under(arena, facts, b));
@@ -160,7 +162,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         Ok(proof)
     }
 
-    /// Whatever the normal forms do not show is the solver's.
+    /// Asks the solver about a claim that the normal forms do not show.
     fn ask(
         &mut self,
         trace: &mut KernelTrace,
@@ -178,7 +180,8 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     fn solve(&mut self, trace: &mut KernelTrace, a: TermId, b: TermId, facts: &Facts) -> Answer {
         let claim = reduced(&mut trace.arena, a, b);
         let KernelTrace { arena, symbols, .. } = trace;
-        // What small dividends come to is known without a division, and order alone may decide then.
+        // The quotients of small dividends are known without a division, and order alone may decide
+        // then.
         let mut known = small_dividends(arena, claim.into());
         if !known.is_empty() {
             known.extend(facts.predicates());
@@ -190,7 +193,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     }
 
     /// Whether a store of `size` bytes and a load touch no common byte in any lane that reaches the
-    /// load. Only asked where both start from the same pointers: two pointers may always alias.
+    /// load. Asked only if both addresses start from the same pointers: two pointers may always alias.
     pub fn apart(
         &mut self,
         trace: &mut KernelTrace,
@@ -269,8 +272,8 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         facts
     }
 
-    /// A register from which the obligation can be checked in the destination's lane, in front of the
-    /// instruction `at`.
+    /// A check of the obligation by a register of the destination's lane, in front of the instruction
+    /// `at`; `None` if no register serves.
     fn check(
         &mut self,
         trace: &mut KernelTrace,
@@ -323,7 +326,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         None
     }
 
-    /// Whether the register still holds, at the load, what was widened.
+    /// Whether the register still holds, at `at`, the value that was widened.
     fn still_holds(&self, trace: &KernelTrace, index: usize, at: u32, block: BlockId) -> bool {
         let widened = &trace.widened[index];
         if widened.settled && self.flow.dominators.dominates(widened.block, block) {
@@ -361,9 +364,9 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     }
 }
 
-/// Two terms whose equality makes the given ones equal, without what those have in common: the
-/// pointer from which both addresses start, the size of an element, the extension of both indices. A
-/// solver takes a hundred times longer with them.
+/// Two smaller terms whose equality makes `a` and `b` equal: without the parts that both have in
+/// common, such as the pointer from which both addresses start, the size of an element, or the
+/// extension of both indices. With these parts a solver takes a hundred times longer.
 fn reduced(arena: &mut Arena, a: TermId, b: TermId) -> (TermId, TermId) {
     let width = arena.width(a);
     if width == 1 || width != arena.width(b) {
@@ -385,7 +388,7 @@ fn reduced(arena: &mut Arena, a: TermId, b: TermId) -> (TermId, TermId) {
     }
 }
 
-/// Whether a term depends on the value of a pointer: a 64-bit parameter, something loaded, or the
+/// Whether a term depends on the value of a pointer: a 64-bit parameter, a loaded value, or the
 /// address of a variable.
 fn contains_pointer(trace: &KernelTrace, term: TermId) -> bool {
     let mut work = vec![term];

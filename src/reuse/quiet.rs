@@ -1,5 +1,5 @@
-//! Which parts of a body may stand twice, and let a load be performed earlier: loads, arithmetic and hints,
-//! with nothing but blanks, comments and `.loc` between the statements.
+//! Which parts of a body may stand twice, and so let a load be performed earlier: loads, arithmetic
+//! and hints, with only blanks, comments and `.loc` between the statements.
 //!
 //! Counted once for a function, so that each question about two instructions is answered at once.
 
@@ -8,17 +8,17 @@ use crate::emulate::{Effect, effect};
 use crate::source::SourceFile;
 use crate::source::comments::gap_length;
 
-/// For each instruction how much stands before it that others would notice if it stood twice.
+/// For each instruction, how much in front of it may not stand twice.
 #[derive(Debug)]
 pub struct Quiet {
-    /// Instructions with effects before the one of that index.
+    /// For each instruction, how many instructions with effects come before it.
     effects: Vec<u32>,
-    /// Texts with something in them between an instruction up to this one and its predecessor.
+    /// For each instruction, how many gaps between the statements up to it hold something else.
     gaps: Vec<u32>,
 }
 
 impl Quiet {
-    /// Of one function.
+    /// The counts of one function.
     pub fn new(source: &SourceFile, flow: &Flow<'_, '_>) -> Quiet {
         let (mut effects, mut gaps) = (vec![0], Vec::new());
         let (mut noticed, mut filled, mut end) = (0, 0, None);
@@ -35,7 +35,7 @@ impl Quiet {
         Quiet { effects, gaps }
     }
 
-    /// Whether nothing but that stands between two instructions, which are then of one block.
+    /// Whether only such parts stand between two instructions, which are of one block then.
     pub fn between(&self, from: u32, to: u32) -> bool {
         let (from, to) = (from as usize, to as usize);
         from >= to || self.effects[from + 1] == self.effects[to] && self.gaps[from] == self.gaps[to]

@@ -7,7 +7,7 @@ use crate::solver::Answer;
 /// The reason why a load stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// No earlier load reads, in some lane at a constant distance, what this one reads.
+    /// No earlier load reads, in a lane at a constant distance, the bytes that this one reads.
     NoPartner,
     /// The load is volatile, relaxed, acquire or mmio.
     Strong(&'static str),
@@ -19,8 +19,11 @@ pub enum Refusal {
     Width(u32, u8),
     /// `ldu` and other forms that are not rewritten.
     Form(String),
-    /// A destination register is narrower than what is loaded, or nothing is kept of it.
+    /// A destination register is narrower than the element that is loaded, or all elements go to
+    /// sinks.
     Register,
+    /// A destination register is an element of a vector register, which `shfl` does not take.
+    VectorRegister,
     /// The source load's elements differ in width or extension.
     Elements(u32),
     /// The address is not known.
@@ -29,8 +32,8 @@ pub enum Refusal {
     Unreachable,
     /// The source load is not executed on every path to this one.
     NotOnEveryPath(u32),
-    /// Something between source and this load may change the bytes or orders other threads'
-    /// changes before it: what, and on which line.
+    /// An instruction between source and this load may change the bytes, or orders other threads'
+    /// changes before this load: which kind, and on which line.
     Between(String, u32),
     /// The index may wrap around at 32 bits between the lanes, and no register holds it for a
     /// check at run time.
@@ -39,7 +42,7 @@ pub enum Refusal {
     SolverUnknown(Answer),
     /// The work for one function is used up.
     Budget,
-    /// The address is made of so many terms that nothing is done with it.
+    /// The address is made of too many terms for a comparison with others.
     LargeAddress,
     /// So many loads of the function are replaced already that more would be too much for the
     /// assembler.
@@ -50,24 +53,24 @@ pub enum Refusal {
     Strict,
     /// The distance is larger than `--max-delta` allows.
     TooFar(i32),
-    /// The load is what an earlier rewrite left for corner cases.
+    /// The load is the one that an earlier rewrite kept for corner cases.
     CornerCase,
     /// Left out by `--first-shuffle` and `--last-shuffle`.
     NotSelected,
-    /// Something legal takes no fewer cycles than the load.
+    /// A legal replacement takes no fewer cycles than the load.
     DoesNotPay(Unpaid),
 }
 
-/// What was legal and left alone, and both costs.
+/// The legal replacement that was left alone, and both costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unpaid {
     /// The strategy's word.
     pub possible: &'static str,
     /// Compute capability, 80 for `sm_80`.
     pub architecture: u32,
-    /// What the strategy takes, in hundredths of a cycle per warp.
+    /// The cost of the strategy, in hundredths of a cycle per warp.
     pub cost: u32,
-    /// What the load takes, in hundredths of a cycle per warp.
+    /// The cost of the load, in hundredths of a cycle per warp.
     pub kept: u32,
 }
 
@@ -82,6 +85,7 @@ impl Refusal {
             Refusal::Width(..) => "width",
             Refusal::Form(_) => "form",
             Refusal::Register => "register-width",
+            Refusal::VectorRegister => "vector-register",
             Refusal::Elements(_) => "element-width",
             Refusal::Address => "unknown-address",
             Refusal::Unreachable => "unreachable",
@@ -102,7 +106,7 @@ impl Refusal {
     }
 }
 
-/// Why the solver said nothing.
+/// Why the solver gave no answer.
 fn unknown(answer: Answer) -> &'static str {
     match answer {
         Answer::OverBudget => "solver: unknown, its budget for the function is used up",
@@ -126,6 +130,9 @@ impl fmt::Display for Refusal {
             Refusal::Form(form) => write!(f, "`{form}` is not replaced"),
             Refusal::Register => {
                 write!(f, "width: the destination register does not hold what is loaded")
+            }
+            Refusal::VectorRegister => {
+                write!(f, "vector register: a shuffle takes none of its elements")
             }
             Refusal::Elements(line) => {
                 write!(f, "width: other elements than the load at line {line}")

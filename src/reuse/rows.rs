@@ -1,10 +1,10 @@
 //! Rows of loads: taps `a[x + d]` whose addresses are the same form of the lane at constant lane distances,
 //! so that two loads by the whole warp hold all that the row reads.
 //!
-//! In: loads of one block that may take part. Out: [`Row`]s. Of a row that begins at the address `X(L)` in
-//! lane L and reaches `span` lanes far, each tap of distance d reads in lane L what lane L + d has at
-//! `X(L + d)` where that is a lane of the warp, and what lane L + d - 32 has 32 lanes up,
-//! `X(L + d - 32) + 32 * stride`, otherwise. Both are proved for each tap, up to checks at run time.
+//! In: loads of one block that may take part. Out: [`Row`]s. Let a row begin at the address `X(L)` in
+//! lane L and reach `span` lanes far. In lane L a tap of distance d reads what lane L + d has at `X(L
+//! + d)`, if that is a lane of the warp; otherwise it reads what lane L + d - 32 has 32 lanes up, at
+//! `X(L + d - 32) + 32 * stride`. Both are proved for each tap, up to checks at run time.
 //!
 //! No byte is read that the original does not read: `X(L)` is what the tap of distance 0 reads in lane L,
 //! and `X(L) + 32 * stride` in a lane L < span is what the tap of distance `span` reads in lane
@@ -33,23 +33,23 @@ pub struct Tap {
     pub distance: u32,
 }
 
-/// Loads that two loads and shuffles can stand for.
+/// Loads for which two loads and shuffles can stand.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The loads in program order; what is loaded is loaded in the place of the first.
+    /// The loads in program order; all values are loaded in the place of the first.
     pub taps: Vec<Tap>,
     /// The block that they stand in.
     pub block: BlockId,
-    /// The instruction in front of which it is tested whether all lanes are there; the code stands twice
-    /// from there on.
+    /// The instruction in front of which it is tested whether all lanes are there; from there on the
+    /// code stands twice.
     pub place: u32,
     /// Bytes from one lane's address to the next one's.
     pub stride: i64,
-    /// Bytes from the first tap's address to where the row begins.
+    /// Bytes from the first tap's address to the beginning of the row.
     pub offset: i64,
     /// The largest distance.
     pub span: u32,
-    /// Whether it has to be tested that lanes are consecutive in `tid.x`.
+    /// Whether a test has to show that lanes are consecutive in `tid.x`.
     pub linear_lanes: bool,
     /// Indices that must not wrap around, in any lane; their registers hold them at `place`.
     pub no_wrap: Vec<NoWrap>,
@@ -62,17 +62,17 @@ impl Row {
     }
 }
 
-/// Loads on their way to a row.
+/// Loads that may become a row.
 struct Run {
     block: BlockId,
-    /// The outline of the addresses, and bytes from lane to lane.
+    /// The outline of the addresses, and the bytes from lane to lane.
     form: (TermId, i64),
     /// Each load with its distance in lanes from the first one.
     loads: Vec<(Load, i64)>,
 }
 
 impl Run {
-    /// The distances of the first and the last lane from the first load.
+    /// The least and the greatest distance of a load from the first one.
     fn ends(&self) -> (i64, i64) {
         let distances = || self.loads.iter().map(|(_, distance)| *distance);
         (distances().min().unwrap_or(0), distances().max().unwrap_or(0))
@@ -84,7 +84,7 @@ impl Run {
     }
 }
 
-/// Addresses further away from a register are left alone: PTX adds a signed 32-bit number.
+/// A load whose address is further from its register is not taken: PTX adds a signed 32-bit number.
 const MAX_OFFSET: i64 = 1 << 30;
 
 impl Opportunities<'_, '_, '_> {
@@ -103,7 +103,7 @@ impl Opportunities<'_, '_, '_> {
         runs.retain(|run| run.ends().0 < run.ends().1);
         runs.sort_by_key(|run| run.range().start);
         let mut rows: Vec<Row> = Vec::new();
-        // The code that stands twice, so far.
+        // The code that stands twice so far.
         let mut region: Option<(BlockId, Range<u32>)> = None;
         for run in runs {
             let range = run.range();
@@ -134,7 +134,7 @@ impl Opportunities<'_, '_, '_> {
         flow.block_ids().find(|id| flow.block(*id).instructions().contains(&(inst as usize)))
     }
 
-    /// Puts a load to those that form a row with it.
+    /// Adds a load to the run with which it may form a row.
     fn add_to_row(
         &mut self,
         trace: &mut KernelTrace,
@@ -176,8 +176,8 @@ impl Opportunities<'_, '_, '_> {
         runs.push(Run { block, form, loads: vec![(load.clone(), 0)] });
     }
 
-    /// A run as a row, if all that is said above is proved of it, up to checks in front of the instruction
-    /// `place`.
+    /// A run as a row, if everything said in the module's head is proved of it, up to checks in front
+    /// of the instruction `place`.
     fn row(&mut self, trace: &mut KernelTrace, run: &Run, place: u32) -> Option<Row> {
         let (low, high) = run.ends();
         let stride = run.form.1;

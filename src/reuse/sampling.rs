@@ -1,4 +1,4 @@
-//! Guesses distances by evaluating addresses, where their forms do not show one.
+//! Guesses distances by evaluating addresses, for addresses whose forms show none.
 //!
 //! A fingerprint of an address is its value in 32 neighbouring lanes under a few fixed assignments
 //! of the other symbols. Distances at which two fingerprints agree are worth a proof.
@@ -13,10 +13,11 @@ use crate::isa::{Axis, Special};
 const ROUNDS: usize = 3;
 /// The lower lane's `tid.x` and `laneid` in a fingerprint.
 const START: u64 = 64;
-/// Lane distances that exist within a warp.
+/// The largest lane distance within a warp.
 const REACH: i32 = 31;
 
-/// The values of an address in lanes 0 to 31 further up, round by round as far as anybody has asked.
+/// The values of an address in lanes 0 to 31 further up; a round is computed when it is first asked
+/// for.
 #[derive(Clone, Debug)]
 pub(super) struct Fingerprint {
     address: TermId,
@@ -25,7 +26,7 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The fingerprint of an address whose load stands within the loop `place`.
+    /// The fingerprint of an address; `place` is the innermost loop around its load.
     pub fn new(address: TermId, place: Option<LoopId>) -> Fingerprint {
         Fingerprint { address, place, rounds: Vec::new() }
     }
@@ -74,8 +75,8 @@ impl Fingerprint {
     }
 }
 
-/// Values as real launches have them, so that bounds checks on the path mostly hold: small blocks
-/// and grids, sizes far above them, pointers far apart. `lane` is 0 for what all lanes have.
+/// Values as real launches have them, so that bounds checks on the path mostly hold: small blocks and
+/// grids, sizes far above them, pointers far apart. `lane` is 0 for a value that all lanes share.
 fn sample(round: u64, symbol: SymbolId, lane: u64, info: &SymbolInfo) -> u64 {
     let mixed = (u64::from(symbol.0) + 1 + (lane << 32))
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -83,7 +84,7 @@ fn sample(round: u64, symbol: SymbolId, lane: u64, info: &SymbolInfo) -> u64 {
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = mixed ^ mixed >> 32;
     let value = match &info.kind {
-        // What another lane has instead is nothing like this lane's.
+        // Another lane's value has nothing in common with this lane's.
         _ if lane > 0 && info.width < 64 => mixed & 0xfff,
         _ if lane > 0 => mixed & 0xff_ffff_ff00,
         SymbolKind::WarpUniform(Special::Ntid(Axis::X)) => 128 << round,

@@ -1,4 +1,4 @@
-//! The same term in another lane of the warp.
+//! Terms as another lane of the warp sees them.
 
 use rustc_hash::FxHashMap;
 
@@ -7,10 +7,11 @@ use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
 use crate::expr::{Range, Substitution, SymbolId, TermId};
 use crate::planted::{Bug, Planted};
 
-/// Moves terms `n > 0` lanes up, remembering what it has moved.
+/// Moves terms `n > 0` lanes up, and remembers the terms that it has moved.
 ///
-/// In lane `L + n` of a warp whose lanes are consecutive in `tid.x`, `tid.x` and `laneid` are
-/// larger by `n`, uniform symbols are the same, and every other symbol is another one.
+/// In lane `L + n` of a warp whose lanes are consecutive in `tid.x`, `tid.x` and `laneid` are larger
+/// by `n`, uniform symbols have the same value, and every other symbol is replaced by one that stands
+/// for that lane's value.
 pub(super) struct Shifter {
     done: FxHashMap<(i32, Option<LoopId>), Substitution>,
     planted: Planted,
@@ -22,7 +23,7 @@ impl Shifter {
         Shifter { done: FxHashMap::default(), planted }
     }
 
-    /// `term` as lane `L + n` sees it, where both lanes have met within the loop `place`.
+    /// `term` as lane `L + n` sees it, if both lanes have met within the loop `place`.
     pub fn shift(
         &mut self,
         trace: &mut KernelTrace,
@@ -57,7 +58,7 @@ impl Shifter {
         })
     }
 
-    /// What becomes of a symbol in another lane that has been met within the loop `place`.
+    /// What a symbol is in another lane that has been met within the loop `place`.
     pub fn motion(
         &self,
         trace: &KernelTrace,
@@ -71,7 +72,7 @@ impl Shifter {
     }
 }
 
-/// What becomes of a symbol `n` lanes further up.
+/// What a symbol is `n` lanes further up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Motion {
     /// It is larger by `n`.

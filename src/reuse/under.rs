@@ -1,9 +1,9 @@
-//! Terms simplified by what is known where a load stands: choices that the path has made, remainders
-//! and quotients of numbers that are smaller than the divisor there.
+//! Terms simplified by the facts that hold where a load stands: choices that the path has made,
+//! remainders and quotients of numbers that are smaller than the divisor there.
 
 use crate::expr::{Arena, BinaryOp, Comparison, Facts, Node, Substitution, TermId};
 
-/// Choices within choices are followed so far.
+/// The most passes over a term: choices within choices are followed so deep.
 const MAX_PASSES: usize = 4;
 
 /// A term that is equal to the given one wherever the facts hold.
@@ -20,7 +20,7 @@ pub(super) fn under(arena: &mut Arena, facts: &Facts, term: TermId) -> TermId {
     simplified
 }
 
-/// What a term is by the facts, where it is a choice or a division that they decide.
+/// What a choice or a division is if the facts decide it.
 fn known(arena: &mut Arena, facts: &Facts, term: TermId) -> Option<TermId> {
     match *arena.node(term) {
         Node::IfThenElse(condition, a, b) => {

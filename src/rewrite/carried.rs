@@ -250,7 +250,7 @@ impl Planner<'_, '_, '_, '_> {
         let inst = &flow.insts[link.load.inst as usize];
         let ast = inst.ast;
         let text = |from: u32, to: u32| &self.source.text()[from as usize..to as usize];
-        // The destinations by name, each replaced by the register that goes round.
+        // The names of the destinations, each with the register that goes round in its place.
         let rounds: FxHashMap<&str, String> = registers
             .iter()
             .map(|(own, round)| (flow.registers[own.0 as usize].name, round.clone()))

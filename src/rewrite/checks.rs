@@ -1,5 +1,5 @@
-//! The predicates under which a lane may use what it received, each computed once where it is
-//! shared.
+//! The predicates under which a lane may use a value that it has received; a predicate that several
+//! loads need is computed once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +15,8 @@ use crate::reuse::{NoWrap, WrapKind};
 /// A condition that has to hold, besides the corner case, before a received value is used.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 enum Check {
-    /// An index does not wrap: register, the instruction that widened it, where it wraps.
+    /// An index does not wrap around: its register, the instruction that widened it, and where it
+    /// wraps.
     NoWrap(RegisterId, u32, WrapKind),
     /// The source load's guard predicate was true (or false, if negated) in every lane.
     AllActive(RegisterId, bool),
@@ -30,28 +31,28 @@ type ChainKey = (BlockId, bool, Vec<Check>);
 /// Emits and shares checks within one function.
 pub(super) struct Checks<'p, 'a> {
     plan: &'p KernelPlan<'a>,
-    /// New registers.
+    /// The names of new registers.
     pub fresh: Fresh<'a>,
     lane: Option<String>,
     linear: Option<String>,
-    /// The widest window that a no-wrap check has to cover in a block.
+    /// For each block and no-wrap check the widest window that the check has to cover.
     windows: FxHashMap<(BlockId, Check), (i64, i64)>,
     masks: FxHashMap<BlockId, String>,
     chains: FxHashMap<ChainKey, Option<String>>,
-    /// By distance in lanes the register with the number of the lane so far on, and the predicate that
-    /// the lane's own number is below the distance.
+    /// For each distance in lanes, the register that holds the number of the lane so far on, and the
+    /// predicate that the lane's own number is below the distance.
     lanes_on: BTreeMap<u32, (String, String)>,
-    /// Chain and distance to the predicate under which the shuffled value is used.
+    /// For each chain and distance, the predicate under which the shuffled value is used.
     usable: FxHashMap<(ChainKey, i32), String>,
 }
 
 impl<'p, 'a> Checks<'p, 'a> {
-    /// For everything that a plan holds.
+    /// The checks for a whole plan.
     pub fn new(plan: &'p KernelPlan<'a>) -> Self {
         Checks::of(plan, &plan.replacements)
     }
 
-    /// For rows of taps alone: nobody asks whether what a covered load receives may be used.
+    /// The checks for rows of taps alone: no covered load asks whether it may use a received value.
     pub fn of_rows(plan: &'p KernelPlan<'a>) -> Self {
         Checks::of(plan, &[])
     }
@@ -83,14 +84,14 @@ impl<'p, 'a> Checks<'p, 'a> {
         }
         let linear = replacements.iter().any(|load| load.covered.guards.linear_lanes)
             || plan.windows.iter().any(|window| window.linear_lanes);
-        // Known before any code is chosen, since the whole-warp checks are joined to it.
+        // These are needed before any code is chosen, since the whole-warp checks are joined to them.
         if linear {
             checks.linear = Some(checks.fresh.predicate());
         }
         checks
     }
 
-    /// What a test has planted.
+    /// The mistake that a test has planted.
     pub fn planted(&self) -> Planted {
         self.plan.planted
     }
@@ -100,7 +101,7 @@ impl<'p, 'a> Checks<'p, 'a> {
         self.masks.get(&block).cloned().unwrap_or_default()
     }
 
-    /// The predicate under which a lane may use what it received; `None` if it always may.
+    /// The predicate under which a lane may use a value that it has received; `None` if it always may.
     pub fn usable(&mut self, replacement: &Replacement, setup: &mut String) -> Option<String> {
         let (block, delta) = (replacement.block, replacement.covered.delta);
         let guards = &replacement.covered.guards;
@@ -133,7 +134,7 @@ impl<'p, 'a> Checks<'p, 'a> {
         Some(self.global_address(replacement, in_range, setup))
     }
 
-    /// Lanes whose source lane lies outside the warp are left out.
+    /// Adds to a chain that the source lane lies within the warp.
     fn corner(&mut self, chain: Option<String>, delta: i32, setup: &mut String) -> Option<String> {
         let predicate = self.fresh.predicate();
         if self.lane.is_none() {
@@ -174,7 +175,8 @@ impl<'p, 'a> Checks<'p, 'a> {
         made
     }
 
-    /// Whether all lanes of the warp are there and no index wraps around in any: one outcome for all.
+    /// The predicate that all lanes of the warp are there and no index wraps around in any of them: it
+    /// is the same in all lanes.
     pub fn of_warp(&mut self, block: BlockId, no_wraps: &[NoWrap], setup: &mut String) -> String {
         let mut predicate = self.whole_warp(block, setup);
         let mut checks: Vec<Check> = no_wraps.iter().map(no_wrap).collect();
@@ -191,8 +193,8 @@ impl<'p, 'a> Checks<'p, 'a> {
         all
     }
 
-    /// The register with the number of the lane so far on, and the predicate that the lane's own number is
-    /// below the distance.
+    /// The register that holds the number of the lane `distance` further on, and the predicate that
+    /// the lane's own number is below `distance`.
     pub fn lanes_on(&mut self, distance: u32) -> (String, String) {
         if let Some(known) = self.lanes_on.get(&distance) {
             return known.clone();
@@ -255,7 +257,8 @@ impl<'p, 'a> Checks<'p, 'a> {
         made
     }
 
-    /// The register is none of the values from which the index would wrap around.
+    /// Computes the predicate that the register has none of the values from which the index would wrap
+    /// around.
     fn emit_no_wrap(
         &mut self,
         block: BlockId,
@@ -284,7 +287,8 @@ impl<'p, 'a> Checks<'p, 'a> {
         predicate
     }
 
-    /// The load's own address lies in the global window (PTX ISA, "isspacep").
+    /// Computes the predicate that the load's own address lies in the global window (PTX ISA,
+    /// "isspacep").
     fn global_address(
         &mut self,
         replacement: &Replacement,
@@ -308,8 +312,8 @@ impl<'p, 'a> Checks<'p, 'a> {
         made
     }
 
-    /// For a load that has a guard predicate of its own: when to take what was received, and when
-    /// to load.
+    /// For a load that has a guard predicate of its own: the predicate under which it takes the
+    /// received value, and the one under which it loads.
     pub fn under_guard(
         &mut self,
         guard: &str,
@@ -333,7 +337,7 @@ impl<'p, 'a> Checks<'p, 'a> {
         (take, load)
     }
 
-    /// Declarations and what is computed once; called when everything else is known.
+    /// The declarations and the code that is computed once; called when the rest of the code is known.
     pub fn prologue(mut self) -> String {
         let mut code = String::new();
         if let Some(lane) = &self.lane {

@@ -1,4 +1,4 @@
-//! Disjoint edits of a text, and which line of the result came from where.
+//! Disjoint edits of a text, and the line of the old text that each new line comes from.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::source::LineMap;
 pub struct Edit {
     /// The bytes replaced.
     pub range: Range<usize>,
-    /// What stands there instead.
+    /// The text that stands there instead.
     pub text: String,
 }
 
@@ -23,7 +23,7 @@ impl Edit {
     }
 }
 
-/// Two edits want the same bytes.
+/// The error that two edits overlap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlap {
     /// Where the second one starts.
@@ -59,7 +59,7 @@ impl Edits {
         Ok(Edits { edits })
     }
 
-    /// Whether there is nothing to do.
+    /// Whether there is no edit.
     pub fn is_empty(&self) -> bool {
         self.edits.is_empty()
     }

@@ -1,13 +1,13 @@
-//! The laws of rewriting: what must hold before a load may be replaced, and what the text that is put in
-//! its place must respect. Each law stands with a kernel that computes something else without it, the
-//! rule that refuses ([`Refusal::rule`](crate::reuse::Refusal::rule)) or the check that guards, and
-//! the files that show it. No code stands here.
+//! The laws of rewriting: what must hold before a load may be replaced, and what the text that is put
+//! in its place must respect. Each law stands with a kernel that computes something else without it,
+//! the rule that refuses ([`Refusal::rule`](crate::reuse::Refusal::rule)) or the check that guards,
+//! and the files that show it. This file holds no code.
 //!
-//! Who adds a way to rewrite goes through the list and says for each law how it is kept. A law that
-//! cannot be shown to hold is a refusal. In the examples `a` is an address of the lane (4 bytes further
-//! in the next lane), `s` the source load and `d` the destination load. Files of `tests/cases/refuse/`
-//! have a neighbour of the same name in `tests/cases/accept/`, which keeps the law and is rewritten;
-//! the mistakes are those of [`crate::planted::Bug`].
+//! Whoever adds a way to rewrite goes through the list and says for each law how the new code keeps it.
+//! If a law cannot be shown to hold, the load is refused. In the examples `a` is an address of the lane
+//! (4 bytes further in the next lane), `s` the source load and `d` the destination load. Files of
+//! `tests/cases/refuse/` have a neighbour of the same name in `tests/cases/accept/`, which keeps the
+//! law and is rewritten; the mistakes are those of [`crate::planted::Bug`].
 //!
 //! # Between source and destination
 //!
@@ -187,15 +187,16 @@
 //!
 //! **17. The source's register holds exactly what the destination's would**: the same bytes, extended alike
 //! to the same width. A shuffle moves 32 bits: wider registers are split, narrower ones packed, and
-//! vectors go element by element.
+//! vectors go element by element. Elements of a vector register (`%v.x`) are no operands of a shuffle.
 //!
 //! ```text
 //! s: ld.u8 r1, [a];  d: ld.s8 r2, [a]     // 200 is not -56
 //! ```
 //!
-//! Rules `width`, `register-width`, `element-width`, `form`. `tests/cases/refuse/width.ptx`,
-//! `tests/cases/refuse/wide_values.ptx`, `tests/cases/refuse/vector_operands.ptx`; mistakes `Extension`,
-//! `WrongElement`, `SwappedHalves`.
+//! Rules `width`, `register-width`, `vector-register`, `element-width`, `form`.
+//! `tests/cases/refuse/width.ptx`, `tests/cases/refuse/wide_values.ptx`,
+//! `tests/cases/refuse/vector_operands.ptx`, `tests/cases/refuse/vector_register.ptx`; mistakes
+//! `Extension`, `WrongElement`, `SwappedHalves`.
 //!
 //! **18. What is sent is what was loaded.** If the register may have been written again by then, a copy is
 //! made behind the source load.

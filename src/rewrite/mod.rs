@@ -1,8 +1,8 @@
 //! Turns decisions into edits of the original text.
 //!
-//! In: the text and what [`crate::select`] chose. Out: a new text and a map of its lines. The program is
-//! never printed anew: what no edit touches keeps every byte. A [`Strategy`] decides what code
-//! stands for a decision; all of them work on the same plan.
+//! In: the text and what [`crate::select`] chose. Out: a new text and a map of its lines. The program
+//! is never printed anew: bytes that no edit touches stay as they are. A [`Strategy`] says which code
+//! stands for a decision; all strategies work on the same plan.
 //!
 //! What every strategy has to respect stands in [`laws`], each with what breaks without it.
 

@@ -10,8 +10,8 @@ impl Names {
     /// Chooses the stem for a text: deterministic, and absent even from comments and strings.
     pub fn for_text(text: &str) -> Names {
         let stem = crate::reuse::OWN_REGISTERS;
-        // One more underscore than behind any stem there is, found in one pass. (Labels have the word
-        // without the percent sign.)
+        // One underscore more than behind any such stem in the text, found in one pass. (Labels have
+        // the word without the percent sign.)
         let word = stem.trim_start_matches('%');
         let found = memchr::memmem::find_iter(text.as_bytes(), word.as_bytes());
         let behind = |at: usize| {
@@ -22,7 +22,7 @@ impl Names {
     }
 }
 
-/// Kinds of registers, by what PTX declares them as.
+/// Kinds of registers: the letter in their names, and the type that declares them.
 const KINDS: [(&str, &str); 4] = [("p", ".pred"), ("h", ".b16"), ("r", ".b32"), ("d", ".b64")];
 
 /// Hands out new registers of one function and declares them in the end.
@@ -53,7 +53,7 @@ impl<'a> Fresh<'a> {
         })
     }
 
-    /// Labels of two places that belong together.
+    /// Two labels that belong together.
     pub fn labels(&mut self) -> [String; 2] {
         let number = self.labels;
         self.labels += 1;
@@ -72,7 +72,7 @@ impl<'a> Fresh<'a> {
         format!("{}_{}{number}", self.names.stem, KINDS[kind].0)
     }
 
-    /// The declarations of everything handed out.
+    /// The declarations of all registers that have been handed out.
     pub fn declarations(&self) -> String {
         let declared = KINDS.iter().zip(self.counts).filter(|(_, count)| *count > 0);
         declared

@@ -1,4 +1,4 @@
-//! What is to be replaced in one function, before any code is chosen.
+//! The changes of one function, before any code is chosen.
 
 use std::ops::Range;
 
@@ -24,14 +24,14 @@ pub struct Transfer {
     pub bits: u32,
 }
 
-/// A covered load and where it stands.
+/// A covered load and its place in the text.
 #[derive(Clone, Debug)]
 pub struct Replacement {
     /// The whole statement's bytes in the text.
     pub span: Range<usize>,
     /// Where its opcode starts, behind the guard predicate.
     pub opcode: usize,
-    /// The byte at which code goes that follows the load: behind a comment that ends its line.
+    /// The byte at which code that follows the load goes: behind a comment that ends the load's line.
     pub behind: usize,
     /// The basic block it stands in.
     pub block: BlockId,
@@ -41,7 +41,7 @@ pub struct Replacement {
     pub address: (String, i64),
     /// The transfers that stand for the load, one for each register.
     pub transfers: Vec<Transfer>,
-    /// The source load that covers it, at which distance, under which guards.
+    /// The opportunity that covers it: the source load, the distance and the guards.
     pub covered: Opportunity,
 }
 
@@ -52,8 +52,8 @@ pub struct VectorLoad {
     pub span: Range<usize>,
     /// The vector load.
     pub code: String,
-    /// Each other load's statement, and what stands in its place: moves where its registers could not
-    /// be written earlier.
+    /// Each other load's statement, and the text in its place: moves, if its registers could not be
+    /// written earlier.
     pub others: Vec<(Range<usize>, String)>,
 }
 
@@ -62,7 +62,7 @@ pub struct VectorLoad {
 pub struct CarriedLoad {
     /// The load's statement.
     pub span: Range<usize>,
-    /// What stands in its place.
+    /// The text in its place.
     pub moves: String,
     /// The place in front of the loop, and the code there.
     pub entry: (usize, String),
@@ -70,27 +70,27 @@ pub struct CarriedLoad {
     pub latches: Vec<(usize, String)>,
 }
 
-/// Statements of one block that are executed as they were where a test fails.
+/// Statements of one block that are executed as they were if a test fails.
 #[derive(Clone, Debug)]
 pub struct Version {
     /// From the first statement's first byte to behind the last one's semicolon.
     pub range: Range<usize>,
     /// Where the rewritten version ends: behind a comment that ends the last statement's line.
     pub behind: usize,
-    /// What must hold for the rewritten version.
+    /// The test for the rewritten version.
     pub condition: Condition,
 }
 
-/// What is tested in front of statements that stand twice.
+/// The test in front of statements that stand twice.
 #[derive(Clone, Debug)]
 pub enum Condition {
-    /// What the parameters must be multiples of.
+    /// Parameters are multiples of some numbers.
     Multiples(Vec<Multiple>),
-    /// What must hold of the warp.
+    /// The lanes of a warp are there, and no index wraps around.
     Warp(WarpTest),
 }
 
-/// Everything that is to change in one function.
+/// All changes of one function.
 #[derive(Clone, Debug)]
 pub struct KernelPlan<'a> {
     /// The byte behind the body's opening brace.
@@ -159,7 +159,7 @@ pub fn plan<'a>(
 }
 
 impl KernelPlan<'_> {
-    /// Whether nothing is to change.
+    /// Whether the plan changes nothing.
     pub fn is_empty(&self) -> bool {
         self.replacements.is_empty()
             && self.vectors.is_empty()
@@ -168,7 +168,7 @@ impl KernelPlan<'_> {
     }
 }
 
-/// Collects a plan, and remembers which registers have been copied.
+/// Collects a plan, and remembers which registers have got a copy.
 pub(super) struct Planner<'p, 'a, 'm, 's> {
     pub(super) source: &'p SourceFile,
     pub(super) flow: &'p Flow<'m, 's>,
@@ -229,8 +229,8 @@ impl Planner<'_, '_, '_, '_> {
         }
     }
 
-    /// The register to send from the place `at`: the source's own, or a copy made behind the source
-    /// load if it may hold something else by then or its name means another register there.
+    /// The name of the register to send at `at`: the source's own, or a copy made behind the source
+    /// load if by then the register may hold something else or its name means another register.
     pub(super) fn sent(&mut self, source: u32, register: RegisterId, bits: u32, at: u32) -> String {
         let planted = self.plan.planted;
         let stable =
@@ -256,7 +256,7 @@ impl Planner<'_, '_, '_, '_> {
 /// its statement; `at` itself otherwise.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     let rest = &text[at..];
-    // A carriage return alone ends neither line nor comment.
+    // A carriage return by itself ends neither a line nor a comment.
     let line = rest.split('\n').next().unwrap_or(rest).trim_end_matches('\r');
     let code = line.trim_start();
     if code.is_empty() || code.starts_with("//") { at + line.len() } else { at }

@@ -1,4 +1,4 @@
-//! The part of a plan that is about rows of taps: their text, and which statements stand twice.
+//! The part of a plan for rows of taps: their text, and which statements stand twice.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ impl Planner<'_, '_, '_, '_> {
             Verdict::Window(row) => Some(*row),
             _ => None,
         });
-        // Rows of one place stand behind each other.
+        // Rows tested for at one place follow each other.
         let mut open: Option<(Range<u32>, WarpTest)> = None;
         for at in wanted {
             let row = &choice.rows[at];

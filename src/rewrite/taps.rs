@@ -1,20 +1,20 @@
-//! A row of taps as a plan holds it: its two loads, its taps, and what is tested in front of it.
+//! A row of taps as a plan holds it: its two loads, its taps, and the test in front of it.
 
 use std::ops::Range;
 
 use crate::cfg::BlockId;
 use crate::reuse::NoWrap;
 
-/// The two loads of a row and what stands in the place of its taps.
+/// The two loads of a row and the code in the place of its taps.
 #[derive(Clone, Debug)]
 pub struct Window {
     /// The opcode of the loads.
     pub opcode: String,
     /// The address of the first load: base as written and bytes added.
     pub address: (String, i64),
-    /// Bytes from there to what the second one loads.
+    /// Bytes from the first load's address to the second's.
     pub beyond: i64,
-    /// So many lanes perform the second one.
+    /// How many lanes perform the second load.
     pub span: u32,
     /// Widths in bits of the registers that each load fills, in order.
     pub widths: Vec<u32>,
@@ -22,7 +22,7 @@ pub struct Window {
     pub taps: Vec<WindowTap>,
     /// The block that they stand in.
     pub block: BlockId,
-    /// Whether it has to be tested that lanes are consecutive in `tid.x`.
+    /// Whether a test has to show that lanes are consecutive in `tid.x`.
     pub linear_lanes: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct WindowTap {
     pub distance: u32,
 }
 
-/// What must hold of a warp for the rewritten statements.
+/// The test of a warp in front of rewritten statements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WarpTest {
     /// The block in which it is tested.

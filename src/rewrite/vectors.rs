@@ -1,4 +1,4 @@
-//! The part of a plan that is about vector loads: their text, and which statements stand twice.
+//! The part of a plan for vector loads: their text, and which statements stand twice.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -59,8 +59,9 @@ impl Planner<'_, '_, '_, '_> {
         VectorLoad { span: span(group.members[0].inst), code, others }
     }
 
-    /// The register that the vector load fills for an element: the load's own, or a new one that is
-    /// moved there in the load's place where something in between reads or writes the load's own.
+    /// The register that the vector load fills for an element: the load's own; or a new one, from
+    /// which the load's own is filled in the load's place, if an instruction in between reads or
+    /// writes the load's own.
     fn destination(
         &mut self,
         group: &Adjacent,
@@ -103,7 +104,7 @@ impl Planner<'_, '_, '_, '_> {
     }
 
     /// The statements that stand twice: from the first to the last load of each group that needs a
-    /// test, groups joined where nothing but loads and arithmetic stands between.
+    /// test; groups with only loads and arithmetic between them are joined.
     fn versions(&self, groups: &[&Adjacent]) -> Vec<Version> {
         let mut ranges: Vec<(Range<u32>, Vec<Multiple>)> = Vec::new();
         let strongest = strongest(groups);
@@ -141,7 +142,7 @@ impl Planner<'_, '_, '_, '_> {
     }
 }
 
-/// Of all conditions on a parameter the strongest, which one test asks for all groups.
+/// The strongest of all conditions on a parameter, which one test asks for all groups.
 fn strongest(groups: &[&Adjacent]) -> impl Fn(&Multiple) -> Multiple + use<> {
     let mut known: BTreeMap<(String, i64, u8), u64> = BTreeMap::new();
     for multiple in groups.iter().flat_map(|group| &group.multiples) {
@@ -161,7 +162,7 @@ fn without_type(opcode: &str) -> &str {
     [".v2", ".v4"].iter().find_map(|vector| rest.strip_suffix(vector)).unwrap_or(rest)
 }
 
-/// The type of a vector's elements: that of all, or bits of their size.
+/// The type of a vector's elements: the type that all have, or untyped bits of their size.
 fn element_type(group: &Adjacent) -> String {
     let first = group.elements[0].0.ty;
     match group.elements.iter().all(|(element, _)| element.ty == first) {

@@ -1,7 +1,7 @@
-//! Chooses among what is legal.
+//! Chooses among legal replacements.
 //!
-//! In: the control flow and trace of one function, and through [`crate::reuse`] everything that may be
-//! done. Out: a [`Finding`] for every global load: covered by which source, or kept and why.
+//! In: the control flow and trace of one function, and through [`crate::reuse`] every legal
+//! replacement. Out: a [`Finding`] for every global load: covered by which source, or kept and why.
 
 mod paper;
 mod rows;
@@ -27,9 +27,9 @@ pub enum Selection {
     Paper,
 }
 
-/// At most so many loads of one function are replaced. What the assembler takes for a function rises
-/// faster than its size where much is alive at once: each replaced load puts registers, predicates and
-/// branches into it.
+/// The most loads of one function that are replaced. The assembler's time for a function rises faster
+/// than the function's size if many registers are alive at once, and each replaced load adds
+/// registers, predicates and branches.
 pub const MAX_REPLACED: usize = 256;
 
 /// What the user may choose about the selection.
@@ -39,7 +39,7 @@ pub struct Options {
     pub selection: Selection,
     /// Which strategies may be used.
     pub strategies: Strategies,
-    /// What things take, where only what pays is used.
+    /// The costs by which it is decided what pays.
     pub costs: Costs,
     /// Largest |delta|, 0 to 31.
     pub max_delta: u32,
@@ -59,10 +59,10 @@ impl Default for Options {
     }
 }
 
-/// What was decided about a load.
+/// The decision about a load.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// Replaced: by which strategy, from which load.
+    /// Replaced: the strategy, and the opportunity with the source load.
     Covered(StrategyName, Opportunity),
     /// The value of another load some iterations before: the index of the link in [`Choice::carried`].
     Carried(usize),
@@ -81,11 +81,11 @@ pub struct Finding {
     pub inst: u32,
     /// Bytes loaded by each lane.
     pub bytes: u32,
-    /// What was decided.
+    /// The decision.
     pub verdict: Verdict,
 }
 
-/// What was decided about one function.
+/// The decisions about one function.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
     /// Every global load in program order.
@@ -99,13 +99,13 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The indices that some verdicts give, each once and in order.
+    /// The indices that `index` finds in the verdicts, each once and in order.
     pub fn chosen(&self, index: impl Fn(&Verdict) -> Option<usize>) -> BTreeSet<usize> {
         self.findings.iter().filter_map(|finding| index(&finding.verdict)).collect()
     }
 
-    /// Keeps those replaced loads that `keep` says yes to, by their number from 1 in program order. A
-    /// vector load stands for all of its group or none, and so do the two loads of a row.
+    /// Keeps those replaced loads for which `keep` returns true; it is called once for each, in program
+    /// order. A group of a vector load or a row is only kept if all of its loads are.
     pub fn retain(&mut self, mut keep: impl FnMut() -> bool) {
         let mut dropped = vec![false; self.vectors.len()];
         let mut dropped_rows = vec![false; self.rows.len()];
@@ -166,7 +166,7 @@ pub fn decide(
     Choice { findings, vectors, carried, rows }
 }
 
-/// Loads in code that no way leads to have no trace.
+/// Adds a finding for each load in code that no way leads to, which has no trace.
 fn add_unreachable(flow: &Flow<'_, '_>, findings: &mut Vec<Finding>) {
     let seen: BTreeSet<u32> = findings.iter().map(|finding| finding.inst).collect();
     for (at, inst) in flow.insts.iter().enumerate() {

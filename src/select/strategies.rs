@@ -1,4 +1,4 @@
-//! The strategies by their names, and which of them the user allows.
+//! The strategies by name, and which of them the user allows.
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,7 +33,7 @@ impl StrategyName {
 pub struct Strategies {
     /// A bit for each strategy.
     allowed: u8,
-    /// Only where the costs say that it pays.
+    /// Whether a strategy is used only if it pays by the costs.
     by_cost: bool,
 }
 
@@ -45,14 +45,14 @@ impl Default for Strategies {
 }
 
 impl Strategies {
-    /// `auto`: those that pay on the architecture. (Transpositions of structs only pay where a
+    /// `auto`: the strategies that pay on the architecture. (Transpositions of structs pay only if a
     /// measurement says so.)
     pub const AUTO: Strategies = Strategies { allowed: 0b1111, by_cost: true };
 
     /// `none`: every load stays as it is.
     pub const NONE: Strategies = Strategies { allowed: 0, by_cost: false };
 
-    /// `paper`: the paper's, wherever it is proved.
+    /// `paper`: the paper's strategy, wherever it is proved.
     pub const PAPER: Strategies =
         Strategies { allowed: 1 << StrategyName::Paper as u8, by_cost: false };
 
@@ -66,7 +66,7 @@ impl Strategies {
         self.allowed & 1 << name as u8 != 0
     }
 
-    /// Whether it is used only where it pays.
+    /// Whether strategies are used only where they pay.
     pub fn are_weighed(self) -> bool {
         self.by_cost
     }
@@ -83,7 +83,7 @@ impl fmt::Display for Strategies {
     }
 }
 
-/// A word that names no strategy.
+/// The error for a word that names no strategy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownStrategy(String);
 

@@ -1,7 +1,7 @@
-//! What pays: each load takes the cheapest of what is legal and allowed, itself included.
+//! Chooses what pays: each load takes the cheapest of the legal and allowed replacements, or is kept.
 //!
-//! In: the loads in program order, everything that may be done with them, and the costs of the
-//! architecture. A load that is kept may serve others; one that is replaced serves none.
+//! In: the loads in program order, every legal replacement, and the costs of the architecture. A load
+//! that is kept may serve others; a load that is replaced serves none.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -15,11 +15,11 @@ use crate::reuse::{
     Start, Tested, Unpaid,
 };
 
-/// Instructions beside the shuffle and the load that the paper's shape puts in for a load: the bound of
-/// the corner case, the move of what was received, a share of the checks.
+/// Instructions beside the shuffle and the load that the paper's code needs for a load: the bound of
+/// the corner case, the move of the received value, a share of the checks.
 const PAPER_EXTRA: u32 = 3;
 
-/// Instructions that a test of alignment and the branch on it take.
+/// Instructions of a test of alignment and of the branch on it.
 const TEST: u32 = 3;
 
 /// A vector load is taken if it takes at most this share of what the loads take that it stands for. Two
@@ -52,7 +52,7 @@ pub(super) fn verdicts(
     (verdicts, groups)
 }
 
-/// What serves several loads at once, or in several iterations.
+/// Replacements that serve several loads at once, or a load in several iterations.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     pub vectors: Vec<Adjacent>,
@@ -87,12 +87,12 @@ struct Weigher<'o, 'a, 'm, 's> {
     options: &'o Options,
     /// Loads replaced so far.
     replaced: usize,
-    /// By instruction, the vector that a load is performed by, or why one does not pay.
+    /// For each load by its instruction, the vector load that performs it, or why none pays.
     in_vector: FxHashMap<u32, Result<usize, Unpaid>>,
-    /// By instruction, the row that a load is a tap of, or why two loads do not pay.
+    /// For each load by its instruction, the row that it is a tap of, or why the row does not pay.
     in_row: FxHashMap<u32, Result<usize, Unpaid>>,
-    /// Blocks of which a part stands twice, for a row or vectors: what is checked in the one part is not known
-    /// behind it.
+    /// Blocks of which a part stands twice, for a row or for vectors: a check that is made in one of
+    /// the two parts is not known behind them.
     in_parts: FxHashSet<BlockId>,
     /// By instruction, the link that brings a load's value from an iteration before.
     in_ring: FxHashMap<u32, usize>,
@@ -126,7 +126,7 @@ impl Weigher<'_, '_, '_, '_> {
         links
     }
 
-    /// The vector loads that are taken.
+    /// The vector loads that are chosen.
     fn vectors(&mut self, trace: &mut KernelTrace, loads: &[usize]) -> Vec<Adjacent> {
         if !self.options.strategies.allow(StrategyName::Wide) {
             return Vec::new();
@@ -156,8 +156,8 @@ impl Weigher<'_, '_, '_, '_> {
         taken
     }
 
-    /// The rows that are taken: none in blocks with vector loads, which may stand twice as well, or in
-    /// those where something is put in for values that go round loops.
+    /// The rows that are chosen: none in blocks with vector loads, which may stand twice as well, and
+    /// none in blocks that get code for values that go round loops.
     fn rows(&mut self, trace: &mut KernelTrace, loads: &[usize], carried: &[Carried]) -> Vec<Row> {
         if !self.options.strategies.allow(StrategyName::Window) {
             return Vec::new();
@@ -190,7 +190,7 @@ impl Weigher<'_, '_, '_, '_> {
                         true => instead,
                         false => instead.max(kept),
                     };
-                    // Of each tap its share.
+                    // Each tap has a share of the row's cost.
                     let taps = row.taps.len() as f64;
                     self.pays(StrategyName::Window, instead / taps, kept / taps)
                 }
@@ -303,7 +303,7 @@ impl Weigher<'_, '_, '_, '_> {
         }
     }
 
-    /// The nearest legal partner that pays; otherwise why none of them does, or why there is none.
+    /// The nearest legal partner that pays; otherwise the reason why none pays, or why there is none.
     fn cheapest(
         &mut self,
         trace: &mut KernelTrace,
@@ -336,7 +336,7 @@ impl Weigher<'_, '_, '_, '_> {
             });
             match legal.and_then(|opportunity| self.weigh(trace, load, name, opportunity)) {
                 Ok(opportunity) => return Ok((name, opportunity)),
-                // That it does not pay says more than why another one is not legal.
+                // That a partner does not pay says more than why another one is not legal.
                 Err(unpaid @ Refusal::DoesNotPay(_)) => {
                     if !matches!(refusal, Some(Refusal::DoesNotPay(_))) {
                         refusal = Some(unpaid);
@@ -382,7 +382,7 @@ impl Weigher<'_, '_, '_, '_> {
         self.pays(name, instead, kept).map(|()| opportunity).map_err(Refusal::DoesNotPay)
     }
 
-    /// Whether fewer cycles are taken.
+    /// Whether `instead` is fewer cycles than `kept`.
     fn pays(&self, name: StrategyName, instead: f64, kept: f64) -> Result<(), Unpaid> {
         let hundredths = |cycles: f64| (100.0 * cycles).round() as u32;
         match instead < kept {

@@ -1,7 +1,7 @@
 //! z3's context for one function at a time.
 //!
-//! Making a context takes longer than most claims, so it is made on the first one and kept for the
-//! function. What z3 did before can show in its answers, so a function never sees a context that
+//! Making a context takes longer than most claims, so it is made for the first claim and kept for the
+//! function. Earlier work of z3 can show in its answers, so a function never sees a context that
 //! another one has used: which thread looks at which function is chance.
 
 use std::cell::{Cell, RefCell};
@@ -19,7 +19,7 @@ pub fn forget() {
     CURRENT.with_borrow_mut(|current| *current = None);
 }
 
-/// Runs something in the context of the current function.
+/// Runs `work` in the context of the current function.
 pub(super) fn within<R: Send + Sync>(work: impl FnOnce() -> R + Send + Sync) -> R {
     let known = CURRENT.with_borrow(Clone::clone);
     let context = known.unwrap_or_else(|| {
@@ -30,13 +30,13 @@ pub(super) fn within<R: Send + Sync>(work: impl FnOnce() -> R + Send + Sync) -> 
     with_z3_context(&context, work)
 }
 
-/// More than z3 takes at a time when a context is made, which is 8 MB: most of what it costs to make
-/// one is that these are new pages.
+/// More bytes than z3 takes at a time when it makes a context, which is 8 MB: most of the cost of
+/// making one is that these are new pages.
 const LARGEST_BLOCK: usize = 20 << 20;
 
-/// Lets the pages that one function's context gives back serve the next one: an allocator as glibc's
-/// keeps blocks up to the size of the largest that was ever given back. Nothing here is touched, so it
-/// takes no memory.
+/// Lets the pages that one function's context gives back serve the next one: an allocator such as
+/// glibc's keeps blocks up to the size of the largest that was ever given back. The block that is
+/// allocated here is never touched, so it takes no memory.
 fn keep_pages() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGEST_BLOCK))));

@@ -1,12 +1,12 @@
 //! The one module that knows z3: translates terms, asks, and gives three-valued answers.
 //!
-//! Queries run under z3's resource limit, never under a clock, so that an unknown is the same
-//! unknown on every machine. Four bounds hold: units for a query, units for all queries of a function,
-//! the number of queries, and the size of a query, which costs time before z3 looks at any limit. The
-//! solver is started on the first query only: most kernels need none, and starting it costs more than
-//! everything else.
+//! Queries run under z3's resource limit, never under a clock, so that a query which is unknown on one
+//! machine is unknown on every machine. Four bounds hold: units for a query, units for all queries of
+//! a function, the number of queries, and the size of a query, which costs time before z3 looks at any
+//! limit. The solver is started for the first query only: most kernels need none, and starting it
+//! costs more than all the rest.
 //!
-//! **Architecture invariant:** nobody else names the z3 crate, and an unknown never becomes a yes.
+//! **Architecture invariant:** no other module names the z3 crate, and an unknown never becomes a yes.
 
 mod context;
 mod relevance;
@@ -29,47 +29,49 @@ use crate::timings::Stopwatch;
 use relevance::Relevance;
 use translate::Translator;
 
-/// What the solver says of a claim.
+/// The solver's answer about a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// It holds whenever the assumptions do, and they can.
+    /// The claim holds whenever the assumptions do, and the assumptions can hold.
     Proved,
     /// There is a counterexample, or the assumptions contradict each other.
     Refuted,
     /// The resource limit was reached.
     Unknown,
-    /// Not asked: the budget of the function is used up.
+    /// The claim was not put to z3: the budget of the function is used up.
     OverBudget,
-    /// Not asked: the query is too large.
+    /// The claim was not put to z3: the query is too large.
     TooLarge,
 }
 
-/// At most so many queries for one kernel, unless asked otherwise; the rest is unknown.
+/// The most queries for one kernel, unless the caller says otherwise; further claims are unknown.
 const MAX_QUERIES: u32 = 256;
 
-/// z3's units for all queries of one function at most, unless asked otherwise.
+/// The most units of z3 for all queries of one function, unless the caller says otherwise.
 pub const FUNCTION_BUDGET: u64 = 1_000_000;
 
 /// z3's units for a function that has so many instructions: a unit takes about half a microsecond and
-/// an assembler some twenty for an instruction, and proofs are not to take longer than assembling.
+/// an assembler some twenty microseconds for an instruction, and proofs are not to take longer than
+/// assembling.
 pub fn budget_for(instructions: usize) -> u64 {
     10_000 + 20 * instructions as u64
 }
 
-/// What a query takes from the budget at least, for its translation and a context of its own.
+/// The least units that a query takes from the budget, for its translation and a context of its own.
 const LEAST_UNITS: u64 = 5_000;
 
-/// z3's units that a gate of a query takes before they are counted: about as long as two take.
+/// Units charged for each gate of a query, before z3 counts any: making a gate takes about as long as
+/// two units.
 const UNITS_PER_GATE: u64 = 2;
 
-/// At most so many gates in a query, by [`size::gates`].
+/// The most gates of a query, by [`size::gates`].
 const MAX_GATES: u64 = 120_000;
 
-/// Megabytes that z3 may take in all, in this process. What the other bounds allow stays far below;
-/// beyond it a query comes back as unknown.
+/// The most megabytes that z3 may take in this process. Queries within the other bounds stay far
+/// below; beyond it a query comes back as unknown.
 const MAX_MEMORY: &str = "1024";
 
-/// Sets what holds for all contexts.
+/// Sets the limits that hold for all contexts.
 fn bound_memory() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| z3::set_global_param("memory_max_size", MAX_MEMORY));
@@ -77,27 +79,27 @@ fn bound_memory() {
 /// Bit-vectors and uninterpreted functions, without quantifiers.
 const LOGIC: &str = "QF_UFBV";
 
-/// z3's resource limit for a claim in which products and quotients matter: most of those that it
+/// z3's resource limit for a claim in which products and quotients matter: most of the claims that it
 /// proves at all take little.
 const MAX_EXACT: u32 = 10_000;
 
-/// A claim of more gates is not put to z3 with its products and quotients: making the gates takes long,
-/// and what [`MAX_EXACT`] allows is spent before anything comes of it.
+/// A claim of more gates is not put to z3 with its products and quotients: making the gates takes
+/// long, and [`MAX_EXACT`] is spent before z3 finds anything.
 const MAX_EXACT_GATES: u64 = 40_000;
 
 /// A claim of more terms is not put to z3.
 const MAX_TERMS: usize = 1_000;
 
-/// With less of z3's resources it is not worth starting it.
+/// With fewer units left than this, z3 is not started.
 const MIN_LIMIT: u32 = 2_000;
 
-/// What the solver says of a claim, with a witness against it.
+/// The solver's judgement of a claim, with a witness against it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Judgement {
-    /// It holds whenever the assumptions do. Whether they can hold at all is not asked: where they
-    /// cannot, what is claimed of that place does not matter.
+    /// The claim holds whenever the assumptions do. Whether these can hold at all is not asked: if
+    /// they cannot, the place is never reached, and a claim about it does not matter.
     Proved,
-    /// It does not hold; the values of the terms asked for in a counterexample.
+    /// The claim does not hold; the values that the terms asked for have in a counterexample.
     Refuted(Vec<u64>),
     /// The resource limit was reached.
     Unknown,
@@ -109,7 +111,7 @@ pub fn version() -> String {
     format!("z3 {}", version.trim_start_matches("Z3 "))
 }
 
-/// Whether the z3 that was found at run time can tell what holds from what does not.
+/// Whether the z3 that was found at run time tells true claims from false ones.
 pub fn works() -> bool {
     use z3::ast::BV;
     with_z3_config(&Config::new(), || {
@@ -125,7 +127,7 @@ pub fn works() -> bool {
     })
 }
 
-/// What symbols and functions are called in queries; different ones must have different names.
+/// The names of symbols and functions in queries; different ones must have different names.
 pub trait Names {
     /// A symbol's name.
     fn symbol(&self, symbol: SymbolId) -> String;
@@ -133,9 +135,9 @@ pub trait Names {
     fn function(&self, function: FunctionId) -> &str;
 }
 
-/// The value that z3's arithmetic gives a term where the symbols have the given values: a second
-/// opinion on [`crate::expr::Evaluator`] and on the translation. `None` where the term depends on an
-/// uninterpreted function.
+/// The value of a term by z3's arithmetic for given values of the symbols: a second opinion on
+/// [`crate::expr::Evaluator`] and on the translation. `None` if the term depends on an uninterpreted
+/// function.
 pub fn value(
     arena: &Arena,
     names: &dyn Names,
@@ -145,9 +147,9 @@ pub fn value(
     Translator::value(arena, names, term, values)
 }
 
-/// Runs something in a solver context of its own, for many claims by [`Solver::judge`]: a context for
-/// each would cost more than the claims. What z3 did before shows in its answers, so what belongs
-/// together and always comes in one order goes into one session.
+/// Runs `work` in a solver context of its own, for many claims by [`Solver::judge`]: a context for
+/// each would cost more than the claims. Earlier work of z3 shows in its answers, so claims that
+/// belong together and always come in one order go into one session.
 pub fn session<R: Send + Sync>(work: impl FnOnce() -> R + Send + Sync) -> R {
     bound_memory();
     with_z3_config(&Config::new(), work)
@@ -157,12 +159,13 @@ pub fn session<R: Send + Sync>(work: impl FnOnce() -> R + Send + Sync) -> R {
 fn units(solver: &z3::Solver) -> u32 {
     match solver.get_statistics().value("rlimit count") {
         Some(z3::StatisticsValue::UInt(count)) => count,
-        // As far as is known no version leaves it out: then each query counts as the least.
+        // As far as is known, every version has this number; without it each query is charged the
+        // least.
         _ => 0,
     }
 }
 
-/// Asks z3.
+/// Puts claims to z3.
 #[derive(Debug)]
 pub struct Solver {
     limit: u32,
@@ -171,14 +174,14 @@ pub struct Solver {
     most: u32,
     /// z3's units that are left.
     units: u64,
-    /// Claims that were not put to the solver because nothing was left.
+    /// Claims that were not put to the solver because no units were left.
     unasked: u32,
     /// How hard the claims so far were to decide without being proved: 2 for each that reached the
     /// limit, 1 for each with a counterexample that no search had found.
     failures: u32,
     effort: Effort,
     relevance: Relevance,
-    /// What was answered, by claim and the assumptions that matter to it.
+    /// The answers so far, by claim and the assumptions that matter to it.
     answers: FxHashMap<(TermId, TermId, Vec<TermId>), Answer>,
 }
 
@@ -215,7 +218,7 @@ impl Solver {
         self
     }
 
-    /// This solver, with a budget (at most [`budget_for`]) and an effort of searches as befits a
+    /// This solver, with a budget (at most [`budget_for`]) and an effort of searches that suit a
     /// function of so many `instructions`.
     #[must_use]
     pub fn sized(mut self, instructions: usize) -> Solver {
@@ -234,7 +237,7 @@ impl Solver {
         self.units
     }
 
-    /// Whether there is something left for a query and it is small enough.
+    /// Whether units are left for a query and it is small enough.
     fn admit(
         &mut self,
         arena: &Arena,
@@ -262,8 +265,8 @@ impl Solver {
         self.queries
     }
 
-    /// Whether `a = b` for all values of the symbols that satisfy the assumptions; if not, the
-    /// values that `wanted` have where it fails.
+    /// Whether `a = b` for all values of the symbols that satisfy the assumptions; if not, the values
+    /// that the terms `wanted` have in a counterexample.
     pub fn judge(
         &mut self,
         arena: &Arena,
@@ -303,9 +306,9 @@ impl Solver {
 
     /// Whether `a = b` for all values of the symbols that satisfy the assumptions.
     ///
-    /// What was asked before is not asked again, so all terms must be of one arena. Assumptions that
-    /// have no symbol to do with the claim are left out. z3 only sees a claim for which
-    /// [`search`] finds no counterexample.
+    /// A claim that was put before is not put again, so all terms must be of one arena. Assumptions
+    /// that share no symbol with the claim are left out. z3 only sees a claim for which [`search`]
+    /// finds no counterexample.
     pub fn prove_equal(
         &mut self,
         arena: &Arena,
@@ -323,9 +326,9 @@ impl Solver {
         answer
     }
 
-    /// The value that a predicate has wherever the assumptions hold, if it is always the same one.
-    /// `constants`: false and true. What is asked is what looks so: values under which the
-    /// assumptions hold were found, and the predicate was the same for all of them.
+    /// The value that a predicate has wherever the assumptions hold, if it is always the same one;
+    /// `constants` are the terms of false and true. z3 is asked only if it looks so: values were found
+    /// for which the assumptions hold, and the predicate had the same value for all of them.
     pub fn settle(
         &mut self,
         arena: &Arena,
@@ -367,7 +370,7 @@ impl Solver {
         }
     }
 
-    /// Puts a claim to z3; `possible`: the assumptions are known to hold for some values.
+    /// Puts a claim to z3; `possible` says that the assumptions are known to hold for some values.
     fn ask(
         &mut self,
         arena: &Arena,
@@ -376,7 +379,7 @@ impl Solver {
         assumptions: &[TermId],
         possible: bool,
     ) -> Answer {
-        // Claims about one function are alike: where some were too hard, so are most.
+        // Claims about one function are alike: if some were too hard, most others are, too.
         let limit = self.limit >> self.failures.min(31);
         if limit < MIN_LIMIT {
             self.unasked += 1;
@@ -420,10 +423,10 @@ fn is_large(arena: &Arena, roots: impl Iterator<Item = TermId>) -> bool {
     false
 }
 
-/// How one claim is put to z3.
+/// One claim as it is put to z3.
 struct Query {
     limit: u32,
-    /// Counted from 1.
+    /// The number of the query, from 1.
     number: u32,
     dump: Option<PathBuf>,
     /// z3's units that are left.
@@ -431,7 +434,7 @@ struct Query {
 }
 
 impl Query {
-    /// `satisfied`: the assumptions are known to hold for some values.
+    /// Puts the claim to z3. `satisfied` says that the assumptions are known to hold for some values.
     fn ask(
         &mut self,
         arena: &Arena,
@@ -440,7 +443,7 @@ impl Query {
         assumptions: &[TermId],
         satisfied: bool,
     ) -> Answer {
-        // What holds without looking into products and quotients is seen at once.
+        // A claim that holds without looking into products and quotients is proved at once.
         let roots = assumptions.iter().copied().chain([a, b]);
         self.charge(size::gates(arena, roots.clone(), MAX_GATES, true));
         let mut coarse = Translator::coarse(arena, names);
@@ -462,7 +465,7 @@ impl Query {
             SatResult::Unknown if !coarse.was_coarse() => return Answer::Unknown,
             _ => false,
         };
-        // With products and quotients as they are, if that is not too much.
+        // With products and quotients as they are, if the query is not too large.
         let most = MAX_EXACT_GATES.min(self.units / UNITS_PER_GATE);
         let gates = size::gates(arena, roots, most, false);
         if gates.is_none() || self.units == 0 {
@@ -489,13 +492,13 @@ impl Query {
         }
     }
 
-    /// Takes what z3 needs to make gates of a query from the budget.
+    /// Takes the units for making the gates of a query from the budget.
     fn charge(&mut self, gates: Option<u64>) {
         let units = gates.unwrap_or(MAX_GATES).saturating_mul(UNITS_PER_GATE);
         self.units = self.units.saturating_sub(units);
     }
 
-    /// In z3's logic for what we ask: what it does for all logics takes ten times longer to set up.
+    /// In z3's logic for such queries: its setup for all logics takes ten times longer.
     fn settle(&mut self, formulas: &[Bool], purpose: &str, limit: u32) -> SatResult {
         let solver = z3::Solver::new_for_logic(LOGIC).unwrap_or_default();
         self.check(&solver, formulas, purpose, limit)
@@ -529,7 +532,7 @@ impl Query {
     }
 }
 
-/// Assumptions with the bounds of what is in them, and that `a` and `b` differ.
+/// The assumptions, the bounds of their symbols, and that `a` and `b` differ.
 fn translated(
     translator: &mut Translator<'_>,
     (a, b): (TermId, TermId),

@@ -1,5 +1,6 @@
 //! Which assumptions can matter to a claim: those that share symbols or functions with it, directly or
-//! by way of other assumptions. The others are true or false whatever the claim's symbols are.
+//! by way of other assumptions. The other assumptions are true or false whatever the claim's symbols
+//! are.
 
 use std::sync::Arc;
 
@@ -7,14 +8,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::expr::{Arena, FunctionId, Node, SymbolId, TermId};
 
-/// What two terms may have in common.
+/// A symbol or function that two terms may have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Leaf {
     Symbol(SymbolId),
     Function(FunctionId),
 }
 
-/// Finds what terms have in common, remembering what it found of each.
+/// Finds the symbols and functions of terms, and remembers them.
 #[derive(Debug, Default)]
 pub(super) struct Relevance {
     leaves: FxHashMap<TermId, Arc<[Leaf]>>,
@@ -39,7 +40,8 @@ impl Relevance {
             let before = open.len();
             arena.charge(1 + before as u64);
             open.retain(|(term, leaves)| {
-                // Without any leaf it is a constant: if it is false, that matters to everything.
+                // An assumption without symbols and functions is a constant: if it is false, it
+                // matters to every claim.
                 let matters = leaves.is_empty() || leaves.iter().any(|leaf| reached.contains(leaf));
                 if matters {
                     relevant.push(*term);

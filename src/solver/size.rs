@@ -1,12 +1,12 @@
-//! How large a query is before it is handed over: z3 turns it into gates first, and does not look at
-//! its resource limit while it does.
+//! The size of a query before z3 gets it: z3 turns it into gates first, and does not look at its
+//! resource limit meanwhile.
 
 use rustc_hash::FxHashSet;
 
 use super::translate::is_hard;
 use crate::expr::{Arena, BinaryOp, Node, TermId, UnaryOp};
 
-/// Gates of a query, roughly; `None` where there are more than `most`. `is_coarse`: products and
+/// Gates of a query, roughly; `None` if there are more than `most`. `is_coarse` says that products and
 /// quotients of unknowns are translated as symbols.
 pub(super) fn gates(
     arena: &Arena,
@@ -23,7 +23,7 @@ pub(super) fn gates(
         }
         arena.charge(2);
         total += match is_coarse && is_hard(arena, next) {
-            // What is said of it are comparisons.
+            // The laws about such a symbol are comparisons.
             true => 4 * u64::from(arena.width(next)),
             false => of_node(arena, next),
         };
@@ -39,7 +39,7 @@ pub(super) fn gates(
 fn of_node(arena: &Arena, term: TermId) -> u64 {
     let width = u64::from(arena.width(term));
     let square = width * width;
-    // What a constant is multiplied with is added up once for each of its ones.
+    // A factor is added up once for each one bit of the constant that it is multiplied by.
     let by_constant = |value: u64| match value.count_ones().min((!value).count_ones() + 1) {
         0 | 1 => 0,
         ones => width * u64::from(ones),
@@ -50,7 +50,7 @@ fn of_node(arena: &Arena, term: TermId) -> u64 {
             addends.iter().map(|&(_, coefficient)| width + by_constant(coefficient)).sum()
         }
         Node::Product(factors) => {
-            // As many multiplications as there are squarings and set bits.
+            // A power takes as many multiplications as there are squarings and set bits.
             let powers = factors.iter().map(|&(_, exponent)| {
                 u64::from(exponent.checked_ilog2().unwrap_or(0) + exponent.count_ones())
             });

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use z3::SatResult;
 
-/// Writes one query with the answer it got. A folder that cannot be written costs a warning, not
-/// the build.
+/// Writes one query with its answer. If the folder cannot be written, that costs a warning, not the
+/// build.
 pub(super) fn dump(
     folder: &Path,
     number: u32,

@@ -7,7 +7,7 @@ use z3::{FuncDecl, Sort};
 use super::Names;
 use crate::expr::{Arena, BinaryOp, Comparison, Node, Range, SymbolId, TermId, UnaryOp};
 
-/// Translates terms of one arena; shared parts once.
+/// Translates terms of one arena; a shared part is translated once.
 pub(super) struct Translator<'a> {
     arena: &'a Arena,
     names: &'a dyn Names,
@@ -37,18 +37,19 @@ impl<'a> Translator<'a> {
     }
 
     /// A translation in which products and quotients of two unknowns may be anything within their
-    /// bounds, but for a few simple laws: what holds of it holds of the terms, and it is easy.
+    /// bounds that obeys a few simple laws. A claim that holds of it holds of the terms, and is easy to
+    /// prove.
     pub fn coarse(arena: &'a Arena, names: &'a dyn Names) -> Self {
         Translator { is_coarse: true, ..Self::new(arena, names) }
     }
 
-    /// Whether anything was left out so far.
+    /// Whether a product or quotient was left open so far.
     pub fn was_coarse(&self) -> bool {
         self.was_coarse
     }
 
-    /// The value of a term where the symbols have these values, by z3's simplifier; `None` where
-    /// that leaves an uninterpreted function.
+    /// The value of a term for given values of the symbols, by z3's simplifier; `None` if an
+    /// uninterpreted function is left in it.
     pub fn value(
         arena: &'a Arena,
         names: &'a dyn Names,
@@ -71,7 +72,8 @@ impl<'a> Translator<'a> {
         a.eq(&b).not()
     }
 
-    /// The bounds of the hardware for the symbols translated since the last call.
+    /// The bounds of the symbols that have been translated since the last call, as the hardware sets
+    /// them.
     pub fn bounds(&mut self) -> Vec<Bool> {
         std::mem::take(&mut self.pending)
     }
@@ -157,7 +159,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// A symbol that stands for a product or quotient, and what is said of it.
+    /// A symbol that stands for a product or quotient, with the laws that it obeys.
     fn anything(&mut self, term: TermId) -> BV {
         let arena = self.arena;
         let width = u32::from(arena.width(term));
@@ -203,7 +205,7 @@ impl<'a> Translator<'a> {
 
 /// `a` to the power of `exponent`, which is not 0.
 fn power(a: &BV, exponent: u64) -> BV {
-    // From the highest bit down: square, and multiply where a bit is set.
+    // From the highest bit of the exponent down: square, and multiply if the bit is set.
     let below = exponent.checked_ilog2().unwrap_or(0);
     (0..below).rev().fold(a.clone(), |result, bit| {
         let square = result.bvmul(&result);
@@ -211,7 +213,7 @@ fn power(a: &BV, exponent: u64) -> BV {
     })
 }
 
-/// Whether a solver takes long to see through a term: nonlinear in unknowns.
+/// Whether a solver takes long for a term: it is nonlinear in unknowns.
 pub(super) fn is_hard(arena: &Arena, term: TermId) -> bool {
     match arena.node(term) {
         Node::Product(_) => true,
@@ -242,7 +244,7 @@ fn unary(op: UnaryOp, a: &BV) -> BV {
             .reduce(|sum, b| sum.bvadd(&b))
             .unwrap_or_else(|| a.clone()),
         UnaryOp::LeadingZeros => {
-            // From the lowest bit up, so that the highest one that is set has the last word.
+            // From the lowest bit up, so that the highest one bit decides.
             (0..width).fold(BV::from_u64(u64::from(width), width), |count, index| {
                 let here = BV::from_u64(u64::from(width - 1 - index), width);
                 bit(index).eq(BV::from_u64(1, 1)).ite(&here, &count)

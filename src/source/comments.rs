@@ -1,6 +1,6 @@
 //! Comments of a text: `//` up to the end of its line, `/*` up to the next `*/` (PTX ISA, "Comments").
 //!
-//! The one place that knows where a comment ends; whoever skips comments asks here.
+//! This is the one place that knows where a comment ends; other modules ask here to skip comments.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 pub struct Comment {
     /// Its length in bytes, with the `*/`, without the end of the line behind a `//`.
     pub length: usize,
-    /// Whether it ends: a `/*` without `*/` reaches to the end of the text.
+    /// Whether it is closed: a `/*` without `*/` reaches to the end of the text.
     pub closed: bool,
 }
 
@@ -27,7 +27,7 @@ impl Comment {
     }
 }
 
-/// How many bytes there are up to the end of the line, which is left out.
+/// How many bytes there are up to the end of the line, not counting the line end.
 pub fn line_length(text: &[u8]) -> usize {
     memchr::memchr(b'\n', text).unwrap_or(text.len())
 }
@@ -47,8 +47,8 @@ pub fn gap_length(text: &[u8]) -> usize {
     }
 }
 
-/// The text with a blank for each byte in comments, strings and lines of a preprocessor (`# 1 "a.cu"`), so
-/// that what is found in it is code, at the place where it stands in the text.
+/// The text with a blank for each byte in comments, strings and lines of a preprocessor (`# 1
+/// "a.cu"`), so that a word found in it is code, and stands at the same place in the text.
 pub fn code(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut kept: Option<Vec<u8>> = None;

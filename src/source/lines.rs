@@ -1,9 +1,9 @@
-//! Which line of a text came from which line of the text it was made of.
+//! From lines of a text to the lines of the text that it was made from.
 
 /// Maps 1-based lines of a rewritten text to 1-based lines of its original.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineMap {
-    /// `(rewritten, original)`: from here on the numbers rise in step. Empty: the identity.
+    /// `(rewritten, original)`: from these lines on the numbers rise in step. No runs: the identity.
     runs: Vec<(u32, u32)>,
 }
 

@@ -92,7 +92,7 @@ impl SourceFile {
         }
     }
 
-    /// The name under which messages speak of the file.
+    /// The name of the file in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -152,6 +152,20 @@ impl SourceFile {
     }
 }
 
+/// At most so many names stand in one message.
+const MOST_NAMES: usize = 8;
+
+/// Names of the input as a message lists them: "`a`, `b`", and how many more there are.
+pub fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let mut names = names.into_iter();
+    let shown: Vec<String> =
+        names.by_ref().take(MOST_NAMES).map(|name| format!("`{name}`")).collect();
+    match names.count() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 /// A message about a place in an input file: what is wrong, where, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -163,9 +177,9 @@ pub struct Diagnostic {
     width: u32,
     /// What is wrong.
     pub message: String,
-    /// A second place that has to do with it, itself a message.
+    /// A second place that has to do with the first, itself a message.
     note: Option<Box<Diagnostic>>,
-    /// What to do.
+    /// What to do about it.
     pub hint: Option<String>,
 }
 
@@ -176,7 +190,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same message with a second place, and what that has to do with it.
+    /// The same message with a second place, and how that place is connected with the first.
     pub fn with_note(
         mut self,
         source: &SourceFile,
@@ -187,8 +201,7 @@ impl Diagnostic {
         self
     }
 
-    /// Writes the place and the line with a mark under what is meant; `severity` is `error` or
-    /// `note`.
+    /// Writes the place and the line with a mark under the span; `severity` is `error` or `note`.
     fn excerpt(
         &self,
         f: &mut fmt::Formatter<'_>,

@@ -1,8 +1,9 @@
 //! Which instruction of the rewritten program stands for which of the original.
 //!
-//! Only a guess that makes proofs short: whatever it says, every event of the one program has to be
-//! shown equal to one of the other. Instructions of the same text are matched by a difference of the
-//! two texts; in the gaps between them, events of the same opcode in order.
+//! The matching is only a guess that makes proofs short: whatever it says, every event of the one
+//! program has to be shown equal to an event of the other. Instructions of the same text are matched
+//! by a difference of the two texts; in the gaps between them, events of the same opcode are matched
+//! in order.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use super::difference::equal_runs;
 use super::instructions::{Role, role};
 use super::program::Program;
 
-/// The matching.
+/// Matched instructions of two programs.
 #[derive(Debug, Default)]
 pub(super) struct Alignment {
     /// For each instruction of the rewritten program, the one of the original.
@@ -85,8 +86,8 @@ fn fill_gap(
     }
 }
 
-/// An unmatched instruction stands in place of everything between its matched neighbours, those
-/// included: the code that replaces a load may stand before or behind it.
+/// An unmatched instruction stands in the place of everything between its matched neighbours, the
+/// neighbours included: the code that replaces a load may stand before or behind it.
 fn widen_gaps(alignment: &mut Alignment, count: u32) {
     let mut before = 0;
     let mut firsts = Vec::with_capacity(alignment.matched.len());

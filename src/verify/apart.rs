@@ -1,12 +1,12 @@
-//! Loops of which control flow may take the lanes of a warp into different iterations: where the
-//! rewritten program does so for a reason that the original has not.
+//! Loops whose lanes control flow may take into different iterations in the rewritten program, for a
+//! reason that the original does not have.
 
 use super::align::Alignment;
 use super::program::Program;
 use crate::cfg::Apart;
 
-/// For each loop, whether something in the rewritten program may take lanes into different iterations,
-/// where nothing in the original does.
+/// For each loop, whether something in the rewritten program may take lanes into different iterations
+/// although nothing in the original does.
 pub(super) fn newly_apart(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
@@ -19,8 +19,8 @@ pub(super) fn newly_apart(
     newly
 }
 
-/// The reason why a loop of the original is taken apart that corresponds to `apart`, which is one
-/// of the rewritten program; `None` if the original has no such reason.
+/// The reason of the original that corresponds to `apart`, a reason why the rewritten program takes a
+/// loop apart; `None` if the original has no such reason.
 pub(super) fn same_apart(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,

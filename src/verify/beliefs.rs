@@ -1,10 +1,10 @@
-//! What the two judges believe, which of it they share, and what checks each shared belief from
-//! outside. No code stands here.
+//! What the two judges believe, which beliefs they share, and what checks each shared belief from
+//! outside. This file holds no code.
 //!
 //! A rewrite is judged twice: by the analysis that proposes it (`emulate`, `reuse`) and by this
 //! validator, which is given two texts and nothing else. A mistake that only one of them makes shows
-//! as a refusal. A mistake in what they share shows nowhere, unless something looks at it that uses
-//! neither.
+//! as a refusal. A mistake in something that they share shows nowhere, unless it is checked by means
+//! that use neither.
 //!
 //! | belief | shared? | what checks it from outside |
 //! |---|---|---|
@@ -30,18 +30,20 @@
 //! that sequence each collective has the same members and delivers the same. So results of matched
 //! collectives are one symbol.
 //!
-//! `activemask` (and `shfl` and `vote` without `.sync`) tell who is converged, which is nobody's
-//! event but the assembler's choice. Their results are taken for the same only if both programs have
-//! the same graph and branch alike.
+//! `activemask` (and `shfl` and `vote` without `.sync`) tell which lanes are converged, which is no
+//! lane's event but the assembler's choice. Their results are taken for the same only if both programs
+//! have the same graph and branch alike.
 //!
 //! The rewritten program may have `activemask`, `shfl.sync` and `vote.sync.all` of its own: without a
-//! guard predicate, the mask fresh from an `activemask` of the same block with nothing in between at
-//! which one lane may wait for what another one does later. Then exactly the lanes of the mask come by.
-//! Or the mask of a block before, where all of its lanes take each branch between or none does.
+//! guard predicate, with a mask fresh from an `activemask` of the same block and nothing in between at
+//! which one lane may wait for what another one does later. Then exactly the lanes of the mask come
+//! by. The mask may also come from a block before, if all its lanes or none take each branch in
+//! between.
 //!
 //! # What "different" means
 //!
 //! There is a state in which both sides of a claim were worked out on numbers and differ, with loads
-//! and parameters as bytes of one memory and nothing that rests on an uninterpreted function; and
-//! where the interpreter can run the launch that the state describes, the two kernels leave different
+//! and parameters as bytes of one memory and without any value of an uninterpreted function; and if
+//! the interpreter can run the launch that the state describes, the two kernels leave different memory
+//! behind. Every other claim that is not proved is "unknown".
 //! memory behind. Everything else that is not proved is "unknown".

@@ -22,7 +22,7 @@ use crate::cfg::{LoopId, RegisterId};
 use crate::expr::{Node, Substitution, TermId};
 use crate::solver::Names;
 
-/// What is assumed, and what is not assumed any more.
+/// Guesses that are assumed, and those that have been withdrawn.
 #[derive(Default)]
 pub(super) struct Carried {
     /// By loop and register of the rewritten program.
@@ -30,7 +30,7 @@ pub(super) struct Carried {
     withdrawn: FxHashSet<(LoopId, RegisterId)>,
 }
 
-/// More values of the original are not tried for one register.
+/// The most values of the original that are tried for one register.
 const MAX_TRIED: usize = 4096;
 
 /// So many iterations later the original's loads are looked at.
@@ -40,7 +40,7 @@ const MAX_LATER: usize = 4;
 const MAX_FLAGS: usize = 16;
 
 impl Carried {
-    /// Guesses for registers of which nothing is assumed yet. True if there is a new guess.
+    /// Guesses for the registers that have none yet. True if there is a new guess.
     pub fn guess(&mut self, comparison: &mut Comparison<'_, '_>) -> bool {
         let known = self.values.len();
         for index in 0..comparison.after.loops.len() {
@@ -84,7 +84,7 @@ impl Carried {
         self.values.len() > known
     }
 
-    /// Takes back what did not come out; gives the other registers.
+    /// Withdraws guesses that were not confirmed; returns the registers that had none.
     pub fn withdraw(
         &mut self,
         apart: Vec<(LoopId, RegisterId)>,
@@ -145,7 +145,7 @@ fn guess(
         let next = substitution.apply(&mut terms.arena, value, &mut |_, symbol, own| {
             later.get(&symbol).copied().unwrap_or(own)
         });
-        // (What does not change says nothing of what comes round.)
+        // (A value that does not change tells nothing about the one that the register gets.)
         next != value && induction.apply(terms, next) == latch
     });
     let value = found?;

@@ -1,10 +1,10 @@
 //! Which operations give the same bits when their first two source operands change places.
 //!
-//! From the PTX ISA's definitions. Integer and bitwise ones are plain. Of floating-point results
-//! only NaNs are in question: half and single precision deliver one NaN whatever the operands' were
-//! ("Floating Point Instructions"), and of zeros `min` and `max` take -0 for the smaller one. Double
-//! precision hands a NaN's payload on, and which one of two the ISA does not say: `add.f64 a, b` and
-//! `add.f64 b, a` are not taken for equal.
+//! Taken from the PTX ISA's definitions. Integer and bitwise operations are plain. Of floating-point
+//! results only NaNs are in question: half and single precision deliver one NaN whatever NaNs the
+//! operands were ("Floating Point Instructions"), and of zeros `min` and `max` take -0 for the smaller
+//! one. Double precision passes a NaN's payload on, and the ISA does not say which one of two:
+//! `add.f64 a, b` and `add.f64 b, a` are not taken for equal.
 
 use super::symbols::Terms;
 use crate::cfg::{Arg, Inst};
@@ -12,7 +12,7 @@ use crate::expr::{Node, TermId};
 use crate::isa::{Form, Modifier, Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
-/// What marks the names of such functions. No opcode contains it.
+/// The mark in the names of such functions. No opcode contains it.
 const MARK: char = '~';
 
 /// Whether an instruction's first two source operands may change places.
@@ -43,7 +43,7 @@ pub(super) fn commutes(inst: &Inst<'_, '_>) -> bool {
         Opcode::Fma | Opcode::Mad | Opcode::Madc | Opcode::Mad24 | Opcode::Sad => {
             one && sources == 3
         }
-        // Both are four bytes, read alike only if the types are.
+        // Both operands are four bytes, and are read alike only if their types are the same.
         Opcode::Dp4a => sources == 3 && types.len() == 2 && types[0] == types[1],
         Opcode::Set | Opcode::Setp => symmetric(&ast.form),
         _ => false,
@@ -73,7 +73,7 @@ pub(super) fn plain(name: &str) -> String {
     name.replace(MARK, "")
 }
 
-/// Sorts what may change places, so that equal results are one term.
+/// Sorts operands that may change places, so that equal results are one term.
 pub(super) fn sort(operands: &mut [TermId]) {
     if let [a, b, ..] = operands
         && *a > *b
@@ -82,8 +82,8 @@ pub(super) fn sort(operands: &mut [TermId]) {
     }
 }
 
-/// The pairs of operands to compare where two terms are the same commutative operation: the other
-/// way round.
+/// If two terms are the same commutative operation, the pairs of operands to compare: each with the
+/// other place.
 pub(super) fn crossed(terms: &Terms, a: TermId, b: TermId) -> Option<Vec<(TermId, TermId)>> {
     let (Node::Apply(f, x), Node::Apply(g, y)) = (terms.arena.node(a), terms.arena.node(b)) else {
         return None;

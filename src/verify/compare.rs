@@ -1,11 +1,11 @@
-//! Compares two functions: what each does is evaluated, matched and proved equal.
+//! Compares two functions: both are evaluated, and what they do is matched and proved equal.
 //!
 //! The argument is an induction over the iterations of the loops. At each header, registers of one
-//! name are assumed to hold the same value in both programs; what goes in and what comes round must
-//! then be equal, and each must go round as often as the other. Registers for which that fails get
-//! values of their own, and everything is evaluated again. Given that, every event of the original
-//! must be an event of the rewritten program under the same condition with the same operands, and
-//! there must be no others.
+//! name are assumed to hold the same value in both programs; the values that enter the loop and those
+//! that go round it must then be equal, and both loops must go round equally often. Registers for
+//! which that fails get values of their own, and everything is evaluated again. Given that, every
+//! event of the original must be an event of the rewritten program under the same condition with the
+//! same operands, and the rewritten program must have no others.
 
 use super::Options;
 use super::align::align;
@@ -25,7 +25,7 @@ use super::warp::Warp;
 use crate::cfg::{LoopId, RegisterId};
 use crate::solver::Solver;
 
-/// How often loop registers may be taken apart before giving up.
+/// How many rounds of giving registers values of their own are tried.
 const MAX_ROUNDS: u32 = 16;
 
 /// Compares two functions of one name, whose texts differ.
@@ -120,7 +120,7 @@ fn shape_differs<'s>(
 }
 
 impl Comparison<'_, '_> {
-    /// The verdict on the function, with what was found.
+    /// The verdict on the function, with the problems that were found.
     fn report(self, name: String) -> FunctionReport {
         let different = self.problems.iter().position(|one| one.counterexample.is_some());
         let verdict = match (different, self.problems.is_empty()) {

@@ -1,5 +1,5 @@
-//! A comparison of two functions that have both been evaluated: what is known at a block, claims that
-//! are proved there, and what was found wrong so far.
+//! A comparison of two functions that have both been evaluated: the facts at a block, claims that are
+//! proved there, and the problems found so far.
 
 use rustc_hash::FxHashMap;
 
@@ -26,14 +26,14 @@ pub(super) struct Comparison<'c, 's> {
     pub alignment: &'c Alignment,
     pub terms: &'c mut Terms,
     pub warp: Warp<'c, 's>,
-    /// For each event of the rewritten program, the original's that it is matched with.
+    /// For each event of the rewritten program, the original's event that it is matched with.
     pub partners: Vec<Option<usize>>,
-    /// For each event of the original, whether none is matched with it.
+    /// For each event of the original, whether it is matched with none.
     pub missing: Vec<bool>,
     /// The number of each cut's block, in the original and in the rewritten function.
     pub roots: (FxHashMap<BlockId, usize>, FxHashMap<BlockId, usize>),
-    /// Whether each event of the one is matched with one of the other. Where not, that something
-    /// differs says little: another event may make up for it.
+    /// Whether the events of the two programs are matched one to one. If not, a difference says
+    /// little: another event may make up for it.
     pub pairs_up: bool,
     pub problems: Vec<Problem>,
     /// For each problem with a counterexample the state in which it was seen.
@@ -41,7 +41,7 @@ pub(super) struct Comparison<'c, 's> {
 }
 
 impl<'c, 's> Comparison<'c, 's> {
-    /// Nothing compared yet: the original first of each pair.
+    /// A comparison in which nothing has been compared yet; the original is the first of each pair.
     pub fn new(
         (original, rewritten): (&'c Program<'c, 's>, &'c Program<'c, 's>),
         (before, after): (&'c Execution, &'c Execution),
@@ -66,7 +66,7 @@ impl<'c, 's> Comparison<'c, 's> {
         }
     }
 
-    /// A block of the rewritten program with all that is known to hold there.
+    /// A block of the rewritten program with all facts that hold there.
     pub fn place(&mut self, block: BlockId) -> Place {
         let entries =
             |id: LoopId| self.after.loops[id.0 as usize].as_ref().map(|record| record.entry);
@@ -78,8 +78,7 @@ impl<'c, 's> Comparison<'c, 's> {
         Place::new(self.terms, self.rewritten, self.after, &entries, block, facts)
     }
 
-    /// The header of a loop with all that is known to hold in an iteration that both programs have
-    /// reached.
+    /// The header of a loop with all facts that hold in an iteration that both programs have reached.
     pub fn iteration(&mut self, around: Option<LoopId>) -> Place {
         let mut place = Place { around, ..Place::default() };
         for around in self.rewritten.flow.loops.around(around) {

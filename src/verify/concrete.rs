@@ -1,11 +1,11 @@
 //! Executes a counterexample: both sides of a claim are worked out in plain arithmetic on numbers, as
 //! a machine would, and the difference has to come out again.
 //!
-//! In: what the solver found (values of symbols, of loads, of questions about addresses), everything
-//! that must hold there, and the claim as it was made. Out: the two values, if each fact holds and
-//! they differ. The solver takes loads and parameters for independent values; here they are bytes of
-//! one memory, so that two ways to read the same bytes give the same. What rests on a function of
-//! which nothing is known, on what other lanes deliver, or on a clock has no value.
+//! In: the solver's model (values of symbols, of loads, of questions about addresses), the facts at
+//! the place, and the claim as it was made. Out: the two values, if each fact holds and the values
+//! differ. The solver takes loads and parameters for independent values; here they are bytes of one
+//! memory, so that two ways to read the same bytes give the same value. A term has no value if it
+//! depends on an uninterpreted function, on what other lanes deliver, or on a clock.
 
 use std::hash::{Hash, Hasher};
 
@@ -18,7 +18,7 @@ use crate::expr::sign_extend;
 use crate::expr::{BinaryOp, Node, SymbolId, TermId, evaluate_binary, evaluate_unary, mask};
 use crate::solver::Names;
 
-/// How many fillings of what the solver left open are tried.
+/// How many ways to fill in the values that the solver left open are tried.
 const SEEDS: u64 = 4;
 
 /// The assignment that the solver found.
@@ -40,8 +40,8 @@ pub(super) struct Seen {
     pub parameters: FxHashMap<(String, i64), u8>,
 }
 
-/// Whether each fact holds and the claim fails in some state that the model leaves; `strict` facts
-/// decide whether the place is reached at all.
+/// Whether each fact holds and the claim fails in some state that agrees with the model; the `strict`
+/// facts decide whether the place is reached at all.
 pub(super) fn observe(
     terms: &Terms,
     stores: &FxHashMap<TermId, StoreRecord>,
@@ -76,7 +76,7 @@ pub(super) fn observe(
     })
 }
 
-/// A state space whose bytes the numbers are read from.
+/// The state spaces from whose bytes loads get their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Space {
     Global,
@@ -85,31 +85,31 @@ enum Space {
     Local,
 }
 
-/// A machine that computes the value of each term on numbers: those of the solver's model and, for what the
-/// model leaves open, such as follow from `seed`.
+/// A machine that computes the value of each term on numbers: the numbers of the solver's model and,
+/// where the model leaves some open, numbers derived from `seed`.
 struct Machine<'a> {
     terms: &'a Terms,
     stores: &'a FxHashMap<TermId, StoreRecord>,
     model: &'a Model,
     seed: u64,
     memory: FxHashMap<(Space, u64), u8>,
-    /// Name and byte of each parameter that was read.
+    /// The bytes of parameters that were read, by name and offset.
     parameters: FxHashMap<(String, i64), u8>,
-    /// Whether addresses are global.
+    /// For each address that was asked about, whether it is global.
     windows: FxHashMap<u64, bool>,
     known: FxHashMap<TermId, Option<u64>>,
-    /// Only values that a machine has by itself count.
+    /// Whether only values count that a machine has by itself.
     strict: bool,
 }
 
-/// The outcome of one step.
+/// The outcome of one step of the computation.
 enum Step {
     Done(Option<u64>),
     Needs(TermId),
 }
 
 impl Machine<'_> {
-    /// The value of a term; `None` where it has none.
+    /// The value of a term; `None` if it has none.
     fn value(&mut self, term: TermId) -> Option<u64> {
         let mut stack = vec![term];
         while let Some(&next) = stack.last() {
@@ -132,7 +132,7 @@ impl Machine<'_> {
     fn step(&mut self, term: TermId) -> Step {
         let terms = self.terms;
         let arena = &terms.arena;
-        // Only the way that is taken has to have a value.
+        // Only the side that is taken has to have a value.
         match *arena.node(term) {
             Node::IfThenElse(condition, a, b) => {
                 return match self.known.get(&condition) {
@@ -219,7 +219,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A load from memory as it was at the start, or whether an address is global.
+    /// The value of a load from memory as it was at the start, or whether an address is global.
     fn function(&mut self, term: TermId) -> Step {
         let Node::Apply(function, arguments) = self.terms.arena.node(term) else {
             return Step::Done(None);
@@ -261,8 +261,8 @@ impl Machine<'_> {
         Step::Done(Some(value))
     }
 
-    /// Whether some bytes of a version are as they were at the start; the term whose value has to be
-    /// known first where it is not.
+    /// Whether some bytes of a version are as they were at the start; the error is a term whose value
+    /// has to be known first.
     fn is_initial(&self, version: TermId, at: u64, bytes: u64) -> Result<bool, TermId> {
         let known = |term: TermId| self.known.get(&term).copied().ok_or(term);
         let mut version = version;
@@ -285,7 +285,7 @@ impl Machine<'_> {
                     (inner, true) => version = inner,
                     _ => return Ok(false),
                 },
-                // Of a load from memory that does not change.
+                // The version of memory that never changes.
                 Node::Constant(_) => return Ok(true),
                 Node::Symbol(symbol) => {
                     let kind = &self.terms.symbols.info(symbol).kind;
@@ -296,7 +296,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Some number, the same whenever it is asked for.
+    /// A number derived from `what` and the seed.
     fn arbitrary(&self, what: impl Hash) -> u64 {
         let mut hasher = FxHasher::default();
         (what, self.seed).hash(&mut hasher);

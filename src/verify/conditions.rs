@@ -11,7 +11,7 @@ pub(super) type Literals = SmallVec<[TermId; 8]>;
 pub(super) fn literals(arena: &mut Arena, condition: TermId) -> Literals {
     let (mut found, mut work) = (Literals::new(), vec![(condition, true)]);
     while let Some((term, holds)) = work.pop() {
-        // They are sorted as well.
+        // The conjuncts of the parts are sorted as well.
         arena.charge(8);
         match *arena.node(term) {
             Node::Binary(BinaryOp::And, a, b) if holds => work.extend([(a, true), (b, true)]),
@@ -48,7 +48,7 @@ fn conjunction(arena: &mut Arena, literals: &[TermId]) -> TermId {
     all
 }
 
-/// Splits conditions into those that are among others and those that are not; all are sorted.
+/// Splits conditions into those that are among `others` and those that are not; all are sorted.
 fn split(arena: &Arena, all: &[TermId], others: &[TermId]) -> (Literals, Literals) {
     arena.charge(1 + (all.len() + others.len()) as u64 / 2);
     let mut others = others.iter().peekable();
@@ -73,8 +73,8 @@ fn either(arena: &mut Arena, a: &Literals, b: &Literals) -> Option<Literals> {
     if rest_a.is_empty() || rest_b.is_empty() {
         return Some(common);
     }
-    // `!x` on one side and more on the other: `x | !x & c = x | c`, which is simpler only where
-    // `c` is nothing.
+    // `!x` on one side and more on the other: `x | !x & c = x | c`, which is simpler only if `c` is
+    // empty.
     match (&rest_a[..], &rest_b[..]) {
         (&[x], &[y]) if arena.not(x) == y => Some(common),
         _ => None,
@@ -124,7 +124,7 @@ pub(super) fn join(arena: &mut Arena, ways: &[TermId]) -> (TermId, Vec<TermId>) 
     (path, local)
 }
 
-/// `term` simplified: the side of a selection where `condition` decides which one is taken.
+/// `term` simplified: if `condition` decides which side of a selection is taken, that side.
 pub(super) fn under(arena: &mut Arena, term: TermId, condition: TermId, holds: bool) -> TermId {
     if !is_selection(arena, term) {
         return term;
@@ -134,8 +134,8 @@ pub(super) fn under(arena: &mut Arena, term: TermId, condition: TermId, holds: b
     simplify(arena, term, &known)
 }
 
-/// Terms that are larger, written out as trees, are looked at on the outside only: what looks into
-/// them calls itself.
+/// Of terms that are larger, written out as trees, only the outside is looked at: the functions that
+/// look into terms are recursive.
 const MAX_LOOKED_INTO: u32 = 4096;
 
 fn is_selection(arena: &Arena, term: TermId) -> bool {
@@ -154,8 +154,8 @@ fn is_selection(arena: &Arena, term: TermId) -> bool {
     }
 }
 
-/// A term where some conditions are known to hold: looks at its outermost selections, and those of
-/// the parts that it is packed from.
+/// A term simplified by conditions that are known to hold: its outermost selections, and those of the
+/// parts that it is packed from, are decided.
 pub(super) fn simplify(arena: &mut Arena, term: TermId, known: &[TermId]) -> TermId {
     let mut term = term;
     while let Node::IfThenElse(condition, a, b) = *arena.node(term) {
@@ -193,7 +193,7 @@ pub(super) fn simplify(arena: &mut Arena, term: TermId, known: &[TermId]) -> Ter
     }
 }
 
-/// Whether a condition holds, as far as logic alone tells.
+/// Whether a condition holds, as far as logic alone decides it.
 fn decided(arena: &mut Arena, condition: TermId, known: &[TermId]) -> Option<bool> {
     let needed = literals(arena, condition);
     if hold(arena, &needed, known) {

@@ -14,13 +14,14 @@ use crate::cfg::{BlockId, EdgeCondition};
 use crate::isa::Opcode;
 
 impl Comparison<'_, '_> {
-    /// Results that tell which lanes are converged (`activemask`) are the same only where control flow
-    /// is: block by block, with the same branches under the same conditions.
+    /// Checks that results which tell which lanes are converged (`activemask`) are the same: control
+    /// flow has to be the same, block by block, with the same branches under the same conditions.
     pub(super) fn convergence(&mut self) {
         let sensitive = |program: &Program<'_, '_>, event: &Event| {
             depends_on_convergence(&program.flow.insts[event.inst as usize])
         };
-        // Those whose results count as the same. One that is left out is not missed.
+        // Instructions whose results count as the same. One that the rewritten program leaves out is
+        // not missed.
         let mut pairs = Vec::new();
         let mut numbers: FxHashMap<u32, &Event> = FxHashMap::default();
         for event in &self.before.events {
@@ -69,8 +70,8 @@ impl Comparison<'_, '_> {
         }
     }
 
-    /// Branches that may take lanes into different iterations must do it alike, or what was found of
-    /// the original's lanes does not hold for the shuffles' ones.
+    /// Checks that branches which may take lanes into different iterations do it alike in both
+    /// programs; otherwise facts about the original's lanes do not hold for the lanes at the shuffles.
     pub(super) fn branches(&mut self) {
         if self.warp.shuffles == 0 {
             return;

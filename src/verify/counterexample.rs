@@ -1,10 +1,10 @@
-//! A state in which two terms differ, in terms that a user knows: lane, block shape, parameters.
+//! A state in which two terms differ, in words that a user knows: lane, block shape, parameters.
 //!
 //! Only states that can come up count: loops are in their first iteration, so that each symbol of a
-//! header has the value with which its loop is entered. Where two terms differ by what memory or
-//! floating-point arithmetic might do, there is no telling, and no counterexample. What the solver
-//! finds is only a proposal: it counts once both sides of the whole claim have been worked out on its
-//! numbers and differ (see `concrete`).
+//! header has the value with which its loop is entered. If two terms differ by what memory or
+//! floating-point arithmetic might do, it cannot be told whether they do, and there is no
+//! counterexample. The solver's model is only a proposal: it counts once both sides of the whole claim
+//! have been worked out on its numbers and differ (see `concrete`).
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,8 @@ pub(super) fn find(
     if !is_definite(terms, *original) || !is_definite(terms, *rewritten) {
         return None;
     }
-    // A way that floating-point arithmetic decides may never be taken, and of the loops only what
-    // the original's begin with is known.
+    // A way that floating-point arithmetic decides may never be taken; and of a loop only the values
+    // that the original begins with are known.
     let mut all = known.clone();
     all.extend([*original, *rewritten]);
     let first: Vec<SymbolId> = rounds(before).filter_map(|r| terms.as_symbol(r.symbol)).collect();
@@ -56,7 +56,7 @@ pub(super) fn find(
     if calls_unknown(terms, known) || symbols(terms, &all).iter().any(unknown) {
         return None;
     }
-    // These come first: what they mention, the others bound.
+    // The first facts: what they mention is bounded by the others.
     let whole = whole_warps(terms);
     let mut facts = assumptions(terms, &mut warp.lanes, claim.place, known);
     facts.extend(first_iterations(terms, before));
@@ -100,7 +100,7 @@ fn ask(
     let model = model(terms, &asked, &values[behind..], shape);
     let strict = &claim.difference.known;
     let seen = observe(terms, stores, &model, (facts, strict), claim.whole)?;
-    // The whole claim's values, unless the part that differs tells more.
+    // The values of the whole claim, unless the part that differs tells more.
     let worth = |part: TermId, value: u64, whole: u64| {
         let tells = claim.difference.addresses
             || matches!(terms.arena.node(part), Node::Symbol(_) | Node::Apply(..));
@@ -138,8 +138,8 @@ fn ask(
     Some((found, seen))
 }
 
-/// The symbols that facts and a claim mention, versions of memory left out, and what they load or
-/// ask of addresses.
+/// The symbols that facts and a claim mention, versions of memory left out, and the loads and
+/// questions about addresses in them.
 fn valued(terms: &mut Terms, facts: &[TermId], part: (TermId, TermId)) -> Vec<TermId> {
     let (mut seen, mut found) = (rustc_hash::FxHashSet::default(), Vec::new());
     let mut work = facts.to_vec();
@@ -163,7 +163,7 @@ fn valued(terms: &mut Terms, facts: &[TermId], part: (TermId, TermId)) -> Vec<Te
     found
 }
 
-/// What the solver's values say, and what a shape of blocks means.
+/// The model made of the solver's values and a shape of blocks.
 fn model(terms: &Terms, asked: &[TermId], values: &[u64], shape: Option<[u64; 3]>) -> Model {
     let mut model = Model { symbols: FxHashMap::default(), functions: FxHashMap::default() };
     for (&term, &value) in asked.iter().zip(values) {
@@ -185,7 +185,7 @@ fn model(terms: &Terms, asked: &[TermId], values: &[u64], shape: Option<[u64; 3]
     model
 }
 
-/// Whether conditions depend on a function of which nothing is known.
+/// Whether conditions depend on a function about which nothing is known.
 fn calls_unknown(terms: &Terms, conditions: &[TermId]) -> bool {
     let known = |name: &str| {
         name.starts_with("load.") || name.starts_with("isspacep.") || name == ELSEWHERE
@@ -205,9 +205,9 @@ fn calls_unknown(terms: &Terms, conditions: &[TermId]) -> bool {
     false
 }
 
-/// Whether a term's values are those of machine arithmetic, so that the solver's differ where the
-/// machine's do. What memory holds at the start may be anything; later it is what was stored, and
-/// what a floating-point operation gives is no accident.
+/// Whether a term's values are those of machine arithmetic, so that values which differ in the
+/// solver's model differ on a machine. Memory may hold anything at the start; later it holds the bytes
+/// that were stored, and the result of a floating-point operation is not free to choose.
 fn is_definite(terms: &Terms, term: TermId) -> bool {
     match terms.arena.node(term) {
         Node::Symbol(symbol) => !matches!(

@@ -1,4 +1,5 @@
-//! Whether what a lane has loaded is what memory holds now, so that another lane would read the same.
+//! Whether the value that a lane has loaded is what memory holds now, so that another lane would read
+//! the same.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -40,11 +41,12 @@ impl Evaluation<'_, '_> {
             let mut operands = self.terms.arena.operands(term);
             if let (Some(now), Some(version)) = (window, operands.first_mut())
                 && self.terms.arena.constant_value(*version).is_none()
-                // The other lane's is not taken for the same.
+                // That another lane has the same such version is not taken for granted.
                 && !is_own(self.terms, *version)
             {
-                // Which of its own stores the lane has made is decided by values that may be old,
-                // but does not matter: they leave alone what another lane reads, see `ELSEWHERE`.
+                // Which of its own stores the lane has made is decided by values that may be old. But
+                // it does not matter: those stores leave alone the bytes that another lane reads, see
+                // `ELSEWHERE`.
                 let base = self.before_stores(*version);
                 *version = conditions::simplify(&mut self.terms.arena, base, &path);
                 if *version != now {

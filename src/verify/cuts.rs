@@ -1,10 +1,10 @@
-//! Cuts: how functions are evaluated that have a cycle with several entries.
+//! Cuts: how functions that have a cycle with several entries are evaluated.
 //!
 //! No header dominates such a cycle, so there is no induction over its iterations. Instead every block
 //! at which edges meet is a *cut* (a cutpoint, in Floyd's sense): evaluation starts anew there, with a
 //! symbol for each register and each part of memory that may have changed since the cut's immediate
-//! dominator. The two programs are then compared by pairs of cuts: for each way from one cut to the
-//! next they must go it under the same condition and hand over the same values.
+//! dominator. The two programs are then compared by pairs of cuts: each way from one cut to the next
+//! must be taken in both under the same condition, and bring the same values.
 //!
 //! A symbol of a cut is the register's value on the last arrival at its block. A value that is read
 //! further on was computed behind that arrival, or above the cut's immediate dominator.
@@ -19,12 +19,12 @@ use crate::cfg::{BlockId, LoopId};
 impl Evaluation<'_, '_> {
     /// Starts the evaluation anew at a block, with symbols for all that may have changed.
     pub(super) fn cut(&mut self, block: BlockId) {
-        // Numbered behind the loops, of which this is none.
+        // Its number comes behind those of the loops, since it is none of them.
         let id = LoopId((self.program.flow.loops.loops.len() + self.out.cuts.len()) as u32);
         let mut symbols = Vec::new();
         self.terms.arena.charge(self.program.flow.blocks.len() as u64);
         let changes = self.program.between(&self.terms.arena, block);
-        // What nothing on the way changes is as it was in the dominator.
+        // What no instruction on the way changes is as it was in the dominator.
         match self.program.flow.dominators.immediate(block) {
             Some(above) if self.exits[above.index()].is_some() => {
                 let exit = self.exits[above.index()].clone();

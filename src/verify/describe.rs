@@ -8,7 +8,7 @@ use crate::expr::{Node, TermId};
 use crate::isa::Special;
 use crate::solver::Names;
 
-/// For messages: what a term is at its root.
+/// What a term is at its root, for messages.
 pub(super) fn describe(terms: &Terms, term: TermId) -> String {
     match terms.arena.node(term) {
         Node::Symbol(symbol) => match &terms.symbols.info(*symbol).kind {
@@ -26,7 +26,7 @@ pub(super) fn describe(terms: &Terms, term: TermId) -> String {
     }
 }
 
-/// Why a difference is none for certain.
+/// Why a difference is not certain.
 pub(super) fn why(terms: &Terms, difference: &Difference) -> String {
     let memory = |term: TermId| match terms.arena.node(term) {
         Node::Symbol(symbol) => matches!(terms.symbols.info(*symbol).kind, Kind::Memory(..)),
@@ -49,7 +49,7 @@ fn mentions_memory(terms: &Terms, term: TermId) -> bool {
         .any(|symbol| matches!(terms.symbols.info(*symbol).kind, Kind::Memory(..)))
 }
 
-/// A value in words: what was loaded has no value before the kernel runs.
+/// A value in words; a loaded value has none before the kernel runs.
 pub(super) fn say(terms: &Terms, term: TermId, value: u64) -> String {
     match terms.arena.node(term) {
         Node::Symbol(symbol) => match terms.symbols.info(*symbol).kind {

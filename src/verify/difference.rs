@@ -1,18 +1,20 @@
-//! What two sequences have in common, in order: a difference whose cost is bounded by count.
+//! The elements that two sequences have in common, in order: a difference whose cost is bounded by
+//! count.
 //!
-//! Where the sequences start and end alike, that is common. In between, elements that each has just
-//! once are anchors: the longest run of them in the same order is common (patience difference), and what
-//! is between two anchors is compared by itself (Myers, "An O(ND) difference algorithm", 1986) as long
-//! as it differs little. What differs too much has nothing in common, as far as is said here.
+//! Equal elements at the start and at the end of both sequences are common. In between, elements that
+//! each sequence has just once are anchors: the longest run of them in the same order is common
+//! (patience difference), and the stretches between two anchors are compared by themselves (Myers, "An
+//! O(ND) difference algorithm", 1986) as long as they differ little. Stretches that differ more are
+//! taken to have nothing in common.
 
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-/// Steps of all comparisons between anchors together.
+/// The most steps of all comparisons between anchors together.
 const MAX_STEPS: usize = 20_000_000;
 
-/// How many elements may have to be removed and added between two anchors.
+/// The most elements to be removed and added between two anchors.
 const MAX_EDITS: usize = 1_000;
 
 /// The parts that are equal, as ranges of the same length in both, ascending.
@@ -51,7 +53,7 @@ pub(super) fn equal_runs(a: &[u32], b: &[u32]) -> Vec<(Range<usize>, Range<usize
 
 /// The longest run of elements that each sequence has just once, in the order of both.
 fn anchors(a: &[u32], b: &[u32]) -> Vec<(usize, usize)> {
-    /// Where each element stands, if only once.
+    /// The place of each element; `None` if there is more than one.
     fn places(of: &[u32]) -> FxHashMap<u32, Option<usize>> {
         let mut places = FxHashMap::default();
         for (at, element) in of.iter().enumerate() {
@@ -84,7 +86,7 @@ fn anchors(a: &[u32], b: &[u32]) -> Vec<(usize, usize)> {
     found
 }
 
-/// The longest common subsequence, if it takes few edits to get from one to the other; otherwise
+/// The longest common subsequence, if few edits lead from one sequence to the other; otherwise
 /// nothing.
 fn common(a: &[u32], b: &[u32], steps: &mut usize) -> Vec<(usize, usize)> {
     if a.is_empty() || b.is_empty() {
@@ -120,8 +122,8 @@ fn common(a: &[u32], b: &[u32], steps: &mut usize) -> Vec<(usize, usize)> {
     Vec::new()
 }
 
-/// Where a diagonal is entered by the next edit, and from which one, given how far diagonals were
-/// reached before (`zero` is the index of diagonal 0).
+/// The place where a diagonal is entered by the next edit, and the diagonal it comes from, given how
+/// far the diagonals were reached before (`zero` is the index of diagonal 0).
 fn from(reached: &[usize], zero: usize, diagonal: isize, edits: isize) -> (usize, isize) {
     let at = |diagonal: isize| reached[zero.wrapping_add_signed(diagonal)];
     match edits {
@@ -133,7 +135,7 @@ fn from(reached: &[usize], zero: usize, diagonal: isize, edits: isize) -> (usize
     }
 }
 
-/// The matches on the way to the end.
+/// The matches on the way to `end`.
 fn walk_back(history: &[Vec<usize>], end: (usize, usize)) -> Vec<(usize, usize)> {
     let (mut x, mut y) = end;
     let mut found = Vec::new();
@@ -157,7 +159,7 @@ fn walk_back(history: &[Vec<usize>], end: (usize, usize)) -> Vec<(usize, usize)>
 mod tests {
     use super::equal_runs;
 
-    /// What the textbook's table says.
+    /// The length of the longest common subsequence by the textbook's table.
     fn longest(a: &[u32], b: &[u32]) -> usize {
         let mut row = vec![0; b.len() + 1];
         for x in a {
@@ -203,7 +205,7 @@ mod tests {
         check(&[1, 2, 3], &[1, 3]);
     }
 
-    /// Nothing in common but what is found by count, whatever the length.
+    /// Sequences that differ much have only their ends and anchors in common, however long they are.
     #[test]
     fn long_sequences_that_differ_are_not_compared() {
         let a: Vec<u32> = (0..100_000).collect();

@@ -1,8 +1,8 @@
-//! What is known of quotients and remainders by divisors that are no constants, which are functions of
-//! their operands elsewhere: what small dividends come to. An index that was checked against `n` is its
-//! own remainder by `n`, and one that is a little larger is by `n` less, which is how periodic
-//! neighbours are found ([`Division::small`]). Of division by zero nothing is said (PTX ISA, "div",
-//! "rem").
+//! Facts about quotients and remainders of small dividends, for divisors that are no constants;
+//! elsewhere such quotients are functions of their operands. An index that was checked against `n` is
+//! its own remainder by `n`, and the remainder of one that is a little larger is the index minus `n`,
+//! which is how periodic neighbours are found ([`Division::small`]). About division by zero no fact is
+//! given (PTX ISA, "div", "rem").
 
 use rustc_hash::FxHashSet;
 
@@ -10,20 +10,21 @@ use super::symbols::Terms;
 use crate::expr::{Division, Node, TermId};
 use crate::solver::Names;
 
-/// So many divisions of one claim are told of.
+/// The most divisions of one claim about which facts are given.
 const MAX_DIVISIONS: usize = 8;
 
-/// Nothing is told of claims that are larger than this many terms.
+/// A claim that is larger than this many terms gets no facts.
 const MAX_TERMS: usize = 2048;
 
-/// Facts about the divisions in some terms, which hold for all values. What stands inside of products
-/// and other functions is left out, since these are symbols where the facts are used.
+/// Facts about the divisions in some terms, which hold for all values. Divisions inside of products
+/// and other functions are left out, since these are symbols where the facts are used.
 pub(super) fn facts(terms: &mut Terms, roots: impl Iterator<Item = TermId>) -> Vec<TermId> {
     let found = divisions(terms, roots);
     found.into_iter().flat_map(|division| division.small(&mut terms.arena)).collect()
 }
 
-/// The division that a term is. By a constant it is an operation that the solver knows.
+/// The division that a term is, if it is one. A division by a constant is left out: the solver knows
+/// it.
 fn division(terms: &Terms, result: TermId) -> Option<Division> {
     let Node::Apply(function, operands) = terms.arena.node(result) else { return None };
     let &[dividend, divisor] = &operands[..] else { return None };

@@ -1,6 +1,6 @@
-//! Loads that the original does not perform in the same lane, but in another one of the warp: where the
-//! rewritten program has the whole warp at one place, a lane may load what one some lanes up loads in
-//! the original, for that one loads it there. It is aligned there, too.
+//! Loads that the original does not perform in the same lane, but in another one of the warp: where
+//! the rewritten program has the whole warp at one place, a lane may load what a lane some lanes up
+//! loads in the original, since the bytes are read there and the address is aligned there.
 
 use super::comparison::Comparison;
 use super::conditions;
@@ -10,23 +10,23 @@ use super::proof::Proof;
 use super::wrap;
 use crate::expr::{Comparison as Compare, TermId};
 
-/// So many pairs of loads and distances are put to a proof for one load.
+/// The most pairs of loads and distances that are tried for one load.
 const MAX_CLAIMS: u32 = 32;
 
 impl Comparison<'_, '_> {
-    /// Whether some other lane reads in the original what a load of the rewritten program reads, and is
-    /// there whenever that load is performed.
+    /// Whether some other lane reads in the original the bytes that a load of the rewritten program
+    /// reads, and is at that place whenever the load is performed.
     pub(super) fn is_read_elsewhere(&mut self, load: &Load) -> bool {
         let around = self.rewritten.loop_of(load.block);
         let gathered: Vec<Gathered> =
             self.warp.gathered.iter().filter(|one| one.block == load.block).copied().collect();
-        // Distances that the shuffles have to do with.
+        // The distances over which shuffles bring values.
         let mut distances: Vec<i32> = self
             .warp
             .reaches
             .iter()
             .flat_map(|reach| [reach.n, -reach.n])
-            // In the lane itself the addresses may be equal only as nothing wraps around.
+            // In the lane itself the addresses may be equal only because no sum wraps around.
             .chain([0])
             .collect();
         distances.sort_by_key(|n| (n.abs(), *n));
@@ -54,7 +54,7 @@ impl Comparison<'_, '_> {
                         return false;
                     }
                     let condition = self.warp.lanes.shift(self.terms, one.condition, *n, around);
-                    // The other lane is asked for once.
+                    // Whether the other lane is there is asked once.
                     let is_there =
                         *is_there.get_or_insert_with(|| self.holds(&there, reach.condition, load));
                     if is_there
@@ -70,7 +70,7 @@ impl Comparison<'_, '_> {
         false
     }
 
-    /// A place with what is known of the lane `n` up, where the warp is whole and `n` up is in it.
+    /// A place with the facts about the lane `n` up, for a whole warp of which that lane is a part.
     fn with_lane(&mut self, place: &Place, gathered: &Gathered, n: i32) -> Place {
         let Gathered { block, together, lane } = *gathered;
         let arena = &mut self.terms.arena;

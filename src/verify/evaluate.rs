@@ -1,9 +1,9 @@
-//! Symbolic evaluation of one program: each block once, in reverse postorder. Values that meet are
-//! joined by `if then else` over the conditions of the ways; only loop headers get symbols.
+//! Symbolic evaluation of one program: each block once, in reverse postorder. Where ways meet, values
+//! are joined by `if then else` over the conditions of the ways; only loop headers get symbols.
 //!
-//! In: a [`Program`] and, for the rewritten one, the original's outcome and how instructions are matched.
-//! Out: an [`Execution`]: every event with the condition under which it happens and its operands,
-//! every load, and for each loop what goes in and what comes round.
+//! In: a [`Program`] and, for the rewritten one, the original's outcome and the matching of
+//! instructions. Out: an [`Execution`]: every event with the condition under which it happens and its
+//! operands, every load, and for each loop the values that enter it and those that go round it.
 //!
 //! Conditions are relative to the header of the innermost loop around them: "given that this
 //! iteration is executed".
@@ -133,7 +133,7 @@ impl<'s> Evaluation<'_, 's> {
         }
     }
 
-    /// An instruction that the original has not. True if it was understood.
+    /// Evaluates an instruction that the original does not have. True if its results are known.
     fn extra(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
         let results = self.guided(|guide, here| guide.extra(here, inst, guard)).flatten();
         let understood = results.is_some();
@@ -143,8 +143,8 @@ impl<'s> Evaluation<'_, 's> {
         understood
     }
 
-    /// An event: recorded with its operands; its results are symbols that the original and what is
-    /// matched with it share.
+    /// Records an event with its operands. Its results are symbols, which an event of the original and
+    /// the one that is matched with it share.
     fn event(&mut self, inst: &Inst<'_, 's>, role: Role, guard: Option<TermId>) {
         let condition = self.condition(guard);
         let operands = self.event_operands(inst, role);
@@ -160,7 +160,7 @@ impl<'s> Evaluation<'_, 's> {
                 };
                 let mut value = self.terms.symbol(kind, width, self.here());
                 if self.terms.arena.width(value) != width {
-                    // The original's register has another width.
+                    // The original's register has another width than this one.
                     value = self.terms.symbol(own, width, self.here());
                 }
                 self.write(register, value, guard);
@@ -168,7 +168,7 @@ impl<'s> Evaluation<'_, 's> {
             for &window in changed(inst) {
                 self.change(window, guard);
             }
-            // Only what is not known may write the condition code.
+            // Only an instruction that is not known may write the condition code.
             if role == Role::Effect
                 && !matches!(
                     inst.ast.form.opcode,
@@ -182,7 +182,7 @@ impl<'s> Evaluation<'_, 's> {
         self.out.events.push(Event { inst: at, block, role, condition, operands });
     }
 
-    /// The operands of an event, which both programs must hand to it alike.
+    /// The operands of an event, which must be the same in both programs.
     fn event_operands(&mut self, inst: &Inst<'_, 's>, role: Role) -> Vec<TermId> {
         let mut operands = SmallVec::new();
         if role == Role::Store {
@@ -204,8 +204,8 @@ impl<'s> Evaluation<'_, 's> {
             }
             return operands.to_vec();
         }
-        // Where it is not known which operands are results, all of them are compared: what stood in
-        // a register before is the same in both programs, or the comparison fails.
+        // If it is not known which operands are results, all of them are compared: the value that a
+        // register had before is the same in both programs, or the comparison fails.
         let results = usize::from(!results(inst).is_empty());
         for arg in inst.args.iter().skip(match role {
             Role::Observe | Role::Collective => results,

@@ -13,7 +13,7 @@ use crate::cfg::BlockId;
 use crate::isa::Opcode;
 
 impl Comparison<'_, '_> {
-    /// Matches the events of the two with each other.
+    /// Matches the events of the two programs with each other.
     pub fn pair_up(&mut self) {
         let mut open: Vec<bool> = vec![true; self.before.events.len()];
         let mut numbers: FxHashMap<u32, usize> = FxHashMap::default();
@@ -40,7 +40,7 @@ impl Comparison<'_, '_> {
         self.missing = open;
     }
 
-    /// Proves the events equal, one by one.
+    /// Proves that matched events are equal, one by one.
     pub fn events(&mut self) {
         let (partners, missing) =
             (std::mem::take(&mut self.partners), std::mem::take(&mut self.missing));
@@ -90,7 +90,8 @@ impl Comparison<'_, '_> {
         let happens = there == Proof::Equal;
         self.check((there, (a, b)), after.inst, Some(before.inst), &place, what);
         if happens {
-            // That was where the rewritten program gets to the place; now, whether it gets there.
+            // This was proved where the rewritten program reaches the event; now it is proved that it
+            // reaches it.
             let iteration = self.iteration(places.1);
             let reached = self.prove(&iteration, a, b, &[a]);
             self.check((reached, (a, b)), after.inst, Some(before.inst), &iteration, what);
@@ -107,7 +108,7 @@ impl Comparison<'_, '_> {
         }
     }
 
-    /// An event that only one of the two has is none if it cannot happen.
+    /// Reports an event that only one of the two programs has, unless it cannot happen.
     fn only_one(&mut self, event: &Event, in_rewritten: bool) {
         let program = if in_rewritten { "the rewritten" } else { "the original" };
         let inst = match in_rewritten {
@@ -153,7 +154,7 @@ impl Comparison<'_, '_> {
     }
 }
 
-/// Which of the places where ways meet an event is relative to.
+/// The number of the place where ways meet that an event's condition is relative to.
 fn root_number(
     execution: &Execution,
     numbers: &FxHashMap<BlockId, usize>,

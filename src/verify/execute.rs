@@ -1,10 +1,11 @@
-//! Runs both kernels in the interpreter where a difference was found: the last word on it.
+//! Runs both kernels in the interpreter where a difference was found: the interpreter has the last
+//! word.
 //!
-//! In: the two modules, what the validator knows of the difference, which parameters are pointers.
-//! Out: whether the buffers come out different in some launch, in none, or whether no launch could be
-//! made (device functions, parameters that are no numbers, what the interpreter does not model, loads
-//! beyond any buffer). The interpreter shares syntax and graph with the validator, but neither terms
-//! nor solver nor the meaning of any instruction.
+//! In: the two modules, the state in which they were found to differ, and which parameters are
+//! pointers. Out: whether the buffers come out different in some launch, in none, or whether no launch
+//! could be made (device functions, parameters that are no numbers, instructions that the interpreter
+//! does not model, loads beyond any buffer). The interpreter shares syntax and graph with the
+//! validator, but neither terms nor solver nor the meaning of any instruction.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +20,10 @@ use crate::interp;
 use crate::launch::{Argument, Buffer, Launch, Meet, Type};
 use crate::ptx::{Function, FunctionKind, Module, StateSpace, Variable};
 
-/// Bytes of each buffer; pointers lead into the middle.
+/// Bytes of each buffer; pointers point to its middle.
 const BYTES: usize = 1 << 17;
 
-/// Warp-wide instructions of one launch.
+/// The most warp-wide instructions of one launch.
 const LIMIT: u64 = 100_000;
 
 /// Shapes of blocks and numbers for the parameters that are no pointers.
@@ -36,7 +37,7 @@ pub(super) struct Pair<'m, 's> {
     pub rewritten: &'m Module<'s>,
 }
 
-/// What running both came to.
+/// The outcome of running both kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ran {
     /// Some launch left other buffers.
@@ -60,8 +61,8 @@ pub(super) fn run(
     let required = function
         .directive("reqntid")
         .map(|exact| [0, 1, 2].map(|axis| exact.get(axis).map_or(1, |&extent| extent as u32)));
-    // The state that was found first; in blocks of other shapes as well, since threads of one that
-    // has several rows may get into each other's way.
+    // The state that was found comes first; it is also tried in blocks of other shapes, since in a
+    // shape with several rows threads may disturb each other.
     let mut equal = false;
     let own = found.block.map(|extent| extent.clamp(1, 1024) as u32);
     let shapes = match required {
@@ -98,9 +99,9 @@ pub(super) fn run(
     if equal { Ran::Equal } else { Ran::NotRun }
 }
 
-/// Whether the two leave different buffers; `None` where the original does not run. A race that only
-/// the rewritten kernel has, and that leaves the same buffers here, says neither: what is raced for may
-/// be overwritten, or come out otherwise another time.
+/// Whether the two kernels leave different buffers; `None` if the original does not run, or if only
+/// the rewritten kernel has a race and leaves the same buffers here: the bytes that are raced for may
+/// be overwritten, or come out differently another time.
 fn differs(modules: Pair<'_, '_>, launch: &Launch) -> Option<bool> {
     let expected = interp::run(modules.original, launch).ok()?;
     let other = |found: &interp::Outcome| {
@@ -108,7 +109,7 @@ fn differs(modules: Pair<'_, '_>, launch: &Launch) -> Option<bool> {
     };
     match interp::run(modules.rewritten, launch) {
         Ok(found) => Some(other(&found)),
-        // What is not modelled is no difference.
+        // An instruction that is not modelled is no difference.
         Err(fault) if fault.kind == interp::FaultKind::Unsupported => None,
         Err(fault) if fault.kind == interp::FaultKind::Race => {
             let launch = Launch { races: false, ..launch.clone() };
@@ -144,7 +145,7 @@ fn launch(
     }
     let (kernel, grid) = (Some(function.name.text.to_owned()), [1; 3]);
     let (dynamic_shared, limit, races) = (16 << 10, LIMIT, true);
-    // What a shuffle reads from a lane that takes no part is nobody's business here.
+    // A shuffle that reads from a lane which takes no part is not reported here.
     let (strict_shuffles, meet) = (false, Meet::default());
     let launch = Launch {
         kernel,
@@ -190,7 +191,7 @@ fn filled(fill: usize, salt: u32) -> Vec<u8> {
     words.collect()
 }
 
-/// Puts what the counterexample read into each buffer in which it may have lain.
+/// Puts the bytes that the counterexample read into each buffer in which they may have been.
 fn with_memory(mut launch: Launch, function: &Function<'_>, seen: &Seen) -> Launch {
     let names = function.params.iter().filter_map(|parameter| parameter.names.first());
     for name in names.map(|one| one.name.text) {
@@ -211,7 +212,7 @@ fn with_memory(mut launch: Launch, function: &Function<'_>, seen: &Seen) -> Laun
     launch
 }
 
-/// The parameters that addresses start from.
+/// The parameters from which addresses start.
 pub(super) fn pointers(terms: &Terms, executions: &[&Execution]) -> FxHashSet<String> {
     let mut found = FxHashSet::default();
     let mut note = |address: TermId| {

@@ -1,5 +1,5 @@
-//! What evaluating a program gives: every event, load and store with the condition under which it
-//! happens, and for each loop what goes in and what comes round. Data only.
+//! The outcome of evaluating a program: every event, load and store with the condition under which it
+//! happens, and for each loop the values that enter it and those that go round it. Data only.
 //!
 //! Conditions are relative to the header of the innermost loop around them: "given that this
 //! iteration is executed".
@@ -22,13 +22,14 @@ pub(super) struct Event {
     pub inst: u32,
     pub block: BlockId,
     pub role: Role,
-    /// When it happens, relative to the iteration.
+    /// The condition under which it happens, relative to the iteration.
     pub condition: TermId,
-    /// Address, values, further operands.
+    /// Its address, values and further operands.
     pub operands: Vec<TermId>,
 }
 
-/// A weak load: no event, but the rewritten program must load nothing that the original does not.
+/// A weak load. It is no event, but the rewritten program must load nothing that the original does
+/// not.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     pub inst: u32,
@@ -56,9 +57,9 @@ pub(super) struct Round {
 /// The outcome of evaluating a loop.
 #[derive(Clone, Debug)]
 pub(super) struct LoopRecord {
-    /// When it is entered, relative to the loop around it.
+    /// The condition under which it is entered, relative to the loop around it.
     pub entry: TermId,
-    /// When a back edge is taken, relative to the iteration.
+    /// The condition under which a back edge is taken, relative to the iteration.
     pub again: TermId,
     pub rounds: Vec<Round>,
 }
@@ -68,7 +69,7 @@ pub(super) struct LoopRecord {
 #[derive(Clone, Debug)]
 pub(super) struct Cut {
     pub block: BlockId,
-    /// Symbols of the registers and windows there.
+    /// The symbols of the registers and windows at this block.
     pub symbols: Vec<(Option<RegisterId>, TermId)>,
     /// The windows among them, in this order.
     pub windows: Vec<Window>,
@@ -95,7 +96,7 @@ pub(super) struct Execution {
     pub events: Vec<Event>,
     pub loads: Vec<Load>,
     pub loops: Vec<Option<LoopRecord>>,
-    /// For each block, when it is reached.
+    /// For each block the condition under which it is reached.
     pub path: Vec<Option<TermId>>,
     /// In functions with cycles of several entries, all blocks at which edges meet (see `cuts`).
     pub cuts: Vec<Cut>,
@@ -103,13 +104,14 @@ pub(super) struct Execution {
     pub root: Vec<BlockId>,
     /// The condition by which a block branches.
     pub branches: Vec<Option<TermId>>,
-    /// Each definition of a register: instruction, register, value behind it.
+    /// For each definition of a register, by instruction and register, the value that it gives.
     pub definitions: FxHashMap<(u32, RegisterId), TermId>,
     /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
-    /// The values of read-only loads, each with when such a load is executed and the loop around it.
+    /// The values of read-only loads, each with the conditions under which such a load is executed and
+    /// the loops around it.
     pub read_only: FxHashMap<TermId, Vec<(TermId, Option<LoopId>)>>,
-    /// Addresses of accesses that name the global space: when, in which loop, that it is global.
+    /// Facts about the addresses of accesses that name the global space.
     pub global: Vec<GlobalFact>,
     /// Whether there is a generic load; only for these it matters which addresses are global.
     pub generic: bool,
@@ -126,7 +128,8 @@ pub(super) struct Reference<'r, 's> {
     /// For each unmatched instruction of the rewritten program the unmatched instructions of the
     /// original between the same neighbours, in whose place it stands.
     pub gaps: &'r [std::ops::Range<u32>],
-    /// Registers that do not hold, at a loop's header, what the original's register of that name holds.
+    /// Registers that, at a loop's header, do not hold the value of the original's register of that
+    /// name.
     pub split: &'r [(LoopId, RegisterId)],
     /// What registers that only the rewritten program has hold at a loop's header, in terms of the
     /// original: an assumption, which is checked where the loop is entered and comes round.

@@ -1,6 +1,6 @@
-//! What is known at a place, as the solver is told it: the conditions of the place, what the hardware
-//! guarantees, both for this lane and for those that are known to be there too; and simpler forms of
-//! a claim with what is known.
+//! The facts at a place in the form that the solver gets: the conditions of the place and the
+//! guarantees of the hardware, for this lane and for other lanes that are known to be at the place
+//! too; and simpler forms of a claim with these facts.
 
 use rustc_hash::FxHashSet;
 
@@ -13,9 +13,9 @@ use super::symbols::{Kind, Terms};
 use crate::expr::{Arena, BinaryOp, Node, Substitution, TermId};
 use crate::isa::Special;
 
-/// All facts that hold at a place where `known` holds, those about *other* lanes included: where a
-/// whole warp is known to have met, lane `L + n` is there too, so the conditions of the place and
-/// what the hardware guarantees hold for it as well (the terms are shifted by `n`).
+/// All facts that hold at a place where `known` holds, those about *other* lanes included: if a whole
+/// warp is known to have met, lane `L + n` is there too, so the conditions of the place and the
+/// guarantees of the hardware hold for it as well (the terms are shifted by `n`).
 pub(super) fn there_too(
     terms: &mut Terms,
     lanes: &mut Lanes<'_, '_>,
@@ -39,7 +39,7 @@ pub(super) fn there_too(
     found
 }
 
-/// Everything that holds at a place, as predicates.
+/// All facts that hold at a place, as predicates.
 pub(super) fn assumptions(
     terms: &mut Terms,
     lanes: &mut Lanes<'_, '_>,
@@ -78,7 +78,7 @@ pub(super) fn assumptions(
     all
 }
 
-/// The facts `known`, and further ones about the divisions that occur in them or in the claim.
+/// The facts `known`, and further facts about the divisions in them or in the claim.
 pub(super) fn with_divisions(
     terms: &mut Terms,
     claim: (TermId, TermId),
@@ -89,8 +89,8 @@ pub(super) fn with_divisions(
     known.iter().copied().chain(facts).collect()
 }
 
-/// A claim and what is known, with every product of terms and every uninterpreted function replaced
-/// by a symbol of its own. What holds then holds all the more.
+/// A claim and its facts, with every product of terms and every uninterpreted function replaced by a
+/// symbol of its own. If this claim holds, the original one does.
 pub(super) fn abstracted(
     terms: &mut Terms,
     (a, b): (TermId, TermId),
@@ -123,12 +123,12 @@ pub(super) fn abstracted(
     (claim, facts)
 }
 
-/// Block shapes in which counterexamples are looked for: with numbers in place of extents, what the
-/// solver gets is linear. Whole and incomplete warps, rows longer and shorter than a warp.
+/// Block shapes in which counterexamples are looked for: with numbers in place of extents the solver's
+/// query is linear. Whole and incomplete warps, rows longer and shorter than a warp.
 pub(super) const SHAPES: [[u64; 3]; 7] =
     [[32, 2, 2], [16, 4, 1], [64, 1, 1], [31, 1, 1], [33, 1, 1], [48, 3, 1], [1, 1, 1]];
 
-/// A claim and what is known, in the first block of a grid, with blocks of a shape.
+/// A claim and its facts, in the first block of a grid, with blocks of a shape.
 pub(super) fn in_shape(
     terms: &mut Terms,
     claim: (TermId, TermId),

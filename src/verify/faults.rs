@@ -1,6 +1,7 @@
-//! What the rewritten program loads must be what the original loads too, or it may fault where that does
-//! not: each byte is read by the original under a condition that holds, and the address is aligned. Or
-//! another lane that is there too reads it (`elsewhere`).
+//! Every byte that the rewritten program loads must be loaded by the original too, or the rewritten
+//! program might fault where the original does not: each byte is read by the original under a
+//! condition that holds, and the address is aligned. Or another lane that is at the place reads it
+//! (`elsewhere`).
 
 use rustc_hash::FxHashMap;
 
@@ -14,20 +15,20 @@ use super::symbols::Terms;
 use super::turns::at_entry;
 use crate::expr::TermId;
 
-/// A load of the original near one of the rewritten program: from where to where in the latter's bytes,
-/// and when.
+/// A load of the original near one of the rewritten program: its first byte and its end within the
+/// latter's bytes, and the condition under which it is performed.
 type Near = (i64, i64, TermId);
 
 impl Comparison<'_, '_> {
-    /// A load of the rewritten program must read what the original reads too, or it may fault where
-    /// that does not.
+    /// Checks that each load of the rewritten program reads bytes that the original reads too;
+    /// otherwise it might fault where the original does not.
     pub(super) fn loads(&mut self) {
         let mut alike: FxHashMap<TermId, Vec<&Load>> = FxHashMap::default();
         for load in &self.before.loads {
             alike.entry(load.address).or_default().push(load);
         }
         for load in &self.after.loads {
-            // The same load under the same condition, as almost all are.
+            // It is the same load under the same condition, as almost all are.
             let same = |one: &&&Load| {
                 (one.condition, one.space, one.bytes) == (load.condition, load.space, load.bytes)
                     && self.original.loop_of(one.block) == self.rewritten.loop_of(load.block)
@@ -47,7 +48,8 @@ impl Comparison<'_, '_> {
         }
     }
 
-    /// Whether loads of the original read all that one of the rewritten program reads, whenever that does.
+    /// Whether loads of the original read all bytes that a load of the rewritten program reads,
+    /// whenever that load is performed.
     fn is_covered(&mut self, load: &Load) -> bool {
         let literals = conditions::literals(&mut self.terms.arena, load.condition);
         self.terms.arena.charge(4 * self.before.loads.len() as u64);
@@ -56,7 +58,7 @@ impl Comparison<'_, '_> {
             let needed = conditions::literals(&mut terms.arena, condition);
             conditions::hold(&terms.arena, &needed, &literals)
         };
-        // One that reads it all, aligned as a part of what is aligned.
+        // One load that reads all bytes, aligned as a part of an aligned access.
         let bytes = i64::from(load.bytes);
         let whole = |near: &&Near| near.0 <= 0 && near.1 >= bytes && near.0 % bytes == 0;
         let known: Vec<bool> = near.iter().map(|one| implied(self.terms, one.2)).collect();
@@ -67,7 +69,8 @@ impl Comparison<'_, '_> {
         if near.iter().filter(whole).any(|one| self.runs_whenever(&place, one.2, load)) {
             return true;
         }
-        // Several that read it together, or loads of the loop behind in its first iteration.
+        // Several loads that read the bytes together, or loads of a following loop in its first
+        // iteration.
         let mut parts: Vec<(Near, bool)> = near.into_iter().zip(known).collect();
         if self.are_enough(&place, load, parts.clone()) {
             return true;
@@ -80,7 +83,7 @@ impl Comparison<'_, '_> {
         self.are_enough(&place, load, parts)
     }
 
-    /// Whether some loads read all bytes together, and the address is aligned.
+    /// Whether some loads read all bytes together, and the address of `load` is aligned.
     fn are_enough(&mut self, place: &Place, load: &Load, mut parts: Vec<(Near, bool)>) -> bool {
         let (bytes, mut reached) = (i64::from(load.bytes), 0);
         let single = |near: &Near| near.0 <= 0 && near.1 >= bytes && near.0 % bytes == 0;
@@ -93,14 +96,14 @@ impl Comparison<'_, '_> {
                 && (known || self.runs_whenever(place, condition, load))
             {
                 reached = to;
-                // A part of what is aligned.
+                // It is a part of an aligned access.
                 aligned |= single(&near);
             }
         }
         reached >= bytes && (aligned || self.is_aligned(place, load))
     }
 
-    /// The original's loads of the same space and loop that read a byte of it.
+    /// The original's loads of the same space and loop that read a byte of `load`.
     fn near(&mut self, load: &Load) -> Vec<Near> {
         let around = self.rewritten.loop_of(load.block);
         let bytes = i64::from(load.bytes);
@@ -119,8 +122,8 @@ impl Comparison<'_, '_> {
         found
     }
 
-    /// The original's loads in the first iteration of the loops that follow: they run where the loop is
-    /// entered and their condition holds for what it is entered with.
+    /// The original's loads in the first iteration of the loops that follow: they are performed if the
+    /// loop is entered and their condition holds for the values that it is entered with.
     fn near_first(&mut self, load: &Load) -> Vec<Near> {
         let (around, bytes) = (self.rewritten.loop_of(load.block), i64::from(load.bytes));
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! How threads are laid out in blocks and warps: what may be taken for granted of every lane.
+//! The layout of threads in blocks and warps: facts that hold for every lane.
 
 use super::symbols::{Kind, Terms};
 use crate::expr::{Arena, Comparison, SymbolId, TermId};
@@ -15,7 +15,7 @@ pub(super) fn consecutive(arena: &mut Arena, [x, y, z]: [TermId; 3]) -> TermId {
     arena.or(rows_of_warps, one_row)
 }
 
-/// What the hardware guarantees of thread indices: they lie within the block, and the lane is the
+/// The guarantees of the hardware about thread indices: they lie within the block, and the lane is the
 /// linear index modulo 32 (PTX ISA, "%tid", "%laneid").
 pub(super) fn axioms(terms: &mut Terms) -> Vec<TermId> {
     let find = |kind: Kind| {
@@ -34,8 +34,8 @@ pub(super) fn axioms(terms: &mut Terms) -> Vec<TermId> {
         }
     }
     if let Some(lane) = lane {
-        // Modulo 32, so that five bits of each are enough. An index or extent that the function does
-        // not mention may be anything, unless it is fixed.
+        // Modulo 32, so five bits of each are enough. An index or extent that the function does not
+        // mention may be anything, unless it is fixed.
         let mut low = |symbol: Option<(SymbolId, u8)>, other: Kind, width: u8| {
             let whole = match symbol {
                 Some(symbol) => term(arena, symbol),
@@ -87,7 +87,7 @@ mod tests {
         rows.flat_map(|(j, k)| (0..x).map(move |i| [i, j, k])).collect()
     }
 
-    /// Terms with the symbols of the axes wanted, as bits of a set; the rest is not mentioned.
+    /// Terms with the symbols of the axes wanted, as bits of a set; other symbols are not mentioned.
     fn symbols(wanted: u32) -> Terms {
         let mut terms = Terms::default();
         for axis in Axis::ALL {

@@ -1,10 +1,10 @@
-//! Registers of a loop that keep their distance: where two change by the same amount in every
-//! iteration (as compilers make them of one subscript), each is the other plus the difference of
-//! what they held when the loop was entered.
+//! Registers of a loop that keep their distance: if two registers change by the same amount in every
+//! iteration (compilers make such registers of one subscript), each is the other plus the difference
+//! of their values when the loop was entered.
 //!
-//! In: the loops of the evaluated original. Out: terms in which, of all such registers, one is left.
-//! By induction over the iterations of one lane; so it holds wherever both symbols stand for values
-//! of the same iteration, behind the loop as well.
+//! In: the loops of the evaluated original. Out: terms in which one register is left of all that keep
+//! their distance. This is an induction over the iterations of one lane; so it holds wherever both
+//! symbols stand for values of the same iteration, also behind the loop.
 
 use rustc_hash::FxHashMap;
 
@@ -13,7 +13,7 @@ use super::symbols::Terms;
 use crate::cfg::LoopId;
 use crate::expr::{Substitution, SymbolId, TermId};
 
-/// Which symbols are another one plus something.
+/// The symbols that are another symbol plus a term.
 #[derive(Default)]
 pub(super) struct Induction {
     replaced: FxHashMap<SymbolId, TermId>,
@@ -24,10 +24,10 @@ impl Induction {
     /// The registers that keep their distance in the original's loops.
     pub fn new(terms: &mut Terms, execution: &Execution) -> Induction {
         let mut found = Induction::default();
-        // By loop and change in an iteration: a register and what it held at first.
+        // By loop and change in an iteration: a register and the value that it had at first.
         let mut leaders: FxHashMap<(LoopId, TermId), (TermId, TermId)> = FxHashMap::default();
-        // Loops stand behind those around and before them, so what initial values are made of is
-        // replaced already.
+        // A loop comes behind the loops around and before it, so the symbols in initial values have
+        // been replaced already.
         for (id, record) in execution.loops.iter().enumerate() {
             let rounds = record.iter().flat_map(|record| &record.rounds);
             for round in rounds.filter(|round| round.register.is_some()) {
@@ -49,7 +49,7 @@ impl Induction {
         found
     }
 
-    /// A term with the symbols that remain.
+    /// A term in which only the symbols that remain occur.
     pub fn apply(&mut self, terms: &mut Terms, term: TermId) -> TermId {
         if self.replaced.is_empty() {
             return term;
@@ -60,7 +60,7 @@ impl Induction {
         })
     }
 
-    /// Terms with the symbols that remain.
+    /// Terms in which only the symbols that remain occur.
     pub fn apply_all(&mut self, terms: &mut Terms, all: &[TermId]) -> Vec<TermId> {
         all.iter().map(|&term| self.apply(terms, term)).collect()
     }

@@ -1,5 +1,5 @@
-//! What kind of thing each instruction is to the validator: a function of its operands, a weak load,
-//! or an event that both programs must have alike.
+//! The role of each instruction for the validator: a function of its operands, a weak load, or an
+//! event that both programs must have alike.
 //!
 //! An opcode that is not modelled, or not known, is an event that may do anything, so a gap here
 //! costs a proof, never its truth.
@@ -15,29 +15,29 @@ use crate::ptx::StateSpace;
 /// What an instruction is to the validator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Role {
-    /// Its results depend on its operands alone.
+    /// The results depend on the operands alone.
     Pure,
-    /// A weak load: its results depend on memory and address.
+    /// A weak load: the results depend on memory and address.
     Load,
     /// A weak store.
     Store,
-    /// A barrier or fence: what other threads wrote becomes visible.
+    /// A barrier or fence: writes of other threads become visible.
     Barrier,
-    /// Looks at clocks, at who else is there, or changes nothing but a cache: nobody notices if it
-    /// is left out where its result is not wanted.
+    /// Looks at clocks or at which lanes are there, or changes nothing but a cache: if the result is
+    /// not wanted, the instruction may be left out unnoticed.
     Observe,
     /// Exchanges values with other lanes of the warp, or waits for them: an event of the whole warp,
-    /// which the others notice whether this lane wants the result or not. Changes no memory.
+    /// which the other lanes notice whether this lane wants the result or not. Changes no memory.
     Collective,
     /// Leaves the function.
     Leave,
-    /// Transfers control within the function: the graph has it.
+    /// Transfers control within the function: the graph represents it.
     Branch,
-    /// Anything else: atomics, strong accesses, calls, what is not known.
+    /// Any other instruction: atomics, strong accesses, calls, instructions that are not known.
     Effect,
 }
 
-/// Qualifiers that make an access more than weak (PTX ISA, "Memory Consistency Model").
+/// Qualifiers that make an access strong (PTX ISA, "Memory Consistency Model").
 const STRONG: &[Qualifier] = &[
     Qualifier::Volatile,
     Qualifier::Relaxed,
@@ -49,8 +49,8 @@ const STRONG: &[Qualifier] = &[
     Qualifier::Bulk,
 ];
 
-/// Classifies an instruction. What a lane does together with others of its warp has its results in
-/// the first operand; whatever else is a `.sync` or `.aligned` instruction may do anything.
+/// Classifies an instruction. A collective has its results in the first operand; any other `.sync` or
+/// `.aligned` instruction may do anything.
 pub(super) fn role(inst: &Inst<'_, '_>) -> Role {
     let form = &inst.ast.form;
     let strong = form.has_any(STRONG);
@@ -60,7 +60,7 @@ pub(super) fn role(inst: &Inst<'_, '_>) -> Role {
         Opcode::Ld | Opcode::Ldu | Opcode::St => Role::Effect,
         Opcode::Ret | Opcode::Exit | Opcode::Trap => Role::Leave,
         Opcode::Bra | Opcode::Brx => Role::Branch,
-        // A barrier that reduces delivers what other threads put in.
+        // A barrier with a reduction delivers a value that depends on other threads.
         Opcode::Bar | Opcode::Barrier if form.has(Qualifier::Red) => Role::Effect,
         Opcode::Bar | Opcode::Barrier | Opcode::Membar | Opcode::Fence => Role::Barrier,
         Opcode::Add
@@ -222,11 +222,11 @@ fn reads_unsteady(inst: &Inst<'_, '_>) -> bool {
     inst.args.iter().any(unsteady)
 }
 
-/// Whether a lane may have to wait here until other lanes or threads do something, so that lanes
-/// which were together before need not be together behind it: one of them may wait for what another
-/// one does later (PTX ISA, "bar.warp.sync", "barrier"). Not so `bar` for the whole block and
-/// collectives of all 32 lanes, which each lane that comes by takes part in alike, and atomics and
-/// copies, which wait for nobody else.
+/// Whether a lane may have to wait here until other lanes or threads do something, so that lanes which
+/// were together before need not be together behind it: one of them may wait for what another one does
+/// later (PTX ISA, "bar.warp.sync", "barrier"). `bar` for the whole block and collectives of all 32
+/// lanes are no such instructions, since each lane that comes by takes part in them alike; nor are
+/// atomics and copies, which wait for no other lane.
 pub(super) fn may_wait(inst: &Inst<'_, '_>) -> bool {
     let ast = inst.ast;
     let together = |inst: &Inst<'_, '_>| inst.guard.is_none();
@@ -236,7 +236,7 @@ pub(super) fn may_wait(inst: &Inst<'_, '_>) -> bool {
     };
     match role(inst) {
         Role::Pure | Role::Load | Role::Store | Role::Observe => false,
-        // These end blocks.
+        // These instructions end blocks.
         Role::Leave | Role::Branch => true,
         Role::Collective => match ast.form.opcode {
             Opcode::Shfl | Opcode::Vote | Opcode::Match | Opcode::Redux | Opcode::Elect => {
@@ -257,7 +257,7 @@ pub(super) fn may_wait(inst: &Inst<'_, '_>) -> bool {
 }
 
 /// Whether an instruction's result tells which lanes are converged where it stands: that is the
-/// assembler's choice, and only where control flow is the same is it made alike.
+/// assembler's choice, which is the same only if control flow is.
 pub(super) fn depends_on_convergence(inst: &Inst<'_, '_>) -> bool {
     match inst.ast.form.opcode {
         Opcode::ActiveMask => true,
@@ -289,8 +289,8 @@ pub(super) fn changed(inst: &Inst<'_, '_>) -> &'static [Window] {
     }
 }
 
-/// Which of an instruction's results a register gets; more than one where it is named more than
-/// once.
+/// The numbers of an instruction's results that a register gets; more than one if the operands name it
+/// more than once.
 pub(super) type Places = SmallVec<[u16; 2]>;
 
 /// The registers that an instruction may write.
@@ -298,8 +298,8 @@ pub(super) fn results(inst: &Inst<'_, '_>) -> SmallVec<[RegisterId; 2]> {
     placed_results(inst).into_iter().map(|(register, _)| register).collect()
 }
 
-/// The registers that an instruction may write, each with its places among the results. A result
-/// that is not wanted (`_`) has a place, too.
+/// The registers that an instruction may write, each with the numbers of its results. A result that is
+/// not wanted (`_`) has a number, too.
 pub(super) fn placed_results(inst: &Inst<'_, '_>) -> SmallVec<[(RegisterId, Places); 2]> {
     let mut found: SmallVec<[(RegisterId, Places); 2]> = SmallVec::new();
     for (place, register) in (0..).zip(destinations(inst)) {
@@ -323,7 +323,7 @@ fn destinations(inst: &Inst<'_, '_>) -> SmallVec<[Option<RegisterId>; 4]> {
         Role::Pure | Role::Load | Role::Observe | Role::Collective => {
             inst.args.first().iter().for_each(|arg| named(arg, &mut found));
         }
-        // What is not known may write each register it names.
+        // An instruction that is not known may write each register it names.
         Role::Effect
             if !matches!(inst.ast.form.opcode, Opcode::Atom | Opcode::Ld | Opcode::Call) =>
         {

@@ -1,5 +1,5 @@
-//! Where ways meet: the conditions of edges, the states that they bring, and what goes into a loop and
-//! comes round.
+//! Where ways meet: the conditions of edges, the states that they bring, and the values that enter a
+//! loop and go round it.
 //!
 //! Conditions are relative to the header of the innermost loop around them: "given that this
 //! iteration is executed".
@@ -15,7 +15,7 @@ use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, LoopId, RegisterId};
 use crate::expr::TermId;
 
 impl<'s> Evaluation<'_, 's> {
-    /// When an edge is taken, relative to the loop `place` around its target.
+    /// The condition under which an edge is taken, relative to the loop `place` around its target.
     pub fn taken(&mut self, edge: &Edge, place: Option<LoopId>) -> TermId {
         let loops = &self.program.flow.loops;
         let mut condition =
@@ -41,7 +41,7 @@ impl<'s> Evaluation<'_, 's> {
         condition
     }
 
-    /// When a loop is entered, relative to the loop around it.
+    /// The condition under which a loop is entered, relative to the loop around it.
     pub fn entry_of(&self, id: LoopId) -> Option<TermId> {
         match self.entered.get(&id) {
             Some((entry, _)) => Some(*entry),
@@ -49,12 +49,13 @@ impl<'s> Evaluation<'_, 's> {
         }
     }
 
-    /// A way of an indexed branch: some function of the index, the same in both programs.
+    /// The condition of an edge of an indexed branch: some function of the index, the same in both
+    /// programs.
     fn index_condition(&mut self, edge: &Edge) -> TermId {
         let block = self.program.flow.block(edge.from);
         let last = &self.program.flow.insts[block.end as usize - 1];
         let mut operands: SmallVec<[TermId; 8]> = SmallVec::new();
-        // Read at the end of the block: the state of the exit is the state there.
+        // The index is read at the end of the block, where the state is that of the exit.
         let read = |register: RegisterId| match self.program.slots[register.0 as usize] {
             Slot::Carried(index) => {
                 self.exits[edge.from.index()].as_ref().map(|exit| exit.state[index as usize])
@@ -72,11 +73,12 @@ impl<'s> Evaluation<'_, 's> {
             }
             None => {}
         }
-        // Which indices lead there, and whether the way past the branch does.
+        // The edge is described by the indices that lead to its target, and by whether the way past
+        // the branch does.
         let first = self.program.flow.block(edge.to).first;
         let past = last.guard.is_some() && first == block.end;
         if let Some((register, negated)) = last.guard {
-            // As above.
+            // Read as the index is.
             let guard = match self.program.slots[register.0 as usize] {
                 Slot::Carried(index) => {
                     self.exits[edge.from.index()].as_ref().map(|exit| exit.state[index as usize])
@@ -135,7 +137,7 @@ impl<'s> Evaluation<'_, 's> {
         }
     }
 
-    /// Puts symbols in place of what a loop changes.
+    /// Gives symbols to the registers and windows that a loop changes.
     pub fn enter(&mut self, id: LoopId) {
         let entry = self.out.path[self.block.index()];
         let entry = entry.unwrap_or_else(|| self.terms.arena.boolean(true));
@@ -181,7 +183,7 @@ impl<'s> Evaluation<'_, 's> {
         for &id in self.program.closed.get(&block).map_or(&[][..], Vec::as_slice) {
             let (index, latches) = (id.0 as usize, &flow.loops.get(id).latches);
             let Some((entry, mut rounds)) = self.entered.remove(&id) else { continue };
-            // `taken` looks conditions up relative to the loop itself.
+            // `taken` takes conditions relative to the loop itself.
             let latches: Vec<Edge> = latches
                 .iter()
                 .copied()

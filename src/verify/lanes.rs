@@ -1,9 +1,9 @@
-//! The same term in another lane of the warp, for warps whose lanes are consecutive in `tid.x`.
+//! Terms as another lane of the warp has them, for warps whose lanes are consecutive in `tid.x`.
 //!
 //! For a distance `n` and each value that goes round a loop the question is by how much lane `L + n`
-//! is ahead of lane `L`. It is answered by induction over the iterations: the difference at the
-//! entry is a term; it is assumed at the header and has to come out again at the latch. What fails
-//! is unrelated, and the others are tried again without it, until nothing changes.
+//! is ahead of lane `L`. It is answered by induction over the iterations: the difference at the entry
+//! is a term; it is assumed at the header and has to be found again at the latch. A value for which
+//! that fails is unrelated, and the others are tried again without it, until nothing changes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,15 +17,16 @@ use crate::cfg::LoopId;
 use crate::expr::{SymbolId, TermId};
 use crate::isa::{Opcode, Qualifier};
 
-/// Moves terms between lanes and remembers what it has moved. Knows the original program: what both
-/// programs share has the original's meaning.
+/// Moves terms between lanes and remembers the terms that it has moved. It knows the original program:
+/// a symbol that both programs share has the original's meaning.
 pub(super) struct Lanes<'r, 's> {
     program: &'r Program<'r, 's>,
     execution: &'r Execution,
-    /// Loops of which the rewritten program's control flow lets lanes meet in different iterations.
+    /// For each loop, whether the rewritten program's control flow lets lanes meet in different
+    /// iterations of it.
     apart: Vec<bool>,
-    /// Whether there are atomics, fences or calls: what lanes load behind one of these each for
-    /// itself may differ.
+    /// Whether there are atomics, fences or calls: values that lanes load one by one behind such an
+    /// event may differ.
     unordered: bool,
     relations: FxHashMap<i32, Relations>,
     moved: FxHashMap<(i32, Option<LoopId>, bool), Moved>,
@@ -34,7 +35,7 @@ pub(super) struct Lanes<'r, 's> {
 impl<'r, 's> Lanes<'r, 's> {
     pub fn new(program: &'r Program<'r, 's>, execution: &'r Execution, apart: Vec<bool>) -> Self {
         let (relations, moved) = (FxHashMap::default(), FxHashMap::default());
-        // What all threads of the block do together is no such thing.
+        // An event that all threads of the block execute together is not one of them.
         let unordered = execution.events.iter().any(|event| {
             let ast = program.flow.insts[event.inst as usize].ast;
             let of_block = matches!(ast.form.opcode, Opcode::Bar | Opcode::Barrier)
@@ -66,10 +67,11 @@ impl<'r, 's> Lanes<'r, 's> {
         self.shifted(terms, term, (n, place), false)
     }
 
-    /// `term` as lane `L + n` has it, for a term all of whose loads read what memory holds where the lanes
-    /// have met: the value that lane `L + n` has read is the value that lane `L` would read there.
-    /// Whoever wrote between the two would be ordered with both reads, and could not be with the
-    /// meeting; so it does not matter by which ways the two came, and past which synchronisation.
+    /// `term` as lane `L + n` has it, for a term all of whose loads read what memory holds where the
+    /// lanes have met: the value that lane `L + n` has read is the value that lane `L` would read
+    /// there. A thread that wrote between the two would be ordered with both reads, and could not be
+    /// with the meeting; so it does not matter by which ways the two lanes came, and past which
+    /// synchronisation.
     pub fn shift_current(
         &mut self,
         terms: &mut Terms,
@@ -105,7 +107,8 @@ struct Search<'w, 's> {
     program: &'w Program<'w, 's>,
     execution: &'w Execution,
     n: i32,
-    /// What goes round a loop, and the ways taken, must be related whenever it was loaded.
+    /// Whether the values that go round a loop, and the branches taken, must be related whenever they
+    /// were loaded.
     unordered: bool,
     relations: Relations,
     /// The terms moved by the relations of this attempt.
@@ -162,7 +165,7 @@ impl<'w, 's> Search<'w, 's> {
         apply(terms, way, &self.relations, self.moved.entry(place).or_default(), term)
     }
 
-    /// By how much what goes into a loop, or comes round, is larger in the other lane.
+    /// By how much the value that enters a loop, or goes round it, is larger in the other lane.
     fn ahead(
         &mut self,
         terms: &mut Terms,
@@ -174,7 +177,7 @@ impl<'w, 's> Search<'w, 's> {
             let there = self.shift(terms, term, place);
             return terms.arena.sub(there, term);
         }
-        // Versions are compared up to the lanes' own stores, see `apply`.
+        // Versions are compared leaving the lanes' own stores aside, see `apply`.
         self.relations.lasting = false;
         let version = before_stores(terms, &self.execution.stores, term);
         let way = self.way(place);
@@ -183,10 +186,10 @@ impl<'w, 's> Search<'w, 's> {
         terms.arena.sub(there, version)
     }
 
-    /// Assumes of each symbol of a header what holds when its loop is entered.
+    /// Assumes of each symbol of a header the relation of the values with which its loop is entered.
     fn enter(&mut self, terms: &mut Terms) {
-        // Loops stand behind those around and before them, so what an initial value is made of
-        // is related already.
+        // A loop comes behind the loops around and before it, so the symbols in initial values are
+        // related already.
         for (index, record) in self.execution.loops.iter().enumerate() {
             let Some(record) = record else { continue };
             let parent = self.program.flow.loops.get(LoopId(index as u32)).parent;
@@ -207,7 +210,8 @@ impl<'w, 's> Search<'w, 's> {
         }
     }
 
-    /// Whether what was assumed comes out again at the latches, and whether both lanes go on.
+    /// Checks that the assumed relations are found again at the latches, and that both lanes go on
+    /// alike.
     fn come_round(&mut self, terms: &mut Terms) {
         for (index, record) in self.execution.loops.iter().enumerate() {
             let place = Some(LoopId(index as u32));
@@ -232,7 +236,8 @@ impl<'w, 's> Search<'w, 's> {
         }
     }
 
-    /// Whether both lanes go the same way at the branches that might take them into different iterations.
+    /// Checks that both lanes take the same way at branches that might take them into different
+    /// iterations.
     fn part(&mut self, terms: &mut Terms) {
         for apart in &self.program.flow.taken_apart {
             if !self.relations.in_step[apart.of.0 as usize] {

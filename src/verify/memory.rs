@@ -1,9 +1,9 @@
 //! Loads and stores: what a load delivers is a function of a version of memory and the address.
 //!
-//! A version is made by each thing that may change a window (see `versions`, where it is shown why
-//! freedom from data races is enough for two lanes to read the same). A load reads from the oldest
-//! version that is certain to hold the same bytes: stores to places that are certainly others are
-//! stepped over.
+//! A version is made by each instruction that may change a window (see `versions`, where it is shown
+//! why freedom from data races is enough for two lanes to read the same). A load reads from the oldest
+//! version that is certain to hold the same bytes: stores that certainly write other bytes are stepped
+//! over.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -20,12 +20,12 @@ use crate::expr::{Node, TermId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{ScalarType, StateSpace};
 
-/// So many selections between versions, one in another, are looked into: a chain of guarded stores
-/// may be as long as the function.
+/// The most selections between versions, one within another, that are looked into: a chain of guarded
+/// stores may be as long as the function.
 const MAX_NESTED: u32 = 256;
 
 impl<'s> Evaluation<'_, 's> {
-    /// A weak load.
+    /// Evaluates a weak load.
     pub(super) fn load(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
         let ast = inst.ast;
         let (Some(&ty), Some(Arg::Memory { base, offset: displacement, .. })) =
@@ -73,7 +73,7 @@ impl<'s> Evaluation<'_, 's> {
         }
     }
 
-    /// An address that is used as a global one is global.
+    /// Notes that an address is global, since it is used as a global one.
     fn note_global(&mut self, address: TermId, guard: Option<TermId>) {
         let condition = self.condition(guard);
         let is_global = self.terms.function("isspacep.global#0", &[address], 1);
@@ -85,8 +85,8 @@ impl<'s> Evaluation<'_, 's> {
         space != StateSpace::Param
     }
 
-    /// A load of a form that is not understood: some function of the memory it may read, this
-    /// thread, and its operands.
+    /// The results of a load whose form is not modelled: some function of the memory that it may read,
+    /// of this thread, and of its operands.
     fn unknown_results(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
         let mut operands = SmallVec::new();
         inst.args.iter().skip(1).for_each(|arg| self.natural(arg, &mut operands));
@@ -97,7 +97,7 @@ impl<'s> Evaluation<'_, 's> {
         self.write_functions(inst, &name, &operands, guard);
     }
 
-    /// A parameter of the function itself.
+    /// The value of a parameter of the function itself.
     fn parameter(
         &mut self,
         inst: &Inst<'_, 's>,
@@ -106,7 +106,7 @@ impl<'s> Evaluation<'_, 's> {
         ty: ScalarType,
     ) -> Option<TermId> {
         let Base::Symbol { name, local: None } = base else { return None };
-        // What is handed in, not the place for what is handed back.
+        // A parameter, not the place for a result.
         let own = |p: &crate::ptx::Variable<'_>| p.names.iter().any(|one| one.name.text == name);
         let handed_back = self.program.function.returns.iter().any(own);
         if inst.ast.form.space() != StateSpace::Param || handed_back {
@@ -138,9 +138,9 @@ impl<'s> Evaluation<'_, 's> {
         self.terms.function(&format!("load.{name}.{bits}"), &operands, bits)
     }
 
-    /// `ld.global.nc`: from memory that does not change while the kernel runs, so of no version. That
-    /// it does not change is the original's promise, where it makes such a load; what only the
-    /// rewritten program loads so promises nothing.
+    /// The value that `ld.global.nc` delivers: it comes from memory that does not change while the
+    /// kernel runs, so it is of no version. That the memory does not change is the original's promise,
+    /// if it makes such a load; a load that only the rewritten program makes promises nothing.
     fn loaded_read_only(&mut self, address: TermId, bits: u8, guard: Option<TermId>) -> TermId {
         let never = self.terms.arena.constant(0, 32);
         let name = format!("load.global.{bits}");
@@ -206,7 +206,8 @@ impl<'s> Evaluation<'_, 's> {
         false
     }
 
-    /// A generic address: what it reads in the global window, else something of this thread.
+    /// The value at a generic address: in the global window what memory holds there, otherwise a value
+    /// of this thread.
     fn loaded_generic(&mut self, address: TermId, bits: u8) -> TermId {
         self.out.generic = true;
         let bytes = u32::from(bits) / 8;
@@ -230,8 +231,8 @@ impl<'s> Evaluation<'_, 's> {
         self.oldest_of(version, (address, bytes), &mut FxHashMap::default(), MAX_NESTED)
     }
 
-    /// `known` are versions that were looked at already: the ways to one double with each store
-    /// that has a guard predicate.
+    /// The same; `known` are versions that were looked at already, since the ways to one double with
+    /// each store that has a guard predicate.
     fn oldest_of(
         &mut self,
         start: TermId,
@@ -274,7 +275,7 @@ impl<'s> Evaluation<'_, 's> {
         difference.is_some_and(|d| d >= i64::from(record.bytes) || -d >= i64::from(bytes))
     }
 
-    /// A weak store: new versions of what it may change.
+    /// Evaluates a weak store: the windows that it may change get new versions.
     pub(super) fn store(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
         let ast = inst.ast;
         let address = match inst.args.first() {
@@ -291,7 +292,7 @@ impl<'s> Evaluation<'_, 's> {
         }
         for &window in written(ast.form.space()) {
             let (before, version) = self.change(window, guard);
-            // A generic address is no number of the other windows.
+            // A generic address cannot be compared with addresses of the other windows.
             let comparable = window == Window::Global || ast.form.space() != StateSpace::Generic;
             if let (Some(address), true) = (address, comparable) {
                 self.out.stores.insert(version, StoreRecord { before, address, bytes });

@@ -1,23 +1,23 @@
 //! Translation validation: proves that a rewritten PTX file does what the original does.
 //!
 //! In: two files. Out: a [`Verification`]: for each function *equal*, *different* with a
-//! counterexample, or *unknown* with the reason. Nothing here knows how our own rewriter works: both
-//! texts are evaluated symbolically, a shuffle that only the rewritten one has delivers "the value
-//! of the same expression in lane L + n" where the warp is whole, and every store, atomic, call,
-//! barrier and exit must happen under the same condition with the same operands. So rewrites by hand
-//! are judged as well.
+//! counterexample, or *unknown* with the reason. The validator does not know how our own rewriter
+//! works: both texts are evaluated symbolically, a shuffle that only the rewritten one has delivers
+//! "the value of the same expression in lane L + n" where the warp is whole, and every store, atomic,
+//! call, barrier and exit must happen under the same condition with the same operands. So rewrites by
+//! hand are judged as well.
 //!
-//! **Architecture invariant:** nothing here uses `emulate`, `reuse`, `select` or `rewrite`. What is shared
+//! **Architecture invariant:** no file here uses `emulate`, `reuse`, `select` or `rewrite`. Shared
 //! with the analysis are syntax, graph, terms and the solver: `beliefs` says which beliefs that are,
 //! and what checks each from outside.
 //!
-//! What is taken for granted, and shown with every verdict: the original is free of data races;
-//! lanes that `activemask` reports together in a loop are in the same iteration, wherever control
-//! flow lets them meet only so.
+//! Two assumptions are taken for granted, and shown with every verdict: the original is free of data
+//! races; and lanes that `activemask` reports together in a loop are in the same iteration, wherever
+//! control flow lets them meet only so.
 //!
 //! # The files, from the ground up
 //!
-//! Each uses only those before it, so they can be read in this order (a test holds it to that).
+//! Each file uses only those before it, so they can be read in this order (a test checks it).
 //!
 //! The two programs:
 //! - `beliefs`: what is shared with the analysis, and what checks it; no code
@@ -162,23 +162,23 @@ pub use verdict::{Counterexample, FunctionReport, Problem, Verdict, Verification
 /// Bounds on the work, by count, so that giving up is reproducible.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Only this kernel or function.
+    /// The only kernel or function to look at, if one is named.
     pub kernel: Option<String>,
     /// z3's resource limit for one query.
     pub solver_limit: u32,
     /// What all queries for one function may take together, in z3's units.
     pub solver_budget: u64,
-    /// Queries for one function.
+    /// The most queries for one function.
     pub queries: u32,
-    /// Work with terms for one function, in the steps of [`crate::expr::Arena::charge`].
+    /// The most work with terms for one function, in the steps of [`crate::expr::Arena::charge`].
     pub steps: u64,
-    /// Instructions of a function.
+    /// The most instructions of a function.
     pub instructions: usize,
-    /// Registers carried times blocks.
+    /// The most registers carried times blocks.
     pub merges: usize,
-    /// Instructions times the loops around them.
+    /// The most instructions times the loops around them.
     pub nesting: usize,
-    /// Write each query to this folder as SMT-LIB.
+    /// A folder to write each query to as SMT-LIB.
     pub dump_queries: Option<PathBuf>,
 }
 
@@ -203,7 +203,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::{fs, path::Path};
 
-    /// Files named in the order above, each with the files that it names.
+    /// Reads the files in the order above, and the files that each uses.
     #[test]
     fn files_can_be_read_in_the_order_of_the_list() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/verify");
@@ -224,7 +224,7 @@ mod tests {
         }
         let files = fs::read_dir(&folder).expect("the folder can be read");
         let files = files.flatten().map(|entry| entry.path()).filter(|path| path.is_file());
-        // `Options` takes the place of this file.
+        // `Options` stands for this file.
         assert_eq!(before.len(), files.count(), "files that are not in the list");
     }
 }

@@ -1,4 +1,4 @@
-//! Two files: what stands outside of functions must be the same, functions are matched by name.
+//! Two files: the text outside of functions must be the same, and functions are matched by name.
 
 use std::panic::AssertUnwindSafe;
 
@@ -89,7 +89,7 @@ fn pair<'s>(
         return FunctionReport::unknown(name, reason);
     }
     if before.returns.iter().any(|variable| variable.space == StateSpace::Reg) {
-        // What stands in it at the end is no operand of anything.
+        // The value of that register at the end is the operand of no instruction.
         let reason = "the function returns its result in a register".to_owned();
         return FunctionReport::unknown(name, reason);
     }
@@ -97,7 +97,7 @@ fn pair<'s>(
         let reason = "the two declare different variables or prototypes".to_owned();
         return FunctionReport::unknown(name, reason);
     }
-    // A panic in here is a bug of ours, and no proof.
+    // A panic in the validation is a bug of ours, and no proof.
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let programs = Program::new(original, before, options)
             .and_then(|one| Ok((one, Program::new(rewritten, after, options)?)));
@@ -116,7 +116,7 @@ fn pair<'s>(
     })
 }
 
-/// Parameters, results and directives of a function that its meaning depends on.
+/// The parameters, results and directives of a function on which its meaning depends.
 fn head(source: &SourceFile, function: &Function<'_>) -> Vec<String> {
     let mut all = vec![format!("{:?}", function.kind)];
     all.extend(function.linkage.iter().map(|text| words(text)));
@@ -124,7 +124,7 @@ fn head(source: &SourceFile, function: &Function<'_>) -> Vec<String> {
     all.extend(variables.map(|one| words(source.slice(one.span))));
     for directive in &function.directives {
         match directive {
-            // For a debugger.
+            // These are for a debugger.
             Directive::Loc(_) | Directive::File { .. } => {}
             Directive::Performance { span, .. }
             | Directive::Pragma { span, .. }
@@ -136,9 +136,9 @@ fn head(source: &SourceFile, function: &Function<'_>) -> Vec<String> {
     all
 }
 
-/// What a body declares besides registers, each with the number of its scope: variables, prototypes
-/// of calls and lists of functions, and pragmas, the ones that say what a load delivers together with
-/// that load.
+/// The declarations in a body besides registers, each with the number of its scope: variables,
+/// prototypes of calls and lists of functions, and pragmas; a pragma about what a load delivers comes
+/// together with the load.
 fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> {
     fn collect(
         source: &SourceFile,
@@ -147,7 +147,7 @@ fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> 
         all: &mut Vec<(u32, String)>,
     ) {
         let scope = *scopes;
-        // For each place the first instruction from there on, known once somebody asks.
+        // For each place the first instruction from there on, which is found when it is first needed.
         let mut following: Vec<Option<usize>> = Vec::new();
         for (index, statement) in statements.iter().enumerate() {
             let span = match statement {

@@ -1,5 +1,5 @@
-//! Instructions that are not looked into: each result is an uninterpreted function of the opcode, its
-//! modifiers and all operands.
+//! Instructions whose meaning is left open: each result is an uninterpreted function of the opcode,
+//! its modifiers and all operands.
 
 use smallvec::SmallVec;
 
@@ -12,7 +12,7 @@ use crate::expr::TermId;
 use crate::isa::{Opcode, Qualifier};
 
 impl<'s> Evaluation<'_, 's> {
-    /// Each result as an uninterpreted function of the opcode and all operands.
+    /// Gives each result of an instruction an uninterpreted function of the opcode and all operands.
     pub(super) fn apply_opcode(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
         let mut name = self.opcode_name(inst);
         let mut operands: SmallVec<[TermId; 8]> = SmallVec::new();
@@ -68,7 +68,7 @@ impl<'s> Evaluation<'_, 's> {
         }
     }
 
-    /// The opcode, and how operands are written where that means something (`%r1.b0`, `-%r1`).
+    /// The opcode, and the spelling of operands where it means something (`%r1.b0`, `-%r1`).
     fn opcode_name(&self, inst: &Inst<'_, 's>) -> String {
         let opcode: String = inst.ast.opcode.text.split_whitespace().collect();
         let modified = |arg: &Arg<'_>| matches!(arg, Arg::Modified(_));

@@ -12,8 +12,8 @@ use crate::isa::{Axis, Special};
 use crate::ptx::Value;
 
 impl<'s> Evaluation<'_, 's> {
-    /// The value of an operand, cut to `width` bits; `None` for what is no single value of at least
-    /// that width.
+    /// The value of an operand, cut to `width` bits; `None` for an operand that is no single value of
+    /// at least that width.
     pub(super) fn operand(&mut self, arg: &Arg<'s>, width: u8) -> Option<TermId> {
         let term = match arg {
             Arg::Register(register) => self.read(*register),
@@ -77,7 +77,7 @@ impl<'s> Evaluation<'_, 's> {
         }
     }
 
-    /// An operand with the width it has by itself; 64 bits for constants.
+    /// An operand in its own width; 64 bits for constants.
     pub(super) fn natural(&mut self, arg: &Arg<'s>, found: &mut SmallVec<[TermId; 8]>) {
         match arg {
             Arg::Register(register) | Arg::Modified(register) => {
@@ -98,7 +98,7 @@ impl<'s> Evaluation<'_, 's> {
                 let term = self.read(*register);
                 found.push(self.terms.arena.not(term));
             }
-            // The same bits are another number in a literal of double precision.
+            // In a literal of double precision the same bits are another number.
             Arg::Constant(Value::F32(bits)) => {
                 found.push(self.terms.arena.constant(u64::from(*bits), 32));
             }
@@ -135,8 +135,8 @@ impl<'s> Evaluation<'_, 's> {
         self.terms.symbol(Kind::Address(format!("{scope}{name}")), width, None)
     }
 
-    /// The value of a special register; what may change between two readings is a value of its own at
-    /// each instruction (and at the one that is matched with it).
+    /// The value of a special register; a register that may change between two readings has a value of
+    /// its own at each instruction (shared with the instruction that is matched with it).
     pub(super) fn special(&mut self, register: Special) -> TermId {
         let uniform = |this: &mut Self, width, range| {
             this.terms.bounded(Kind::Uniform(register), width, None, range)
@@ -192,7 +192,7 @@ impl<'s> Evaluation<'_, 's> {
         self.terms.bounded(kind, 32, None, range)
     }
 
-    /// The largest extent in a dimension of a block whose shape the launch decides.
+    /// The largest extent of a block in a dimension, if the launch decides the block's shape.
     fn largest_extent(&self, axis: Axis) -> u64 {
         MAX_BLOCK[axis.index()].min(self.program.function.most_threads().unwrap_or(u64::MAX))
     }

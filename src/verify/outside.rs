@@ -1,13 +1,13 @@
-//! What stands outside of function bodies: all of it must be the same in both files, in the same
-//! order, or the answer is no better than unknown.
+//! The text outside of function bodies: all of it must be the same in both files, in the same order,
+//! or the answer is no better than unknown.
 //!
-//! That is: `.version`, `.target`, `.address_size`; variables with linkage, attributes, alignment,
-//! size and initialisers; heads of functions that are declared only; which functions are defined, and
-//! how often; `.alias`, `.pragma` and every directive that is not known. Heads and bodies of defined
-//! functions are compared one by one (see `module`).
+//! It consists of `.version`, `.target`, `.address_size`; variables with linkage, attributes,
+//! alignment, size and initialisers; heads of functions that are declared only; which functions are
+//! defined, and how often; `.alias`, `.pragma` and every directive that is not known. Heads and bodies
+//! of defined functions are compared one by one (see `module`).
 //!
-//! Free to differ is what no instruction can read: comments, blanks, and what is there for a
-//! debugger (`.file`, `.loc`, `@@dwarf`, sections named `.debug...`).
+//! Text that no instruction can read is free to differ: comments, blanks, and the debugger's
+//! directives (`.file`, `.loc`, `@@dwarf`, sections named `.debug...`).
 
 use rustc_hash::FxHashMap;
 
@@ -141,7 +141,7 @@ fn defined_name(function: &Function<'_>) -> String {
     function.name.text.to_owned()
 }
 
-/// What only a debugger reads.
+/// Whether a directive is one that only a debugger reads.
 fn is_debug(text: &str) -> bool {
     let mut words = text.split_whitespace();
     match words.next() {
@@ -157,7 +157,7 @@ pub(super) fn words(text: &str) -> String {
     let mut blank = false;
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        // Most of it is neither.
+        // Most bytes are neither.
         let plain = |b: &u8| b.is_ascii_graphic() && !matches!(b, b'/' | b'"');
         let run = rest.bytes().position(|b| !plain(&b)).unwrap_or(rest.len());
         if run > 0 {
@@ -172,7 +172,7 @@ pub(super) fn words(text: &str) -> String {
             bytes if let Some(comment) = Comment::at_start(bytes) => comment.length,
             _ if first.is_whitespace() => first.len_utf8(),
             bytes => {
-                // No comment begins in a string.
+                // Within a string no comment begins.
                 let end = match bytes[0] {
                     b'"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
                     _ => first.len_utf8(),

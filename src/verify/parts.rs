@@ -1,5 +1,5 @@
-//! What the equality of two terms comes to, by their structure alone: the parts that have to be
-//! equal, or may be, for the whole to be.
+//! What follows for the parts of two terms by their structure alone: the parts that have to be equal,
+//! or may be, for the terms to be equal.
 
 use super::wrap;
 use crate::expr::{Arena, BinaryOp, Node, TermId, UnaryOp};
@@ -31,7 +31,8 @@ pub(super) fn clash(arena: &mut Arena, known: &[TermId]) -> bool {
     false
 }
 
-/// The one operand in which two sums or exclusive ors differ, which are equal only if it is.
+/// The one operand in which two sums or exclusive ors differ; they are equal only if the operand's two
+/// forms are.
 pub(super) fn only_difference(arena: &Arena, a: TermId, b: TermId) -> Option<(TermId, TermId)> {
     match (arena.node(a), arena.node(b)) {
         (&Node::Binary(BinaryOp::Xor, x, y), &Node::Binary(BinaryOp::Xor, z, w)) => match () {
@@ -58,7 +59,7 @@ pub(super) fn only_difference(arena: &Arena, a: TermId, b: TermId) -> Option<(Te
     }
 }
 
-/// The parts to compare where one of two terms is put together from two.
+/// The parts to compare if one of two terms is put together from two.
 pub(super) fn halves(arena: &mut Arena, a: TermId, b: TermId) -> Option<[(TermId, TermId); 2]> {
     let width = arena.width(a);
     let low = [a, b].into_iter().find_map(|term| match *arena.node(term) {
@@ -69,8 +70,8 @@ pub(super) fn halves(arena: &mut Arena, a: TermId, b: TermId) -> Option<[(TermId
     Some([part(low, width - low), part(0, low)])
 }
 
-/// The operands to compare where two terms are the same function of different ones, and nothing
-/// but equal operands makes them equal.
+/// The operands to compare if two terms are the same function of different operands, and only equal
+/// operands make the two equal.
 pub(super) fn same_shape(arena: &Arena, a: TermId, b: TermId) -> Option<Vec<(TermId, TermId)>> {
     if arena.width(a) != arena.width(b) {
         return None;

@@ -1,7 +1,7 @@
 //! A place: a block of the rewritten program with everything that is known to hold there.
 //!
-//! In: a program that was evaluated (or is being evaluated), and what its warp instructions tell of
-//! other lanes. Out: the conditions that hold for every lane that is at the place.
+//! In: a program that was evaluated (or is being evaluated), and what its warp instructions tell about
+//! other lanes. Out: the conditions that hold for every lane at the place.
 
 use super::conditions;
 use super::execution::{Execution, GlobalFact};
@@ -10,18 +10,18 @@ use super::symbols::Terms;
 use crate::cfg::{BlockId, LoopId};
 use crate::expr::TermId;
 
-/// A place in the rewritten program, and what is known there.
+/// A place in the rewritten program, and the facts known there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
     pub around: Option<LoopId>,
-    /// Conditions that hold for every lane that is there.
+    /// Conditions that hold for every lane at this place.
     pub path: Vec<TermId>,
     pub reaches: Vec<Reach>,
     pub votes: Vec<Vote>,
 }
 
 impl Place {
-    /// A block of a program that was evaluated (or is being evaluated) so far.
+    /// The place of a block, in a program that was evaluated (or is being evaluated).
     pub fn new(
         terms: &mut Terms,
         program: &Program<'_, '_>,
@@ -40,7 +40,7 @@ impl Place {
                 path.extend(conditions::literals(&mut terms.arena, entry));
             }
         }
-        // What the original does wherever this place is reached.
+        // Facts about the original that hold wherever this place is reached.
         for &(condition, place, fact) in global {
             terms.arena.charge(1);
             let always = place == around && {
@@ -69,7 +69,7 @@ pub(super) struct Reach {
     pub n: i32,
 }
 
-/// A block in which under the condition `together` all lanes of the warp are, one behind the other in
+/// A block in which all lanes of the warp are together under the condition `together`, consecutive in
 /// `tid.x`; and the lane's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Gathered {
@@ -82,9 +82,9 @@ pub(super) struct Gathered {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vote {
     pub block: BlockId,
-    /// What the instruction gives: true only where the lane's own predicate is.
+    /// The result of the instruction: true only if the lane's own predicate is.
     pub result: TermId,
-    /// The same for all lanes: whether it is true in each.
+    /// The same for all lanes: whether the predicate is true in each.
     pub outcome: TermId,
     pub whole: TermId,
     pub predicate: TermId,

@@ -29,13 +29,13 @@ pub(super) struct Program<'m, 's> {
     pub flow: Flow<'m, 's>,
     pub slots: Vec<Slot>,
     pub carried: Vec<RegisterId>,
-    /// Name with width, and number among the registers of that name: what registers of the two
-    /// programs are paired by.
+    /// For each register its name with the width, and its number among the registers of that name:
+    /// registers of the two programs are paired by these.
     pub keys: Vec<(String, u32)>,
     pub by_key: FxHashMap<(String, u32), RegisterId>,
-    /// For each loop, the carried registers that it changes and the windows of memory.
+    /// For each loop, the carried registers and the windows of memory that it changes.
     pub loops: Vec<Changes>,
-    /// The loops that have their last latch in a block.
+    /// For each block the loops whose last latch it is.
     pub closed: FxHashMap<BlockId, Vec<LoopId>>,
     /// Whether some cycle has several entries.
     pub irreducible: bool,
@@ -121,9 +121,9 @@ impl<'m, 's> Program<'m, 's> {
         text[from..].split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// The registers and windows that may be changed on the ways from a block's immediate dominator
-    /// to it; all that are carried, where it has none. The instructions looked at are charged to
-    /// the arena.
+    /// The registers and windows that may be changed on the ways from a block's immediate dominator to
+    /// the block; all that are carried, if it has no dominator. The instructions looked at are charged
+    /// to the arena.
     pub fn between(&self, arena: &Arena, block: BlockId) -> Changes {
         let above = self.flow.dominators.immediate(block);
         let mut seen = vec![false; self.flow.blocks.len()];
@@ -153,7 +153,7 @@ impl<'m, 's> Program<'m, 's> {
 
     /// The innermost loop around a block.
     pub fn loop_of(&self, block: BlockId) -> Option<LoopId> {
-        // Where cycles have several entries, loops play no part: see `Cut`.
+        // In a function with a cycle of several entries loops play no part: see `Cut`.
         self.flow.loops.innermost(block).filter(|_| !self.irreducible)
     }
 }
@@ -170,7 +170,7 @@ fn uses(inst: &Inst<'_, '_>) -> smallvec::SmallVec<[RegisterId; 2]> {
         if let Arg::Memory { base: Base::Register(register), .. } = arg {
             found.push(*register);
         }
-        // The bits of a destination that are left as they are.
+        // The destination's bits outside of the named part stay as they are, so they are read.
         if let Arg::Modified(register) = arg {
             found.push(*register);
         }

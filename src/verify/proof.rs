@@ -7,11 +7,11 @@ use crate::solver::Names;
 /// The outcome of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Proof {
-    /// It holds.
+    /// The claim holds.
     Equal,
     /// The claim does not hold, because two parts of its terms differ under some conditions.
     Differ(Box<Difference>),
-    /// Neither was shown.
+    /// Neither that the claim holds nor that it does not was shown.
     Unknown,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Difference {
     pub rewritten: TermId,
     /// The conditions under which the two parts were compared.
     pub known: Vec<TermId>,
-    /// Whether the two parts are addresses that something is loaded from.
+    /// Whether the two parts are addresses that a load reads from.
     pub addresses: bool,
 }
 

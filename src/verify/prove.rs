@@ -1,5 +1,5 @@
-//! Whether two terms are equal at a place: by normal form, by cases over the selections they are
-//! made of, operand by operand, and by the solver for what is left.
+//! Whether two terms are equal at a place: by normal form, by cases over the selections in them,
+//! operand by operand, and by the solver for the cases that are left.
 //!
 //! In: a claim (the original's term and the rewritten program's), and a [`Place`]: a block of the
 //! rewritten program with the conditions that hold for every lane there. Out: a [`Proof`].
@@ -81,7 +81,7 @@ impl Prover {
         }
     }
 
-    /// Both cases of a selection that one of the two terms is.
+    /// Both cases, if one of the two terms is a selection.
     fn by_selection(
         &mut self,
         terms: &mut Terms,
@@ -140,7 +140,7 @@ impl Prover {
         let pairs = same_shape(&terms.arena, a, b)?;
         Some(match self.first_unequal(terms, lanes, place, &pairs, known) {
             None => Proof::Equal,
-            // Other operands may give the same result, unless they can be anything.
+            // Other operands may give the same result, unless the results can be anything.
             Some((_, Proof::Differ(difference)))
                 if is_function(terms, a) && !difference.is_arbitrary(terms) =>
             {
@@ -150,7 +150,8 @@ impl Prover {
         })
     }
 
-    /// By the parts that two words are put together or cut from, or in which two sums differ.
+    /// By the parts, if the two are words put together or cut from others, or sums that differ in one
+    /// part.
     fn by_parts(
         &mut self,
         terms: &mut Terms,
@@ -163,7 +164,7 @@ impl Prover {
             let unequal = self.first_unequal(terms, lanes, place, &halves, known);
             return Some(unequal.map_or(Proof::Equal, |(_, proof)| proof));
         }
-        // The same part of equal words is equal; that of others may be.
+        // The same part of equal words is equal; the same part of different words may be.
         if let (&Node::Extract(x, low), &Node::Extract(y, other)) =
             (terms.arena.node(a), terms.arena.node(b))
             && low == other
@@ -172,12 +173,12 @@ impl Prover {
         {
             return Some(Proof::Equal);
         }
-        // Two sums or exclusive ors are equal just when the one operand is in which they differ.
+        // Two sums or exclusive ors are equal exactly if the operand in which they differ is.
         let claim = only_difference(&terms.arena, a, b)?;
         Some(self.by_cases(terms, lanes, place, claim, known))
     }
 
-    /// The first of some pairs that was not shown to be equal, and what it came to.
+    /// The first of some pairs that was not shown to be equal, with the outcome for it.
     fn first_unequal(
         &mut self,
         terms: &mut Terms,

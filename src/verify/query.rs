@@ -1,4 +1,5 @@
-//! A claim put to the solver, the simplest form first; what is certain without it is not asked.
+//! A claim put to the solver, the simplest form first; a claim that is certain without the solver is
+//! not put to it.
 
 use rustc_hash::FxHashMap;
 
@@ -13,15 +14,15 @@ use super::wrap;
 use crate::expr::TermId;
 use crate::solver::{Judgement, Solver};
 
-/// How many claims of one function may fail with everything known; after so many nobody expects
-/// "equal" any more, and the solver takes longest for those.
+/// How many claims of one function may fail with all facts; after so many the verdict will hardly be
+/// "equal" any more, and failing claims take the solver longest.
 const MAX_FAILURES: u32 = 3;
 
-/// How many claims made on the way may be refuted before only proofs are looked for: what is left
-/// as it is will be compared in the end, and a counterexample looked for there.
+/// How many claims made during evaluation may be refuted before only proofs are looked for: a term
+/// that is left as it is will be compared in the end, and a counterexample looked for then.
 const MAX_REFUTED: u32 = 8;
 
-/// Proves claims and counts what it took.
+/// Proves claims and counts the queries that they took.
 pub(super) struct Prover {
     pub solver: Solver,
     /// For each version of memory that a store made, that store.
@@ -31,7 +32,7 @@ pub(super) struct Prover {
     pub crossings: u32,
     pub failures: u32,
     pub refuted: u32,
-    /// Whether the claims are those that the verdict is made of.
+    /// Whether the claims are those on which the verdict rests.
     pub deciding: bool,
     /// Whether the solver may be asked.
     pub solving: bool,
@@ -57,9 +58,9 @@ impl Prover {
     }
 
     /// Asks the solver: first with each product and function as a symbol of its own, which is linear
-    /// and quick, with what is known at the place alone, then with what the hardware and the other
-    /// lanes add; then for a counterexample in blocks of a few shapes, which is linear too; then with
-    /// everything as it is.
+    /// and quick, with the facts at the place alone, then with the hardware's and the other lanes' as
+    /// well; then for a counterexample in blocks of a few shapes, which is linear too; then with all
+    /// terms as they are.
     pub fn ask(
         &mut self,
         terms: &mut Terms,

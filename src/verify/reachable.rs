@@ -1,12 +1,12 @@
-//! What holds in every state that can come up, beyond what the solver is told for proofs: a
-//! counterexample that does not keep to it is none.
+//! Facts that hold in every state that can come up, beyond those that the solver gets for proofs: a
+//! counterexample that contradicts them is dropped.
 
 use super::execution::{Execution, Round};
 use super::symbols::{Kind, Terms};
 use crate::expr::{Comparison, Node, SymbolId, TermId};
 use crate::isa::{Axis, Special};
 
-/// The registers that go round the original's loops.
+/// The registers and windows that go round the original's loops.
 pub(super) fn rounds(execution: &Execution) -> impl Iterator<Item = &Round> {
     let records = execution.loops.iter().flatten();
     records.flat_map(|record| record.rounds.iter().filter(|round| round.register.is_some()))

@@ -1,9 +1,9 @@
-//! The low bits of values that go round loops: a register that every iteration changes by a multiple of a
-//! power of two keeps, below it, what it held when the loop was entered.
+//! The low bits of values that go round loops: a register that every iteration changes by a multiple
+//! of a power of two keeps, below it, the bits that it had when the loop was entered.
 //!
-//! In: the loops of evaluated programs. Out: terms of the low bits in which such registers are replaced by
-//! their initial values; by induction over the iterations of one lane. Only as many bits of each part
-//! are asked for as matter to the whole: of `4 * i` two fewer than of `i`.
+//! In: the loops of evaluated programs. Out: terms of the low bits in which such registers are
+//! replaced by their initial values; this is an induction over the iterations of one lane. Of each
+//! part only as many bits are asked for as matter to the whole: of `4 * i` two fewer of `i`.
 
 use rustc_hash::FxHashMap;
 
@@ -12,10 +12,10 @@ use super::symbols::{Kind, Terms};
 use crate::expr::{Node, SymbolId, TermId};
 use crate::ptx::Function;
 
-/// Deeper terms keep what is left of them.
+/// Parts of terms that are nested deeper stay as they are.
 const MAX_DEPTH: u32 = 32;
 
-/// For the registers of loops what they held at first, and what an iteration adds.
+/// For the registers of loops, their initial value and the amount that an iteration adds.
 pub(super) struct LowBits {
     rounds: FxHashMap<SymbolId, (TermId, TermId)>,
     /// By parameter how many low bits of the pointer are zeros, as the original declares it.
@@ -66,7 +66,7 @@ impl LowBits {
         total
     }
 
-    /// The low bits of what is no sum.
+    /// The low bits of a term that is no sum.
     fn part(&self, terms: &mut Terms, term: TermId, bits: u8, depth: u32) -> TermId {
         match terms.arena.node(term).clone() {
             Node::Symbol(symbol) => {

@@ -1,5 +1,5 @@
-//! What goes into loops and comes round: proved equal for each register and window, where ways meet
-//! in cycles of several entries as well.
+//! The values that enter loops and go round them: proved equal for each register and window, and in
+//! the same way where ways meet in cycles of several entries.
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +11,8 @@ use crate::cfg::{BlockId, LoopId, RegisterId};
 use crate::expr::TermId;
 
 impl Comparison<'_, '_> {
-    /// Proves what goes into loops and comes round; gives the registers for which that fails.
+    /// Proves the values equal that enter loops and go round them; returns the registers for which
+    /// that fails.
     pub fn loops(
         &mut self,
         carried: &FxHashMap<(LoopId, RegisterId), Assumed>,
@@ -97,7 +98,8 @@ impl Comparison<'_, '_> {
         apart
     }
 
-    /// Proves what comes together where ways meet; gives the registers for which that fails.
+    /// Proves the values equal that come together where ways meet; returns the registers for which
+    /// that fails.
     pub fn cuts(&mut self) -> Vec<(LoopId, RegisterId)> {
         let (before, after) = (&self.before.cuts, &self.after.cuts);
         let mut apart = Vec::new();
@@ -119,7 +121,7 @@ impl Comparison<'_, '_> {
             }
             for ((_, when, a), (root, condition, b)) in old.ways.iter().zip(&new.ways) {
                 let place = self.place(*root);
-                // The root's own facts hold on every way from there.
+                // The facts of the cut that the way starts from hold all along it.
                 let proof = self.prove(&place, *when, *condition, &[]);
                 let what = || "the condition of a way here".to_owned();
                 self.check((proof, (*when, *condition)), inst, None, &place, what);

@@ -1,4 +1,4 @@
-//! Loads that deliver the same: what has to be equal for that, once each reads from the oldest
+//! Loads that deliver the same value: what has to be equal for that, once each reads from the oldest
 //! version of memory that holds the same bytes.
 
 use super::conditions;
@@ -10,13 +10,13 @@ use super::versions::{before_stores, unmarked};
 use crate::expr::{Comparison, Node, TermId};
 use crate::solver::{Judgement, Names};
 
-/// How much may be known before selections between versions of memory are not looked into any more.
+/// The most facts with which selections between versions of memory are still looked into.
 const MAX_KNOWN: usize = 512;
 
 impl Prover {
-    /// What has to be equal for two loads from global or shared memory to deliver the same: the
-    /// addresses, and the versions, once each is the oldest that holds the same bytes. A load from
-    /// memory that the original promises to be read-only is of every version.
+    /// The claims by which two loads from global or shared memory deliver the same: equal addresses,
+    /// and equal versions, once each is the oldest that holds the same bytes. A load from memory that
+    /// the original promises to be read-only is of every version.
     pub fn same_load(
         &mut self,
         terms: &mut Terms,
@@ -41,7 +41,7 @@ impl Prover {
         let read_only = [v, w].into_iter().any(|v| terms.arena.constant_value(v) == Some(0));
         let ((mine, marked), (theirs, too)) = (unmarked(terms, v), unmarked(terms, w));
         if v != w && !read_only && (marked || too) {
-            // What another lane reads: see `ELSEWHERE`.
+            // The memory that another lane reads: see `ELSEWHERE`.
             let stores = &self.stores;
             let base = |terms: &mut Terms, version| {
                 let base = before_stores(terms, stores, version);
@@ -62,7 +62,7 @@ impl Prover {
         Some(pairs)
     }
 
-    /// Steps over stores that the solver shows to leave some bytes alone.
+    /// Steps over stores that the solver shows to leave the loaded bytes alone.
     fn oldest(
         &mut self,
         terms: &mut Terms,
@@ -81,7 +81,7 @@ impl Prover {
                 arena.constant(u64::from(record.bytes), width),
                 arena.constant(u64::from(bytes), width),
             );
-            // Modulo 2^64: neither starts within the other.
+            // Modulo 2^64: neither access starts within the other.
             let after = arena.compare(Comparison::UnsignedLessEqual, stored, ahead);
             let before = arena.compare(Comparison::UnsignedLessEqual, read, behind);
             let apart = arena.and(after, before);
@@ -91,7 +91,7 @@ impl Prover {
             }
             version = record.before;
         }
-        // Each selection adds to what is known: so deep are they looked into.
+        // Each selection adds facts, which bounds how deep selections are looked into.
         if known.len() > MAX_KNOWN {
             return version;
         }

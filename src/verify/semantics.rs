@@ -1,5 +1,5 @@
-//! What instructions compute, as terms: exact for the integer arithmetic that addresses and
-//! predicates are made of, an uninterpreted function of the operands for the rest.
+//! What instructions compute, as terms: exact for the integer arithmetic of addresses and predicates,
+//! an uninterpreted function of the operands for all other instructions.
 //!
 //! Written from the PTX ISA's definitions and on purpose not shared with the analysis: a mistake in
 //! one of the two shows as a difference.
@@ -44,7 +44,8 @@ impl<'s> Evaluation<'_, 's> {
         }
     }
 
-    /// The exact value of an instruction with one result; `None` where it has none here.
+    /// The exact value of an instruction with one result; `None` if this file has no exact value for
+    /// it.
     fn exact(&mut self, inst: &Inst<'_, 's>) -> Option<TermId> {
         let ast = inst.ast;
         let types = ast.form.types();
@@ -63,7 +64,7 @@ impl<'s> Evaluation<'_, 's> {
         if ty.is_float() || width > 64 || is_packed(ty) {
             return None;
         }
-        // Only operations whose every modifier is understood.
+        // Only operations all of whose modifiers are known.
         let multiplies = matches!(ast.form.opcode, Opcode::Mul | Opcode::Mad);
         let plain = ast.form.modifiers().iter().all(|modifier| match modifier {
             Modifier::Type(_) => true,
@@ -99,7 +100,7 @@ impl<'s> Evaluation<'_, 's> {
         })
     }
 
-    /// What moves values of any type: conversions and selections.
+    /// Instructions that move values of any type: conversions and selections.
     fn of_any_type(
         &mut self,
         inst: &Inst<'_, 's>,
@@ -146,7 +147,7 @@ impl<'s> Evaluation<'_, 's> {
                 if name == Opcode::Min { low } else { high }
             }
             Opcode::Mul => return self.product(inst, a, b, ty),
-            // By zero, the result is unspecified.
+            // The result of a division by zero is unspecified.
             Opcode::Div | Opcode::Rem if arena.constant_value(b).is_some_and(|b| b != 0) => {
                 let op = match (name, ty.is_signed()) {
                     (Opcode::Div, true) => BinaryOp::SignedDivide,
@@ -179,7 +180,7 @@ impl<'s> Evaluation<'_, 's> {
         Some(self.terms.arena.mul(a, b))
     }
 
-    /// Amounts of the width and more leave nothing but sign bits ("shl", "shr").
+    /// Shifts. An amount of the width or more leaves nothing but sign bits ("shl", "shr").
     fn shift(&mut self, name: Opcode, a: TermId, amount: TermId, ty: ScalarType) -> Option<TermId> {
         let width = ty.bits() as u8;
         let op = match (name, ty.is_signed()) {
@@ -192,13 +193,13 @@ impl<'s> Evaluation<'_, 's> {
             let amount = arena.zero_extend(amount, width);
             return Some(arena.binary(op, a, amount));
         }
-        // A narrower shift, done in 32 bits, where amounts of 16 to 31 shift everything out too.
+        // A narrower shift is done in 32 bits, where amounts of 16 to 31 shift every bit out too.
         let wide = self.widen(a, 32, ty.is_signed());
         let shifted = self.terms.arena.binary(op, wide, amount);
         Some(self.terms.arena.extract(shifted, 0, width))
     }
 
-    /// Integer conversions: the source is read as its type, then cut or extended.
+    /// Integer conversions: the source is read by its type, then cut or extended.
     fn convert(&mut self, inst: &Inst<'_, 's>, types: &[ScalarType]) -> Option<TermId> {
         let &[to, from] = types else { return None };
         let integer = |ty: ScalarType| {

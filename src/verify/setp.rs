@@ -84,7 +84,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// A comparison of floating-point numbers by one of four (PTX ISA, "Comparisons"): `gt` is `lt`
-    /// from the other side, and the unordered ones hold just where their opposites do not.
+    /// from the other side, and the unordered ones hold exactly if their opposites do not.
     fn compared_floats(
         &mut self,
         inst: &Inst<'_, 's>,
@@ -121,7 +121,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 }
 
-/// Whether a value of the type is two numbers, each computed with by itself.
+/// Whether a value of the type is two numbers, of which each is computed with by itself.
 pub(super) fn is_packed(ty: ScalarType) -> bool {
     use ScalarType::*;
     matches!(ty, F16x2 | Bf16x2 | F32x2 | U16x2 | S16x2)

@@ -1,10 +1,10 @@
 //! Settling: brings the rewritten program's values back to the original's as soon as that is possible.
 //!
 //! In: a register of the rewritten program and the term that it gets, which may contain values that
-//! came from another lane (it is *tainted*). Out: if it is shown to be equal to what the original's
-//! register of the same name holds there, that term of the original (it is *settled*), otherwise
-//! the term as it was. What is computed from a settled register is then equal to the original's by
-//! construction, and nothing has to be proved about it again.
+//! came from another lane (it is *tainted*). Out: if the term is shown to be equal to the value of the
+//! original's register of the same name there, that value of the original (the term is *settled*),
+//! otherwise the term as it was. A value computed from a settled register is then equal to the
+//! original's by construction, and needs no further proof.
 
 use super::place::Place;
 use super::proof::Proof;
@@ -13,7 +13,7 @@ use super::warp::Warp;
 use crate::cfg::{Inst, LoopId, RegisterId};
 use crate::expr::{Node, TermId};
 
-/// So many values of a register are tried that it gets elsewhere.
+/// The most values tried that the register gets at other places.
 const MAX_ELSEWHERE: usize = 4;
 
 impl<'s> Guide<'s> for Warp<'_, 's> {
@@ -27,7 +27,7 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         if candidates.contains(&term) {
             return term;
         }
-        // What the lane loaded itself, another time or not, is not worth the solver's time.
+        // For a value that the lane loaded itself, at another time or not, the solver is not asked.
         let tainted = self.taint.of(here.terms, term);
         let candidates = match tainted && candidates.is_empty() {
             true => self.elsewhere(here, register),
@@ -43,7 +43,8 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         if tainted { self.settle_joined(here, term) } else { term }
     }
 
-    /// A selection of which one side came from another lane: the other side, where they are equal.
+    /// If one side of a selection came from another lane and is equal to the other side, that other
+    /// side.
     fn settle_joined(&mut self, here: &mut Evaluation<'_, 's>, term: TermId) -> TermId {
         if !self.taint.of(here.terms, term) {
             return term;
@@ -88,8 +89,9 @@ impl<'s> Warp<'_, 's> {
         proof == Proof::Equal
     }
 
-    /// The values that the original's register of the same name gets in the same iteration, wherever:
-    /// for code that stands twice, since only one of the two stands where the original's does.
+    /// The values that the original's register of the same name gets in the same iteration at any
+    /// place: for code that stands twice, since only one of the two versions stands where the
+    /// original's code does.
     fn elsewhere(&self, here: &Evaluation<'_, 's>, register: RegisterId) -> Vec<TermId> {
         let Some(reference) = here.reference else { return Vec::new() };
         let key = &here.program.keys[register.0 as usize];
@@ -105,7 +107,7 @@ impl<'s> Warp<'_, 's> {
         values.map(|(_, term)| *term).take(MAX_ELSEWHERE).collect()
     }
 
-    /// The block that is being evaluated with all that is known to hold there.
+    /// The place of the block that is being evaluated.
     fn place(&self, here: &mut Evaluation<'_, 's>) -> Place {
         let global: &[_] = match here.reference {
             Some(r) if r.execution.generic || here.out.generic => &r.execution.global,
@@ -121,8 +123,8 @@ impl<'s> Warp<'_, 's> {
     }
 }
 
-/// The values that the original's register of the same name gets from those instructions in whose
-/// place the current one stands, the last first.
+/// The values that the original's register of the same name gets from the instructions in whose place
+/// the current one stands, the last first.
 fn candidates(here: &Evaluation<'_, '_>, register: RegisterId) -> Vec<TermId> {
     let Some(reference) = here.reference else { return Vec::new() };
     let key = &here.program.keys[register.0 as usize];

@@ -1,7 +1,7 @@
-//! A term as lane `L + n` has it, given how the two lanes' symbols are related.
+//! Terms as lane `L + n` has them, given how the two lanes' symbols are related.
 //!
 //! In: a term of the original, and [`Relations`]: by how much each symbol is larger in lane `L + n`.
-//! Out: the other lane's term; a symbol of which nothing is known becomes one of its own.
+//! Out: the other lane's term; a symbol without a relation becomes a symbol of that lane.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -25,8 +25,8 @@ pub(super) struct Relations {
     pub together: Vec<bool>,
     /// Loops in which the two lanes are in the same iteration wherever they meet.
     pub in_step: Vec<bool>,
-    /// Only what is the same for both lanes at any time is related: of memory, what it held when the
-    /// kernel began.
+    /// Whether only values that both lanes share at any time are related: of memory, its contents when
+    /// the kernel began.
     pub lasting: bool,
 }
 
@@ -39,7 +39,8 @@ pub(super) struct Moved {
     seen: FxHashSet<TermId>,
 }
 
-/// How terms are moved: by how many lanes, and where the lanes have met. (No way through the graph.)
+/// How terms are moved: by how many lanes, and the loop in which the lanes have met. (Not a way
+/// through the graph.)
 #[derive(Clone, Copy)]
 pub(super) struct Way<'w, 's> {
     pub program: &'w Program<'w, 's>,
@@ -110,8 +111,8 @@ fn substitute(
     })
 }
 
-/// The loads from memory that other threads write which a term contains and `seen` does not, inner
-/// ones first.
+/// The loads in a term, `seen` ones left out, from memory that other threads write; inner loads come
+/// first.
 fn loads(terms: &Terms, seen: &mut FxHashSet<TermId>, term: TermId) -> Vec<TermId> {
     let (mut found, mut work) = (Vec::new(), vec![term]);
     while let Some(next) = work.pop() {
@@ -127,12 +128,12 @@ fn loads(terms: &Terms, seen: &mut FxHashSet<TermId>, term: TermId) -> Vec<TermI
         }
         work.extend(terms.arena.operands(next));
     }
-    // Operands have smaller numbers than what is made of them.
+    // Operands have smaller numbers than the terms made of them.
     found.sort_unstable();
     found
 }
 
-/// By how much a symbol is larger in lane `L + n`; `None` where nothing is known.
+/// By how much a symbol is larger in lane `L + n`; `None` if no relation is known.
 fn ahead(
     program: &Program<'_, '_>,
     relations: &Relations,
@@ -147,7 +148,7 @@ fn ahead(
         if !relations.in_step[around.0 as usize] {
             return None;
         }
-        // A value from a loop that was left belongs to the lane's own last iteration.
+        // A value from a loop that lanes have left is that of each lane's own last iteration.
         if !loops.nested(place, around) && !relations.together[around.0 as usize] {
             return None;
         }
@@ -159,7 +160,7 @@ fn ahead(
         Kind::Tid(Axis::X) | Kind::LaneId => Some(arena.constant(n as i64 as u64, info.width)),
         Kind::Tid(_) | Kind::Uniform(_) | Kind::Address(_) => same(arena),
         Kind::Parameter { .. } if kernel => same(arena),
-        // See `versions`: whoever wrote between what two lanes read at one version would be ordered
+        // See `versions`: a thread that wrote between two lanes' reads of one version would be ordered
         // with both, and could not be with the shuffle at which they meet in between.
         Kind::Memory(Window::Global | Window::Shared, Origin::Entry | Origin::Event(_)) => {
             same(arena)

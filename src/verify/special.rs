@@ -1,8 +1,8 @@
 //! What the judge believes of special registers (PTX ISA, "Special Registers"): which hold one value
 //! as long as the thread runs, and which of these are the same for all lanes of a warp.
 //!
-//! In: a register. Out: what it is. One of which nothing is known is *unsteady*: it may have another
-//! value at each reading and in each lane.
+//! In: a register. Out: the belief about it. A register of which nothing is known is *unsteady*: it
+//! may have another value at each reading and in each lane.
 
 use crate::isa::{Axis, Special};
 
@@ -59,14 +59,14 @@ pub(super) fn belief(register: Special) -> Belief {
         | Special::ReservedSmemOffsetBegin
         | Special::ReservedSmemOffsetEnd
         | Special::ReservedSmemOffsetCap => Belief::Uniform(32),
-        // Where a warp runs may change while it runs.
+        // The place where a warp runs may change while it runs.
         Special::Warpid
         | Special::Smid
         | Special::Clock
         | Special::ClockHi
         | Special::GlobaltimerLo
         | Special::GlobaltimerHi => Belief::Unsteady(32),
-        // What the driver left in `%envreg` is its own affair.
+        // Nothing is known of the values that the driver puts into `%envreg`.
         Special::Clock64
         | Special::Globaltimer
         | Special::Pm(_)

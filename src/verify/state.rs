@@ -1,8 +1,8 @@
-//! Where an evaluation stands: the values of registers and memory at an instruction of a block, and what
-//! can be asked and changed there.
+//! The state of an evaluation: the values of registers and memory at an instruction of a block, with
+//! the questions that can be asked and the changes that can be made there.
 //!
-//! Evaluation knows one lane of one program. What it needs of other lanes and of the original it asks
-//! of a [`Guide`], which the layers above provide.
+//! An evaluation knows one lane of one program. Questions about other lanes and about the original go
+//! to a [`Guide`], which the layers above provide.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -18,8 +18,8 @@ use crate::expr::TermId;
 /// The results of an instruction: where each goes, and its value.
 pub(super) type Results<'i, 's> = SmallVec<[(&'i Arg<'s>, TermId); 2]>;
 
-/// What an evaluation of the rewritten program asks of the layers above, which know the other lanes
-/// of the warp and can prove: the evaluation itself knows one lane of one program.
+/// The questions that an evaluation of the rewritten program has for the layers above, which know the
+/// other lanes of the warp and can prove claims: the evaluation itself knows one lane of one program.
 pub(super) trait Guide<'s> {
     /// The value that a register gets here: `term`, or a term of the original that is equal to it.
     fn settle(&mut self, at: &mut Evaluation<'_, 's>, register: RegisterId, term: TermId)
@@ -28,8 +28,8 @@ pub(super) trait Guide<'s> {
     /// The same for a value that several ways into a block bring.
     fn settle_joined(&mut self, at: &mut Evaluation<'_, 's>, term: TermId) -> TermId;
 
-    /// The results of a warp instruction that the original has not, if it is understood; otherwise it
-    /// is an event like any other.
+    /// The results of a warp instruction that the original does not have, if they are known; otherwise
+    /// it is an event like any other.
     fn extra<'i>(
         &mut self,
         at: &mut Evaluation<'_, 's>,
@@ -37,7 +37,7 @@ pub(super) trait Guide<'s> {
         guard: Option<TermId>,
     ) -> Option<Results<'i, 's>>;
 
-    /// A lane may wait here for what another one does.
+    /// Notes that a lane may wait here for what another one does.
     fn may_wait(&mut self);
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Exit {
 pub(super) struct Evaluation<'a, 's> {
     pub program: &'a Program<'a, 's>,
     pub terms: &'a mut Terms,
-    /// The original, where the rewritten program is evaluated.
+    /// The original, if the rewritten program is evaluated.
     pub reference: Option<&'a Reference<'a, 's>>,
     pub guide: Option<&'a mut (dyn Guide<'s> + 'a)>,
     /// The condition code register, as the last instruction with `.cc` left it.
@@ -73,7 +73,7 @@ pub(super) struct Evaluation<'a, 's> {
 }
 
 impl<'s> Evaluation<'_, 's> {
-    /// What the guide answers, where there is one.
+    /// The guide's answer, if there is a guide.
     pub fn guided<T>(&mut self, ask: impl FnOnce(&mut dyn Guide<'s>, &mut Self) -> T) -> Option<T> {
         let guide = self.guide.take()?;
         let answer = ask(guide, self);
@@ -90,12 +90,12 @@ impl<'s> Evaluation<'_, 's> {
         self.program.flow.registers[register.0 as usize].ty.bits().min(64) as u8
     }
 
-    /// When the block that is being visited is reached.
+    /// The condition under which the block that is being visited is reached.
     pub fn path(&self) -> Option<TermId> {
         self.out.path[self.block.index()]
     }
 
-    /// When the instruction being evaluated is executed.
+    /// The condition under which the instruction being evaluated is executed.
     pub fn condition(&mut self, guard: Option<TermId>) -> TermId {
         let path = self.path().unwrap_or_else(|| self.terms.arena.boolean(true));
         match guard {
@@ -104,7 +104,8 @@ impl<'s> Evaluation<'_, 's> {
         }
     }
 
-    /// The instruction of the original that the one being evaluated stands for; itself there.
+    /// The instruction of the original that the current one is matched with; in the original the
+    /// current one itself.
     pub fn matched(&self) -> Option<u32> {
         match self.reference {
             None => Some(self.at),
@@ -112,7 +113,7 @@ impl<'s> Evaluation<'_, 's> {
         }
     }
 
-    /// A register's value here.
+    /// A register's value at the current instruction.
     pub fn read(&mut self, register: RegisterId) -> TermId {
         match self.program.slots[register.0 as usize] {
             Slot::Carried(index) => self.state[index as usize],
@@ -131,7 +132,7 @@ impl<'s> Evaluation<'_, 's> {
         self.terms.symbol(Kind::Unwritten(side, key.0, key.1), width, None)
     }
 
-    /// `if condition then a else b`, knowing that the condition holds in `a` and not in `b`.
+    /// `if condition then a else b`, where `a` is simplified by the condition and `b` by its negation.
     pub fn select(&mut self, condition: TermId, a: TermId, b: TermId) -> TermId {
         let arena = &mut self.terms.arena;
         let a = conditions::under(arena, a, condition, true);
@@ -156,7 +157,7 @@ impl<'s> Evaluation<'_, 's> {
         self.out.definitions.insert((self.at, register), term);
     }
 
-    /// A new version of a window, under a guard predicate; gives the version before.
+    /// Makes a new version of a window, under a guard predicate; returns the version before and the new one.
     pub fn change(&mut self, window: Window, guard: Option<TermId>) -> (TermId, TermId) {
         let origin = match self.matched() {
             Some(original) => Origin::Event(original),
@@ -171,8 +172,8 @@ impl<'s> Evaluation<'_, 's> {
         (before, version)
     }
 
-    /// The symbol of a register at a loop's header: the original's of that name, unless the two
-    /// are known to differ.
+    /// The symbol of a register at a loop's header: that of the original's register of that name,
+    /// unless the two are known to differ.
     pub fn phi(&self, id: LoopId, register: RegisterId) -> Kind {
         let Some(reference) = self.reference else {
             return Kind::Phi(Side::Original, id, register.0);

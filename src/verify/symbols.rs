@@ -1,5 +1,5 @@
 //! The free symbols of one pair of functions, and the terms made of them. Both programs share one
-//! arena and one table, so that values which are equal by construction are one term.
+//! arena and one table, so values that are equal by construction are one term.
 
 use rustc_hash::FxHashMap;
 
@@ -19,7 +19,7 @@ pub(super) enum Origin {
     Event(u32),
     /// The header of a loop that changes memory.
     Header(LoopId),
-    /// An event of the rewritten program that the original has not.
+    /// An event that only the rewritten program has.
     Extra(u32),
 }
 
@@ -32,34 +32,37 @@ pub(super) enum Kind {
     LaneId,
     /// A special register with one value for the warp.
     Uniform(Special),
-    /// What a special register that may change holds when an instruction reads it: whose instruction,
-    /// its number, the register's name.
+    /// The value of a special register that may change, as an instruction reads it: the program, the
+    /// instruction's number, the register's name.
     Unsteady(Side, u32, String),
     /// A parameter of the function, or a part of one.
     Parameter { name: String, offset: i64, bits: u8 },
     /// The address of a variable or function.
     Address(String),
-    /// Which thread this is: tells apart what only one thread can see.
+    /// The number of this thread: it distinguishes values that only one thread can see.
     Thread,
-    /// A register before it was written: whose it is, name, number among those of one name.
+    /// A register before it was written: the program, its name, and its number among the registers of
+    /// that name.
     Unwritten(Side, String, u32),
-    /// A register at a loop's header; of the original unless only the rewritten one changes it.
+    /// A register at a loop's header; the program is the original unless only the rewritten one
+    /// changes it.
     Phi(Side, LoopId, u32),
     /// A version of memory.
     Memory(Window, Origin),
-    /// A result of an event of the original: its number, which result.
+    /// A result of an event of the original: the event's number, and the result's.
     Event(u32, Places),
     /// A result of an event that only the rewritten program has.
     Extra(u32, Places),
-    /// The condition code register where nothing is known of it: whose, at which instruction.
+    /// The condition code register at an instruction where it is not known: the program, and the
+    /// instruction.
     Carry(Side, u32),
     /// The lanes that are converged at an instruction of the rewritten program.
     Mask(u32),
     /// The value that a shuffle delivers where the PTX ISA promises none.
     Unpredictable(u32),
-    /// Stands for a term that is not looked into.
+    /// A symbol in place of a term that a proof does not look into.
     Abstract(TermId),
-    /// Another symbol's value some lanes up.
+    /// The value of another symbol some lanes up.
     Shifted(SymbolId, i32),
 }
 
@@ -75,7 +78,7 @@ pub(super) enum Side {
 pub(super) struct Info {
     pub kind: Kind,
     pub width: u8,
-    /// The innermost loop whose iterations give it new values.
+    /// The innermost loop whose iterations give the symbol new values.
     pub made_in: Option<LoopId>,
 }
 
@@ -117,7 +120,7 @@ impl Symbols {
         id
     }
 
-    /// The term of the symbol of a kind, made on first use.
+    /// The term of a symbol, which is made when it is first used.
     pub fn term(
         &mut self,
         arena: &mut Arena,
@@ -146,12 +149,12 @@ impl Symbols {
 pub(super) struct Terms {
     pub arena: Arena,
     pub symbols: Symbols,
-    /// Terms with what is not linear replaced by symbols, for quick proofs.
+    /// Terms in which everything that is not linear is replaced by symbols, for quick proofs.
     pub abstraction: Substitution,
 }
 
 impl Terms {
-    /// No terms yet; so many steps may be spent on them.
+    /// No terms yet; so many steps may be spent on making them.
     pub fn within(steps: u64) -> Terms {
         Terms { arena: Arena::with_limit(steps), ..Terms::default() }
     }
@@ -161,7 +164,7 @@ impl Terms {
         self.bounded(kind, width, made_in, Range::full(width))
     }
 
-    /// The symbol of a kind, made on first use.
+    /// The symbol of a kind, made when it is first used.
     pub fn bounded(
         &mut self,
         kind: Kind,

@@ -1,18 +1,18 @@
-//! Taint: which values came from another lane and are no values of the original.
+//! Taint: which values came from another lane and have not been settled.
 
 use rustc_hash::FxHashMap;
 
 use super::symbols::{Kind, Terms};
 use crate::expr::{Node, TermId};
 
-/// Which terms contain something that came from another lane and is no term of the original.
+/// The terms that contain a value from another lane which has not been settled.
 #[derive(Default)]
 pub(super) struct Taint {
     known: FxHashMap<TermId, bool>,
 }
 
 impl Taint {
-    /// A term that a shuffle delivers.
+    /// Marks a term that a shuffle delivers.
     pub fn received(&mut self, term: TermId) {
         self.known.insert(term, true);
     }

@@ -1,10 +1,10 @@
 //! Whether the lanes that an `activemask` has reported together are together in a later block as well.
 //!
-//! They are where one way only leads from the one block to the other, past nothing at which lanes may
-//! wait for others, and each branch on it is taken by
-//! all of these lanes or by none: its condition is made of what has one value for all of them. That
-//! are numbers, parameters, extents of the block and the grid, the mask itself, and the outcome of a
-//! vote of theirs, which brings along that each lane's own predicate is true.
+//! They are if only one way leads from the one block to the other, past no instruction at which lanes
+//! may wait for others, and if each branch on it is taken by all of these lanes or by none: the
+//! branch's condition is made of values that are the same for all of them. Such values are numbers,
+//! parameters, extents of the block and the grid, the mask itself, and the outcome of a vote of these
+//! lanes; a vote also shows that each lane's own predicate is true.
 
 use super::conditions;
 use super::place::Vote;
@@ -15,11 +15,11 @@ use crate::expr::{Node, TermId};
 use crate::isa::Opcode;
 use crate::ptx::FunctionKind;
 
-/// So many blocks are gone back.
+/// The most blocks that are gone back.
 const MAX_BLOCKS: u32 = 16;
 
-/// The claim for the block that is being evaluated: `mask` is the result of an `activemask` in `from`,
-/// `whole` that it has all bits set.
+/// Whether the lanes are still together in the block that is being evaluated: `mask` is the result of
+/// an `activemask` in `from`, and `whole` the predicate that it has all bits set.
 pub(super) fn together(
     here: &Evaluation<'_, '_>,
     votes: &[Vote],
@@ -75,12 +75,12 @@ fn is_uniform(
     literals.iter().all(|literal| voted.contains(literal) || is_same(terms, *literal, mask, kernel))
 }
 
-/// The conjuncts of a condition; of `a or b` the whole.
+/// The conjuncts of a condition; a disjunction is one part.
 fn parts(terms: &Terms, condition: TermId) -> Vec<TermId> {
     conditions::conjuncts(&terms.arena, condition)
 }
 
-/// Whether a term is made of nothing but values that are the same in all lanes of a mask.
+/// Whether a term is made only of values that are the same in all lanes of a mask.
 fn is_same(terms: &Terms, term: TermId, mask: TermId, kernel: bool) -> bool {
     let (mut work, mut seen) = (vec![term], rustc_hash::FxHashSet::default());
     while let Some(next) = work.pop() {

@@ -1,4 +1,4 @@
-//! Terms of a loop's header, as they are where the loop is entered and where it comes round.
+//! Terms of a loop's header, with the values of the loop's entry and with those of its latches.
 
 use rustc_hash::FxHashMap;
 
@@ -6,7 +6,7 @@ use super::execution::{LoopRecord, Round};
 use super::symbols::Terms;
 use crate::expr::{Substitution, SymbolId, TermId};
 
-/// For each symbol of a loop's header one of its values.
+/// For each symbol of a loop's header, one of its values, chosen by `of`.
 pub(super) fn values_of(
     terms: &Terms,
     record: &LoopRecord,
@@ -22,7 +22,7 @@ pub(super) fn at_entry(terms: &mut Terms, record: &LoopRecord, term: TermId) -> 
     substituted(terms, &values, term)
 }
 
-/// A term of a loop's header with the values that come round.
+/// A term of a loop's header with the values that go round the loop.
 pub(super) fn at_latch(terms: &mut Terms, record: &LoopRecord, term: TermId) -> TermId {
     let values = values_of(terms, record, |round| round.latch);
     substituted(terms, &values, term)

@@ -1,4 +1,4 @@
-//! What a validation says, for people and programs.
+//! The outcome of a validation, for people and programs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Both programs do the same, as was proved.
+    /// Both programs do the same; this is proved.
     Equal,
     /// Neither equality nor a difference was shown.
     Unknown,
@@ -48,7 +48,7 @@ pub struct FunctionReport {
     pub name: String,
     /// The answer.
     pub verdict: Verdict,
-    /// Stores, atomics, calls, barriers, exits and whatever else was compared.
+    /// Stores, atomics, calls, barriers, exits and other events that were compared.
     pub events: usize,
     /// Shuffles of the rewritten function that the original has not.
     pub shuffles: u32,
@@ -74,10 +74,10 @@ impl FunctionReport {
     }
 }
 
-/// One claim that was not shown to hold.
+/// A claim that was not shown to hold.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Problem {
-    /// What, and why.
+    /// The claim, and why it was not shown.
     pub reason: String,
     /// 1-based line of the rewritten file.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ pub struct Problem {
     /// 1-based line of the original.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original_line: Option<u32>,
-    /// A state in which it differs.
+    /// A state in which the two programs differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counterexample: Option<Counterexample>,
 }
@@ -99,7 +99,7 @@ pub struct Counterexample {
     pub thread: [u64; 3],
     /// The block's shape.
     pub block: [u64; 3],
-    /// The active lanes at the shuffles, where it matters.
+    /// The active lanes at the shuffles, if they matter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active: Option<String>,
     /// Parameters and other values that are the same for the warp, in hexadecimal.
@@ -111,7 +111,7 @@ pub struct Counterexample {
 }
 
 impl Counterexample {
-    /// The two values are addresses that something is loaded from.
+    /// Marks the two values as addresses that a load reads from.
     pub(super) fn of_addresses(mut self, addresses: bool) -> Counterexample {
         if addresses {
             self.original = format!("what is loaded from {}", self.original);

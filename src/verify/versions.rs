@@ -1,6 +1,7 @@
-//! Versions of memory: what stands before a thread's own weak stores, and what another lane reads.
+//! Versions of memory: the memory before a thread's own weak stores, and the memory that another lane
+//! reads.
 //!
-//! A version is made by each thing that may change a window: the thread's own stores, barriers,
+//! A version is made by each instruction that may change a window: the thread's own stores, barriers,
 //! effects. A load is a function of a version and an address.
 //!
 //! Two lanes that read the same bytes at the same version, and meet at a shuffle in between, read the
@@ -18,12 +19,12 @@ use super::symbols::{Kind, Origin, Terms};
 use crate::expr::{Node, TermId};
 use crate::solver::Names;
 
-/// Marks, as a function of it, the version of memory before the own stores of another lane that reads
-/// it. What is read there is what any lane would read that has stored nothing, since those stores
-/// leave alone what this lane reads too: they would race with it.
+/// Marks a version, as a function of it, as the memory before the own stores of another lane that
+/// reads it. That lane reads there what any lane would read that has stored nothing, since its own
+/// stores leave the bytes alone that this lane reads too: they would race with it.
 pub(super) const ELSEWHERE: &str = "elsewhere";
 
-/// The version that a marked one is, or the version itself.
+/// The version under a mark, and whether it was marked.
 pub(super) fn unmarked(terms: &Terms, version: TermId) -> (TermId, bool) {
     match terms.arena.node(version) {
         Node::Apply(function, operands) if terms.symbols.function(*function) == ELSEWHERE => {
@@ -33,8 +34,8 @@ pub(super) fn unmarked(terms: &Terms, version: TermId) -> (TermId, bool) {
     }
 }
 
-/// Whether a version of memory is one of the rewritten program's alone: what some read-only load saw that
-/// nobody promises to be read-only. That of another lane is another one.
+/// Whether a version of memory is the rewritten program's alone: the memory that some read-only load
+/// saw although no instruction promises that it is read-only. Another lane has another such version.
 pub(super) fn is_own(terms: &Terms, version: TermId) -> bool {
     terms.as_symbol(version).is_some_and(|symbol| {
         matches!(terms.symbols.info(symbol).kind, Kind::Memory(_, Origin::Extra(_)))
@@ -50,7 +51,7 @@ pub(super) fn before_stores(
     before_stores_of(terms, &|version| stores.get(&version).copied(), version)
 }
 
-/// The same, where `record` gives the store that made a version.
+/// The same, where `record` returns the store that made a version.
 pub(super) fn before_stores_of(
     terms: &mut Terms,
     record: &dyn Fn(TermId) -> Option<StoreRecord>,

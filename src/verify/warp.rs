@@ -1,9 +1,9 @@
-//! The warp instructions that only the rewritten program has: what a lane receives from another one
-//! (PTX ISA, "activemask", "shfl.sync", "vote.sync").
+//! The warp instructions that only the rewritten program has, and the values that lanes receive by
+//! them (PTX ISA, "activemask", "shfl.sync", "vote.sync").
 //!
-//! A shuffle delivers "the value of the same expression in lane L + n" where all 32 lanes take part
-//! and are consecutive in `tid.x`, the lane's own value where it reaches over the edge, and nothing
-//! predictable otherwise.
+//! A shuffle delivers "the value of the same expression in lane L + n" if all 32 lanes take part and
+//! are consecutive in `tid.x`, the lane's own value if lane L + n lies outside the warp, and an
+//! unpredictable value otherwise.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
@@ -26,11 +26,11 @@ use crate::ptx::Value;
 pub(super) struct Warp<'r, 's> {
     pub lanes: Lanes<'r, 's>,
     pub prover: Prover,
-    /// Shuffles understood.
+    /// Shuffles whose results are known.
     pub shuffles: u32,
-    /// Results of `activemask`: the block and the term of each. Only those behind which no lane has
-    /// had to wait for what another one may do later: it would wait for ever, since that one waits
-    /// at the shuffle.
+    /// Results of `activemask`: the block and the term of each. A result is dropped at an instruction
+    /// at which a lane may wait for what another one does later: it would wait for ever, since the
+    /// other one waits at the shuffle.
     pub masks: Vec<(BlockId, TermId)>,
     /// The blocks in which lanes are known to be together, each with the condition and the distance.
     pub reaches: Vec<Reach>,
@@ -74,7 +74,7 @@ impl<'r, 's> Warp<'r, 's> {
 }
 
 impl<'s> Warp<'_, 's> {
-    /// The results of an instruction that the original has not; `None` where it was not understood.
+    /// The results of an instruction that the original does not have; `None` if they are not known.
     pub fn understand<'i>(
         &mut self,
         here: &mut Evaluation<'_, 's>,
@@ -82,7 +82,7 @@ impl<'s> Warp<'_, 's> {
         guard: Option<TermId>,
     ) -> Option<Results<'i, 's>> {
         if guard.is_some() {
-            // Lanes that leave it out would be waited for.
+            // Lanes that leave the instruction out would be waited for.
             return None;
         }
         match inst.ast.form.opcode {
@@ -97,11 +97,11 @@ impl<'s> Warp<'_, 's> {
         }
     }
 
-    /// The condition that the warp is whole, for a member mask from an `activemask` of the same
-    /// block: no lane leaves in between, and none waits there for what another one does later (calls
-    /// and barriers without `.aligned` end blocks; see `may_wait` for the rest). Or of a block before,
-    /// if all its lanes have come from there together; then all bits set are a mask as well, where
-    /// the way says that the `activemask` had them set.
+    /// The condition that the warp is whole, for a member mask from an `activemask` of the same block:
+    /// no lane leaves in between, and none waits there for what another one does later (calls and
+    /// barriers without `.aligned` end blocks; see `may_wait` for the rest). The mask may also come
+    /// from a block before, if all its lanes have come from there together; then all bits set are a
+    /// mask as well, if the path condition says that the `activemask` had them set.
     fn whole(&mut self, here: &mut Evaluation<'_, 's>, mask: &Arg<'s>) -> Option<TermId> {
         let given = here.operand(mask, 32)?;
         let all = here.terms.arena.constant(0xffff_ffff, 32);
@@ -136,7 +136,7 @@ impl<'s> Warp<'_, 's> {
         let Source { near, far, n } = source(here, inst, control & 31)?;
         let linear = consecutive(here);
         let nothing = here.terms.symbol(Kind::Unpredictable(here.at), 32, here.here());
-        // Some value from the past may be another one in the other lane.
+        // A value from the past may be a different one in the other lane.
         let current = here.is_current(sent);
         let in_warp = here.terms.arena.and(whole, linear);
         let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
@@ -176,9 +176,8 @@ impl<'s> Warp<'_, 's> {
         })
     }
 
-    /// Notes what came from another lane. What is selected from is looked at by itself where the
-    /// selecting condition is known, and what the halves and fillings of a word are made of where
-    /// they are unpacked.
+    /// Notes a value that came from another lane. A selection is looked at again where its condition
+    /// is known, and the parts of a packed word where they are unpacked.
     fn receive(&mut self, terms: &Terms, there: TermId) {
         let (mut received, mut seen) = (vec![there], FxHashSet::default());
         while let Some(term) = received.pop() {
@@ -211,7 +210,7 @@ impl<'s> Warp<'_, 's> {
         let predicate = here.operand(&inst.args[1], 1)?;
         let whole = self.whole(here, &inst.args[2])?;
         let result = here.terms.symbol(Kind::Extra(here.at, smallvec![0]), 1, here.here());
-        // The lane's own predicate is among them whatever the mask.
+        // The lane's own predicate is among those that are combined, whatever the mask is.
         let value = here.terms.arena.binary(BinaryOp::And, result, predicate);
         let block = here.block;
         self.votes.push(Vote { block, result: value, outcome: result, whole, predicate });
@@ -227,8 +226,8 @@ fn constant(arg: &Arg<'_>) -> Option<i64> {
     }
 }
 
-/// The lane that a lane receives from: `n` lanes up where `near` holds; otherwise `far` lanes up, if that
-/// is somewhere, or the lane itself.
+/// The lane that a lane receives from: `n` lanes up if `near` holds; otherwise `far` lanes up, if
+/// `far` is given, or the lane itself.
 struct Source {
     near: TermId,
     far: Option<i32>,
@@ -252,7 +251,7 @@ fn source<'s>(here: &mut Evaluation<'_, 's>, inst: &Inst<'_, 's>, clamp: i64) ->
         let near = arena.compare(Comparison::UnsignedLess, lane, end);
         Some(Source { near, far: None, n: distance as i32 })
     } else if form.has(Qualifier::Bfly) && clamp == 31 && distance.count_ones() == 1 {
-        // Up where the lane has not the bit, down where it has.
+        // The source lane is above a lane without the bit, and below a lane with it.
         let bit = arena.constant(distance as u64, 32);
         let own = arena.and(lane, bit);
         let zero = arena.constant(0, 32);
@@ -263,8 +262,8 @@ fn source<'s>(here: &mut Evaluation<'_, 's>, inst: &Inst<'_, 's>, clamp: i64) ->
     }
 }
 
-/// The lane of a number that is `laneid + n` modulo 32, for a constant n from 0 to 31: that many lanes
-/// up, or as many less 32. (The upper bits of the number do not count: PTX ISA, "shfl.sync".)
+/// The lane whose number is `laneid + n` modulo 32, for a constant n from 0 to 31: it lies n lanes up,
+/// or 32 - n lanes down. (The upper bits of the number do not count: PTX ISA, "shfl.sync".)
 fn by_number<'s>(here: &mut Evaluation<'_, 's>, lane: TermId, number: &Arg<'s>) -> Option<Source> {
     let number = here.operand(number, 32)?;
     let arena = &mut here.terms.arena;

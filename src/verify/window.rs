@@ -1,7 +1,7 @@
 //! The parts of memory that the judge keeps apart, each with versions of its own. Written apart
 //! from the analysis's windows (`emulate`) on purpose.
 
-/// A part of memory that is written apart from the others.
+/// A part of memory whose versions are followed by themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) enum Window {
     Global,

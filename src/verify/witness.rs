@@ -1,5 +1,5 @@
-//! Witnesses: a claim that was not shown becomes a counterexample, if one is found and, executed, shows
-//! the difference.
+//! Witnesses: from a claim that was not shown to a counterexample, if one is found and, executed,
+//! shows the difference.
 
 use super::comparison::Comparison;
 use super::concrete::Seen;
@@ -26,7 +26,7 @@ impl Comparison<'_, '_> {
         counterexample::find(self.terms, &mut self.warp, &claim, (self.before, self.after))
     }
 
-    /// Notes what a claim came to, if it does not hold.
+    /// Notes the outcome of a claim, if it is not that the claim holds.
     pub fn check(
         &mut self,
         (proof, claim): (Proof, (TermId, TermId)),
@@ -52,8 +52,8 @@ impl Comparison<'_, '_> {
         }
     }
 
-    /// Executes what was found to differ. Where the launch that a counterexample describes leaves the
-    /// same memory behind, it is none.
+    /// Executes the counterexamples. If the launch that one describes leaves the same memory behind in
+    /// both programs, it is dropped.
     pub(super) fn run(&mut self, modules: Pair<'_, '_>) {
         let pointers = execute::pointers(self.terms, &[self.before, self.after]);
         for (index, seen) in std::mem::take(&mut self.seen) {

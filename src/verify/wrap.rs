@@ -28,7 +28,7 @@ impl Interval {
     }
 }
 
-/// Whether two terms are equal because nothing that was widened wraps around, given some predicates
+/// Whether two terms are equal because no sum that was widened wraps around, given some predicates
 /// that hold. False means nothing.
 pub(super) fn equal(arena: &mut Arena, claim: (TermId, TermId), known: &[TermId]) -> bool {
     equal_if(arena, claim, |arena, base, ahead, signed| {
@@ -57,8 +57,8 @@ pub(super) fn may_be_equal(arena: &mut Arena, claim: (TermId, TermId)) -> bool {
     equal_if(arena, claim, |_, _, _, _| true)
 }
 
-/// The same, where `stays` is asked of each sum that was widened: the base, the constant that is added,
-/// whether it was widened by its sign.
+/// The same, if `stays` says so of each sum that was widened; it is asked with the base, the constant
+/// that is added, and whether the sum was widened by its sign.
 fn equal_if(
     arena: &mut Arena,
     (a, b): (TermId, TermId),
@@ -89,7 +89,7 @@ fn equal_if(
     constant & mask(width) == 0
 }
 
-/// What a term widens, and whether by its sign.
+/// The term that another one widens, and whether it does by the sign.
 fn widened(arena: &Arena, term: TermId) -> Option<(TermId, bool)> {
     match *arena.node(term) {
         Node::SignExtend(inner) => Some((inner, true)),
@@ -114,7 +114,7 @@ fn stays_in_range(
     if distance > mask(width) >> 1 {
         return false;
     }
-    // Upwards it is the last values that wrap around, downwards the first ones.
+    // Upwards the last values wrap around, downwards the first ones.
     let start = if signed { 1u64 << (width - 1) } else { 0 };
     let first = if ahead > 0 { start.wrapping_sub(distance) } else { start };
     let wrapping = Interval { first: first & mask(width), size: distance };
@@ -129,7 +129,7 @@ fn stays_in_range(
             .any(|&fact| possible_by(arena, fact, base).is_some_and(|p| p.avoids(wrapping, width)))
 }
 
-/// The values that a fact leaves to a term.
+/// The values of a term that agree with a fact.
 fn possible_by(arena: &mut Arena, fact: TermId, base: TermId) -> Option<Interval> {
     let width = arena.width(base);
     // `x` stands for `base + offset`.
@@ -159,7 +159,7 @@ fn possible_by(arena: &mut Arena, fact: TermId, base: TermId) -> Option<Interval
         (_, Some(moved), None) => {
             let top = if by_sign { high.smax as u64 } else { high.umax };
             let bottom = if by_sign { to_signed(least, width) as u64 } else { 0 };
-            // Nothing is below the least value: the fact cannot hold.
+            // No value is below the least one: the fact cannot hold.
             if strict && top & mask(width) == bottom & mask(width) {
                 return None;
             }

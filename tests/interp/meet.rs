@@ -194,7 +194,9 @@ fn what_needs_the_whole_warp_gathers_it() {
     for meet in choices() {
         let (fault, shown) = Bed::body(body).buffer("p", &[7_u32; 32]).meet(meet).fault();
         assert_eq!(fault.kind, FaultKind::Undefined, "{meet}");
-        assert!(shown.contains("all 32 lanes must execute this together; here are 0xfffff000"));
+        assert!(
+            shown.contains("all 32 lanes must execute this together; the lanes 0xfffff000 are")
+        );
     }
 }
 

@@ -11,7 +11,7 @@ use crate::ab::throttle::Clock;
 /// The library's name where only the driver is installed.
 const LIBRARY: &str = "libnvidia-ml.so.1";
 
-/// What holds clocks down and is not the user's choice.
+/// Reasons that hold clocks down and are not the user's choice, each with its words.
 const REASONS: [(ThrottleReasons, &str); 5] = [
     (ThrottleReasons::SW_THERMAL_SLOWDOWN, "heat"),
     (ThrottleReasons::HW_THERMAL_SLOWDOWN, "heat"),
@@ -27,8 +27,8 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// For the device at this PCI address; `None` where there is no library, or it does not know
-    /// the device.
+    /// The clocks of the device at this PCI address; `None` where there is no library, or the library
+    /// does not know the device.
     pub fn open(domain: u32, bus: u32, device: u32) -> Option<Clocks> {
         let library = Nvml::builder()
             .lib_path(OsStr::new(LIBRARY))

@@ -1,25 +1,25 @@
-//! Memory and events of the device that go when their owner does.
+//! Memory and events of the device, which are freed with the values here that own them.
 
 use cudarc::driver::result::{self, DriverError, event};
 use cudarc::driver::sys;
 
-/// Global memory.
+/// A piece of the device's global memory.
 pub struct Memory {
-    /// Where it begins.
+    /// Where the memory begins.
     pub address: sys::CUdeviceptr,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: usize,
 }
 
 impl Memory {
-    /// Allocates; an empty buffer has an address, too.
+    /// Allocates so many bytes; no bytes at all still get an address.
     pub fn new(bytes: usize) -> Result<Memory, DriverError> {
         // SAFETY: the context is current (`Cuda::open`), and the memory is freed once, in `drop`.
         let address = unsafe { result::malloc_sync(bytes.max(1)) }?;
         Ok(Memory { address, bytes })
     }
 
-    /// Fills it from the host.
+    /// Fills the memory from the host, as far as both reach.
     pub fn write(&self, bytes: &[u8]) -> Result<(), DriverError> {
         let length = bytes.len().min(self.bytes);
         if length == 0 {
@@ -29,7 +29,7 @@ impl Memory {
         unsafe { result::memcpy_htod_sync(self.address, &bytes[..length]) }
     }
 
-    /// Its bytes, after all that was launched before.
+    /// The bytes of the memory, after all that was launched before.
     pub fn read(&self) -> Result<Vec<u8>, DriverError> {
         let mut bytes = vec![0; self.bytes];
         if self.bytes > 0 {
@@ -39,7 +39,7 @@ impl Memory {
         Ok(bytes)
     }
 
-    /// Fills it from other memory of the device.
+    /// Fills the memory from other memory of the device, as far as both reach.
     pub fn copy_from(&self, other: &Memory) -> Result<(), DriverError> {
         let length = self.bytes.min(other.bytes);
         if length == 0 {
@@ -49,7 +49,7 @@ impl Memory {
         unsafe { result::memcpy_dtod_sync(self.address, other.address, length) }
     }
 
-    /// Overwrites it, in the order of the stream.
+    /// Overwrites the memory, in the order of the stream.
     pub fn overwrite(&self, stream: sys::CUstream) -> Result<(), DriverError> {
         // SAFETY: the memory has this size, and `stream` belongs to the current context.
         unsafe { result::memset_d8_async(self.address, 0x5a, self.bytes, stream) }
@@ -65,33 +65,33 @@ impl Drop for Memory {
     }
 }
 
-/// A stretch of time on the device.
+/// Measures a stretch of time on the device.
 pub struct Stopwatch {
     start: sys::CUevent,
     stop: sys::CUevent,
 }
 
 impl Stopwatch {
-    /// Makes its two events.
+    /// Makes the stopwatch's two events.
     pub fn new() -> Result<Stopwatch, DriverError> {
         let start = event::create(sys::CUevent_flags::CU_EVENT_DEFAULT)?;
         let stop = event::create(sys::CUevent_flags::CU_EVENT_DEFAULT)?;
         Ok(Stopwatch { start, stop })
     }
 
-    /// Time begins where the stream is now.
+    /// Starts the time once the stream has done all that was given to it so far.
     pub fn start(&self, stream: sys::CUstream) -> Result<(), DriverError> {
         // SAFETY: event and stream belong to the current context.
         unsafe { event::record(self.start, stream) }
     }
 
-    /// Time ends where the stream is now.
+    /// Ends the time once the stream has done all that was given to it so far.
     pub fn stop(&self, stream: sys::CUstream) -> Result<(), DriverError> {
         // SAFETY: event and stream belong to the current context.
         unsafe { event::record(self.stop, stream) }
     }
 
-    /// Waits for the end; the time in microseconds.
+    /// Waits for the end of the time and returns it in microseconds.
     pub fn read(&self) -> Result<f64, DriverError> {
         // SAFETY: both events are alive and were recorded.
         let milliseconds = unsafe {

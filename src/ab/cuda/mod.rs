@@ -1,4 +1,4 @@
-//! [`Device`] by NVIDIA's driver, through the CUDA driver API.
+//! A [`Device`] that is one of NVIDIA's GPUs, through the CUDA driver API.
 //!
 //! The library is loaded when a device is opened; nothing is linked, and a machine without it gets an
 //! [`Error::Unusable`]. A `Cuda` stays in the thread that opened it.
@@ -32,7 +32,7 @@ pub struct Cuda {
     modules: Vec<sys::CUmodule>,
     kernels: Vec<sys::CUfunction>,
     stopwatches: Vec<Stopwatch>,
-    /// What flushes the L2 cache: twice its size.
+    /// Memory of twice the L2 cache's size; overwriting it flushes the cache.
     scratch: Option<Memory>,
     l2_bytes: usize,
     prepared: Option<Prepared>,
@@ -192,8 +192,9 @@ impl Device for Cuda {
 
     fn prepare(&mut self, launch: &Launch) -> Result<(), Error> {
         let memory = |error| execution(error, "cannot allocate the buffers");
-        let dynamic_shared = u32::try_from(launch.dynamic_shared)
-            .map_err(|_| Error::Rejected("too much dynamic shared memory".to_owned()))?;
+        let dynamic_shared = u32::try_from(launch.dynamic_shared).map_err(|_| {
+            Error::Rejected("the launch file's `dynamic_shared` is too large".to_owned())
+        })?;
         let mut buffers = BTreeMap::new();
         for (name, buffer) in &launch.buffers {
             let live = Memory::new(buffer.bytes.len()).map_err(memory)?;
@@ -256,7 +257,7 @@ impl Device for Cuda {
                 OfFunction::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                 shared as i32,
             )
-            .map_err(|error| execution(error, "too much dynamic shared memory"))?;
+            .map_err(|error| execution(error, "the launch file's `dynamic_shared` is too large"))?;
             result::occupancy::max_active_block_per_multiprocessor(
                 function,
                 threads as i32,
@@ -294,8 +295,9 @@ impl Device for Cuda {
     fn time(&mut self, kernel: KernelId, launches: u32, l2: L2) -> Result<f64, Error> {
         if l2 == L2::Flush && self.scratch.is_none() {
             let memory = Memory::new(2 * self.l2_bytes.max(1 << 20));
-            self.scratch =
-                Some(memory.map_err(|error| execution(error, "no memory to flush the L2 cache"))?);
+            self.scratch = Some(memory.map_err(|error| {
+                execution(error, "cannot allocate memory to flush the L2 cache")
+            })?);
         }
         let launches = launches.max(1);
         let sum = match l2 {

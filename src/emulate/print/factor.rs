@@ -39,7 +39,7 @@ pub(super) struct Summand {
     pub factors: SmallVec<[Factor; 4]>,
 }
 
-/// What grid indices are called.
+/// The names of grid indices.
 pub(super) const INDEX_NAMES: [&str; 3] = ["i", "j", "k"];
 
 impl Printer<'_> {
@@ -90,7 +90,7 @@ impl Printer<'_> {
         false
     }
 
-    /// Whether the factors are `rest * ntid.d * ctaid.d`.
+    /// Whether `factors` are `rest * ntid.d * ctaid.d`, d being the axis.
     fn is_block_start(&self, factors: &[Factor], rest: &[Factor], axis: Axis) -> bool {
         let mut left: SmallVec<[Factor; 4]> = factors.iter().copied().collect();
         let mut take = |wanted: &dyn Fn(Factor) -> bool| match left.iter().position(|&f| wanted(f))
@@ -119,7 +119,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The symbol that a factor is, extended or not.
+    /// The special register that a factor stands for, extended or not.
     fn special(&self, factor: Factor) -> Option<&SymbolKind> {
         let Factor::Term(mut term) = factor else { return None };
         loop {
@@ -132,8 +132,9 @@ impl Printer<'_> {
     }
 }
 
-/// A factor that several summands share, taken out of them: the factor, the summands without it, and
-/// what is left. Indices stay where they are; the factor that most share goes first.
+/// A factor that several summands share, taken out of them: the factor, the quotients of the summands
+/// that share it, and the other summands. Indices stay where they are; of several factors the one that
+/// most summands share is taken.
 pub(super) fn common_factor(summands: &[Summand]) -> Option<(Factor, Vec<Summand>, Vec<Summand>)> {
     let shared = |factor: Factor| summands.iter().filter(|s| s.factors.contains(&factor)).count();
     let mut best: Option<(usize, Factor)> = None;

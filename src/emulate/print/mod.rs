@@ -142,7 +142,7 @@ impl<'a> Printer<'a> {
                 let _ = write!(out, "{}{from}", if sign { "s" } else { "u" });
                 self.call(&[*a], depth, out);
             }
-            // A narrower register counts the same iterations.
+            // An iteration counted in fewer bits counts the same iterations.
             Node::Extract(a, 0) if self.is_iteration(*a) => self.term(*a, depth, nested, out),
             Node::Extract(a, low) => {
                 self.term(*a, depth + 1, true, out);
@@ -151,7 +151,7 @@ impl<'a> Printer<'a> {
             Node::Concatenate(a, b) => self.infix(*a, " ++ ", *b, depth, nested, out),
             Node::Apply(function, arguments) => {
                 let name = self.symbols.function_name(*function);
-                // Which memory state is read says nothing to a reader.
+                // Which version of memory is read says nothing to a reader.
                 let (name, shown) = match name.strip_prefix("load.") {
                     Some(_) => ("load", &arguments[1..]),
                     None => (name, &arguments[..]),

@@ -1,4 +1,4 @@
-//! Which opcodes have an exact meaning here, and which file knows it.
+//! Which opcodes have an exact meaning here, and which file computes it.
 
 use super::video::Operation;
 use crate::isa::Opcode;
@@ -85,7 +85,7 @@ pub(in crate::emulate) const fn family(opcode: Opcode) -> Option<Family> {
         // Functions of their operands that are left uninterpreted.
         Testp | Copysign | Fma | Rcp | Sqrt | Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh | Isspacep
         | Mapa | Getctarank => return None,
-        // What has effects, or depends on more than its operands.
+        // Opcodes that have effects, or whose results depend on more than the operands.
         Ld | Ldu | St | Atom | Red | Multimem | Prefetch | Prefetchu | ApplyPriority | Discard
         | CreatePolicy | Istypep | Cp | Tensormap | Tex | Tld4 | Txq | Suld | Sust | Sured
         | Suq | Bra | Brx | Call | Ret | Exit | Trap | Brkpt | Bar | Barrier | Membar | Fence

@@ -38,7 +38,7 @@ pub(super) use operand::{Operand, Part};
 use values::single;
 pub(super) use values::{Destination, Results, Values, width_of};
 
-/// The results of an instruction of an exact form, if its operands have values.
+/// The results of an instruction that has an exact form; `None` if an operand has no value.
 pub(super) fn evaluate(values: &mut Values<'_>, form: &Form) -> Option<Results> {
     match family(form.opcode)? {
         Family::Move => movement::mov(values, form),
@@ -50,7 +50,8 @@ pub(super) fn evaluate(values: &mut Values<'_>, form: &Form) -> Option<Results> 
             let takes_parts = matches!(family, Family::Video(..) | Family::VideoProduct);
             match values.destination {
                 Destination::Register => {}
-                // The instruction writes all of the register, the rest from its last operand.
+                // The instruction writes the whole register, and takes what it does not compute from
+                // its last operand.
                 Destination::Part(_) if takes_parts => {}
                 _ => return None,
             }
@@ -68,7 +69,7 @@ pub(super) fn uninterpreted(values: &mut Values<'_>, form: &Form) -> Option<Resu
     Some(single(term, ty))
 }
 
-/// The result of an instruction that has one.
+/// The result of an instruction that writes one register.
 fn one(family: Family, values: &mut Values<'_>, form: &Form) -> Option<TermId> {
     let ty = form.last_type()?;
     match family {

@@ -1,7 +1,9 @@
-//! Operands that have been read: what is left to do is to give them the width that an instruction wants.
+//! Operands whose registers have been read; what is left is to give them the width that an instruction
+//! wants.
 //!
-//! The machine reads registers; here nothing of its state is known. Constants, addresses and special
-//! registers take the width at which they are used, so each becomes a term only once that is asked for.
+//! The machine has read the registers; its state is unknown here. Constants, addresses and special
+//! registers take the width at which they are used, so each becomes a term only when an instruction
+//! asks for it.
 
 use super::super::special::Reading;
 use super::super::symbols::Symbols;
@@ -39,7 +41,7 @@ pub(in crate::emulate) enum Operand<'a> {
     Vector(Vec<Operand<'a>>),
     /// A part of a register or its negative (`%r1.b0`, `-%r1`), which only video instructions take.
     Part(Part),
-    /// What has no value: a memory operand, a sink.
+    /// An operand without a value: a memory operand, a sink.
     Nothing,
 }
 
@@ -49,23 +51,23 @@ pub(in crate::emulate) enum Operand<'a> {
 pub(in crate::emulate) struct Part {
     /// The value of the register, at least 32 bits wide.
     pub whole: TermId,
-    /// Which parts of its low 32 bits are meant; all of them where nothing is said.
+    /// Which parts of its low 32 bits are meant; `None` for all of them.
     pub selector: Option<Selector>,
-    /// Whether its negative is meant.
+    /// Whether the negative of the value is meant.
     pub negated: bool,
 }
 
 impl Operand<'_> {
     /// The value as `width` bits. A wider register gives its low bits, as the manual says of operands
-    /// wider than the instruction type ("Operand Size Exceeding Instruction-Type Size"); `None` for a
-    /// narrower one or what is no value.
+    /// wider than the instruction type ("Operand Size Exceeding Instruction-Type Size"); `None` if the
+    /// operand is narrower, or has no value.
     #[inline]
     pub fn value(&self, arena: &mut Arena, symbols: &mut Symbols, width: u8) -> Option<TermId> {
         let term = self.natural(arena, symbols, width)?;
         (arena.width(term) >= width).then(|| arena.extract(term, 0, width))
     }
 
-    /// The value in its own width; what has none takes `width`.
+    /// The value in its own width, or in `width` if it has none of its own.
     #[inline]
     pub fn natural(&self, arena: &mut Arena, symbols: &mut Symbols, width: u8) -> Option<TermId> {
         Some(match *self {

@@ -51,8 +51,8 @@ pub(super) fn prmt(values: &mut Values<'_>, form: &Form) -> Option<TermId> {
     Some(arena.concatenate(high, low))
 }
 
-/// The byte that the low three of four control bits choose; its sign eight times if the fourth
-/// is set.
+/// The byte of `all` that the low three of the four control bits choose; if the fourth is set, that
+/// byte's sign bit eight times.
 fn chosen_byte(arena: &mut Arena, all: TermId, control: TermId) -> TermId {
     let index = arena.extract(control, 0, 3);
     let byte = match arena.constant_value(index) {

@@ -15,7 +15,7 @@ pub(super) fn less_equal(signed: bool) -> Comparison {
     if signed { Comparison::SignedLessEqual } else { Comparison::UnsignedLessEqual }
 }
 
-/// The absolute value of a signed one; the least stays what it is.
+/// The absolute value of a signed number; the least number stays what it is.
 pub(super) fn absolute(arena: &mut Arena, a: TermId) -> TermId {
     let width = arena.width(a);
     let zero = arena.constant(0, width);
@@ -64,7 +64,7 @@ pub(super) fn clamp_to(arena: &mut Arena, term: TermId, bits: u8, signed: bool) 
 mod tests {
     use super::*;
 
-    /// What a function of a constant is, as a signed number of 64 bits.
+    /// The value of a function at a constant, as a signed number of 64 bits.
     fn of(number: i64, function: impl Fn(&mut Arena, TermId) -> TermId) -> i64 {
         let mut arena = Arena::new();
         let term = arena.constant(number as u64, 64);

@@ -22,17 +22,18 @@ pub(in crate::emulate) struct Values<'a> {
     pub destination: Destination,
     /// The operands behind the destination.
     pub sources: &'a [Operand<'a>],
-    /// The carry flag, where it is known: before the instruction first, behind it then. It is the carry
-    /// out of an addition, and the inverse of the borrow out of a subtraction.
+    /// The carry flag, where it is known: first as the instruction finds it, then as the instruction
+    /// leaves it. The flag is the carry out of an addition, and the inverse of the borrow out of a
+    /// subtraction.
     pub carry: Option<TermId>,
 }
 
-/// The shape of an instruction's first operand, as far as what is computed depends on it.
+/// The shape of an instruction's first operand, as far as results depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::emulate) enum Destination {
     /// A register.
     Register,
-    /// Parts of a register, as only video instructions write them; all of it where nothing is said.
+    /// Parts of a register, as only video instructions write them; `None` for all of it.
     Part(Option<Selector>),
     /// `{a, b}`: how many registers.
     Vector(usize),
@@ -70,7 +71,7 @@ impl Values<'_> {
         self.source(index, 1)
     }
 
-    /// Source operand `index` of a video instruction: its 32 bits, and what of them is meant.
+    /// Source operand `index` of a video instruction: its 32 bits, and which of them are meant.
     pub(super) fn part(&mut self, index: usize) -> Option<Part> {
         match *self.sources.get(index)? {
             Operand::Part(part) => {

@@ -36,7 +36,7 @@ pub(super) fn types(form: &Form) -> Option<[ScalarType; 3]> {
     }
 }
 
-/// The parts of the destination that are written; all of it where nothing is said.
+/// The parts of the destination that are written; `None` for all of it.
 pub(super) fn written(values: &Values<'_>) -> Option<Selector> {
     match values.destination {
         Destination::Part(selector) => selector,
@@ -178,8 +178,8 @@ pub(super) fn multiply(values: &mut Values<'_>, form: &Form) -> Option<TermId> {
     if form.has(Qualifier::Po) {
         result = arena.add_constant(result, 1);
     }
-    // The manual computes in 128 bits. The low 32 of the result need only 47 of them, but what is
-    // to be saturated must be known whole: 64 do not hold minus an unsigned product.
+    // The manual computes in 128 bits. The low 32 of the result need only 47 of them, but a value that
+    // is to be saturated must be known whole: 64 bits do not hold minus an unsigned product.
     let saturates = form.has(Qualifier::Sat);
     if saturates && signed && !any_signed {
         return None;
@@ -196,7 +196,7 @@ pub(super) fn multiply(values: &mut Values<'_>, form: &Form) -> Option<TermId> {
     Some(arena.extract(result, 0, 32))
 }
 
-/// `.shr7`, `.shr15`: shifted to the right by so much.
+/// `.shr7`, `.shr15`: the result shifted to the right by so many bits.
 fn scaled(arena: &mut Arena, form: &Form, result: TermId, signed: bool) -> TermId {
     let scale = match () {
         () if form.has(Qualifier::Shr7) => 7,

@@ -52,8 +52,8 @@ pub(super) fn simd(
     if accumulates { Some(sum) } else { merged }
 }
 
-/// The elements of an operand from the bottom up, extended to 64 bits; without a selector those
-/// from `default` on.
+/// The elements of an operand from the bottom up, extended to 64 bits; without a selector, `count`
+/// elements from number `default` on.
 fn elements(
     arena: &mut Arena,
     all: TermId,

@@ -1,7 +1,9 @@
-//! Operations on the operands of an instruction: the sources' slots, the operation, the destination's slot.
+//! Operations on the operands of an instruction: slots of the sources, the operation, the slot of the
+//! destination.
 //!
-//! In: a decoded instruction, the types of its operands, and a function of a warp's or a lane's values.
-//! Out: micro-operations. Every operand is checked against its type; what does not fit is a fault.
+//! In: a decoded instruction, the types of its operands, and a function of a warp's or a lane's
+//! values. Out: micro-operations. Every operand is checked against its type; an operand that does not
+//! fit is a fault.
 
 use super::body::Decoder;
 use super::inst::Inst;
@@ -88,19 +90,20 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         self.store_wide(d.0, d.1, result)
     }
 
-    /// Where to compute a result of a type: the destination itself if its register fits, otherwise
-    /// a register from which [`Decoder::store_wide`] takes it.
+    /// The slot in which to compute a result of a type: the destination itself if its register fits,
+    /// otherwise a register from which [`Decoder::store_wide`] takes the result.
     ///
     /// # Errors
-    /// An operand that cannot be written.
+    /// The operand cannot be written.
     pub fn temporary(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
         self.element_temporary(Element::Operand(operand), ty)
     }
 
-    /// Extends a result that [`Decoder::temporary`] made room for into its destination.
+    /// Writes a result that was computed in [`Decoder::temporary`]'s slot to its destination,
+    /// extended.
     ///
     /// # Errors
-    /// An operand that cannot be written.
+    /// The operand cannot be written.
     pub fn store_wide(
         &mut self,
         operand: &'m Operand<'s>,

@@ -59,7 +59,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
     /// Decodes a function. For the kernel, `params` says where its parameters lie.
     ///
     /// # Errors
-    /// A declaration that cannot be laid out. Instructions never fail: see the module's head.
+    /// A declaration that cannot be laid out. An instruction never makes this fail: see [`super`].
     pub fn function(
         mut self,
         function: &'m ptx::Function<'s>,
@@ -111,10 +111,10 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
         Ok(formals)
     }
 
-    /// Where a name that crosses a call lives; a vector register in as many places as it has elements.
+    /// The places of a name that crosses a call; a vector register has one for each of its elements.
     ///
     /// # Errors
-    /// It is neither a register nor a variable of the frame.
+    /// The name is neither a register nor a variable of the frame.
     pub fn formal(&mut self, name: Name<'s>) -> Result<Vec<Formal>, Fault> {
         match self.lookup(name)? {
             Symbol::Register(r) => Ok(vec![Formal::Register(r.file, r.slot)]),
@@ -220,7 +220,8 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
                     let element = element_size(variable);
                     Place { space: StateSpace::Local, home: Home::Frame(offset), size, element }
                 }
-                // One for all calls of the function, and from its first declaration to the end.
+                // One variable for all calls of the function, visible from its first declaration to
+                // the end.
                 space @ (StateSpace::Global | StateSpace::Const) => {
                     let place = self.unit.new_static(variable, name, space, all)?;
                     let scopes = &self.scopes;
@@ -258,8 +259,8 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
         Symbol::Vector(first, elements)
     }
 
-    /// Allocates a register. What the program does not write holds garbage that depends on the
-    /// name and the lane alone, so that two versions of a kernel start out alike.
+    /// Allocates a register. Until the program writes it, it holds garbage that depends on the name
+    /// and the lane alone, so that two versions of a kernel start out alike.
     fn new_register(&mut self, name: &str, ty: ScalarType) -> Register {
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
@@ -292,10 +293,10 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
         Register { file, slot: slot as Slot, bits, float: ty.is_float() }
     }
 
-    /// The meaning of a name here.
+    /// What a name stands for in the current scope.
     ///
     /// # Errors
-    /// Nothing declares it.
+    /// Nothing declares the name.
     pub fn lookup(&mut self, name: Name<'s>) -> Result<Symbol, Fault> {
         match self.scopes.find(name.text) {
             Some(Found::Symbol(symbol)) => Ok(symbol),
@@ -335,7 +336,8 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
         let start = self.function.code.len();
         let decoded = self.guarded(instruction);
         if let Err(fault) = decoded {
-            // What was already emitted for the instruction must not run without the rest.
+            // Micro-operations that were already emitted for the instruction must not run without the
+            // rest.
             self.function.code.truncate(start);
             self.function.spans.truncate(start);
             self.function.origins.truncate(start);
@@ -352,7 +354,8 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
             let Symbol::Register(Register { file: File::Pred, slot, .. }) =
                 self.lookup(guard.register)?
             else {
-                let message = format!("guard `{}` is no predicate register", guard.register.text);
+                let message =
+                    format!("the guard `{}` is no predicate register", guard.register.text);
                 return Err(self.error(guard.register.span, message));
             };
             let slot = self.stable_guard(instruction, slot);
@@ -389,7 +392,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
         self.emit(Op::Lanes(run, slots));
     }
 
-    /// A register that no name reaches.
+    /// Allocates a register that no name refers to.
     pub fn scratch(&mut self, file: File) -> Slot {
         let ty = match file {
             File::Pred => ScalarType::Pred,

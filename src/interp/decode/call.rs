@@ -20,7 +20,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         operands = rest;
     }
     let [Operand::Name(name), rest @ ..] = operands else {
-        return Err(inst.unsupported("this is no callee"));
+        return Err(inst.unsupported("this operand is no function and no register"));
     };
     let args = match rest {
         [Operand::List(items, _), ..] => formals(cx, inst, items)?,
@@ -47,10 +47,10 @@ fn formals<'m, 's>(
                 formals.extend(cx.formal(*name)?);
                 continue;
             }
-            // The result is not wanted.
+            // The caller does not want the result.
             Operand::Sink(_) => Formal::Register(File::W64, cx.scratch(File::W64)),
             Operand::Immediate(immediate) => {
-                // Width is not written; a narrow parameter takes the low bits.
+                // A number has no width of its own; a narrow parameter takes the low bits.
                 let bits = match immediate.value {
                     Value::Signed(v) => v as u64,
                     Value::Unsigned(v) | Value::F64(v) => v,
@@ -58,7 +58,7 @@ fn formals<'m, 's>(
                 };
                 Formal::Register(File::W64, cx.immediate(File::W64, bits))
             }
-            _ => return Err(inst.unsupported("this cannot be passed to a function")),
+            _ => return Err(inst.unsupported("this operand cannot be passed to a function")),
         };
         formals.push(formal);
     }

@@ -122,7 +122,8 @@ pub fn barrier<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) ->
     Ok(())
 }
 
-/// Whether control can go on behind a micro-operation, and whether it ends its lanes' thread.
+/// Whether control can go on behind a micro-operation, and whether the operation ends the threads of
+/// its lanes.
 pub fn falls_through(micro: &MicroOp) -> bool {
     let unconditional = micro.guard == Guard::Always;
     !(unconditional

@@ -1,7 +1,8 @@
 //! The basic blocks of decoded code.
 //!
-//! In: the micro-operations of a function. Out: its blocks, what leads to what, and which block lies on
-//! all ways to another. Computed from micro-operations alone; shares nothing with [`mod@crate::cfg`].
+//! In: the micro-operations of a function. Out: its blocks, the edges between them, and which block
+//! lies on all ways to another. Computed from micro-operations alone; shares nothing with
+//! [`mod@crate::cfg`].
 
 use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -10,19 +11,20 @@ use petgraph::visit::Reversed;
 use super::control::falls_through;
 use crate::interp::program::{MicroOp, Op, Pc, Region};
 
-/// The basic blocks of a function, edges reversed, so that post-dominators are dominators. One node
-/// more stands for the end.
+/// The basic blocks of a function, with edges reversed, so that post-dominators are dominators. One
+/// more node stands for the end of the function.
 pub struct Graph {
     /// First micro-operations of the blocks, in ascending order.
     pub starts: Vec<Pc>,
-    /// Behind the last micro-operation.
+    /// One past the last micro-operation.
     end: Pc,
-    /// From each block to those in front of it.
+    /// An edge from each block to the blocks in front of it. The end has none until a way out is chosen
+    /// ([`Graph::post_dominators`]).
     pub edges: DiGraph<(), ()>,
 }
 
 impl Graph {
-    /// Of a function.
+    /// The graph of a function's code.
     pub fn new(code: &[MicroOp]) -> Graph {
         let starts = block_starts(code);
         let edges = DiGraph::with_capacity(starts.len() + 1, 2 * starts.len());
@@ -59,14 +61,14 @@ impl Graph {
         self.starts.len()
     }
 
-    /// The code of some blocks.
+    /// The micro-operations of the blocks whose entry in `blocks` is true.
     pub fn region(&self, blocks: &[bool]) -> Region {
         let end = |block: usize| self.starts.get(block + 1).copied().unwrap_or(self.end);
         let inside = (0..self.blocks()).filter(|&block| blocks[block]);
         Region::new(inside.map(|block| self.starts[block]..end(block)))
     }
 
-    /// Whether some way from a block leads out of the function other than by `trap`.
+    /// For each block whether some way from it leads out of the function other than by `trap`.
     pub fn returns(&self, code: &[MicroOp]) -> Vec<bool> {
         let leads_out = |block: &usize| {
             let last = &code[self.end(*block, code) - 1];
@@ -87,12 +89,12 @@ impl Graph {
         self.starts.partition_point(|&start| start as usize <= pc) - 1
     }
 
-    /// Behind the last micro-operation of a block.
+    /// One past the last micro-operation of a block.
     pub fn end(&self, block: usize, code: &[MicroOp]) -> usize {
         self.starts.get(block + 1).map_or(code.len(), |&next| next as usize)
     }
 
-    /// Post-dominators if one way out of the function counts.
+    /// Post-dominators if only the way out by block `way_out` counts, or no way out at all.
     pub fn post_dominators(&self, way_out: Option<usize>) -> Dominators<NodeIndex> {
         let end = NodeIndex::new(self.starts.len());
         let mut edges = self.edges.clone();
@@ -108,18 +110,18 @@ impl Graph {
         (up < self.starts.len()).then_some(up)
     }
 
-    /// Dominators by ways from the first micro-operation.
+    /// Dominators, by ways from the function's first micro-operation.
     pub fn dominators(&self) -> Dominators<NodeIndex> {
         simple_fast(Reversed(&self.edges), NodeIndex::new(0))
     }
 }
 
-/// Whether lanes leave the function here.
+/// Whether lanes leave the function at this micro-operation.
 pub fn is_way_out(micro: &MicroOp) -> bool {
     matches!(micro.op, Op::Return | Op::Exit | Op::Trap)
 }
 
-/// First micro-operations of the basic blocks, in order; 0 is one.
+/// The first micro-operations of the basic blocks, in order; 0 is among them.
 fn block_starts(code: &[MicroOp]) -> Vec<Pc> {
     let mut starts = vec![0];
     for (pc, micro) in code.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! One instruction while it is decoded: its modifiers are taken off one by one, and what is left
-//! over at the end was not understood.
+//! One instruction while it is decoded: its modifiers are taken off one by one, and a modifier that is
+//! left over at the end was not understood.
 
 use smallvec::SmallVec;
 
@@ -8,16 +8,16 @@ use crate::interp::fault::{Fault, FaultKind};
 use crate::isa::{Modifier, Opcode, Qualifier, ScalarType, StateSpace, Words};
 use crate::ptx::{Instruction, Operand};
 
-/// An instruction and the modifiers that nobody has taken yet.
+/// An instruction and the modifiers that have not been taken yet.
 pub struct Inst<'a, 's> {
     /// The instruction.
     pub ast: &'a Instruction<'s>,
-    /// Their places among all modifiers, and what they are.
+    /// For each modifier that is left: its place among all modifiers, and which one it is.
     rest: SmallVec<[(usize, Modifier); 8]>,
 }
 
 impl<'a, 's> Inst<'a, 's> {
-    /// All modifiers still to be taken.
+    /// An instruction with all its modifiers still to be taken.
     pub fn new(ast: &'a Instruction<'s>) -> Inst<'a, 's> {
         Inst { ast, rest: ast.form.modifiers().iter().copied().enumerate().collect() }
     }
@@ -30,11 +30,11 @@ impl<'a, 's> Inst<'a, 's> {
     /// The operand at an index.
     ///
     /// # Errors
-    /// There are fewer.
+    /// The instruction has fewer operands.
     pub fn operand(&self, index: usize) -> Result<&'a Operand<'s>, Fault> {
         self.ast.operands.get(index).ok_or_else(|| {
             let name = self.ast.opcode.text;
-            self.unsupported(format!("`{name}` has no operand {}", index + 1))
+            self.unsupported(format!("operand {} of `{name}` is missing", index + 1))
         })
     }
 
@@ -75,10 +75,10 @@ impl<'a, 's> Inst<'a, 's> {
     /// Takes the next type.
     ///
     /// # Errors
-    /// There is none left.
+    /// No type is left.
     pub fn take_type(&mut self) -> Result<ScalarType, Fault> {
         self.take_with(Modifier::ty)
-            .ok_or_else(|| self.unsupported(format!("`{}` names no type", self.ast.opcode.text)))
+            .ok_or_else(|| self.unsupported(format!("`{}` needs a type", self.ast.opcode.text)))
     }
 
     /// Takes the state space; generic where none is named.
@@ -100,15 +100,15 @@ impl<'a, 's> Inst<'a, 's> {
         })
     }
 
-    /// Drops qualifiers that change only speed.
+    /// Drops the qualifiers that `hint` says only change speed.
     pub fn drop_hints(&mut self, hint: impl Fn(Qualifier) -> bool) {
         self.rest.retain(|(_, modifier)| !matches!(modifier, Modifier::Qualifier(q) if hint(*q)));
     }
 
-    /// Every modifier must have been taken.
+    /// Checks that every modifier has been taken.
     ///
     /// # Errors
-    /// The first that was not.
+    /// The first modifier that has not been taken.
     pub fn finish(&self) -> Result<(), Fault> {
         let Some(&(at, _)) = self.rest.first() else { return Ok(()) };
         let name = self.ast.opcode.text;
@@ -116,7 +116,7 @@ impl<'a, 's> Inst<'a, 's> {
         Err(self.unsupported(format!("modifier `.{modifier}` of `{name}` is not modelled")))
     }
 
-    /// The operation exists, but not for this type.
+    /// The error of an operation that exists, but not for this type.
     pub fn bad_type(&self, ty: ScalarType) -> Fault {
         self.unsupported(format!("`{}` is not modelled for {ty}", self.ast.opcode.text))
     }

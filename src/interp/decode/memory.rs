@@ -14,7 +14,7 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{self, B128, Pred, U32, U64};
 use crate::ptx::{Operand, StateSpace};
 
-/// Modifiers that say how fast or how widely visible an access is, never what it moves.
+/// Modifiers that only say how fast an access is or to whom it is visible, never what it moves.
 fn is_hint(modifier: Qualifier) -> bool {
     matches!(
         modifier,
@@ -96,7 +96,8 @@ fn check_count(inst: &Inst<'_, '_>, shape: &Shape, count: usize) -> Result<(), F
     if count as u32 * (shape.ty.bits() / 8) == shape.align {
         return Ok(());
     }
-    Err(inst.unsupported("the vector does not have as many elements as the instruction says"))
+    Err(inst
+        .unsupported("the vector operand does not have as many elements as the instruction says"))
 }
 
 /// `ld`, `ldu`.
@@ -205,8 +206,8 @@ pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     Ok(())
 }
 
-/// `cp.async.{ca,cg}.shared.global [dst], [src], bytes{, src-size | ignore}`, and the group
-/// instructions, which have nothing left to wait for.
+/// `cp.async.{ca,cg}.shared.global [dst], [src], bytes{, src-size | ignore}`, and the instructions on
+/// groups of copies, for which no copy is left to wait for.
 pub fn copy_async<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
@@ -294,7 +295,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         };
         match register {
             Some(register) if register.bits == 128 => Ok(register.slot),
-            _ => Err(self.error(operand.span(), "this is no 128-bit register")),
+            _ => Err(self.error(operand.span(), "a 128-bit register is expected here")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Syntax tree in, [`Program`] out: every name resolved, every instruction turned into
+//! From the syntax tree to a [`Program`]: every name resolved, every instruction turned into
 //! micro-operations.
 //!
 //! A function is decoded when the kernel can reach it. An instruction that is not modelled does
@@ -41,7 +41,7 @@ use super::program::{Function, Op, ParamPlace, Program};
 use crate::launch::{Launch, Meet};
 use crate::ptx::{self, Module, StateSpace};
 
-/// Decodes a kernel and what it calls.
+/// Decodes a kernel and the functions that it calls.
 ///
 /// # Errors
 /// A kernel that the module does not define, a name that nothing declares, an initial value that
@@ -81,7 +81,7 @@ pub fn decode(
     }
     let any =
         |test: fn(&Op) -> bool| functions.iter().flat_map(|f| &f.code).any(|micro| test(&micro.op));
-    // What `free` gives back and `malloc` gives away again is ordered by the two.
+    // An allocation that `free` has released and `malloc` hands out again is ordered by the two calls.
     let orders = heap
         || any(|op| match op {
             Op::Fence | Op::MBarrier(_) | Op::CopyBulk(_) => true,
@@ -103,8 +103,8 @@ pub fn decode(
     Ok(Program { functions, layout: unit.layout, orders, plain, signals, heap, params })
 }
 
-/// Bytes of shared memory that a block can have, generous for any device, and small enough to
-/// allocate; as the limits below.
+/// Bytes of shared memory that a block can have: generous for any device, and small enough to
+/// allocate, like the limits below.
 const MAX_SHARED: u64 = 4 << 20;
 /// Bytes of a kernel's parameters.
 const MAX_PARAMS: u64 = 1 << 16;
@@ -119,7 +119,9 @@ fn check_sizes(layout: &StateSpaceLayout, functions: &[Function]) -> Result<(), 
         ("local memory of a function", local, MAX_LOCAL),
     ] {
         if bytes > limit {
-            return Err(Fault::launch(format!("{bytes} bytes of {what}; {limit} are possible")));
+            return Err(Fault::launch(format!(
+                "the kernel takes {bytes} bytes of {what}; at most {limit} are possible"
+            )));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Operands: from what is written to the slot that holds it.
+//! From an operand as written to the slot that holds its value.
 
 use super::body::Decoder;
 use super::scope::{Home, Register, Symbol, Variable};
@@ -11,7 +11,7 @@ use crate::isa::{Special, SpecialName, special};
 use crate::ptx::{AddressBase, Immediate, Name, Operand, ScalarType, StateSpace, Value};
 use crate::source::Span;
 
-/// The file that values of a type live in.
+/// The register file that holds values of a type.
 pub fn file_of(ty: ScalarType) -> File {
     match ty.bits() {
         1 => File::Pred,
@@ -22,7 +22,7 @@ pub fn file_of(ty: ScalarType) -> File {
 
 /// What reading a special register yields.
 pub enum Reading {
-    /// What does not change while a warp runs.
+    /// A number that does not change while a warp runs.
     Steady(Steady),
     /// Another number each time.
     Clock,
@@ -30,8 +30,8 @@ pub enum Reading {
     Unknown,
 }
 
-/// What reading a special register yields. Every block is a cluster of its own, one multiprocessor runs
-/// them all, and nobody counts events.
+/// What reading a special register yields. Every block is a cluster of its own, one multiprocessor
+/// runs all blocks, and events are not counted.
 pub fn reading(register: Special) -> Reading {
     Reading::Steady(match register {
         Special::Tid(axis) => Steady::Tid(axis),
@@ -79,7 +79,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// The slot of a source operand of a type.
     ///
     /// # Errors
-    /// An operand that is none, or whose register has another width.
+    /// The operand has no value to read, or its register has another width.
     pub fn source(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
         let file = file_of(ty);
         match operand {
@@ -104,7 +104,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             }
             // One-element vectors stand for their element.
             Operand::Vector(items, _) if items.len() == 1 => self.source(&items[0], ty),
-            _ => Err(self.error(operand.span(), "this is no source operand")),
+            _ => Err(self.error(operand.span(), "a register, a number or a name is expected here")),
         }
     }
 
@@ -148,7 +148,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             _ => None,
         };
         let Some(run) = run else {
-            let message = format!("nothing can be added to register `{}`", name.text);
+            let message = format!("nothing can be added to the register `{}`", name.text);
             return Err(self.error(name.span, message));
         };
         let slot = self.scratch(file);
@@ -166,8 +166,13 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         if register.file == file {
             return Ok(register.slot);
         }
-        let message = format!("register `{}` does not have the type's width", name.text);
-        Err(self.error(name.span, message))
+        Err(self.wrong_width(name, register))
+    }
+
+    fn wrong_width(&self, name: Name<'s>, register: Register) -> Fault {
+        let Register { bits, .. } = register;
+        let message = format!("the register `{}` has {bits} bits, unlike the type", name.text);
+        self.error(name.span, message)
     }
 
     /// The register of a name, if it is one.
@@ -187,7 +192,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         self.immediate(file_of(ty), bits)
     }
 
-    /// The slot of a name in a file, for what adds an offset to a variable's address.
+    /// The slot of a name in a register file; `offset` is added if the name is that of a variable.
     ///
     /// # Errors
     /// As [`Decoder::source`].
@@ -223,7 +228,9 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
                 let handle = self.unit.layout.function_handle(id);
                 Ok(self.immediate(file, handle))
             }
-            _ => Err(self.error(name.span, format!("`{}` is no source operand", name.text))),
+            _ => {
+                Err(self.error(name.span, format!("`{}` has no value that can be read", name.text)))
+            }
         }
     }
 
@@ -244,16 +251,17 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         }
     }
 
-    /// The slot of a destination of exactly the type's file; `_` is a register nobody reads.
+    /// The slot of a destination of exactly the type's file; for `_` it is a register that is never
+    /// read.
     ///
     /// # Errors
-    /// An operand that cannot be written.
+    /// The operand cannot be written.
     pub fn dest(&mut self, operand: &'m Operand<'s>, ty: ScalarType) -> Result<Slot, Fault> {
         match operand {
             Operand::Sink(_) => Ok(self.scratch(file_of(ty))),
             Operand::Name(name) => self.named_dest(*name, ty),
             Operand::Vector(items, _) if items.len() == 1 => self.dest(&items[0], ty),
-            _ => Err(self.error(operand.span(), "this is no destination operand")),
+            _ => Err(self.error(operand.span(), "a register is expected here as the destination")),
         }
     }
 
@@ -264,10 +272,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     pub fn named_dest(&mut self, name: Name<'s>, ty: ScalarType) -> Result<Slot, Fault> {
         match self.lookup(name)? {
             Symbol::Register(register) if register.file == file_of(ty) => Ok(register.slot),
-            Symbol::Register(_) => {
-                let message = format!("register `{}` does not have the type's width", name.text);
-                Err(self.error(name.span, message))
-            }
+            Symbol::Register(register) => Err(self.wrong_width(name, register)),
             _ => Err(self.error(name.span, format!("`{}` is no register", name.text))),
         }
     }
@@ -276,7 +281,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// all others zero-extended.
     ///
     /// # Errors
-    /// An operand that cannot be written, or a register narrower than the type.
+    /// The operand cannot be written, or its register is narrower than the type.
     pub fn dest_wide(
         &mut self,
         operand: &'m Operand<'s>,
@@ -286,7 +291,11 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             Operand::Sink(_) => return Ok(None),
             Operand::Name(name) => *name,
             Operand::Vector(items, _) if items.len() == 1 => return self.dest_wide(&items[0], ty),
-            _ => return Err(self.error(operand.span(), "this is no destination operand")),
+            _ => {
+                return Err(
+                    self.error(operand.span(), "a register is expected here as the destination")
+                );
+            }
         };
         let Some(register) = self.register(name) else {
             return Err(self.error(name.span, format!("`{}` is no register", name.text)));
@@ -294,10 +303,10 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         self.register_dest(register, name.span, ty).map(Some)
     }
 
-    /// A destination register, whose type may be narrower.
+    /// The register of a destination, which may be wider than the type.
     ///
     /// # Errors
-    /// It is wider.
+    /// The register is narrower than the type.
     pub fn register_dest(
         &self,
         register: Register,
@@ -315,7 +324,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// The place that an address operand names in a space.
     ///
     /// # Errors
-    /// A base that is neither a register nor a variable.
+    /// The address starts neither from a register nor from a variable.
     pub fn place(&mut self, operand: &'m Operand<'s>, space: StateSpace) -> Result<Place, Fault> {
         let address = match operand {
             Operand::Address(address) => address,
@@ -325,9 +334,13 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
                     let offset = offset.wrapping_mul(variable.element as i64);
                     return Ok(variable_place(variable, offset, space));
                 }
-                _ => return Err(self.error(name.span, "this is no array")),
+                _ => return Err(self.error(name.span, format!("`{}` is no array", name.text))),
             },
-            _ => return Err(self.error(operand.span(), "this is no address")),
+            _ => {
+                return Err(
+                    self.error(operand.span(), "an address is expected here, such as `[%rd1+4]`")
+                );
+            }
         };
         let offset = address.offset;
         let AddressBase::Name(name) = address.base else {
@@ -341,12 +354,12 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
                 Ok(Place { space, base: Base::W64(slot), offset })
             }
             Symbol::Variable(variable) => Ok(variable_place(variable, offset, space)),
-            _ => Err(self.error(name.span, format!("`{}` is no address", name.text))),
+            _ => Err(self.error(name.span, format!("`{}` is no register or variable", name.text))),
         }
     }
 }
 
-/// The place so many bytes into a variable.
+/// The place that lies `offset` bytes into a variable.
 fn variable_place(variable: Variable, offset: i64, space: StateSpace) -> Place {
     match variable.home {
         Home::Frame(base) => {

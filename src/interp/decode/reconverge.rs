@@ -5,10 +5,10 @@
 //! on such a path never come to any meeting point; the others must not be kept apart because of
 //! them.
 //!
-//! It could choose otherwise: any post-dominator, whichever ways out of the function it takes for
-//! early ones. In such a point all lanes that get there arrive for the first time since the branch;
-//! it may lie in the next iteration of a loop or far down. For branches within loops there are
-//! more: see [`super::ways`].
+//! It could choose otherwise: any post-dominator, with any of the ways out of the function left out as
+//! early ones. At such a point all lanes that get there arrive for the first time since the branch;
+//! the point may lie in the next iteration of a loop or far down. For branches within loops there are
+//! more points: see [`super::ways`].
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ use super::graph::{Graph, is_way_out};
 use super::ways::{Ways, within_loops};
 use crate::interp::program::{AT_RETURN, Meeting, MicroOp, Op, Pc, Region};
 
-/// Points among which a branch's is chosen at most, by ways out of the function and by ways within
-/// loops each: functions of thousands of blocks have as many.
+/// The most points among which the meeting point of a branch is chosen, by ways out of the function
+/// and again by ways within loops: functions of thousands of blocks have as many.
 const MOST: usize = 64;
 
 /// Writes the assembler's meeting point into every branch of a function.
@@ -52,7 +52,8 @@ pub fn choices(code: &[MicroOp]) -> (BTreeMap<Pc, Vec<Meeting>>, Vec<Region>) {
     let others = (0..graph.starts.len())
         .filter(|&block| is_way_out(&code[graph.end(block, code) - 1]))
         .filter(|&block| Some(block) != last);
-    // If several ways out count, fewer points lie on all paths: no set of them has points of its own.
+    // If several ways out count, fewer points lie on all ways: no set of several gives a point that
+    // none of its members gives.
     for way_out in last.into_iter().chain(others) {
         let dominators = graph.post_dominators(Some(way_out));
         let traps = matches!(code[graph.end(way_out, code) - 1].op, Op::Trap);

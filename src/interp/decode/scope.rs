@@ -22,7 +22,7 @@ pub struct Register {
 }
 
 impl Register {
-    /// An element of a vector of which this is the first; they lie one behind the other.
+    /// An element of a vector whose first register this is; the elements lie one behind the other.
     pub fn element(self, index: u8) -> Register {
         let each = if self.bits == 128 { 2 } else { 1 };
         Register { slot: self.slot + each * Slot::from(index), ..self }
@@ -45,14 +45,14 @@ pub struct Variable {
     pub space: StateSpace,
     /// Where it lies.
     pub home: Home,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// Bytes of an element, where it is an array.
+    /// Bytes of an element, if it is an array.
     pub element: u64,
 }
 
 impl Variable {
-    /// One like it, so many bytes on.
+    /// A variable like this one, `bytes` bytes further on.
     fn moved(self, bytes: u64) -> Variable {
         let home = match self.home {
             Home::Absolute(address) => Home::Absolute(address.saturating_add(bytes)),
@@ -75,7 +75,7 @@ pub enum Symbol {
     Label(usize),
     /// A `.branchtargets` list, by its number within the function.
     Targets(usize),
-    /// A `.callprototype` or `.calltargets`: of no further use here.
+    /// A `.callprototype` or `.calltargets`: calls do without it.
     Prototype,
     /// A function.
     Function(FunctionId),
@@ -86,7 +86,7 @@ pub enum Symbol {
 pub enum Family {
     /// Registers of that type, each with so many elements.
     Registers(ScalarType, u8),
-    /// Variables: the first one, and so many bytes on the next.
+    /// Variables: the first one, and the bytes from each to the next.
     Variables(Variable, u64),
 }
 
@@ -94,7 +94,7 @@ pub enum Family {
 #[derive(Debug, Default)]
 pub struct Scope<'s> {
     names: FxHashMap<&'s str, Symbol>,
-    /// `%r<100>`: prefix to count and what each is.
+    /// For each row such as `%r<100>`, by its prefix: the count, and what each member is.
     families: FxHashMap<&'s str, (u32, Family)>,
 }
 

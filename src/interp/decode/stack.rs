@@ -8,7 +8,7 @@ use crate::interp::program::rare::{Stack, StackKind};
 use crate::isa::Opcode;
 use crate::ptx::{Operand, ScalarType};
 
-/// Alignment in bytes where the instruction says none.
+/// The alignment in bytes if the instruction names none.
 const DEFAULT_ALIGN: u64 = 8;
 
 /// `alloca.type d, size{, align}`, `stacksave.type d`, `stackrestore.type a`.

@@ -1,5 +1,5 @@
-//! `mbarrier`, the bulk forms of `cp.async` and `cp.reduce.async`, and the instructions of
-//! clusters, which have one block here.
+//! `mbarrier`, the bulk forms of `cp.async` and `cp.reduce.async`, and the instructions of clusters; a
+//! cluster is one block here.
 
 use super::atomic as atomics;
 use super::body::Decoder;
@@ -14,7 +14,8 @@ use crate::isa::{Modifier, Opcode, Qualifier};
 use crate::ptx::ScalarType::{B64, Pred, U32};
 use crate::ptx::{Operand, StateSpace};
 
-/// Modifiers that say who sees what when: nothing is ever reordered here.
+/// Modifiers that say which accesses are visible to whom, and when: the interpreter never reorders
+/// any.
 fn is_ordering(qualifier: Qualifier) -> bool {
     matches!(
         qualifier,
@@ -26,24 +27,26 @@ fn is_ordering(qualifier: Qualifier) -> bool {
     )
 }
 
+/// The operations of `mbarrier`.
+const MBARRIER_OPERATIONS: &[Qualifier] = &[
+    Qualifier::Init,
+    Qualifier::Inval,
+    Qualifier::ExpectTx,
+    Qualifier::CompleteTx,
+    Qualifier::Arrive,
+    Qualifier::ArriveDrop,
+    Qualifier::TestWait,
+    Qualifier::TryWait,
+    Qualifier::PendingCount,
+];
+
 /// `mbarrier.op{.shared}.b64 ...`.
 pub fn mbarrier<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    const OPERATIONS: &[Qualifier] = &[
-        Qualifier::Init,
-        Qualifier::Inval,
-        Qualifier::ExpectTx,
-        Qualifier::CompleteTx,
-        Qualifier::Arrive,
-        Qualifier::ArriveDrop,
-        Qualifier::TestWait,
-        Qualifier::TryWait,
-        Qualifier::PendingCount,
-    ];
     // `arrive.expect_tx` is an arrival.
-    let mut operation = inst.take_one_of(OPERATIONS);
+    let mut operation = inst.take_one_of(MBARRIER_OPERATIONS);
     let (mut expects, no_complete) = (false, inst.take(Qualifier::NoComplete));
     if matches!(operation, Some(Qualifier::Arrive | Qualifier::ArriveDrop)) {
         expects = inst.take(Qualifier::ExpectTx);
@@ -55,7 +58,6 @@ pub fn mbarrier<'m, 's>(
     if inst.finish().is_err() {
         operation = None;
     }
-    let one = cx.immediate(File::W32, 1);
     let number = |cx: &mut Decoder<'_, 'm, 's>, index| cx.source(inst.operand(index)?, U32);
     let (at, kind) = match operation {
         Some(Qualifier::Init) => (0, MBarrierKind::Init(number(cx, 1)?)),
@@ -67,14 +69,18 @@ pub fn mbarrier<'m, 's>(
                 Operand::Sink(_) => None,
                 state => Some(cx.dest(state, B64)?),
             };
+            let one = cx.immediate(File::W32, 1);
             let given = match inst.operands().len() {
                 3 => Some(number(cx, 2)?),
                 _ => None,
             };
-            let (count, expect) = if expects { (one, given) } else { (given.unwrap_or(one), None) };
-            if expects && expect.is_none() {
-                return Err(inst.unsupported("`expect_tx` needs a number of bytes"));
-            }
+            let (count, expect) = match (expects, given) {
+                (true, None) => {
+                    return Err(inst.unsupported("`expect_tx` needs a number of bytes"));
+                }
+                (true, given) => (one, given),
+                (false, given) => (given.unwrap_or(one), None),
+            };
             let drop = name == Qualifier::ArriveDrop;
             (1, MBarrierKind::Arrive { count, expect, drop, no_complete, state })
         }
@@ -100,9 +106,9 @@ pub fn mbarrier<'m, 's>(
     Ok(())
 }
 
-/// `cp.async.mbarrier.arrive{.noinc}.b64 [object]`: copies are performed at once, so that their
-/// arrival follows on the spot. Without `.noinc` the phase expects one more beforehand, and nothing
-/// changes.
+/// `cp.async.mbarrier.arrive{.noinc}.b64 [object]`: copies are performed at once, so their arrival
+/// follows at once. Without `.noinc` the phase first expects one arrival more, so the object stays as
+/// it is.
 pub fn copy_arrives<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
@@ -130,7 +136,7 @@ pub fn copy_arrives<'m, 's>(
 }
 
 /// `cp.async.bulk.dst.src.completion [to], [from], size{, [object]}{, policy}`, the same with
-/// `cp.reduce`, and the group instructions, which have nothing left to wait for.
+/// `cp.reduce`, and the instructions on groups of copies, for which no copy is left to wait for.
 pub fn copy_bulk<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
@@ -174,8 +180,7 @@ pub fn copy_bulk<'m, 's>(
     Ok(())
 }
 
-/// `barrier.cluster.arrive`, `barrier.cluster.wait`: the cluster is the block. All the waiting is
-/// done by `wait`.
+/// `barrier.cluster.arrive`, `barrier.cluster.wait`: the cluster is the block. Only `wait` waits.
 pub fn cluster_barrier<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,

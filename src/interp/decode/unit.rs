@@ -11,7 +11,7 @@ use crate::ptx::{Immediate, Value, Variable};
 
 /// What decoding a function needs to know of its module.
 pub struct Unit<'m, 's> {
-    /// Where module variables lie; shared memory grows as functions are decoded.
+    /// Where module variables lie; shared memory grows as functions with variables are decoded.
     pub layout: StateSpaceLayout,
     /// Functions that were named so far, by number.
     pub functions: Vec<&'m Function<'s>>,
@@ -20,7 +20,7 @@ pub struct Unit<'m, 's> {
     variables: FxHashMap<&'s str, Place>,
     /// `.global .u32 x<4>`: the rows of variables, as a scope.
     families: Scopes<'s>,
-    /// What `.alias` calls by another name: the function's own name.
+    /// The function's own name for each name that `.alias` declares.
     aliases: FxHashMap<&'s str, &'s str>,
 }
 
@@ -148,7 +148,7 @@ impl<'m, 's> Unit<'m, 's> {
     /// Gives a variable in global or constant memory, of so many bytes, a region of its own.
     ///
     /// # Errors
-    /// It is too large.
+    /// The variable is too large.
     pub fn new_static(
         &mut self,
         variable: &Variable<'s>,
@@ -167,7 +167,7 @@ impl<'m, 's> Unit<'m, 's> {
         Ok(Place { space, home, size, element: element_size(variable) })
     }
 
-    /// Gives a shared variable its place; an unsized one is the dynamic part, which begins at 0.
+    /// Gives a shared variable its place; one without a size is the dynamic part, which begins at 0.
     pub fn shared(&mut self, variable: &Variable<'s>, size: u64) -> Place {
         let (space, element) = (StateSpace::Shared, element_size(variable));
         if size == 0 {
@@ -179,8 +179,8 @@ impl<'m, 's> Unit<'m, 's> {
         Place { space, home: Home::Absolute(offset), size, element }
     }
 
-    /// Writes the initial value of a variable in global or constant memory; `inner` knows the names
-    /// that hide those of the module.
+    /// Writes the initial value of a variable in global or constant memory; `inner` are the scopes
+    /// whose names hide those of the module.
     ///
     /// # Errors
     /// A value that is not modelled.
@@ -208,8 +208,8 @@ impl<'m, 's> Unit<'m, 's> {
         Ok(())
     }
 
-    /// Writes an initial value, of scalars of so many bytes, over bytes; what a list leaves out stays
-    /// zero.
+    /// Writes an initial value, made of scalars of `scalar` bytes, over `bytes`; bytes that a list
+    /// leaves out stay zero.
     fn fill(
         &mut self,
         initializer: &Initializer<'s>,
@@ -267,7 +267,8 @@ impl<'m, 's> Unit<'m, 's> {
         if let Some(&place) = self.variables.get(name) {
             return Some(Symbol::Variable(place));
         }
-        // The assembler takes no alias of an alias, and none of what is not defined.
+        // The assembler accepts neither an alias of an alias nor an alias of a function without a
+        // body.
         let defined =
             |own: &&&str| self.by_name.get(**own).is_some_and(|f| f.statements().is_some());
         let name = self.aliases.get(name).filter(defined).copied().unwrap_or(name);

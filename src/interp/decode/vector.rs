@@ -25,8 +25,8 @@ pub enum Element<'m, 's> {
 }
 
 impl<'m, 's> Decoder<'_, 'm, 's> {
-    /// The elements of a vector operand: in braces, a vector register (PTX ISA, "Vectors as
-    /// Operands"), a special register that is one; `None` for what is no vector.
+    /// The elements of a vector operand: one in braces, a vector register (PTX ISA, "Vectors as
+    /// Operands"), or a special register that is a vector; `None` for any other operand.
     pub fn vector(&mut self, operand: &'m Operand<'s>) -> Option<Vec<Element<'m, 's>>> {
         match operand {
             Operand::Vector(items, _) => Some(items.iter().map(Element::Operand).collect()),
@@ -42,7 +42,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         }
     }
 
-    /// The four components of `%tid` and the like.
+    /// The four components of `%tid` and other special registers that are vectors.
     fn special_vector(&mut self, name: Name<'s>) -> Option<Vec<Element<'m, 's>>> {
         let Some(SpecialName::Vector(extents)) = special(name.text) else { return None };
         let mut components = Vec::new();
@@ -69,7 +69,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// [`Decoder::source_low`] of an element.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Decoder::source_low`].
     pub fn element_source(
         &mut self,
         element: Element<'m, 's>,
@@ -88,7 +88,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// [`Decoder::dest_wide`] of an element.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Decoder::dest_wide`].
     pub fn element_dest(
         &mut self,
         element: Element<'m, 's>,
@@ -103,7 +103,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// [`Decoder::temporary`] for an element.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Decoder::temporary`].
     pub fn element_temporary(
         &mut self,
         element: Element<'m, 's>,
@@ -119,7 +119,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// [`Decoder::store_wide`] for an element.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Decoder::store_wide`].
     pub fn element_store(
         &mut self,
         element: Element<'m, 's>,
@@ -143,10 +143,10 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         Ok(())
     }
 
-    /// The slot of an element that holds the bits of exactly the type's file; `None` for `_`.
+    /// The slot of an element that holds exactly the type's bits; `None` for `_`.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The element cannot be written.
     pub fn element_result(
         &mut self,
         element: Element<'m, 's>,
@@ -167,12 +167,14 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// The first of the two slots of an element of 128 bits.
     ///
     /// # Errors
-    /// It is none.
+    /// The element is no 128-bit register.
     pub fn element_pair(&mut self, element: Element<'m, 's>) -> Result<Slot, Fault> {
         match element {
             Element::Operand(operand) => self.pair(operand),
             Element::Register(register, _) if register.bits == 128 => Ok(register.slot),
-            Element::Register(_, span) => Err(self.error(span, "this is no 128-bit register")),
+            Element::Register(_, span) => {
+                Err(self.error(span, "a 128-bit register is expected here"))
+            }
         }
     }
 }

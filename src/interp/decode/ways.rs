@@ -1,13 +1,13 @@
 //! Where the lanes of a branch within a loop may meet if those that leave the loop are not waited for.
 //!
-//! An assembler may take lanes off the list of those that the others wait for when they leave a loop
-//! (`BREAK`). Then only ways within the loop count: lanes may meet wherever all of them to one exit
-//! lead, or to the next iteration. ptxas also makes one loop of two nested ones where the outer one
-//! cannot go round without the inner one; then the next arrival at the inner header counts, by ways
-//! within the outer loop.
+//! An assembler may take lanes that leave a loop off the list of those that others wait for (`BREAK`).
+//! Then only ways within the loop count: lanes may meet at any place through which all of their ways
+//! lead to one exit, or to the next iteration. ptxas also makes one loop of two nested ones if the
+//! outer one cannot go round without the inner one; then the next arrival at the inner header counts
+//! as an end, by ways within the outer loop.
 //!
 //! All this is computed from micro-operations alone, and shares nothing with [`mod@crate::cfg`], whose
-//! belief it is there to check.
+//! belief about meeting places it checks.
 
 use petgraph::Direction::Incoming;
 use petgraph::algo::dominators::{Dominators, simple_fast};
@@ -16,28 +16,28 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use super::graph::Graph;
 use crate::interp::program::Region;
 
-/// Ends times blocks that are looked at; a larger function has none of these meeting points.
+/// If ends times blocks are more than this, the function gets none of these meeting points.
 const MAX_WORK: usize = 1 << 22;
 
-/// A natural loop, by blocks.
+/// A natural loop, as a set of blocks.
 struct Loop {
     header: usize,
     latches: Vec<usize>,
     contains: Vec<bool>,
 }
 
-/// The places that all ways to one end lead through.
+/// The places through which all ways to one end lead.
 pub struct Ways {
     /// The number of the loop whose ways count.
     pub within: usize,
-    /// The blocks whose branches are asked about.
+    /// For each block whether lanes that part at its end may meet at these places.
     branches: Vec<bool>,
     common: Dominators<NodeIndex>,
-    /// What stands for the end, and the block that begins there, if any.
+    /// The node that stands for the end, and the block that begins at the end, if any.
     end: (NodeIndex, Option<usize>),
 }
 
-/// For every loop and every end its places, and the code of all loops.
+/// The places of every end of every loop, and the code of all loops.
 pub fn within_loops(graph: &Graph) -> (Vec<Ways>, Vec<Region>) {
     let loops = natural_loops(graph);
     let dominators = graph.dominators();
@@ -66,7 +66,7 @@ pub fn within_loops(graph: &Graph) -> (Vec<Ways>, Vec<Region>) {
 }
 
 impl Ways {
-    /// The blocks at which lanes may meet that part at the end of a block, nearest first.
+    /// The blocks at which lanes may meet that have parted at the end of `block`, nearest first.
     pub fn places(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
         let chain = self.branches[block].then(|| self.common.strict_dominators(node(block)));
         chain.flatten().into_iter().flatten().filter_map(|place| match place == self.end.0 {
@@ -90,7 +90,7 @@ fn dominates(dominators: &Dominators<NodeIndex>, above: usize, block: usize) -> 
     dominators.dominators(node(block)).is_some_and(|mut all| all.any(|one| one == node(above)))
 }
 
-/// The ways within a loop to an exit, or to the next arrival at the header of a loop.
+/// The ways within a loop to an exit or, without one, to the next arrival at the header of loop `of`.
 fn ways(graph: &Graph, (number, outer): (usize, &Loop), of: &Loop, exit: Option<usize>) -> Ways {
     let end = node(graph.blocks());
     let mut backwards = DiGraph::<(), ()>::new();
@@ -117,7 +117,7 @@ fn ways(graph: &Graph, (number, outer): (usize, &Loop), of: &Loop, exit: Option<
     }
 }
 
-/// All natural loops, those with one header made one.
+/// All natural loops; loops that share a header are made one.
 fn natural_loops(graph: &Graph) -> Vec<Loop> {
     let dominators = graph.dominators();
     let mut loops = Vec::new();
@@ -128,7 +128,8 @@ fn natural_loops(graph: &Graph) -> Vec<Loop> {
             .map(NodeIndex::index)
             .filter(|&latch| dominates(&dominators, header, latch))
             .collect();
-        // A loop in many has a line of its own each: too much for functions of thousands.
+        // Each loop takes a line of as many entries as there are blocks: too much for functions of
+        // thousands.
         if latches.is_empty() || loops.len() * graph.blocks() > MAX_WORK {
             continue;
         }

@@ -24,7 +24,7 @@ pub struct Spaces<'a> {
     pub frame: u64,
 }
 
-/// An access that failed.
+/// Why an access failed.
 #[derive(Debug)]
 pub struct AccessFault {
     /// The first lane that failed.
@@ -38,17 +38,17 @@ pub struct AccessFault {
 /// What an access does to memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
-    /// Reads.
+    /// The access reads.
     Read,
-    /// Writes, and perhaps reads.
+    /// The access writes, and perhaps reads.
     Write,
 }
 
-/// Who is looking for races, and on whose behalf.
+/// What is watched for races, and for which access.
 pub struct Watch<'a> {
-    /// The stamps, if anyone is.
+    /// The stamps, if races are looked for.
     pub shadow: Option<&'a mut Shadow>,
-    /// Who accesses.
+    /// The thread and instruction that access.
     pub who: Accessor,
     /// The earlier access, once a race is found.
     pub race: Option<Race>,
@@ -59,7 +59,8 @@ impl Watch<'_> {
         self.shadow.is_some()
     }
 
-    /// Notes one lane's access to `bytes` bytes, `skip` bytes behind where its part begins.
+    /// Notes the access of lane `lane` to `bytes` bytes, `skip` bytes behind the beginning of its
+    /// part.
     #[expect(clippy::too_many_arguments, reason = "what, where and how of one access")]
     pub fn note(
         &mut self,
@@ -110,7 +111,8 @@ impl<'a> Spaces<'a> {
         }
     }
 
-    /// The window that an address in a state space lies in, and its true space.
+    /// The window that holds an address of a state space, and the state space that the window belongs
+    /// to.
     pub fn window(
         &self,
         space: StateSpace,
@@ -138,7 +140,7 @@ impl<'a> Spaces<'a> {
                 let (window, region) = self
                     .global
                     .window(self.layout, address)
-                    .ok_or_else(|| format!("address {address:#x} belongs to no buffer"))?;
+                    .ok_or_else(|| format!("the address {address:#x} belongs to no buffer"))?;
                 let constant = region.space == StateSpace::Const;
                 let asked = match space {
                     StateSpace::Global => !constant,
@@ -147,17 +149,18 @@ impl<'a> Spaces<'a> {
                 };
                 match (asked, constant && intent == Intent::Write) {
                     (false, _) => Err(format!(
-                        "address {address:#x} belongs to `{}`, which is in another state space",
+                        "the address {address:#x} belongs to `{}`, which is in another state space",
                         region.name
                     )),
-                    (_, true) => Err(format!("constant `{}` cannot be written", region.name)),
+                    (_, true) => Err(format!("the constant `{}` cannot be written", region.name)),
                     _ => Ok((window, region.space)),
                 }
             }
         }
     }
 
-    /// Splits an access into its windows, checks bounds and alignment, and hands each part on.
+    /// Splits an access by the windows that it touches, checks bounds and alignment, and hands each
+    /// part to `each`.
     pub fn parts(
         &self,
         (space, bytes, intent): (StateSpace, u32, Intent),
@@ -444,7 +447,7 @@ fn put(registers: &mut Registers, dest: Destination, raw: [u64; LANES], bytes: u
     }
 }
 
-/// What an access touched.
+/// The lines and windows that an access has touched.
 #[derive(Default)]
 pub struct Tally {
     /// Whether it touched global memory.
@@ -452,7 +455,7 @@ pub struct Tally {
     shared: bool,
     local: bool,
     lines: u64,
-    /// The lines themselves, where an instruction accesses memory in several steps.
+    /// The lines themselves, for an instruction that accesses memory in several steps.
     touched: Vec<(Option<usize>, u64)>,
 }
 
@@ -469,7 +472,7 @@ impl Tally {
         }
     }
 
-    /// As [`Tally::add`] for one step of several: a line counts once, however many touch it.
+    /// As [`Tally::add`], for one of several steps: a line counts once, however many steps touch it.
     pub fn add_lines(&mut self, part: &Part<'_>, home: StateSpace) {
         self.add(part, home);
         if home == StateSpace::Global {
@@ -478,7 +481,7 @@ impl Tally {
         }
     }
 
-    /// Distinct lines of all steps.
+    /// Distinct lines that all steps together have touched.
     pub fn distinct(&mut self) -> u64 {
         self.touched.sort_unstable();
         self.touched.dedup();
@@ -492,7 +495,7 @@ impl Tally {
     }
 }
 
-/// Distinct 128-byte lines. No access straddles two, being aligned to its size.
+/// Distinct 128-byte lines of a part. No lane's access lies in two, being aligned to its size.
 fn distinct_lines(part: &Part<'_>) -> u64 {
     let mut seen = [0; LANES];
     let mut count = 0;

@@ -1,10 +1,10 @@
 //! The barriers of a block: `bar`, `barrier` (PTX ISA, "Parallel Synchronization and Communication
 //! Instructions: bar").
 //!
-//! Threads arrive one by one, as on the machines since Volta: a barrier without a thread count
-//! opens when every thread of the block that has not ended has arrived, one with a count when so
-//! many have. A warp all of whose lanes have arrived counts as 32 threads even if it is incomplete.
-//! Lanes of a warp that waited at one instruction run together behind it.
+//! Threads arrive one by one, as on devices since Volta: a barrier without a thread count opens when
+//! every thread of the block that has not ended has arrived, a barrier with a count when so many have.
+//! A warp all of whose lanes have arrived counts as 32 threads even if it is incomplete. Lanes of a
+//! warp that waited at one instruction run together behind it.
 
 use super::block::Block;
 use super::gates::{CLUSTER, COUNT, Gate};
@@ -12,7 +12,7 @@ use super::group::State;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::{Barrier, BarrierKind, Op};
-use crate::interp::registers::{LANES, Mask};
+use crate::interp::registers::LANES;
 
 impl<C: Tally> Block<'_, C> {
     fn barrier(&self, warp: usize, group: usize) -> Option<&Barrier> {
@@ -23,7 +23,7 @@ impl<C: Tally> Block<'_, C> {
         }
     }
 
-    /// A group has come to a barrier instruction.
+    /// Lets a group arrive that has come to a barrier instruction.
     pub fn arrive_at_barrier(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
         let machine = self.machine;
         let group = self.warps[warp].groups[index].clone();
@@ -42,7 +42,9 @@ impl<C: Tally> Block<'_, C> {
         let id = match barrier.id {
             Some(slot) => match registers.w32[slot as usize][first] {
                 id if (id as usize) < COUNT => id,
-                id => return fault(format!("there is no barrier {id}")),
+                id => {
+                    return fault(format!("there is no barrier {id} among the {COUNT} of a block"));
+                }
             },
             None => CLUSTER,
         };
@@ -66,17 +68,7 @@ impl<C: Tally> Block<'_, C> {
         }
         gate.arrived.resize(warps, 0);
         gate.expected = threads;
-        let all_came = |arrived: Mask| live & !arrived == 0;
-        let (before, missing) = (gate.arrived[warp], LANES as u32 - live.count_ones());
-        gate.arrived[warp] |= lanes;
-        gate.count += lanes.count_ones();
-        if lanes == live || !all_came(before) && all_came(before | lanes) {
-            gate.count += missing;
-        }
-        if let Some(vote) = vote {
-            gate.votes += vote.count_ones();
-            gate.voters += lanes.count_ones();
-        }
+        gate.arrive(warp, lanes, live, vote);
         let warp = &mut self.warps[warp];
         if !waits {
             warp.groups[index].pc += 1;
@@ -98,7 +90,8 @@ impl<C: Tally> Block<'_, C> {
         Ok(())
     }
 
-    /// Opens every barrier at which all have arrived.
+    /// Opens every barrier that has been reached by all whom it waits for. Returns whether there was
+    /// one.
     pub fn release_barriers(&mut self) -> bool {
         let mut any = false;
         for id in 0..self.barriers.gates.len() {
@@ -128,7 +121,7 @@ impl<C: Tally> Block<'_, C> {
                         passed.1.push((group.frame, group.pc));
                     }
                 }
-                // Those that have waited together run together; see `unite` for the exceptions.
+                // Lanes that have waited together run together; see `unite` for the exceptions.
                 passed.1.dedup();
                 for (frame, pc) in passed.1 {
                     self.warps[warp].unite(self.machine, frame, pc, passed.0);

@@ -16,8 +16,8 @@ use crate::interp::memory::{Accessor, Phase, PhaseId, Shadow, new_words};
 /// kernel notices, and little enough that a lane spinning on a lock does not starve its holder.
 const SLICE: u64 = 1 << 11;
 
-/// How long lanes wait at a meeting point, in slices of a warp that keeps running, before they go
-/// on without the others. Only where threads can wait for each other through memory.
+/// How long lanes wait at a meeting point before they go on without the others, in slices of a warp
+/// that keeps running. This matters only where threads can wait for each other through memory.
 const PATIENCE: u32 = 8;
 
 /// Whether a block has finished.
@@ -25,14 +25,14 @@ const PATIENCE: u32 = 8;
 pub enum Progress {
     /// All its threads have ended.
     Done,
-    /// It used up its time.
+    /// It has used up its budget of instructions.
     Running,
 }
 
 /// One block.
 #[derive(Debug)]
 pub struct Block<'p, C> {
-    /// What it shares with the others.
+    /// What it shares with all other blocks.
     pub machine: &'p Machine<'p>,
     /// Its index in the grid.
     pub id: [u32; 3],
@@ -42,16 +42,16 @@ pub struct Block<'p, C> {
     pub warps: Vec<Warp>,
     /// Its barriers.
     pub barriers: Barriers,
-    /// What it has cost.
+    /// The events that it has counted.
     pub counters: C,
     /// Instructions that its warps have executed.
     pub steps: u64,
-    /// What it has printed.
+    /// The text that it has printed.
     pub printed: String,
     /// Barriers that it has passed.
     pub epoch: u32,
-    /// Phases of its warps in front of the last barrier, as far as no other block's lie between,
-    /// and the number of that barrier.
+    /// Its warps' phases in front of the last barrier, as far as no phase of another block lies
+    /// between them, and the number of that barrier.
     before: (Range<PhaseId>, u32),
 }
 
@@ -76,7 +76,7 @@ impl<'p, C: Tally> Block<'p, C> {
     /// Runs until all threads have ended or about `budget` instructions were executed.
     ///
     /// # Errors
-    /// The kernel faults.
+    /// The kernel faulted.
     pub fn run(&mut self, budget: u64, shadow: &mut Option<Shadow>) -> Result<Progress, Fault> {
         let end = self.steps.saturating_add(budget);
         if let Some(shadow) = shadow {
@@ -95,8 +95,8 @@ impl<'p, C: Tally> Block<'p, C> {
             if self.warps.iter().all(Warp::done) {
                 return Ok(Progress::Done);
             }
-            // Lanes that wait at a meeting point are free to go on, and may be what others wait for:
-            // they end, say, and a shuffle or barrier does without them.
+            // Lanes that wait at a meeting point are free to go on, and other lanes may wait for them:
+            // once they end, say, a shuffle or barrier does without them.
             let machine = self.machine;
             if !progress {
                 progress = self
@@ -115,7 +115,7 @@ impl<'p, C: Tally> Block<'p, C> {
         }
     }
 
-    /// The phase that a warp is in; a new one if something has ordered its lanes.
+    /// The current phase of a warp; a new one if something has ordered the warp's lanes.
     fn accessor(&mut self, warp: usize, shadow: &mut Shadow) -> Accessor {
         if self.before.1 != self.epoch {
             self.before = (self.before.0.start..shadow.next_phase(), self.epoch);
@@ -160,8 +160,8 @@ impl<'p, C: Tally> Block<'p, C> {
                 Stop::Stack(group) => self.warps[warp].stack(machine, group)?,
                 Stop::Slice => left = 0,
             }
-            // A slice is for all groups together: a loop that splits and joins its lanes again and
-            // again would otherwise never come to an end of it.
+            // One slice is for all groups of the warp together: a loop that splits and joins its lanes
+            // again and again would otherwise never use up its slice.
             if left == 0 {
                 let patient = !machine.program.signals;
                 self.warps[warp].end_slice(machine, patient);
@@ -170,7 +170,7 @@ impl<'p, C: Tally> Block<'p, C> {
         }
     }
 
-    /// Says who waits for what.
+    /// The fault of a deadlock: which lanes wait for what.
     fn deadlock(&self) -> Fault {
         let mut message = String::from("deadlock: no thread can go on");
         let mut fault = Fault::new(FaultKind::Deadlock, "");
@@ -199,8 +199,8 @@ impl<'p, C: Tally> Block<'p, C> {
 }
 
 impl Warp {
-    /// Puts the group that has run last behind the others, and at times lets lanes go on that wait
-    /// at a meeting point.
+    /// Puts the group that has run last behind the others, and at times lets lanes go on that wait at
+    /// a meeting point.
     fn end_slice(&mut self, machine: &Machine<'_>, patient: bool) {
         self.slices = self.slices.wrapping_add(1);
         if let Some(running) = self.ready() {

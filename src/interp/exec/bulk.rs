@@ -1,5 +1,5 @@
-//! Bulk copies between global and shared memory. They are performed at once, by one lane after the
-//! other: a program that waits as the manual demands sees no difference.
+//! Bulk copies between global and shared memory. They are performed at once, one lane after the other:
+//! a program that waits as the manual demands sees no difference.
 
 use super::access::{AccessFault, Intent, Spaces};
 use crate::interp::counters::Counters;
@@ -10,10 +10,10 @@ use crate::interp::program::transaction::BulkCopy;
 use crate::interp::registers::{Mask, Registers, lanes};
 use crate::ptx::StateSpace;
 
-/// What sizes and addresses must be multiples of, in bytes.
+/// Sizes and addresses must be multiples of so many bytes.
 const GRAIN: u32 = 16;
 
-/// A stretch of memory.
+/// The bytes that a bulk copy reads or writes.
 struct Stretch<'a> {
     window: Window<'a>,
     home: StateSpace,
@@ -21,7 +21,7 @@ struct Stretch<'a> {
 }
 
 impl Stretch<'_> {
-    /// The 128-byte lines of global memory in it.
+    /// How many 128-byte lines of global memory these bytes touch.
     fn lines(&self, bytes: u32) -> u64 {
         match self.home {
             StateSpace::Global if bytes > 0 => {

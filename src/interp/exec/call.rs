@@ -1,9 +1,11 @@
 //! Calls: frames, arguments and results, and the few functions that the driver provides.
 
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
 use super::block::Block;
-use super::group::{Group, Join, State, Then};
+use super::group::{Group, Join, JoinId, State, Then};
+use super::heap::Heap;
 use super::machine::Machine;
 use super::printf;
 use super::warp::Warp;
@@ -13,10 +15,10 @@ use crate::interp::memory::Window;
 use crate::interp::program::{AT_RETURN, Call, Callee, Formal, FunctionId, Op, Pc};
 use crate::interp::registers::{Mask, Registers, lanes};
 
-/// Frames that one warp may have at a time.
+/// The most frames that one warp may have at a time.
 const MAX_FRAMES: usize = 4096;
 
-/// A value that crosses a call, in the frame that a base and registers describe.
+/// The registers of a frame, and where its local memory begins: where values that cross a call live.
 struct Ends<'a> {
     registers: &'a mut Registers,
     base: u64,
@@ -67,7 +69,17 @@ impl Warp {
         }
     }
 
-    /// Some lanes of a call have returned: hands their results over to the caller's frame.
+    /// Lets lanes run from the beginning of the function whose frame is `frame`; they meet again when it
+    /// returns.
+    fn begin(&mut self, frame: usize, lanes: Mask, parent: Option<JoinId>, then: Then) {
+        let (at, expected) = (AT_RETURN, lanes);
+        let join =
+            self.new_join(Join { at, within: None, expected, arrived: 0, parent, frame, then });
+        let state = State::Ready;
+        self.groups.push(Group { pc: 0, mask: lanes, frame, join: Some(join), state });
+    }
+
+    /// Hands the results of lanes that have returned from a call over to the caller's frame.
     pub fn hand_over(
         &mut self,
         machine: &Machine<'_>,
@@ -86,10 +98,10 @@ impl Warp {
 }
 
 impl<C: Tally> Block<'_, C> {
-    /// A group has come to a call.
+    /// Lets a group call the function that it has come to.
     ///
     /// # Errors
-    /// An unknown callee, too deep a recursion, a failed assertion.
+    /// An unknown callee, too many frames, a failed assertion.
     pub fn call(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
         let machine = self.machine;
         let block = self.id;
@@ -104,7 +116,8 @@ impl<C: Tally> Block<'_, C> {
         let (id, lanes) = match self.callee(warp, group.frame, call, executing) {
             Ok(found) => found,
             Err(handle) => {
-                return fault(FaultKind::Undefined, format!("{handle:#x} is no function"));
+                let message = format!("the called address {handle:#x} is that of no function");
+                return fault(FaultKind::Undefined, message);
             }
         };
         let callee = &machine.program.functions[id as usize];
@@ -116,7 +129,7 @@ impl<C: Tally> Block<'_, C> {
         let next = group.pc + 1;
         let mut parent = group.join;
         if lanes != group.mask {
-            // The others wait behind the call, or call another function first.
+            // The other lanes wait behind the call, or call another function first.
             let others = [(executing & !lanes, group.pc), (group.mask & !executing, next)];
             let mut ways: Vec<_> = others.into_iter().filter(|way| way.0 != 0).collect();
             ways.push((lanes, next));
@@ -134,25 +147,17 @@ impl<C: Tally> Block<'_, C> {
             warp.groups.remove(index);
         }
         if warp.frames.len() >= MAX_FRAMES {
-            return fault(FaultKind::Limit, "calls are nested too deeply".to_owned());
+            let message = format!("a warp has more than {MAX_FRAMES} calls under way");
+            return fault(FaultKind::Limit, message);
         }
         let frame = warp.push_frame(machine, block, id);
         warp.pass((group.frame, &call.args), (frame, &callee.params), lanes);
-        let join = warp.new_join(Join {
-            at: AT_RETURN,
-            within: None,
-            expected: lanes,
-            arrived: 0,
-            parent,
-            frame,
-            then: Then::Return { caller: group.frame, call: group.pc },
-        });
-        let state = State::Ready;
-        warp.groups.push(Group { pc: 0, mask: lanes, frame, join: Some(join), state });
+        warp.begin(frame, lanes, parent, Then::Return { caller: group.frame, call: group.pc });
         Ok(())
     }
 
-    /// The function to call and the lanes that call it; the handle if it names none.
+    /// The function to call and the lanes that call it; the called address if it is that of no
+    /// function.
     fn callee(
         &mut self,
         warp: usize,
@@ -199,7 +204,6 @@ impl<C: Tally> Block<'_, C> {
             frame: base,
         };
         let mut ends = Ends { registers: &mut frame.registers, base };
-        let mut outcome = Ok(());
         for lane in lanes(mask) {
             let args: Vec<u64> = call
                 .args
@@ -211,50 +215,54 @@ impl<C: Tally> Block<'_, C> {
                 })
                 .collect();
             let byte = |address: u64| spaces.read_byte(address, lane);
-            match (name, &args[..]) {
-                ("vprintf", &[format, values]) => {
-                    let (text, count) = printf::format(format, values, byte);
-                    self.printed += &text;
-                    if let Some(result) = call.results.first() {
-                        write(result, &mut ends, local, lane, &count.to_le_bytes());
-                    }
-                }
-                ("malloc", &[bytes]) => {
-                    let address = machine.heap.lock().map_or(0, |mut heap| heap.allocate(bytes));
-                    if let Some(result) = call.results.first() {
-                        write(result, &mut ends, local, lane, &address.to_le_bytes());
-                    }
-                }
-                ("free", &[address]) => {
-                    if !machine.heap.lock().is_ok_and(|mut heap| heap.release(address)) {
-                        let message = format!("{address:#x} was not allocated, or is free already");
-                        outcome = Err(Fault::new(FaultKind::Undefined, message));
-                        break;
-                    }
-                }
-                ("__assertfail", &[message, file, line, function, _]) => {
-                    let text = |address| printf::text(address, byte);
-                    let message = format!(
-                        "{}:{line}: {}: assertion `{}` failed",
-                        text(file),
-                        text(function),
-                        text(message)
-                    );
-                    outcome = Err(Fault::new(FaultKind::Trap, message));
-                    break;
-                }
-                _ => {
-                    let message = match name {
-                        _ if name.starts_with("cudaLaunch") || name.starts_with("cudaGetParam") => {
-                            format!("`{name}`: a kernel that launches kernels is not modelled")
-                        }
-                        _ => format!("function `{name}` has no body"),
-                    };
-                    outcome = Err(Fault::new(FaultKind::Unsupported, message));
-                    break;
-                }
+            let delivered = provided(name, &args, byte, &machine.heap, &mut self.printed)?;
+            if let (Some(bytes), Some(result)) = (delivered, call.results.first()) {
+                write(result, &mut ends, local, lane, &bytes);
             }
         }
-        outcome
+        Ok(())
     }
+}
+
+/// Calls a function that the driver provides, for one lane. `byte` reads a byte of the lane's generic
+/// address space. Returns the bytes of the result, if there is one.
+fn provided(
+    name: &str,
+    args: &[u64],
+    byte: impl Fn(u64) -> Option<u8> + Copy,
+    heap: &Mutex<Heap>,
+    printed: &mut String,
+) -> Result<Option<Vec<u8>>, Fault> {
+    let (kind, message) = match (name, args) {
+        ("vprintf", &[format, values]) => {
+            let (text, count) = printf::format(format, values, byte);
+            *printed += &text;
+            return Ok(Some(count.to_le_bytes().to_vec()));
+        }
+        ("malloc", &[bytes]) => {
+            let address = heap.lock().map_or(0, |mut heap| heap.allocate(bytes));
+            return Ok(Some(address.to_le_bytes().to_vec()));
+        }
+        ("free", &[address]) => {
+            if heap.lock().is_ok_and(|mut heap| heap.release(address)) {
+                return Ok(None);
+            }
+            let message = format!("{address:#x} was not allocated by `malloc`, or is free already");
+            (FaultKind::Undefined, message)
+        }
+        ("__assertfail", &[message, file, line, function, _]) => {
+            let text = |address| printf::text(address, byte);
+            let (file, function, message) = (text(file), text(function), text(message));
+            (FaultKind::Trap, format!("{file}:{line}: {function}: assertion `{message}` failed"))
+        }
+        _ if name.starts_with("cudaLaunch") || name.starts_with("cudaGetParam") => (
+            FaultKind::Unsupported,
+            format!("`{name}`: a kernel that launches kernels is not modelled"),
+        ),
+        _ => {
+            let message = format!("the function `{name}` has no body in this module");
+            (FaultKind::Unsupported, message)
+        }
+    };
+    Err(Fault::new(kind, message))
 }

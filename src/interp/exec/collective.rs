@@ -15,7 +15,7 @@ use super::warp::Warp;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::{Collective, CollectiveKind, Op, Reduction, Shuffle};
-use crate::interp::registers::{File, LANES, Mask, blend, lanes};
+use crate::interp::registers::{File, LANES, Mask, Registers, blend, lanes};
 
 /// The lanes that take part and their operands.
 struct Gathered {
@@ -25,11 +25,11 @@ struct Gathered {
     c: [u32; LANES],
 }
 
-/// What they get.
+/// What the lanes get out of the operation.
 struct Outcome {
     d: [u64; LANES],
     p: Mask,
-    /// A lane that reads from one that takes no part, and that one.
+    /// A lane that reads from another one that takes no part, and that other one.
     absent: Option<(usize, usize)>,
 }
 
@@ -41,11 +41,11 @@ fn garbage(reader: usize, source: usize) -> u64 {
 }
 
 impl<C: Tally> Block<'_, C> {
-    /// A group has come to an instruction that lanes of its warp execute together.
+    /// Lets a group arrive that has come to an instruction which lanes of its warp execute together.
     ///
     /// # Errors
-    /// A lane executes it that is not in its own member mask; a shuffle is reported that reads from a
-    /// lane which takes no part.
+    /// A lane executes the instruction that is not in its own member mask; or a shuffle reads from a
+    /// lane that takes no part, and this is to be reported.
     pub fn arrive_at_collective(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
         let machine = self.machine;
         let warp = &mut self.warps[warp];
@@ -72,7 +72,8 @@ impl<C: Tally> Block<'_, C> {
         if active == mask {
             warp.groups[index].state = State::Collective;
         } else {
-            // The others do not wait; they meet those that do behind the instruction.
+            // The lanes whose guard is false do not wait; behind the instruction they meet those that
+            // do.
             warp.diverge(machine, index, pc + 1, &[(mask & !active, pc + 1), (active, pc)]);
             if let Some(waiting) = warp.groups.last_mut() {
                 waiting.state = State::Collective;
@@ -81,17 +82,17 @@ impl<C: Tally> Block<'_, C> {
         warp.resolve_collectives(machine, &mut self.counters).map(|_| ())
     }
 
-    /// Lets every collective instruction of a warp happen whose members have all come. Returns
-    /// whether there was one.
+    /// Lets every collective instruction of a warp happen whose members have all come. Returns whether
+    /// there was one.
     ///
     /// # Errors
-    /// A shuffle is reported that reads from a lane which takes no part.
+    /// A shuffle reads from a lane that takes no part, and this is to be reported.
     pub fn resolve_collectives(&mut self, warp: usize) -> Result<bool, Fault> {
         self.warps[warp].resolve_collectives(self.machine, &mut self.counters)
     }
 }
 
-/// The lanes that have the same member mask, set by set.
+/// The sets of lanes that name the same members.
 fn sets(all: Mask, members: &[Mask; LANES]) -> impl Iterator<Item = Mask> {
     let mut rest = all;
     std::iter::from_fn(move || {
@@ -135,7 +136,7 @@ impl Warp {
         Ok(any)
     }
 
-    /// Waiting lanes whose members have all come: their groups, and which lanes of them.
+    /// The groups of waiting lanes whose members have all come, each with those of its lanes.
     fn complete_set(&mut self, machine: &Machine<'_>) -> Option<Vec<(usize, Mask)>> {
         let mut waiting: Vec<(usize, CollectiveKind, [Mask; LANES])> = Vec::new();
         for index in 0..self.groups.len() {
@@ -194,7 +195,7 @@ impl Warp {
         }
     }
 
-    /// A group has come to an instruction that all 32 lanes must execute together.
+    /// Lets a group arrive at an instruction that all 32 lanes must execute together.
     fn arrive_aligned(&mut self, machine: &Machine<'_>, index: usize) {
         self.groups[index].state = State::Aligned;
         let Group { pc, frame, .. } = self.groups[index];
@@ -208,19 +209,19 @@ impl Warp {
         }
     }
 
-    /// Computes for one set of lanes with one member mask, and writes the results.
+    /// Computes the operation for one set of lanes with one member mask, and writes the results.
     fn perform(
         &mut self,
         machine: &Machine<'_>,
         counters: &mut impl Tally,
         parts: &[(usize, Mask)],
     ) -> Result<(), Fault> {
-        let mut all = Gathered { lanes: 0, a: [0; LANES], b: [0; LANES], c: [0; LANES] };
-        let mut wanted = 0;
         let Some(first) = parts.first().and_then(|&(group, _)| self.collective(machine, group))
         else {
             return Ok(());
         };
+        let mut all = Gathered { lanes: 0, a: [0; LANES], b: [0; LANES], c: [0; LANES] };
+        let mut wanted = 0;
         for &(group, executing) in parts {
             let Some(collective) = self.collective(machine, group) else { continue };
             let counters = counters.at(self.function_id(group), self.groups[group].pc);
@@ -233,34 +234,9 @@ impl Warp {
                 _ => counters.votes += 1,
             }
             let members = self.members(collective, group, executing);
+            wanted = lanes(executing).last().map_or(wanted, |lane| members[lane]);
             let frame = self.groups[group].frame;
-            let registers = self.registers(frame);
-            for lane in lanes(executing) {
-                let [a, b, c] = collective.s;
-                all.a[lane] = match collective.kind {
-                    CollectiveKind::Shuffle(_) | CollectiveKind::Redux(_) => {
-                        u64::from(registers.w32[a as usize][lane])
-                    }
-                    CollectiveKind::All
-                    | CollectiveKind::Any
-                    | CollectiveKind::Uni
-                    | CollectiveKind::Ballot => {
-                        let bit = registers.preds[a as usize] >> lane & 1 != 0;
-                        u64::from(bit != collective.negated)
-                    }
-                    CollectiveKind::MatchAny(file) | CollectiveKind::MatchAll(file) => match file {
-                        File::W64 => registers.w64[a as usize][lane],
-                        _ => u64::from(registers.w32[a as usize][lane]),
-                    },
-                    CollectiveKind::Sync | CollectiveKind::Elect => 0,
-                };
-                if let CollectiveKind::Shuffle(_) = collective.kind {
-                    all.b[lane] = registers.w32[b as usize][lane];
-                    all.c[lane] = registers.w32[c as usize][lane];
-                }
-                wanted = members[lane];
-            }
-            all.lanes |= executing;
+            all.gather(collective, self.registers(frame), executing);
         }
         let mut outcome = Outcome { d: [0; LANES], p: 0, absent: None };
         together(first.kind, &all, all.lanes, wanted, &mut outcome);
@@ -272,26 +248,62 @@ impl Warp {
             return Err(machine.blame(fault, self.index, 1 << reader));
         }
         for &(group, executing) in parts {
-            let Some(&Collective { kind, d, p, .. }) = self.collective(machine, group) else {
-                continue;
-            };
+            let Some(collective) = self.collective(machine, group) else { continue };
             let frame = self.groups[group].frame;
-            let registers = self.registers(frame);
-            if let Some(p) = p {
-                let row = &mut registers.preds[p as usize];
-                *row = *row & !executing | outcome.p & executing;
-            }
-            let Some(d) = d else { continue };
-            if matches!(kind, CollectiveKind::All | CollectiveKind::Any | CollectiveKind::Uni) {
-                let bits = lanes(executing).fold(0, |m, lane| m | (outcome.d[lane] as u32) << lane);
-                let row = &mut registers.preds[d as usize];
-                *row = *row & !executing | bits & executing;
-            } else {
-                let values = outcome.d.map(|value| value as u32);
-                blend(&mut registers.w32[d as usize], &values, executing);
-            }
+            outcome.deliver(collective, self.registers(frame), executing);
         }
         Ok(())
+    }
+}
+
+impl Gathered {
+    /// Adds the lanes `executing` with their operands.
+    fn gather(&mut self, collective: &Collective, registers: &Registers, executing: Mask) {
+        let [a, b, c] = collective.s;
+        for lane in lanes(executing) {
+            self.a[lane] = match collective.kind {
+                CollectiveKind::Shuffle(_) | CollectiveKind::Redux(_) => {
+                    u64::from(registers.w32[a as usize][lane])
+                }
+                CollectiveKind::All
+                | CollectiveKind::Any
+                | CollectiveKind::Uni
+                | CollectiveKind::Ballot => {
+                    let bit = registers.preds[a as usize] >> lane & 1 != 0;
+                    u64::from(bit != collective.negated)
+                }
+                CollectiveKind::MatchAny(file) | CollectiveKind::MatchAll(file) => match file {
+                    File::W64 => registers.w64[a as usize][lane],
+                    _ => u64::from(registers.w32[a as usize][lane]),
+                },
+                CollectiveKind::Sync | CollectiveKind::Elect => 0,
+            };
+            if let CollectiveKind::Shuffle(_) = collective.kind {
+                self.b[lane] = registers.w32[b as usize][lane];
+                self.c[lane] = registers.w32[c as usize][lane];
+            }
+        }
+        self.lanes |= executing;
+    }
+}
+
+impl Outcome {
+    /// Writes the results of the lanes `executing` into their registers.
+    fn deliver(&self, collective: &Collective, registers: &mut Registers, executing: Mask) {
+        let &Collective { kind, d, p, .. } = collective;
+        if let Some(p) = p {
+            let row = &mut registers.preds[p as usize];
+            *row = *row & !executing | self.p & executing;
+        }
+        let Some(d) = d else { return };
+        if matches!(kind, CollectiveKind::All | CollectiveKind::Any | CollectiveKind::Uni) {
+            let bits = lanes(executing).fold(0, |m, lane| m | (self.d[lane] as u32) << lane);
+            let row = &mut registers.preds[d as usize];
+            *row = *row & !executing | bits & executing;
+        } else {
+            let values = self.d.map(|value| value as u32);
+            blend(&mut registers.w32[d as usize], &values, executing);
+        }
     }
 }
 

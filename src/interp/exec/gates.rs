@@ -1,6 +1,6 @@
-//! The state of a block's barriers: who has arrived, and whom they wait for.
+//! The state of a block's barriers: who has arrived, and how many they wait for.
 
-use crate::interp::registers::Mask;
+use crate::interp::registers::{LANES, Mask};
 
 /// How many barriers a block has.
 pub const COUNT: usize = 16;
@@ -15,7 +15,7 @@ pub struct Gate {
     pub arrived: Vec<Mask>,
     /// Threads that have arrived, incomplete warps rounded up.
     pub count: u32,
-    /// How many must.
+    /// How many threads must arrive, if an arrival has said so.
     pub expected: Option<u32>,
     /// Votes of the reductions.
     pub votes: u32,
@@ -23,9 +23,26 @@ pub struct Gate {
     pub voters: u32,
 }
 
+impl Gate {
+    /// Lets lanes of a warp arrive, of which `live` have not ended; `vote` are those that vote yes.
+    pub fn arrive(&mut self, warp: usize, lanes: Mask, live: Mask, vote: Option<Mask>) {
+        let all_came = |arrived: Mask| live & !arrived == 0;
+        let (before, missing) = (self.arrived[warp], LANES as u32 - live.count_ones());
+        self.arrived[warp] |= lanes;
+        self.count += lanes.count_ones();
+        if lanes == live || !all_came(before) && all_came(before | lanes) {
+            self.count += missing;
+        }
+        if let Some(vote) = vote {
+            self.votes += vote.count_ones();
+            self.voters += lanes.count_ones();
+        }
+    }
+}
+
 /// The state of a block's barriers.
 #[derive(Clone, Debug, Default)]
 pub struct Barriers {
-    /// By number; none before the first arrival.
+    /// The barriers by number; empty before the first arrival.
     pub gates: Vec<Gate>,
 }

@@ -1,9 +1,9 @@
-//! All blocks of a launch: one after the other, or side by side where nobody can tell.
+//! All blocks of a launch: one after the other, or side by side if the results cannot show it.
 //!
-//! Side by side means: the grid is cut into as many parts as there are threads, all work on the
-//! same memory, and each part notes which words it touched. If no part touched what another wrote,
-//! any order would have given the same result. Otherwise, or if anything faulted, the launch runs
-//! again from the start, in order. So the outcome never depends on timing.
+//! Side by side means: the grid is cut into as many parts as there are threads, all parts work on the
+//! same memory, and each part notes which words it touched. If no part touched a word that another
+//! wrote, any order would have given the same result. Otherwise, or if anything faulted, the launch
+//! runs again from the start, in order. So the outcome never depends on timing.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -16,20 +16,20 @@ use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::Shadow;
 
-/// Instructions a block may execute before another one gets a turn. Blocks that wait for each
-/// other through global memory make progress because of it.
+/// Instructions that a block may execute before another one gets a turn, so that blocks which wait for
+/// each other through global memory get on.
 const TURN: u64 = 1 << 18;
 
 /// Blocks that may be under way at a time, as many as fit on a large device.
 const RESIDENT: usize = 256;
 
-/// Bytes of buffers up to which accesses are watched; the stamps take six times as much.
+/// Accesses are watched if the buffers have at most so many bytes; the stamps take six times as much.
 const WATCHED: u64 = 1 << 29;
 
-/// What a launch has done, besides what it wrote to memory.
+/// The outcome of a launch, besides what it wrote to memory.
 #[derive(Debug)]
 pub struct Executed<C> {
-    /// What it cost.
+    /// The events that were counted.
     pub counters: C,
     /// Instructions of warps.
     pub steps: u64,
@@ -98,7 +98,7 @@ pub fn run_side_by_side<C: Tally>(
     (whole.steps <= limit).then_some(whole)
 }
 
-/// Runs some blocks in order, or in turns where they take long.
+/// Runs some blocks in order; a block that runs for long lets others have a turn.
 fn run_part<C: Tally>(
     machine: &Machine<'_>,
     blocks: Range<u64>,
@@ -118,8 +118,8 @@ fn run_part<C: Tally>(
             },
         };
         if let Some(shadow) = shadow {
-            // A block that comes back has been interrupted anywhere: its stamps are gone, which
-            // can hide a race in shared memory, not invent one.
+            // A block that goes on after an interruption has lost its stamps: that can hide a race in
+            // shared memory, not invent one.
             if fresh || !started.is_empty() {
                 shadow.next_block();
             }
@@ -129,7 +129,8 @@ fn run_part<C: Tally>(
         let progress = block.run(turn, shadow)?;
         executed.steps += block.steps - before;
         if executed.steps > limit {
-            let message = format!("the launch executed more than {limit} instructions");
+            let message =
+                format!("the launch has executed more than {limit} instructions, its limit");
             return Err(Fault::new(FaultKind::Limit, message));
         }
         match progress {

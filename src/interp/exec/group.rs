@@ -19,10 +19,10 @@ pub struct Frame {
     pub free: bool,
 }
 
-/// Why a group does not run.
+/// Whether a group can run, and if not, what it waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// It does.
+    /// It can run.
     Ready,
     /// All its lanes wait at a collective instruction for other members.
     Collective,
@@ -39,11 +39,11 @@ pub struct Group {
     pub pc: Pc,
     /// The lanes.
     pub mask: Mask,
-    /// Their frame.
+    /// The lanes' frame.
     pub frame: usize,
-    /// Where they wait for the others.
+    /// Where the lanes wait for others.
     pub join: Option<JoinId>,
-    /// Whether they can run.
+    /// Whether the lanes can run.
     pub state: State,
 }
 
@@ -53,27 +53,27 @@ pub type JoinId = usize;
 /// What happens when all lanes of a [`Join`] have come.
 #[derive(Clone, Copy, Debug)]
 pub enum Then {
-    /// They go on at the meeting point.
+    /// The lanes go on at the meeting point.
     Continue,
-    /// They go on in the caller's frame behind its call.
+    /// The lanes go on in the caller's frame behind its call.
     Return { caller: usize, call: Pc },
 }
 
 /// A place where lanes meet: a branch's post-dominator or the end of a call.
 #[derive(Clone, Debug)]
 pub struct Join {
-    /// Where; [`AT_RETURN`] for a call.
+    /// The micro-operation at which they meet; [`AT_RETURN`] for a call.
     pub at: Pc,
-    /// The loop of the function whose ways alone lead there: lanes that leave it will not come.
+    /// The loop whose ways alone lead to that place: lanes that leave the loop will not come.
     pub within: Option<usize>,
     /// The lanes that will come, less those that ended.
     pub expected: Mask,
     /// The lanes that came.
     pub arrived: Mask,
-    /// Where the lanes wait next.
+    /// The meeting point at which the lanes wait next.
     pub parent: Option<JoinId>,
     /// The frame in which they meet.
     pub frame: usize,
-    /// What happens then.
+    /// What happens when all have come.
     pub then: Then,
 }

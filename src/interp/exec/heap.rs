@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What allocations are multiples of, in bytes.
+/// Sizes of allocations are multiples of so many bytes.
 const GRAIN: u64 = 16;
 
 /// The blocks of the heap's region.
@@ -10,7 +10,7 @@ const GRAIN: u64 = 16;
 pub struct Heap {
     /// Address of its first byte.
     base: u64,
-    /// First byte and size of what is free, never touching each other.
+    /// First byte and size of each free stretch; no two of them touch.
     free: BTreeMap<u64, u64>,
     used: BTreeMap<u64, u64>,
 }
@@ -21,7 +21,7 @@ impl Heap {
         Heap { base, free: BTreeMap::from([(0, bytes)]), used: BTreeMap::new() }
     }
 
-    /// The address of new bytes: the first that fit. Null if there are none left.
+    /// The address of so many new bytes, the first that fit; null if none do.
     pub fn allocate(&mut self, bytes: u64) -> u64 {
         let size = bytes.max(1).div_ceil(GRAIN).saturating_mul(GRAIN);
         let Some((&at, &room)) = self.free.iter().find(|&(_, &room)| room >= size) else {
@@ -35,8 +35,8 @@ impl Heap {
         self.base + at
     }
 
-    /// Gives bytes back. Whether the address was one that [`Heap::allocate`] gave out and is still
-    /// in use; null always is.
+    /// Releases an allocation. Returns whether the address was one that [`Heap::allocate`] returned
+    /// and is still in use; null counts as one.
     pub fn release(&mut self, address: u64) -> bool {
         if address == 0 {
             return true;

@@ -7,8 +7,8 @@ use crate::interp::program::{AT_RETURN, Meeting, Pc};
 use crate::interp::registers::Mask;
 
 impl Warp {
-    /// Splits a group into parts. An assembler would let them meet again at `meet`; whether they do
-    /// is a matter of the launch.
+    /// Splits a group into parts. An assembler would let them meet again at `meet`; whether they do is
+    /// a matter of the launch's schedule.
     pub fn diverge(&mut self, machine: &Machine<'_>, index: usize, meet: Pc, ways: &[(Mask, Pc)]) {
         let group = self.groups[index].clone();
         let function = self.function(machine, index);
@@ -56,8 +56,9 @@ impl Warp {
             .take_while(|(_, join)| matches!(join.then, Then::Continue))
     }
 
-    /// A group has come to one of its meeting points, or has left the loop of one. It no longer comes
-    /// to those that it has left, nor to those of branches further in, which it has passed by.
+    /// Lets a group arrive that has come to one of its meeting points, or has left the loop of one. It
+    /// no longer comes to the points whose loops it has left, nor to those of branches further in,
+    /// which it has passed by.
     pub fn arrive(&mut self, machine: &Machine<'_>, index: usize) {
         let loops = &self.function(machine, index).loops;
         let group = self.groups.remove(index);
@@ -92,7 +93,7 @@ impl Warp {
         }
     }
 
-    /// Lanes will not come to a meeting point.
+    /// Takes lanes that will not come off the list of those that a meeting point expects.
     fn withdraw(&mut self, machine: &Machine<'_>, id: JoinId, lanes: Mask) {
         if let Some(join) = &mut self.joins[id] {
             join.expected &= !lanes;
@@ -100,14 +101,14 @@ impl Warp {
         self.complete(machine, id);
     }
 
-    /// Lets the lanes of a meeting point go on if all have come.
+    /// Lets the lanes at a meeting point go on if all expected ones have come.
     fn complete(&mut self, machine: &Machine<'_>, id: JoinId) {
         if self.joins[id].as_ref().is_some_and(|join| join.arrived == join.expected) {
             self.release(machine, id);
         }
     }
 
-    /// Lets the lanes of a meeting point go on that have come. Returns whether there were any.
+    /// Lets the lanes that have come to a meeting point go on. Returns whether there were any.
     fn release(&mut self, machine: &Machine<'_>, id: JoinId) -> bool {
         let Some(join) = &mut self.joins[id] else { return false };
         let mask = std::mem::take(&mut join.arrived);
@@ -133,8 +134,8 @@ impl Warp {
         mask != 0
     }
 
-    /// Lets all lanes go on that wait for others, which may be waiting for them. Returns whether
-    /// there were any.
+    /// Lets all lanes go on that wait at meeting points for others, since the others may be waiting
+    /// for them. Returns whether there were any.
     pub fn release_waiting(&mut self, machine: &Machine<'_>) -> bool {
         let mut any = false;
         for id in 0..self.joins.len() {
@@ -145,16 +146,16 @@ impl Warp {
         any
     }
 
-    /// Lets groups run together that stand at one place and consist of some lanes, unless the launch
-    /// decides otherwise.
+    /// Makes one group of those that stand at one place and consist of lanes of `among`, unless the
+    /// launch's schedule decides otherwise.
     pub fn unite(&mut self, machine: &Machine<'_>, frame: usize, pc: Pc, among: Mask) {
         if !self.schedule.once_in(4) {
             self.merge(machine, frame, pc, among);
         }
     }
 
-    /// Makes one group of those that stand at one place and consist of some lanes. It no longer comes
-    /// to meeting points that not all of them would have come to.
+    /// Makes one group of those that stand at one place and consist of lanes of `among`. The new group
+    /// comes only to the meeting points that all of them would have come to.
     pub fn merge(&mut self, machine: &Machine<'_>, frame: usize, pc: Pc, among: Mask) {
         let is_part = |group: &Group| {
             let there = group.frame == frame && group.pc == pc;
@@ -175,13 +176,13 @@ impl Warp {
         }
     }
 
-    /// All meeting points ahead, from a given one on.
+    /// All meeting points ahead, from the given one on.
     fn chain(&self, from: Option<JoinId>) -> Vec<JoinId> {
         let parent = |&id: &JoinId| self.joins[id].as_ref().and_then(|join| join.parent);
         std::iter::successors(from, parent).collect()
     }
 
-    /// Lanes return from their function, or end. The others of the group go on.
+    /// Lets lanes return from their function, or end. The other lanes of the group go on.
     pub fn leave(&mut self, machine: &Machine<'_>, index: usize, lanes: Mask, only_function: bool) {
         let Group { mask, join, .. } = self.groups[index];
         if mask == lanes {

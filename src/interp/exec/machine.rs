@@ -89,7 +89,7 @@ impl Machine<'_> {
         }
     }
 
-    /// `isspacep`: the lanes whose generic address lies in a state space.
+    /// For `isspacep`: the lanes whose generic address lies in a state space.
     pub fn in_space(&self, addresses: &[u64; LANES], space: StateSpace) -> Mask {
         let layout = &self.program.layout;
         lanes(Mask::MAX).fold(0, |mask, lane| {
@@ -103,7 +103,7 @@ impl Machine<'_> {
         })
     }
 
-    /// Adds the first of some lanes to a fault.
+    /// Adds the block and the first of some lanes to a fault.
     pub fn blame(&self, mut fault: Fault, warp: u32, lanes: Mask) -> Fault {
         let lane = lanes.trailing_zeros() as usize;
         fault.thread = (lane < LANES).then(|| self.thread(warp, lane));

@@ -27,7 +27,7 @@ struct Object {
     parity: bool,
 }
 
-/// Pending arrivals of a state that `arrive` has returned.
+/// The number of pending arrivals in a state that `arrive` has returned.
 pub fn pending_count(state: u64) -> u64 {
     state & MAX_COUNT
 }
@@ -79,7 +79,7 @@ impl Object {
         Ok(())
     }
 
-    /// The phase ends when all have arrived and all bytes have come.
+    /// Ends the phase if all have arrived and all bytes have come.
     fn complete(&mut self) {
         if self.pending == 0 && self.tx == 0 {
             self.pending = self.expected;
@@ -89,11 +89,11 @@ impl Object {
 }
 
 impl Spaces<'_> {
-    /// An `mbarrier` instruction, one lane after the other. Returns whether a lane that may sleep
-    /// has found its phase unfinished.
+    /// Executes an `mbarrier` instruction, one lane after the other. Returns whether a lane that may
+    /// sleep has found its phase unfinished.
     ///
     /// # Errors
-    /// An object that is not there, or is used against its rules.
+    /// There is no initialised object at the address, or it is used against its rules.
     pub fn mbarrier(
         &self,
         registers: &mut Registers,
@@ -116,7 +116,7 @@ impl Spaces<'_> {
     /// Counts bytes of a copy as completed.
     ///
     /// # Errors
-    /// An object that is not there, or is used against its rules.
+    /// There is no initialised object at the address, or it is used against its rules.
     pub fn complete_transaction(
         &self,
         registers: &Registers,
@@ -134,7 +134,7 @@ impl Spaces<'_> {
         })
     }
 
-    /// Lets a function change the object at a lane's address.
+    /// Applies a function to the object at a lane's address.
     fn object(
         &self,
         place: &Place,
@@ -155,7 +155,7 @@ impl Spaces<'_> {
     }
 }
 
-/// What one lane does to an object.
+/// Executes an operation of one lane on an object.
 fn step(
     registers: &mut Registers,
     kind: MBarrierKind,

@@ -1,4 +1,4 @@
-//! A decoded kernel is executed: grid, blocks, warps, lanes.
+//! Execution of a decoded kernel: grid, blocks, warps, lanes.
 
 mod access;
 mod barrier;

@@ -57,7 +57,7 @@ pub fn format(format: u64, values: u64, byte: impl Fn(u64) -> Option<u8>) -> (St
     (out, count)
 }
 
-/// What stands between `%` and the conversion.
+/// The flags, width and precision between `%` and the conversion's letter.
 #[derive(Default)]
 struct Spec {
     left: bool,
@@ -180,7 +180,7 @@ impl Spec {
     }
 }
 
-/// `1.500000e+00`.
+/// A number as `%e` writes it: `1.500000e+00`.
 fn exponential(value: f64, precision: usize) -> String {
     let text = format!("{value:.precision$e}");
     match text.split_once('e') {

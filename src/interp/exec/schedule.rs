@@ -21,7 +21,7 @@ impl Schedule {
         Schedule { meet, state }
     }
 
-    /// Whether anything depends on a seed.
+    /// Whether decisions are random, by a seed.
     pub fn is_random(&self) -> bool {
         matches!(self.meet, Meet::Random(_))
     }
@@ -78,7 +78,7 @@ impl Schedule {
     }
 }
 
-/// All bits of a number depend on all bits of another (the finaliser of SplitMix64).
+/// A number all of whose bits depend on all of the argument's (the finaliser of SplitMix64).
 fn mix(bits: u64) -> u64 {
     let bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

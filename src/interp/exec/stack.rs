@@ -1,8 +1,8 @@
 //! Local memory that a function asks for while it runs: `alloca`, `stacksave`, `stackrestore`
 //! (PTX ISA, "Stack Manipulation Instructions").
 //!
-//! All lanes of a frame share one stack pointer, which goes up by the largest of their requests. A
-//! lane may see addresses that are further apart than it asked for, never ones that overlap.
+//! All lanes of a frame share one stack pointer, which grows by the largest of their requests. A
+//! lane's addresses may be further apart than it asked for, but they never overlap.
 
 use super::machine::Machine;
 use super::warp::Warp;
@@ -46,7 +46,7 @@ impl Warp {
             }
             StackKind::Save { .. } => frame.dynamic,
             StackKind::Restore => {
-                // What other lanes of the frame have allocated meanwhile stays.
+                // Memory that other lanes of the frame have allocated meanwhile stays.
                 if let (true, Some(saved)) = (alone, values.max()) {
                     frame.dynamic = frame.dynamic.min(saved);
                 }

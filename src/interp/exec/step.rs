@@ -1,8 +1,8 @@
 //! One micro-operation of a group of lanes that run together.
 //!
-//! In: the operation, the lanes, their registers and memory. Out: the registers and memory afterwards, and
-//! where the group goes on. The frequent operations stand in the loop of [`super::warp`]; what stops a group
-//! or ends its lanes, too.
+//! In: the operation, the lanes, their registers and memory. Out: the registers and memory afterwards,
+//! and where the group goes on. Operations that are frequent, that stop a group or that end its lanes
+//! stand in the loop of [`super::warp`].
 
 use smallvec::SmallVec;
 
@@ -14,7 +14,7 @@ use crate::interp::program::rare::Scalar;
 use crate::interp::program::{IndexedBranch, Op, Pc};
 use crate::interp::registers::{File, LANES, Mask, Registers, Slot, lanes};
 
-/// What a micro-operation finds.
+/// Where a micro-operation is executed, and by whom.
 pub struct Site<'a> {
     /// What all blocks share.
     pub machine: &'a Machine<'a>,
@@ -22,7 +22,7 @@ pub struct Site<'a> {
     pub spaces: &'a Spaces<'a>,
     /// Instructions that the warp has executed.
     pub steps: u64,
-    /// Where it stands.
+    /// The index of the micro-operation.
     pub pc: Pc,
     /// The lanes that execute it; at least one.
     pub lanes: Mask,
@@ -30,18 +30,18 @@ pub struct Site<'a> {
     pub mask: Mask,
 }
 
-/// The ways on which lanes part.
+/// The ways that lanes take when they part: the lanes, and where the way begins.
 pub type WaysOn = SmallVec<[(Mask, Pc); 2]>;
 
 /// Where a group goes on.
 pub enum Next {
     /// Behind the micro-operation.
     On,
-    /// At another one.
+    /// At another micro-operation.
     At(Pc),
-    /// Behind it, but others first.
+    /// Behind the micro-operation, but other groups run first.
     Yield,
-    /// Its lanes part.
+    /// The group's lanes part.
     Part {
         /// Where an assembler would let them meet again.
         meet: Pc,
@@ -70,7 +70,7 @@ pub fn step(
         Op::Across(across) => (across.0)(registers),
         Op::Fragment(fragment) => spaces.fragment(registers, fragment, counters, watch)?,
         Op::MBarrier(mbarrier) => {
-            // Nothing is gained by asking again before others have had a turn.
+            // Asking again tells nothing new before others have had a turn.
             if spaces.mbarrier(registers, mbarrier, lanes, counters)? {
                 return Ok(Next::Yield);
             }
@@ -114,7 +114,7 @@ pub fn step(
             return Err(fault(lanes, FaultKind::Unsupported, message.to_string()));
         }
         Op::Nothing | Op::Fence => {}
-        // What the loop does by itself.
+        // The loop of `warp` executes these by itself.
         Op::Lanes(..)
         | Op::Load(_)
         | Op::Store(_)
@@ -128,7 +128,7 @@ pub fn step(
     Ok(Next::On)
 }
 
-/// A fault of all lanes, told of the first.
+/// A fault that all of some lanes share, told of the first of them.
 pub fn fault(lanes: Mask, kind: FaultKind, message: String) -> AccessFault {
     AccessFault { lane: lanes.trailing_zeros() as usize, kind, message }
 }
@@ -160,7 +160,10 @@ fn indexed(
     for lane in lanes(mask) {
         let Some(&target) = branch.targets.get(indices[lane] as usize) else {
             let count = branch.targets.len();
-            let message = format!("branch index {} of a list of {count} targets", indices[lane]);
+            let message = format!(
+                "the index {} is outside the list of {count} branch targets",
+                indices[lane]
+            );
             return Err(AccessFault { lane, kind: FaultKind::Undefined, message });
         };
         match ways.iter_mut().find(|way| way.1 == target) {
@@ -171,7 +174,7 @@ fn indexed(
     Ok(ways)
 }
 
-/// Writes one value to the lanes of a mask.
+/// Writes one value to a register of the lanes of a mask.
 fn fill(registers: &mut Registers, file: File, slot: Slot, value: u64, mask: Mask) {
     for lane in lanes(mask) {
         registers.set(file, slot, lane, value);

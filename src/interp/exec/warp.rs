@@ -1,10 +1,10 @@
 //! One warp: groups of converged lanes, where they meet again, and the loop that executes them.
 //!
-//! The lanes of a warp form groups, each with a program counter of its own. A divergent branch
-//! splits a group; the parts wait for each other at the meeting point that the launch chooses for
-//! the branch ([`Schedule`]). Unlike with a plain stack, every group that is not waiting can run, so
-//! lanes that wait in different branches (for a barrier, a shuffle, or a lock) do not block each
-//! other; and those that wait at a meeting point go on when nobody else can.
+//! The lanes of a warp form groups, each with a program counter of its own. A divergent branch splits
+//! a group; the parts wait for each other at the meeting point that the launch chooses for the branch
+//! ([`Schedule`]). Unlike with a plain stack, every group that is not waiting can run, so lanes that
+//! wait in different branches (for a barrier, a shuffle, or a lock) do not block each other; and lanes
+//! that wait at a meeting point go on when no other lane can.
 
 use super::access::{AccessFault, Spaces, Watch};
 use super::group::{Frame, Group, Join, State};
@@ -19,10 +19,10 @@ use crate::interp::registers::{FULL, LANES, Mask, Registers};
 use smallvec::SmallVec;
 use std::sync::atomic::AtomicU32;
 
-/// Why the loop came back.
+/// Why [`Warp::run`] has returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// The group waits, ended or met others; another may run.
+    /// The group waits, has ended or has met others; another one may run.
     Switch,
     /// The group has arrived at a barrier of the block, at its program counter.
     Barrier(usize),
@@ -32,7 +32,7 @@ pub enum Stop {
     Call(usize),
     /// The group stands at an instruction that moves the stack pointer.
     Stack(usize),
-    /// The group used up its time.
+    /// The group has used up its slice.
     Slice,
 }
 
@@ -57,9 +57,9 @@ pub struct Warp {
     pub steps: u64,
     /// Times that a group used up its slice.
     pub slices: u32,
-    /// The phase it is in, unless that has just ended.
+    /// The phase that the warp is in, unless the phase has just ended.
     pub phase: Option<PhaseId>,
-    /// What it decides where the PTX ISA leaves a choice.
+    /// The warp's choices where the PTX ISA leaves one.
     pub schedule: Schedule,
 }
 
@@ -166,7 +166,8 @@ impl Warp {
         (0..self.groups.len()).filter(|&index| self.groups[index].state == State::Ready).nth(number)
     }
 
-    /// Runs one group until something happens that concerns others, or `slice` instructions.
+    /// Runs one group until something happens that concerns others, or until `slice` instructions were
+    /// executed.
     ///
     /// # Errors
     /// The kernel faults.
@@ -301,13 +302,13 @@ impl Warp {
     }
 }
 
-/// Where a group that runs stops to wait for others.
+/// Where a group that runs has to stop to wait for others.
 struct Ahead<'p> {
     /// Its innermost meeting point; [`AT_RETURN`] if it has none.
     meeting: Pc,
-    /// The others.
+    /// The meeting points further out at which it has to stop.
     outer: SmallVec<[Pc; 4]>,
-    /// Loops that it must not leave unnoticed.
+    /// Loops at whose end it has to stop.
     around: SmallVec<[&'p Region; 2]>,
 }
 
@@ -320,7 +321,7 @@ impl Ahead<'_> {
     }
 }
 
-/// Why a group at an instruction must stop there, if it must whatever its lanes hold.
+/// Why a group must stop at an instruction whatever its lanes hold, if it must.
 fn stop(op: &Op, index: usize) -> Option<Stop> {
     Some(match op {
         Op::Barrier(_) => Stop::Barrier(index),
@@ -331,12 +332,12 @@ fn stop(op: &Op, index: usize) -> Option<Stop> {
     })
 }
 
-/// What is wrong with a group at an instruction that all lanes must execute together.
+/// The message about a group at an instruction that all lanes must execute together.
 pub fn not_aligned(lanes: Mask) -> String {
-    format!("all 32 lanes must execute this together; here are {lanes:#010x}")
+    format!("all 32 lanes must execute this together; the lanes {lanes:#010x} are here alone")
 }
 
-/// Adds the other access of a race to a fault of a warp.
+/// Adds the other access of a race to a warp's fault.
 fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) {
     let [x, y, z] = machine.thread(race.phase.warp, race.lane);
     let verb = if race.wrote { "wrote" } else { "read" };

@@ -11,9 +11,9 @@ use crate::ptx::StateSpace;
 pub struct Region {
     /// The buffer's or variable's name.
     pub name: String,
-    /// Global or constant.
+    /// Whether it is in global or constant memory.
     pub space: StateSpace,
-    /// Its bytes.
+    /// Its length in bytes.
     pub len: u64,
     words: Vec<AtomicU32>,
 }
@@ -46,7 +46,7 @@ pub struct Global {
 }
 
 impl Global {
-    /// The module's variables with their initial values, then the buffers in order.
+    /// The module's variables with their initial values, followed by the buffers in their order.
     ///
     /// # Errors
     /// A buffer is larger than an address window.

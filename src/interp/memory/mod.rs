@@ -1,11 +1,11 @@
 //! Memory: the address space, and the bytes behind it.
 //!
-//! The 64-bit address space is cut into windows of equal size, one for each state space that
-//! generic addresses can reach and one for each buffer or module variable, so that an address says
-//! in its upper bits what it belongs to, and an index that runs over the end of a buffer never
-//! reaches another. Memory is kept in 32-bit words that are read and written with relaxed atomics:
-//! on every host that is an ordinary move, and it lets blocks run on several threads without
-//! undefined behaviour even where the kernel has races.
+//! The 64-bit address space is cut into windows of equal size: one for each state space that generic
+//! addresses can reach and one for each buffer or module variable. So the upper bits of an address say
+//! what it belongs to, and an index that runs over the end of a buffer never reaches another one.
+//! Memory is kept in 32-bit words that are read and written with relaxed atomics: on every host these
+//! are ordinary moves, and they let blocks run on several threads without undefined behaviour even if
+//! the kernel has races.
 
 mod global;
 mod shadow;
@@ -32,13 +32,13 @@ mod window {
 pub struct StaticRegion {
     /// Its name.
     pub name: String,
-    /// Global or constant.
+    /// Whether it is in global or constant memory.
     pub space: StateSpace,
     /// Its initial bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Where things lie.
+/// Where state spaces and variables lie in the address space.
 #[derive(Clone, Debug)]
 pub struct StateSpaceLayout {
     /// log2 of a window's bytes.

@@ -1,4 +1,4 @@
-//! A stretch of memory as 32-bit words, and the elements in it.
+//! A stretch of memory as 32-bit words, and how elements are read and written in it.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -10,20 +10,20 @@ pub fn new_words(bytes: u64) -> Vec<AtomicU32> {
 /// A part of the address space as one lane sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'a> {
-    /// Address of its first byte in the space that is accessed.
+    /// Address of its first byte in the state space that is accessed.
     pub base: u64,
-    /// Its bytes.
+    /// Its length in bytes.
     pub len: u64,
     /// Its words.
     pub words: &'a [AtomicU32],
     /// log2 of the distance of neighbouring words; 5 in local memory, whose lanes are interleaved.
     pub spread: u32,
-    /// The region's index, where the window is one.
+    /// The region's index, if the window is that of a region.
     pub region: Option<usize>,
 }
 
 impl Window<'_> {
-    /// The byte offset of an access, if it lies inside.
+    /// The offset of an access in the window, in bytes; `None` if the access does not lie inside.
     #[inline(always)]
     pub fn offset(&self, address: u64, bytes: u32) -> Option<u64> {
         let offset = address.wrapping_sub(self.base);

@@ -32,7 +32,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
             _ => None,
         },
         (Opcode::Neg, false) => integers!(ty, |a| { a.wrapping_neg() }),
-        // Division by zero has no defined result; this is what the machine gives.
+        // Division by zero has no defined result; devices return this.
         (Opcode::Div, false) => match ty {
             ScalarType::U16 => {
                 Some(warp!(|a: u16, b: u16| -> u16 { a.checked_div(b).unwrap_or(u16::MAX) }))

@@ -77,7 +77,7 @@ fn plain(name: Opcode, ty: ScalarType) -> Option<Signature> {
     })
 }
 
-/// `bfe`: `len` bits from `pos`; what lies behind the top is the sign or zero.
+/// `bfe`: `len` bits from `pos`; bits beyond the top are copies of the sign, or zero.
 fn extract(a: u64, pos: u32, len: u32, width: u32, signed: bool) -> u64 {
     let (pos, len, msb) = (pos & 0xff, len & 0xff, width - 1);
     let negative =

@@ -1,9 +1,9 @@
 //! Extended-precision arithmetic: `add.cc addc sub.cc subc mad.cc madc` (PTX ISA, "Extended-
 //! Precision Arithmetic Instructions"). The carry bit `CC.CF` is a predicate of the frame.
 //!
-//! The manual has one bit for carry and borrow and does not say what an addition finds in it behind
-//! a subtraction. Machine code (`IADD3`, `IADD3.X`) computes `a - b` as `a + ~b + 1` and `subc` as
-//! `a + ~b + CF`: behind a subtraction the bit is set where nothing was borrowed.
+//! The manual has one bit for carry and borrow and does not say what an addition finds in it behind a
+//! subtraction. Machine code (`IADD3`, `IADD3.X`) computes `a - b` as `a + ~b + 1` and `subc` as `a +
+//! ~b + CF`: behind a subtraction the bit is set if nothing was borrowed.
 
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
@@ -11,7 +11,7 @@ use crate::interp::registers::{WarpFn, warp};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{self, S32, S64, U32, U64};
 
-/// `carry_in` is read only where the operation has one; all produce a carry.
+/// `carry_in` is read only by operations that have one; all operations produce a carry.
 macro_rules! with_carry {
     ($ty:ident, $wide:ident, $name:expr, $part:expr) => {
         match ($name, $part) {
@@ -54,7 +54,7 @@ macro_rules! with_carry {
     };
 }
 
-/// The half of the product.
+/// The half of the product that an instruction takes.
 #[derive(Clone, Copy)]
 enum Part {
     Low,

@@ -118,7 +118,7 @@ struct Test {
     combine: Option<(WarpFn, Slot)>,
     a: Slot,
     b: Slot,
-    /// The operands hold two halves each, which are compared one by one.
+    /// Whether the operands hold two halves each, which are compared one by one.
     packed: bool,
 }
 
@@ -152,14 +152,14 @@ fn take_test<'m, 's>(
 }
 
 impl Test {
-    /// The comparison itself, in a new predicate.
+    /// Compares, into a new predicate.
     fn holds(&self, cx: &mut Decoder<'_, '_, '_>, [a, b]: [Slot; 2]) -> Slot {
         let outcome = cx.scratch(File::Pred);
         cx.emit_lanes(self.run, &[outcome], &[a, b]);
         outcome
     }
 
-    /// An outcome combined with c.
+    /// Combines an outcome with c.
     fn combined(&self, cx: &mut Decoder<'_, '_, '_>, outcome: Slot) -> Slot {
         let Some((run, c)) = self.combine else { return outcome };
         let combined = cx.scratch(File::Pred);
@@ -167,7 +167,7 @@ impl Test {
         combined
     }
 
-    /// The upper halves of a and b.
+    /// The upper halves of a and b, in new registers.
     fn upper(&self, cx: &mut Decoder<'_, '_, '_>) -> [Slot; 2] {
         [self.a, self.b].map(|slot| {
             let high = cx.scratch(File::W32);

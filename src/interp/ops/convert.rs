@@ -35,7 +35,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let (to, from) = (inst.take_type()?, inst.take_type()?);
     inst.finish()?;
     if inst.operands().len() != 2 {
-        return Err(inst.unsupported("`cvt` has two operands"));
+        return Err(inst.unsupported("`cvt` takes two operands"));
     }
     let (d, a) = (inst.operand(0)?, inst.operand(1)?);
     if let Some(run) = direct(&modifiers, to, from) {
@@ -58,7 +58,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
             } else {
                 warp!(|a: i64| -> f64 { odd_from(i128::from(a)) })
             };
-            // A double as the target is rounded from the integer itself.
+            // A double is rounded from the integer itself.
             if to == F64 {
                 let run =
                     integer_to_double(from == U64, modifiers.round).ok_or_else(unsupported)?;
@@ -110,7 +110,7 @@ fn direct(modifiers: &Modifiers, to: ScalarType, from: ScalarType) -> Option<War
     })
 }
 
-/// An integer of any type, extended to 64 bits by its own sign.
+/// Any integer, extended to 64 bits by its own sign.
 fn integer_in(from: ScalarType) -> Option<WarpFn> {
     Some(match from {
         U8 | B8 => warp!(|a: u8| -> u64 { u64::from(a) }),
@@ -150,7 +150,7 @@ fn integer_out(to: ScalarType, saturate: bool, unsigned: bool) -> Option<WarpFn>
     })
 }
 
-/// An integer as a double rounded to odd.
+/// An integer as a double, rounded to odd.
 fn odd_from(value: i128) -> f64 {
     let nearest = value as f64;
     let error = value - nearest as i128;
@@ -193,12 +193,12 @@ fn integer_to_double(unsigned: bool, round: Option<Round>) -> Option<WarpFn> {
     })
 }
 
-/// Any format as a double.
+/// A number of any format as a double.
 fn float_in(from: ScalarType, ftz: bool) -> Option<WarpFn> {
     Some(match (from, ftz) {
         (F32, false) => warp!(|a: f32| -> f64 { f64::from(a) }),
         (F32, true) => warp!(|a: f32| -> f64 { f64::from(flush32(a)) }),
-        // Subnormal doubles are kept: `.ftz` is about singles.
+        // Subnormal doubles are kept: `.ftz` concerns singles.
         (F64, _) => warp!(|a: f64| -> f64 { a }),
         (Half, _) => warp!(|a: u16| -> f64 { f16_value(a) }),
         (Bf16, _) => warp!(|a: u16| -> f64 { bf16_value(a) }),
@@ -215,8 +215,8 @@ fn integral_part(mode: Round) -> WarpFn {
     }
 }
 
-/// Clamps to the type's range. NaN gives 0, or the top bit alone where a double or 64 bits are
-/// involved.
+/// Clamps to the type's range. For a NaN the result is 0, or the top bit alone if a double or 64 bits
+/// are involved.
 fn float_to_integer(to: ScalarType, special: bool) -> Option<WarpFn> {
     macro_rules! clamp {
         ($t:ty, $top:expr) => {

@@ -5,7 +5,7 @@ use crate::float::Round;
 use crate::interp::decode::Inst;
 use crate::isa::Qualifier;
 
-/// What the modifiers say.
+/// The modifiers of one `cvt`.
 #[derive(Clone, Copy)]
 pub struct Modifiers {
     /// Rounding of a floating-point result.
@@ -23,7 +23,7 @@ pub struct Modifiers {
 }
 
 impl Modifiers {
-    /// Takes them from an instruction.
+    /// Takes the modifiers from an instruction.
     pub fn take(inst: &mut Inst<'_, '_>) -> Modifiers {
         let integral = inst.take_qualifier(|m| {
             Some(match m {

@@ -132,13 +132,13 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     Ok(())
 }
 
-/// Into `[0, 1]`: negative numbers and NaNs to +0.
+/// Clamps to `[0, 1]`: negative numbers and NaNs become +0.
 fn saturate_bits(bits: u16, one: u16) -> u16 {
     let nan = bits & 0x7fff > if one == 0x3c00 { 0x7c00 } else { 0x7f80 };
     if nan || bits & 0x8000 != 0 { 0 } else { bits.min(one) }
 }
 
-/// Negative numbers to +0; NaN stays.
+/// Turns negative numbers to +0; NaN stays.
 fn relu_bits(bits: u16, infinity: u16) -> u16 {
     if bits & 0x8000 != 0 && bits & 0x7fff <= infinity { 0 } else { bits }
 }
@@ -164,7 +164,7 @@ fn operation(name: Opcode, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
     })
 }
 
-/// `min`/`max` with `.xorsign.abs`: of magnitudes, the sign being the product's.
+/// `min`/`max` with `.xorsign.abs`: of magnitudes; the sign is the product's.
 fn by_magnitude(name: Opcode, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
     Some(match (name, propagate) {
         (Opcode::Min, false) => halves!(ty, |a, b, _c| signed(a, b, minimum(a.abs(), b.abs()))),

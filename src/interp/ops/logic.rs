@@ -65,7 +65,7 @@ fn not(ty: ScalarType) -> Option<WarpFn> {
     })
 }
 
-/// Logical negation: 1 for 0, 0 for all else.
+/// Logical negation: 1 for 0, 0 for every other value.
 fn cnot(ty: ScalarType) -> Option<WarpFn> {
     Some(match ty {
         B16 => warp!(|a: u16| -> u16 { u16::from(a == 0) }),
@@ -75,7 +75,7 @@ fn cnot(ty: ScalarType) -> Option<WarpFn> {
     })
 }
 
-/// Amounts beyond the width shift everything out.
+/// An amount beyond the width shifts every bit out.
 fn shift_left(ty: ScalarType) -> Option<WarpFn> {
     Some(match ty {
         B16 => warp!(|a: u16, n: u32| -> u16 { a.unbounded_shl(n) }),
@@ -97,8 +97,8 @@ fn shift_right(ty: ScalarType) -> Option<WarpFn> {
     })
 }
 
-/// `shf.{l,r}.{clamp,wrap}.b32 d, a, b, c`: the pair `b:a` shifted; its upper (left) or lower
-/// (right) half.
+/// `shf.{l,r}.{clamp,wrap}.b32 d, a, b, c`: the upper (left) or lower (right) half of the shifted pair
+/// `b:a`.
 fn funnel<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let left = inst.take(Qualifier::L);
     let right = inst.take(Qualifier::R);
@@ -143,12 +143,12 @@ fn lookup3<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Res
         return Err(inst.bad_type(ty));
     }
     let Operand::Immediate(table) = inst.operand(4)? else {
-        return Err(inst.unsupported("the table of `lop3` is a constant"));
+        return Err(inst.unsupported("the table of `lop3` has to be a constant"));
     };
     let table = match table.value {
         Value::Signed(v) => v as u64,
         Value::Unsigned(v) => v,
-        _ => return Err(inst.unsupported("the table of `lop3` is an integer")),
+        _ => return Err(inst.unsupported("the table of `lop3` has to be an integer")),
     };
     let table = cx.immediate(crate::interp::registers::File::W32, table & 0xff);
     let mut sources = [0; 4];
@@ -160,7 +160,11 @@ fn lookup3<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Res
     let (d, p) = match (inst.operand(0)?, combine) {
         (Operand::Pair(pair), Some(_)) => (&pair[0], Some(&pair[1])),
         (single, None) => (single, None),
-        _ => return Err(inst.unsupported("this is no destination of `lop3`")),
+        _ => {
+            return Err(inst.unsupported(
+                "the destination of `lop3` is a register or a pair with a predicate",
+            ));
+        }
     };
     let Some(p) = p else {
         let d = cx.dest(d, ty)?;
@@ -178,7 +182,7 @@ fn lookup3<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Res
     Ok(())
 }
 
-/// Bit `4a + 2b + c` of the table, for each bit position.
+/// For each bit position bit `4a + 2b + c` of the table.
 fn lookup(a: u32, b: u32, c: u32, table: u32) -> u32 {
     let term = |index: u32, x: u32| if table >> index & 1 != 0 { x } else { 0 };
     term(0, !a & !b & !c)

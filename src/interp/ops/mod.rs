@@ -30,7 +30,7 @@ use super::registers::{File, warp};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
 
-/// The one scalar function for each of the integer types of 16, 32 and 64 bits; `None` for others.
+/// One scalar function for the integer types of 16, 32 and 64 bits; `None` for other types.
 macro_rules! integers {
     ($ty:expr, |$($arg:ident),+| $body:block) => {
         match $ty {
@@ -49,7 +49,7 @@ use integers;
 /// Decodes one instruction.
 ///
 /// # Errors
-/// It is not modelled, or its operands do not fit.
+/// The instruction is not modelled, or its operands do not fit.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     match inst.ast.form.opcode {
         Opcode::Add
@@ -175,7 +175,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     }
 }
 
-/// `createpolicy`: how to cache says nothing about values; the policy is 0.
+/// `createpolicy`: caching changes no values, so the policy is 0.
 fn policy<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &Inst<'m, 's>) -> Result<(), Fault> {
     let zero = cx.immediate(File::W64, 0);
     let d = cx.dest(inst.operand(0)?, ScalarType::B64)?;
@@ -184,7 +184,7 @@ fn policy<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &Inst<'m, 's>) -> Result<(
 }
 
 fn unknown(inst: &Inst<'_, '_>) -> Fault {
-    inst.unsupported(format!("instruction `{}` is not modelled", inst.ast.opcode.text))
+    inst.unsupported(format!("the instruction `{}` is not modelled", inst.ast.opcode.text))
 }
 
 fn arithmetic_by_type<'m, 's>(

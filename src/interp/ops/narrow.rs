@@ -67,13 +67,13 @@ impl Pair {
     }
 }
 
-/// Rounds and clamps an overflow to the largest finite number.
+/// Rounds a number, and clamps an overflow to the largest finite number.
 pub fn finite(format: Format, value: f64, mode: Round) -> u32 {
     let largest = format.widen(format.max_finite());
     if value.is_nan() { format.nan() } else { format.round(value.clamp(-largest, largest), mode) }
 }
 
-/// Negative numbers to +0; NaN stays.
+/// Turns negative numbers to +0; NaN stays.
 pub fn rectify(value: f64) -> f64 {
     if value <= 0.0 { 0.0 } else { value }
 }

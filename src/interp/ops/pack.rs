@@ -20,11 +20,15 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         (Some(to), Some(from)) if by_element && to.len() == from.len() => {
             copy_elements(cx, ty, &to, &from)
         }
-        // With `.v2` or `.v4`, too, a scalar goes to a vector in parts.
+        // With `.v2` or `.v4`, too, a scalar is split into parts for a vector.
         (Some(to), None) => unpack(cx, inst, ty, &to, a),
         (None, Some(from)) if !by_element => pack(cx, inst, ty, d, &from),
-        (Some(_), Some(_)) | (None, Some(_)) => Err(inst.unsupported("these vectors do not match")),
-        (None, None) if by_element => Err(inst.unsupported("this is no vector")),
+        (Some(_), Some(_)) | (None, Some(_)) => Err(inst.unsupported(
+            "a move between vectors takes `.v2` or `.v4` and as many elements on both sides",
+        )),
+        (None, None) if by_element => {
+            Err(inst.unsupported("`mov.v2` and `mov.v4` take two vectors"))
+        }
         _ if ty == B128 => {
             let (a, d) = (cx.pair(a)?, cx.pair(d)?);
             let copy = warp!(|a: u64| -> u64 { a });
@@ -34,7 +38,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         }
         _ => {
             let run = copy(ty);
-            // Old modules give addresses in registers wider or narrower than the type.
+            // In old modules the registers of addresses may be wider or narrower than the type.
             if ty != Pred {
                 return cx.apply_wide(run, (d, ty), &[(a, ty)]);
             }
@@ -43,7 +47,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     }
 }
 
-/// A value as it is, cut to the type: special registers are wider than some.
+/// Copies a value, cut to the type: some special registers are wider than the type.
 fn copy(ty: ScalarType) -> WarpFn {
     match ty.bits() {
         1 => warp!(|a: bool| -> bool { a }),
@@ -54,7 +58,7 @@ fn copy(ty: ScalarType) -> WarpFn {
     }
 }
 
-/// `mov.v2`, `mov.v4`: each element has the type. All are read before one is written.
+/// `mov.v2`, `mov.v4`: each element has the type. All elements are read before one is written.
 fn copy_elements<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     ty: ScalarType,
@@ -108,7 +112,7 @@ fn unpack<'m, 's>(
     };
     let mut source = cx.source(a, ty)?;
     if inst.ast.form.has(Qualifier::V2) || inst.ast.form.has(Qualifier::V4) {
-        // The elements are as wide as the source, which may be one of them.
+        // The elements are as wide as the source, which may itself be one of the destinations.
         let other = cx.scratch(file_of(ty));
         cx.emit_lanes(copy(ty), &[other], &[source]);
         source = other;

@@ -11,7 +11,7 @@ use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{B32, S32, U32};
 use crate::ptx::{Name, Operand};
 
-/// What is done with each pair of elements.
+/// The operation on each pair of elements.
 enum Operation {
     Compute(fn(i64, i64) -> i64),
     Compare,
@@ -57,14 +57,44 @@ fn picked<'s>(
         Some(Some(selector)) if u32::from(selector.bits) == 32 / count => {
             Ok((register, selector.numbers().iter().map(|&number| number.into()).collect()))
         }
-        Some(_) => Err(inst.unsupported(format!("`{}` selects nothing", name.text))),
+        Some(_) => Err(inst.unsupported(format!(
+            "`{}` has a selector that this instruction does not take",
+            name.text
+        ))),
     }
+}
+
+/// Source operand `index` and its elements; without a selector these are `default`.
+fn source<'m, 's>(
+    cx: &mut Decoder<'_, 'm, 's>,
+    inst: &Inst<'m, 's>,
+    index: usize,
+    default: Vec<u32>,
+) -> Result<(Cell, Vec<u32>), Fault> {
+    let count = default.len();
+    match inst.operand(index)? {
+        Operand::Name(name) => {
+            let (register, numbers) = picked(inst, *name, count as u32, default)?;
+            if numbers.len() != count {
+                let message = format!("`{}` selects too few elements", name.text);
+                return Err(inst.unsupported(message));
+            }
+            Ok(((File::W32, cx.named_source(register, 0, File::W32)?), numbers))
+        }
+        other => Ok(((File::W32, cx.source(other, B32)?), default)),
+    }
+}
+
+/// Element `number` of a pair of registers, of `bits` bits, extended by its sign or zeros.
+fn element(pair: u64, number: u32, bits: u32, signed: bool) -> i64 {
+    let raw = (pair >> (bits * number) & ((1 << bits) - 1)) as i64;
+    if signed { raw << (64 - bits) >> (64 - bits) } else { raw }
 }
 
 /// `vop2.dtype.atype.btype{.sat}{.add} d{.mask}, a{.asel}, b{.bsel}, c`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let Some((operation, count)) = operation(inst.opcode()) else {
-        return Err(inst.unsupported("this is no instruction on halves or bytes"));
+        return Err(inst.unsupported("this is no video instruction on halves or bytes"));
     };
     let bits = 32 / count;
     let (saturate, sums) = (inst.take(Qualifier::Sat), inst.take(Qualifier::Add));
@@ -80,53 +110,36 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         }
         Operation::Compare => |_, _| 0,
     };
-    let mut side = |index: usize, from: u32| -> Result<(Cell, Vec<u32>), Fault> {
-        let default = (from..from + count).collect();
-        match inst.operand(index)? {
-            Operand::Name(name) => {
-                let (register, numbers) = picked(inst, *name, count, default)?;
-                if numbers.len() != count as usize {
-                    return Err(inst.unsupported(format!("`{}` selects too few", name.text)));
-                }
-                Ok(((File::W32, cx.named_source(register, 0, File::W32)?), numbers))
-            }
-            other => Ok(((File::W32, cx.source(other, B32)?), default)),
-        }
-    };
-    let ((a, a_picks), (b, b_picks)) = (side(1, 0)?, side(2, count)?);
+    let (a, a_picks) = source(cx, inst, 1, (0..count).collect())?;
+    let (b, b_picks) = source(cx, inst, 2, (count..2 * count).collect())?;
     let c = (File::W32, cx.source(inst.operand(3)?, B32)?);
     let Operand::Name(d) = inst.operand(0)? else {
-        return Err(inst.unsupported("this is no destination of a video instruction"));
+        return Err(inst.unsupported("the destination of a video instruction is a register"));
     };
     let (d, mask) = picked(inst, *d, count, (0..count).collect())?;
     let d = (File::W32, cx.named_dest(d, B32)?);
     let (signed, a_signed, b_signed) = (d_type == S32, a_type == S32, b_type == S32);
-    let element = (1_u64 << bits) - 1;
+    let compute = move |a: i64, b: i64| {
+        let result = match comparison {
+            Some(holds) => i64::from(holds(&a, &b)),
+            None => run(a, b),
+        };
+        match (saturate, signed) {
+            (false, _) => result,
+            (true, true) => result.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            (true, false) => result.clamp(0, (1 << bits) - 1),
+        }
+    };
     let run = Box::new(move |[x, y, z, _]: [u64; 4]| {
         let pair = y << 32 | x;
-        let read = |number: u32, signed: bool| {
-            let raw = (pair >> (bits * number) & element) as i64;
-            if signed { raw << (64 - bits) >> (64 - bits) } else { raw }
-        };
         let (mut sum, mut merged) = (z as i64, z);
-        for index in 0..count {
-            if !mask.contains(&index) {
-                continue;
-            }
-            let (a, b) =
-                (read(a_picks[index as usize], a_signed), read(b_picks[index as usize], b_signed));
-            let result = match comparison {
-                Some(holds) => i64::from(holds(&a, &b)),
-                None => run(a, b),
-            };
-            let result = match (saturate, signed) {
-                (false, _) => result,
-                (true, true) => result.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-                (true, false) => result.clamp(0, element as i64),
-            };
+        for index in (0..count).filter(|index| mask.contains(index)) {
+            let a = element(pair, a_picks[index as usize], bits, a_signed);
+            let b = element(pair, b_picks[index as usize], bits, b_signed);
+            let result = compute(a, b);
             sum += result;
-            let at = bits * index;
-            merged = merged & !(element << at) | (result as u64 & element) << at;
+            let (ones, at) = ((1 << bits) - 1, bits * index);
+            merged = merged & !(ones << at) | (result as u64 & ones) << at;
         }
         Ok(if sums { u64::from(sum as u32) } else { merged })
     });

@@ -30,7 +30,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         return test(cx, inst);
     }
     let ty = inst.take_type()?;
-    // `add sub fma .f32.f16`: all sources but the last are narrower.
+    // `add sub fma .f32.f16`: all sources but the last are narrower than the result.
     let narrow = match name {
         Opcode::Add | Opcode::Sub | Opcode::Fma if ty == F32 => inst.take_with(|m| match m {
             Modifier::Type(narrow @ (ScalarType::F16 | ScalarType::Bf16)) => Some(narrow),
@@ -39,7 +39,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         _ => None,
     };
     let mode = round.unwrap_or(Round::Even);
-    // Which operation, and whether operands and result still have to be flushed around it.
+    // The operation, and whether operands and result still have to be flushed around it.
     let (run, flush) = match (ty, name) {
         (F32, Opcode::Min | Opcode::Max) => {
             (extremum(name == Opcode::Max, propagate, sign && absolute), ftz)
@@ -70,7 +70,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         return packed(cx, inst, run, flush);
     }
     let sources = inst.operands().len().saturating_sub(1);
-    // `min` and `max` also come with three.
+    // `min` and `max` also take three sources.
     let three = matches!(name, Opcode::Min | Opcode::Max) && sources == 3 && !sign;
     if sources != arity(name) && !three || (absolute && !three && !sign) {
         let message = format!("`{}` is not modelled with {sources} sources", inst.ast.opcode.text);
@@ -85,20 +85,32 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     }
     let d = cx.dest(inst.operand(0)?, F32)?;
     if three {
-        if absolute {
-            for slot in &mut slots {
-                let magnitude = cx.scratch(File::W32);
-                cx.emit_lanes(warp!(|a: f32| -> f32 { a.abs() }), &[magnitude], &[*slot]);
-                *slot = magnitude;
-            }
-        }
-        let first = cx.scratch(File::W32);
-        finish(cx, run, first, &mut slots[..2].to_vec(), flush, false);
-        finish(cx, run, d, &mut [first, slots[2]], flush, false);
-        return Ok(());
+        extremum_of_three(cx, run, d, slots, absolute, flush);
+    } else {
+        finish(cx, run, d, &mut slots[..sources], flush, saturate);
     }
-    finish(cx, run, d, &mut slots[..sources], flush, saturate);
     Ok(())
+}
+
+/// Emits `min` or `max` of three sources: `run` on the first two, then on its result and the third.
+fn extremum_of_three(
+    cx: &mut Decoder<'_, '_, '_>,
+    run: WarpFn,
+    d: Slot,
+    mut slots: [Slot; 3],
+    absolute: bool,
+    flush: bool,
+) {
+    if absolute {
+        for slot in &mut slots {
+            let magnitude = cx.scratch(File::W32);
+            cx.emit_lanes(warp!(|a: f32| -> f32 { a.abs() }), &[magnitude], &[*slot]);
+            *slot = magnitude;
+        }
+    }
+    let first = cx.scratch(File::W32);
+    finish(cx, run, first, &mut slots[..2].to_vec(), flush, false);
+    finish(cx, run, d, &mut [first, slots[2]], flush, false);
 }
 
 /// A half or bfloat16 as a single, which holds it exactly.
@@ -174,7 +186,8 @@ fn nearest(name: Opcode) -> Option<WarpFn> {
     })
 }
 
-/// Round-to-nearest with `.ftz`, for what `-use_fast_math` makes frequent.
+/// Round-to-nearest with `.ftz` in one step, for the instructions that `-use_fast_math` makes
+/// frequent.
 fn nearest_flushing(name: Opcode) -> Option<WarpFn> {
     Some(match name {
         Opcode::Add => {
@@ -282,8 +295,8 @@ fn function(name: Opcode, ftz: bool) -> Option<WarpFn> {
     })
 }
 
-/// `min`/`max` with `.NaN` (a NaN operand wins) and `.xorsign.abs` (of magnitudes, the sign being
-/// the product's).
+/// `min`/`max` with `.NaN` (a NaN operand wins) and `.xorsign.abs` (of magnitudes; the sign is the
+/// product's).
 fn extremum(max: bool, propagate: bool, absolute: bool) -> Option<WarpFn> {
     Some(match (max, propagate, absolute) {
         (false, false, false) => warp!(|a: f32, b: f32| -> f32 { minimum(a, b) }),
@@ -345,7 +358,7 @@ pub fn test<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Re
     cx.apply(inst, run, Pred, &[ty])
 }
 
-/// Two singles in a 64-bit register, `add sub mul fma .f32x2`: the operation on either half.
+/// Two singles in a 64-bit register, `add sub mul fma .f32x2`: the operation on each half.
 fn packed<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &Inst<'m, 's>,

@@ -32,7 +32,7 @@ impl Field {
         if signed { raw << shift >> shift } else { raw }
     }
 
-    /// The range of values, and a value brought into it.
+    /// A value brought into the range of values of the field.
     fn clamp(self, value: i64, signed: bool) -> i64 {
         match signed {
             true => value.clamp(-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1),
@@ -41,7 +41,7 @@ impl Field {
     }
 }
 
-/// A name without its selector, and the selector; of that `None` where it names no part.
+/// A name without its selector, and the selector, if it has one; `Some(None)` if that names no part.
 pub fn split_selector(name: Name<'_>) -> (Name<'_>, Option<Option<Selector>>) {
     let Some((register, selector)) = name.text.rsplit_once('.') else { return (name, None) };
     if !selector.starts_with(['b', 'h']) {
@@ -59,7 +59,12 @@ fn field<'s>(inst: &Inst<'_, 's>, name: Name<'s>) -> Result<(Name<'s>, Option<Fi
         Some(Some(Selector { bits, count: 1, parts })) if parts[0] < 32 / bits => {
             Some(Field { bits: bits.into(), low: (bits * parts[0]).into() })
         }
-        Some(_) => return Err(inst.unsupported(format!("`{}` selects nothing", name.text))),
+        Some(_) => {
+            return Err(inst.unsupported(format!(
+                "`{}` has a selector that this instruction does not take",
+                name.text
+            )));
+        }
     };
     Ok((register, field))
 }
@@ -116,12 +121,42 @@ pub fn compare(name: Qualifier) -> Option<fn(&i64, &i64) -> bool> {
     })
 }
 
-/// What becomes of the result and the third operand.
+/// How the result and the third operand are combined.
 #[derive(Clone, Copy)]
 enum Second {
     None,
     Merge,
     With(fn(i64, i64) -> i64),
+}
+
+/// The operation by which a qualifier combines the result with the third operand.
+fn second_operation(qualifier: Qualifier) -> Option<fn(i64, i64) -> i64> {
+    Some(match qualifier {
+        Qualifier::Add => |a, b| a + b,
+        Qualifier::Min => i64::min,
+        Qualifier::Max => i64::max,
+        _ => return None,
+    })
+}
+
+/// The operation of an opcode on the two sources; `vset` compares instead.
+fn operation(opcode: Opcode, clamp: bool) -> fn(i64, i64) -> i64 {
+    match opcode {
+        Opcode::Vadd => |a, b| a + b,
+        Opcode::Vsub => |a, b| a - b,
+        Opcode::Vabsdiff => |a, b| (a - b).abs(),
+        Opcode::Vmin => i64::min,
+        Opcode::Vmax => i64::max,
+        Opcode::Vshl if clamp => |a, b| match b {
+            // A magnitude above every result, with the low bits clear.
+            32.. => a.signum() << 62,
+            _ => a << b,
+        },
+        Opcode::Vshl => |a, b| a << (b & 31),
+        Opcode::Vshr if clamp => |a, b| a >> b.min(32),
+        Opcode::Vshr => |a, b| a >> (b & 31),
+        _ => |_, _| 0,
+    }
 }
 
 /// All instructions of this family.
@@ -134,39 +169,17 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let clamp = inst.take(Qualifier::Clamp);
     inst.take(Qualifier::Wrap);
     let comparison = if name == Opcode::Vset { inst.take_qualifier(compare) } else { None };
-    let with: Option<fn(i64, i64) -> i64> = inst.take_qualifier(|m| {
-        Some(match m {
-            Qualifier::Add => |a: i64, b| a + b,
-            Qualifier::Min => std::cmp::min,
-            Qualifier::Max => std::cmp::max,
-            _ => return None,
-        } as fn(i64, i64) -> i64)
-    });
+    let with = inst.take_qualifier(second_operation);
     let ty = if name == Opcode::Vset { U32 } else { inst.take_type()? };
     let (a_type, b_type) = (inst.take_type()?, inst.take_type()?);
     inst.finish()?;
-    let run: fn(i64, i64) -> i64 = match name {
-        Opcode::Vadd => |a, b| a + b,
-        Opcode::Vsub => |a, b| a - b,
-        Opcode::Vabsdiff => |a, b| (a - b).abs(),
-        Opcode::Vmin => i64::min,
-        Opcode::Vmax => i64::max,
-        Opcode::Vshl if clamp => |a, b| match b {
-            // More than any result holds, with the low bits clear.
-            32.. => a.signum() << 62,
-            _ => a << b,
-        },
-        Opcode::Vshl => |a, b| a << (b & 31),
-        Opcode::Vshr if clamp => |a, b| a >> b.min(32),
-        Opcode::Vshr => |a, b| a >> (b & 31),
-        _ => |_, _| 0,
-    };
+    let run = operation(name, clamp);
     if name == Opcode::Vset && comparison.is_none() {
         return Err(inst.unsupported("this comparison is not modelled"));
     }
     let (a, b) = (source(cx, inst, 1, a_type)?, source(cx, inst, 2, b_type)?);
     let Operand::Name(d) = inst.operand(0)? else {
-        return Err(inst.unsupported("this is no destination of a video instruction"));
+        return Err(inst.unsupported("the destination of a video instruction is a register"));
     };
     let (d, into) = field(inst, *d)?;
     let (second, c) = match (with, into, inst.operands().len()) {
@@ -197,7 +210,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
 }
 
 /// `vmad.dtype.atype.btype{.sat}{.scale} d, {-}a, {-}b, {-}c` and its form with `.po`, which adds 1.
-/// The result is signed if a source is, or if anything is negated.
+/// The result is signed if a source is signed or negated.
 fn multiply<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let plus_one = i128::from(inst.take(Qualifier::Po));
     let saturate = inst.take(Qualifier::Sat);

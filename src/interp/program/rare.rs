@@ -1,5 +1,5 @@
-//! Micro-operations that are too rare for a warp-wide function of their own: closures that know
-//! the instruction's modifiers, on one lane or on the registers of a whole warp, and the movement
+//! Micro-operations that are too rare for a warp-wide function of their own: closures that know the
+//! instruction's modifiers and work on one lane or on the registers of a whole warp; and the movement
 //! of matrix fragments.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::interp::registers::{File, LANES, Registers, Slot};
 /// A register of a lane.
 pub type Cell = (File, Slot);
 
-/// What a pure instruction computes in one lane, on raw bits; the error is the rule that the lane
+/// The function of a pure instruction in one lane, on raw bits; the error is the rule that the lane
 /// has broken.
 pub type ScalarFn = Box<dyn Fn([u64; 4]) -> Result<u64, &'static str> + Send + Sync>;
 
@@ -56,21 +56,21 @@ pub struct Stack {
 pub enum StackKind {
     /// `alloca`.
     Allocate {
-        /// Gets the address in local memory.
+        /// The register that receives the address in local memory.
         d: Cell,
-        /// A power of two, in bytes.
+        /// The alignment in bytes, a power of two.
         align: u64,
     },
     /// `stacksave`.
     Save {
-        /// Gets the stack pointer.
+        /// The register that receives the stack pointer.
         d: Cell,
     },
     /// `stackrestore`.
     Restore,
 }
 
-/// What the address of an element of a fragment is made of.
+/// The operands from which the address of a fragment's element is made.
 #[derive(Clone, Copy, Debug)]
 pub struct FragmentBase {
     /// The address operand of each lane.
@@ -91,7 +91,7 @@ pub struct FragmentMove {
     pub place: Place,
     /// The stride operand, a narrow register.
     pub stride: Option<Slot>,
-    /// Lanes whose address operand counts, from lane 0.
+    /// How many lanes, from lane 0 on, have an address operand that counts.
     pub givers: usize,
     /// What the address operands must be multiples of, in bytes.
     pub align: u32,

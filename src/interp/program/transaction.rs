@@ -4,7 +4,7 @@ use super::rare::Cell;
 use super::{AtomicFn, Place};
 use crate::interp::registers::Slot;
 
-/// What an `mbarrier` instruction does. Counts are narrow registers.
+/// The operation of an `mbarrier` instruction. Counts are narrow registers.
 #[derive(Clone, Copy, Debug)]
 pub enum MBarrierKind {
     /// `init`: a new object that expects so many arrivals in each phase.
@@ -17,15 +17,15 @@ pub enum MBarrierKind {
     CompleteTx(Slot),
     /// `arrive`, `arrive_drop`.
     Arrive {
-        /// Arrivals.
+        /// The number of arrivals.
         count: Slot,
-        /// Transactions to expect first.
+        /// The number of transactions to expect first.
         expect: Option<Slot>,
         /// Whether later phases expect that many fewer.
         drop: bool,
         /// Whether the phase must not end here.
         no_complete: bool,
-        /// Where the state from before goes.
+        /// The register that receives the state from before.
         state: Option<Slot>,
     },
     /// `test_wait`, `try_wait`: a predicate that tells whether a phase has ended.
@@ -52,14 +52,15 @@ pub struct MBarrier {
 /// `cp.async.bulk`, `cp.reduce.async.bulk` without a tensor map; performed at once.
 #[derive(Debug)]
 pub struct BulkCopy {
-    /// Where to.
+    /// The address that is copied to.
     pub to: Place,
-    /// Where from.
+    /// The address that is copied from.
     pub from: Place,
-    /// Bytes, a narrow register; a multiple of 16.
+    /// The number of bytes, a narrow register; a multiple of 16.
     pub size: Slot,
     /// The object on which the bytes are counted as completed.
     pub barrier: Option<Place>,
-    /// How the bytes are combined with what is there, and the bytes of an element.
+    /// The function that combines the bytes with those in memory, and the bytes of an element; `None`
+    /// for a plain copy.
     pub reduce: Option<(AtomicFn, u32)>,
 }

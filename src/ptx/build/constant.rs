@@ -35,8 +35,8 @@ pub(in crate::ptx) fn literal(text: &str, span: Span) -> Built<Immediate> {
     Ok(Immediate { span, value })
 }
 
-/// The bytes that `added` or `subtracted` stand for: what follows the name is read as the rest of
-/// a sum.
+/// The bytes that `added` or `subtracted` stand for: the text behind the name is read as the rest of a
+/// sum.
 pub(in crate::ptx) fn offset<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<i64> {
     let sign = if node.as_rule() == Rule::subtracted { "-" } else { "+" };
     let sum = node.clone().into_inner().next().ok_or_else(|| unforeseen(fragment, &node))?;
@@ -122,7 +122,7 @@ struct Stack<'s> {
 }
 
 impl<'s> Stack<'s> {
-    /// Takes a binary operator, after computing what binds at least as tightly.
+    /// Takes a binary operator, after computing the operators before it that bind at least as tightly.
     fn operator(&mut self, operator: &'s str) -> Built<()> {
         let level = precedence(operator);
         while self.operators.last().is_some_and(|top| precedence(top) >= level) {
@@ -137,7 +137,7 @@ impl<'s> Stack<'s> {
             && let (Some(b), Some(a)) = (self.values.pop(), self.values.pop())
         {
             let value = binary(operator, a, b).ok_or_else(|| {
-                // The caller knows the place better than the operator does.
+                // The caller knows the place in the text, which the operator does not.
                 Fault::new(Span::default(), "division by zero in a constant expression")
             })?;
             self.values.push(value);
@@ -145,7 +145,7 @@ impl<'s> Stack<'s> {
         Ok(())
     }
 
-    /// The value of an expression that goes on from what is on the stacks.
+    /// The value of an expression that continues the values and operators on the stacks.
     fn evaluate(&mut self, fragment: Fragment<'s>, node: Node<'s>) -> Built<Value> {
         let span = fragment.span(&node);
         let placed = |fault: Fault| match fault.span {
@@ -245,13 +245,13 @@ fn unary(operator: &str, value: Value) -> Value {
         ("~", Value::Signed(value)) => Value::Signed(!value),
         ("~", value) => Value::Unsigned(!bits(value)),
         ("+", value) => value,
-        // What is left are the casts.
+        // The remaining operators are the casts.
         (cast, value) if cast.contains('s') => Value::Signed(bits(value) as i64),
         (_, value) => Value::Unsigned(bits(value)),
     }
 }
 
-/// `None` is a division by zero.
+/// The value of a binary operator; `None` for a division by zero.
 fn binary(operator: &str, a: Value, b: Value) -> Option<Value> {
     let truth = |value: bool| Some(Value::Signed(i64::from(value)));
     match operator {
@@ -304,7 +304,7 @@ fn signed(operator: &str, a: i64, b: i64) -> Option<i64> {
         "<=" => i64::from(a <= b),
         ">=" => i64::from(a >= b),
         ">>" => a.wrapping_shr(b as u32),
-        // The rest, remainders too, does not depend on the sign.
+        // The other operators, remainders included, do not depend on the sign.
         _ => return unsigned_arithmetic(operator, a as u64, b as u64).map(|value| value as i64),
     })
 }

@@ -1,9 +1,9 @@
 //! From matches of the grammar to the syntax tree.
 //!
-//! In go pest's pairs of one piece, out come nodes of `ptx::ast`, with spans moved to where the
-//! piece lies in the file. Text is judged here only where a grammar can not: the value of a
-//! constant expression, and what a number may be. Each submodule builds the tree for the grammar
-//! file of the same subject.
+//! In: pest's pairs of one piece. Out: nodes of `ptx::ast`, with spans moved to where the piece lies
+//! in the file. Text is judged here only where a grammar cannot judge it: the value of a constant
+//! expression, and the range of a number. Each submodule builds the tree for the grammar file of the
+//! same subject.
 
 pub(super) mod constant;
 pub(super) mod function;
@@ -17,7 +17,7 @@ use super::fault::Fault;
 use super::grammar::{Fragment, Node};
 use crate::source::Span;
 
-/// What building a node gives.
+/// The result of building a node.
 type Built<T> = Result<T, Fault>;
 
 fn name<'s>(fragment: Fragment<'s>, node: &Node<'s>) -> Name<'s> {
@@ -43,7 +43,7 @@ fn unforeseen(fragment: Fragment<'_>, node: &Node<'_>) -> Fault {
     Fault::new(fragment.span(node), message)
 }
 
-/// The same where a match is missing.
+/// The same for a match that is missing.
 fn missing(span: Span, what: &str) -> Fault {
     Fault::new(span, format!("{what} is missing here"))
 }

@@ -119,7 +119,8 @@ fn targets<'s>(
 ) -> Built<Directive<'s>> {
     let mut inner = node.into_inner();
     let name = inner.next().map(|node| word(&node)).ok_or_else(|| missing(span, "a directive"))?;
-    // What could have followed a name is optional, so blanks behind it may belong to the match.
+    // The optional text behind a name may have been tried, so blanks behind the name may belong to the
+    // match.
     let target = |node: Node<'s>| {
         let span = fragment.span(&node);
         Name { text: fragment.slice(span), span }
@@ -128,7 +129,7 @@ fn targets<'s>(
     Ok(Directive::Targets { label, name, targets, span })
 }
 
-/// The directives that can stand in a body and at module level alike.
+/// The directives that may stand both in a body and at module level.
 pub(super) fn directive<'s>(fragment: Fragment<'s>, node: Node<'s>) -> Built<Directive<'s>> {
     let span = fragment.span(&node);
     let rule = node.as_rule();

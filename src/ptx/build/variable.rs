@@ -134,14 +134,14 @@ fn add_initializer<'s>(
     Ok(())
 }
 
-/// Appends the numbers of a row. The grammar has seen to it that there is nothing else in it.
+/// Appends the numbers of a row. The grammar accepts nothing but numbers in it.
 fn add_row<'s>(
     fragment: Fragment<'s>,
     values: &mut Vec<Initializer<'s>>,
     node: Node<'s>,
 ) -> Built<()> {
     let row = node.as_str();
-    // Exactly: a table can be most of a file.
+    // With the exact capacity: a table can be most of a file.
     values.reserve_exact(1 + memchr::memchr_iter(b',', row.as_bytes()).count());
     let mut at = fragment.span(&node).start as usize;
     for field in row.split(',') {

@@ -1,4 +1,4 @@
-//! The code that stands for everything that was chosen in one function.
+//! The code of all strategies together, for everything that was chosen in one function.
 
 use super::{Strategy, paper, reuse, wide, window};
 use crate::rewrite::checks::Checks;
@@ -15,7 +15,7 @@ impl Strategy for Full {
         for replacement in &plan.replacements {
             paper::replace(replacement, &mut checks, &mut edits);
         }
-        // The tests come first: the shuffles of a row name the mask that was found there.
+        // The tests come first: the shuffles of a row name the mask that its test has found.
         let tests = wide::edits(plan, text, &mut checks, &mut edits);
         window::edits(plan, &mut checks, &mut edits);
         reuse::carry(plan, &mut edits);

@@ -1,4 +1,4 @@
-//! What code stands for a plan: one file for each shape, none of which decides anything.
+//! The code that stands for a plan: one file for each shape, none of which decides anything.
 
 mod full;
 mod no_corner;
@@ -41,7 +41,7 @@ pub trait Strategy: Sync {
     fn edits(&self, plan: &KernelPlan<'_>, text: &str) -> Vec<Edit>;
 }
 
-/// The strategy for a mode; `None` where nothing is to change.
+/// The strategy for a mode; `None` if the mode changes nothing.
 pub fn strategy(mode: Mode) -> Option<Box<dyn Strategy>> {
     match mode {
         Mode::Original => None,

@@ -1,5 +1,5 @@
-//! One of the paper's two instruments (CC '23, section 7): shuffles without the load for corner
-//! cases, which shows what that one costs. Computes wrong results.
+//! One of the paper's two instruments (CC '23, section 7): shuffles without the load for corner cases,
+//! which shows what that load costs. Computes wrong results.
 
 use super::paper::{copies, receive};
 use super::{Strategy, reuse, wide, window};
@@ -37,7 +37,7 @@ impl Strategy for NoCorner {
             code += &received.join("\n\t");
             edits.push(Edit { range: replacement.span.clone(), text: code });
         }
-        // What comes from the lane itself has no corner case.
+        // A value that comes from the lane itself has no corner case.
         let tests = wide::edits(plan, text, &mut checks, &mut edits);
         window::edits(plan, &mut checks, &mut edits);
         reuse::carry(plan, &mut edits);

@@ -1,5 +1,5 @@
 //! One of the paper's two instruments (CC '23, section 7): covered loads are left out, which shows
-//! what they cost. Computes wrong results.
+//! what these loads cost. Computes wrong results.
 
 use super::Strategy;
 use crate::rewrite::edit::Edit;

@@ -1,4 +1,5 @@
-//! The paper's code (CC '23, section 5.3), with what it recomputes for every shuffle shared.
+//! The paper's code (CC '23, section 5.3); values that the paper computes for every shuffle are
+//! computed once.
 //!
 //! Once per function: the lane id, and whether lanes are consecutive in `tid.x`. Once per basic
 //! block: `activemask`, whether the warp is whole, further checks. Once per block and distance: the
@@ -42,7 +43,7 @@ pub(super) fn replace(
         None => String::new(),
     };
     let Some(usable) = usable else {
-        // Nothing can go wrong: the load is not needed.
+        // The received value is always right: the load is not needed.
         let text = received(&when(&replacement.guard), &mut checks.fresh).join("\n\t");
         edits.push(Edit { range: replacement.span.clone(), text });
         return;

@@ -1,8 +1,8 @@
 //! Vector loads in place of loads of consecutive bytes.
 //!
-//! Where alignment is proved, the vector load stands in the place of the first of them. Where it is
-//! not, one test of each parameter at the head of the kernel, the same for all threads, decides at each
-//! such place between the rewritten statements and the untouched ones.
+//! If alignment is proved, the vector load stands in the place of the first of the loads. If it is
+//! not, one test of each parameter at the head of the kernel, the same for all threads, decides at
+//! each such place between the rewritten statements and the untouched ones.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use crate::rewrite::edit::Edit;
 use crate::rewrite::names::Fresh;
 use crate::rewrite::plan::{Condition, KernelPlan, Version};
 
-/// Adds the edits for vector loads; gives the code of the tests, which goes to the head of the body.
+/// Adds the edits for vector loads; returns the code of the tests, which goes to the head of the body.
 /// `text` is the whole input.
 pub(super) fn edits(
     plan: &KernelPlan<'_>,
@@ -48,7 +48,7 @@ pub(super) fn edits(
     tests.code
 }
 
-/// The untouched statements, with the copies that are made in them for others.
+/// The untouched statements, with the copies that other loads need of their registers.
 fn with_copies(plan: &KernelPlan<'_>, text: &str, version: &Version) -> String {
     let range = version.range.clone();
     let mut copies: Vec<&(usize, String)> =
@@ -67,12 +67,12 @@ fn with_copies(plan: &KernelPlan<'_>, text: &str, version: &Version) -> String {
 /// The tests of a kernel, each made once.
 struct Tests {
     code: String,
-    /// By what is tested the predicate that holds the outcome.
+    /// For each set of conditions, the predicate that holds the outcome of their test.
     known: BTreeMap<Vec<Multiple>, String>,
 }
 
 impl Tests {
-    /// The predicate that all parameters are the multiples that they must be.
+    /// The predicate that all parameters are multiples of their numbers.
     fn test(&mut self, multiples: &[Multiple], fresh: &mut Fresh<'_>) -> String {
         if let Some(known) = self.known.get(multiples) {
             return known.clone();

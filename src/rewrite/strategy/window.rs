@@ -1,11 +1,11 @@
 //! Two loads and shuffles in place of a row of loads.
 //!
-//! Once per function: for each distance d the number of the lane d further on, and whether the lane's own
-//! number is below d. In front of the first tap one test, the same for all lanes, whether the whole warp
-//! is there, consecutive in `tid.x`, and no index wraps around; otherwise the untouched statements are
-//! performed. Then the first load by all lanes, and the second, of what follows 32 lanes further on, by
-//! as many lanes as the row is long. For a tap each lane sends what the lane that asks it wants: of the
-//! first lanes that is what the second load brought.
+//! Once per function: for each distance d the number of the lane d further on, and whether the lane's
+//! own number is below d. In front of the first tap one test, the same for all lanes: whether the
+//! whole warp is there, consecutive in `tid.x`, and no index wraps around; if not, the untouched
+//! statements are performed. Then the first load by all lanes, and the second, of the bytes that
+//! follow 32 lanes further on, by as many lanes as the row is long. For a tap each lane sends the
+//! value that the lane asking it wants: the first lanes send the value of the second load.
 
 use std::fmt::Write;
 

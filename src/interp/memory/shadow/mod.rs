@@ -1,11 +1,11 @@
-//! Who touched which bytes last: finds races, and tells whether blocks that ran side by side could
-//! have seen each other.
+//! Which thread touched which bytes last: finds races, and tells whether blocks that ran side by side
+//! could have seen each other's writes.
 //!
 //! For each cell of memory the last write is kept, and two reads of different threads. Two accesses
-//! race if they come from different threads, one of them writes, neither a barrier (of the block,
-//! or of the warp for lanes of one warp) lies between them, nor are both strong (volatile, atomic,
-//! ...). That lanes execute an instruction together orders nothing (PTX ISA, "Memory Consistency
-//! Model: Causality order"), nor do shuffles and votes. The detector errs on the side of silence:
+//! race if they come from different threads, one of them writes, no barrier lies between them (of the
+//! block, or of the warp for lanes of one warp), and not both are strong (volatile, atomic, ...). That
+//! lanes execute an instruction together orders nothing (PTX ISA, "Memory Consistency Model: Causality
+//! order"), nor do shuffles and votes. The detector errs on the side of silence:
 //!
 //! - any barrier of a block orders all that came before it, any `bar.warp.sync` all of its warp;
 //! - stores that leave the bytes as they were are never reported;
@@ -25,16 +25,17 @@ use std::ops::Range;
 use self::phases::Apart;
 use self::stamp::Stamp;
 
-/// Regions larger than this, in bytes, keep cells of a word, and narrower accesses to them are not
-/// watched.
+/// Regions larger than this, in bytes, always have cells of one word, and narrower accesses to them
+/// are not watched.
 const MAX_FINE: usize = 1 << 24;
 
-/// Who accesses, and by which instruction.
+/// The thread that accesses, and the instruction.
 #[derive(Clone, Debug)]
 pub struct Accessor {
     /// The phase that the warp is in.
     pub phase: PhaseId,
-    /// Phases that are known to lie before it: of the same block, in front of its last barrier.
+    /// Phases that are known to lie before that phase: of the same block, in front of its last
+    /// barrier.
     pub before: Range<PhaseId>,
     /// The micro-operation.
     pub site: Site,
@@ -43,11 +44,11 @@ pub struct Accessor {
 /// How a cell is accessed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Loads.
+    /// It is read.
     Read,
-    /// Stores, and whether that changes the bytes.
+    /// It is written.
     Write {
-        /// Whether they are others afterwards.
+        /// Whether the bytes differ afterwards.
         changes: bool,
     },
 }
@@ -59,7 +60,7 @@ pub struct Race {
     pub wrote: bool,
     /// Its block and warp.
     pub phase: Phase,
-    /// Whether that is the block of the present access.
+    /// Whether its block is that of the present access.
     pub same_block: bool,
     /// Its lane in the warp.
     pub lane: usize,
@@ -67,14 +68,14 @@ pub struct Race {
     pub site: Site,
 }
 
-/// What is known of some bytes.
+/// The accesses that are remembered of a cell.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     /// The last write.
     write: Stamp,
     /// A read.
     read: Stamp,
-    /// A read of another thread.
+    /// A read by another thread than that of `read`.
     other: Stamp,
 }
 
@@ -91,8 +92,8 @@ impl Cells {
         Cells { shift: 2, cells: vec![Cell::default(); bytes.div_ceil(4) as usize] }
     }
 
-    /// Cells of `bytes` bytes, each of which knows what the cell that it was a part of knew.
-    /// Returns whether there are such.
+    /// Cuts the cells to `bytes` bytes; each new cell remembers what the cell that it was a part of
+    /// did. Returns whether there are cells of this size.
     #[cold]
     fn refine(&mut self, bytes: u32) -> bool {
         if self.cells.len() << self.shift > MAX_FINE {
@@ -122,7 +123,7 @@ impl Shadow {
         Shadow { global, shared: Cells::new(shared), phases: Phases::new(), reports }
     }
 
-    /// Another block gets the shared memory.
+    /// Forgets the shared memory, for another block.
     pub fn next_block(&mut self) {
         self.shared.cells.fill(Cell::default());
     }
@@ -132,7 +133,7 @@ impl Shadow {
         self.phases.next()
     }
 
-    /// A warp begins a phase.
+    /// Begins a phase of a warp.
     pub fn begin(&mut self, phase: Phase) -> PhaseId {
         self.phases.begin(phase)
     }
@@ -174,8 +175,8 @@ impl Shadow {
         Some(Race { wrote, phase, same_block, lane: earlier.lane(), site: earlier.site() })
     }
 
-    /// Whether these blocks and others, which ran at the same time on the same memory, touched the
-    /// same bytes and one of them wrote some.
+    /// Whether the blocks of this record and those of `other`, which ran at the same time on the same
+    /// memory, touched the same bytes and one of them wrote some.
     pub fn meets(&self, other: &Shadow) -> bool {
         self.global.iter().zip(&other.global).any(|(mine, theirs)| {
             let fine = mine.shift.min(theirs.shift);
@@ -198,7 +199,7 @@ impl Cell {
         self.written() || self.read != Stamp::NONE
     }
 
-    /// Notes a read; gives a write that races with it.
+    /// Notes a read; returns a write that races with it.
     #[inline]
     fn note_read(&mut self, me: &Me<'_>) -> Option<(Stamp, bool)> {
         let mine = me.stamp;
@@ -208,7 +209,7 @@ impl Cell {
         } else if !read.same_thread(mine) && !read.two_lanes(other, mine) {
             let apart = me.apart(read);
             if apart == Apart::Ordered {
-                // Whatever comes and is ordered behind this read is ordered behind the other.
+                // An access that is ordered behind this read is ordered behind the other, too.
                 self.read = mine;
             } else if other == Stamp::NONE
                 || me.apart(other) == Apart::Ordered
@@ -220,7 +221,7 @@ impl Cell {
         me.races(self.write).then_some((self.write, true))
     }
 
-    /// Notes a write; gives an access that races with it.
+    /// Notes a write; returns an access that races with it.
     #[inline]
     fn note_write(&mut self, me: &Me<'_>, changes: bool) -> Option<(Stamp, bool)> {
         let write = std::mem::replace(&mut self.write, me.stamp);
@@ -237,7 +238,7 @@ struct Me<'a> {
 }
 
 impl Me<'_> {
-    /// Whether anything orders an earlier access and this one.
+    /// What orders an earlier access and this one, if anything does.
     #[inline]
     fn apart(&self, earlier: Stamp) -> Apart {
         if self.before.contains(&earlier.phase()) {

@@ -1,12 +1,12 @@
-//! The phases of warps: which stretches of execution nothing orders against each other.
+//! The phases of warps: stretches of execution within which nothing orders the lanes.
 //!
-//! A phase is what one warp does between two points that order its lanes, `bar.warp.sync` or a
-//! barrier of the block. Each has a number of its own in the launch, so that a stamp need not say
-//! more than the number.
+//! A phase is the execution of one warp between two points that order its lanes, `bar.warp.sync` or a
+//! barrier of the block. Each phase has a number of its own in the launch, so that the number is all
+//! that a stamp needs.
 
 use super::stamp::{PhaseId, Stamp};
 
-/// The number of all phases for which there is no room; of them it is not known what orders them.
+/// The number of all phases for which there is no room; what orders them is not known.
 const LAST: PhaseId = 1 << 25;
 
 /// One phase.
@@ -23,13 +23,13 @@ pub struct Phase {
 /// How far apart two accesses are that nothing orders.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Apart {
-    /// They are ordered, or the same thread's.
+    /// They are ordered, or of the same thread.
     Ordered,
-    /// Two lanes of a warp.
+    /// They are of two lanes of a warp.
     Lanes,
-    /// Two warps of a block.
+    /// They are of two warps of a block.
     Warps,
-    /// Two blocks.
+    /// They are of two blocks.
     Blocks,
 }
 
@@ -43,7 +43,7 @@ impl Phases {
         Phases(vec![Phase::default()])
     }
 
-    /// A new phase.
+    /// Begins a phase and returns its number.
     pub fn begin(&mut self, phase: Phase) -> PhaseId {
         let id = self.0.len() as PhaseId;
         if id <= LAST {
@@ -57,12 +57,12 @@ impl Phases {
         (self.0.len() as PhaseId).min(LAST)
     }
 
-    /// What a number stands for.
+    /// The phase with this number.
     pub fn get(&self, id: PhaseId) -> Phase {
         self.0[id as usize]
     }
 
-    /// Whether anything orders two accesses. Nothing ever orders those of two blocks.
+    /// Whether anything orders two accesses. Accesses of two blocks are never ordered.
     #[inline]
     pub fn apart(&self, a: Stamp, b: Stamp) -> Apart {
         if a.phase() == LAST || b.phase() == LAST {

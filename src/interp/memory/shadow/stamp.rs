@@ -27,7 +27,7 @@ impl Stamp {
     /// No access.
     pub const NONE: Stamp = Stamp(0);
 
-    /// The access of a lane. A site that has no room is kept modulo 2^26.
+    /// The access of a lane. A site that is too large for its bits is kept modulo 2^26.
     pub fn new(phase: PhaseId, lane: usize, site: Site, strong: bool) -> Stamp {
         Stamp(
             u64::from(phase)
@@ -47,7 +47,7 @@ impl Stamp {
         (self.0 >> LANE_SHIFT & 31) as usize
     }
 
-    /// Where in the program.
+    /// The micro-operation that accesses.
     pub fn site(self) -> Site {
         (self.0 >> SITE_SHIFT) as Site
     }
@@ -57,7 +57,7 @@ impl Stamp {
         self.0 >> STRONG_SHIFT & 1 != 0
     }
 
-    /// Whether this and another are weak accesses of different lanes in the phase of a third one.
+    /// Whether `self` and `other` are weak accesses of different lanes in the phase of `third`.
     pub fn two_lanes(self, other: Stamp, third: Stamp) -> bool {
         let same_phase = (self.0 ^ third.0 | other.0 ^ third.0) as PhaseId == 0;
         same_phase && self.lane() != other.lane() && !self.strong() && !other.strong()

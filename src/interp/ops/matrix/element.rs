@@ -49,8 +49,8 @@ impl Element {
         })
     }
 
-    /// Bits of its place in a register. Types of 4 and 6 bits that stand for floating-point numbers
-    /// have 8 (`.kind::f8f6f4`).
+    /// Bits of the element's place in a register. Floating-point numbers of 4 and 6 bits have a place
+    /// of 8 (`.kind::f8f6f4`).
     pub fn bits(self) -> u32 {
         match self {
             Element::B1 => 1,

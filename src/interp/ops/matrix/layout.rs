@@ -32,14 +32,15 @@ impl Part {
 pub enum Spread {
     /// As the manual prescribes for `mma` with n = 8.
     Mma,
-    /// As we like: the manual leaves the layout of `wmma` fragments open. Elements follow each
-    /// other row by row; where the registers hold more of them than there are, it starts again.
+    /// By our own choice: the manual leaves the layout of `wmma` fragments open. Elements follow each
+    /// other row by row; if the registers hold more elements than the matrix has, they begin again
+    /// with the first.
     Wmma,
 }
 
 impl Spread {
-    /// Row and column of an element of a lane, by its number in the lane's registers of `per`
-    /// elements each, `total` in all.
+    /// Row and column of the element with a given number in a lane; the lane's registers hold `per`
+    /// elements each, and `total` in all.
     pub fn place(
         self,
         part: Part,
@@ -57,7 +58,7 @@ impl Spread {
         let (register, inside) = (index / per, index % per);
         match part {
             Part::A => {
-                // Matrices of 16 rows have their lower half in every other register.
+                // Of a matrix of 16 rows, every other register holds elements of the lower half.
                 let halves = rows / 8;
                 let row = group + 8 * (register % halves);
                 (row, thread * per + inside + 4 * per * (register / halves))
@@ -89,7 +90,7 @@ impl Matrix {
         self.cells.len() * self.element.per_register()
     }
 
-    /// Whether the lanes hold each element: exactly once, or with `wmma` at least once.
+    /// Whether the lanes hold each element: exactly once, or at least once with `wmma`.
     pub fn is_complete(&self) -> bool {
         let (rows, columns) = self.part.size(self.shape);
         match self.spread {

@@ -14,7 +14,7 @@ use crate::isa::Qualifier;
 /// `mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c`.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let (shape, types, options) = modifiers(inst)?;
-    // Quarters of the warp multiply by themselves in the first generation's shape.
+    // In the shape of the first generation each quarter of the warp computes a product of its own.
     let first_generation = shape == Shape { m: 8, n: 8, k: 4 } && types[1] == Element::F16;
     if first_generation || shape.n != 8 || !matches!(shape.m, 8 | 16) {
         return Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text)));
@@ -22,7 +22,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     emit(cx, inst, Spread::Mma, shape, types, &options)
 }
 
-/// What the modifiers say besides shape and types.
+/// The modifiers besides shape and types.
 pub struct Options {
     saturate: bool,
     round: Option<Round>,
@@ -70,7 +70,7 @@ pub fn modifiers(inst: &mut Inst<'_, '_>) -> Result<(Shape, [Element; 4], Option
     inst.finish()?;
     let types = match given[..] {
         [d, a, b, c] => [d, a, b, c],
-        // `wmma` of halves names the accumulators only.
+        // `wmma` of halves names only the types of the accumulators.
         [d, c] => [d, Element::F16, Element::F16, c],
         _ => return Err(unsupported(inst)),
     };
@@ -82,7 +82,7 @@ pub fn modifiers(inst: &mut Inst<'_, '_>) -> Result<(Shape, [Element; 4], Option
         Element::F64 => [b, c, d] == [Element::F64; 3],
         Element::F16 => b == a && [c, d].iter().all(|e| [Element::F16, Element::F32].contains(e)),
         Element::Bf16 | Element::Tf32 => b == a && [c, d] == [Element::F32; 2],
-        // All others have a place of 8 bits, and mix.
+        // All other types have a place of 8 bits, and may be mixed.
         _ => {
             b.bits() == 8
                 && !b.is_integer()
@@ -114,7 +114,8 @@ pub fn emit<'m, 's>(
             return Ok(matrix);
         }
         let count = matrix.cells.len();
-        let message = format!("{count} registers do not hold operand {} of this shape", index + 1);
+        let message =
+            format!("operand {} of this shape does not fit into {count} registers", index + 1);
         Err(inst.unsupported(message))
     };
     let product = Product {

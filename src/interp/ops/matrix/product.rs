@@ -10,7 +10,7 @@ use crate::float::format::F16;
 use crate::float::{Round, canonical32, canonical64, directed};
 use crate::interp::registers::Registers;
 
-/// How products of bits are made.
+/// How single bits are multiplied and added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BitOperation {
     /// `.and.popc`
@@ -34,12 +34,12 @@ pub struct Product {
     pub saturate: bool,
     /// The rounding mode of doubles.
     pub round: Round,
-    /// For elements of one bit.
+    /// How elements of one bit are multiplied; `None` for all others.
     pub bits: Option<BitOperation>,
 }
 
 impl Product {
-    /// Performs it.
+    /// Performs the operation.
     pub fn run(&self, registers: &mut Registers) {
         let shape = self.a.shape;
         let (a, b) = (self.a.gather(registers), self.b.gather(registers));

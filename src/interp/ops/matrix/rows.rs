@@ -1,5 +1,6 @@
-//! Matrices of 8 x 8 elements of 16 bits: `ldmatrix`, `stmatrix`, `movmatrix` (PTX ISA, "ldmatrix"
-//! and the following). Lane 4r + c holds elements 2c and 2c + 1 of row r; transposed, of column r.
+//! Matrices of 8 x 8 elements of 16 bits: `ldmatrix`, `stmatrix`, `movmatrix` (PTX ISA, "ldmatrix" and
+//! the following). Lane 4r + c holds elements 2c and 2c + 1 of row r, or of column r if the matrix is
+//! transposed.
 
 use super::element::Element;
 use super::fragment;
@@ -37,7 +38,7 @@ pub fn rows<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Re
     let (at, registers) = if store { (0, 1) } else { (1, 0) };
     let cells = fragment(cx, inst, registers, Element::F16, !store)?;
     if cells.len() != count {
-        return Err(inst.unsupported("the vector does not have as many registers as matrices"));
+        return Err(inst.unsupported("the vector operand needs one register for each matrix"));
     }
     let place = cx.place(inst.operand(at)?, space)?;
     let address = move |base: &FragmentBase, lane: usize, index: usize| {
