@@ -5,7 +5,7 @@
 //! user's output file, the second into a temporary folder. Where a kernel of the first is worse by
 //! [`losses`], the text without its rewrite is assembled and looked at again, three times at
 //! most. Where nothing of the rewrite is left, or something is worse even so, the original's result
-//! becomes the user's, with its messages. Out: how the run ended whose result is in the output file.
+//! becomes the user's, with its messages. What was measured to be faster stays whatever it takes. Out: how the run ended whose result is in the output file.
 //!
 //! What cannot be read or compared is taken for good: the check can take a rewrite back, and fails no
 //! call.
@@ -87,7 +87,10 @@ pub fn run<R: Replacement>(
         if !finished.status.success() {
             return Ok((finished, None));
         }
-        let lost = lost(&original, Path::new(output(call)));
+        let is_measured =
+            |name: &str| one.changed().is_some_and(|(_, rewritten)| rewritten.is_measured(name));
+        let mut lost = lost(&original, Path::new(output(call)));
+        lost.retain(|(name, _)| !is_measured(name));
         if lost.is_empty() {
             return Ok((finished, None));
         }
