@@ -32,6 +32,7 @@ const TRIED: &str = "reuse,wide,window,paper,reuse+wide,reuse+window,reuse+paper
 #[derive(Debug, Args)]
 pub struct Tune {
     /// The PTX file
+    #[arg(value_name = "FILE.ptx")]
     original: PathBuf,
     /// How the kernel is launched.
     #[command(flatten)]
