@@ -35,6 +35,7 @@
 //! - [`verify`]: translation validation, another independent judge; shares syntax, graph, terms and
 //!   solver with the analysis, and neither its emulation nor its decisions.
 //! - [`report`], [`remarks`], [`tracing`]: the decisions and traces as shown to people and programs.
+//! - [`profile`]: which strategy was measured to be the fastest for a kernel.
 //! - [`pipeline`]: the line above as functions.
 //! - [`ptxas`]: the real assembler: its options, where it is, how it is run. Knows nothing of how PTX
 //!   is rewritten.
@@ -70,6 +71,7 @@ pub mod launch;
 pub mod page;
 pub mod pipeline;
 pub mod planted;
+pub mod profile;
 pub mod ptx;
 pub mod ptxas;
 pub mod remarks;

@@ -94,6 +94,14 @@ fn about_function(out: &mut String, places: &Places<'_>, kernel: &KernelReport) 
     argument(out, "String", " of ");
     argument(out, "GlobalLoads", &kernel.global_loads.to_string());
     argument(out, "String", " global loads replaced");
+    if let (Some(strategy), Some(reason), None) =
+        (&kernel.strategy, &kernel.reason, &kernel.skipped)
+    {
+        argument(out, "String", "; strategy ");
+        argument(out, "Strategy", strategy);
+        argument(out, "String", " by ");
+        argument(out, "Reason", reason);
+    }
     if let Some(reason) = &kernel.skipped {
         argument(out, "String", "; left as it is: ");
         argument(out, "Reason", reason);

@@ -14,6 +14,9 @@ pub struct Report {
     pub strategy: String,
     /// One entry for each kernel or device function with a body, in source order.
     pub kernels: Vec<KernelReport>,
+    /// What the user should know besides, one line each: measurements that could not be used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 impl Report {
@@ -39,6 +42,13 @@ pub struct KernelReport {
     pub shuffles: usize,
     /// Mean |delta| over the covered loads; `None` if there are none.
     pub average_delta: Option<f64>,
+    /// Which strategies a profile has decided for, in the place of those that were asked for; `original`
+    /// for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<String>,
+    /// What was measured that decided so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Why the kernel was left as it is as a whole, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,

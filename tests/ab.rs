@@ -1,5 +1,5 @@
 //! `ptxasw ab`: the judgements from synthetic times, the whole path on a device that is none, the
-//! real driver module on a library that is none, and the micro-benchmark's texts.
+//! real driver module on a library that is none, profiles from there, and the micro-benchmark's texts.
 
 #![expect(clippy::disallowed_methods, reason = "ptxas, a C compiler and ptxasw are processes")]
 
@@ -18,3 +18,5 @@ mod microbench;
 mod path;
 #[path = "ab/scripts.rs"]
 mod scripts;
+#[path = "ab/tune.rs"]
+mod tune;

@@ -1,14 +1,20 @@
-//! The pipeline as a whole: what it gives does not depend on threads, and every query that the solver
-//! was asked can be asked again, of another solver.
+//! The pipeline as a whole: what it gives does not depend on threads, what was measured decides in the
+//! place of the costs, and every query that the solver was asked can be asked again, of another solver.
 
 #![expect(clippy::disallowed_methods, reason = "another solver is another process")]
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use ptxasw::expr::{Arena, FunctionId, SymbolId};
 use ptxasw::pipeline::{Options, rewrite, rewrite_proved};
+use ptxasw::profile::digest::Digests;
+use ptxasw::profile::{Consulted, Entry, Profile};
+use ptxasw::ptx::{Depth, parse};
+use ptxasw::report::{Decision, Report};
 use ptxasw::rewrite::Mode;
+use ptxasw::select::Strategies;
 use ptxasw::solver::{Judgement, Names, Solver, session};
 use ptxasw::source::SourceFile;
 
@@ -121,6 +127,128 @@ fn another_solver_answers_the_dumped_queries_alike() {
         answers[usize::from(status == "unsat")] += 1;
     }
     assert!(answers[0] > 0 && answers[1] > 0, "queries of both kinds: {answers:?}");
+}
+
+/// A kernel with a load of the lane's word, of its neighbour's, and of its own once more, and a
+/// variable that it uses.
+fn measured_kernel(name: &str) -> String {
+    format!(
+        ".visible .entry {name}(.param .u64 a) {{
+    .reg .b32 %r<6>; .reg .b64 %rd<4>;
+    ld.param.u64 %rd0, [a]; cvta.to.global.u64 %rd1, %rd0;
+    mov.u32 %r0, %tid.x; mul.wide.u32 %rd2, %r0, 4; add.s64 %rd3, %rd1, %rd2;
+    ld.global.u32 %r1, [%rd3]; ld.global.u32 %r2, [%rd3+4]; ld.global.u32 %r3, [%rd3];
+    st.shared.u32 [{name}_shared], %r1; st.shared.u32 [{name}_shared+4], %r2;
+    st.shared.u32 [{name}_shared+8], %r3;
+    ret;
+}}
+.shared .align 4 .b8 {name}_shared[16];
+"
+    )
+}
+
+const MEASURED: [&str; 3] = ["to_paper", "to_kept", "unknown"];
+
+fn measured_module() -> String {
+    let kernels: String = MEASURED.map(measured_kernel).concat();
+    format!(".version 7.8\n.target sm_80\n.address_size 64\n{kernels}")
+}
+
+/// A profile of the first two kernels of a text, on a machine without a driver.
+fn measured(text: &str) -> Consulted {
+    let source = SourceFile::new("k.ptx", text);
+    let module = parse(&source, Depth::All).expect("a module");
+    let digests = Digests::new(&source, &module);
+    let mut profile = Profile::default();
+    for (kernel, strategy) in module.functions().zip([Strategies::PAPER, Strategies::NONE]) {
+        profile.set(Entry {
+            name: kernel.name.text.to_owned(),
+            hash: digests.of(kernel),
+            architecture: "sm_80".to_owned(),
+            driver: "12.4".to_owned(),
+            device: "Some GPU".to_owned(),
+            strategy,
+            file: String::new(),
+            launch: String::new(),
+            variants: Vec::new(),
+        });
+    }
+    Consulted::new(profile, "p.json", || None)
+}
+
+/// The decisions about each kernel's loads.
+fn decided(report: &Report) -> Vec<Vec<Decision>> {
+    let of_kernel = |kernel: &ptxasw::report::KernelReport| {
+        kernel.loads.iter().map(|load| load.decision).collect()
+    };
+    report.kernels.iter().map(of_kernel).collect()
+}
+
+#[test]
+fn a_profile_decides_in_the_place_of_the_costs() {
+    use Decision::{Keep, Reuse, Shuffle};
+    let text = measured_module();
+    let rewritten = |text: &str, options: &Options| {
+        let source = SourceFile::new("k.ptx", text);
+        rewrite(&source, options).expect("a module")
+    };
+    let auto = [Keep, Keep, Reuse];
+    let plain = rewritten(&text, &Options::default());
+    assert_eq!(decided(&plain.report), [auto, auto, auto]);
+    let profile = Some(Arc::new(measured(&text)));
+    let obeying = Options { profile: profile.clone(), ..Options::default() };
+    let found = rewritten(&text, &obeying);
+    assert_eq!(decided(&found.report), [[Keep, Shuffle, Shuffle], [Keep; 3], auto]);
+    assert_eq!(found.report.warnings, [""; 0]);
+    let by: Vec<_> = found.report.kernels.iter().map(|k| k.strategy.as_deref()).collect();
+    assert_eq!(by, [Some("paper"), Some("original"), None]);
+    for kernel in &found.report.kernels[..2] {
+        let reason = kernel.reason.as_deref().unwrap_or_default();
+        assert!(reason.contains("on Some GPU (sm_80, CUDA 12.4)"), "{reason}");
+    }
+    // The text: each kernel as its strategy makes it.
+    let paper = Options { kernel: Some("to_paper".to_owned()), ..Options::paper() };
+    let of = |text: &str, name: &str| -> String {
+        let body = text.split(&format!(".entry {name}(")).nth(1).expect("the kernel");
+        body.split(".shared .align").next().expect("its end").to_owned()
+    };
+    let by_paper = rewritten(&text, &paper).text;
+    assert_eq!(of(&found.text, "to_paper"), of(&by_paper, "to_paper"));
+    assert_eq!(of(&found.text, "to_kept"), of(&text, "to_kept"));
+    assert_eq!(of(&found.text, "unknown"), of(&plain.text, "unknown"));
+    // Proofs are asked for as well.
+    let source = SourceFile::new("k.ptx", text.as_str());
+    assert_eq!(rewrite_proved(&source, &obeying).expect("a module").text, found.text);
+    // Over the costs alone: who asks for a strategy gets it.
+    let asked = Options { profile, ..Options::paper() };
+    assert_eq!(rewritten(&text, &asked).text, rewritten(&text, &Options::paper()).text);
+    // What a kernel uses is part of it, what another one does is not.
+    let other = text.replace("unknown_shared[16]", "unknown_shared[32]");
+    assert_eq!(rewritten(&other, &obeying).report.warnings, [""; 0]);
+    let changed = text.replace("to_kept_shared[16]", "to_kept_shared[32]");
+    let found = rewritten(&changed, &obeying).report;
+    assert_eq!(decided(&found), [[Keep, Shuffle, Shuffle], auto, auto]);
+    let expected = "p.json: not used for to_kept: the text has changed since it was measured";
+    assert_eq!(found.warnings, [expected]);
+    // One line for all kernels.
+    let elsewhere = Options { architecture: Some(90), ..obeying };
+    let found = rewritten(&text, &elsewhere).report;
+    let expected = "p.json: not used for to_paper, to_kept: measured on sm_80 and not on sm_90";
+    assert_eq!(found.warnings, [expected]);
+}
+
+/// `-lineinfo` makes no other kernel.
+#[test]
+fn the_hash_of_a_kernel_knows_no_lines() {
+    let hash = |path: &str| {
+        let source = SourceFile::new(path, read(path));
+        let module = parse(&source, Depth::Rewritable).expect("a module");
+        let kernel = module.functions().next().expect("a kernel");
+        Digests::new(&source, &module).of(kernel)
+    };
+    let plain = hash("ptx-samples/jacobi/jacobi.sm_80.ptx");
+    assert_eq!(hash("ptx-samples/jacobi/jacobi.sm_80.lineinfo.ptx"), plain);
+    assert_ne!(hash("ptx-samples/gaussblur/gaussblur.sm_80.ptx"), plain);
 }
 
 /// A function that is passed through as a whole still shows its loads, each with the reason.

@@ -23,7 +23,7 @@ pub struct Check {
 /// What the comparison of one variant showed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VariantCheck {
-    /// `original`, a mode, or the name of a file.
+    /// `original`, a mode, strategies, or the name of a file.
     pub name: String,
     /// Whether all buffers are the same to the bit.
     pub equal: bool,

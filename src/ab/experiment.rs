@@ -55,7 +55,7 @@ impl Default for Settings {
 /// A variant, assembled for the device. The first one is the original.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// `original`, a mode, or the name of a file.
+    /// `original`, a mode, strategies, or the name of a file.
     pub name: String,
     /// Its PTX.
     pub source: SourceFile,

@@ -55,7 +55,7 @@ pub struct Measurement {
 /// Times of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
-    /// `original`, a mode, or the name of a file.
+    /// `original`, a mode, strategies, or the name of a file.
     pub name: String,
     /// The median time of a launch, in microseconds.
     pub median_us: f64,
@@ -94,14 +94,18 @@ impl fmt::Display for Measurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Measurement { device, architecture, driver, kernel, .. } = self;
         writeln!(f, "{kernel} on {device} ({architecture}, CUDA {driver})")?;
+        let names = self.variants.iter().map(|variant| variant.name.chars().count());
+        let width = names.max().unwrap_or(0).max(12);
         writeln!(
             f,
-            "{:<12} {:>12} {:>8} {:>8} {:>17}  {:<9} {:>4} {:>6}  output",
+            "{:<width$} {:>12} {:>8} {:>8} {:>17}  {:<9} {:>4} {:>6}  output",
             "variant", "median us", "samples", "speed-up", "interval", "verdict", "regs", "local B"
         )?;
         for variant in &self.variants {
-            let mut line =
-                format!("{:<12} {:>12.3} {:>8} ", variant.name, variant.median_us, variant.samples);
+            let mut line = format!(
+                "{:<width$} {:>12.3} {:>8} ",
+                variant.name, variant.median_us, variant.samples
+            );
             let (registers, local) = (variant.usage.registers, variant.usage.local_bytes);
             match &variant.against {
                 None => {

@@ -9,7 +9,7 @@
 //! - [`kernel`], [`assemble`]: from a PTX text to what a device loads.
 //! - [`experiment`]: the measurement; [`schedule`]: its order.
 //! - [`stats`], [`verdict`], [`throttle`], [`compare`]: pure functions from numbers to judgements.
-//! - [`measurement`]: the outcome as data and as a table.
+//! - [`measurement`]: the outcome as data and as a table; [`tuned`]: as an entry of a profile.
 //! - [`check`]: the interpreter's buffers against the device's.
 //!
 //! **Invariant:** only [`cuda`] touches a device or calls foreign functions; all other modules run,
@@ -27,4 +27,5 @@ pub mod measurement;
 pub mod schedule;
 pub mod stats;
 pub mod throttle;
+pub mod tuned;
 pub mod verdict;

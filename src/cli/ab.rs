@@ -11,8 +11,9 @@ use super::exit::{Failure, Status};
 use super::gpu::{Ready, Request, World, failed, on_this_machine};
 use super::io;
 use super::options::{Covering, Format, Launched, Shown};
+use super::timing::{Timing, with_bar};
+use super::variants::Variant;
 use crate::ab::check::check;
-use crate::ab::device::L2;
 use crate::ab::experiment::{Settings, Subject, measure};
 use crate::rewrite::Mode;
 
@@ -27,41 +28,21 @@ pub struct Ab {
     /// How to show the outcome.
     #[command(flatten)]
     shown: Shown,
-    /// The versions to compare; the original is always one of them [default: original,full, or
-    /// original alone with --against]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "MODE,...")]
-    variants: Option<Vec<Mode>>,
+    /// What to compare: `original`, `full`, `no-load`, `no-corner` (as --mode), and strategies whatever
+    /// --strategy says: `auto`, `none`, `reuse`, `wide`, `window`, `paper`, or some of these joined by `+`.
+    /// The original is always one of them [default: original,full, or original alone with --against]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    variants: Option<Vec<Variant>>,
     /// Another PTX file with the same kernel; may be given several times
     #[arg(long, value_name = "OTHER.ptx")]
     against: Vec<PathBuf>,
     /// Compare the GPU's buffers with the interpreter's instead of timing; exit status 1: different
     #[arg(long)]
     check: bool,
-    /// Rounds; each variant is measured once in a round
-    #[arg(long, value_name = "N", default_value_t = Settings::default().samples)]
-    samples: usize,
-    /// The least time that a sample takes; the kernel is launched often enough for it
-    #[arg(long, value_name = "MICROSECONDS", default_value_t = Settings::default().sample_us, value_parser = not_negative)]
-    min_time: f64,
-    /// Launches in a sample, instead of --min-time
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    scale: Option<u32>,
-    /// How long to run the variants before their times count
-    #[arg(long, value_name = "MILLISECONDS", default_value_t = Settings::default().warm_up_us / 1000.0, value_parser = not_negative)]
-    warm_up: f64,
-    /// Whether a launch finds in the L2 cache what the launch before it left there
-    #[arg(long, value_enum, default_value_t)]
-    l2: L2,
-    /// The smallest difference between two times that counts as one
-    #[arg(long, value_name = "PERCENT", default_value_t = 100.0 * Settings::default().threshold, value_parser = not_negative)]
-    threshold: f64,
-    /// The seed of the order of measurements and of the intervals
-    #[arg(long, value_name = "N", default_value_t = Settings::default().seed)]
-    seed: u64,
-    /// The number of the GPU, as the driver counts
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    device: u32,
-    /// How versions are made.
+    /// How they are timed.
+    #[command(flatten)]
+    timing: Timing,
+    /// How variants are made.
     #[command(flatten)]
     covering: Covering,
 }
@@ -75,65 +56,42 @@ impl Ab {
         let (original, launch) = (io::read(&self.original)?, io::read(&self.launched.launch)?);
         let against =
             self.against.iter().map(|path| io::read(path)).collect::<Result<Vec<_>, _>>()?;
-        let (modes, options, settings) = (self.modes(), self.covering.options(), self.settings());
+        let (variants, options) = (self.variants(), self.covering.options());
+        let settings = self.timing.settings();
         let request = Request {
             original: &original,
             launch: &launch,
             kernel: self.launched.kernel.as_deref(),
-            modes: &modes,
+            variants: &variants,
             against: &against,
             options: &options,
-            device: self.device,
+            device: self.timing.device,
         };
         let format = self.shown.format;
         let (text, status) = on_this_machine(|world| {
             if self.check {
                 return ab_check(&request, world, format);
             }
-            // Draws on a terminal only.
-            let bar = indicatif::ProgressBar::new(settings.samples as u64);
-            let mut show = |done, _| bar.set_position(done as u64);
-            let text = ab(&request, &settings, world, format, &mut show);
-            bar.finish_and_clear();
+            let text = with_bar(settings.samples, |progress| {
+                ab(&request, &settings, world, format, progress)
+            });
             Ok((text?, Status::SUCCESS))
         })?;
         io::print(&text)?;
         Ok(status)
     }
 
-    /// How to measure.
-    fn settings(&self) -> Settings {
-        Settings {
-            samples: self.samples,
-            sample_us: self.min_time,
-            scale: self.scale,
-            warm_up_us: 1000.0 * self.warm_up,
-            seed: self.seed,
-            l2: self.l2,
-            threshold: self.threshold / 100.0,
-            ..Settings::default()
-        }
-    }
-
-    /// The versions to compare.
-    fn modes(&self) -> Vec<Mode> {
+    /// What to compare.
+    fn variants(&self) -> Vec<Variant> {
         match &self.variants {
-            Some(modes) => modes.clone(),
-            None if self.against.is_empty() => vec![Mode::Original, Mode::Full],
-            None => vec![Mode::Original],
+            Some(variants) => variants.clone(),
+            None if self.against.is_empty() => vec![Variant::Mode(Mode::Full)],
+            None => Vec::new(),
         }
     }
 }
 
-fn not_negative(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(number) if (0.0..=1e12).contains(&number) => Ok(number),
-        _ => Err("a number that is not negative is expected".to_owned()),
-    }
-}
-
-/// Compares outputs and times. `progress` is called with the number of rounds that are done and the
-/// number of all rounds.
+/// Compares outputs and times. `progress` hears how many of how many rounds are done.
 ///
 /// # Errors
 /// Input cannot be used, the kernel faults, there is no GPU.
@@ -145,7 +103,7 @@ pub fn ab(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<String, Failure> {
     let ready = Ready::new(request)?;
-    let (mut device, candidates) = ready.assemble(request, world)?;
+    let (mut device, candidates) = ready.on_device(request, world)?;
     let subject = Subject {
         candidates: &candidates,
         launch: &ready.launch,
@@ -170,7 +128,7 @@ pub fn ab_check(
     format: Format,
 ) -> Result<(String, Status), Failure> {
     let ready = Ready::new(request)?;
-    let (mut device, candidates) = ready.assemble(request, world)?;
+    let (mut device, candidates) = ready.on_device(request, world)?;
     let found = check(device.as_mut(), &candidates, &ready.launch, &ready.kernel)
         .map_err(|error| failed(request.launch, &error))?;
     let status = if found.is_equal() { Status::SUCCESS } else { Status::DIFFERENT };

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::exit::Failure;
 use super::io;
-use super::options::{Decisions, Format, Input, Shown, show_timings};
+use super::options::{Decisions, Format, Input, Shown, show_timings, warn};
 use crate::pipeline::{self, Options};
 use crate::report::{Decision, KernelReport, Report};
 use crate::rewrite::Mode;
@@ -34,6 +34,7 @@ impl Candidates {
             Options { mode: Mode::Original, all_bodies: true, ..self.decisions.options() };
         let report = pipeline::rewrite(&source, &options)?.report;
         show_timings(&options);
+        report.warnings.iter().for_each(|warning| warn(warning));
         io::print(&match self.shown.format {
             Format::Json => io::json(&report)?,
             Format::Text => render(&report),
@@ -59,6 +60,11 @@ fn render_kernel(kernel: &KernelReport) -> String {
     }
     if kernel.unpaid() > 0 {
         out += &format!(", {} possible that do not pay", kernel.unpaid());
+    }
+    if let (Some(strategy), Some(reason), None) =
+        (&kernel.strategy, &kernel.reason, &kernel.skipped)
+    {
+        out += &format!("; strategy {strategy} by {reason}");
     }
     out.push('\n');
     for load in &kernel.loads {

@@ -19,6 +19,7 @@ use super::rewrite::Rewrite;
 use super::run::Run;
 use super::toolkit::Toolkit;
 use super::trace::Trace;
+use super::tune::Tune;
 use super::uninstall::Uninstall;
 use super::verify::Verify;
 use super::wrapper;
@@ -52,6 +53,8 @@ pub enum Command {
     Verify(Verify),
     /// Time a kernel and its rewritten versions on a GPU, one against the other
     Ab(Box<Ab>),
+    /// Time the strategies on a GPU and write the fastest into a profile that builds obey
+    Tune(Box<Tune>),
     /// Make one HTML page of the JSON files in a folder
     Report(Report),
     /// Be ptxas: `ptxasw ptxas -- ARGS...`, every argument is ptxas's
@@ -86,6 +89,7 @@ impl Command {
             Command::Trace(args) => args.run(),
             Command::Cfg(args) => args.run(),
             Command::Run(args) => args.run(),
+            Command::Tune(args) => args.run(),
             Command::Report(args) => args.run(),
             Command::Install(args) => args.run(),
             Command::Uninstall(args) => args.run(),

@@ -4,13 +4,16 @@
 //! are checked only where [`options`] needs them, so that a wrong value costs a warning and not a
 //! build.
 
+use crate::ab::cuda;
 use crate::cost::Costs;
 use crate::pipeline::Options;
+use crate::profile::{Consulted, Profile};
 use crate::ptxas::invoke::DEPTH;
 use crate::select::Strategies;
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The path or name of the real ptxas.
 pub const PTXAS: &str = "PTXASW_PTXAS";
@@ -26,6 +29,8 @@ pub const SELECT: &str = "PTXASW_SELECT";
 pub const STRATEGY: &str = "PTXASW_STRATEGY";
 /// As `--costs`.
 pub const COSTS: &str = "PTXASW_COSTS";
+/// As `--profile`.
+pub const PROFILE: &str = "PTXASW_PROFILE";
 /// `1` allows the modes that compute wrong results.
 pub const UNSAFE: &str = "PTXASW_UNSAFE";
 /// `1`: a rewrite without a proof is not used.
@@ -47,7 +52,7 @@ pub const PATH: &str = "PATH";
 const PREFIX: &str = "PTXASW";
 
 /// Every variable of ours.
-const OURS: [&str; 16] = [
+const OURS: [&str; 17] = [
     PTXAS,
     SWITCH,
     MODE,
@@ -55,6 +60,7 @@ const OURS: [&str; 16] = [
     SELECT,
     STRATEGY,
     COSTS,
+    PROFILE,
     UNSAFE,
     VERIFY,
     CHECK,
@@ -86,6 +92,8 @@ pub struct Settings {
     pub strategy: Option<String>,
     /// [`COSTS`].
     pub costs: Option<String>,
+    /// [`PROFILE`].
+    pub profile: Option<String>,
     /// [`UNSAFE`] is `1`.
     pub allow_unsafe: bool,
     /// [`VERIFY`] is `1`.
@@ -128,6 +136,7 @@ impl Settings {
             select: text(SELECT),
             strategy: text(STRATEGY),
             costs: text(COSTS),
+            profile: text(PROFILE),
             allow_unsafe: text(UNSAFE).is_some_and(|value| value == "1"),
             verify: text(VERIFY).is_some_and(|value| value == "1"),
             unchecked: is_off(CHECK),
@@ -175,6 +184,7 @@ pub fn problems(names: &[OsString], settings: &Settings) -> Vec<String> {
 struct Taken {
     strategies: Strategies,
     costs: Option<Costs>,
+    profile: Option<Arc<Consulted>>,
     /// One line for each setting that cannot be used.
     warnings: Vec<String>,
 }
@@ -199,6 +209,10 @@ impl Taken {
                     .push(format!("{COSTS}: {error}; the architecture's own are taken")),
             }
         }
+        match profile(settings) {
+            Ok(found) => taken.profile = found,
+            Err(warning) => taken.warnings.push(warning),
+        }
         taken
     }
 }
@@ -212,7 +226,25 @@ pub fn read_costs(path: &str) -> Result<Costs, String> {
     Costs::read(&text, path).map_err(|missing| missing.to_string())
 }
 
-/// What is wrong with the settings that a call goes without, one line each.
+/// A profile from a file, to be obeyed on this machine.
+///
+/// # Errors
+/// One line: the file cannot be read, or what is wrong in it.
+pub fn read_profile(path: &str) -> Result<Arc<Consulted>, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    Ok(Arc::new(Consulted::new(Profile::read(&text, path)?, path, cuda::driver)))
+}
+
+/// The profile that is named, if one is.
+///
+/// # Errors
+/// One line: why it cannot be used, and what is done without it.
+pub fn profile(settings: &Settings) -> Result<Option<Arc<Consulted>>, String> {
+    let read = settings.profile.as_deref().map(read_profile).transpose();
+    read.map_err(|error| format!("{PROFILE}: {error}; the costs decide"))
+}
+
+/// What is wrong with settings that a call does without, one line each.
 pub fn warnings(settings: &Settings) -> Vec<String> {
     Taken::from(settings).warnings
 }
@@ -236,9 +268,10 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
     if let Some(mode) = &settings.mode {
         options.mode = choice(MODE, mode)?;
     }
-    let Taken { strategies, costs, .. } = Taken::from(settings);
+    let Taken { strategies, costs, profile, .. } = Taken::from(settings);
     options.select.strategies = strategies;
     options.costs = costs;
+    options.profile = profile;
     if let Some(selection) = &settings.select {
         options.select.selection = choice(SELECT, selection)?;
     }

@@ -19,11 +19,11 @@ impl Status {
     /// 2: an input cannot be read, parsed or used, an output cannot be written, nothing was installed,
     /// there is no real ptxas. `doctor`: something does not work.
     pub const UNUSABLE: Status = Status(2);
-    /// 3: the kernel faulted (`run`, `ab`): out of bounds, misaligned, trap, deadlock, race found.
+    /// 3: the kernel faulted (`run`, `ab`, `tune`): out of bounds, misaligned, trap, deadlock, race found.
     pub const FAULTED: Status = Status(3);
     /// 3: `verify` neither proved that the two programs are equal nor found a difference.
     pub const UNKNOWN: Status = Status(3);
-    /// 4: there is no GPU that can be used (`ab`, `run --on gpu`).
+    /// 4: there is no GPU that can be used (`ab`, `tune`, `run --on gpu`).
     pub const NO_GPU: Status = Status(4);
 
     /// The number.

@@ -3,10 +3,9 @@
 //! In: texts and a way to open a device. Out: the device, and the versions assembled for it, or a
 //! [`Failure`]. Input is read and checked before a device is asked for, and the device before ptxas.
 
-use clap::ValueEnum;
-
 use super::env::Settings;
 use super::exit::{Failure, Status};
+use super::variants::Variant;
 use super::wrapper;
 use crate::ab::assemble::{architecture, assemble};
 use crate::ab::cuda::Cuda;
@@ -14,11 +13,10 @@ use crate::ab::device::{Device, Error};
 use crate::ab::experiment::Candidate;
 use crate::ab::kernel;
 use crate::launch::Launch;
-use crate::pipeline::{self, Options};
+use crate::pipeline::Options;
 use crate::ptx::{self, Depth};
 use crate::ptxas::invoke::Tool;
 use crate::ptxas::signals::Watch;
-use crate::rewrite::Mode;
 use crate::source::SourceFile;
 
 /// Opens the device of a number.
@@ -45,11 +43,11 @@ pub struct Request<'r> {
     pub launch: &'r SourceFile,
     /// The kernel, instead of the one that the launch file names.
     pub kernel: Option<&'r str>,
-    /// The versions to make of the original.
-    pub modes: &'r [Mode],
-    /// Other files to compare the original with.
+    /// The variants to make of the original.
+    pub variants: &'r [Variant],
+    /// Other files to compare with.
     pub against: &'r [SourceFile],
-    /// How decisions are made.
+    /// How decisions are made; by the costs of the device's architecture where they name none.
     pub options: &'r Options,
     /// The number of the device.
     pub device: u32,
@@ -77,7 +75,6 @@ pub struct Ready<'r> {
     /// The kernel's name.
     pub kernel: String,
     target: Vec<String>,
-    variants: Vec<(String, SourceFile)>,
     original: &'r SourceFile,
 }
 
@@ -101,54 +98,93 @@ impl<'r> Ready<'r> {
             Ok::<_, Failure>((kernel.to_owned(), target))
         };
         let (name, target) = kernel(original)?;
-        let mut variants = vec![(name_of(Mode::Original), original.clone())];
-        for &mode in request.modes {
-            if mode == Mode::Original || variants.iter().any(|(name, _)| *name == name_of(mode)) {
-                continue;
-            }
-            let options = Options { mode, ..request.options.clone() };
-            let rewritten = pipeline::rewrite(original, &options)?;
-            variants.push((name_of(mode), SourceFile::new(original.name(), rewritten.text)));
-        }
         for other in request.against {
             if kernel(other)?.0 != name {
                 let message = format!("its kernel is not `{name}`");
                 return Err(Failure::about(other.name(), message));
             }
-            variants.push((other.name().to_owned(), other.clone()));
         }
         launch.kernel = Some(name.clone());
-        Ok(Ready { launch, kernel: name, target, variants, original })
+        Ok(Ready { launch, kernel: name, target, original })
     }
 
-    /// Opens the device and assembles the versions for it.
+    /// Opens the device.
     ///
     /// # Errors
-    /// There is no GPU to use, or no real ptxas, or ptxas refuses a version.
+    /// There is no GPU to use.
+    pub fn open(
+        &self,
+        request: &Request<'_>,
+        world: &World<'_>,
+    ) -> Result<Box<dyn Device>, Failure> {
+        (world.open)(request.device).map_err(|error| failed(self.original, &error))
+    }
+
+    /// How decisions are made on a device.
+    pub fn options_for(&self, request: &Request<'_>, device: &dyn Device) -> Options {
+        let (major, minor) = device.properties().capability;
+        let architecture = request.options.architecture.or(Some(10 * major + minor));
+        Options { architecture, ..request.options.clone() }
+    }
+
+    /// The variants that a request asks for, by their names, the original first.
+    ///
+    /// # Errors
+    /// The original cannot be parsed.
+    pub fn variants(
+        &self,
+        request: &Request<'_>,
+        device: &dyn Device,
+    ) -> Result<Vec<(String, SourceFile)>, Failure> {
+        let options = self.options_for(request, device);
+        let mut variants = vec![(Variant::ORIGINAL.name(), self.original.clone())];
+        for variant in request.variants {
+            if variants.iter().all(|(name, _)| *name != variant.name()) {
+                variants.push((variant.name(), variant.make(self.original, &options)?));
+            }
+        }
+        let others = request.against.iter().map(|other| (other.name().to_owned(), other.clone()));
+        variants.extend(others);
+        Ok(variants)
+    }
+
+    /// Assembles texts for a device.
+    ///
+    /// # Errors
+    /// There is no real ptxas, or it refuses one of them.
     pub fn assemble(
+        &self,
+        world: &World<'_>,
+        device: &dyn Device,
+        texts: Vec<(String, SourceFile)>,
+    ) -> Result<Vec<Candidate>, Failure> {
+        let tool = (world.tool)()?;
+        let target: Vec<&str> = self.target.iter().map(String::as_str).collect();
+        let architecture = architecture(&target, device.properties().capability);
+        let assembled = texts.into_iter().map(|(name, source)| {
+            assemble(&tool, world.watch, &architecture, &name, source)
+                .map_err(|error| failed(self.original, &error))
+        });
+        assembled.collect()
+    }
+
+    /// Opens the device and assembles what a request asks for.
+    ///
+    /// # Errors
+    /// There is no GPU to use, or no real ptxas, or it refuses a variant.
+    pub fn on_device(
         &self,
         request: &Request<'_>,
         world: &World<'_>,
     ) -> Result<(Box<dyn Device>, Vec<Candidate>), Failure> {
-        let device = (world.open)(request.device).map_err(|error| failed(self.original, &error))?;
-        let tool = (world.tool)()?;
-        let target: Vec<&str> = self.target.iter().map(String::as_str).collect();
-        let architecture = architecture(&target, device.properties().capability);
-        let mut candidates = Vec::new();
-        for (name, source) in &self.variants {
-            let assembled = assemble(&tool, world.watch, &architecture, name, source.clone());
-            candidates.push(assembled.map_err(|error| failed(self.original, &error))?);
-        }
+        let device = self.open(request, world)?;
+        let variants = self.variants(request, device.as_ref())?;
+        let candidates = self.assemble(world, device.as_ref(), variants)?;
         Ok((device, candidates))
     }
 }
 
-/// A mode as the command line spells it.
-fn name_of(mode: Mode) -> String {
-    mode.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-}
-
-/// The failure for an error of a device, about a file.
+/// What has gone wrong on a device with a file.
 pub fn failed(about: &SourceFile, error: &Error) -> Failure {
     match error {
         Error::Unusable(_) => Failure::about("ptxasw", error).with_status(Status::NO_GPU),

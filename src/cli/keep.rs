@@ -156,11 +156,15 @@ mod tests {
             global_loads: 2,
             shuffles: 1,
             average_delta: Some(1.0),
-            skipped: None,
             loads: vec![load],
+            ..KernelReport::default()
         };
-        let report =
-            Report { file: "k.ptx".into(), strategy: "paper".into(), kernels: vec![kernel] };
+        let report = Report {
+            file: "k.ptx".into(),
+            strategy: "paper".into(),
+            kernels: vec![kernel],
+            ..Report::default()
+        };
         let report = unused(&report, "refused");
         let kernel = &report.kernels[0];
         assert_eq!((kernel.shuffles, kernel.average_delta), (0, None));

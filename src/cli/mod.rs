@@ -4,7 +4,8 @@
 //!   does. `options`: those that several share.
 //! - [`exit`]: every exit status, and the one type of what ends a subcommand early.
 //! - [`wrapper`]: called as ptxas. [`mod@env`]: the variables that it reads. [`keep`]: what it stores.
-//! - `io`: files and standard streams; [`gpu`]: what needs a GPU.
+//! - `io`: files and standard streams; [`gpu`]: what needs a GPU; [`variants`], `timing`: what is timed there
+//!   and how.
 
 pub mod ab;
 mod candidates;
@@ -25,10 +26,13 @@ mod profile;
 pub mod report;
 mod rewrite;
 pub mod run;
+mod timing;
 mod toolkit;
 mod trace;
+pub mod tune;
 mod uninstall;
 mod values;
+pub mod variants;
 mod verify;
 mod version;
 pub mod wrapper;

@@ -1,6 +1,7 @@
 //! Options that several subcommands share: each is declared here once and taken over by `flatten`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
@@ -8,6 +9,7 @@ use super::exit::Failure;
 use super::{env, io};
 use crate::cost::Costs;
 use crate::pipeline::{self, Options};
+use crate::profile::Consulted;
 use crate::reuse;
 use crate::rewrite::Mode;
 use crate::select::{self, Selection, Strategies};
@@ -117,7 +119,8 @@ pub struct Covering {
     /// `window`, `paper`, `aos`, joined by commas (those that are proved, whether they pay or not)
     #[arg(long, value_name = "NAME,...", default_value_t)]
     pub strategy: Strategies,
-    /// The architecture whose costs decide what pays, such as `sm_90` [default: the file's]
+    /// The architecture by whose costs it is decided what pays, such as `sm_90` [default: the file's,
+    /// for `ab` the device's]
     #[arg(long, value_name = "sm_N", value_parser = architecture)]
     pub arch: Option<u32>,
     /// A file with costs to take instead of the architecture's
@@ -158,6 +161,10 @@ pub struct Decisions {
     /// Which loads are covered.
     #[command(flatten)]
     pub covering: Covering,
+    /// What `ptxasw tune` has measured, instead of that of PTXASW_PROFILE: kernels that it knows get what it
+    /// says, where --strategy is `auto`
+    #[arg(long, value_name = "PROFILE.json", value_parser = env::read_profile)]
+    pub profile: Option<Arc<Consulted>>,
     /// Which kernels.
     #[command(flatten)]
     pub kernel: OnlyKernel,
@@ -182,9 +189,16 @@ pub struct Decisions {
 }
 
 impl Decisions {
-    /// The options in the form that the pipeline takes.
+    /// As the pipeline takes them. A profile of the environment that cannot be used is a warning.
     pub fn options(&self) -> Options {
+        let of_environment = || {
+            env::profile(&env::Settings::of_process()).unwrap_or_else(|warning| {
+                warn(&warning);
+                None
+            })
+        };
         Options {
+            profile: self.profile.clone().or_else(of_environment),
             mode: self.mode,
             reuse: reuse::Options {
                 assume_no_wrap: self.assume_no_wrap,
@@ -201,7 +215,12 @@ impl Decisions {
     }
 }
 
-/// Shows how long each stage took, if that was asked for.
+/// Shows a warning.
+pub fn warn(message: &str) {
+    eprintln!("ptxasw: warning: {message}");
+}
+
+/// Shows where the time went, if that was asked for.
 pub fn show_timings(options: &Options) {
     if let Some(timings) = &options.timings {
         eprint!("{timings}");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::exit::Failure;
-use super::options::{Decisions, Input, Output, show_timings};
+use super::options::{Decisions, Input, Output, show_timings, warn};
 use super::{io, wrapper};
 use crate::pipeline::{self, Options};
 use crate::remarks;
@@ -42,10 +42,11 @@ impl Rewrite {
         let options = Options { all_bodies, ..self.decisions.options() };
         if options.mode.is_wrong() {
             let mode = if options.mode == Mode::NoLoad { "no-load" } else { "no-corner" };
-            eprintln!("ptxasw: warning: --mode {mode} is for measuring and computes wrong results");
+            warn(&format!("--mode {mode} is for measuring and computes wrong results"));
         }
         let rewritten = wrapper::summarised(&source, || pipeline::rewrite(&source, &options))?;
         show_timings(&options);
+        rewritten.report.warnings.iter().for_each(|warning| warn(warning));
         if let Some(path) = &self.remarks {
             io::write(path, &remarks::yaml(&source, &rewritten.report))?;
         }

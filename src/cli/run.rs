@@ -79,7 +79,7 @@ impl Run {
                 original: &source,
                 launch: &launch,
                 kernel,
-                modes: &[],
+                variants: &[],
                 against: &[],
                 options: &Options::default(),
                 device: 0,
@@ -238,7 +238,7 @@ pub fn on_gpu(
     format: Format,
 ) -> Result<String, Failure> {
     let ready = Ready::new(request)?;
-    let (mut device, candidates) = ready.assemble(request, world)?;
+    let (mut device, candidates) = ready.on_device(request, world)?;
     let buffers = execute(device.as_mut(), &candidates, &ready)
         .map_err(|error| gpu::failed(request.launch, &error))?;
     Ok(show_device(&ready.kernel, &buffers, device.properties(), format))

@@ -17,7 +17,7 @@ use crate::ptxas::losses::Loss;
 use crate::ptxas::nvptx_as;
 use crate::ptxas::role::{Dialect, Role};
 use crate::ptxas::signals::{self, Watch};
-use crate::report::Report;
+use crate::report::{KernelReport, Report};
 use crate::rewrite::Mode;
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Stopwatch;
@@ -61,6 +61,11 @@ impl Replacement for Rewritten {
 
     fn lines(&self) -> &LineMap {
         &self.lines
+    }
+
+    fn is_measured(&self, kernel: &str) -> bool {
+        let is_meant = |report: &&KernelReport| report.name == kernel;
+        self.report.kernels.iter().find(is_meant).is_some_and(|report| report.strategy.is_some())
     }
 }
 
@@ -137,6 +142,11 @@ fn call(
     }
     let mut warnings = env::warnings(settings);
     let (options, mut examined) = examine(settings, line, rewriter, &mut warnings);
+    for (_, rewritten) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
+        let said = rewritten.iter().flat_map(|rewritten| &rewritten.report.warnings);
+        let new: Vec<String> = said.filter(|line| !warnings.contains(line)).cloned().collect();
+        warnings.extend(new);
+    }
     keep_texts(settings, &examined, &mut warnings);
     if assemble::is_untouched(&examined) && warnings.is_empty() {
         keep_reports(settings, &examined, None, &mut warnings);

@@ -29,8 +29,8 @@ pub(super) fn decided(
         global_loads: loads.len(),
         shuffles: deltas.len(),
         average_delta,
-        skipped: None,
         loads,
+        ..KernelReport::default()
     }
 }
 

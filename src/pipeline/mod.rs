@@ -1,6 +1,7 @@
 //! One file's way through the program, as one function; every subcommand is this line stopped
 //! earlier or joined later.
 
+mod advice;
 mod describe;
 
 use std::panic::AssertUnwindSafe;
@@ -12,6 +13,7 @@ use crate::cfg::{self, Flow};
 use crate::cost::{self, Costs};
 use crate::emulate::{self, KernelTrace, Limits, TooLarge};
 use crate::expr::within;
+use crate::profile::{self, Consulted};
 use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{KernelReport, Report};
 use crate::reuse;
@@ -20,6 +22,7 @@ use crate::select::{self, Choice, Strategies};
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Timings;
 use crate::verify::{self, Verdict as Judged};
+use advice::Advised;
 
 /// What the user may choose about a rewrite.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +51,8 @@ pub struct Options {
     pub last_shuffle: Option<usize>,
     /// Functions to leave as they are, and why.
     pub left_out: Vec<(String, String)>,
+    /// What was measured of kernels. It decides in the place of the costs, so only where these are asked.
+    pub profile: Option<Arc<Consulted>>,
 }
 
 impl Options {
@@ -65,11 +70,10 @@ impl Options {
         if new && target(module).is_some_and(|target| target >= 100) {
             options.reuse.widest_vector = reuse::MAX_VECTOR_SM_100;
         }
-        let architecture = self.architecture.or_else(|| target(module));
-        options.select.costs = match &self.costs {
-            Some(costs) => costs.clone(),
-            None => Costs::of(architecture.unwrap_or(cost::DEFAULT_ARCHITECTURE)),
-        };
+        let architecture =
+            self.architecture.or_else(|| target(module)).unwrap_or(cost::DEFAULT_ARCHITECTURE);
+        options.architecture = Some(architecture);
+        options.select.costs = self.costs.clone().unwrap_or_else(|| Costs::of(architecture));
         options
     }
 
@@ -113,20 +117,26 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     let timings = options.timings.as_deref();
     let module = Timings::measure(timings, "parse", || ptx::parse(source, depth))?;
     let options = &options.for_module(&module);
+    let functions: Vec<&Function<'_>> =
+        module.functions().filter(|function| wanted(function, options)).collect();
+    let unsupported = unsupported(&module);
     let job = Job {
         source,
         options,
-        unsupported: unsupported(&module),
+        advised: match unsupported {
+            None => Advised::new(source, &module, &functions, options),
+            Some(_) => Advised::default(),
+        },
+        unsupported,
         names: Names::for_text(source.text()),
         strategy: rewrite::strategy(options.mode),
     };
-    let functions: Vec<&Function<'_>> =
-        module.functions().filter(|function| wanted(function, options)).collect();
     let settled = job.settle(&functions);
     let (kernels, edits): (Vec<_>, Vec<_>) =
         settled.into_iter().map(|Settled { report, edits }| (report, edits)).unzip();
     let strategy = options.select.strategies.to_string();
-    let report = Report { file: source.name().to_owned(), strategy, kernels };
+    let warnings = job.advised.warnings;
+    let report = Report { file: source.name().to_owned(), strategy, kernels, warnings };
     let unchanged =
         |report| Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() };
     match Edits::new(edits.into_iter().flatten().collect()) {
@@ -148,6 +158,8 @@ struct Job<'a> {
     options: &'a Options,
     /// Why no function of this module can be rewritten, if so.
     unsupported: Option<String>,
+    /// What the profile says of kernels.
+    advised: Advised,
     names: Names,
     strategy: Option<Box<dyn Strategy>>,
 }
@@ -182,7 +194,17 @@ impl Job<'_> {
     fn analyse<'m, 's>(&'m self, function: &'m Function<'s>) -> Result<Decided<'m, 's>, String> {
         match (&self.unsupported, self.options.reason_to_leave_out(function)) {
             (Some(reason), _) | (None, Some(reason)) => Err(reason.clone()),
-            (None, None) => analyse(self.source, function, self.options),
+            (None, None) => match self.advised.of(function) {
+                None => analyse(self.source, function, self.options, &self.options.select),
+                Some(advice) if advice.strategies == Strategies::NONE => Err(advice.reason.clone()),
+                Some(advice) => {
+                    let select = select::Options {
+                        strategies: advice.strategies,
+                        ..self.options.select.clone()
+                    };
+                    analyse(self.source, function, self.options, &select)
+                }
+            },
         }
     }
 
@@ -192,16 +214,17 @@ impl Job<'_> {
         function: &Function<'_>,
         analysis: Result<Decided<'_, '_>, String>,
     ) -> Settled {
-        let decided = match analysis {
-            Ok(decided) => decided,
-            Err(reason) => {
-                let report = describe::left(self.source, function, &reason);
-                return Settled { report, edits: Vec::new() };
+        let (report, edits) = match analysis {
+            Ok(decided) => {
+                let report = describe::decided(self.source, function, &decided);
+                (report, self.edits(function, &decided))
             }
+            Err(reason) => (describe::left(self.source, function, &reason), Vec::new()),
         };
-        let report = describe::decided(self.source, function, &decided);
-        let edits = self.edits(function, &decided);
-        Settled { report, edits }
+        let advice = self.advised.of(function);
+        let strategy = advice.map(|advice| profile::word_for(advice.strategies));
+        let reason = advice.map(|advice| advice.reason.clone());
+        Settled { report: KernelReport { strategy, reason, ..report }, edits }
     }
 
     fn edits(&self, function: &Function<'_>, decided: &Decided<'_, '_>) -> Vec<Edit> {
@@ -329,6 +352,7 @@ fn analyse<'m, 's>(
     source: &'m SourceFile,
     function: &'m Function<'s>,
     options: &Options,
+    select: &select::Options,
 ) -> Result<Decided<'m, 's>, String> {
     if let Body::Unparsed { global_loads, .. } = function.body {
         return Err(format!("{global_loads} global loads: nothing to exchange"));
@@ -337,9 +361,7 @@ fn analyse<'m, 's>(
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let (flow, mut trace) = emulated(source, function, options)?;
         let choice = Timings::measure(options.timings.as_deref(), "decide", || {
-            within(|| {
-                select::decide(source, function, &flow, &mut trace, &options.reuse, &options.select)
-            })
+            within(|| select::decide(source, function, &flow, &mut trace, &options.reuse, select))
         });
         let choice = choice.map_err(|_| TooLarge::steps(&options.limits).0)?;
         Ok(Decided { flow, trace, choice })

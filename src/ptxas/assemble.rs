@@ -23,6 +23,8 @@ pub trait Replacement {
     fn text(&self) -> &str;
     /// Which line of the old text each line of the new one came from.
     fn lines(&self) -> &LineMap;
+    /// Whether a kernel stays rewritten whatever it takes: it was measured to be faster so.
+    fn is_measured(&self, kernel: &str) -> bool;
 }
 
 /// The rewriter, as this module sees it.

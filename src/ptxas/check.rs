@@ -2,10 +2,11 @@
 //!
 //! In: a call with one input that the rewriter changed, and the rewriter's function that takes kernels
 //! out again. The rewritten text and the original are assembled at the same time, the first into the
-//! user's output file, the second into a temporary folder. If a kernel of the first is worse by
-//! [`losses`], the text without its rewrite is assembled and looked at again, three times at most. If
-//! nothing of the rewrite is left, or a kernel is worse even so, the original's result becomes the
-//! user's, with its messages. Out: how the run ended whose result is in the output file.
+//! user's output file, the second into a temporary folder. Where a kernel of the first is worse by
+//! [`losses`], the text without its rewrite is assembled and looked at again, three times at
+//! most. Where nothing of the rewrite is left, or something is worse even so, the original's result
+//! becomes the user's, with its messages. A kernel that a profile has decided for stays as it is: it was
+//! measured to be faster. Out: how the run ended whose result is in the output file.
 //!
 //! A result that cannot be read or compared counts as good: the check can take a rewrite back, and
 //! fails no call.
@@ -88,7 +89,10 @@ pub fn run<R: Replacement>(
         if !finished.status.success() {
             return Ok((finished, None));
         }
-        let lost = lost(&original, Path::new(output(call)));
+        let is_measured =
+            |name: &str| one.changed().is_some_and(|(_, rewritten)| rewritten.is_measured(name));
+        let mut lost = lost(&original, Path::new(output(call)));
+        lost.retain(|(name, _)| !is_measured(name));
         if lost.is_empty() {
             return Ok((finished, None));
         }

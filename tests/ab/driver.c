@@ -1,6 +1,8 @@
 /* A driver without a device: memory is the host's, `copy(from, to, n)` is the only kernel, and a
- * launch takes as many microseconds as FAKE_CUDA says. Without that variable there is no device.
- * Built as libcuda.so and as libnvidia-ml.so.1. */
+ * launch takes as many microseconds as FAKE_CUDA says: `100`, or `100,80,90` for the modules in the
+ * order in which they are loaded, the last number for all further ones. Without that variable there is
+ * no device. FAKE_ARCH is its compute capability (86 if there is none), FAKE_DRIVER what the driver says
+ * of its version (12040). Built as libcuda.so and as libnvidia-ml.so.1. */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -10,16 +12,27 @@
 typedef uint64_t address;
 enum { INVALID = 1, NO_DEVICE = 100, ILLEGAL_ADDRESS = 700 };
 
-static double launch_us, now_us;
-static int faulted;
+/* What a launch of the kernel of each module takes. */
+static double launch_us[64], now_us;
+static unsigned modules;
+static int faulted, stream_of_ours;
+
+static int number(const char *variable, int otherwise)
+{
+    const char *text = getenv(variable);
+    return text ? atoi(text) : otherwise;
+}
+static int is_module(const void *module)
+{
+    const double *of = module;
+    return of >= launch_us && of < launch_us + modules;
+}
 
 int cuInit(unsigned flags)
 {
-    const char *time = getenv("FAKE_CUDA");
-    launch_us = time ? atof(time) : 0;
-    return flags ? INVALID : time ? 0 : NO_DEVICE;
+    return flags ? INVALID : getenv("FAKE_CUDA") ? 0 : NO_DEVICE;
 }
-int cuDriverGetVersion(int *version) { return *version = 12040, 0; }
+int cuDriverGetVersion(int *version) { return *version = number("FAKE_DRIVER", 12040), 0; }
 int cuDeviceGet(int *device, int n) { return *device = n, n ? 101 : 0; }
 int cuDeviceGetName(char *name, int size, int device)
 {
@@ -28,8 +41,8 @@ int cuDeviceGetName(char *name, int size, int device)
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
     switch (attribute) {
-    case 75: *value = 8; break;     /* compute capability */
-    case 76: *value = 6; break;
+    case 75: *value = number("FAKE_ARCH", 86) / 10; break; /* compute capability */
+    case 76: *value = number("FAKE_ARCH", 86) % 10; break;
     case 16: *value = 4; break;     /* multiprocessors */
     case 38: *value = 1 << 16; break; /* bytes of L2 */
     case 33: *value = 0x1a; break;  /* PCI bus */
@@ -41,12 +54,12 @@ int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = &no
 int cuDevicePrimaryCtxRelease_v2(int device) { return device; }
 int cuCtxSetCurrent(void *context) { return context != &now_us; }
 int cuCtxSynchronize(void) { return faulted; }
-int cuStreamCreate(void **stream, unsigned flags) { return *stream = &launch_us, flags > 1; }
+int cuStreamCreate(void **stream, unsigned flags) { return *stream = &stream_of_ours, flags > 1; }
 int cuStreamSynchronize(void *stream) { return stream ? faulted : INVALID; }
-int cuStreamDestroy_v2(void *stream) { return stream != &launch_us; }
+int cuStreamDestroy_v2(void *stream) { return stream != &stream_of_ours; }
 int cuEventCreate(void **event, unsigned flags) { return *event = calloc(1, sizeof(double)), (int)flags; }
 int cuEventDestroy_v2(void *event) { return free(event), 0; }
-int cuEventRecord(void *event, void *stream) { return *(double *)event = now_us, stream != &launch_us; }
+int cuEventRecord(void *event, void *stream) { return *(double *)event = now_us, stream != &stream_of_ours; }
 int cuEventSynchronize(void *event) { return event ? faulted : INVALID; }
 int cuEventElapsedTime(float *ms, void *start, void *stop)
 {
@@ -74,35 +87,42 @@ int cuMemsetD8Async(address to, unsigned char byte, size_t bytes, void *stream)
 {
     memset((void *)(uintptr_t)to, byte, bytes);
     now_us += 1e6; /* must not be counted */
-    return stream != &launch_us;
+    return stream != &stream_of_ours;
 }
 int cuModuleLoadData(void **module, const void *image)
 {
-    return *module = &faulted, memcmp(image, "\177ELF", 4) ? 200 : 0;
+    const char *times = getenv("FAKE_CUDA");
+    for (unsigned before = 0; before < modules && strchr(times, ','); before++)
+        times = strchr(times, ',') + 1;
+    if (modules == sizeof launch_us / sizeof *launch_us)
+        return INVALID;
+    launch_us[modules] = atof(times);
+    *module = &launch_us[modules++];
+    return memcmp(image, "\177ELF", 4) ? 200 : 0;
 }
-int cuModuleUnload(void *module) { return module != &faulted; }
+int cuModuleUnload(void *module) { return !is_module(module); }
 int cuModuleGetFunction(void **function, void *module, const char *name)
 {
     return *function = module, strcmp(name, "copy") ? 500 : 0;
 }
 int cuFuncGetAttribute(int *value, int attribute, void *function)
 {
-    return *value = attribute == 4 ? 32 : 0, function != &faulted; /* 4: registers */
+    return *value = attribute == 4 ? 32 : 0, !is_module(function); /* 4: registers */
 }
 int cuFuncSetAttribute(void *function, int attribute, int value)
 {
-    return function != &faulted || attribute != 8 || value; /* 8: dynamic shared memory */
+    return !is_module(function) || attribute != 8 || value; /* 8: dynamic shared memory */
 }
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t bytes)
 {
-    return *blocks = 1536 / threads, function != &faulted || bytes;
+    return *blocks = 1536 / threads, !is_module(function) || bytes;
 }
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void *stream, void **parameters, void **extra)
 {
     address from, to;
     uint32_t n;
-    if (gx * gy * gz != 2 || bx * by * bz != 32 || shared || stream != &launch_us || extra)
+    if (gx * gy * gz != 2 || bx * by * bz != 32 || shared || stream != &stream_of_ours || extra)
         return INVALID;
     memcpy(&from, parameters[0], 8);
     memcpy(&to, parameters[1], 8);
@@ -110,8 +130,10 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
     if (n > 64)
         return faulted = ILLEGAL_ADDRESS, 0; /* seen when somebody waits */
     memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, 4 * (size_t)n);
-    now_us += launch_us;
-    return function != &faulted;
+    if (!is_module(function))
+        return INVALID;
+    now_us += *(double *)function;
+    return 0;
 }
 int cuGetErrorName(int error, const char **text)
 {

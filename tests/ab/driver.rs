@@ -27,12 +27,12 @@ DONE: ret;
 }";
 
 /// The libraries, the kernel and a launch of it, in a folder.
-struct Bed {
+pub struct Bed {
     folder: TempDir,
 }
 
 impl Bed {
-    fn get() -> &'static Bed {
+    pub fn get() -> &'static Bed {
         static BED: OnceLock<Bed> = OnceLock::new();
         BED.get_or_init(|| {
             let folder = tempfile::tempdir().expect("a folder");
@@ -50,7 +50,7 @@ impl Bed {
         })
     }
 
-    fn launch(&self, name: &str, count: u32) -> PathBuf {
+    pub fn launch(&self, name: &str, count: u32) -> PathBuf {
         let path = self.folder.path().join(name);
         let launch = json!({
             "grid": [2], "block": [32],
@@ -66,13 +66,19 @@ impl Bed {
 
     fn run(&self, words: &[&str], launch: &PathBuf, environment: &[(&str, &str)]) -> Output {
         let (command, options) = words.split_first().expect("a subcommand");
-        let mut process = Command::new(env!("CARGO_BIN_EXE_ptxasw"));
+        let mut process = self.process();
         process.arg(command).arg(self.folder.path().join("copy.ptx")).arg("--launch").arg(launch);
-        process.args(options).env("LD_LIBRARY_PATH", self.folder.path()).env_remove("FAKE_CUDA");
+        process.args(options).envs(environment.iter().copied()).output().expect("runs")
+    }
+
+    /// A call of ptxasw where the libraries are found, without any words so far.
+    pub fn process(&self) -> Command {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_ptxasw"));
+        process.env("LD_LIBRARY_PATH", self.folder.path()).env_remove("FAKE_CUDA");
         if let Some(ptxas) = Assembler::find() {
             process.env("PTXASW_PTXAS", ptxas.ptxas);
         }
-        process.envs(environment.iter().copied()).output().expect("runs")
+        process
     }
 }
 
@@ -87,7 +93,7 @@ fn json(output: &Output) -> Value {
 fn without_a_device_the_status_is_4() {
     let bed = Bed::get();
     let launch = bed.launch("none.json", 60);
-    for words in [&["ab"][..], &["ab", "--check"], &["run", "--on", "gpu"]] {
+    for words in [&["ab"][..], &["ab", "--check"], &["run", "--on", "gpu"], &["tune"]] {
         let output = bed.run(words, &launch, &[]);
         assert_eq!(output.status.code(), Some(4), "{words:?}");
         let said = String::from_utf8_lossy(&output.stderr);

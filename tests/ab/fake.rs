@@ -21,7 +21,7 @@ pub struct Fake {
     /// The clocks.
     pub clock: Option<Clock>,
     calls: std::rc::Rc<std::cell::RefCell<Vec<Call>>>,
-    programs: Vec<SourceFile>,
+    programs: std::rc::Rc<std::cell::RefCell<Vec<SourceFile>>>,
     launch: Option<Launch>,
     live: BTreeMap<String, Vec<u8>>,
     asked: usize,
@@ -50,7 +50,7 @@ impl Fake {
             fault: None,
             clock: None,
             calls: std::rc::Rc::default(),
-            programs: Vec::new(),
+            programs: std::rc::Rc::default(),
             launch: None,
             live: BTreeMap::new(),
             asked: 0,
@@ -62,6 +62,11 @@ impl Fake {
         self.calls.clone()
     }
 
+    /// The PTX of what will have been loaded.
+    pub fn programs(&self) -> std::rc::Rc<std::cell::RefCell<Vec<SourceFile>>> {
+        self.programs.clone()
+    }
+
     fn execute(&mut self, kernel: usize) -> Result<(), Error> {
         if self.fault == Some(kernel) {
             return Err(Error::Fault("CUDA_ERROR_ILLEGAL_ADDRESS".to_owned()));
@@ -70,7 +75,8 @@ impl Fake {
         for (name, buffer) in &mut launch.buffers {
             buffer.bytes.clone_from(&self.live[name]);
         }
-        let module = ptx::parse(&self.programs[kernel], Depth::All).expect("parses");
+        let programs = self.programs.borrow();
+        let module = ptx::parse(&programs[kernel], Depth::All).expect("parses");
         let outcome = interp::run(&module, &launch).map_err(|f| Error::Fault(f.to_string()))?;
         self.live = outcome.buffers.into_iter().map(|(name, b)| (name, b.bytes)).collect();
         if self.spoil == Some(kernel) {
@@ -97,9 +103,9 @@ impl Device for Fake {
         let kernel = program.kernel.to_owned();
         assert!(program.cubin.starts_with(b"\x7fELF"), "what ptxas made");
         self.calls.borrow_mut().push(Call::Load { kernel, cubin: program.cubin.len() });
-        self.programs.push(program.source.clone());
+        self.programs.borrow_mut().push(program.source.clone());
         let usage = Usage { registers: 24, local_bytes: 0, blocks_per_multiprocessor: 4 };
-        Ok((KernelId(self.programs.len() - 1), usage))
+        Ok((KernelId(self.programs.borrow().len() - 1), usage))
     }
 
     fn reset(&mut self) -> Result<(), Error> {

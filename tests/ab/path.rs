@@ -10,6 +10,8 @@ use ptxasw::cli::exit::{Failure, Status};
 use ptxasw::cli::gpu::{Request, World};
 use ptxasw::cli::options::Format;
 use ptxasw::cli::run::on_gpu;
+use ptxasw::cli::tune::tune;
+use ptxasw::cli::variants::Variant;
 use ptxasw::pipeline::Options;
 use ptxasw::ptxas::invoke::Tool;
 use ptxasw::ptxas::signals::Watch;
@@ -44,7 +46,8 @@ fn file(name: &str) -> SourceFile {
 struct Bed {
     original: SourceFile,
     launch: SourceFile,
-    modes: Vec<Mode>,
+    variants: Vec<Variant>,
+    options: Options,
     against: Vec<SourceFile>,
     settings: Settings,
     fake: RefCell<Option<Fake>>,
@@ -56,7 +59,8 @@ impl Bed {
         Bed {
             original: file("ptx-samples/jacobi/jacobi.sm_80.ptx"),
             launch: file("ptx-samples/jacobi/jacobi.json"),
-            modes: vec![Mode::Original, Mode::Full],
+            variants: vec![Variant::ORIGINAL, Variant::Mode(Mode::Full)],
+            options: Options::paper(),
             against: Vec::new(),
             settings: Settings { samples: 20, warm_up_us: 1000.0, ..Settings::default() },
             fake: RefCell::new(Some(fake)),
@@ -72,7 +76,7 @@ impl Bed {
         Bed {
             original: SourceFile::new("accumulate.ptx", ACCUMULATE),
             launch: SourceFile::new("accumulate.json", launch.to_string()),
-            modes: vec![Mode::Original],
+            variants: vec![Variant::ORIGINAL],
             ..Bed::jacobi(fake)
         }
     }
@@ -89,14 +93,13 @@ impl Bed {
             let path = ptxas.ok_or_else(|| Failure::unusable("cannot find the real ptxas"))?.ptxas;
             Ok(Tool { path, depth: 1 })
         };
-        let options = Options::paper();
         let request = Request {
             original: &self.original,
             launch: &self.launch,
             kernel: None,
-            modes: &self.modes,
+            variants: &self.variants,
             against: &self.against,
-            options: &options,
+            options: &self.options,
             device: 0,
         };
         work(&request, &World { open: &open, tool: &tool, watch: &watch })
@@ -193,7 +196,7 @@ fn check_calls(calls: &[Call]) {
 #[test]
 fn wrong_output_is_never_faster() {
     let mut bed = Bed::jacobi(times([100.0, 50.0, 80.0, 100.2]));
-    bed.modes = vec![Mode::NoLoad, Mode::NoCorner, Mode::Full];
+    bed.variants = [Mode::NoLoad, Mode::NoCorner, Mode::Full].map(Variant::Mode).to_vec();
     bed.settings.l2 = L2::Flush;
     bed.settings.scale = Some(3);
     let result = bed.ab().expect("measures");
@@ -226,7 +229,7 @@ fn one_bit_is_noticed() {
 #[test]
 fn other_files_are_compared() {
     let mut bed = Bed::jacobi(times([100.0, 120.0]));
-    bed.modes = vec![Mode::Original];
+    bed.variants = vec![Variant::ORIGINAL];
     bed.against = vec![file("ptx-samples/jacobi/jacobi.sm_80.lineinfo.ptx")];
     let result = bed.ab().expect("measures");
     let other = &result["variants"][1];
@@ -235,6 +238,64 @@ fn other_files_are_compared() {
     bed.against = vec![file("ptx-samples/laplacian/laplacian.sm_80.ptx")];
     let (status, message) = failure(bed.ab());
     assert!(status == 2 && message.contains("laplacian.sm_80.ptx"), "{status}: {message}");
+}
+
+/// What a device was given to load.
+fn loaded(bed: &Bed) -> Vec<String> {
+    let programs = bed.fake.borrow().as_ref().expect("there").programs();
+    bed.ab().expect("measures");
+    programs.borrow().iter().map(|program| program.text().to_owned()).collect()
+}
+
+/// The file is for an older architecture, on which shuffles pay.
+#[test]
+fn strategies_are_weighed_for_the_device() {
+    let text = common::read("ptx-samples/jacobi/jacobi.sm_80.ptx".as_ref());
+    let original = text.replace("sm_80", "sm_60");
+    let bed = |variants: &[&str], architecture| {
+        let mut bed = Bed::jacobi(times([100.0, 80.0, 80.0, 80.0, 80.0]));
+        bed.original = SourceFile::new("jacobi.sm_60.ptx", original.as_str());
+        bed.variants = variants.iter().map(|word| word.parse().expect("a variant")).collect();
+        bed.options = Options { architecture, ..Options::default() };
+        bed
+    };
+    let on_device = loaded(&bed(&["auto", "full", "none", "paper"], None));
+    let [first, auto, full, none, paper] = &on_device[..] else { panic!("{}", on_device.len()) };
+    assert!([first, auto, full, none].iter().all(|text| **text == original));
+    assert!(paper.contains("shfl.sync"));
+    let asked = loaded(&bed(&["auto", "full", "window"], Some(60)));
+    let [first, auto, full, window] = &asked[..] else { panic!("{}", asked.len()) };
+    assert!(*first == original && auto == full && auto.contains("shfl.sync"));
+    assert!(window != paper && window.contains("shfl.sync"));
+    // By their names in the result, whatever --strategy says.
+    let mut named = bed(&["wide+reuse", "original", "paper", "paper"], None);
+    named.options = Options::paper();
+    let result = named.ab().expect("measures");
+    let names: Vec<&str> = result["variants"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|variant| variant["name"].as_str())
+        .collect();
+    assert_eq!(names, ["original", "reuse,wide", "paper"]);
+}
+
+/// What computes something else is never chosen, however fast it is.
+#[test]
+fn a_wrong_strategy_is_not_chosen() {
+    let strategies: Vec<_> =
+        ["paper", "window"].iter().map(|word| word.parse().expect("a strategy")).collect();
+    for (spoilt, chosen) in [(None, "paper"), (Some(1), "window")] {
+        let mut fake = times([100.0, 50.0, 80.0]);
+        fake.spoil = spoilt;
+        let bed = Bed::jacobi(fake);
+        let (entry, measured) = bed
+            .with(|request, world| tune(request, &strategies, &bed.settings, world, &mut |_, _| {}))
+            .expect("measures");
+        assert_eq!(ptxasw::profile::word_for(entry.strategy), chosen, "{measured}");
+        assert_eq!((entry.name.as_str(), entry.architecture.as_str()), ("jacobi", "sm_80"));
+        assert_eq!(entry.variants.len(), 3);
+    }
 }
 
 #[test]

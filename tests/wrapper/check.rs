@@ -368,7 +368,7 @@ fn the_original_comes_out() {
 }
 
 /// `b[i] = sum of a[i + d] * a[i + taps - 1 - d]`, all of `a` loaded before the first product.
-fn taps(taps: u32) -> String {
+pub fn taps(taps: u32) -> String {
     let mut text = format!(
         ".version 7.0\n.target sm_80\n.address_size 64\n\
          .visible .entry taps(.param .u64 a, .param .u64 b)\n{{\n.reg .b32 %r<2>;\n\

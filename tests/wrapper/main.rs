@@ -10,6 +10,7 @@ mod fallback;
 mod handover;
 mod interrupt;
 mod locate;
+mod profile;
 mod real;
 mod rewriter;
 mod support;
@@ -30,12 +31,13 @@ fn main() -> ExitCode {
     {
         return wrapper::main_with(OsStr::new("ptxas"), rest, &rewriter::rewrite);
     }
-    let files: [(&str, Tests); 7] = [
+    let files: [(&str, Tests); 8] = [
         ("check", check::TESTS),
         ("handover", handover::TESTS),
         ("fallback", fallback::TESTS),
         ("interrupt", interrupt::TESTS),
         ("locate", locate::TESTS),
+        ("profile", profile::TESTS),
         ("real", real::TESTS),
         ("temporary", temporary::TESTS),
     ];

@@ -24,8 +24,7 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     let order = text
         .split_once("// rewrite: ")
         .and_then(|(before, after)| Some((before.len(), after.split_whitespace().next()?)));
-    let mut report =
-        Report { file: source.name().to_owned(), strategy: "paper".into(), kernels: Vec::new() };
+    let mut report = empty_report(source);
     let Some((at, order)) = order else {
         let lines = LineMap::default();
         return Ok(Rewritten { text: text.to_owned(), report, lines });
@@ -46,6 +45,12 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     report.kernels.push(kernel("k", line));
     let text = format!("{}{inserted}{}", &text[..at], &text[at..]);
     Ok(Rewritten { text, report, lines: LineMap::from_runs(runs) })
+}
+
+/// The report of an input of which nothing is said yet.
+fn empty_report(source: &SourceFile) -> Report {
+    let file = source.name().to_owned();
+    Report { file, strategy: "paper".to_owned(), ..Report::default() }
 }
 
 /// The report of a kernel in which one load, in this line, is replaced.
@@ -69,8 +74,8 @@ fn kernel(name: &str, line: u32) -> KernelReport {
         global_loads: 1,
         shuffles: 1,
         average_delta: Some(1.0),
-        skipped: None,
         loads: vec![load],
+        ..KernelReport::default()
     }
 }
 
@@ -78,8 +83,7 @@ const HOLD: &str = "// rewrite: hold ";
 
 /// Follows the orders to hold values.
 fn hold(source: &SourceFile, options: &Options) -> Rewritten {
-    let mut report =
-        Report { file: source.name().to_owned(), strategy: "paper".into(), kernels: Vec::new() };
+    let mut report = empty_report(source);
     let mut text = String::new();
     let mut runs = vec![(1, 1)];
     let mut name = "";

@@ -140,12 +140,32 @@ impl Cuda {
     }
 }
 
-fn open(ordinal: u32) -> Result<Cuda, DriverError> {
-    result::init()?;
-    let device = result::device::get(ordinal as i32)?;
+/// The newest CUDA version that the driver of this machine supports, such as `13.0`; `None` where there is no
+/// driver. Needs no device.
+pub fn driver() -> Option<String> {
+    // SAFETY: loads the library and nothing else; its initialisers are NVIDIA's.
+    if !unsafe { sys::is_culib_present() } {
+        return None;
+    }
+    // The library of a toolkit, which is for linking only, reports an error.
+    driver_version().ok().filter(|&version| version > 0).map(show_version)
+}
+
+fn driver_version() -> Result<i32, DriverError> {
     let mut version = 0;
     // SAFETY: writes to `version` alone.
     unsafe { sys::cuDriverGetVersion(&mut version).result()? };
+    Ok(version)
+}
+
+/// `12040` is CUDA 12.4.
+fn show_version(version: i32) -> String {
+    format!("{}.{}", version / 1000, version % 1000 / 10)
+}
+
+fn open(ordinal: u32) -> Result<Cuda, DriverError> {
+    result::init()?;
+    let device = result::device::get(ordinal as i32)?;
     let attribute = |which: Attribute| -> Result<u32, DriverError> {
         // SAFETY: `device` comes from the driver.
         let value = unsafe { result::device::get_attribute(device, which) }?;
@@ -158,7 +178,7 @@ fn open(ordinal: u32) -> Result<Cuda, DriverError> {
             attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
             attribute(A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         ),
-        driver: format!("{}.{}", version / 1000, version % 1000 / 10),
+        driver: show_version(driver_version()?),
         multiprocessors: attribute(A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
     };
     let l2_bytes = attribute(A::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)? as usize;
