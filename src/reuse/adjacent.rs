@@ -8,19 +8,13 @@
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use super::alignment::{Multiple, remainder};
+use super::alignment::{MAX_VECTOR, Multiple, remainder};
 use super::eligible::{Element, Load, OWN_REGISTERS};
 use super::opportunities::Opportunities;
 use crate::cfg::{Arg, Base, BlockId, EdgeCondition, RegisterId};
 use crate::emulate::{KernelTrace, definitions};
 use crate::expr::TermId;
 use crate::isa::{Modifier, Qualifier};
-
-/// Bytes of the widest vector load that every target has (PTX ISA, "ld").
-pub const MAX_VECTOR: i64 = 16;
-
-/// Bytes of the widest vector load from `sm_100` on, of elements of 4 or 8 bytes (PTX ISA 8.8, "ld").
-pub const MAX_VECTOR_SM_100: i64 = 32;
 
 /// Loads that one vector load can stand for.
 #[derive(Clone, Debug)]

@@ -22,8 +22,8 @@ mod sampling;
 mod shift;
 mod under;
 
-pub use adjacent::{Adjacent, MAX_VECTOR, MAX_VECTOR_SM_100};
-pub use alignment::Multiple;
+pub use adjacent::Adjacent;
+pub use alignment::{MAX_VECTOR, MAX_VECTOR_SM_100, Multiple};
 pub use carried::{Carried, MAX_ITERATIONS, SameAddress, Slice, Start, Step, Tested};
 pub use eligible::{Element, Load, OWN_REGISTERS};
 pub use opportunities::{Candidate, Guards, Opportunities, Opportunity, Options, lane_stride};

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::adjacent::MAX_VECTOR;
+use super::alignment::MAX_VECTOR;
 use super::availability::Availability;
 use super::distance::{Outline, outline};
 use super::eligible::{Element, Load, MAX_ADDRESS, eligible};

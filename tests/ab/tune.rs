@@ -14,7 +14,7 @@ const TAPS: &str = "
 .version 8.0
 .target sm_80
 .address_size 64
-.visible .entry copy(.param .u64 from, .param .u64 to, .param .u32 n) {
+.visible .entry copy(.param .u64 .ptr .global .align 8 from, .param .u64 to, .param .u32 n) {
     .reg .pred %p<2>; .reg .b32 %r<11>; .reg .b64 %rd<7>;
     ld.param.u64 %rd0, [from]; ld.param.u64 %rd1, [to]; ld.param.u32 %r0, [n];
     mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;

@@ -25,14 +25,17 @@ pub(super) struct Candidate {
     pub keeps: bool,
 }
 
+/// An address and its values in all rounds.
+type Evaluated = (TermId, Vec<u64>);
+
 /// Addresses of a loop's loads, now and some iterations later.
 pub(super) struct Later {
     id: LoopId,
     /// For each source its instruction, its address, and the values of that in all rounds.
-    sources: Vec<(u32, TermId, Vec<u64>)>,
+    sources: Vec<(u32, Evaluated)>,
     /// For each load its instruction, and its address 1, 2, ... iterations later with its values; nothing where
     /// the address depends on more than the iteration, or does not depend on it.
-    loads: Vec<(u32, Vec<(TermId, Vec<u64>)>)>,
+    loads: Vec<(u32, Vec<Evaluated>)>,
 }
 
 impl Later {
@@ -68,7 +71,7 @@ impl Later {
         let sources = sources
             .iter()
             .zip(values)
-            .map(|(source, (term, of))| (source.inst, term, of))
+            .map(|(source, (term, of))| (source.inst, (term, of)))
             .collect();
         Later { id, sources, loads }
     }
@@ -84,7 +87,7 @@ impl Later {
         let mut found = Vec::new();
         for (distance, (address, values)) in (1..).zip(later) {
             trace.arena.charge(1 + self.sources.len() as u64);
-            for (number, (source, own, of)) in self.sources.iter().enumerate() {
+            for (number, (source, (own, of))) in self.sources.iter().enumerate() {
                 if of != values || source == inst {
                     continue;
                 }

@@ -91,10 +91,9 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         (load, iteration): (u32, u32),
         source: u32,
     ) -> Option<SameAddress> {
-        let (flow, mut found) = (self.flow, Found::default());
-        let a = self.value(trace, &mut found, (address_base(flow, load)?, load, iteration))?;
-        let b = self.value(trace, &mut found, (address_base(flow, source)?, source, 0))?;
-        (self.wide_base(load)?, self.wide_base(source)?);
+        let mut found = Found::default();
+        let a = self.value(trace, &mut found, (self.wide_base(load)?, load, iteration))?;
+        let b = self.value(trace, &mut found, (self.wide_base(source)?, source, 0))?;
         Some(SameAddress { slice: found.steps, load: a, source: Tested::Once(b) })
     }
 
