@@ -18,8 +18,9 @@ use super::execution::{Assumed, LoopRecord, Round};
 use super::symbols::{Kind, Side, Terms};
 use super::turns::{at_entry, values_of};
 use super::wrap;
-use crate::cfg::{LoopId, RegisterId};
+use crate::cfg::{Arg, Inst, LoopId, RegisterId};
 use crate::expr::{Node, Substitution, TermId};
+use crate::isa::Opcode;
 use crate::solver::Names;
 
 /// Guesses that are assumed, and those that have been withdrawn.
@@ -69,8 +70,12 @@ impl Carried {
                     continue;
                 }
                 let later = later.get_or_insert_with(|| loads_later(comparison, id, before));
+                // What the flag of its use says comes first: others may say something else.
+                let used = flag_of(comparison, &after.rounds, register, MAX_LATER);
+                let mut flags = flags.clone();
+                flags.sort_by_key(|flag| flag.register != used);
                 let mut found: Option<Assumed> = None;
-                for flag in &flags {
+                for flag in flags {
                     let value = guess_when(comparison, later, flag, round.latch);
                     let (Some(value), Some(flag)) = (value, flag.register) else { continue };
                     let assumed = found.get_or_insert_with(|| Assumed { value, when: Vec::new() });
@@ -203,7 +208,9 @@ fn guess_when(
     let known = induction.apply_all(terms, &known);
     let (read, address) = load(terms, latch)?;
     let address = induction.apply(terms, address);
-    let mut pairs = later.iter().flat_map(|all| all.windows(2));
+    // What the iteration itself loads comes before what a later one does.
+    let mut pairs =
+        (0..MAX_LATER).flat_map(|at| later.iter().filter_map(move |all| all.get(at..at + 2)));
     pairs.find_map(|pair| {
         terms.arena.charge(4);
         let (other, next) = load(terms, pair[1])?;
@@ -215,6 +222,48 @@ fn guess_when(
             next == address || wrap::equal_as_known(&mut terms.arena, (next, address), &known);
         equal.then_some(pair[0])
     })
+}
+
+/// The flag under which a register's value is used: it guards the instruction that fills, where the value is
+/// of no use, the register that the value is moved to; or it is what the flag of the next of several
+/// registers, through which the value passes, gets at the loop's end.
+fn flag_of(
+    comparison: &Comparison<'_, '_>,
+    rounds: &[Round],
+    register: RegisterId,
+    passes: usize,
+) -> Option<RegisterId> {
+    let round = |register: RegisterId| rounds.iter().find(|one| one.register == Some(register));
+    let is_flag = |register: RegisterId| {
+        round(register).is_some_and(|one| comparison.terms.arena.width(one.symbol) == 1)
+    };
+    let insts = &comparison.rewritten.flow.insts;
+    comparison.terms.arena.charge(insts.len() as u64 / 8);
+    let guard =
+        |inst: &Inst<'_, '_>| inst.guard.map(|(flag, _)| flag).filter(|&flag| is_flag(flag));
+    let moves = insts.iter().filter_map(|inst| match inst.args[..] {
+        [Arg::Register(to), Arg::Register(from)]
+            if from == register && inst.ast.form.opcode == Opcode::Mov =>
+        {
+            Some((to, guard(inst)))
+        }
+        _ => None,
+    });
+    for (to, guarded) in moves {
+        let fills = |inst: &&Inst<'_, '_>| matches!(inst.args.first(), Some(Arg::Register(one)) if *one == to);
+        let guards = || insts.iter().filter(fills).find_map(guard);
+        let passed_on = || {
+            round(to).filter(|one| passes > 0 && is_own(comparison.terms, one))?;
+            let next = flag_of(comparison, rounds, to, passes - 1)?;
+            let latch = round(next)?.latch;
+            rounds.iter().find(|one| one.symbol == latch)?.register
+        };
+        let found = guarded.or_else(guards).or_else(passed_on);
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
 }
 
 /// What identifies a load but for its address, and the address.
