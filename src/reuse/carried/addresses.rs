@@ -160,14 +160,19 @@ fn iterations_later(
     if later[0] == address { Vec::new() } else { later }
 }
 
-/// Values so small that products and sums of a few do not wrap around; pointers far apart.
+/// Values so small that products and sums of a few do not wrap around: sizes far above what counts threads
+/// and iterations, so that nothing is cut off at them; pointers far apart.
 fn small(round: u64, symbol: SymbolId, info: &SymbolInfo) -> u64 {
     let mixed = (u64::from(symbol.0) + 1)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .wrapping_add(round.wrapping_mul(0xd1b5_4a32_d192_ed03));
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = mixed ^ mixed >> 32;
-    let wide = info.width == 64 && !matches!(info.kind, SymbolKind::Iteration(_));
-    let value = if wide { (mixed & 0xf_ffff) << 12 } else { 1 + (mixed & 0x3f) };
+    let value = match info.kind {
+        SymbolKind::Iteration(_) => mixed & 7,
+        _ if info.width == 64 => (mixed & 0xf_ffff) << 12,
+        SymbolKind::Parameter { .. } => 1000 + (mixed & 0x1f),
+        _ => 1 + (mixed & 7),
+    };
     value & mask(info.width)
 }
