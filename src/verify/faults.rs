@@ -162,7 +162,9 @@ impl Comparison<'_, '_> {
             return true;
         }
         let bits = bytes.trailing_zeros() as u8;
-        let rounds = LowBits::new(self.terms, &[self.before, self.after], self.original.function);
+        let known = conditions::literals(&mut self.terms.arena, load.condition);
+        let rounds = LowBits::new(self.terms, &[self.before, self.after], self.original.function)
+            .under(self.terms, &known);
         let low = rounds.of(self.terms, load.address, bits);
         let zero = self.terms.arena.constant(0, bits);
         self.prove(place, low, zero, &[load.condition]) == Proof::Equal

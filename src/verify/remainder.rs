@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::execution::Execution;
 use super::symbols::{Kind, Terms};
-use crate::expr::{Node, SymbolId, TermId};
+use crate::expr::{BinaryOp, Comparison, Node, SymbolId, TermId};
 use crate::ptx::Function;
 
 /// Parts of terms that are nested deeper stay as they are.
@@ -20,6 +20,8 @@ pub(super) struct LowBits {
     rounds: FxHashMap<SymbolId, (TermId, TermId)>,
     /// By parameter how many low bits of the pointer are zeros, as the original declares it.
     zeros: FxHashMap<String, u32>,
+    /// By a parameter's term how many low bits are zeros, as a condition says.
+    tested: FxHashMap<TermId, u8>,
 }
 
 impl LowBits {
@@ -35,7 +37,41 @@ impl LowBits {
         }
         let pointers = function.aligned_pointers();
         let zeros = pointers.map(|(name, align)| (name.to_owned(), align.trailing_zeros()));
-        LowBits { rounds, zeros: zeros.collect() }
+        LowBits { rounds, zeros: zeros.collect(), tested: FxHashMap::default() }
+    }
+
+    /// The same where some conditions hold: those on low bits of parameters, which no iteration changes.
+    pub fn under(mut self, terms: &Terms, known: &[TermId]) -> LowBits {
+        for &condition in known {
+            let Node::Compare(Comparison::Equal, a, b) = *terms.arena.node(condition) else {
+                continue;
+            };
+            let (mut term, zero) =
+                if terms.arena.constant_value(a) == Some(0) { (b, a) } else { (a, b) };
+            if terms.arena.constant_value(zero) != Some(0) {
+                continue;
+            }
+            while let Node::ZeroExtend(inner) = *terms.arena.node(term) {
+                term = inner;
+            }
+            let mut bits = terms.arena.width(term);
+            match *terms.arena.node(term) {
+                Node::Extract(inner, 0) => term = inner,
+                Node::Binary(BinaryOp::And, inner, mask) => {
+                    let Some(mask) = terms.arena.constant_value(mask) else { continue };
+                    bits = mask.trailing_ones() as u8;
+                    term = inner;
+                }
+                _ => {}
+            }
+            let is_parameter = terms.as_symbol(term).is_some_and(|symbol| {
+                matches!(terms.symbols.info(symbol).kind, Kind::Parameter { .. })
+            });
+            if is_parameter {
+                self.tested.insert(term, bits);
+            }
+        }
+        self
     }
 
     /// The `bits` low bits of a term, wherever its symbols stand for values of one iteration.
@@ -68,6 +104,9 @@ impl LowBits {
 
     /// The low bits of a term that is no sum.
     fn part(&self, terms: &mut Terms, term: TermId, bits: u8, depth: u32) -> TermId {
+        if self.tested.get(&term).is_some_and(|&zeros| bits <= zeros) {
+            return terms.arena.constant(0, bits);
+        }
         match terms.arena.node(term).clone() {
             Node::Symbol(symbol) => {
                 if let Kind::Parameter { name, offset: 0, bits: 64 } =
@@ -79,7 +118,8 @@ impl LowBits {
                 let Some(&(initial, step)) = self.rounds.get(&symbol) else {
                     return terms.arena.extract(term, 0, bits);
                 };
-                let step = terms.arena.extract(step, 0, bits);
+                // (All registers keep these bits together, by induction over the iterations.)
+                let step = self.low(terms, step, bits, depth / 2);
                 match terms.arena.constant_value(step) {
                     Some(0) => self.low(terms, initial, bits, depth),
                     _ => terms.arena.extract(term, 0, bits),
