@@ -29,8 +29,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 
-/// Stand-ins that call each other in a longer row than this go in a circle.
-const MAX_DEPTH: u32 = 4;
+/// Stand-ins that call each other in a longer row than this go in a circle. Shorter rows happen while
+/// somebody installs and uninstalls: the real ptxas was found under a name that has changed hands since.
+const MAX_DEPTH: u32 = 16;
 
 /// Stack sizes to try for the rewriter's thread, in bytes. The rewriter may recurse deeply, and stack
 /// that it does not touch costs nothing; under a limit on address space (`ulimit -v`) the smaller one

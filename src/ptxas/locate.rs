@@ -79,12 +79,30 @@ const MISSING: &str = "there is no such file";
 /// called, beside each link on the way and beside its file, then as the file that now has the name
 /// this program was called by, then as `ptxas` in `PATH`. An assembler of another name is first looked
 /// for as `NAME.real`; the explicit name counts only if it is NVIDIA's.
-/// name is first looked for as `NAME.real`; the explicit name counts only if it is NVIDIA's.
 ///
+/// # Errors
 /// No suitable file was found. An explicit name that does not exist or cannot be executed ends the
 /// search, lest another version be used unnoticed; an explicit name of this program does not.
-/// search, lest another version be used unnoticed; one that is this program does not.
 pub fn find(search: &Search, role: &Role) -> Result<PathBuf, NotFound> {
+    /// More often than somebody installs and uninstalls while one search runs.
+    const MAX_SEARCHES: usize = 8;
+    // Uninstalling may take `ptxas.real` away before it is looked at, and installing may put this
+    // program under the name before that is: only a search between the two says that there is none.
+    let mut found = search_once(search, role);
+    for _ in 1..MAX_SEARCHES {
+        if !found
+            .as_ref()
+            .is_err_and(|missing| missing.looked.iter().any(|(_, why)| *why == ITSELF))
+        {
+            break;
+        }
+        found = search_once(search, role);
+    }
+    found
+}
+
+/// Looks at each place once.
+fn search_once(search: &Search, role: &Role) -> Result<PathBuf, NotFound> {
     let own = Own::new(&search.executable);
     let mut looked = Vec::new();
     let real = real_name(&role.name);

@@ -77,6 +77,37 @@ fn calls_meanwhile_never_find_it_missing() {
     let Some(ptxas) = real_ptxas() else { return };
     let folder = Folder::empty();
     folder.program("bin/ptxas", ptxas);
+    calls_during(&folder, || {
+        for round in 0..10 {
+            folder.ptxasw(if round % 2 == 0 { &["install", "."] } else { &["uninstall", "."] });
+        }
+    });
+}
+
+#[test]
+fn calls_never_find_it_missing_however_often_it_comes_and_goes() {
+    let Some(ptxas) = real_ptxas() else { return };
+    let folder = Folder::empty();
+    folder.program("bin/ptxas", ptxas);
+    let [front, real, new] =
+        ["bin/ptxas", "bin/ptxas.real", "bin/new"].map(|name| folder.path(name));
+    calls_during(&folder, || {
+        for round in 0..6_000_u64 {
+            // The steps of an installation and the one of its removal, as fast as they can follow.
+            if round % 2 == 0 {
+                std::fs::hard_link(&front, &real).unwrap();
+                std::os::unix::fs::symlink(PTXASW, &new).unwrap();
+                std::fs::rename(&new, &front).unwrap();
+            } else {
+                std::fs::rename(&real, &front).unwrap();
+            }
+            std::thread::sleep(Duration::from_micros(round * 7919 % 400));
+        }
+    });
+}
+
+/// Calls `bin/ptxas` until `work` is done; each call must reach the real one.
+fn calls_during(folder: &Folder, work: impl FnOnce()) {
     let (done, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -100,9 +131,7 @@ fn calls_meanwhile_never_find_it_missing() {
                 }
             });
         }
-        for round in 0..10 {
-            folder.ptxasw(if round % 2 == 0 { &["install", "."] } else { &["uninstall", "."] });
-        }
+        work();
         done.store(true, Ordering::Relaxed);
     });
     assert!(calls.into_inner() > 0);
