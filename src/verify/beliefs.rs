@@ -46,4 +46,3 @@
 //! and parameters as bytes of one memory and without any value of an uninterpreted function; and if
 //! the interpreter can run the launch that the state describes, the two kernels leave different memory
 //! behind. Every other claim that is not proved is "unknown".
-//! memory behind. Everything else that is not proved is "unknown".

@@ -128,6 +128,7 @@ mod opaque;
 mod operands;
 mod outside;
 mod parts;
+mod pinned;
 mod place;
 mod program;
 mod proof;

@@ -8,6 +8,7 @@ use super::facts::{SHAPES, abstracted, assumptions, in_shape, there_too, with_di
 use super::induction::Induction;
 use super::lanes::Lanes;
 use super::parts::clash;
+use super::pinned::{self, Settled};
 use super::place::Place;
 use super::symbols::Terms;
 use super::wrap;
@@ -81,6 +82,15 @@ impl Prover {
         let more = there_too(terms, lanes, place, of_place);
         let more = self.induction.apply_all(terms, &more);
         if wrap::equal(&mut terms.arena, claim, &more) || clash(&mut terms.arena, &more) {
+            return Judgement::Proved;
+        }
+        let settled = pinned::settle(&mut terms.arena, known, claim);
+        let (claim, known) = match &settled {
+            Settled::Unreachable => return Judgement::Proved,
+            Settled::Simpler { known, claim } => (*claim, known),
+            Settled::Same => (claim, known),
+        };
+        if claim.0 == claim.1 || wrap::equal(&mut terms.arena, claim, known) {
             return Judgement::Proved;
         }
         if !self.solving {
