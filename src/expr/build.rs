@@ -143,6 +143,10 @@ impl Arena {
             match self.constant_value(x) {
                 Some(0) => return y,
                 Some(value) if value == mask(width) => return self.not(y),
+                // Where all the other's bits are among the constant's, nothing is borrowed.
+                Some(value) if (self.range(y).zeros | value) & mask(width) == mask(width) => {
+                    return self.sub(x, y);
+                }
                 _ => {}
             }
         }
