@@ -62,6 +62,7 @@
 //! - `lanes`: how they are related, by induction over iterations
 //! - `facts`: what the solver is told of a place
 //! - `induction`: registers of a loop that keep their distance
+//! - `pinned`: symbols that can have only one value
 //! - `query`: a claim put to the solver
 //! - `same_load`: when two loads deliver the same
 //! - `proof`: what a claim came to
