@@ -17,6 +17,8 @@ pub enum Bug {
     CarriedSometimes,
     /// Nobody asks whether what an iteration before has read stood at the same address.
     NoAddressTest,
+    /// Nobody asks whether a store of the loop changes what goes round.
+    NoApartTest,
     /// The first iterations use what nobody has passed on to them.
     PassedAtOnce,
     /// The elements of a vector load go into each other's registers.
@@ -143,12 +145,13 @@ impl Bug {
     pub const ROWS: [Bug; 5] =
         [Bug::RowBound, Bug::RowIndex, Bug::RowEnd, Bug::RowWraps, Bug::RowNoVote];
     /// What strategies other than the paper's may get wrong.
-    pub const STRATEGIES: [Bug; 10] = [
+    pub const STRATEGIES: [Bug; 11] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
         Bug::CarriedSometimes,
         Bug::NoAddressTest,
+        Bug::NoApartTest,
         Bug::PassedAtOnce,
         Bug::VectorReversed,
         Bug::VectorOffset,

@@ -24,7 +24,9 @@ mod under;
 
 pub use adjacent::Adjacent;
 pub use alignment::{MAX_VECTOR, MAX_VECTOR_SM_100, Multiple};
-pub use carried::{Carried, MAX_ITERATIONS, SameAddress, Slice, Start, Step, Tested};
+pub use carried::{
+    Apart, Carried, MAX_ITERATIONS, Pair, Place, SameAddress, Slice, Start, Step, Tested,
+};
 pub use eligible::{Element, Load, OWN_REGISTERS};
 pub use opportunities::{Candidate, Guards, Opportunities, Opportunity, Options, lane_stride};
 pub use prove::{NoWrap, WrapKind};

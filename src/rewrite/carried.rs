@@ -18,9 +18,21 @@ struct Shared {
     /// Copies of instructions in front of a loop or at its end: by the instruction that they stand at, their
     /// own and the iteration the register with the result.
     copies: FxHashMap<(u32, u32, u32), String>,
-    /// By a loop's entry, the iterations and what is tested, the predicate that a value has been passed on
-    /// and is the right one.
-    passed: FxHashMap<(u32, u32, String), String>,
+    /// By a loop's entry and the iterations, the predicate that values have been passed on and are the
+    /// right ones.
+    passed: FxHashMap<(u32, u32), String>,
+}
+
+/// Bytes that a loop's loads read, counted from a base: from the first to behind the last.
+type Span = (i64, i64);
+
+/// A store and the loads from which it must be apart: the bases of both, what the store writes, and what
+/// the loads read.
+struct Rows {
+    store: String,
+    load: String,
+    written: Span,
+    read: Span,
 }
 
 /// What is put in around a loop, a line each.
@@ -38,13 +50,14 @@ impl Planner<'_, '_, '_, '_> {
             _ => None,
         });
         let mut shared = Shared::default();
-        for link in wanted.into_iter().map(|at| &choice.carried[at]) {
-            let carried = self.link(link, &mut shared);
+        let links: Vec<&Carried> = wanted.into_iter().map(|at| &choice.carried[at]).collect();
+        for link in &links {
+            let carried = self.link(link, &links, &mut shared);
             self.plan.carried.push(carried);
         }
     }
 
-    fn link(&mut self, link: &Carried, shared: &mut Shared) -> CarriedLoad {
+    fn link(&mut self, link: &Carried, all: &[&Carried], shared: &mut Shared) -> CarriedLoad {
         let (mut moves, mut lines, mut registers) = (Vec::new(), Lines::default(), Vec::new());
         for (from, to) in &link.pieces {
             let bits = to.register_bits;
@@ -66,8 +79,8 @@ impl Planner<'_, '_, '_, '_> {
                 lines.entry = self.first(link, (slice, *base), &registers, shared);
                 moves.iter().map(|(bits, to, now)| format!("mov.b{bits} {to}, {now};")).collect()
             }
-            Start::Performed(test) => {
-                let passed = self.passed(link, test.as_ref(), shared, &mut lines);
+            Start::Performed(_) => {
+                let passed = self.passed(link, all, shared, &mut lines);
                 let text = &self.source.text()[own.ast.span.range()];
                 let load = format!("@!{passed} {text}");
                 // A register of the address is written behind the load only.
@@ -114,47 +127,28 @@ impl Planner<'_, '_, '_, '_> {
         }
     }
 
-    /// The predicate that the value of `distance` iterations before is there and of the right address: false
-    /// at first, and what the test says when so many iterations have passed.
+    /// The predicate that the values of `distance` iterations before are there and the right ones: false at
+    /// first, and what the tests say when so many iterations have passed. Links over as many iterations of
+    /// one loop share it.
     fn passed(
         &mut self,
         link: &Carried,
-        test: Option<&SameAddress>,
+        all: &[&Carried],
         shared: &mut Shared,
         lines: &mut Lines,
     ) -> String {
-        let mut tests = Vec::new();
-        let tested = test.map(|test| self.tested(link, test, shared, &mut tests));
-        let always = test.is_some_and(|test| matches!(test.source, Tested::Always(_)));
-        let what =
-            tested.clone().map_or_else(String::new, |(a, b, ahead)| format!("{a} {b} {ahead}"));
-        let key = (link.entry, link.distance, what);
-        let known = shared.passed.get(&key).cloned();
+        let key = (link.entry, link.distance);
+        if let Some(known) = shared.passed.get(&key) {
+            return known.clone();
+        }
+        let sharing: Vec<&Carried> = all
+            .iter()
+            .copied()
+            .filter(|other| (other.entry, other.distance) == key)
+            .filter(|other| matches!(other.start, Start::Performed(_)))
+            .collect();
+        let holds = self.tests(&sharing, shared, lines);
         let fresh = &mut self.plan.fresh;
-        let holds = match tested {
-            _ if known.is_some() || self.plan.planted.has(Bug::NoAddressTest) => "-1".to_owned(),
-            None => "-1".to_owned(),
-            Some((a, b, ahead)) => {
-                let a = match ahead {
-                    0 => a,
-                    _ => {
-                        let sum = fresh.bits(64);
-                        tests.push(format!("add.s64 {sum}, {a}, {ahead};"));
-                        sum
-                    }
-                };
-                let holds = fresh.predicate();
-                tests.push(format!("setp.eq.u64 {holds}, {a}, {b};"));
-                holds
-            }
-        };
-        match always {
-            true => lines.latch.extend(tests),
-            false => lines.entry.extend(tests),
-        }
-        if let Some(known) = known {
-            return known;
-        }
         let rounds: Vec<String> = (0..link.distance).map(|_| fresh.predicate()).collect();
         let planted = self.plan.planted.has(Bug::PassedAtOnce);
         for round in &rounds {
@@ -168,6 +162,109 @@ impl Planner<'_, '_, '_, '_> {
         let now = rounds[rounds.len() - 1].clone();
         shared.passed.insert(key, now.clone());
         now
+    }
+
+    /// All tests of some links: what their conjunction is at the loop's end.
+    fn tests(&mut self, links: &[&Carried], shared: &mut Shared, lines: &mut Lines) -> String {
+        let mut holds: Option<String> = None;
+        if !self.plan.planted.has(Bug::NoApartTest) {
+            for rows in self.rows_apart(links, shared, lines) {
+                holds = Some(self.test_apart(&rows, holds, lines));
+            }
+        }
+        if self.plan.planted.has(Bug::NoAddressTest) {
+            return holds.unwrap_or_else(|| "-1".to_owned());
+        }
+        let mut done: Vec<(String, String, i64)> = Vec::new();
+        // Those in front of the loop come before those at its end.
+        for at_end in [false, true] {
+            for link in links {
+                let Start::Performed(Some(test)) = &link.start else { continue };
+                if matches!(test.source, Tested::Always(_)) != at_end {
+                    continue;
+                }
+                let mut text = Vec::new();
+                let tested = self.tested(link, test, shared, &mut text);
+                if !done.contains(&tested) {
+                    holds = Some(self.test_same(&tested, holds, &mut text));
+                    done.push(tested);
+                }
+                match at_end {
+                    true => lines.latch.extend(text),
+                    false => lines.entry.extend(text),
+                }
+            }
+        }
+        holds.unwrap_or_else(|| "-1".to_owned())
+    }
+
+    /// The test that two addresses are equal, and what is known already.
+    fn test_same(
+        &mut self,
+        (a, b, ahead): &(String, String, i64),
+        known: Option<String>,
+        text: &mut Vec<String>,
+    ) -> String {
+        let fresh = &mut self.plan.fresh;
+        let a = match ahead {
+            0 => a.clone(),
+            _ => {
+                let sum = fresh.bits(64);
+                text.push(format!("add.s64 {sum}, {a}, {ahead};"));
+                sum
+            }
+        };
+        let holds = fresh.predicate();
+        text.push(match known {
+            Some(known) => format!("setp.eq.and.u64 {holds}, {a}, {b}, {known};"),
+            None => format!("setp.eq.u64 {holds}, {a}, {b};"),
+        });
+        holds
+    }
+
+    /// What must be apart for some links: for each store and each base of loads one row of bytes.
+    fn rows_apart(
+        &mut self,
+        links: &[&Carried],
+        shared: &mut Shared,
+        lines: &mut Lines,
+    ) -> Vec<Rows> {
+        let mut all: Vec<Rows> = Vec::new();
+        for link in links {
+            let results = self.copies(link.entry, &link.apart.slice, shared, &mut lines.entry);
+            for pair in &link.apart.pairs {
+                let [(store, written), (load, read)] = [pair.store, pair.load].map(|place| {
+                    let (own, offset) = self.address(place.inst);
+                    let base = place.base.map_or(own, |step| results[step].clone());
+                    (base, (offset, offset + i64::from(place.bytes)))
+                });
+                let same = |row: &&mut Rows| {
+                    row.store == store && row.load == load && row.written == written
+                };
+                match all.iter_mut().find(same) {
+                    Some(row) => row.read = (row.read.0.min(read.0), row.read.1.max(read.1)),
+                    None => all.push(Rows { store, load, written, read }),
+                }
+            }
+        }
+        all
+    }
+
+    /// The test that a store is apart from loads, and what is known already: from the last byte that it
+    /// would write in front of what they read, it is as far to the store as both are long.
+    fn test_apart(&mut self, rows: &Rows, known: Option<String>, lines: &mut Lines) -> String {
+        let fresh = &mut self.plan.fresh;
+        let (ahead, holds) = (fresh.bits(64), fresh.predicate());
+        let stored = rows.written.1 - rows.written.0;
+        let both = stored + rows.read.1 - rows.read.0 - 1;
+        let more = rows.written.0 - rows.read.0 + stored - 1;
+        lines.entry.push(format!("sub.s64 {ahead}, {}, {};", rows.store, rows.load));
+        lines.entry.push(format!("add.s64 {ahead}, {ahead}, {more};"));
+        lines.entry.push(match known {
+            Some(known) => format!("setp.ge.and.u64 {holds}, {ahead}, {both}, {known};"),
+            None => format!("setp.ge.u64 {holds}, {ahead}, {both};"),
+        });
+        holds
     }
 
     /// What a test compares: the base of the load's address some iterations on, that of the source's, and how

@@ -337,3 +337,15 @@
 //! ```
 //!
 //! `tests/cases/accept/carried_further.ptx` (`index_may_wrap`); mistake `NoAddressTest`.
+//!
+//! **31. A store in the loop must be apart from what goes round**, from the source's load on to the place of
+//! the load that is left out: by proof, or by a test in front of the loop where the store's address and the
+//! load's keep their difference. Where the test fails every iteration loads. Barriers, atomics, and stores
+//! of inner loops or by generic addresses end the matter; other lanes' stores would be a data race.
+//!
+//! ```text
+//! L: ld f1, [a];  ld f2, [a+4];  st [b], f3;  a += 4;  b += 4;  ...     // b - a is 4 in one launch
+//! ```
+//!
+//! `tests/cases/accept/carried_stores.ptx`, `tests/cases/refuse/carried_stores.ptx`; mistakes `NoApartTest`,
+//! `CarriedOverStores`.

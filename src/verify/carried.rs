@@ -14,12 +14,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::comparison::Comparison;
 use super::conditions;
-use super::execution::{Assumed, LoopRecord, Round};
+use super::execution::{Assumed, LoopRecord, Round, StoreRecord};
 use super::symbols::{Kind, Side, Terms};
-use super::turns::{at_entry, values_of};
+use super::turns::{at_entry, is_of_header, values_of};
+use super::versions::before_stores;
 use super::wrap;
 use crate::cfg::{Arg, Inst, LoopId, RegisterId};
-use crate::expr::{Node, Substitution, TermId};
+use crate::expr::{FunctionId, Node, Substitution, TermId};
 use crate::isa::Opcode;
 use crate::solver::Names;
 
@@ -141,19 +142,30 @@ fn guess(
     let width = comparison.terms.arena.width(latch);
     let mut values = values(comparison, id);
     values.retain(|value| comparison.terms.arena.width(*value) == width);
-    let terms = &mut *comparison.terms;
+    let (terms, loops) = (&mut *comparison.terms, &comparison.original.flow.loops);
     let mut substitution = Substitution::new();
     let later = values_of(terms, before, |round| round.latch);
-    let induction = &mut comparison.warp.prover.induction;
+    let prover = &mut comparison.warp.prover;
+    let (induction, stores) = (&mut prover.induction, &prover.stores);
     let latch = induction.apply(terms, latch);
+    // Whether a store of the loop lies between is asked when the guess is proved.
+    let reaches = before_own_stores(terms, stores, latch);
     let found = values.into_iter().take(MAX_TRIED).find(|&value| {
         let next = substitution.apply(&mut terms.arena, value, &mut |_, symbol, own| {
             later.get(&symbol).copied().unwrap_or(own)
         });
         // (A value that does not change tells nothing about the one that the register gets.)
-        next != value && induction.apply(terms, next) == latch
+        next != value
+            && {
+                let next = induction.apply(terms, next);
+                next == latch || before_own_stores(terms, stores, next) == reaches
+            }
+            && {
+                let value = before_own_stores(terms, stores, value);
+                is_of_header(terms, loops, (id, before), value)
+            }
     });
-    let value = found?;
+    let value = before_own_stores(terms, stores, found?);
     // Only worth an evaluation where it holds at the entry as well.
     let first = at_entry(terms, before, value);
     (first == initial).then_some(value)
@@ -168,27 +180,32 @@ fn loads_later(
 ) -> Vec<Vec<TermId>> {
     let values = values(comparison, id);
     let terms = &mut *comparison.terms;
+    let (stores, loops) = (&comparison.warp.prover.stores, &comparison.original.flow.loops);
     let later = values_of(terms, before, |round| round.latch);
     let mut substitution = Substitution::new();
-    let loads = values.into_iter().filter(|&value| load(terms, value).is_some());
-    let loads: Vec<TermId> = loads.take(MAX_TRIED).collect();
-    loads
-        .into_iter()
-        .map(|value| {
-            let mut all = vec![value];
-            for _ in 0..MAX_LATER {
-                let last = all[all.len() - 1];
-                let next = substitution.apply(&mut terms.arena, last, &mut |_, symbol, own| {
-                    later.get(&symbol).copied().unwrap_or(own)
-                });
-                if next == last {
-                    break;
-                }
-                all.push(next);
+    let mut found = Vec::new();
+    for value in values {
+        if load(terms, value).is_none() || found.len() == MAX_TRIED {
+            continue;
+        }
+        let mut all = vec![before_own_stores(terms, stores, value)];
+        for _ in 0..MAX_LATER {
+            let last = all[all.len() - 1];
+            if !is_of_header(terms, loops, (id, before), last) {
+                break;
             }
-            all
-        })
-        .collect()
+            let next = substitution.apply(&mut terms.arena, last, &mut |_, symbol, own| {
+                later.get(&symbol).copied().unwrap_or(own)
+            });
+            let next = before_own_stores(terms, stores, next);
+            if next == last {
+                break;
+            }
+            all.push(next);
+        }
+        found.push(all);
+    }
+    found
 }
 
 /// A load of the original that is, an iteration later, what comes round where a flag comes round true.
@@ -204,9 +221,11 @@ fn guess_when(
     }
     let known = conditions::literals(&mut terms.arena, flag.latch);
     let latch = conditions::simplify(&mut terms.arena, latch, &known);
-    let induction = &mut comparison.warp.prover.induction;
+    let prover = &mut comparison.warp.prover;
+    let (induction, stores) = (&mut prover.induction, &prover.stores);
     let known = induction.apply_all(terms, &known);
     let (read, address) = load(terms, latch)?;
+    let base = before_stores(terms, stores, read.1);
     let address = induction.apply(terms, address);
     // What the iteration itself loads comes before what a later one does.
     let mut pairs =
@@ -214,7 +233,8 @@ fn guess_when(
     pairs.find_map(|pair| {
         terms.arena.charge(4);
         let (other, next) = load(terms, pair[1])?;
-        if read != other {
+        // Whether a store of the loop lies between is asked when the guess is proved.
+        if read.0 != other.0 || before_stores(terms, stores, other.1) != base {
             return None;
         }
         let next = induction.apply(terms, next);
@@ -222,6 +242,18 @@ fn guess_when(
             next == address || wrap::equal_as_known(&mut terms.arena, (next, address), &known);
         equal.then_some(pair[0])
     })
+}
+
+/// What a load delivers from the memory before the lane's own stores; another value as it is.
+fn before_own_stores(
+    terms: &mut Terms,
+    stores: &FxHashMap<TermId, StoreRecord>,
+    value: TermId,
+) -> TermId {
+    let Some(((function, version), address)) = load(terms, value) else { return value };
+    let base = before_stores(terms, stores, version);
+    let width = terms.arena.width(value);
+    terms.arena.apply(FunctionId(function), &[base, address], width)
 }
 
 /// The flag under which a register's value is used: it guards the instruction that fills, where the value is

@@ -15,6 +15,7 @@ use super::comparison::Comparison;
 use super::evaluate::evaluate;
 use super::execute::Pair;
 use super::execution::Reference;
+use super::flags::Flags;
 use super::induction::Induction;
 use super::lanes::Lanes;
 use super::program::Program;
@@ -71,6 +72,8 @@ pub(super) fn compare<'s>(
             continue;
         }
         comparison.warp.prover.deciding = true;
+        let (forest, loops) = (&rewritten.flow.loops, &result.loops);
+        comparison.warp.prover.flags = Flags::new(comparison.terms, forest, loops);
         let apart = match original.irreducible {
             true => comparison.cuts(),
             false => comparison.loops(&carried.values),

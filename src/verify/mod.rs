@@ -61,6 +61,7 @@
 //! - `shifted`: a term in another lane, given how symbols are related
 //! - `lanes`: how they are related, by induction over iterations
 //! - `facts`: what the solver is told of a place
+//! - `flags`: what predicates that go round loops say
 //! - `induction`: registers of a loop that keep their distance
 //! - `pinned`: symbols that can have only one value
 //! - `query`: a claim put to the solver
@@ -117,6 +118,7 @@ mod execute;
 mod execution;
 mod facts;
 mod faults;
+mod flags;
 mod hardware;
 mod induction;
 mod instructions;

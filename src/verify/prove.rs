@@ -40,6 +40,7 @@ impl Prover {
         for &condition in known {
             all.extend(conditions::literals(&mut terms.arena, condition));
         }
+        self.flags.add_to(&mut all);
         self.by_cases(terms, lanes, place, (original, rewritten), &all)
     }
 
@@ -96,6 +97,7 @@ impl Prover {
             for (holds, value) in [(condition, x), (negated, y)] {
                 let mut more = known.to_vec();
                 more.extend(conditions::literals(&mut terms.arena, holds));
+                self.flags.add_to(&mut more);
                 if conditions::contradict(&mut terms.arena, &more) {
                     continue;
                 }

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::execution::StoreRecord;
 use super::facts::{SHAPES, abstracted, assumptions, in_shape, there_too, with_divisions};
+use super::flags::Flags;
 use super::induction::Induction;
 use super::lanes::Lanes;
 use super::parts::clash;
@@ -29,6 +30,8 @@ pub(super) struct Prover {
     /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
     pub induction: Induction,
+    /// What the rewritten program's flags say; none while it is being evaluated.
+    pub flags: Flags,
     pub cases: u32,
     pub crossings: u32,
     pub failures: u32,
@@ -49,6 +52,7 @@ impl Prover {
             solver,
             stores,
             induction,
+            flags: Flags::default(),
             cases: 0,
             crossings: 0,
             failures: 0,

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::comparison::Comparison;
 use super::execution::{Assumed, Cut, Round};
 use super::proof::Proof;
-use super::turns::{at_entry, at_latch};
+use super::turns::{at_entry, at_latch, is_of_header};
 use crate::cfg::{BlockId, LoopId, RegisterId};
 use crate::expr::TermId;
 
@@ -18,6 +18,7 @@ impl Comparison<'_, '_> {
         carried: &FxHashMap<(LoopId, RegisterId), Assumed>,
     ) -> Vec<(LoopId, RegisterId)> {
         let mut apart = Vec::new();
+        let loops = &self.original.flow.loops;
         for index in 0..self.before.loops.len() {
             let id = LoopId(index as u32);
             let header = self.rewritten.flow.loops.get(id).header;
@@ -52,6 +53,12 @@ impl Comparison<'_, '_> {
                 let partner = match (assumed, partner) {
                     // What is assumed of the header has to hold where the loop is entered and comes
                     // round.
+                    (Some(Assumed { value, .. }), _)
+                        if !is_of_header(self.terms, loops, (id, before), *value) =>
+                    {
+                        apart.extend(round.register.map(|register| (id, register)));
+                        continue;
+                    }
                     (Some(Assumed { value, .. }), _) => Round {
                         initial: at_entry(self.terms, before, *value),
                         latch: at_latch(self.terms, before, *value),

@@ -2,11 +2,13 @@
 //! version of memory that holds the same bytes.
 
 use super::conditions;
+use super::execution::StoreRecord;
 use super::lanes::Lanes;
 use super::place::Place;
 use super::query::Prover;
 use super::symbols::Terms;
 use super::versions::{before_stores, unmarked};
+use super::wrap;
 use crate::expr::{Comparison, Node, TermId};
 use crate::solver::{Judgement, Names};
 
@@ -62,7 +64,21 @@ impl Prover {
         Some(pairs)
     }
 
-    /// Steps over stores that the solver shows to leave the loaded bytes alone.
+    /// Whether a store is apart from what is loaded by what was tested of their distance.
+    fn disjoint(
+        &mut self,
+        terms: &mut Terms,
+        store: &StoreRecord,
+        (address, bytes): (TermId, u32),
+        known: &[TermId],
+    ) -> bool {
+        let known = self.induction.apply_all(terms, known);
+        let ahead = terms.arena.sub(store.address, address);
+        let ahead = self.induction.apply(terms, ahead);
+        wrap::disjoint(&mut terms.arena, ahead, (store.bytes, bytes), &known)
+    }
+
+    /// Steps over stores that are shown to leave the loaded bytes alone.
     fn oldest(
         &mut self,
         terms: &mut Terms,
@@ -73,6 +89,10 @@ impl Prover {
         known: &[TermId],
     ) -> TermId {
         while let Some(&record) = self.stores.get(&version) {
+            if self.disjoint(terms, &record, (address, bytes), known) {
+                version = record.before;
+                continue;
+            }
             let arena = &mut terms.arena;
             let width = arena.width(address);
             let (ahead, behind) =
@@ -100,6 +120,7 @@ impl Prover {
         let mut side = |this: &mut Self, terms: &mut Terms, side, holds| {
             let mut more = known.to_vec();
             more.extend(conditions::literals(&mut terms.arena, holds));
+            this.flags.add_to(&mut more);
             this.oldest(terms, lanes, place, side, (address, bytes), &more)
         };
         let a = side(self, terms, a, condition);

@@ -1,10 +1,11 @@
 //! Terms of a loop's header, with the values of the loop's entry and with those of its latches.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::execution::{LoopRecord, Round};
 use super::symbols::Terms;
-use crate::expr::{Substitution, SymbolId, TermId};
+use crate::cfg::{LoopForest, LoopId};
+use crate::expr::{Node, Substitution, SymbolId, TermId};
 
 /// For each symbol of a loop's header, one of its values, chosen by `of`.
 pub(super) fn values_of(
@@ -26,6 +27,34 @@ pub(super) fn at_entry(terms: &mut Terms, record: &LoopRecord, term: TermId) -> 
 pub(super) fn at_latch(terms: &mut Terms, record: &LoopRecord, term: TermId) -> TermId {
     let values = values_of(terms, record, |round| round.latch);
     substituted(terms, &values, term)
+}
+
+/// Whether a term says something about a loop's header alone: nothing in it gets a new value in an iteration
+/// but what the header has a symbol for. Only of such a term do [`at_entry`] and [`at_latch`] tell what it is
+/// there; what a barrier or an atomic of the loop gives would stay that of the iteration before.
+pub(super) fn is_of_header(
+    terms: &Terms,
+    loops: &LoopForest,
+    (id, record): (LoopId, &LoopRecord),
+    term: TermId,
+) -> bool {
+    let own: FxHashSet<TermId> = record.rounds.iter().map(|round| round.symbol).collect();
+    let (mut seen, mut work) = (FxHashSet::default(), vec![term]);
+    while let Some(next) = work.pop() {
+        if !seen.insert(next) {
+            continue;
+        }
+        terms.arena.charge(2);
+        match terms.arena.node(next) {
+            Node::Symbol(symbol) => {
+                if !own.contains(&next) && loops.nested(terms.symbols.info(*symbol).made_in, id) {
+                    return false;
+                }
+            }
+            _ => work.extend(terms.arena.operands(next)),
+        }
+    }
+    true
 }
 
 fn substituted(terms: &mut Terms, values: &FxHashMap<SymbolId, TermId>, term: TermId) -> TermId {

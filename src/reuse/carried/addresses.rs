@@ -92,40 +92,46 @@ impl Later {
                     continue;
                 }
                 let equal = own == address;
-                let keeps = equal || self.keeps(flow, trace, *address, *own);
+                let keeps = equal || keeps(flow, trace, self.id, *address, *own);
                 found.push(Candidate { source: number, distance, equal, keeps });
             }
         }
         found.sort_by_key(|one| (!one.equal, !one.keeps, one.distance));
         found
     }
+}
 
-    /// Whether the difference of two addresses is the same in every iteration.
-    fn keeps(&self, flow: &Flow<'_, '_>, trace: &mut KernelTrace, a: TermId, b: TermId) -> bool {
-        let difference = trace.arena.sub(a, b);
-        let (mut work, mut seen) = (vec![difference], rustc_hash::FxHashSet::default());
-        while let Some(term) = work.pop() {
-            if !seen.insert(term) {
-                continue;
-            }
-            trace.arena.charge(2);
-            if let Node::Symbol(symbol) = *trace.arena.node(term) {
-                let info = trace.symbols.info(symbol);
-                let changes = info.kind == SymbolKind::Iteration(self.id)
-                    || flow.loops.nested(info.created_in, self.id);
-                if changes {
-                    return false;
-                }
-            }
-            work.extend(trace.arena.operands(term));
+/// Whether the difference of two addresses is the same in every iteration.
+pub(super) fn keeps(
+    flow: &Flow<'_, '_>,
+    trace: &mut KernelTrace,
+    id: LoopId,
+    a: TermId,
+    b: TermId,
+) -> bool {
+    let difference = trace.arena.sub(a, b);
+    let (mut work, mut seen) = (vec![difference], rustc_hash::FxHashSet::default());
+    while let Some(term) = work.pop() {
+        if !seen.insert(term) {
+            continue;
         }
-        true
+        trace.arena.charge(2);
+        if let Node::Symbol(symbol) = *trace.arena.node(term) {
+            let info = trace.symbols.info(symbol);
+            let changes =
+                info.kind == SymbolKind::Iteration(id) || flow.loops.nested(info.created_in, id);
+            if changes {
+                return false;
+            }
+        }
+        work.extend(trace.arena.operands(term));
     }
+    true
 }
 
 /// An address as it is 1, 2, ... iterations later, if it depends on the iteration and on nothing else that
 /// iterations change.
-fn iterations_later(
+pub(super) fn iterations_later(
     flow: &Flow<'_, '_>,
     trace: &mut KernelTrace,
     id: LoopId,

@@ -5,15 +5,17 @@
 //! earlier iteration it needs. Two things have to be known of such a pair:
 //!
 //! - **The addresses are equal**: what the load reads `distance` iterations later is what the source reads
-//!   now. If two addresses keep their difference, that is so in all iterations if it is in one. Where the difference is not shown to be zero, though it is as long as no index
-//!   wraps around, it is computed and tested in front of the loop; where it is not even shown to stay the
+//!   now. If two addresses keep their difference, that is so in all iterations if it is in one. Where the
+//!   difference is not shown to be zero, though it is as long as no index wraps around, it is computed and tested in front of the loop; where it is not even shown to stay the
 //!   same, as an index wraps around in some iteration, in each of them ([`SameAddress`]).
 //! - **What the first iterations do**, to which nobody has passed a value on: [`Start`].
 //!
-//! Nothing in the loop may change what both read. Values in front of the loop are computed by copies of
+//! Nothing in the loop may change what both read, or a test in front of the loop has to tell that nothing
+//! does ([`Apart`]). Values in front of the loop are computed by copies of
 //! the instructions that compute them in the loop ([`Slice`]).
 
 mod addresses;
+mod apart;
 mod ring;
 mod slice;
 
@@ -25,6 +27,8 @@ use crate::cfg::{BlockId, Flow, LoopId, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::planted::Bug;
 use addresses::Later;
+use apart::apart;
+pub use apart::{Apart, Pair, Place};
 use ring::{Ring, ring};
 use slice::Slicer;
 pub use slice::{Slice, Step};
@@ -52,6 +56,9 @@ pub struct Carried {
     pub latches: SmallVec<[u32; 1]>,
     /// What the first iterations do.
     pub start: Start,
+    /// Which stores of the loop must be apart from what both read; then every iteration performs the load
+    /// if a test in front of the loop fails.
+    pub apart: Apart,
 }
 
 /// What the iterations do to which no value has been passed on yet.
@@ -149,7 +156,18 @@ fn links(
             let source = sources[candidate.source];
             let Some(pieces) = pieces(source, load, 0, flow.planted) else { continue };
             let distance = candidate.distance;
-            let loaded = always && ring.runs_through && candidate.equal && distance == 1;
+            let is_safe = [source, load].iter().any(|one| trace.accesses[one.access].read_only)
+                || flow.planted.has(Bug::CarriedOverStores);
+            let apart = match is_safe {
+                true => Some(Apart::default()),
+                false => apart(flow, trace, (ring, &slicer), (source, load, distance)),
+            };
+            let Some(apart) = apart else { continue };
+            let loaded = always
+                && ring.runs_through
+                && candidate.equal
+                && distance == 1
+                && apart.pairs.is_empty();
             let start = match loaded {
                 true => slicer
                     .address(trace, load.inst, 0)
@@ -172,6 +190,7 @@ fn links(
                 falls_in: ring.falls_in,
                 latches: ring.latches.clone(),
                 start,
+                apart,
             });
             break;
         }

@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::{Effect, KernelTrace, effect};
+use crate::ptx::StateSpace;
 
 /// What is known of a loop that may carry values.
 pub(super) struct Ring {
@@ -22,7 +23,9 @@ pub(super) struct Ring {
     pub blocks: Vec<BlockId>,
     /// Whether nothing in an iteration may run for ever: there is no inner loop.
     pub runs_through: bool,
-    /// Whether something in the loop may change memory or orders others' changes.
+    /// The weak stores to global memory, by number of access.
+    pub stores: Vec<usize>,
+    /// Whether something else in the loop may change global memory, or orders others' changes.
     pub changes_memory: bool,
 }
 
@@ -56,20 +59,38 @@ pub(super) fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Opti
     };
     let ends: Vec<BlockId> = blocks.iter().filter(leaves).copied().collect();
     let mut changes_memory = false;
+    let mut untraced = 0_usize;
     for &block in &blocks {
         for inst in &flow.insts[flow.block(block).instructions()] {
             match effect(inst) {
                 // They may end the lane, or wait for ever.
                 Effect::Call | Effect::Opaque => return None,
-                Effect::Store | Effect::Atomic | Effect::Barrier => changes_memory = true,
+                Effect::Atomic | Effect::Barrier => changes_memory = true,
+                Effect::Store => untraced += 1,
                 Effect::Load | Effect::Pure | Effect::Observe | Effect::Hint | Effect::Control => {}
             }
         }
     }
-    changes_memory |= trace
-        .accesses
-        .iter()
-        .any(|access| access.strong.is_some() && flow.loops.contains(id, access.block));
+    let mut stores = Vec::new();
+    for (index, access) in trace.accesses.iter().enumerate() {
+        if !flow.loops.contains(id, access.block) {
+            continue;
+        }
+        changes_memory |= access.strong.is_some();
+        untraced -= usize::from(access.effect == Effect::Store);
+        let elsewhere =
+            matches!(access.space, StateSpace::Local | StateSpace::Param | StateSpace::Shared);
+        if access.effect == Effect::Store && !elsewhere {
+            // In an inner loop it is executed again and again, and a generic address is no number that
+            // could be compared with a global one.
+            let is_plain = access.space == StateSpace::Global
+                && access.address.is_some()
+                && flow.loops.innermost(access.block) == Some(id);
+            changes_memory |= !is_plain;
+            stores.push(index);
+        }
+    }
+    changes_memory |= untraced > 0;
     let runs_through = !flow.loops.loops.iter().any(|other| other.parent == Some(id));
     let (entry, id) = (from.end - 1, id);
     Some(Ring {
@@ -81,6 +102,7 @@ pub(super) fn ring(flow: &Flow<'_, '_>, trace: &KernelTrace, id: LoopId) -> Opti
         ends,
         blocks,
         runs_through,
+        stores,
         changes_memory,
     })
 }

@@ -114,6 +114,21 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         kept.then_some(SameAddress { slice, load, source: Tested::Always(base) })
     }
 
+    /// What computes the bases of the addresses of some instructions, each in an iteration, and for each the
+    /// step whose result that is.
+    pub fn bases(
+        &self,
+        trace: &KernelTrace,
+        places: impl Iterator<Item = (u32, u32)>,
+    ) -> Option<(Slice, Vec<Option<usize>>)> {
+        let mut found = Found::default();
+        let mut bases = Vec::new();
+        for (inst, iteration) in places {
+            bases.push(self.value(trace, &mut found, (self.wide_base(inst)?, inst, iteration))?);
+        }
+        Some((found.steps, bases))
+    }
+
     /// The base of an instruction's address, where it is a register of 64 bits.
     fn wide_base(&self, inst: u32) -> Option<RegisterId> {
         let base = address_base(self.flow, inst)?;

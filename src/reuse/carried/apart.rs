@@ -1,0 +1,99 @@
+//! Stores of a loop that may write to where a carried value was loaded from.
+//!
+//! Between the source and the load, some iterations later, a lane's own stores may change what it would
+//! load. (Those of other lanes may not, without a barrier or the like: that would be a data race.) Where a
+//! store's address and the source's keep their difference in all iterations, one comparison in front of
+//! the loop tells whether they have a byte in common.
+
+use super::super::eligible::Load;
+use super::addresses::{iterations_later, keeps};
+use super::ring::Ring;
+use super::slice::{Slice, Slicer};
+use crate::cfg::Flow;
+use crate::emulate::KernelTrace;
+use crate::expr::TermId;
+use crate::planted::Bug;
+
+/// The tests, in front of the loop, that no store of the loop changes a value that goes round.
+#[derive(Clone, Debug, Default)]
+pub struct Apart {
+    /// What computes the bases of the addresses.
+    pub slice: Slice,
+    /// What must have no byte in common.
+    pub pairs: Vec<Pair>,
+}
+
+/// A store and a load, each as in some iteration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pair {
+    /// The store.
+    pub store: Place,
+    /// The load whose value goes round, or that needs it.
+    pub load: Place,
+}
+
+/// The bytes of an access in some iteration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The instruction.
+    pub inst: u32,
+    /// The step whose result is the base of the address; none: the register that the instruction names.
+    pub base: Option<usize>,
+    /// So many bytes.
+    pub bytes: u32,
+}
+
+/// What has to be tested for a value to last from a source to a load so many iterations later; `None` if no
+/// test tells.
+pub(super) fn apart(
+    flow: &Flow<'_, '_>,
+    trace: &mut KernelTrace,
+    (ring, slicer): (&Ring, &Slicer<'_, '_, '_, '_>),
+    (source, load, distance): (&Load, &Load, u32),
+) -> Option<Apart> {
+    let mut wanted = Vec::new();
+    for &index in &ring.stores {
+        let store = &trace.accesses[index];
+        let (inst, block, bytes) = (store.inst, store.block, store.bytes());
+        let now = store.address?;
+        let is_here = |one: &Load| trace.accesses[one.access].block == block;
+        let before_source = is_here(source) && inst < source.inst;
+        let behind_load = is_here(load) && inst > load.inst;
+        let later = iterations_later(flow, trace, ring.id, now);
+        // What is stored behind the source, by the iterations that come to the load, and before the load.
+        let mut needed: Vec<(TermId, u32, &Load)> = Vec::new();
+        if !before_source {
+            needed.push((now, 0, source));
+        }
+        for ahead in 1..distance {
+            needed.push((*later.get(ahead as usize - 1)?, ahead, source));
+        }
+        if !behind_load {
+            needed.push((now, 0, load));
+        }
+        for (address, iteration, read) in needed {
+            let size = if flow.planted.has(Bug::StoreOverlap) { 1 } else { i64::from(bytes) };
+            if trace.arena.width(address) != 64 || trace.arena.width(read.address) != 64 {
+                return None;
+            }
+            match trace.arena.constant_difference(address, read.address) {
+                // Distances this small cannot wrap around.
+                Some(ahead) if (read.bytes..1 << 40).contains(&ahead) => {}
+                Some(ahead) if (-(1 << 40)..=-size).contains(&ahead) => {}
+                Some(_) => return None,
+                None if keeps(flow, trace, ring.id, address, read.address) => {
+                    wanted.push((inst, iteration, bytes, read.inst, read.bytes as u32));
+                }
+                None => return None,
+            }
+        }
+    }
+    let places = wanted.iter().flat_map(|one| [(one.0, one.1), (one.3, 0)]);
+    let (slice, bases) = slicer.bases(trace, places)?;
+    let place = |inst, base, bytes| Place { inst, base, bytes };
+    let pairs = wanted.iter().zip(bases.chunks(2)).map(|(one, bases)| Pair {
+        store: place(one.0, bases[0], one.2),
+        load: place(one.3, bases[1], one.4),
+    });
+    Some(Apart { pairs: pairs.collect(), slice })
+}
