@@ -206,7 +206,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     }
 
     /// The function's control flow.
-    pub(super) fn flow(&self) -> &'a Flow<'m, 's> {
+    pub fn flow(&self) -> &'a Flow<'m, 's> {
         self.prover.flow
     }
 

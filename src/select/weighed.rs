@@ -27,6 +27,11 @@ const TEST: u32 = 3;
 /// two words 1.01 to 1.07 times as long (`openacc-bench/results/strategies.md`).
 const VECTOR_SHARE: f64 = 0.5;
 
+/// Values that go round a loop under a predicate are taken beside the first-level cache if they save at
+/// least this share of the loop's loads. Fewer gain nothing in the simulator: two of seven
+/// loads 1.00 to 1.03 times as long, six of nine 0.86 to 1.01 (`openacc-bench/results/strategies.md`).
+const CARRIED_SHARE: f64 = 0.5;
+
 /// The verdict about each of some loads, which come in program order, the vector loads, and the rows.
 pub(super) fn verdicts(
     opportunities: &mut Opportunities<'_, '_, '_>,
@@ -111,9 +116,12 @@ impl Weigher<'_, '_, '_, '_> {
         let mut links = self.opportunities.carried(trace, &simple);
         let tests: Vec<_> = links.iter().map(tested_always).collect();
         let shares: Vec<f64> = tests.iter().map(|test| share(test.as_ref(), &tests)).collect();
-        let mut shares = shares.into_iter();
+        let saved: Vec<f64> =
+            links.iter().map(|link| self.share_of_loop(trace, link, &links, loads)).collect();
+        let mut shares = shares.into_iter().zip(saved);
         links.retain(|link| {
-            let weighed = self.weigh_carried(trace, link, shares.next().unwrap_or(0.0));
+            let shares = shares.next().unwrap_or((0.0, 0.0));
+            let weighed = self.weigh_carried(trace, link, shares);
             if let Err(unpaid) = weighed {
                 self.not_in_ring.insert(link.load.inst, unpaid);
             }
@@ -124,6 +132,24 @@ impl Weigher<'_, '_, '_, '_> {
         let at = |(index, link): (usize, &Carried)| (link.load.inst, index);
         self.in_ring = links.iter().enumerate().map(at).collect();
         links
+    }
+
+    /// The share of the loads of a link's loop that are left out for values that go round it.
+    fn share_of_loop(
+        &self,
+        trace: &KernelTrace,
+        link: &Carried,
+        links: &[Carried],
+        loads: &[usize],
+    ) -> f64 {
+        let around = |inst: u32| {
+            let block = self.opportunities.block_of(inst)?;
+            self.opportunities.flow().loops.innermost(block)
+        };
+        let here = around(link.load.inst);
+        let of_loop = loads.iter().filter(|&&at| around(trace.accesses[at].inst) == here).count();
+        let left_out = links.iter().filter(|other| other.entry == link.entry).count();
+        left_out as f64 / of_loop.max(1) as f64
     }
 
     /// The vector loads that are chosen.
@@ -207,12 +233,13 @@ impl Weigher<'_, '_, '_, '_> {
     }
 
     /// Whether a value that goes round a loop takes fewer cycles than the load; `test` are the instructions of
-    /// a test in each iteration, or its share of one for several loads.
+    /// a test in each iteration, or its share of one for several loads, and `saved` is the share of the
+    /// loop's loads that all such values save.
     fn weigh_carried(
         &mut self,
         trace: &mut KernelTrace,
         link: &Carried,
-        test: f64,
+        (test, saved): (f64, f64),
     ) -> Result<(), Unpaid> {
         if !self.options.strategies.are_weighed() {
             return Ok(());
@@ -228,8 +255,10 @@ impl Weigher<'_, '_, '_, '_> {
                 let instead =
                     costs.instructions((words + 1) * link.distance) + test * costs.instructions(1);
                 // Beside the first-level cache, what is issued to go without a load takes longer in the
-                // simulator than the load: 1.00 to 1.16 times as long in marches over rows and planes.
-                match costs.allow_shuffles(&request) {
+                // simulator than the load if it is tested in each iteration (1.00 to 1.16 times as long in
+                // marches over rows and planes), or if there is little of it.
+                let pays = tested_always(link).is_none() && saved >= CARRIED_SHARE;
+                match costs.allow_shuffles(&request) || pays {
                     true => instead,
                     false => instead.max(kept),
                 }
