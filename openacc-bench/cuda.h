@@ -32,7 +32,7 @@ static const char *device_name(void)
 static void to_device(const struct problem *p, real *const field[])
 {
     for (int n = 0; n < p->fields; n++) {
-        const size_t bytes = p->field[n].length * sizeof(real);
+        const size_t bytes = p->field[n].length * element_size(&p->field[n]);
         must(cudaMalloc((void **)&on_device[n], bytes));
         must(cudaMemcpy(on_device[n], field[n], bytes, cudaMemcpyHostToDevice));
     }
@@ -41,7 +41,7 @@ static void to_device(const struct problem *p, real *const field[])
 static void from_device(const struct problem *p, real *const field[])
 {
     for (int n = 0; n < p->fields; n++)
-        must(cudaMemcpy(field[n], on_device[n], p->field[n].length * sizeof(real),
+        must(cudaMemcpy(field[n], on_device[n], p->field[n].length * element_size(&p->field[n]),
                         cudaMemcpyDeviceToHost));
 }
 

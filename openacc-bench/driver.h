@@ -72,15 +72,21 @@ static void *allocate(size_t count, size_t size)
 }
 
 /* The same numbers on every machine (xorshift). */
-static void initialise(const struct field *field, int index, real *data)
+static void initialise(const struct field *field, int index, void *data)
 {
     unsigned long long state = 88172645463325252ULL + (unsigned long long)index;
     for (size_t n = 0; n < field->length; n++) {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        data[n] = field->fill == BITS ? (real)(state >> 63)
-                                      : (real)0.5 + (real)((double)(state >> 40) / (1 << 24));
+        const double number = (double)(state >> 40) / (1 << 24);
+        if (field->element == BYTES)
+            ((unsigned char *)data)[n] = (unsigned char)(state >> 56);
+        else if (field->element == HALVES)
+            ((unsigned short *)data)[n] = to_half(0.5 + number);
+        else
+            ((real *)data)[n] =
+                field->fill == BITS ? (real)(state >> 63) : (real)0.5 + (real)number;
     }
 }
 
@@ -138,7 +144,7 @@ int main(int argc, char **argv)
     p.nx = o.size[0], p.ny = o.size[1], p.nz = o.size[2];
     describe(&p);
     for (int n = 0; n < p.fields; n++) {
-        field[n] = expected[n] = (real *)allocate(p.field[n].length, sizeof(real));
+        field[n] = expected[n] = (real *)allocate(p.field[n].length, element_size(&p.field[n]));
         initialise(&p.field[n], n, field[n]);
         if (o.check && p.field[n].role == OUTPUT) {
             expected[n] = (real *)allocate(p.field[n].length, sizeof(real));

@@ -9,6 +9,11 @@
 
 static const char *const type = sizeof(real) == 4 ? "f32" : "f64";
 
+static const char *element_type(const struct field *field)
+{
+    return field->element == BYTES ? "u8" : field->element == HALVES ? "f16" : type;
+}
+
 /* An array gets the same seed in all launches, so that runs can be compared. */
 static void write_buffers(FILE *out, const struct problem *p, const struct launch *l)
 {
@@ -22,7 +27,8 @@ static void write_buffers(FILE *out, const struct problem *p, const struct launc
         fprintf(
             out,
             "%s\n  \"%s\": {\"type\": \"%s\", \"len\": %zu, \"fill\": \"random\", \"seed\": %d}",
-            first ? "" : ",", p->field[n].name, type, p->field[n].length, n + 1);
+            first ? "" : ",", p->field[n].name, element_type(&p->field[n]), p->field[n].length,
+            n + 1);
         first = 0;
     }
 }

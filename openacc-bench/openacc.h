@@ -18,8 +18,8 @@ static const char *device_name(void)
 static void to_device(const struct problem *p, real *const field[])
 {
     for (int n = 0; n < p->fields; n++) {
-        real *data = field[n];
-        const size_t length = p->field[n].length;
+        char *data = (char *)field[n];
+        const size_t length = p->field[n].length * element_size(&p->field[n]);
         (void)data, (void)length;
 #pragma acc enter data copyin(data[0 : length])
     }
@@ -28,8 +28,8 @@ static void to_device(const struct problem *p, real *const field[])
 static void from_device(const struct problem *p, real *const field[])
 {
     for (int n = 0; n < p->fields; n++) {
-        real *data = field[n];
-        const size_t length = p->field[n].length;
+        char *data = (char *)field[n];
+        const size_t length = p->field[n].length * element_size(&p->field[n]);
         (void)data, (void)length;
 #pragma acc update self(data[0 : length])
     }

@@ -31,11 +31,16 @@ enum role { INPUT, OUTPUT };
 /* What an array holds at first: numbers in [0.5, 1.5), or zeros and ones. */
 enum fill { NUMBERS, BITS };
 
+/* What an array's elements are. All arrays travel as pointers to `real`; a benchmark with narrower
+ * inputs casts them back. Outputs are always `real`. */
+enum element { REALS, BYTES, HALVES };
+
 struct field {
     const char *name;
     size_t length;
     enum role role;
     enum fill fill;
+    enum element element;
 };
 
 enum kind { POINTER, INTEGER, SIZE, NUMBER };
@@ -78,6 +83,20 @@ static inline size_t points(const struct problem *p)
     return (size_t)p->nx * p->ny * p->nz;
 }
 
+static inline size_t element_size(const struct field *field)
+{
+    return field->element == BYTES ? 1 : field->element == HALVES ? 2 : sizeof(real);
+}
+
+/* The bits of a half, for a number in [2^-14, 2), rounded to zero: what every compiler can do, with
+ * or without a type for halves. */
+static inline unsigned short to_half(double number)
+{
+    int exponent;
+    const double fraction = frexp(number, &exponent);
+    return (unsigned short)(((exponent + 14) << 10) + (int)((fraction - 0.5) * 2048));
+}
+
 /* Number of the point (i, j, k). */
 static inline size_t at(const struct problem *p, int i, int j, int k)
 {
@@ -102,7 +121,7 @@ static inline struct dims dims(int x, int y, int z)
 static inline void array(struct problem *p, int index, const char *name, size_t length,
                          enum role role, enum fill fill)
 {
-    const struct field field = {name, length, role, fill};
+    const struct field field = {name, length, role, fill, REALS};
     if (index >= MAX_FIELDS)
         give_up("too many arrays");
     p->field[index] = field;
@@ -113,6 +132,14 @@ static inline void array(struct problem *p, int index, const char *name, size_t 
 static inline void input(struct problem *p, int index, const char *name, size_t length)
 {
     array(p, index, name, length, INPUT, NUMBERS);
+}
+
+/* An input of narrower elements. */
+static inline void input_of(struct problem *p, int index, const char *name, size_t length,
+                            enum element element)
+{
+    input(p, index, name, length);
+    p->field[index].element = element;
 }
 
 static inline void output(struct problem *p, int index, const char *name, size_t length)
