@@ -124,7 +124,8 @@ pub struct LoadReport {
     /// The legal replacements that were left alone, by the names of their strategies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub possible: Option<Vec<String>>,
-    /// The cycles of the cheapest of these, and of the load.
+    /// The cycles of what was chosen because it pays, or of the cheapest of what was left alone, and of the
+    /// load; for a vector load, of all loads that it stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// The name of the rule that refused the load's replacement, words joined by dashes.
@@ -138,8 +139,8 @@ pub struct LoadReport {
 /// The cycles of two ways to get a value, per warp on the architecture asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// The cycles of the strategy that was left alone.
+    /// The cycles of the strategy.
     pub strategy: f64,
-    /// The cycles of the load.
+    /// The cycles of the load, or of the loads that are weighed together.
     pub load: f64,
 }

@@ -6,7 +6,7 @@ use super::exit::Failure;
 use super::io;
 use super::options::{Decisions, Format, Input, Shown, show_timings, warn};
 use crate::pipeline::{self, Options};
-use crate::report::{Decision, KernelReport, Report};
+use crate::report::{Cost, Decision, KernelReport, Report};
 use crate::rewrite::Mode;
 
 /// `candidates`
@@ -98,6 +98,11 @@ fn render_kernel(kernel: &KernelReport) -> String {
                 let reason = load.reason.as_deref().and_then(|reason| reason.lines().next());
                 out += &format!("keep: {}", reason.unwrap_or(""));
             }
+        }
+        // The reason for a load that is kept has them.
+        if let Some(Cost { strategy, load }) = load.cost.filter(|_| load.decision != Decision::Keep)
+        {
+            out += &format!(": {strategy} cycles against {load}");
         }
         out.push('\n');
     }

@@ -5,8 +5,8 @@ use crate::cfg::Flow;
 use crate::isa::Opcode;
 use crate::ptx::{self, Body, Function, Operand, StateSpace, Statement};
 use crate::report::{self, Cost, Decision, KernelReport, LoadReport};
-use crate::reuse::{Guards, Multiple, NoWrap, Refusal, Start, Unpaid};
-use crate::select::{Finding, StrategyName, Verdict};
+use crate::reuse::{Guards, Multiple, NoWrap, Refusal, Start};
+use crate::select::{Finding, Price, StrategyName, Verdict};
 use crate::source::SourceFile;
 
 /// The report of a function that was analysed.
@@ -73,7 +73,7 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
         Verdict::Kept(refusal) => {
             if let Refusal::DoesNotPay(unpaid) = refusal {
                 report.possible = Some(vec![unpaid.possible.to_owned()]);
-                report.cost = Some(cost(unpaid));
+                report.cost = Some(cost(Price { instead: unpaid.cost, kept: unpaid.kept }));
             }
             report.rule = Some(refusal.rule().to_owned());
             report.reason = Some(refusal.to_string());
@@ -116,13 +116,16 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
             report.guards = Some(pair_guards(flow, &covered.guards));
         }
     }
+    if report.decision != Decision::Keep {
+        report.cost = finding.price.map(cost);
+    }
     report
 }
 
-/// The cycles of a replacement that does not pay, and of the load.
-fn cost(unpaid: &Unpaid) -> Cost {
+/// The cycles of a replacement, and of the load.
+fn cost(price: Price) -> Cost {
     let cycles = |hundredths: u32| f64::from(hundredths) / 100.0;
-    Cost { strategy: cycles(unpaid.cost), load: cycles(unpaid.kept) }
+    Cost { strategy: cycles(price.instead), load: cycles(price.kept) }
 }
 
 /// The guard that a parameter leaves a vector load aligned.

@@ -83,6 +83,18 @@ pub struct Finding {
     pub bytes: u32,
     /// The decision.
     pub verdict: Verdict,
+    /// What was weighed for it, if it was.
+    pub price: Option<Price>,
+}
+
+/// Both costs of a replacement that is chosen, in hundredths of a cycle per warp: for one load, except that
+/// a vector load is weighed against all that it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Price {
+    /// The cost of the replacement.
+    pub instead: u32,
+    /// The cost of the load or loads.
+    pub kept: u32,
 }
 
 /// The decisions about one function.
@@ -158,11 +170,12 @@ pub fn decide(
         .zip(verdicts)
         .map(|(index, verdict)| {
             let access = &trace.accesses[index];
-            Finding { inst: access.inst, bytes: access.bytes(), verdict }
+            let price = groups.prices.get(&access.inst).copied();
+            Finding { inst: access.inst, bytes: access.bytes(), verdict, price }
         })
         .collect();
     add_unreachable(flow, &mut findings);
-    let weighed::Groups { vectors, carried, rows } = groups;
+    let weighed::Groups { vectors, carried, rows, .. } = groups;
     Choice { findings, vectors, carried, rows }
 }
 
@@ -175,7 +188,7 @@ fn add_unreachable(flow: &Flow<'_, '_>, findings: &mut Vec<Finding>) {
         if effect(inst) == Effect::Load && global && !seen.contains(&(at as u32)) {
             let bytes = inst.ast.form.last_type().map_or(0, |ty| ty.bits() / 8);
             let verdict = Verdict::Kept(Refusal::Unreachable);
-            findings.push(Finding { inst: at as u32, bytes, verdict });
+            findings.push(Finding { inst: at as u32, bytes, verdict, price: None });
         }
     }
     findings.sort_by_key(|finding| finding.inst);

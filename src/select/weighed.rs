@@ -5,7 +5,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Options, StrategyName, Verdict, rows};
+use super::{Options, Price, StrategyName, Verdict, rows};
 use crate::cfg::{BlockId, RegisterId};
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
@@ -48,13 +48,13 @@ pub(super) fn verdicts(
         not_in_ring: FxHashMap::default(),
         in_row: FxHashMap::default(),
         in_parts: FxHashSet::default(),
+        prices: FxHashMap::default(),
     };
     let carried = weigher.carried(trace, loads);
     let vectors = weigher.vectors(trace, loads);
     let rows = weigher.rows(trace, loads, &carried);
-    let groups = Groups { vectors, carried, rows };
     let verdicts = loads.iter().map(|&index| weigher.verdict(trace, index)).collect();
-    (verdicts, groups)
+    (verdicts, Groups { vectors, carried, rows, prices: weigher.prices })
 }
 
 /// Replacements that serve several loads at once, or a load in several iterations.
@@ -63,6 +63,8 @@ pub(super) struct Groups {
     pub vectors: Vec<Adjacent>,
     pub carried: Vec<Carried>,
     pub rows: Vec<Row>,
+    /// By instruction, what was weighed for the replacement that is chosen.
+    pub prices: FxHashMap<u32, Price>,
 }
 
 /// What identifies a test at the end of each iteration: the loop's entry, the iterations, the copies that
@@ -103,6 +105,9 @@ struct Weigher<'o, 'a, 'm, 's> {
     in_ring: FxHashMap<u32, usize>,
     /// By instruction, why it does not pay to bring a load's value from an iteration before.
     not_in_ring: FxHashMap<u32, Unpaid>,
+    /// By instruction, the costs of the last replacement that was found to pay: of the one that is chosen, if
+    /// one is.
+    prices: FxHashMap<u32, Price>,
 }
 
 impl Weigher<'_, '_, '_, '_> {
@@ -218,7 +223,8 @@ impl Weigher<'_, '_, '_, '_> {
                     };
                     // Each tap has a share of the row's cost.
                     let taps = row.taps.len() as f64;
-                    self.pays(StrategyName::Window, instead / taps, kept / taps)
+                    let members: Vec<u32> = row.taps.iter().map(|tap| tap.load.inst).collect();
+                    self.pays(StrategyName::Window, &members, instead / taps, kept / taps)
                 }
             };
             let decided = weighed.map(|()| taken.len());
@@ -264,7 +270,7 @@ impl Weigher<'_, '_, '_, '_> {
                 }
             }
         };
-        self.pays(StrategyName::Reuse, instead, kept)
+        self.pays(StrategyName::Reuse, &[link.load.inst], instead, kept)
     }
 
     /// Whether a vector load takes fewer cycles than what it stands for.
@@ -280,10 +286,9 @@ impl Weigher<'_, '_, '_, '_> {
         let vector = Request { bytes: group.bytes as u32, ..requests[0] };
         let test = if group.multiples.is_empty() { 0 } else { TEST };
         let instead = costs.load(&vector) + costs.instructions(1 + test);
-        match instead <= kept * VECTOR_SHARE {
-            true => Ok(()),
-            false => self.pays(StrategyName::Wide, instead.max(kept), kept),
-        }
+        let instead = if instead <= kept * VECTOR_SHARE { instead } else { instead.max(kept) };
+        let members: Vec<u32> = group.members.iter().map(|load| load.inst).collect();
+        self.pays(StrategyName::Wide, &members, instead, kept)
     }
 
     fn verdict(&mut self, trace: &mut KernelTrace, index: usize) -> Verdict {
@@ -408,19 +413,30 @@ impl Weigher<'_, '_, '_, '_> {
             }
             _ => costs.instructions(bits(&opportunity).div_ceil(32)),
         };
-        self.pays(name, instead, kept).map(|()| opportunity).map_err(Refusal::DoesNotPay)
+        let paid = self.pays(name, &[load.inst], instead, kept);
+        paid.map(|()| opportunity).map_err(Refusal::DoesNotPay)
     }
 
-    /// Whether `instead` is fewer cycles than `kept`.
-    fn pays(&self, name: StrategyName, instead: f64, kept: f64) -> Result<(), Unpaid> {
+    /// Whether `instead` is fewer cycles than `kept`, for some loads at once.
+    fn pays(
+        &mut self,
+        name: StrategyName,
+        loads: &[u32],
+        instead: f64,
+        kept: f64,
+    ) -> Result<(), Unpaid> {
         let hundredths = |cycles: f64| (100.0 * cycles).round() as u32;
+        let price = Price { instead: hundredths(instead), kept: hundredths(kept) };
         match instead < kept {
-            true => Ok(()),
+            true => {
+                self.prices.extend(loads.iter().map(|&load| (load, price)));
+                Ok(())
+            }
             false => Err(Unpaid {
                 possible: name.word(),
                 architecture: self.options.costs.architecture,
-                cost: hundredths(instead),
-                kept: hundredths(kept),
+                cost: price.instead,
+                kept: price.kept,
             }),
         }
     }
