@@ -17,8 +17,9 @@ use common::assembler::Assembler;
 use common::invariants::{broken, rewritten};
 use ptxasw::interp::{self, Outcome};
 use ptxasw::launch::Launch;
-use ptxasw::pipeline::Rewritten;
+use ptxasw::pipeline::{self, Options, Rewritten};
 use ptxasw::ptx::{self, Depth};
+use ptxasw::report::Decision;
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
 use serde::Deserialize;
@@ -56,6 +57,9 @@ struct Kernel {
     /// Loads where a compiler issues another number of them, by target.
     #[serde(default)]
     loads_in: BTreeMap<String, usize>,
+    /// Loads that `auto` replaces, by the word for how; for all targets, which are Volta and later.
+    #[serde(default)]
+    auto: BTreeMap<String, usize>,
 }
 
 /// One compiled file.
@@ -245,6 +249,46 @@ fn every_rewrite_computes_the_same_bits() {
             Ok(())
         };
         sample.kernels.iter().filter_map(|kernel| check(kernel).err()).collect()
+    });
+}
+
+/// Under the default strategy: what is replaced is what is expected, and the same bits are computed with no
+/// more requests than before.
+#[test]
+fn auto_replaces_what_pays_and_computes_the_same_bits() {
+    for_each_file(|sample, file, text| {
+        let source = SourceFile::new(&file.ptx, text);
+        let result =
+            match pipeline::rewrite(&source, &Options { all_bodies: true, ..Options::default() }) {
+                Ok(result) => result,
+                Err(error) => return vec![error.to_string()],
+            };
+        let check = |kernel: &Kernel| {
+            let name = &kernel.name;
+            let report = result.report.kernels.iter().find(|found| found.name == *name);
+            let mut found: BTreeMap<String, usize> = BTreeMap::new();
+            for load in &report.ok_or(format!("{name} is not reported"))?.loads {
+                if load.decision != Decision::Keep {
+                    *found.entry(load.decision.word().to_owned()).or_default() += 1;
+                }
+            }
+            if found != kernel.auto {
+                return Err(format!("{name}: {found:?}, expected {:?}", kernel.auto));
+            }
+            if found.is_empty() || file.command.is_some() && file.target != "sm_80" {
+                return Ok(());
+            }
+            let launch = Launch::from_json(&common::read(&file.launch(kernel)))?;
+            let before = run(&file.ptx, text, &launch)?;
+            let after = run(&file.ptx, &result.text, &launch)?;
+            let requests = |outcome: &Outcome| outcome.counters.global_load_requests;
+            if before.buffers != after.buffers || requests(&after) > requests(&before) {
+                return Err(format!("{name}: {:?}, then {:?}", before.counters, after.counters));
+            }
+            Ok(())
+        };
+        let failures = sample.kernels.iter().filter_map(|kernel| check(kernel).err());
+        failures.map(|failure: String| format!("{}: {failure}", file.ptx)).collect()
     });
 }
 
