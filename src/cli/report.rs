@@ -13,7 +13,7 @@ use crate::source::SourceFile;
 /// `report`
 #[derive(Debug, Args)]
 pub struct Report {
-    /// Folder with JSON of `candidates`, `trace`, `run --profile` and `ab`, and with the PTX files
+    /// Folder with JSON of `candidates`, `trace`, `run --profile`, `ab` and a simulator, and with the PTX files
     folder: PathBuf,
     /// Where the page goes.
     #[command(flatten)]
@@ -55,11 +55,13 @@ pub fn report(folder: &Path) -> Result<Made, Failure> {
             std::fs::read_to_string(&path).map_err(|error| cannot_read("file", &path, &error))?;
         let name = path.display().to_string();
         if !inputs.add(&name, &text).map_err(Failure::unusable)? {
-            warnings.push(format!("{name} is no JSON of candidates, trace, run --profile or ab"));
+            warnings.push(format!(
+                "{name} is no JSON of candidates, trace, run --profile, ab or a simulator"
+            ));
         }
     }
     if inputs.is_empty() {
-        let why = "no JSON file of candidates, trace, run --profile or ab";
+        let why = "no JSON file of candidates, trace, run --profile, ab or a simulator";
         return Err(Failure::about(folder.display(), why));
     }
     for file in inputs.files_named() {

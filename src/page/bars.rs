@@ -142,7 +142,7 @@ fn step(most: f64) -> f64 {
 }
 
 /// A text that ends with dots if it is too long; it is shown in full on hover.
-fn label(x: f64, y: f64, text: &str, class: &str, length: usize) -> Text {
+pub(super) fn label(x: f64, y: f64, text: &str, class: &str, length: usize) -> Text {
     let shown = if text.chars().count() > length {
         text.chars().take(length - 1).chain(['…']).collect()
     } else {
@@ -152,18 +152,19 @@ fn label(x: f64, y: f64, text: &str, class: &str, length: usize) -> Text {
     if shown == text { node } else { node.add(Title::new(text)) }
 }
 
-/// The colour of a variant; all variants that are no modes share one.
-fn class(name: &str) -> &'static str {
+/// The colour of a variant; all variants that are neither modes nor the default share one.
+pub(super) fn class(name: &str) -> &'static str {
     match name {
         "original" => "bar original",
         "no-load" => "bar no-load",
         "no-corner" => "bar no-corner",
         "full" => "bar full",
+        "auto" => "bar auto",
         _ => "bar other",
     }
 }
 
 /// Tenths of a unit are enough.
-fn round(value: f64) -> f64 {
+pub(super) fn round(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::input::Inputs;
 use super::listing::{self, Mark};
 use super::model::Kernel;
-use super::{bars, counted, lanes};
+use super::{bars, counted, lanes, simulated};
 use crate::ab::measurement::Measurement;
 
 /// Rows of loads of a kernel that are open from the start.
@@ -24,10 +24,11 @@ pub fn page(kernels: &[Kernel<'_>], inputs: &Inputs) -> String {
                 style { (PreEscaped(include_str!("style.css"))) }
             }
             body {
-                header { h1 { "What ptxasw did" } (summary(kernels)) }
+                header { h1 { "What ptxasw did" } @if !kernels.is_empty() { (summary(kernels)) } }
                 main {
-                    (overview(kernels))
+                    @if !kernels.is_empty() { (overview(kernels)) }
                     (times(inputs))
+                    @for simulation in &inputs.simulations { (simulated::section(simulation)) }
                     @for (index, kernel) in kernels.iter().enumerate() { (section(kernel, index)) }
                 }
             }

@@ -22,6 +22,8 @@ pub struct Inputs {
     pub profiles: Vec<Profile>,
     /// The outputs of `ab`.
     pub measurements: Vec<Measurement>,
+    /// Results of a simulator, as openacc-bench/results/ has them.
+    pub simulations: Vec<Simulation>,
     /// PTX files by the name that the JSON gives them.
     pub sources: BTreeMap<String, SourceFile>,
 }
@@ -92,6 +94,72 @@ pub struct LineProfile {
     pub source_line: Option<u32>,
 }
 
+/// What a simulator says of some kernels on some machines.
+#[derive(Debug, Deserialize)]
+pub struct Simulation {
+    /// What is compared.
+    pub title: String,
+    /// When it was simulated.
+    pub date: String,
+    /// The simulator, and what it was given.
+    pub simulator: String,
+    /// The machines, in the order in which they are shown.
+    pub configurations: Vec<Configuration>,
+    /// The kernels.
+    pub kernels: Vec<SimulatedKernel>,
+}
+
+/// A simulated machine.
+#[derive(Debug, Deserialize)]
+pub struct Configuration {
+    /// Its name in [`Simulated::configuration`].
+    pub name: String,
+    /// What it is like.
+    pub machine: String,
+}
+
+/// A kernel on some machines.
+#[derive(Debug, Deserialize)]
+pub struct SimulatedKernel {
+    /// Its name.
+    pub kernel: String,
+    /// One entry for each machine.
+    pub runs: Vec<Simulated>,
+}
+
+/// The versions of a kernel on one machine.
+#[derive(Debug, Deserialize)]
+pub struct Simulated {
+    /// The machine's name.
+    pub configuration: String,
+    /// The versions, the original among them or not.
+    pub versions: Vec<SimulatedVersion>,
+}
+
+/// One version.
+#[derive(Debug, Deserialize)]
+pub struct SimulatedVersion {
+    /// Its name.
+    pub name: String,
+    /// Cycles of the original by those of this version.
+    pub speedup: f64,
+    /// What became of the turns in which a scheduler may issue an instruction.
+    pub slots: Option<Slots>,
+}
+
+/// Shares of the schedulers' turns, 1 in all.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Slots {
+    /// An instruction was issued.
+    pub issued: f64,
+    /// The unit that should execute the next instruction takes none.
+    pub unit: f64,
+    /// The next instruction waits for an operand.
+    pub operand: f64,
+    /// No warp has an instruction.
+    pub idle: f64,
+}
+
 impl Inputs {
     /// Takes a JSON file in. Returns whether it is of a kind that a page shows.
     ///
@@ -109,7 +177,9 @@ impl Inputs {
             let entries = value.get(list).and_then(Value::as_array);
             entries.is_some_and(|entries| entries.iter().all(|entry| entry.get(field).is_some()))
         };
-        if has("measurements") {
+        if has("simulator") && entries_have("kernels", "runs") {
+            self.simulations.push(Simulation::deserialize(value)?);
+        } else if has("measurements") {
             // A file with several measurements, as openacc-bench/results/ has.
             let all = value.get("measurements").cloned().unwrap_or_default();
             self.measurements.extend(Vec::<Measurement>::deserialize(all)?);
@@ -129,8 +199,12 @@ impl Inputs {
 
     /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
-        let Inputs { reports, traces, profiles, measurements, .. } = self;
-        reports.is_empty() && traces.is_empty() && profiles.is_empty() && measurements.is_empty()
+        let Inputs { reports, traces, profiles, measurements, simulations, sources: _ } = self;
+        reports.is_empty()
+            && traces.is_empty()
+            && profiles.is_empty()
+            && measurements.is_empty()
+            && simulations.is_empty()
     }
 
     /// The PTX files that the JSON names.

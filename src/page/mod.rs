@@ -7,7 +7,8 @@
 //!
 //! - [`input`]: which file is of which kind; [`model`]: what belongs to one kernel.
 //! - [`rows`]: which loads form a row, and which lines of memory they touch. Pure numbers.
-//! - `lanes`, `bars`: drawings of rows and of times; `listing`: the source.
+//! - `lanes`, `bars`, `simulated`: drawings of rows, of times and of a simulator's results; `listing`: the
+//!   source.
 //! - `html`: the page around them, with `style.css`.
 
 mod bars;
@@ -17,6 +18,7 @@ mod lanes;
 mod listing;
 pub mod model;
 pub mod rows;
+mod simulated;
 
 pub use input::Inputs;
 

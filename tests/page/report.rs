@@ -141,6 +141,100 @@ fn what_is_missing_is_left_away() {
     assert!(made.html.contains("a &lt;b&gt;") && made.html.contains("<code>%f1</code>"));
 }
 
+fn simulation() -> Value {
+    let version = |name: &str, speedup: f64| {
+        json!({"name": name, "speedup": speedup,
+               "slots": {"issued": 0.25, "unit": 0.125, "operand": 0.5, "idle": 0.125}})
+    };
+    let run = |configuration: &str, full: f64| {
+        json!({"configuration": configuration,
+               "versions": [version("original", 1.0), version("full", full), version("auto", 1.0)]})
+    };
+    json!({
+        "title": "A <title>", "date": "2026-11-23", "simulator": "one", "something_new": 1,
+        "configurations": [{"name": "old", "machine": "like an old one"}, {"name": "new", "machine": "like a new one"},
+                           {"name": "none", "machine": "nothing ran here"}],
+        "kernels": [{"kernel": "jacobi", "runs": [run("old", 2.0), run("new", 0.5)]},
+                    {"kernel": "vecadd", "runs": [run("old", 1.0)]}],
+    })
+}
+
+/// Where bars of a class begin and how wide they are.
+fn bars(html: &str, class: &str) -> Vec<(f64, f64)> {
+    let number = |bar: &str, name: &str| -> f64 {
+        let at = bar.find(&format!(" {name}=\"")).expect("the attribute") + name.len() + 3;
+        let end = bar[at..].find('"').expect("its end");
+        bar[at..at + end].parse().expect("a number")
+    };
+    let all = html.split("<rect").skip(1).map(|bar| &bar[..bar.find('>').expect("an end")]);
+    let ours = all.filter(|bar| bar.contains(&format!("class=\"{class}\"")));
+    ours.map(|bar| (number(bar, "x"), number(bar, "width"))).collect()
+}
+
+#[test]
+fn a_simulators_results_are_drawn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(&folder, "simulated.json", simulation().to_string());
+    let html = page(&folder);
+    assert!(html.contains("A &lt;title&gt;, simulated") && html.contains("2026-11-23; one."));
+    assert!(html.contains("old: like an old one") && !html.contains("nothing ran here"));
+    assert!(!html.contains("<h2>Kernels"), "there is no kernel to list");
+    assert_eq!(count(&html, "<svg"), 2 * 2, "two machines, two drawings");
+    // The bars begin or end at 1, which is where a bar of a version as fast as the original stands.
+    let [faster, same, slower] = bars(&html, "bar full")[..] else { panic!("three bars") };
+    assert!(same.1 == 1.0 && faster.0 == same.0 && faster.1 > 100.0, "{faster:?}, {same:?}");
+    let one = bars(&html, "bar auto")[2].0;
+    assert!((slower.0 + slower.1 - one).abs() < 0.2 && slower.1 > 100.0, "{slower:?}, {one}");
+    assert_eq!(bars(&html, "bar original").len(), 0, "the original is the line at 1");
+    // The turns of a version that takes twice as long, beside those of the original.
+    let operand = bars(&html, "slot operand");
+    assert_eq!(operand.len(), 9);
+    let [original, full, _] = operand[6..] else { panic!("three versions on the new machine") };
+    assert!((full.1 - 2.0 * original.1).abs() < 0.3, "{original:?}, {full:?}");
+    assert!(html.contains("full: an instruction is issued 25 %, the unit takes none 12 %"));
+}
+
+/// What cannot be drawn is left away, and does not spoil the rest.
+#[test]
+fn a_simulation_with_impossible_numbers_is_drawn_without_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut strange = simulation();
+    strange["kernels"][0]["runs"][0]["versions"][1]["speedup"] = json!(0.0);
+    strange["kernels"][1]["runs"][0]["versions"][1]["slots"] = Value::Null;
+    write(&folder, "simulated.json", strange.to_string());
+    let html = page(&folder);
+    assert!(!html.contains("NaN") && !html.contains("inf"), "{html}");
+    assert_eq!(bars(&html, "bar full").len(), 2);
+}
+
+/// The published figures make a page: every machine and every kernel is on it.
+#[test]
+fn the_published_results_make_a_page() {
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("openacc-bench/results");
+    let made = report(&results).expect("a page");
+    let mut drawn = 0;
+    for entry in std::fs::read_dir(&results).expect("results").flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("reads");
+        let value: Value = serde_json::from_str(&text).expect("JSON");
+        let Some(title) = value["title"].as_str() else { continue };
+        assert!(made.html.contains(&format!("{title}, simulated")), "{path:?}");
+        drawn += 1;
+        for machine in value["configurations"].as_array().expect("machines") {
+            let name = machine["name"].as_str().expect("a name");
+            assert!(made.html.contains(&format!("<summary>{name}: ")), "{path:?}: {name}");
+        }
+        for kernel in value["kernels"].as_array().expect("kernels") {
+            let name = kernel["kernel"].as_str().expect("a name");
+            assert!(made.html.contains(&format!("{name}\n</text>")), "{path:?}: {name}");
+        }
+    }
+    assert_eq!(drawn, 2, "the figures and the strategies");
+}
+
 #[test]
 fn what_cannot_be_used_has_status_2() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -151,9 +245,9 @@ fn what_cannot_be_used_has_status_2() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(part) && output.stdout.is_empty(), "{said}");
     };
-    fails("no JSON file of candidates, trace, run --profile or ab");
+    fails("no JSON file of candidates, trace, run --profile, ab or a simulator");
     write(&folder, "launch.json", r#"{"grid": [1], "block": [1]}"#);
-    fails("no JSON file of candidates, trace, run --profile or ab");
+    fails("no JSON file of candidates, trace, run --profile, ab or a simulator");
     write(&folder, "broken.json", "{");
     fails("broken.json: error: EOF");
     write(
