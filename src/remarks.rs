@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::ptx::{self, Depth, Directive, Item, Location, Statement};
-use crate::report::{Decision, KernelReport, LoadReport, Report};
+use crate::report::{Cost, Decision, KernelReport, LoadReport, Report};
 use crate::source::SourceFile;
 
 /// The pass that LLVM's tools show and filter by.
@@ -81,6 +81,10 @@ fn about_load(out: &mut String, places: &Places<'_>, kernel: &KernelReport, load
             argument(out, "Reason", load.reason.as_deref().unwrap_or("no reason given"));
         }
     }
+    if let Some(cost) = load.cost.filter(|_| load.decision != Decision::Keep) {
+        argument(out, "String", "; cycles: ");
+        costs(out, cost);
+    }
     argument(out, "String", " (PTX line ");
     argument(out, "PtxLine", &load.line.to_string());
     argument(out, "String", ")");
@@ -90,10 +94,19 @@ fn about_load(out: &mut String, places: &Places<'_>, kernel: &KernelReport, load
 fn about_function(out: &mut String, places: &Places<'_>, kernel: &KernelReport) {
     let place = places.of_function(&kernel.name);
     head(out, "Analysis", "GlobalLoads", &place, &kernel.name);
-    argument(out, "Shuffles", &kernel.shuffles.to_string());
+    argument(out, "Replaced", &kernel.replaced().to_string());
     argument(out, "String", " of ");
     argument(out, "GlobalLoads", &kernel.global_loads.to_string());
-    argument(out, "String", " global loads replaced");
+    argument(out, "String", " global loads replaced, by shuffles: ");
+    argument(out, "Shuffles", &kernel.shuffles.to_string());
+    if let Some(cost) = kernel.cost() {
+        argument(out, "String", "; cycles: ");
+        costs(out, cost);
+    }
+    if kernel.unpaid() > 0 {
+        argument(out, "String", "; possible, but do not pay: ");
+        argument(out, "Unpaid", &kernel.unpaid().to_string());
+    }
     if let (Some(strategy), Some(reason), None) =
         (&kernel.strategy, &kernel.reason, &kernel.skipped)
     {
@@ -107,6 +120,13 @@ fn about_function(out: &mut String, places: &Places<'_>, kernel: &KernelReport) 
         argument(out, "Reason", reason);
     }
     out.push_str("...\n");
+}
+
+/// The cycles of what was chosen, and of the loads in whose place it stands.
+fn costs(out: &mut String, cost: Cost) {
+    argument(out, "Cycles", &cost.strategy.to_string());
+    argument(out, "String", " against ");
+    argument(out, "LoadCycles", &cost.load.to_string());
 }
 
 fn head(out: &mut String, kind: &str, name: &str, place: &Place<'_>, function: &str) {

@@ -2,6 +2,8 @@
 //!
 //! The field names are a contract with programs that read them; fields may be added, not renamed.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// The decisions for one file.
@@ -24,6 +26,21 @@ impl Report {
     pub fn counts(&self) -> (usize, usize, usize) {
         let sum = |count: fn(&KernelReport) -> usize| self.kernels.iter().map(count).sum();
         (self.kernels.len(), sum(|kernel| kernel.global_loads), sum(KernelReport::replaced))
+    }
+
+    /// In words, what was chosen and what was left alone: `9 global loads, 6 replaced`, with the cycles of
+    /// both where these were weighed, and how many more could have been replaced.
+    pub fn summary(&self) -> String {
+        let (functions, loads, replaced) = self.counts();
+        let mut out = format!("{functions} functions, {loads} global loads, {replaced} replaced");
+        if let Some(cost) = Cost::sum(self.kernels.iter().filter_map(KernelReport::cost)) {
+            out += &format!(", {cost}");
+        }
+        let unpaid: usize = self.kernels.iter().map(KernelReport::unpaid).sum();
+        if unpaid > 0 {
+            out += &format!(", {unpaid} possible that do not pay");
+        }
+        out
     }
 }
 
@@ -65,6 +82,16 @@ impl KernelReport {
     /// Loads for which a legal replacement was left alone, since it does not pay.
     pub fn unpaid(&self) -> usize {
         self.loads.iter().filter(|load| load.possible.is_some()).count()
+    }
+
+    /// The cycles of all that was chosen because it pays, and of the loads in whose place it stands; `None`
+    /// if nothing was weighed.
+    pub fn cost(&self) -> Option<Cost> {
+        let chosen = self.loads.iter().filter(|load| load.decision != Decision::Keep);
+        // The cost of a vector load stands at each load that it serves.
+        let each =
+            chosen.filter(|load| load.decision != Decision::Wide || load.source_line.is_none());
+        Cost::sum(each.filter_map(|load| load.cost))
     }
 }
 
@@ -143,4 +170,20 @@ pub struct Cost {
     pub strategy: f64,
     /// The cycles of the load, or of the loads that are weighed together.
     pub load: f64,
+}
+
+impl Cost {
+    /// The sum in hundredths of a cycle; `None` of nothing.
+    fn sum(costs: impl Iterator<Item = Cost>) -> Option<Cost> {
+        let sum = costs
+            .reduce(|a, b| Cost { strategy: a.strategy + b.strategy, load: a.load + b.load })?;
+        let rounded = |cycles: f64| (100.0 * cycles).round() / 100.0;
+        Some(Cost { strategy: rounded(sum.strategy), load: rounded(sum.load) })
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cycles against {}", self.strategy, self.load)
+    }
 }

@@ -121,10 +121,11 @@ Name:            GlobalLoads
 DebugLoc:        { File: 'it''s.cu', Line: 7, Column: 3 }
 Function:        'k'
 Args:
-  - Shuffles:        '2'
+  - Replaced:        '2'
   - String:          ' of '
   - GlobalLoads:     '4'
-  - String:          ' global loads replaced'
+  - String:          ' global loads replaced, by shuffles: '
+  - Shuffles:        '2'
 ...
 --- !Missed
 Pass:            ptxasw
@@ -146,10 +147,11 @@ Name:            GlobalLoads
 DebugLoc:        { File: 'k.ptx', Line: 20, Column: 0 }
 Function:        'other'
 Args:
-  - Shuffles:        '0'
+  - Replaced:        '0'
   - String:          ' of '
   - GlobalLoads:     '1'
-  - String:          ' global loads replaced'
+  - String:          ' global loads replaced, by shuffles: '
+  - Shuffles:        '0'
 ...
 ";
 
@@ -236,6 +238,39 @@ fn remarks_of_every_sample_can_be_read() {
         }
     }
     assert!(passed > 100, "{passed}");
+}
+
+/// What was weighed is said in the line about a file, in the remarks of what was chosen, and in those of what
+/// was left alone.
+#[test]
+fn costs_are_told() {
+    let say = |name: &str| {
+        let path = format!("{}/ptx-samples/{name}/{name}.sm_80.ptx", env!("CARGO_MANIFEST_DIR"));
+        let source = SourceFile::new(name, &fs::read_to_string(path).unwrap());
+        let report = rewrite(&source, &Options::default()).unwrap().report;
+        (report.summary(), read(&remarks::yaml(&source, &report)))
+    };
+    let value = |(_, arguments): &(String, BTreeMap<String, String>), name: &str| {
+        arguments.get(name).cloned().unwrap_or_default()
+    };
+    let (summary, documents) = say("rowwise");
+    assert_eq!(summary, "1 functions, 3 global loads, 2 replaced, 0.5 cycles against 2.5");
+    let costs: Vec<_> =
+        documents.iter().map(|it| (value(it, "Cycles"), value(it, "LoadCycles"))).collect();
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    let one = pair("0.25", "1.25");
+    assert_eq!(costs, [one.clone(), one, pair("", ""), pair("0.5", "2.5")]);
+    assert_eq!(value(&documents[3], "Replaced"), "2");
+    assert_eq!(value(&documents[3], "Shuffles"), "0");
+
+    // A vector load counts once.
+    let (summary, _) = say("structs");
+    assert_eq!(summary, "3 functions, 15 global loads, 12 replaced, 23 cycles against 83");
+
+    let (summary, documents) = say("jacobi");
+    assert_eq!(summary, "1 functions, 9 global loads, 0 replaced, 9 possible that do not pay");
+    assert_eq!(value(&documents[9], "Unpaid"), "9");
+    assert!(value(&documents[1], "Reason").starts_with("does not pay on sm_80: `window` "));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::exit::Failure;
 use super::io;
 use super::options::{Decisions, Format, Input, Shown, show_timings, warn};
 use crate::pipeline::{self, Options};
-use crate::report::{Cost, Decision, KernelReport, Report};
+use crate::report::{Decision, KernelReport, Report};
 use crate::rewrite::Mode;
 
 /// `candidates`
@@ -58,6 +58,9 @@ fn render_kernel(kernel: &KernelReport) -> String {
         (Some(average), _) => out += &format!(", average delta {average:.2}"),
         _ => {}
     }
+    if let Some(cost) = kernel.cost() {
+        out += &format!(", {cost}");
+    }
     if kernel.unpaid() > 0 {
         out += &format!(", {} possible that do not pay", kernel.unpaid());
     }
@@ -100,9 +103,8 @@ fn render_kernel(kernel: &KernelReport) -> String {
             }
         }
         // The reason for a load that is kept has them.
-        if let Some(Cost { strategy, load }) = load.cost.filter(|_| load.decision != Decision::Keep)
-        {
-            out += &format!(": {strategy} cycles against {load}");
+        if let Some(cost) = load.cost.filter(|_| load.decision != Decision::Keep) {
+            out += &format!(": {cost}");
         }
         out.push('\n');
     }

@@ -73,6 +73,8 @@ pub fn unused_in(kernel: &KernelReport, reason: &str) -> KernelReport {
         load.source_line = None;
         load.delta = None;
         load.guards = None;
+        load.iterations = None;
+        load.cost = None;
     }
     kernel
 }
@@ -108,7 +110,7 @@ fn store(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::LoadReport;
+    use crate::report::{Cost, LoadReport};
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(folder).unwrap();
@@ -145,9 +147,9 @@ mod tests {
             source_line: Some(2),
             delta: Some(1),
             guards: Some(vec!["whole-warp".into()]),
-            iterations: None,
+            iterations: Some(1),
             possible: None,
-            cost: None,
+            cost: Some(Cost { strategy: 1.0, load: 2.0 }),
             rule: None,
             reason: None,
         };
@@ -170,5 +172,7 @@ mod tests {
         assert_eq!((kernel.shuffles, kernel.average_delta), (0, None));
         assert_eq!(kernel.loads[0].decision, Decision::Keep);
         assert!(kernel.loads[0].reason.is_some() && kernel.loads[0].delta.is_none());
+        assert!(kernel.loads[0].iterations.is_none() && kernel.loads[0].cost.is_none());
+        assert_eq!(report.summary(), "1 functions, 2 global loads, 0 replaced");
     }
 }

@@ -277,13 +277,7 @@ fn without(
     for (name, what) in lost {
         log::info!("{}: {name} taken back: {what}", source.name());
     }
-    let (_, loads, shuffles) = report.counts();
-    log::info!(
-        "{}: {} functions, {loads} global loads, {shuffles} replaced, {} taken back",
-        source.name(),
-        report.kernels.len(),
-        lost.len()
-    );
+    log::info!("{}: {}, {} taken back", source.name(), report.summary(), lost.len());
     if report.kernels.iter().all(|kernel| kernel.replaced() == 0) {
         return Ok(Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() });
     }
@@ -300,10 +294,10 @@ pub fn summarised(
     let watch = Stopwatch::start();
     let result = rewrite();
     if let Ok(rewritten) = &result {
-        let (functions, loads, shuffles) = rewritten.report.counts();
         log::info!(
-            "{}: {functions} functions, {loads} global loads, {shuffles} replaced, {:.1} ms",
+            "{}: {}, {:.1} ms",
             source.name(),
+            rewritten.report.summary(),
             watch.milliseconds()
         );
     }

@@ -7,6 +7,7 @@ use super::listing::{self, Mark};
 use super::model::Kernel;
 use super::{bars, counted, lanes, simulated};
 use crate::ab::measurement::Measurement;
+use crate::report::KernelReport;
 
 /// Rows of loads of a kernel that are open from the start.
 const OPEN_ROWS: usize = 6;
@@ -39,11 +40,15 @@ pub fn page(kernels: &[Kernel<'_>], inputs: &Inputs) -> String {
 
 fn summary(kernels: &[Kernel<'_>]) -> Markup {
     let loads: usize = kernels.iter().map(|kernel| kernel.loads().len()).sum();
-    let shuffles = kernels.iter().map(|kernel| count(kernel, Mark::Shuffled)).sum::<usize>();
+    let sum = |mark| kernels.iter().map(|kernel| count(kernel, mark)).sum::<usize>();
+    let (shuffled, replaced) = (sum(Mark::Shuffled), sum(Mark::Replaced));
+    let possible = sum(Mark::Possible);
     html! {
-        p { (counted(kernels.len(), "kernel")) ", " (counted(loads, "global load")) ", " (shuffles) " of them shuffled." }
+        p { (counted(kernels.len(), "kernel")) ", " (counted(loads, "global load")) ", " (shuffled) " of them shuffled, " (replaced) " replaced otherwise, " (possible) " left alone since that does not pay." }
         p.legend {
             span.badge.shuffled { "shuffled" } " the value comes from another lane; "
+            span.badge.replaced { "replaced" } " it comes from a register of the same lane, or in a vector; "
+            span.badge.possible { "possible" } " it could be replaced, but that does not pay; "
             span.badge.kept { "kept" } " no other lane has it, or others take it from here; "
             span.badge.refused { "refused" } " a lane may have it, but a rule stands against it"
         }
@@ -66,8 +71,8 @@ fn overview(kernels: &[Kernel<'_>]) -> Markup {
             div.wide {
                 table {
                     thead { tr {
-                        th { "kernel" } th { "file" } th.number { "loads" } th.number { "shuffled" }
-                        th.number { "refused" } th.number { "average |Δ|" } th { "full against original" }
+                        th { "kernel" } th { "file" } th.number { "loads" } th.number { "shuffled" } th.number { "replaced" }
+                        th.number { "possible" } th.number { "refused" } th.number { "cycles" } th.number { "average |Δ|" } th { "full against original" }
                     } }
                     tbody {
                         @for (index, kernel) in kernels.iter().enumerate() {
@@ -76,7 +81,10 @@ fn overview(kernels: &[Kernel<'_>]) -> Markup {
                                 td.name { (kernel.file) }
                                 td.number { (kernel.loads().len()) }
                                 td.number { (count(kernel, Mark::Shuffled)) }
+                                td.number { (count(kernel, Mark::Replaced)) }
+                                td.number { (count(kernel, Mark::Possible)) }
                                 td.number { (count(kernel, Mark::Refused)) }
+                                td.number { (cycles(kernel)) }
                                 td.number { (average(kernel)) }
                                 td { (verdicts(kernel)) }
                             }
@@ -91,6 +99,12 @@ fn overview(kernels: &[Kernel<'_>]) -> Markup {
 fn average(kernel: &Kernel<'_>) -> String {
     let average = kernel.report.and_then(|report| report.average_delta);
     average.map_or_else(|| "–".to_owned(), |average| format!("{average:.2}"))
+}
+
+/// The cycles of what was chosen against those of the loads.
+fn cycles(kernel: &Kernel<'_>) -> String {
+    let cost = kernel.report.and_then(KernelReport::cost);
+    cost.map_or_else(|| "–".to_owned(), |cost| format!("{} against {}", cost.strategy, cost.load))
 }
 
 fn verdicts(kernel: &Kernel<'_>) -> Markup {

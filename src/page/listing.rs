@@ -19,8 +19,12 @@ const WORTH_FOLDING: usize = 8;
 /// The decision about a load, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Another load's register replaces it.
+    /// Another lane's register replaces it (under the paper's strategy the same lane's, too).
     Shuffled,
+    /// It comes without a shuffle: from a register of the same lane, or in a vector.
+    Replaced,
+    /// It could be replaced, but that does not pay.
+    Possible,
     /// No other load could replace it, or it is the source of others.
     Kept,
     /// Another load could replace it, but a rule refused that.
@@ -32,6 +36,8 @@ impl Mark {
     pub fn name(self) -> &'static str {
         match self {
             Mark::Shuffled => "shuffled",
+            Mark::Replaced => "replaced",
+            Mark::Possible => "possible",
             Mark::Kept => "kept",
             Mark::Refused => "refused",
         }
@@ -40,8 +46,12 @@ impl Mark {
     /// The mark of a load; `all` are the loads of its kernel.
     pub fn of(load: &LoadReport, all: &[LoadReport]) -> Mark {
         let no_partner = Refusal::NoPartner.to_string();
-        if load.decision != Decision::Keep {
+        if load.decision == Decision::Shuffle || load.delta.is_some() {
             Mark::Shuffled
+        } else if load.decision != Decision::Keep {
+            Mark::Replaced
+        } else if load.possible.is_some() {
+            Mark::Possible
         } else if load.reason.as_ref().is_none_or(|reason| *reason == no_partner)
             || all.iter().any(|other| other.source_line == Some(load.line))
         {
@@ -57,19 +67,27 @@ pub fn reason(load: &LoadReport, all: &[LoadReport]) -> String {
     if load.decision != Decision::Keep {
         let what = match (load.decision, load.delta) {
             (Decision::Wide, _) => "in a vector".to_owned(),
+            (Decision::Window, None) => "the row's loads".to_owned(),
             (_, None | Some(0)) => "copied".to_owned(),
             (_, Some(delta)) => format!("Δ {delta:+}"),
         };
-        let from = load.source_line.map(|line| format!(" from line {line}")).unwrap_or_default();
+        let mut from =
+            load.source_line.map(|line| format!(" from line {line}")).unwrap_or_default();
+        if let Some(iterations) = load.iterations {
+            from += &format!(", {} before", counted(iterations as usize, "iteration"));
+        }
+        let cost = load.cost.map(|cost| format!(": {cost}")).unwrap_or_default();
         let guards = load.guards.as_deref().unwrap_or(&[]);
         let checked =
             if guards.is_empty() { String::new() } else { format!(" [{}]", guards.join(", ")) };
-        return format!("{what}{from}{checked}");
+        return format!("{what}{from}{checked}{cost}");
     }
     let serves = all.iter().filter(|other| other.source_line == Some(load.line)).count();
+    let source = format!("the source of {}", counted(serves, "other"));
     match (serves, load.reason.as_deref()) {
         (0, reason) => reason.unwrap_or("").to_owned(),
-        (serves, _) => format!("the source of {}", counted(serves, "other")),
+        (_, Some(reason)) if load.possible.is_some() => format!("{source}; {reason}"),
+        _ => source,
     }
 }
 
@@ -97,8 +115,10 @@ pub fn listing(kernel: &Kernel<'_>, id: &str) -> Option<Markup> {
         let mark =
             here.iter().map(|load| Mark::of(load, kernel.loads())).min_by_key(|mark| match mark {
                 Mark::Shuffled => 0,
-                Mark::Refused => 1,
-                Mark::Kept => 2,
+                Mark::Replaced => 1,
+                Mark::Possible => 2,
+                Mark::Refused => 3,
+                Mark::Kept => 4,
             });
         let class = mark.map_or("", Mark::name);
         let address = kernel.accesses.get(&line).and_then(|access| access.address.as_deref());

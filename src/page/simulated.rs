@@ -49,6 +49,7 @@ pub(super) fn section(simulation: &Simulation) -> Markup {
                             div.wide { (PreEscaped(speedups(&runs))) }
                             figcaption {
                                 @for name in &names { span.key.(class(name)) {} " " (name) " " }
+                                br;
                                 "Speed-up over the original, on a logarithmic axis."
                             }
                         }
@@ -57,6 +58,7 @@ pub(super) fn section(simulation: &Simulation) -> Markup {
                                 div.wide { (PreEscaped(stalls(&runs))) }
                                 figcaption {
                                     @for (class, name) in SLOTS { span.key.slot.(class) {} " " (name) " " }
+                                    br;
                                     "Turns of the schedulers, as many as the original has: " (all_names(&runs)) "."
                                 }
                             }

@@ -93,6 +93,27 @@ fn every_load_is_on_the_page_with_its_reason() {
     assert!(html.contains("Test &lt;1&gt;") && !html.contains("<1>"));
 }
 
+/// Under the default strategy: how each load comes, what was left alone, and what both cost.
+#[test]
+fn what_was_weighed_is_on_the_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["rowwise", "structs", "jacobi", "pastl1"] {
+        let ptx = format!("ptx-samples/{name}/{name}.sm_80.ptx");
+        let output = ptxasw(&["candidates", &ptx, "--format", "json"]);
+        write(&folder, &format!("{name}.json"), output.stdout);
+        let text = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(&ptx)).expect("reads");
+        write(&folder, &format!("{name}.sm_80.ptx"), text);
+    }
+    let html = page(&folder);
+    assert_eq!(count(&html, "class=\"row replaced\""), 2 + 12 + 8, "with two loads for each row");
+    assert_eq!(count(&html, "class=\"row possible\""), 9);
+    assert_eq!(count(&html, "class=\"row shuffled\""), 26);
+    let why = "copied from line 58, 1 iteration before: 0.25 cycles against 1.25";
+    assert!(html.contains(why) && html.contains(">0.5 against 2.5</td>"));
+    assert!(html.contains("in a vector from line 84 [multiple of 16: structs4_param_0]: 5 cycles"));
+    assert!(html.contains("does not pay on sm_80: `window` 2.67 cycles against 1.25"));
+}
+
 #[test]
 fn the_page_needs_nothing_else_and_is_the_same_each_time() {
     let folder = tempfile::tempdir().expect("a folder");
