@@ -246,7 +246,7 @@ fn remarks_of_every_sample_can_be_read() {
 fn costs_are_told() {
     let say = |name: &str| {
         let path = format!("{}/ptx-samples/{name}/{name}.sm_80.ptx", env!("CARGO_MANIFEST_DIR"));
-        let source = SourceFile::new(name, &fs::read_to_string(path).unwrap());
+        let source = SourceFile::new(name, fs::read_to_string(path).unwrap());
         let report = rewrite(&source, &Options::default()).unwrap().report;
         (report.summary(), read(&remarks::yaml(&source, &report)))
     };
