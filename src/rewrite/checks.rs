@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::names::Fresh;
 use super::plan::{Condition, KernelPlan, Replacement};
+use super::taps::WarpTest;
 use crate::cfg::{BlockId, RegisterId};
 use crate::planted::{Bug, Planted};
 use crate::reuse::{NoWrap, WrapKind};
@@ -38,6 +39,8 @@ pub(super) struct Checks<'p, 'a> {
     /// For each block and no-wrap check the widest window that the check has to cover.
     windows: FxHashMap<(BlockId, Check), (i64, i64)>,
     masks: FxHashMap<BlockId, String>,
+    /// The masks of the tests of rows by their places, of which a block may have several.
+    row_masks: FxHashMap<u32, String>,
     chains: FxHashMap<ChainKey, Option<String>>,
     /// For each distance in lanes, the register that holds the number of the lane so far on, and the
     /// predicate that the lane's own number is below the distance.
@@ -65,6 +68,7 @@ impl<'p, 'a> Checks<'p, 'a> {
             linear: None,
             windows: FxHashMap::default(),
             masks: FxHashMap::default(),
+            row_masks: FxHashMap::default(),
             chains: FxHashMap::default(),
             lanes_on: BTreeMap::new(),
             usable: FxHashMap::default(),
@@ -99,6 +103,11 @@ impl<'p, 'a> Checks<'p, 'a> {
     /// The `activemask` of a block; empty before any shuffle of the block.
     pub fn mask(&self, block: BlockId) -> String {
         self.masks.get(&block).cloned().unwrap_or_default()
+    }
+
+    /// The `activemask` of the test of a row at a place; empty before that test.
+    pub fn mask_of_row(&self, place: u32) -> String {
+        self.row_masks.get(&place).cloned().unwrap_or_default()
     }
 
     /// The predicate under which a lane may use a value that it has received; `None` if it always may.
@@ -177,9 +186,11 @@ impl<'p, 'a> Checks<'p, 'a> {
 
     /// The predicate that all lanes of the warp are there and no index wraps around in any of them: it
     /// is the same in all lanes.
-    pub fn of_warp(&mut self, block: BlockId, no_wraps: &[NoWrap], setup: &mut String) -> String {
+    pub fn of_warp(&mut self, test: &WarpTest, setup: &mut String) -> String {
+        let block = test.block;
         let mut predicate = self.whole_warp(block, setup);
-        let mut checks: Vec<Check> = no_wraps.iter().map(no_wrap).collect();
+        self.row_masks.insert(test.place, self.mask(block));
+        let mut checks: Vec<Check> = test.no_wrap.iter().map(no_wrap).collect();
         checks.sort_unstable();
         checks.dedup();
         for check in &checks {

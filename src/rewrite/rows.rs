@@ -32,7 +32,11 @@ impl Planner<'_, '_, '_, '_> {
                     test.no_wrap.extend(&row.no_wrap);
                 }
                 _ => {
-                    let test = WarpTest { block: row.block, no_wrap: row.no_wrap.clone() };
+                    let test = WarpTest {
+                        block: row.block,
+                        place: row.place,
+                        no_wrap: row.no_wrap.clone(),
+                    };
                     let before = open.replace((row.place..last + 1, test));
                     self.add_version(before);
                 }
@@ -76,7 +80,7 @@ impl Planner<'_, '_, '_, '_> {
             span: row.span,
             widths: by_offset(&first.elements).iter().map(|e| e.register_bits).collect(),
             taps: taps.collect(),
-            block: row.block,
+            place: row.place,
             linear_lanes: row.linear_lanes,
         }
     }

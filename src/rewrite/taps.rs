@@ -20,8 +20,8 @@ pub struct Window {
     pub widths: Vec<u32>,
     /// The taps in program order; both loads stand in the place of the first.
     pub taps: Vec<WindowTap>,
-    /// The block that they stand in.
-    pub block: BlockId,
+    /// The [place](WarpTest::place) of their test.
+    pub place: u32,
     /// Whether a test has to show that lanes are consecutive in `tid.x`.
     pub linear_lanes: bool,
 }
@@ -42,6 +42,8 @@ pub struct WindowTap {
 pub struct WarpTest {
     /// The block in which it is tested.
     pub block: BlockId,
+    /// The instruction in front of which it is tested.
+    pub place: u32,
     /// Indices that must not wrap around in any lane.
     pub no_wrap: Vec<NoWrap>,
 }

@@ -25,7 +25,7 @@ pub(super) fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &
 /// The code of a test, and the predicate with its outcome, which is one for the warp.
 pub(super) fn test(test: &WarpTest, checks: &mut Checks<'_, '_>) -> (String, String) {
     let mut code = String::new();
-    let predicate = checks.of_warp(test.block, &test.no_wrap, &mut code);
+    let predicate = checks.of_warp(test, &mut code);
     (code, predicate)
 }
 
@@ -76,7 +76,7 @@ fn value(
         return;
     }
     let (lane, below) = checks.lanes_on(tap.distance);
-    let mask = checks.mask(window.block);
+    let mask = checks.mask_of_row(window.place);
     let fresh = &mut checks.fresh;
     let sent = fresh.bits(bits);
     let _ = write!(code, "selp.b{bits} {sent}, {far}, {near}, {below};\n\t");
