@@ -11,10 +11,12 @@ pub(super) struct Full;
 impl Strategy for Full {
     fn edits(&self, plan: &KernelPlan<'_>, text: &str) -> Vec<Edit> {
         let mut checks = Checks::new(plan);
-        let mut edits = paper::copies(plan);
+        let mut edits = Vec::new();
         for replacement in &plan.replacements {
             paper::replace(replacement, &mut checks, &mut edits);
         }
+        // The register of a load that is shuffled may be copied, too: it has its value behind the shuffle.
+        edits.extend(paper::copies(plan));
         // The tests come first: the shuffles of a row name the mask that its test has found.
         let tests = wide::edits(plan, text, &mut checks, &mut edits);
         window::edits(plan, &mut checks, &mut edits);
