@@ -83,9 +83,10 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
             let link = &decided.choice.carried[*link];
             report.source_line = Some(line(link.source));
             report.iterations = Some(link.distance);
-            if matches!(link.start, Start::Performed(Some(_))) {
-                report.guards = Some(vec!["same-address".to_owned()]);
-            }
+            let same = matches!(link.start, Start::Performed(Some(_))).then_some("same-address");
+            let apart = (!link.apart.pairs.is_empty()).then_some("no-alias");
+            let guards: Vec<String> = same.into_iter().chain(apart).map(str::to_owned).collect();
+            report.guards = (!guards.is_empty()).then_some(guards);
         }
         Verdict::Wide(group) => {
             let group = &decided.choice.vectors[*group];
