@@ -30,6 +30,7 @@ impl Candidates {
     /// The input cannot be read or parsed.
     pub fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
+        self.decisions.kernel.check(&source)?;
         let options =
             Options { mode: Mode::Original, all_bodies: true, ..self.decisions.options() };
         let report = pipeline::rewrite(&source, &options)?.report;

@@ -24,8 +24,8 @@ pub fn read(path: &Path) -> Result<SourceFile, Failure> {
 
 /// Prints to standard output; a reader that went away is no error of ours.
 ///
+/// # Errors
 /// Standard output cannot be written.
-/// It cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -40,6 +40,34 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// The file cannot be written.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
+}
+
+/// Writes a file that others may read at any time: they see what it held before, or all of the new text.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+    // What is no file of its own, as a pipe or a link, stays what it is.
+    let is_special = std::fs::symlink_metadata(path).is_ok_and(|found| !found.is_file());
+    if is_special {
+        return write(path, text);
+    }
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let put = || {
+        let mut file = tempfile::Builder::new().permissions(usual()).tempfile_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(path).map_err(|error| error.error)
+    };
+    put().map(|_| ()).map_err(|error| cannot_write(path, &error))
+}
+
+/// The permissions of a file that a program makes, from which the user's mask is taken.
+fn usual() -> std::fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::Permissions::from_mode(0o666)
 }
 
 /// The failure for a file or folder that cannot be written.

@@ -10,10 +10,11 @@ use super::{env, io};
 use crate::cost::Costs;
 use crate::pipeline::{self, Options};
 use crate::profile::Consulted;
+use crate::ptx::{self, Depth};
 use crate::reuse;
 use crate::rewrite::Mode;
 use crate::select::{self, Selection, Strategies};
-use crate::source::SourceFile;
+use crate::source::{SourceFile, listed};
 
 /// Output formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -77,6 +78,26 @@ pub struct OnlyKernel {
     /// Look at this kernel alone
     #[arg(long)]
     pub kernel: Option<String>,
+}
+
+impl OnlyKernel {
+    /// Checks that the kernel is there, if one is named.
+    ///
+    /// # Errors
+    /// It is not, or the input cannot be parsed.
+    pub fn check(&self, source: &SourceFile) -> Result<(), Failure> {
+        let Some(name) = &self.kernel else { return Ok(()) };
+        let module = ptx::parse(source, Depth::Rewritable)?;
+        let names: Vec<&str> = module.functions().map(|function| function.name.text).collect();
+        if names.contains(&name.as_str()) {
+            return Ok(());
+        }
+        let message = match &listed(names.into_iter())[..] {
+            "" => "there is no function".to_owned(),
+            all => format!("there is no function `{name}` among {all}"),
+        };
+        Err(Failure::about(source.name(), message))
+    }
 }
 
 /// What is executed.

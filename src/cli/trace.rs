@@ -9,8 +9,6 @@ use crate::cfg;
 use crate::emulate::TooLarge;
 use crate::expr::within;
 use crate::pipeline::{self, Options};
-use crate::ptx::{self, Depth};
-use crate::source::listed;
 use crate::tracing::{self, TraceFile, TraceReport};
 
 /// `trace`
@@ -37,6 +35,7 @@ impl Trace {
     /// The input cannot be read or parsed, or does not have the kernel that was asked for.
     pub fn run(&self) -> Result<(), Failure> {
         let source = self.input.read()?;
+        self.kernel.check(&source)?;
         let kernel = &self.kernel.kernel;
         let options = Options { kernel: kernel.clone(), ..Options::default() };
         let mut kernels = Vec::new();
@@ -58,16 +57,6 @@ impl Trace {
             }
             Err(reason) => kernels.push(TraceReport::skipped(function, reason)),
         })?;
-        // A kernel that was asked for by name must be there.
-        if let (Some(name), true) = (kernel, kernels.is_empty()) {
-            let module = ptx::parse(&source, Depth::Rewritable)?;
-            let all = listed(module.functions().map(|function| function.name.text));
-            let message = match &all[..] {
-                "" => "there is no function".to_owned(),
-                _ => format!("there is no function `{name}` among {all}"),
-            };
-            return Err(Failure::about(source.name(), message));
-        }
         io::print(&match self.shown.format {
             _ if self.dot => dots,
             Format::Json => io::json(&TraceFile {

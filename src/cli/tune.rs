@@ -81,7 +81,12 @@ impl Tune {
             io::print(&format!("{measured}{same}chosen for {architecture}: {chosen}\n"))?;
         }
         profile.set(entry);
-        self.output.write(&io::json(&profile)?)
+        let text = io::json(&profile)?;
+        match &self.output.output {
+            // A build may read it meanwhile.
+            Some(path) => io::replace(path, &text),
+            None => io::print(&text),
+        }
     }
 }
 

@@ -50,6 +50,7 @@ impl Verify {
     /// An input cannot be read or parsed, or the original cannot be run with a launch.
     pub fn run(&self) -> Result<Status, Failure> {
         let (original, rewritten) = (io::read(&self.original)?, io::read(&self.rewritten)?);
+        self.kernel.check(&original)?;
         let launches =
             self.launch.iter().map(|path| io::read(path)).collect::<Result<Vec<_>, _>>()?;
         let options = Options {

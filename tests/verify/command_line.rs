@@ -53,6 +53,23 @@ fn the_status_is_the_verdict() {
 }
 
 #[test]
+fn a_kernel_that_is_not_there_is_an_error() {
+    let [original, rewritten] = pair("equal/shuffle_down").map(|path| path.display().to_string());
+    for words in [
+        vec!["verify", &original, &rewritten],
+        vec!["candidates", &original],
+        vec!["rewrite", &original],
+        vec!["trace", &original],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ptxasw"));
+        let output = command.args(&words).args(["--kernel", "nobody"]).output().expect("a process");
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{words:?}");
+        let message = String::from_utf8(output.stderr).expect("text");
+        assert!(message.contains("there is no function `nobody` among `"), "{message}");
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_status_2() {
     let [original, _] = pair("equal/shuffle_down");
     let output = run(&[original.clone(), PathBuf::from("no such file")], &[]);
