@@ -225,7 +225,7 @@ fn guess_when(
     let (induction, stores) = (&mut prover.induction, &prover.stores);
     let known = induction.apply_all(terms, &known);
     let (read, address) = load(terms, latch)?;
-    let base = before_stores(terms, stores, read.1);
+    let base = before_stores(terms, stores, read.version);
     let address = induction.apply(terms, address);
     // What the iteration itself loads comes before what a later one does.
     let mut pairs =
@@ -234,7 +234,8 @@ fn guess_when(
         terms.arena.charge(4);
         let (other, next) = load(terms, pair[1])?;
         // Whether a store of the loop lies between is asked when the guess is proved.
-        if read.0 != other.0 || before_stores(terms, stores, other.1) != base {
+        let version = before_stores(terms, stores, other.version);
+        if version != base || (Read { version: read.version, ..other }) != read {
             return None;
         }
         let next = induction.apply(terms, next);
@@ -250,10 +251,13 @@ fn before_own_stores(
     stores: &FxHashMap<TermId, StoreRecord>,
     value: TermId,
 ) -> TermId {
-    let Some(((function, version), address)) = load(terms, value) else { return value };
-    let base = before_stores(terms, stores, version);
-    let width = terms.arena.width(value);
-    terms.arena.apply(FunctionId(function), &[base, address], width)
+    let Some((read, address)) = load(terms, value) else { return value };
+    let base = before_stores(terms, stores, read.version);
+    let loaded = terms.arena.apply(read.function, &[base, address], read.bits.0);
+    match read.signed {
+        true => terms.arena.sign_extend(loaded, read.bits.1),
+        false => terms.arena.zero_extend(loaded, read.bits.1),
+    }
 }
 
 /// The flag under which a register's value is used: it guards the instruction that fills, where the value is
@@ -298,13 +302,31 @@ fn flag_of(
     None
 }
 
+/// What identifies a load but for its address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Read {
+    function: FunctionId,
+    /// The version of memory.
+    version: TermId,
+    /// The bits that are loaded, and those of the register.
+    bits: (u8, u8),
+    /// Whether the loaded ones are extended by their sign.
+    signed: bool,
+}
+
 /// What identifies a load but for its address, and the address.
-fn load(terms: &Terms, value: TermId) -> Option<((u32, TermId), TermId)> {
-    match terms.arena.node(value) {
+fn load(terms: &Terms, value: TermId) -> Option<(Read, TermId)> {
+    let (loaded, signed) = match *terms.arena.node(value) {
+        Node::ZeroExtend(loaded) => (loaded, false),
+        Node::SignExtend(loaded) => (loaded, true),
+        _ => (value, false),
+    };
+    match terms.arena.node(loaded) {
         Node::Apply(function, operands)
             if operands.len() == 2 && terms.symbols.function(*function).starts_with("load.") =>
         {
-            Some(((function.0, operands[0]), operands[1]))
+            let bits = (terms.arena.width(loaded), terms.arena.width(value));
+            Some((Read { function: *function, version: operands[0], bits, signed }, operands[1]))
         }
         _ => None,
     }

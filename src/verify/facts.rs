@@ -22,7 +22,7 @@ pub(super) fn there_too(
     place: &Place,
     known: &[TermId],
 ) -> Vec<TermId> {
-    let axioms = hardware::axioms(terms);
+    let axioms = hardware::axioms(terms, lanes.required_shape());
     let mut found = axioms.clone();
     for reach in &place.reaches {
         let needed = conditions::literals(&mut terms.arena, reach.condition);
@@ -47,7 +47,7 @@ pub(super) fn assumptions(
     known: &[TermId],
 ) -> Vec<TermId> {
     let mut all = known.to_vec();
-    let axioms = hardware::axioms(terms);
+    let axioms = hardware::axioms(terms, lanes.required_shape());
     let implies = |terms: &mut Terms, condition: TermId, then: TermId| {
         let not = terms.arena.not(condition);
         terms.arena.or(not, then)

@@ -16,8 +16,8 @@ pub(super) fn consecutive(arena: &mut Arena, [x, y, z]: [TermId; 3]) -> TermId {
 }
 
 /// The guarantees of the hardware about thread indices: they lie within the block, and the lane is the
-/// linear index modulo 32 (PTX ISA, "%tid", "%laneid").
-pub(super) fn axioms(terms: &mut Terms) -> Vec<TermId> {
+/// linear index modulo 32 (PTX ISA, "%tid", "%laneid"). `shape` are the extents that `.reqntid` demands.
+pub(super) fn axioms(terms: &mut Terms, shape: Option<[u64; 3]>) -> Vec<TermId> {
     let find = |kind: Kind| {
         terms.symbols.iter().find(|(_, info)| info.kind == kind).map(|(id, info)| (id, info.width))
     };
@@ -35,11 +35,17 @@ pub(super) fn axioms(terms: &mut Terms) -> Vec<TermId> {
     }
     if let Some(lane) = lane {
         // Modulo 32, so five bits of each are enough. An index or extent that the function does not
-        // mention may be anything, unless it is fixed.
+        // mention may be anything, unless it is fixed: the only index of an extent of one, or the extent.
         let mut low = |symbol: Option<(SymbolId, u8)>, other: Kind, width: u8| {
-            let whole = match symbol {
-                Some(symbol) => term(arena, symbol),
-                None => {
+            let fixed = match (&other, shape) {
+                (Kind::Tid(axis), Some(shape)) if shape[axis.index()] == 1 => Some(0),
+                (Kind::Uniform(Special::Ntid(axis)), Some(shape)) => Some(shape[axis.index()]),
+                _ => None,
+            };
+            let whole = match (symbol, fixed) {
+                (_, Some(value)) => arena.constant(value, width),
+                (Some(symbol), None) => term(arena, symbol),
+                (None, None) => {
                     terms.symbols.term(arena, other, width, None, crate::expr::Range::full(width))
                 }
             };
@@ -103,26 +109,43 @@ mod tests {
         terms
     }
 
+    /// Facts that hold in every thread of a block of some shape.
+    fn hold(terms: &Terms, facts: &[TermId], shape: [u64; 3]) {
+        let infos = &terms.symbols;
+        for (linear, thread) in threads(shape).into_iter().enumerate() {
+            let mut evaluator =
+                Evaluator::new(&terms.arena, |symbol, _| match &infos.info(symbol).kind {
+                    Kind::Tid(axis) => thread[axis.index()],
+                    Kind::LaneId => linear as u64 % 32,
+                    Kind::Uniform(Special::Ntid(axis)) => shape[axis.index()],
+                    other => panic!("{other:?}"),
+                });
+            for &fact in facts {
+                assert_eq!(evaluator.value(fact), 1, "{shape:?} {thread:?}");
+            }
+        }
+    }
+
     #[test]
     fn the_axioms_hold_for_every_lane_of_every_shape() {
         for wanted in [0b111_111, 0b001_001, 0b000_000, 0b011_111] {
             let mut terms = symbols(wanted);
-            let facts = axioms(&mut terms);
+            let facts = axioms(&mut terms, None);
             assert!(!facts.is_empty());
-            let infos = &terms.symbols;
             for shape in shapes() {
-                for (linear, thread) in threads(shape).into_iter().enumerate() {
-                    let mut evaluator =
-                        Evaluator::new(&terms.arena, |symbol, _| match &infos.info(symbol).kind {
-                            Kind::Tid(axis) => thread[axis.index()],
-                            Kind::LaneId => linear as u64 % 32,
-                            Kind::Uniform(Special::Ntid(axis)) => shape[axis.index()],
-                            other => panic!("{other:?}"),
-                        });
-                    for &fact in &facts {
-                        assert_eq!(evaluator.value(fact), 1, "{shape:?} {thread:?}");
-                    }
-                }
+                hold(&terms, &facts, shape);
+            }
+        }
+    }
+
+    #[test]
+    fn the_axioms_of_a_shape_hold_for_its_lanes() {
+        for shape in shapes() {
+            for wanted in [0b001_000, 0b000_000] {
+                let mut terms = symbols(wanted);
+                let facts = axioms(&mut terms, Some(shape));
+                assert!(!facts.is_empty());
+                hold(&terms, &facts, shape);
             }
         }
     }
