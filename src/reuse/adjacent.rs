@@ -172,11 +172,12 @@ impl Opportunities<'_, '_, '_> {
                     let declared = self.aligned.get(&multiple.parameter).copied().unwrap_or(1);
                     multiple.offset != 0 || multiple.bits != 64 || multiple.of > declared
                 });
+                let may_test = !self.observes_lanes || base.multiples.is_empty();
                 for window in elements.windows(count) {
                     let start = window[0].0;
                     let aligned = (base.value as i64 + start).rem_euclid(modulus) == 0;
                     let whole = window[count - 1].0 - start == modulus - size;
-                    if aligned && whole && fits(run, window, &taken) {
+                    if may_test && aligned && whole && fits(run, window, &taken) {
                         window.iter().for_each(|(_, at, _)| taken[*at] = true);
                         found.push(group(run, window, modulus, base.multiples.clone()));
                     }

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::refusal::Refusal;
 use crate::cfg::{Arg, Base, Flow, Inst, RegisterId};
-use crate::emulate::{Access, KernelTrace};
+use crate::emulate::{Access, KernelTrace, definitions};
 use crate::expr::TermId;
 use crate::isa::Opcode;
 use crate::ptx::{ScalarType, StateSpace};
@@ -79,9 +79,11 @@ pub(super) fn eligible(
     if inst.ast.form.opcode != Opcode::Ld {
         return Err(Refusal::Form(inst.ast.form.opcode.name().to_owned()));
     }
-    if let Some((register, _)) = inst.guard
-        && flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS)
-    {
+    // Under a check of a rewrite, or for a rewrite's own use: in front of a loop, or as a part of a vector.
+    let guard = inst.guard.map(|(register, _)| register);
+    let own =
+        |register: RegisterId| flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS);
+    if guard.into_iter().chain(definitions(inst)).any(own) {
         return Err(Refusal::CornerCase);
     }
     let guard = match access.guard {

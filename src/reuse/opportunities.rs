@@ -18,9 +18,11 @@ use super::quiet::Quiet;
 use super::refusal::Refusal;
 use super::sampling::{Fingerprint, distances};
 use super::shift::Shifter;
-use crate::cfg::{Flow, LoopForest, RegisterId};
+use crate::cfg::{Flow, Inst, LoopForest, RegisterId};
 use crate::emulate::{Effect, KernelTrace};
 use crate::expr::TermId;
+use crate::isa::limits::WARP_SIZE;
+use crate::isa::{Opcode, Qualifier};
 use crate::planted::{Bug, Planted};
 use crate::ptx::{Function, Instruction, StateSpace};
 use crate::solver::Solver;
@@ -110,6 +112,11 @@ pub struct Opportunities<'a, 'm, 's> {
     pub(super) options: &'a Options,
     /// Whether lanes are consecutive in `tid.x`, if `.reqntid` says so.
     pub(super) linear: Option<bool>,
+    /// Whether no block has a whole warp.
+    pub(super) narrow: bool,
+    /// Whether results depend on which lanes happen to be together, so that no branch may be added: a proof
+    /// compares the branches of both programs then.
+    pub(super) observes_lanes: bool,
     writes_global: bool,
     /// What pointers among the parameters are multiples of, in bytes, as they are declared.
     pub(super) aligned: FxHashMap<String, u64>,
@@ -156,6 +163,8 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
                 true => Some(true),
                 false => linear_lanes(function),
             },
+            narrow: is_narrow(function),
+            observes_lanes: flow.insts.iter().any(observes_lanes),
             writes_global: writes_global(trace),
             aligned: function
                 .aligned_pointers()
@@ -334,6 +343,9 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     ) -> Result<Opportunity, Refusal> {
         let Candidate { index, delta, displacement } = candidate;
         let source = self.sources[index].load.clone();
+        if delta != 0 && self.narrow {
+            return Err(Refusal::NarrowBlock);
+        }
         if delta != 0 && self.linear == Some(false) {
             return Err(Refusal::BlockShape);
         }
@@ -430,6 +442,26 @@ fn linear_lanes(function: &Function<'_>) -> Option<bool> {
     let block = function.directive("reqntid")?;
     let size = |axis: usize| block.get(axis).copied().unwrap_or(1);
     Some(size(0) % 32 == 0 || size(1) * size(2) == 1)
+}
+
+/// Whether a function's blocks have less threads than a warp.
+fn is_narrow(function: &Function<'_>) -> bool {
+    let below = |name: &str| {
+        let block = function.directive(name)?;
+        let threads = block.iter().try_fold(1, |threads: u64, &size| threads.checked_mul(size))?;
+        Some(threads < u64::from(WARP_SIZE))
+    };
+    below("reqntid").or_else(|| below("maxntid")).unwrap_or(false)
+}
+
+/// Whether an instruction's result tells which lanes are together.
+fn observes_lanes(inst: &Inst<'_, '_>) -> bool {
+    let form = &inst.ast.form;
+    match form.opcode {
+        Opcode::ActiveMask => true,
+        Opcode::Shfl | Opcode::Vote => !form.has(Qualifier::Sync),
+        _ => false,
+    }
 }
 
 /// Whether a function may write global memory.

@@ -13,6 +13,8 @@ pub enum Refusal {
     Strong(&'static str),
     /// `.reqntid` fixes a block in which neighbouring lanes are not neighbours in `tid.x`.
     BlockShape,
+    /// `.reqntid` or `.maxntid` allows blocks of less than 32 threads only: no warp is ever whole.
+    NarrowBlock,
     /// The load runs under a guard predicate that is written more than once.
     Guarded,
     /// Elements of this width are not replaced.
@@ -81,6 +83,7 @@ impl Refusal {
             Refusal::NoPartner => "no-partner",
             Refusal::Strong(_) => "strong-load",
             Refusal::BlockShape => "block-shape",
+            Refusal::NarrowBlock => "narrow-block",
             Refusal::Guarded => "guard-written-twice",
             Refusal::Width(..) => "width",
             Refusal::Form(_) => "form",
@@ -121,6 +124,7 @@ impl fmt::Display for Refusal {
             Refusal::NoPartner => write!(f, "no earlier load at a constant lane distance"),
             Refusal::Strong(what) => write!(f, "{what} loads are never replaced"),
             Refusal::BlockShape => write!(f, "block shape: lanes are not consecutive in tid.x"),
+            Refusal::NarrowBlock => write!(f, "narrow block: no warp of it is whole"),
             Refusal::Guarded => {
                 write!(f, "runs under a guard predicate that is written more than once")
             }

@@ -92,7 +92,7 @@ impl Opportunities<'_, '_, '_> {
     /// in one row at most. Rows of one `place` are tested for together.
     pub fn rows(&mut self, trace: &mut KernelTrace, loads: &[Load], reach: u32) -> Vec<Row> {
         let mut runs: Vec<Run> = Vec::new();
-        if self.linear != Some(false) {
+        if self.linear != Some(false) && !self.narrow && !self.observes_lanes {
             for load in loads {
                 if trace.arena.is_nearly_spent() {
                     break;

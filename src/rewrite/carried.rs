@@ -81,8 +81,9 @@ impl Planner<'_, '_, '_, '_> {
             }
             Start::Performed(_) => {
                 let passed = self.passed(link, all, shared, &mut lines);
-                let text = &self.source.text()[own.ast.span.range()];
-                let load = format!("@!{passed} {text}");
+                // A guard predicate that it may have always holds, and an instruction can have one only.
+                let text = own.ast.opcode.span.start as usize..own.ast.span.end as usize;
+                let load = format!("@!{passed} {}", &self.source.text()[text]);
                 // A register of the address is written behind the load only.
                 let base = link.pieces.iter().any(|(_, to)| {
                     own.args.iter().any(|arg| {

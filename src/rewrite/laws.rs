@@ -140,7 +140,7 @@
 //! elsewhere, sends nothing that can be predicted. The member mask is what `activemask` has just
 //! reported, never a constant, or the shuffle waits for lanes that do not come.
 //!
-//! Guard `whole-warp`. Every file of `tests/cases/accept/` is executed in incomplete warps
+//! Rule `narrow-block`, guard `whole-warp`. Every file of `tests/cases/accept/` is executed in incomplete warps
 //! (`tests/differential.rs`); mistakes `IncompleteWarp`, `ConstantMask`.
 //!
 //! **13. `activemask` and the shuffles that use it stand in one straight line**, with nothing in between at

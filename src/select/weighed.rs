@@ -6,13 +6,12 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Options, Price, StrategyName, Verdict, rows};
-use crate::cfg::{BlockId, RegisterId};
+use crate::cfg::BlockId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
 use crate::reuse::{
-    Adjacent, Carried, Guards, Load, Opportunities, Opportunity, Refusal, Row, SameAddress, Slice,
-    Start, Tested, Unpaid,
+    Adjacent, Carried, Guards, Load, Opportunities, Opportunity, Refusal, Row, Unpaid,
 };
 
 /// Instructions beside the shuffle and the load that the paper's code needs for a load: the bound of
@@ -27,11 +26,6 @@ const TEST: u32 = 3;
 /// two words 1.01 to 1.07 times as long (`openacc-bench/results/strategies.md`).
 const VECTOR_SHARE: f64 = 0.5;
 
-/// Values that go round a loop under a predicate are taken beside the first-level cache if they save at
-/// least this share of the loop's loads. Fewer gain nothing in the simulator: two of seven
-/// loads 1.00 to 1.03 times as long, six of nine 0.86 to 1.01 (`openacc-bench/results/strategies.md`).
-const CARRIED_SHARE: f64 = 0.5;
-
 /// The verdict about each of some loads, which come in program order, the vector loads, and the rows.
 pub(super) fn verdicts(
     opportunities: &mut Opportunities<'_, '_, '_>,
@@ -45,6 +39,7 @@ pub(super) fn verdicts(
         replaced: 0,
         in_vector: FxHashMap::default(),
         in_ring: FxHashMap::default(),
+        passed_on: FxHashSet::default(),
         not_in_ring: FxHashMap::default(),
         in_row: FxHashMap::default(),
         in_parts: FxHashSet::default(),
@@ -67,96 +62,33 @@ pub(super) struct Groups {
     pub prices: FxHashMap<u32, Price>,
 }
 
-/// What identifies a test at the end of each iteration: the loop's entry, the iterations, the copies that
-/// compute the one base, the register with the other.
-type Test = (u32, u32, Slice, RegisterId);
-
-/// What is tested at the end of each iteration for a link.
-fn tested_always(link: &Carried) -> Option<Test> {
-    match &link.start {
-        Start::Performed(Some(SameAddress { slice, source: Tested::Always(base), .. })) => {
-            Some((link.entry, link.distance, slice.clone(), *base))
-        }
-        _ => None,
-    }
-}
-
-/// The instructions of a test, divided among those that share it.
-fn share(test: Option<&Test>, all: &[Option<Test>]) -> f64 {
-    let Some(test) = test else { return 0.0 };
-    let sharing = all.iter().flatten().filter(|other| *other == test).count();
-    (test.2.len() + 2) as f64 / sharing.max(1) as f64
-}
-
 /// Goes through the loads of one function.
-struct Weigher<'o, 'a, 'm, 's> {
-    opportunities: &'o mut Opportunities<'a, 'm, 's>,
-    options: &'o Options,
+pub(super) struct Weigher<'o, 'a, 'm, 's> {
+    pub(super) opportunities: &'o mut Opportunities<'a, 'm, 's>,
+    pub(super) options: &'o Options,
     /// Loads replaced so far.
-    replaced: usize,
+    pub(super) replaced: usize,
     /// For each load by its instruction, the vector load that performs it, or why none pays.
-    in_vector: FxHashMap<u32, Result<usize, Unpaid>>,
+    pub(super) in_vector: FxHashMap<u32, Result<usize, Unpaid>>,
     /// For each load by its instruction, the row that it is a tap of, or why the row does not pay.
-    in_row: FxHashMap<u32, Result<usize, Unpaid>>,
+    pub(super) in_row: FxHashMap<u32, Result<usize, Unpaid>>,
     /// Blocks of which a part stands twice, for a row or for vectors: a check that is made in one of
     /// the two parts is not known behind them.
-    in_parts: FxHashSet<BlockId>,
+    pub(super) in_parts: FxHashSet<BlockId>,
     /// By instruction, the link that brings a load's value from an iteration before.
-    in_ring: FxHashMap<u32, usize>,
+    pub(super) in_ring: FxHashMap<u32, usize>,
+    /// Loads, by instruction, whose values are passed on to later iterations. None of them is replaced by what
+    /// other lanes have got in this way: what would be passed on then has no beginning that a proof could
+    /// start from.
+    pub(super) passed_on: FxHashSet<u32>,
     /// By instruction, why it does not pay to bring a load's value from an iteration before.
-    not_in_ring: FxHashMap<u32, Unpaid>,
+    pub(super) not_in_ring: FxHashMap<u32, Unpaid>,
     /// By instruction, the costs of the last replacement that was found to pay: of the one that is chosen, if
     /// one is.
-    prices: FxHashMap<u32, Price>,
+    pub(super) prices: FxHashMap<u32, Price>,
 }
 
 impl Weigher<'_, '_, '_, '_> {
-    /// The values that go round loops.
-    fn carried(&mut self, trace: &mut KernelTrace, loads: &[usize]) -> Vec<Carried> {
-        if !self.options.strategies.allow(StrategyName::Reuse) {
-            return Vec::new();
-        }
-        let simple: Vec<Load> =
-            loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok()).collect();
-        let mut links = self.opportunities.carried(trace, &simple);
-        let tests: Vec<_> = links.iter().map(tested_always).collect();
-        let shares: Vec<f64> = tests.iter().map(|test| share(test.as_ref(), &tests)).collect();
-        let saved: Vec<f64> =
-            links.iter().map(|link| self.share_of_loop(trace, link, &links, loads)).collect();
-        let mut shares = shares.into_iter().zip(saved);
-        links.retain(|link| {
-            let shares = shares.next().unwrap_or((0.0, 0.0));
-            let weighed = self.weigh_carried(trace, link, shares);
-            if let Err(unpaid) = weighed {
-                self.not_in_ring.insert(link.load.inst, unpaid);
-            }
-            weighed.is_ok()
-        });
-        links.truncate(self.options.most);
-        self.replaced += links.len();
-        let at = |(index, link): (usize, &Carried)| (link.load.inst, index);
-        self.in_ring = links.iter().enumerate().map(at).collect();
-        links
-    }
-
-    /// The share of the loads of a link's loop that are left out for values that go round it.
-    fn share_of_loop(
-        &self,
-        trace: &KernelTrace,
-        link: &Carried,
-        links: &[Carried],
-        loads: &[usize],
-    ) -> f64 {
-        let around = |inst: u32| {
-            let block = self.opportunities.block_of(inst)?;
-            self.opportunities.flow().loops.innermost(block)
-        };
-        let here = around(link.load.inst);
-        let of_loop = loads.iter().filter(|&&at| around(trace.accesses[at].inst) == here).count();
-        let left_out = links.iter().filter(|other| other.entry == link.entry).count();
-        left_out as f64 / of_loop.max(1) as f64
-    }
-
     /// The vector loads that are chosen.
     fn vectors(&mut self, trace: &mut KernelTrace, loads: &[usize]) -> Vec<Adjacent> {
         if !self.options.strategies.allow(StrategyName::Wide) {
@@ -236,41 +168,6 @@ impl Weigher<'_, '_, '_, '_> {
             }
         }
         taken
-    }
-
-    /// Whether a value that goes round a loop takes fewer cycles than the load; `test` are the instructions of
-    /// a test in each iteration, or its share of one for several loads, and `saved` is the share of the
-    /// loop's loads that all such values save.
-    fn weigh_carried(
-        &mut self,
-        trace: &mut KernelTrace,
-        link: &Carried,
-        (test, saved): (f64, f64),
-    ) -> Result<(), Unpaid> {
-        if !self.options.strategies.are_weighed() {
-            return Ok(());
-        }
-        let words: u32 = link.pieces.iter().map(|(_, to)| to.ty.bits().div_ceil(32)).sum();
-        let (request, costs) = (self.request(trace, &link.load), &self.options.costs);
-        let kept = costs.load(&request) + costs.instructions(1);
-        let instead = match link.start {
-            // The assembler lets the load fill the register that goes round.
-            Start::Loaded { .. } => costs.instructions(words * link.distance),
-            // What is not loaded takes a place in the queue all the same.
-            Start::Performed(_) => {
-                let instead =
-                    costs.instructions((words + 1) * link.distance) + test * costs.instructions(1);
-                // Beside the first-level cache, what is issued to go without a load takes longer in the
-                // simulator than the load if it is tested in each iteration (1.00 to 1.16 times as long in
-                // marches over rows and planes), or if there is little of it.
-                let pays = tested_always(link).is_none() && saved >= CARRIED_SHARE;
-                match costs.allow_shuffles(&request) || pays {
-                    true => instead,
-                    false => instead.max(kept),
-                }
-            }
-        };
-        self.pays(StrategyName::Reuse, &[link.load.inst], instead, kept)
     }
 
     /// Whether a vector load takes fewer cycles than what it stands for.
@@ -363,7 +260,10 @@ impl Weigher<'_, '_, '_, '_> {
             };
             let legal = legal.and_then(|opportunity| {
                 let divided = self.in_parts.contains(&trace.accesses[load.access].block);
-                match divided && opportunity.guards != Guards::default() {
+                let in_circle = opportunity.delta != 0
+                    && self.passed_on.contains(&load.inst)
+                    && self.in_ring.contains_key(&opportunity.source);
+                match in_circle || divided && opportunity.guards != Guards::default() {
                     true => Err(Refusal::NoPartner),
                     false => Ok(opportunity),
                 }
@@ -418,7 +318,7 @@ impl Weigher<'_, '_, '_, '_> {
     }
 
     /// Whether `instead` is fewer cycles than `kept`, for some loads at once.
-    fn pays(
+    pub(super) fn pays(
         &mut self,
         name: StrategyName,
         loads: &[u32],
@@ -441,7 +341,7 @@ impl Weigher<'_, '_, '_, '_> {
         }
     }
 
-    fn request(&mut self, trace: &mut KernelTrace, load: &Load) -> Request {
+    pub(super) fn request(&mut self, trace: &mut KernelTrace, load: &Load) -> Request {
         let stride = self.opportunities.lane_stride(trace, load);
         let form = &self.opportunities.instruction(load.inst).form;
         Request {
