@@ -16,6 +16,8 @@ mod assembler;
 mod bytes;
 #[path = "fuzz/files.rs"]
 mod files;
+#[path = "common/header.rs"]
+mod header;
 #[path = "fuzz/planted.rs"]
 mod planted;
 mod random;
@@ -23,6 +25,8 @@ mod random;
 mod replay;
 #[path = "fuzz/seeds.rs"]
 mod seeds;
+#[path = "fuzz/strategies.rs"]
+mod strategies;
 
 use std::path::Path;
 

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use crate::assembler::Assembler;
 use crate::files;
+use crate::header::options_of;
 use crate::number;
 use crate::random::check::{Complaint, Panel, Rewrite, Verdict, check};
 use crate::random::reduce::reduce;
@@ -114,16 +115,20 @@ fn try_seeds(seeds: std::ops::Range<u64>, tally: &mut Tally) {
 }
 
 /// All rewrites in one module through the real ptxas.
-fn assemble(texts: &[String]) {
+pub fn assemble(texts: &[String]) {
     let Some(assembler) = Assembler::find() else { return };
-    let mut module = ".version 7.8\n.target sm_80\n.address_size 64\n".to_owned();
+    // One module for each architecture.
+    let mut modules: BTreeMap<&str, String> = BTreeMap::new();
     for text in texts {
-        let rest = text.split_once("64\n").map_or(text.as_str(), |(_, rest)| rest);
-        module += rest;
+        let (header, rest) = text.split_once("64\n").unwrap_or(("", text));
+        *modules.entry(header).or_default() += rest;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let complaint = assembler.assemble(&module, &folder.path().join("random.cubin"));
-    assert_eq!(complaint, Ok(()), "ptxas does not like a rewritten kernel");
+    for (header, rest) in modules {
+        let module = format!("{header}64\n{rest}");
+        let complaint = assembler.assemble(&module, &folder.path().join("random.cubin"));
+        assert_eq!(complaint, Ok(()), "ptxas does not like a rewritten kernel");
+    }
 }
 
 #[test]
@@ -145,7 +150,7 @@ fn random_kernels_compute_the_same() {
 fn what_was_found_stays_fixed() {
     let panel = Panel::full();
     for (name, case) in files::read(&files::folder("found")) {
-        match check(&case, &Options::paper(), &panel) {
+        match check(&case, &options_of(&case.ptx), &panel) {
             Verdict::Fine(_) => {}
             other => panic!("tests/fuzz/found/{name}.ptx: {other:?}"),
         }

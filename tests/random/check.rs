@@ -1,5 +1,6 @@
 //! What every rewrite of every kernel has to pass.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ptxasw::interp;
@@ -31,8 +32,10 @@ pub struct Rewrite {
     pub text: String,
     /// Global loads.
     pub loads: usize,
-    /// Those that were replaced.
+    /// Those that were replaced by shuffles.
     pub shuffles: usize,
+    /// Those that were replaced, by what is done instead.
+    pub replaced: BTreeMap<&'static str, usize>,
     /// Those that some rule kept, although an earlier load seemed to fit.
     pub refused: usize,
     /// Judges that could not tell, and why.
@@ -269,7 +272,14 @@ fn attempt(case: &Case, options: &Options, panel: &Panel) -> Verdict {
         let alone = |reason: &String| reason.contains("no earlier load");
         load.decision == Decision::Keep && !load.reason.as_ref().is_some_and(alone)
     });
+    let mut replaced = BTreeMap::new();
+    for load in kernels.iter().flat_map(|kernel| &kernel.loads) {
+        if load.decision != Decision::Keep {
+            *replaced.entry(load.decision.word()).or_default() += 1;
+        }
+    }
     Verdict::Fine(Rewrite {
+        replaced,
         loads: kernels.iter().map(|kernel| kernel.global_loads).sum(),
         shuffles: kernels.iter().map(|kernel| kernel.shuffles).sum(),
         refused: refused.count(),

@@ -1,8 +1,8 @@
 //! A tree as PTX: values, addresses and loads. (Control flow and memory: `statements`.)
 
 use super::kernel::{
-    Access, Array, Condition, Destination, HALO, Kernel, Load, MAX_OFFSET, SLOT, Spelling, Test,
-    Var,
+    Access, Array, COLUMN, Condition, Destination, HALO, Kernel, Load, MAX_OFFSET, SLOT, Spelling,
+    Test, Var,
 };
 use super::launch::{PARAMETERS, launch};
 use super::writer::{Kind, Writer};
@@ -22,9 +22,13 @@ pub fn emit(kernel: &Kernel) -> Case {
     let parameters: Vec<String> = PARAMETERS
         .iter()
         .filter(|p| writer.parameters.contains(p.name))
-        .map(|p| format!("\t.param .u{} {}", p.bits, p.name))
+        .map(|p| match p.name == "tight" && kernel.declared && kernel.shift == 0 {
+            true => format!("\t.param .u64 .ptr .global .align 16 {}", p.name),
+            false => format!("\t.param .u{} {}", p.bits, p.name),
+        })
         .collect();
-    let mut ptx = String::from(".version 7.8\n.target sm_80\n.address_size 64\n\n");
+    let version = if kernel.target < 100 { "7.8" } else { "8.8" };
+    let mut ptx = format!(".version {version}\n.target sm_{}\n.address_size 64\n\n", kernel.target);
     ptx.extend(writer.functions.iter().map(|name| super::statements::function(name, kernel.seed)));
     ptx += &format!(".visible .entry random_{}(\n{})\n", kernel.seed, parameters.join(",\n"));
     if kernel.required {
@@ -126,6 +130,24 @@ impl Writer<'_> {
         })
     }
 
+    /// The middle of the thread's own column.
+    fn column(&mut self) -> String {
+        let column = self.own("col", "column start", COLUMN);
+        self.at_entry("column", Kind::Double, |w, r| {
+            w.first(&format!("add.s64 {r}, {column}, {}", COLUMN / 2));
+        })
+    }
+
+    /// Notes the bytes that a load of the tight input may read.
+    fn tighten(&mut self, load: &Load) {
+        let reach = |sign: i32| i64::from(self.kernel.reach(&load.terms, |c| c.signum() == sign));
+        let bias = if load.signed { 0 } else { reach(-1) + i64::from(MAX_OFFSET) };
+        let (unit, still) = (i64::from(load.unit), bias + i64::from(load.offset));
+        let first = unit * (still - reach(-1)) + i64::from(load.field);
+        let end = unit * (still + reach(1)) + i64::from(load.field + load.access.bytes());
+        self.tight = (self.tight.0.min(first), self.tight.1.max(end));
+    }
+
     /// The block's part of the published array.
     pub fn published(&mut self) -> String {
         let words = self.kernel.threads() + 2 * HALO;
@@ -150,6 +172,23 @@ impl Writer<'_> {
             }
         };
         if condition.negated { format!("!{predicate}") } else { predicate }
+    }
+
+    /// The same in a register that keeps it, for variables that keep theirs.
+    fn lasting_condition(&mut self, condition: Condition) -> String {
+        if let Some((_, known)) = self.around.guards.iter().find(|(one, _)| *one == condition) {
+            return known.clone();
+        }
+        let found = self.condition(condition);
+        let (sign, found) = match found.strip_prefix('!') {
+            Some(rest) => ("!", rest),
+            None => ("", found.as_str()),
+        };
+        let kept = self.lasting(Kind::Predicate);
+        self.line(&format!("mov.pred {kept}, {found}"));
+        let kept = format!("{sign}{kept}");
+        self.around.guards.push((condition, kept.clone()));
+        kept
     }
 
     /// The sum of terms in 32 bits; with a bias for unsigned indices, which must not be negative.
@@ -190,6 +229,8 @@ impl Writer<'_> {
             Array::Own => ("own", self.own("own", "slot", SLOT)),
             Array::Published => ("pub", self.published()),
             Array::Either => ("a", self.either()),
+            Array::Column => ("col", self.column()),
+            Array::Tight => ("tight", self.pointer("tight", generic)),
         }
     }
 
@@ -209,7 +250,10 @@ impl Writer<'_> {
             return (address, offset);
         }
         let reach = self.kernel.reach(&load.terms, |_| true) + 3 * MAX_OFFSET + 64;
-        if load.array != Array::Published {
+        if load.array == Array::Tight {
+            self.tighten(load);
+        }
+        if !matches!(load.array, Array::Published | Array::Column | Array::Tight) {
             self.extend(buffer, u64::from(unit) * u64::from(2 * reach));
         }
         let mut index = self.index(&load.terms, load.signed);
@@ -248,7 +292,10 @@ impl Writer<'_> {
 
     /// A load and what becomes of its value.
     pub fn load(&mut self, load: &Load) {
-        let guard = load.guard.map(|condition| self.condition(condition));
+        let guard = load.guard.map(|condition| match load.once {
+            true => self.lasting_condition(condition),
+            false => self.condition(condition),
+        });
         let (address, offset) = self.address(load);
         let (kind, count) = (kind(load.access), load.access.elements().0);
         let registers: Vec<String> = (0..count)
@@ -267,15 +314,17 @@ impl Writer<'_> {
                 self.line(&preset(kind, register));
             }
         }
-        let input = matches!(load.array, Array::A | Array::B | Array::Far);
+        let input = matches!(load.array, Array::A | Array::B | Array::Far | Array::Tight);
         let generic = load.array == Array::Either || (load.generic && input);
-        let qualifier = match (load.volatile, load.read_only && input && !generic) {
-            (true, _) => "volatile.",
+        let qualifier = match (load.past_l1, load.read_only && input && !generic) {
             (false, true) => "global.nc.",
             (false, false) => "global.",
+            (true, true) => "global.cg.nc.",
+            (true, false) => "global.cg.",
         };
         let qualifier = match (generic, load.volatile) {
             (true, true) => "volatile.",
+            (true, false) if load.past_l1 => "cg.",
             (true, false) => "",
             (false, true) => "volatile.global.",
             (false, false) => qualifier,

@@ -13,7 +13,7 @@ use super::kernel::{
 };
 
 /// Block shapes that are tried more often than others.
-const BLOCKS: [[u32; 3]; 10] = [
+pub const BLOCKS: [[u32; 3]; 10] = [
     [1, 1, 1],
     [31, 1, 1],
     [32, 1, 1],
@@ -34,13 +34,13 @@ const MAX_LOCAL_THREADS: u32 = 64;
 
 /// What surrounds the statements that are being made.
 #[derive(Clone, Copy)]
-struct Place {
+pub struct Place {
     /// All threads of the block that have not ended come by.
-    uniform: bool,
-    depth: u32,
-    loops: u32,
+    pub uniform: bool,
+    pub depth: u32,
+    pub loops: u32,
     /// The innermost loop may be left by a `Break`.
-    may_break: bool,
+    pub may_break: bool,
 }
 
 /// The kernel of a seed.
@@ -57,6 +57,9 @@ pub fn kernel(seed: u64) -> Kernel {
         n: rng.u32(0..=MAX_TRIPS),
         far: rng.u32(0..48),
         seed,
+        shift: 0,
+        declared: false,
+        target: 80,
         body: Vec::new(),
     };
     let place = Place { uniform: true, depth: 0, loops: 0, may_break: false };
@@ -65,19 +68,19 @@ pub fn kernel(seed: u64) -> Kernel {
     kernel
 }
 
-struct Generator<'a> {
-    rng: &'a mut Rng,
-    kernel: &'a Kernel,
+pub struct Generator<'a> {
+    pub rng: &'a mut Rng,
+    pub kernel: &'a Kernel,
     /// Statements that may still be made.
-    budget: i32,
+    pub budget: i32,
 }
 
 impl Generator<'_> {
-    fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.rng.usize(..choices.len())]
     }
 
-    fn one_in(&mut self, n: u8) -> bool {
+    pub fn one_in(&mut self, n: u8) -> bool {
         self.rng.u8(..n) == 0
     }
 
@@ -92,7 +95,7 @@ impl Generator<'_> {
         list
     }
 
-    fn statement(&mut self, place: Place, list: &mut Vec<Stmt>) {
+    pub fn statement(&mut self, place: Place, list: &mut Vec<Stmt>) {
         self.budget -= 1;
         let nested = place.depth < MAX_DEPTH;
         let inner = Place { depth: place.depth + 1, ..place };
@@ -215,7 +218,7 @@ impl Generator<'_> {
         }
     }
 
-    fn load(&mut self) -> Load {
+    pub fn load(&mut self) -> Load {
         let array = match self.rng.u8(..16) {
             0..=6 => Array::A,
             7..=9 => Array::B,
@@ -257,6 +260,8 @@ impl Generator<'_> {
             read_only: self.rng.bool(),
             generic: self.one_in(6),
             volatile: false,
+            past_l1: false,
+            once: false,
             guard: if self.one_in(6) { Some(self.condition()) } else { None },
             destination: self.destination(),
             keep: self.one_in(4),
@@ -322,7 +327,7 @@ impl Generator<'_> {
         self.pick(&[Fresh, Fresh, Fresh, Fresh, Pool, Address])
     }
 
-    fn var(&mut self) -> Var {
+    pub fn var(&mut self) -> Var {
         self.pick(&[
             Var::TidX,
             Var::TidX,
@@ -338,7 +343,7 @@ impl Generator<'_> {
         ])
     }
 
-    fn condition(&mut self) -> Condition {
+    pub fn condition(&mut self) -> Condition {
         let var = self.var();
         let test = match self.rng.bool() {
             true => Test::Less(self.rng.u32(0..=self.kernel.most(var).min(40) + 1)),
@@ -365,6 +370,7 @@ impl Generator<'_> {
             trips,
             step: self.pick(&[1, 1, 1, 2, 8]),
             bottom: self.rng.bool(),
+            entered: None,
             carried_from_tid: self.rng.bool(),
             moving,
             body: self.list(inside),
@@ -373,7 +379,7 @@ impl Generator<'_> {
 
     /// Something that may take away what an earlier load knew; where the array is `written`, often
     /// something that writes.
-    fn detail(&mut self, place: Place, written: bool) -> Stmt {
+    pub fn detail(&mut self, place: Place, written: bool) -> Stmt {
         let guard = if self.one_in(3) { Some(self.condition()) } else { None };
         let kind = if written && self.rng.bool() { self.rng.u8(..6) } else { self.rng.u8(..16) };
         match kind {
@@ -438,6 +444,6 @@ impl Generator<'_> {
 }
 
 /// Whether all threads of a block are sure to agree.
-fn uniform(condition: Condition) -> bool {
+pub fn uniform(condition: Condition) -> bool {
     matches!(condition.var, Var::N | Var::CtaidX | Var::CtaidY)
 }

@@ -21,6 +21,12 @@ pub struct Kernel {
     pub far: u32,
     /// Seed of the buffers' contents.
     pub seed: u64,
+    /// Bytes between a multiple of 16 and the place that the pointer of [`Array::Tight`] points to.
+    pub shift: u32,
+    /// Whether that pointer's parameter says that it is a multiple of 16.
+    pub declared: bool,
+    /// The architecture: 80 or 100.
+    pub target: u32,
     /// What each thread does.
     pub body: Vec<Stmt>,
 }
@@ -42,6 +48,10 @@ pub enum Stmt {
     Loop(Loop),
     /// Leaves the innermost loop.
     Break(Condition),
+    /// Goes on with the innermost loop's next iteration, by a branch back of its own.
+    Continue(Condition),
+    /// Stores the result so far where a load would read its word.
+    Put(Load),
     /// Ends the thread (its result is stored).
     Exit(Condition),
     /// An inner scope that declares registers of the names used outside.
@@ -124,6 +134,10 @@ pub enum Array {
     Far,
     /// A generic pointer that may lie in the input or in local memory.
     Either,
+    /// The thread's own [`COLUMN`] bytes, which [`Stmt::Put`] writes.
+    Column,
+    /// An input that ends with the last byte that a load may read.
+    Tight,
 }
 
 /// What is read, and into which register.
@@ -192,6 +206,10 @@ pub struct Load {
     pub generic: bool,
     /// `.volatile`
     pub volatile: bool,
+    /// `.cg`: past the first-level cache.
+    pub past_l1: bool,
+    /// Whether the guard's predicate is computed once for all loads of the list that have it.
+    pub once: bool,
     pub guard: Option<Condition>,
     pub destination: Destination,
     /// Whether [`Var::Loaded`] becomes this one's value.
@@ -242,6 +260,8 @@ pub struct Loop {
     pub step: u32,
     /// Tested at the bottom: runs once at least.
     pub bottom: bool,
+    /// A condition under which the loop is entered by a branch, past a change of what it moves.
+    pub entered: Option<Condition>,
     /// Whether [`Var::Carried`] starts from the thread's number instead of 0.
     pub carried_from_tid: bool,
     /// An address that moves with the loop.
@@ -262,8 +282,12 @@ pub enum Trips {
     Constant(u32),
     /// The parameter `n`.
     N,
+    /// Some more than the parameter `n`, at most [`MAX_BEYOND`].
+    Beyond(u32),
     /// Two bits of a value.
     Of(Var),
+    /// Three bits of a value.
+    Eight(Var),
 }
 
 /// A small value.
@@ -304,6 +328,11 @@ pub enum Collective {
 
 /// Iterations of a loop at most.
 pub const MAX_TRIPS: u32 = 4;
+/// By how many iterations [`Trips::Beyond`] goes beyond the parameter. The steps of loops with more
+/// than [`MAX_TRIPS`] iterations are 4 at most.
+pub const MAX_BEYOND: u32 = 3;
+/// Bytes of a thread's own column; the middle of them is its place 0.
+pub const COLUMN: u32 = 1024;
 /// Bytes of a thread's own slot.
 pub const SLOT: u32 = 16;
 /// Bytes of a thread's part of the output.

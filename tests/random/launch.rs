@@ -22,7 +22,7 @@ const fn number(name: &'static str) -> Parameter {
 }
 
 /// All parameters, in order; a kernel has those that it uses.
-pub const PARAMETERS: [Parameter; 11] = [
+pub const PARAMETERS: [Parameter; 13] = [
     pointer("a", "global a"),
     pointer("b", "global b"),
     pointer("own", "global own"),
@@ -30,6 +30,8 @@ pub const PARAMETERS: [Parameter; 11] = [
     pointer("out", "global out"),
     pointer("far0", "global far0"),
     pointer("far1", "global far1"),
+    pointer("col", "global col"),
+    pointer("tight", "global tight"),
     number("n"),
     number("wrap_u"),
     number("wrap_s"),
@@ -52,6 +54,9 @@ pub fn launch(kernel: &Kernel, writer: &Writer<'_>) -> String {
             "wrap_u" => json!({"type": "u32", "value": 0u32.wrapping_sub(kernel.far)}),
             "wrap_s" => json!({"type": "u32", "value": (1u32 << 31) - kernel.far}),
             "which" => json!({"type": "u32", "value": kernel.seed & 1}),
+            "tight" => json!({"buffer": name, "offset": before_tight(kernel, writer)}),
+            // Each thread's part begins at the pointer.
+            "col" => json!({"buffer": name, "offset": 0}),
             _ => {
                 let half = half(writer, name);
                 json!({"buffer": name, "offset": half})
@@ -59,15 +64,23 @@ pub fn launch(kernel: &Kernel, writer: &Writer<'_>) -> String {
         });
     }
     for (index, name) in
-        ["a", "b", "far0", "far1", "far2", "own", "out", "pub"].into_iter().enumerate()
+        ["a", "b", "far0", "far1", "far2", "own", "out", "pub", "col"].into_iter().enumerate()
     {
         let far = name.starts_with("far") && (uses("far0") || uses("far1"));
         if uses(name) || far {
-            let words = 2 * half(writer, name) / 4;
+            let sides = if name == "col" { 1 } else { 2 };
+            let words = sides * half(writer, name) / 4;
             let random = json!({"type": "u32", "len": words, "fill": "random", "seed": kernel.seed + index as u64});
             let zero = json!({"type": "u32", "len": words, "fill": 0});
             buffers.insert(name.to_owned(), if name == "out" { zero } else { random });
         }
+    }
+    if uses("tight") {
+        let bytes = before_tight(kernel, writer) + writer.tight.1;
+        buffers.insert(
+            "tight".to_owned(),
+            json!({"type": "u8", "len": bytes, "fill": "random", "seed": kernel.seed + 11}),
+        );
     }
     let file = json!({
         "kernel": format!("random_{}", kernel.seed),
@@ -78,6 +91,12 @@ pub fn launch(kernel: &Kernel, writer: &Writer<'_>) -> String {
         "args": arguments,
     });
     format!("{file:#}\n")
+}
+
+/// Bytes in front of the pointer to the tight input.
+fn before_tight(kernel: &Kernel, writer: &Writer<'_>) -> i64 {
+    let before = u64::try_from(-writer.tight.0).unwrap_or_default().next_multiple_of(16);
+    before as i64 + i64::from(kernel.shift)
 }
 
 /// Instructions of a launch after which it is given up: far more than any kernel has.

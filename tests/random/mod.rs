@@ -1,11 +1,12 @@
 //! Random structured kernels: a generator, the checks that every rewrite has to pass, and a reducer
 //! for those that do not.
 //!
-//! [`generate`] makes a tree of one seed, [`emit`] spells the tree as PTX and [`launch`] as the JSON
+//! [`generate`] and, with the strategies in mind, [`aimed`] make a tree of one seed, [`emit`] spells the tree as PTX and [`launch`] as the JSON
 //! of its launch, [`check`] rewrites the text and asks the judges, [`reduce`] takes parts out of the
 //! tree as long as the same judge complains. Nothing here depends on a clock or on the order of
 //! threads: a seed is a kernel for ever (of one version of this code).
 
+pub mod aimed;
 pub mod check;
 mod emit;
 mod generate;

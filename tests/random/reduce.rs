@@ -159,6 +159,13 @@ impl Reducer<'_> {
             let kernel = self.kernel.clone();
             self.take(Kernel { n: smaller, ..kernel });
         }
+        for smaller in [
+            Kernel { shift: 0, ..self.kernel.clone() },
+            Kernel { declared: false, ..self.kernel.clone() },
+            Kernel { target: 80, ..self.kernel.clone() },
+        ] {
+            self.take(smaller);
+        }
         for smaller in [0, self.kernel.far / 2] {
             let kernel = self.kernel.clone();
             self.take(Kernel { far: smaller, ..kernel });
@@ -245,6 +252,10 @@ fn simplified(statement: &Stmt) -> Vec<Stmt> {
         Stmt::Loop(looping) => loops(looping).into_iter().map(Stmt::Loop).collect(),
         Stmt::Exit(condition) => conditions(*condition).into_iter().map(Stmt::Exit).collect(),
         Stmt::Break(condition) => conditions(*condition).into_iter().map(Stmt::Break).collect(),
+        Stmt::Continue(condition) => {
+            conditions(*condition).into_iter().map(Stmt::Continue).collect()
+        }
+        Stmt::Put(load) => loads(load).into_iter().map(Stmt::Put).collect(),
         _ => Vec::new(),
     }
 }
@@ -273,6 +284,7 @@ fn loops(looping: &Loop) -> Vec<Loop> {
     };
     [
         with(&|l| l.moving = None),
+        with(&|l| l.entered = None),
         with(&|l| l.step = 1),
         with(&|l| l.bottom = true),
         with(&|l| l.carried_from_tid = false),
@@ -303,6 +315,8 @@ fn loads(load: &Load) -> Vec<Load> {
     };
     with(&|l| l.guard = None);
     with(&|l| l.volatile = false);
+    with(&|l| l.past_l1 = false);
+    with(&|l| l.array = if l.array == Array::Tight { Array::A } else { l.array });
     with(&|l| l.generic = false);
     with(&|l| l.keep = false);
     with(&|l| l.destination = Destination::Fresh);

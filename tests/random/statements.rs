@@ -1,10 +1,10 @@
 //! A tree as PTX: control flow, memory that is written, and what lanes tell each other.
 
 use super::kernel::{
-    Array, Barrier, Change, Collective, Condition, Definition, Fence, Loop, MAX_TRIPS, Moving,
-    OUTPUT, Own, SLOT, Stmt, Trips, Var,
+    Array, Barrier, Change, Collective, Condition, Definition, Fence, Load, Loop, MAX_BEYOND,
+    MAX_TRIPS, Moving, OUTPUT, Own, SLOT, Stmt, Trips, Var,
 };
-use super::writer::{Kind, Surroundings, Writer};
+use super::writer::{Kind, Round, Surroundings, Writer};
 
 /// A device function, under a name that no other kernel's functions have.
 pub fn function(name: &str, seed: u64) -> String {
@@ -83,6 +83,19 @@ impl Writer<'_> {
                     self.line(&format!("@{predicate} bra {end}"));
                 }
             }
+            Stmt::Continue(condition) => {
+                if let Some(round) = self.around.round.clone() {
+                    let predicate = self.condition(*condition);
+                    let stay = self.label();
+                    self.line(&format!("@{} bra {stay}", negated(&predicate)));
+                    self.go_round(&round);
+                    if round.bottom {
+                        self.line(&format!("bra {}", round.done));
+                    }
+                    self.place(&stay);
+                }
+            }
+            Stmt::Put(load) => self.put(load),
             Stmt::Exit(condition) => {
                 let predicate = self.condition(*condition);
                 let stay = self.label();
@@ -133,9 +146,16 @@ impl Writer<'_> {
                 let n = self.value(Var::N);
                 self.make(Kind::Word, "mul.lo.s32", &[&n, &step.to_string()])
             }
-            Trips::Of(var) => {
+            Trips::Beyond(more) => {
+                let n = self.value(Var::N);
+                let more = more.min(MAX_BEYOND).to_string();
+                let trips = self.make(Kind::Word, "add.s32", &[&n, &more]);
+                self.make(Kind::Word, "mul.lo.s32", &[&trips, &step.to_string()])
+            }
+            Trips::Of(var) | Trips::Eight(var) => {
                 let value = self.value(var);
-                let trips = self.make(Kind::Word, "and.b32", &[&value, "3"]);
+                let bits = if matches!(looping.trips, Trips::Of(_)) { "3" } else { "7" };
+                let trips = self.make(Kind::Word, "and.b32", &[&value, bits]);
                 self.make(Kind::Word, "mul.lo.s32", &[&trips, &step.to_string()])
             }
         };
@@ -151,6 +171,14 @@ impl Writer<'_> {
             .map(|moving| (moving.array, self.moving_address(moving), moving.step));
         let (head, done) = (self.label(), self.label());
         self.line(&format!("mov.u32 {counter}, 0"));
+        if let Some(condition) = looping.entered {
+            let predicate = self.condition(condition);
+            self.line(&format!("@{predicate} bra {head}"));
+            self.line(&format!("add.s32 {carried}, {carried}, 1"));
+            if let Some((_, address, _)) = &moving {
+                self.line(&format!("add.s64 {address}, {address}, 16"));
+            }
+        }
         self.place(&head);
         if !looping.bottom {
             let stop = self.make(Kind::Predicate, "setp.ge.s32", &[&counter, &end]);
@@ -161,22 +189,48 @@ impl Writer<'_> {
         around.carried = Some(carried.clone());
         around.moving = moving.as_ref().map(|(array, address, _)| (*array, address.clone()));
         around.end = Some(done.clone());
+        let round = Round {
+            counter: counter.clone(),
+            step,
+            end,
+            carried,
+            moving: moving.map(|(_, address, step)| (address, i64::from(step) * 16)),
+            bottom: looping.bottom,
+            head,
+            done,
+        };
+        around.round = Some(round.clone());
         self.inner(around, &looping.body);
+        self.go_round(&round);
+        self.place(&round.done);
+        self.around.after = Some(counter);
+    }
+
+    /// The end of an iteration.
+    fn go_round(&mut self, round: &Round) {
+        let Round { counter, step, end, carried, head, .. } = round;
         self.line(&format!("mad.lo.s32 {carried}, {carried}, 5, 1"));
         self.line(&format!("and.b32 {carried}, {carried}, 63"));
-        if let Some((_, address, step)) = moving {
-            self.line(&format!("add.s64 {address}, {address}, {}", i64::from(step) * 16));
+        if let Some((address, bytes)) = &round.moving {
+            self.line(&format!("add.s64 {address}, {address}, {bytes}"));
         }
         self.line(&format!("add.s32 {counter}, {counter}, {step}"));
-        match looping.bottom {
+        match round.bottom {
             true => {
-                let again = self.make(Kind::Predicate, "setp.lt.s32", &[&counter, &end]);
+                let again = self.make(Kind::Predicate, "setp.lt.s32", &[counter, end]);
                 self.line(&format!("@{again} bra {head}"));
             }
             false => self.line(&format!("bra {head}")),
         }
-        self.place(&done);
-        self.around.after = Some(counter);
+    }
+
+    /// A store where a load would read.
+    fn put(&mut self, load: &Load) {
+        let guard = load.guard.map(|condition| self.condition(condition));
+        let guard = guard.map(|guard| format!("@{guard} ")).unwrap_or_default();
+        let (address, offset) = self.address(load);
+        let result = self.result();
+        self.line(&format!("{guard}st.global.u32 [{address}+{offset}], {result}"));
     }
 
     /// An address that a loop moves by units of 16 bytes.
@@ -194,15 +248,20 @@ impl Writer<'_> {
             read_only: false,
             generic: false,
             volatile: false,
+            past_l1: false,
+            once: false,
             guard: None,
             destination: super::kernel::Destination::Fresh,
             keep: false,
         };
         let (address, _) = self.address(&load);
-        let moved = u64::from((MAX_TRIPS + 1) * step.unsigned_abs()) * 16;
-        let buffer = if array == Array::B { "b" } else { "a" };
-        let before = self.extents.get(buffer).copied().unwrap_or_default();
-        self.extend(buffer, before + moved);
+        let moved = u64::from((MAX_TRIPS + MAX_BEYOND + 1) * step.unsigned_abs()) * 16 + 16;
+        // A thread's own column has room enough.
+        if array != Array::Column {
+            let buffer = if array == Array::B { "b" } else { "a" };
+            let before = self.extents.get(buffer).copied().unwrap_or_default();
+            self.extend(buffer, before + moved);
+        }
         let moving = self.lasting(Kind::Double);
         self.line(&format!("mov.u64 {moving}, {address}"));
         moving

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::kernel::{Array, Kernel};
+use super::kernel::{Array, Condition, Kernel};
 
 /// Kinds of registers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -50,6 +50,21 @@ impl Registers {
     }
 }
 
+/// What the way back of a loop does.
+#[derive(Clone)]
+pub struct Round {
+    pub counter: String,
+    pub step: u32,
+    /// The operand that the counter ends at.
+    pub end: String,
+    pub carried: String,
+    /// An address that moves, and by how many bytes.
+    pub moving: Option<(String, i64)>,
+    pub bottom: bool,
+    pub head: String,
+    pub done: String,
+}
+
 /// What surrounds a statement.
 #[derive(Clone, Default)]
 pub struct Surroundings {
@@ -61,6 +76,10 @@ pub struct Surroundings {
     pub moving: Option<(Array, String)>,
     /// Where a `Break` goes.
     pub end: Option<String>,
+    /// What a `Continue` does.
+    pub round: Option<Round>,
+    /// Predicates that hold the outcome of a condition for good.
+    pub guards: Vec<(Condition, String)>,
     /// The counter of the loop left last.
     pub after: Option<String>,
     /// See [`super::kernel::Var`].
@@ -86,6 +105,8 @@ pub struct Writer<'k> {
     pub functions: BTreeSet<&'static str>,
     /// Bytes on each side of each buffer's pointer that are in use.
     pub extents: BTreeMap<&'static str, u64>,
+    /// The first byte of [`Array::Tight`] that is in use and the one behind the last, from its pointer.
+    pub tight: (i64, i64),
     /// What surrounds the next statement.
     pub around: Surroundings,
     /// Registers that are seen everywhere (`%e`).
@@ -108,6 +129,7 @@ impl<'k> Writer<'k> {
             parameters: BTreeSet::new(),
             functions: BTreeSet::new(),
             extents: BTreeMap::new(),
+            tight: (0, 4),
             around: Surroundings::default(),
             lasting: Registers::default(),
             temporary: Registers::default(),
