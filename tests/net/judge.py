@@ -4,10 +4,13 @@
 - where the real ptxas accepts it, ptxasw called as ptxas does so, with the same messages and without a
   warning of its own; where the real ptxas refuses it, it is refused with the same words;
 - where nothing was rewritten, the text that reaches the real ptxas is the original, byte for byte;
-- a function in which nothing was rewritten has the same machine code, byte for byte.
+- a function in which nothing was rewritten has the same machine code, byte for byte;
+- under the default strategy, `auto`, no kernel has fewer warps resident than it had, and none more stack, by
+  what `cuobjdump` says of both cubins.
 
-Which text reaches the real ptxas is seen by a recorder in front of it."""
+All but the last is seen under `paper`, which rewrites the most. Which text reaches the real ptxas is seen by a recorder in front of it."""
 
+import collections
 import dataclasses
 import json
 import os
@@ -18,6 +21,7 @@ import tempfile
 import time
 
 import elf
+import resources
 
 # Keeps each input file of a call, then becomes the real ptxas.
 RECORDER = """#!/bin/sh
@@ -46,6 +50,23 @@ class Verdict:
     functions: int = 0  # whose machine code was compared
     notes: list = dataclasses.field(default_factory=list)  # worth knowing, and no failure
     proof: str = ""  # what `verify` says, where it was asked
+    # Under `auto`:
+    kernels: collections.Counter = dataclasses.field(default_factory=collections.Counter)  # by strategy
+    loads: collections.Counter = dataclasses.field(default_factory=collections.Counter)  # removed, by strategy
+    changed: int = 0  # kernels whose machine code is another
+    compared: int = 0  # kernels whose resources were compared
+    taken_back: int = 0  # kernels that were rewritten, and lost by it
+    lost: list = dataclasses.field(default_factory=list)
+
+
+def removed(kernel):
+    """Loads that a kernel does not perform any more, by strategy: a vector is still one load, and a row two."""
+    count = collections.Counter(load["decision"] for load in kernel["loads"] if load["decision"] != "keep")
+    for strategy, left in (("wide", 1), ("window", 2)):
+        groups = {load.get("source_line", load["line"]) for load in kernel["loads"]
+                  if load["decision"] == strategy}
+        count[strategy] -= left * len(groups)
+    return +count
 
 
 class Judge:
@@ -75,8 +96,41 @@ class Judge:
         if parsed.returncode:
             verdict.failures.append(f"parse: {first_line(parsed.stderr)}")
         with tempfile.TemporaryDirectory() as name:
-            self.compare(path, options, pathlib.Path(name), verdict, prove)
+            folder = pathlib.Path(name)
+            self.compare(path, options, folder, verdict, prove)
+            if verdict.accepted:
+                self.weigh(path, options, folder, verdict)
         return verdict
+
+    def weigh(self, path, options, folder, verdict):
+        """What the default strategy gains and loses, by the reports and by the cubins."""
+        output, reports = folder / "auto.cubin", folder / "auto"
+        ours = self.assemble(self.stand_in, path, options, output, PTXASW_REPORT=str(reports))
+        if ours.returncode:
+            verdict.failures.append(f"auto: exit status {ours.returncode}: {first_line(ours.stderr)}")
+            return
+        # There is no report about what is handed over as it is, as with `-g`.
+        for report in reports.glob("*.json"):
+            for kernel in json.loads(report.read_text())["kernels"]:
+                gained = removed(kernel)
+                verdict.loads += gained
+                verdict.kernels.update(set(gained))
+                verdict.kernels["any"] += bool(gained)
+                verdict.taken_back += "taken back" in (kernel.get("skipped") or "")
+        before, after = elf.code(folder / "plain.cubin"), elf.code(output)
+        verdict.changed = sum(before[name] != after[name] for name in before.keys() & after.keys())
+        if not verdict.changed:
+            return
+        cuobjdump = pathlib.Path(self.ptxas).parent / "cuobjdump"
+        if not cuobjdump.exists():
+            verdict.notes.append("there is no cuobjdump beside ptxas to compare what kernels take")
+            return
+        before = resources.usage(cuobjdump, folder / "plain.cubin")
+        after = resources.usage(cuobjdump, output)
+        verdict.compared = len(before.keys() & after.keys())
+        capability = resources.capability(options)
+        verdict.lost = resources.losses(capability, path.read_text(), before, after)
+        verdict.failures += [f"auto: {line}" for line in verdict.lost]
 
     def compare(self, path, options, folder, verdict, prove):
         plain = self.assemble([self.ptxas], path, options, folder / "plain.cubin")
