@@ -92,7 +92,7 @@ impl OnlyKernel {
         if names.contains(&name.as_str()) {
             return Ok(());
         }
-        let message = match &listed(names.into_iter())[..] {
+        let message = match &listed(names)[..] {
             "" => "there is no function".to_owned(),
             all => format!("there is no function `{name}` among {all}"),
         };
