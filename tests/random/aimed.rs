@@ -169,7 +169,7 @@ impl Generator<'_> {
             let condition = self.condition();
             body.insert(at, Stmt::Continue(condition));
         }
-        let moving = moves.then(|| Moving { array, terms, step: by });
+        let moving = moves.then_some(Moving { array, terms, step: by });
         list.push(Stmt::Loop(Loop {
             trips,
             step,
@@ -252,7 +252,7 @@ impl Generator<'_> {
         let tight = self.rng.bool();
         let array = if tight { Array::Tight } else { self.pick(&[Array::A, Array::B]) };
         let unit = self.pick(&[8, 12, 16, 16, 16, 32]);
-        let accesses: &[Access] = match (unit, tight && shift % 8 != 0) {
+        let accesses: &[Access] = match (unit, tight && !shift.is_multiple_of(8)) {
             (12, _) | (_, true) => {
                 &[Access::F32, Access::F32, Access::U32, Access::U16, Access::U8]
             }
@@ -297,7 +297,7 @@ impl Generator<'_> {
         let access = match unit {
             1 => self.pick(&[Access::U8, Access::S8]),
             2 => self.pick(&[Access::U16, Access::S16Wide]),
-            8 if !tight || self.kernel.shift % 8 == 0 => {
+            8 if !tight || self.kernel.shift.is_multiple_of(8) => {
                 self.pick(&[Access::F64, Access::U64, Access::V2F32])
             }
             _ => self.pick(&[Access::F32, Access::F32, Access::U32]),
