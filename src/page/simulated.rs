@@ -16,8 +16,9 @@ const BAR: f64 = 6.0;
 const GAP: f64 = 8.0;
 const AXIS: f64 = 26.0;
 
-/// Characters of a kernel's name that fit beside the bars.
-const LABEL_LENGTH: usize = 30;
+/// Characters of the longest name that is shown in full, and the width of one.
+const LONGEST_LABEL: usize = 44;
+const CHARACTER: f64 = 7.0;
 
 /// A group of bars is at least as high as a line of text.
 const LEAST: f64 = 13.0;
@@ -112,16 +113,23 @@ fn drawing(height: f64) -> Document {
         .set("class", "bars")
 }
 
+/// The width of the column of names: no two kernels may look alike because their names end beyond it.
+fn column(runs: &[(&str, &Simulated)]) -> f64 {
+    let longest = runs.iter().map(|(kernel, _)| kernel.chars().count()).max().unwrap_or(0);
+    (longest.min(LONGEST_LABEL) as f64 * CHARACTER + 8.0).max(LABEL)
+}
+
 /// Bars from 1 to the speed-up, to the left where a version is slower.
 fn speedups(runs: &[(&str, &Simulated)]) -> String {
+    let names = column(runs);
     let all = || runs.iter().flat_map(|(_, run)| versions(run)).map(|version| version.speedup);
     let usable = |value: &f64| value.is_finite() && *value > 0.0;
     let (low, high) = (
         all().filter(usable).fold(0.7, f64::min) / 1.05,
         all().filter(usable).fold(1.2, f64::max) * 1.05,
     );
-    let scale = (WIDTH - LABEL - NOTE) / (high / low).ln();
-    let place = |value: f64| round(LABEL + (value / low).ln() * scale);
+    let scale = (WIDTH - names - NOTE) / (high / low).ln();
+    let place = |value: f64| round(names + (value / low).ln() * scale);
     let total = AXIS + runs.iter().map(|(_, run)| height(versions(run).count())).sum::<f64>();
     let mut axis = Group::new();
     for mark in MARKS.into_iter().filter(|mark| (low..=high).contains(mark)) {
@@ -137,7 +145,7 @@ fn speedups(runs: &[(&str, &Simulated)]) -> String {
     let mut drawing = drawing(total).add(axis);
     let mut y = AXIS;
     for (kernel, run) in runs {
-        drawing = drawing.add(label(0.0, y + 10.0, kernel, "name", LABEL_LENGTH));
+        drawing = drawing.add(label(0.0, y + 10.0, kernel, "name", LONGEST_LABEL));
         let mut note = Vec::new();
         for (index, version) in versions(run).enumerate() {
             let value = version.speedup;
@@ -163,14 +171,15 @@ fn speedups(runs: &[(&str, &Simulated)]) -> String {
 
 /// Bars as long as the cycles, the original's being 1, each divided by what became of the turns.
 fn stalls(runs: &[(&str, &Simulated)]) -> String {
+    let names = column(runs);
     let with_slots = |run: &Simulated| run.versions.iter().filter(|v| v.slots.is_some()).count();
     let all = runs.iter().flat_map(|(_, run)| &run.versions).map(|version| 1.0 / version.speedup);
     let most = all.filter(|value| value.is_finite()).fold(1.0, f64::max);
-    let scale = (WIDTH - LABEL - NOTE) / most;
+    let scale = (WIDTH - names - NOTE) / most;
     let total = AXIS + runs.iter().map(|(_, run)| height(with_slots(run))).sum::<f64>();
     let mut axis = Group::new();
     for mark in (0..=(4.0 * most) as u32).map(|quarters| f64::from(quarters) / 4.0) {
-        let x = round(LABEL + mark * scale);
+        let x = round(names + mark * scale);
         let kind = if mark == 1.0 { "one" } else { "grid" };
         axis = axis.add(vertical(x, total).set("class", kind));
         if mark.fract() == 0.0 || most < 3.0 {
@@ -180,11 +189,11 @@ fn stalls(runs: &[(&str, &Simulated)]) -> String {
     let mut drawing = drawing(total).add(axis);
     let mut y = AXIS;
     for (kernel, run) in runs {
-        drawing = drawing.add(label(0.0, y + 10.0, kernel, "name", LABEL_LENGTH));
+        drawing = drawing.add(label(0.0, y + 10.0, kernel, "name", LONGEST_LABEL));
         let shown = run.versions.iter().filter_map(|version| Some((version, version.slots?)));
         for (index, (version, slots)) in shown.enumerate() {
             let shares = [slots.issued, slots.unit, slots.operand, slots.idle];
-            let mut x = LABEL;
+            let mut x = names;
             let mut bar = Group::new();
             for ((kind, _), share) in SLOTS.into_iter().zip(shares) {
                 let width = share / version.speedup * scale;
