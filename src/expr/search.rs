@@ -5,10 +5,13 @@
 //! moved to the corners of the claim: where a comparison or a choice in it turns over, where a
 //! remainder or a quotient steps, where a narrow value wraps around. What is found is a counterexample
 //! by evaluation. If none is found, nothing is known, unless there were so few values that all were
-//! tried: a claim that depends on the number of a thread alone is decided in this way.
+//! tried. A claim that depends on the number of a thread alone takes no search: it is decided by
+//! intervals of that number ([`super::intervals`]), or by all its values ([`super::columns`]).
 
 use super::arena::{Arena, BinaryOp, Node, TermId};
 use super::bits::mask;
+use super::columns::Columns;
+use super::intervals;
 use super::valuation::Valuation;
 use super::walk::Walk;
 
@@ -42,44 +45,60 @@ const BUDGET: u64 = 16_000_000;
 /// One search uses up at most one part in so many of the budget that is left.
 const SHARE: u64 = 8;
 
-/// The number of terms that the searches for one function may still evaluate together.
-#[derive(Clone, Debug)]
-pub struct Effort(u64);
+/// What a search may evaluate even if nothing is left: a small claim that has a counterexample next to
+/// its corners is not to cost the start of a solver.
+const LEAST: u64 = 1_000;
 
-impl Default for Effort {
-    fn default() -> Effort {
-        Effort(BUDGET)
+/// Searches for the claims about one function: they share a bound on the work, and what is known of
+/// the function's terms.
+#[derive(Clone, Debug)]
+pub struct Searcher {
+    /// The number of terms that may still be evaluated.
+    effort: u64,
+    columns: Columns,
+}
+
+impl Default for Searcher {
+    fn default() -> Searcher {
+        Searcher { effort: BUDGET, columns: Columns::default() }
     }
 }
 
-impl Effort {
-    /// The effort for a function that has so many instructions: a term takes some hundredths of a
+impl Searcher {
+    /// Searches for a function that has so many instructions: a term takes some hundredths of a
     /// microsecond, and an assembler some twenty microseconds for an instruction.
-    pub fn for_instructions(instructions: usize) -> Effort {
-        Effort(BUDGET.min(200_000 + 200 * instructions as u64))
+    pub fn for_instructions(instructions: usize) -> Searcher {
+        let effort = BUDGET.min(200_000 + 200 * instructions as u64);
+        Searcher { effort, columns: Columns::default() }
+    }
+
+    /// Looks for values under which the predicates hold and `a` and `b` differ. Values stay within the
+    /// bounds of their symbols. The same calls on the same arena give the same results.
+    pub fn search(
+        &mut self,
+        arena: &Arena,
+        predicates: &[TermId],
+        claim: (TermId, TermId),
+    ) -> Search {
+        if let Some(decided) = intervals::decided(arena, predicates, claim) {
+            return decided;
+        }
+        if let Some(decided) = self.columns.decided(arena, predicates, claim, &mut self.effort) {
+            return decided;
+        }
+        let most = MAX_EVALUATED.min(self.effort / SHARE).max(LEAST);
+        let mut walk = Walk::new(arena, predicates.iter().copied().chain([claim.0, claim.1]));
+        let found = match found(&mut walk, predicates, claim, most) {
+            Search::Counterexample => Search::Counterexample,
+            found => exhausted(&mut walk, predicates, claim, most).unwrap_or(found),
+        };
+        self.effort = self.effort.saturating_sub(walk.evaluated);
+        found
     }
 }
 
 /// The most corners of one claim.
 const MAX_CORNERS: usize = 96;
-
-/// Looks for values under which the predicates hold and `a` and `b` differ. Values stay within the
-/// bounds of their symbols. The same arguments give the same result.
-pub fn search(
-    arena: &Arena,
-    predicates: &[TermId],
-    claim: (TermId, TermId),
-    effort: &mut Effort,
-) -> Search {
-    let most = MAX_EVALUATED.min(effort.0 / SHARE);
-    let mut walk = Walk::new(arena, predicates.iter().copied().chain([claim.0, claim.1]));
-    let found = match found(&mut walk, predicates, claim, most) {
-        Search::Counterexample => Search::Counterexample,
-        found => exhausted(&mut walk, predicates, claim, most).unwrap_or(found),
-    };
-    effort.0 = effort.0.saturating_sub(walk.evaluated);
-    found
-}
 
 /// Tries all values, if there are few.
 fn exhausted(
@@ -232,7 +251,7 @@ mod tests {
     use crate::expr::{Comparison, Range, SymbolId};
 
     fn searched(arena: &Arena, predicates: &[TermId], claim: (TermId, TermId)) -> Search {
-        search(arena, predicates, claim, &mut Effort::default())
+        Searcher::default().search(arena, predicates, claim)
     }
 
     fn symbol(arena: &mut Arena, number: u32, width: u8) -> TermId {

@@ -23,7 +23,7 @@ use z3::ast::Bool;
 use z3::{Config, Params, SatResult, with_z3_config};
 
 use crate::expr::{
-    Arena, Effort, FunctionId, Search, SymbolId, TermId, are_contradictory, follows, search,
+    Arena, FunctionId, Search, Searcher, SymbolId, TermId, are_contradictory, follows,
 };
 use crate::timings::Stopwatch;
 use relevance::Relevance;
@@ -179,7 +179,7 @@ pub struct Solver {
     /// How hard the claims so far were to decide without being proved: 2 for each that reached the
     /// limit, 1 for each with a counterexample that no search had found.
     failures: u32,
-    effort: Effort,
+    searcher: Searcher,
     relevance: Relevance,
     /// The answers so far, by claim and the assumptions that matter to it.
     answers: FxHashMap<(TermId, TermId, Vec<TermId>), Answer>,
@@ -198,7 +198,7 @@ impl Solver {
             units: FUNCTION_BUDGET,
             unasked: 0,
             failures: 0,
-            effort: Effort::default(),
+            searcher: Searcher::default(),
             relevance,
             answers,
         }
@@ -223,7 +223,7 @@ impl Solver {
     #[must_use]
     pub fn sized(mut self, instructions: usize) -> Solver {
         self.units = self.units.min(budget_for(instructions));
-        self.effort = Effort::for_instructions(instructions);
+        self.searcher = Searcher::for_instructions(instructions);
         self
     }
 
@@ -307,7 +307,7 @@ impl Solver {
     /// Whether `a = b` for all values of the symbols that satisfy the assumptions.
     ///
     /// A claim that was put before is not put again, so all terms must be of one arena. Assumptions
-    /// that share no symbol with the claim are left out. z3 only sees a claim for which [`search`]
+    /// that share no symbol with the claim are left out. z3 only sees a claim for which [`Searcher::search`]
     /// finds no counterexample.
     pub fn prove_equal(
         &mut self,
@@ -341,7 +341,7 @@ impl Solver {
         let mut found = Search::Counterexample;
         let likely = [true, false].into_iter().find(|&value| {
             let claim = (predicate, constants[usize::from(value)]);
-            found = search(arena, &assumptions, claim, &mut self.effort);
+            found = self.searcher.search(arena, &assumptions, claim);
             found != Search::Counterexample
         })?;
         let claim = (predicate, constants[usize::from(likely)]);
@@ -361,7 +361,7 @@ impl Solver {
         (a, b): (TermId, TermId),
         assumptions: &[TermId],
     ) -> Answer {
-        match search(arena, assumptions, (a, b), &mut self.effort) {
+        match self.searcher.search(arena, assumptions, (a, b)) {
             Search::Proof => Answer::Proved,
             Search::Counterexample | Search::Contradiction => Answer::Refuted,
             Search::Nothing if are_contradictory(arena, assumptions) => Answer::Refuted,

@@ -1,0 +1,268 @@
+//! Decides claims about one symbol of few values by trying them all, and keeps what the terms were.
+//!
+//! The index of a thread in its block has at most 1024 values, and compilers make chains of guards over
+//! it: each is a little longer than the one before (quotients of quotients, by multiplication and
+//! shift). So the values of a term for all values of the symbol, its *column*, are computed once and
+//! serve all claims about the terms above it.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::arena::{Arena, Node, TermId};
+use super::bits::mask;
+use super::eval::evaluate_node;
+use super::search::Search;
+
+/// A symbol of more values has no columns.
+const MAX_VALUES: u64 = 1024;
+
+/// The most values kept for one function: 8 MiB.
+const MAX_KEPT: u64 = 1 << 20;
+
+/// On what a term depends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Basis {
+    Nothing,
+    /// One symbol, of few values.
+    One(TermId),
+    /// More than one, or one of many values, or an unknown function.
+    Anything,
+}
+
+/// The columns of the terms of one arena.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Columns {
+    bases: FxHashMap<TermId, Basis>,
+    columns: FxHashMap<TermId, Box<[u64]>>,
+    kept: u64,
+}
+
+impl Columns {
+    /// What is known of a claim if it and the predicates depend on one symbol of few values; `None` if
+    /// they do not, or if more than `left` terms would have to be evaluated. What was evaluated is
+    /// taken from `left`.
+    pub fn decided(
+        &mut self,
+        arena: &Arena,
+        predicates: &[TermId],
+        (a, b): (TermId, TermId),
+        left: &mut u64,
+    ) -> Option<Search> {
+        let roots = || predicates.iter().copied().chain([a, b]);
+        let mut basis = Basis::Nothing;
+        for root in roots() {
+            basis = join(basis, self.basis(arena, root));
+        }
+        let Basis::One(symbol) = basis else { return None };
+        let range = arena.range(symbol);
+        let size = (range.umax - range.umin + 1) as usize;
+        for root in roots() {
+            self.evaluate(arena, (symbol, size), root, left)?;
+        }
+        arena.charge(((predicates.len() + 2) * size) as u64 / 8);
+        let mut possible = vec![true; size];
+        for predicate in predicates {
+            let column = &self.columns[predicate];
+            possible.iter_mut().zip(column).for_each(|(possible, &value)| *possible &= value != 0);
+        }
+        let (x, y) = (&self.columns[&a], &self.columns[&b]);
+        let mut found = Search::Contradiction;
+        for (index, _) in possible.iter().enumerate().filter(|(_, possible)| **possible) {
+            if x[index] != y[index] {
+                return Some(Search::Counterexample);
+            }
+            found = Search::Proof;
+        }
+        Some(found)
+    }
+
+    /// On what a term depends; the terms below are looked at once.
+    fn basis(&mut self, arena: &Arena, root: TermId) -> Basis {
+        let mut open = vec![root];
+        while let Some(&term) = open.last() {
+            if self.bases.contains_key(&term) {
+                open.pop();
+                continue;
+            }
+            let unknown =
+                arena.operands(term).into_iter().find(|operand| !self.bases.contains_key(operand));
+            if let Some(operand) = unknown {
+                open.push(operand);
+                continue;
+            }
+            arena.charge(2);
+            let basis = match arena.node(term) {
+                Node::Apply(..) => Basis::Anything,
+                Node::Symbol(_) => {
+                    let range = arena.range(term);
+                    let few = range.umax - range.umin < MAX_VALUES;
+                    if few { Basis::One(term) } else { Basis::Anything }
+                }
+                _ => arena
+                    .operands(term)
+                    .into_iter()
+                    .fold(Basis::Nothing, |basis, operand| join(basis, self.bases[&operand])),
+            };
+            self.bases.insert(term, basis);
+            open.pop();
+        }
+        self.bases[&root]
+    }
+
+    /// Computes the columns of a term and of the terms below that have none yet.
+    fn evaluate(
+        &mut self,
+        arena: &Arena,
+        (symbol, size): (TermId, usize),
+        root: TermId,
+        left: &mut u64,
+    ) -> Option<()> {
+        let mut open = vec![root];
+        while let Some(&term) = open.last() {
+            if self.has(term, size) {
+                open.pop();
+                continue;
+            }
+            let missing =
+                arena.operands(term).into_iter().find(|&operand| !self.has(operand, size));
+            if let Some(operand) = missing {
+                open.push(operand);
+                continue;
+            }
+            let work = size as u64;
+            *left = left.checked_sub(work)?;
+            self.kept += work;
+            if self.kept > MAX_KEPT {
+                return None;
+            }
+            arena.charge(work / 2);
+            let column = match arena.node(term) {
+                Node::Symbol(_) => {
+                    let range = arena.range(symbol);
+                    (range.umin..=range.umax).collect()
+                }
+                Node::Sum { constant, addends } => {
+                    self.sum(size, *constant, addends, mask(arena.width(term)))
+                }
+                _ => self.computed(arena, size, term),
+            };
+            self.columns.insert(term, column);
+            open.pop();
+        }
+        Some(())
+    }
+
+    /// The column of a sum, addend by addend: sums may be long.
+    fn sum(&self, size: usize, constant: u64, addends: &[(TermId, u64)], mask: u64) -> Box<[u64]> {
+        let mut sums = vec![constant; size];
+        for (addend, coefficient) in addends {
+            let column = &self.columns[addend];
+            sums.iter_mut().zip(column).for_each(|(sum, &value)| {
+                *sum = sum.wrapping_add(value.wrapping_mul(*coefficient));
+            });
+        }
+        sums.iter_mut().for_each(|sum| *sum &= mask);
+        sums.into()
+    }
+
+    /// The column of any other term, from those of its operands.
+    fn computed(&self, arena: &Arena, size: usize, term: TermId) -> Box<[u64]> {
+        let operands: SmallVec<[(TermId, &[u64]); 4]> = arena
+            .operands(term)
+            .into_iter()
+            .map(|operand| (operand, &*self.columns[&operand]))
+            .collect();
+        let at = |index: usize, wanted: TermId| {
+            operands.iter().find(|(term, _)| *term == wanted).map_or(0, |(_, column)| column[index])
+        };
+        let value = |index| evaluate_node(arena, term, &|wanted| at(index, wanted), &[]);
+        (0..size).map(value).collect()
+    }
+
+    /// Whether a term has a column; one of a term without symbols may be of another length.
+    fn has(&self, term: TermId, size: usize) -> bool {
+        self.columns.get(&term).is_some_and(|column| column.len() == size)
+    }
+}
+
+fn join(a: Basis, b: Basis) -> Basis {
+    match (a, b) {
+        (Basis::Nothing, other) | (other, Basis::Nothing) => other,
+        (Basis::One(x), Basis::One(y)) if x == y => a,
+        _ => Basis::Anything,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::{BinaryOp, Comparison, Range, SymbolId};
+
+    /// `x / 46` as compilers write it: the upper half of a product, shifted.
+    fn quotient(arena: &mut Arena, x: TermId) -> TermId {
+        let wide = arena.sign_extend(x, 64);
+        let product = arena.scale(wide, (-1_307_163_959_i64) as u64);
+        let upper = arena.extract(product, 32, 32);
+        let sum = arena.add(upper, x);
+        let five = arena.constant(5, 32);
+        let shifted = arena.binary(BinaryOp::ArithmeticShiftRight, sum, five);
+        let sign = arena.extract(sum, 31, 1);
+        let sign = arena.zero_extend(sign, 32);
+        arena.add(shifted, sign)
+    }
+
+    #[test]
+    fn a_chain_of_quotients_is_decided_with_each_term_evaluated_once() {
+        let mut arena = Arena::new();
+        let thread = arena.symbol_within(SymbolId(0), 32, Range::unsigned(0, 1023, 32));
+        let mut columns = Columns::default();
+        let (mut x, mut left) = (thread, 1 << 20);
+        for rest in [46, 46 * 46] {
+            let by = quotient(&mut arena, x);
+            x = by;
+            // The largest quotient, and one more.
+            let most = arena.constant(1023 / rest, 32);
+            let inside = arena.compare(Comparison::SignedLessEqual, by, most);
+            let below = arena.compare(Comparison::SignedLess, by, most);
+            let yes = arena.constant(1, 1);
+            let before = left;
+            let answer = columns.decided(&arena, &[], (inside, yes), &mut left);
+            assert_eq!(answer, Some(Search::Proof));
+            let answer = columns.decided(&arena, &[], (below, yes), &mut left);
+            assert_eq!(answer, Some(Search::Counterexample));
+            let never = arena.not(inside);
+            let answer = columns.decided(&arena, &[never], (below, yes), &mut left);
+            assert_eq!(answer, Some(Search::Contradiction));
+            assert!(before - left <= 16 * 1024, "{}", before - left);
+            // Nothing new is evaluated for the same claim.
+            let before = left;
+            columns.decided(&arena, &[], (inside, yes), &mut left);
+            assert_eq!(before, left);
+        }
+    }
+
+    #[test]
+    fn claims_about_more_than_one_symbol_are_left_alone() {
+        let mut arena = Arena::new();
+        let lane = |arena: &mut Arena, number| {
+            arena.symbol_within(SymbolId(number), 32, Range::unsigned(0, 31, 32))
+        };
+        let (x, y) = (lane(&mut arena, 0), lane(&mut arena, 1));
+        let wide = arena.symbol(SymbolId(2), 32);
+        let called = arena.apply(crate::expr::FunctionId(0), &[x], 32);
+        let mut columns = Columns::default();
+        for other in [y, wide, called] {
+            assert_eq!(columns.decided(&arena, &[], (x, other), &mut 1_000_000), None);
+        }
+        // Two symbols of as many values do not share a column, also if each has a claim of its own.
+        let one = arena.constant(1, 32);
+        for (symbol, expected) in [(x, Search::Counterexample), (y, Search::Counterexample)] {
+            let known = columns.decided(&arena, &[], (symbol, one), &mut 1_000_000);
+            assert_eq!(known, Some(expected));
+        }
+        let (mut few, mut none) = (64, 63);
+        assert!(columns.clone().decided(&arena, &[], (x, one), &mut few).is_some());
+        let mut fresh = Columns::default();
+        assert_eq!(fresh.decided(&arena, &[], (x, one), &mut none), None);
+    }
+}
