@@ -226,6 +226,10 @@ impl Expr {
             }
             Expr::Binary(op, a, b) => {
                 found.extend([wrap(Expr::Number(0)), wrap((**a).clone()), wrap((**b).clone())]);
+                // `lane * 32 / 32`
+                if let Expr::Binary(_, inner, _) = &**a {
+                    found.push(wrap((**inner).clone()));
+                }
                 match (op, &**b) {
                     (Op::Rem, Expr::Number(m)) if m.count_ones() == 1 && *m > 1 => {
                         let mask = Rc::new(Expr::Number(m - 1));

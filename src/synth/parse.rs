@@ -14,11 +14,48 @@ struct Grammar;
 
 type Node<'s> = Pair<'s, Rule>;
 
+/// How deeply parentheses and signs may be nested, and how long a line may be: the parser, and what walks over
+/// its trees, descends once for each.
+const MOST_NESTED: usize = 64;
+const LONGEST_LINE: usize = 2000;
+
+/// Refuses what would take recursions too deep.
+fn nesting(source: &SourceFile) -> Result<(), Diagnostic> {
+    let mut start = 0;
+    for line in source.text().split_inclusive('\n') {
+        let code = line.split('#').next().unwrap_or_default();
+        let refuse = |at: usize, message: String| {
+            Err(source.diagnostic(Span::new(start + at, start + at + 1), message))
+        };
+        if code.len() > LONGEST_LINE {
+            return refuse(0, format!("this line has more than {LONGEST_LINE} bytes"));
+        }
+        let (mut open, mut signs) = (0usize, 0usize);
+        for (at, byte) in code.bytes().enumerate() {
+            match byte {
+                b'(' => open += 1,
+                b')' => open = open.saturating_sub(1),
+                b'-' => signs += 1,
+                b' ' | b'\t' => {}
+                _ => signs = 0,
+            }
+            if open + signs > MOST_NESTED {
+                let message =
+                    format!("more than {MOST_NESTED} parentheses and signs within each other");
+                return refuse(at, message);
+            }
+        }
+        start += line.len();
+    }
+    Ok(())
+}
+
 /// Parses a sketch.
 ///
 /// # Errors
 /// The place behind which no statement goes on, and what could have stood there.
 pub fn parse(source: &SourceFile) -> Result<Vec<Statement>, Diagnostic> {
+    nesting(source)?;
     let mut pairs = Grammar::parse(Rule::sketch, source.text()).map_err(|error| {
         let at = match error.location {
             InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
@@ -54,6 +91,8 @@ fn word(rule: &Rule) -> &'static str {
         Rule::number | Rule::negation | Rule::expression | Rule::condition => "an expression",
         Rule::operator => "an operator",
         Rule::comparison => "a comparison",
+        Rule::bracket => "`]`",
+        Rule::parenthesis => "`)`",
         Rule::hole | Rule::index => "an index",
         Rule::name | Rule::axis_entry => "a name",
         Rule::reference | Rule::product | Rule::part | Rule::folded => "an array with its indices",
@@ -73,13 +112,18 @@ fn name(node: &Node<'_>) -> Name {
 fn statement(node: Node<'_>) -> Option<Statement> {
     let rule = node.as_rule();
     // The first child is the statement's word.
-    let mut inner = node.into_inner().skip(1).peekable();
+    let inner = node.into_inner().skip(1);
+    let mut inner = inner.filter(|inner| inner.as_rule() != Rule::parenthesis);
     Some(match rule {
         Rule::param => Statement::Param(name(&inner.next()?), expression(&inner.next()?)),
-        Rule::axis => Statement::Axis(inner.filter_map(|entry| {
-            let mut entry = entry.into_inner();
-            Some((name(&entry.next()?), expression(&entry.next()?)))
-        }).collect()),
+        Rule::axis => Statement::Axis(
+            inner
+                .filter_map(|entry| {
+                    let mut entry = entry.into_inner();
+                    Some((name(&entry.next()?), expression(&entry.next()?)))
+                })
+                .collect(),
+        ),
         Rule::input => Statement::Input(inner.filter_map(reference).collect()),
         Rule::family => {
             let family = name(&inner.next()?);
@@ -149,7 +193,7 @@ fn reference(node: Node<'_>) -> Option<Reference> {
 fn hole(node: Node<'_>) -> Option<HoleText> {
     let span = span(&node);
     let semicolon = node.as_str().find(';').map(|at| node.as_span().start() + at);
-    let mut inner = node.into_inner();
+    let mut inner = node.into_inner().filter(|inner| inner.as_rule() != Rule::parenthesis);
     let family = name(&inner.next()?);
     let behind = |n: &Node<'_>| semicolon.is_some_and(|at| n.as_span().start() > at);
     let (second, first): (Vec<_>, Vec<_>) = inner.partition(behind);
@@ -183,7 +227,8 @@ fn tree(node: Node<'_>) -> Expr {
                     operands.push(Expr::binary(op, a, b));
                 }
             };
-            for child in node.into_inner() {
+            let children = node.into_inner();
+            for child in children.filter(|child| child.as_rule() != Rule::parenthesis) {
                 match Op::of(child.as_str()).filter(|_| child.as_rule() == Rule::operator) {
                     Some(op) => {
                         reduce(&mut operands, &mut operators, op.binds());

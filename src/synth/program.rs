@@ -128,6 +128,29 @@ impl Statement {
     }
 }
 
+/// What can be made small.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Measure {
+    /// Accumulates that are not statically false.
+    Accumulates,
+    /// Shuffles.
+    Shuffles,
+    /// Selects.
+    Selects,
+    /// All of them together.
+    Instructions,
+}
+
+impl Measure {
+    /// Each with its name.
+    pub const ALL: [(&'static str, Measure); 4] = [
+        ("accumulates", Measure::Accumulates),
+        ("shuffles", Measure::Shuffles),
+        ("selects", Measure::Selects),
+        ("instructions", Measure::Instructions),
+    ];
+}
+
 /// What a cell shall hold in the end.
 #[derive(Clone, Debug)]
 pub struct Goal {
@@ -154,6 +177,8 @@ pub struct Program {
     pub cells: usize,
     /// The goals.
     pub goals: Vec<Goal>,
+    /// What makes a solution cheap, what counts most first.
+    pub order: Vec<Measure>,
     /// The terms of inputs and goals.
     pub terms: Terms,
     /// The names of the inputs, and their shapes.

@@ -68,11 +68,8 @@ pub struct Terms {
 
 impl Default for Terms {
     fn default() -> Terms {
-        let mut terms = Terms {
-            nodes: Vec::new(),
-            numbers: FxHashMap::default(),
-            pairs: FxHashMap::default(),
-        };
+        let mut terms =
+            Terms { nodes: Vec::new(), numbers: FxHashMap::default(), pairs: FxHashMap::default() };
         terms.intern(Node::Undefined);
         terms
     }
@@ -90,7 +87,7 @@ impl Terms {
     }
 
     /// How many terms there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.nodes.len()
     }
 

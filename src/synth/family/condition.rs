@@ -79,7 +79,9 @@ impl Conditions {
     /// Which of the values 0 and 1 there are at each point.
     pub fn support(&self, points: usize) -> Vec<u64> {
         (0..points)
-            .map(|point| self.sets.iter().fold(0, |mask, set| mask | 1 << u8::from(has(set, point))))
+            .map(|point| {
+                self.sets.iter().fold(0, |mask, set| mask | 1 << u8::from(has(set, point)))
+            })
             .collect()
     }
 
@@ -141,8 +143,8 @@ impl Conditions {
         let mut known = FxHashSet::default();
         for (number, set) in self.sets.iter().enumerate() {
             let taken: Vec<u64> = set.iter().zip(rest).map(|(a, b)| a & b).collect();
-            let fits = (0..words)
-                .all(|w| taken[w] & excluded[w] == 0 && forced[w] & !taken[w] == 0);
+            let fits =
+                (0..words).all(|w| taken[w] & excluded[w] == 0 && forced[w] & !taken[w] == 0);
             if !fits || !known.insert(taken.clone()) {
                 continue;
             }

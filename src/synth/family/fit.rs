@@ -154,7 +154,9 @@ impl Fitted {
 
     /// A bit for each value that some member has at each point.
     pub fn support(&self, points: usize) -> Vec<u64> {
-        (0..points).map(|p| self.tables.iter().fold(0, |mask, table| mask | 1 << table[p])).collect()
+        (0..points)
+            .map(|p| self.tables.iter().fold(0, |mask, table| mask | 1 << table[p]))
+            .collect()
     }
 
     /// Calls `visit` for each member within the masks.

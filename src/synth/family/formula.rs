@@ -51,11 +51,8 @@ impl Names {
         let flat = add(mul(self.second(), extents[0] as i64), self.first());
         let mut expr = Expr::Number(i64::from(most));
         for (point, &value) in table.iter().enumerate().filter(|(_, value)| **value != most) {
-            let at = Expr::Compare(
-                Cmp::Eq,
-                Rc::new(flat.clone()),
-                Rc::new(Expr::Number(point as i64)),
-            );
+            let at =
+                Expr::Compare(Cmp::Eq, Rc::new(flat.clone()), Rc::new(Expr::Number(point as i64)));
             let value = Rc::new(Expr::Number(i64::from(value)));
             expr = Expr::Choose(Rc::new(at), value, Rc::new(expr));
         }

@@ -81,12 +81,11 @@ impl Linear {
         let (first, second) = (self.first as i32, self.second as i32);
         match kind {
             ROT => quotients.iter().all(|&(s, d)| {
-                d == 1 && s != 0
-                    || (0..n).all(|a| (0..n).all(|c| visit(&[a, s, d, c, 0])))
+                d == 1 && s != 0 || (0..n).all(|a| (0..n).all(|c| visit(&[a, s, d, c, 0])))
             }),
-            UNIT => (1..n.max(2)).filter(|&u| gcd(i64::from(u), self.n) == 1).all(|u| {
-                (0..n).all(|a| (0..n).all(|c| visit(&[u, a, c, 0, 0])))
-            }),
+            UNIT => (1..n.max(2))
+                .filter(|&u| gcd(i64::from(u), self.n) == 1)
+                .all(|u| (0..n).all(|a| (0..n).all(|c| visit(&[u, a, c, 0, 0])))),
             XOR => (0..n).all(|a| (0..n).all(|c| visit(&[a, c, 0, 0, 0]))),
             XOR_BIT => (0..n).all(|c| visit(&[c, 0, 0, 0, 0])),
             FLAT => {
@@ -95,15 +94,13 @@ impl Linear {
                 moduli.dedup();
                 [0, 1].iter().all(|&order| {
                     moduli.iter().all(|&m| {
-                        quotients.iter().all(|&(s, d)| {
-                            (0..n).all(|c| visit(&[order, m, s, d, c]))
-                        })
+                        quotients.iter().all(|&(s, d)| (0..n).all(|c| visit(&[order, m, s, d, c])))
                     })
                 })
             }
-            _ => quotients.iter().all(|&(s, d)| {
-                (0..second).all(|c| (0..n).all(|a| visit(&[a, s, d, c, second])))
-            }),
+            _ => quotients
+                .iter()
+                .all(|&(s, d)| (0..second).all(|c| (0..n).all(|a| visit(&[a, s, d, c, second])))),
         }
     }
 

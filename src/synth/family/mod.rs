@@ -128,9 +128,8 @@ impl Family {
     /// Calls `visit` for each member within the masks, each table once.
     pub fn each(&self, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
         let extents = self.extents;
-        let mut checked = |table: &[u8], recipe: Recipe| {
-            violated(table, extents, wanted) || visit(table, recipe)
-        };
+        let mut checked =
+            |table: &[u8], recipe: Recipe| violated(table, extents, wanted) || visit(table, recipe);
         match &*self.kind {
             Kind::XForm(xform) => xform.each(wanted, visit),
             Kind::Linear(linear) => linear.each(wanted, &mut checked),

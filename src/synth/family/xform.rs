@@ -1,6 +1,7 @@
 //! `xform`: Swizzle Inventor's transformation, a grouped rotation of a fan:
 //! `i / gs * gs + (cf * ii + r) % gs` with `ii = i % gs` and `r = ii / df + k * cr + k / dr + c`, where `r` may be
-//! reduced modulo `gs / df` ("wrap"); `gs` divides `n`, `df` divides `gs`, `gs / df` divides `cf`.
+//! reduced modulo `gs / df` ("wrap"); `gs` divides `n`, `df` divides `gs`, `gs / df` divides `cf`, and `dr` divides
+//! the number of places of `k`.
 //!
 //! The second coordinate enters only by the *offset* `k * cr + k / dr + c`. So a structure (`gs`, `df`, `cf`, wrap)
 //! has one row of values for each offset, and what the masks allow is one set of offsets for each `k`, as bits.
@@ -93,19 +94,21 @@ impl XForm {
         structures.sort_by_key(|s| s.rank(n));
         let mut sequences = vec![Vec::new(); n + 1];
         for modulus in divisors(n) {
-            sequences[modulus] = Self::sequences(modulus, n, second, space);
+            sequences[modulus] = Self::sequences(modulus, second, space);
         }
         XForm { first, second, values: n, structures, sequences }
     }
 
-    fn sequences(modulus: usize, n: usize, second: usize, space: u8) -> Vec<Sequence> {
+    fn sequences(modulus: usize, second: usize, space: u8) -> Vec<Sequence> {
         let mut found: Vec<Sequence> = Vec::new();
         let mut known = FxHashSet::default();
-        let quotients = (2..second).filter(|d| n % d == 0 || second.is_multiple_of(*d));
+        let quotients = (2..second).filter(|d| second.is_multiple_of(*d));
         let quotients = quotients.filter(|_| space == 3);
         for dr in std::iter::once(0).chain(quotients) {
             let rates = (0..modulus).map(|r| if r % 2 == 0 { r / 2 } else { r / 2 + 1 });
-            let rates = rates.enumerate().map(|(n, r)| if n % 2 == 0 { (modulus - r) % modulus } else { r });
+            let rates = rates
+                .enumerate()
+                .map(|(n, r)| if n % 2 == 0 { (modulus - r) % modulus } else { r });
             for cr in rates {
                 let offset = |k: usize| (k * cr + k.checked_div(dr).unwrap_or(0)) % modulus;
                 let offsets: Vec<u8> = (0..second).map(|k| offset(k) as u8).collect();
@@ -181,21 +184,25 @@ impl XForm {
         let (gs, df, cf) = (i64::from(p.gs), i64::from(p.df), i64::from(p.cf));
         let (i, k) = (names.first(), names.second());
         let ii = if gs == n && self.first <= self.values { i.clone() } else { rem(i.clone(), gs) };
-        let mut offset = if df == gs { Expr::Number(0) } else { div(ii.clone(), df) };
+        // What the rotation is added to; a rotation that is reduced first is a sum of its own.
+        let fan = if cf == 0 { Expr::Number(0) } else { mul(ii.clone(), cf) };
+        let mut sum = if p.wrap { Expr::Number(0) } else { fan.clone() };
+        if df != gs {
+            sum = add(sum, div(ii, df));
+        }
         let modulus = if p.wrap { gs / df } else { gs };
+        let near = |n: i64| if n * 2 > modulus { n - modulus } else { n };
         let rate = i64::from(p.cr);
-        let rate = if rate * 2 > modulus { rate - modulus } else { rate };
-        offset = scaled(offset, k.clone(), rate);
+        sum = match sum {
+            // Nothing to subtract from.
+            Expr::Number(0) => scaled(sum, k.clone(), rate),
+            sum => scaled(sum, k.clone(), near(rate)),
+        };
         if p.dr != 0 {
-            offset = add(offset, div(k, i64::from(p.dr)));
+            sum = add(sum, div(k, i64::from(p.dr)));
         }
-        let c = i64::from(p.c);
-        let c = if c * 2 > modulus { c - modulus } else { c };
-        offset = add(offset, Expr::Number(c));
-        if p.wrap {
-            offset = rem(offset, gs / df);
-        }
-        let fan = if cf == 0 { offset } else { add(mul(ii, cf), offset) };
+        sum = add(sum, Expr::Number(near(i64::from(p.c))));
+        let fan = if p.wrap { add(fan, rem(sum, gs / df)) } else { sum };
         let inner = rem(fan, gs);
         if gs == n { inner } else { add(mul(div(i, gs), gs), inner) }
     }

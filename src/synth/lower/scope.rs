@@ -14,7 +14,7 @@ pub struct Scope {
 impl Scope {
     /// How many places there are.
     pub fn places(&self) -> usize {
-        self.axes.iter().map(|(_, extent)| extent).product()
+        self.axes.iter().fold(1, |places, (_, extent)| places.saturating_mul(*extent))
     }
 
     /// The coordinates of a place.

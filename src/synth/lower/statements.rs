@@ -1,12 +1,15 @@
 //! Loads, steps, folds and goals.
 
 use super::scope::Scope;
-use super::{Array, Lowering};
+use super::{Array, Lowering, volume};
 use crate::source::{Diagnostic, Span};
 use crate::synth::ast::{Folded, HoleText, Index, Name, Part, Reference, When};
 use crate::synth::family::{Family, Request};
 use crate::synth::program::{Edge, Goal, Guard, Hole, Made, Price, Slot, Statement};
 use crate::synth::term::{Fold, UNDEFINED};
+
+/// The most ways of values through one statement.
+const MOST_EDGES: usize = 1 << 23;
 
 /// The most values of a hole, and the most places of each of its coordinates.
 const MOST_VALUES: usize = 64;
@@ -40,8 +43,8 @@ impl Lowering<'_> {
         self.extend(&mut scope, from);
         let source = self.array(from)?.clone();
         let shape = self.shape(to)?;
-        let count: usize = shape.iter().product();
-        self.room(count, to.span)?;
+        let count = volume(&shape);
+        self.room(count.max(scope.places()), to.span)?;
         let mut array = Array { shape, cells: vec![0; count], input: false };
         if hole_of(to).is_none() && inner < scope.axes.len() {
             let missing = &scope.axes[inner].0;
@@ -261,6 +264,11 @@ impl Lowering<'_> {
             let hint = format!("one of {}", Family::NAMES.join(", "));
             return Err(self.error(text.family.span, message).with_hint(hint));
         };
+        if scope.places().saturating_mul(values) > MOST_EDGES {
+            let message =
+                format!("more than {MOST_EDGES} ways of values lead through this statement");
+            return Err(self.error(text.span, message));
+        }
         let number = self.program.holes.len() as u32;
         let span = text.span;
         self.program.holes.push(Hole { span, family, coordinates: names, extents, values, price });
@@ -271,11 +279,20 @@ impl Lowering<'_> {
     pub(super) fn fold(&mut self, to: &Reference, folded: &Folded) -> Result<(), Diagnostic> {
         self.fresh(&to.array)?;
         let op = self.operator(folded)?.unwrap_or(Fold::Sum);
+        let factors = folded.parts.iter().flat_map(|part| &part.factors);
+        for reference in std::iter::once(to).chain(factors) {
+            if let Some((_, hole)) = hole_of(reference) {
+                let hint = "write a step in front of it";
+                return Err(self
+                    .error(hole.span, "a fold has no holes in its indices")
+                    .with_hint(hint));
+            }
+        }
         let (scope, inner) = self.fold_scope(to, folded)?;
         let shape = self.shape(to)?;
-        let count: usize = shape.iter().product();
-        let places = scope.places() * folded.parts.len();
-        self.room(places, to.span)?;
+        let count = volume(&shape);
+        let places = scope.places().saturating_mul(folded.parts.len());
+        self.room(places.max(count), to.span)?;
         let mut slots: Vec<Vec<Slot>> = vec![Vec::new(); count];
         self.pending.clear();
         for part in &folded.parts {
@@ -369,6 +386,12 @@ impl Lowering<'_> {
     pub(super) fn goal(&mut self, to: &Reference, folded: &Folded) -> Result<(), Diagnostic> {
         let array = self.array(to)?.clone();
         let op = self.operator(folded)?;
+        let factors = folded.parts.iter().flat_map(|part| &part.factors);
+        for reference in std::iter::once(to).chain(factors) {
+            if let Some((_, hole)) = hole_of(reference) {
+                return Err(self.error(hole.span, "a goal has no holes"));
+            }
+        }
         let mut outer = Scope::default();
         self.extend(&mut outer, to);
         let inner = outer.axes.len();
@@ -386,14 +409,15 @@ impl Lowering<'_> {
                 return Err(self.error(factor.span, message));
             }
         }
+        self.room(scope.places(), to.span)?;
         let folds = scope.places() / outer.places();
         for number in 0..outer.places() {
             let mut values = Vec::new();
             for fold in 0..folds {
                 let place = scope.place(number * folds + fold);
                 for part in &folded.parts {
-                    if matches!(part.when, When::Hole(_)) {
-                        return Err(self.error(to.span, "a goal has no holes"));
+                    if let When::Hole(hole) = &part.when {
+                        return Err(self.error(hole.span, "a goal has no holes"));
                     }
                     if self.holds(part, &scope, &place)? {
                         values.push(self.wanted(part, &scope, &place)?);

@@ -13,7 +13,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::family::{Recipe, Wanted};
-use super::program::{Hole, Price, Program};
+use serde::Serialize;
+
+use super::program::{Hole, Measure, Price, Program};
 use super::term::Term;
 use plan::Plan;
 use worker::{Reason, Worker};
@@ -56,8 +58,8 @@ pub struct Solution {
     pub cost: Cost,
 }
 
-/// What a solution costs. Costs are compared in this order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+/// What a solution costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Cost {
     /// Accumulates that are not statically false.
     pub accumulates: u32,
@@ -68,6 +70,20 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// The numbers that are compared, the one that counts most first.
+    fn key(self, order: &[Measure]) -> [u32; 4] {
+        let mut key = [0; 4];
+        for (at, measure) in key.iter_mut().zip(order) {
+            *at = match measure {
+                Measure::Accumulates => self.accumulates,
+                Measure::Shuffles => self.shuffles,
+                Measure::Selects => self.selects,
+                Measure::Instructions => self.accumulates + self.shuffles + self.selects,
+            };
+        }
+        key
+    }
+
     fn plus(self, other: Cost) -> Cost {
         Cost {
             accumulates: self.accumulates + other.accumulates,
@@ -247,7 +263,9 @@ impl<'s> Search<'s> {
     }
 
     fn too_dear(&self, cost: Cost, bound: Option<Cost>) -> bool {
-        self.limits.mode == Mode::Cheapest && bound.is_some_and(|bound| cost >= bound)
+        let order = &self.program.order;
+        self.limits.mode == Mode::Cheapest
+            && bound.is_some_and(|bound| cost.key(order) >= bound.key(order))
     }
 
     fn stopped(&self) -> bool {
@@ -288,7 +306,12 @@ impl<'s> Search<'s> {
     }
 
     /// Deals a batch to threads and puts together what they found; false ends the search.
-    fn batch(&self, members: &mut Vec<(Vec<u8>, Recipe)>, found: &mut Found, best: &mut Best) -> bool {
+    fn batch(
+        &self,
+        members: &mut Vec<(Vec<u8>, Recipe)>,
+        found: &mut Found,
+        best: &mut Best,
+    ) -> bool {
         let first = AtomicUsize::new(usize::MAX);
         let bound = best.bound;
         let branches: Vec<Branch> = members
@@ -318,7 +341,9 @@ impl<'s> Search<'s> {
             for solution in branch.solutions {
                 match self.limits.mode {
                     Mode::Cheapest => {
-                        if best.bound.is_none_or(|bound| solution.cost < bound) {
+                        let order = &self.program.order;
+                        let key = solution.cost.key(order);
+                        if best.bound.is_none_or(|bound| key < bound.key(order)) {
                             best.bound = Some(solution.cost);
                             found.solutions = vec![solution];
                         }
@@ -326,7 +351,8 @@ impl<'s> Search<'s> {
                     _ if found.solutions.len() < self.limits.solutions => {
                         found.solutions.push(solution);
                     }
-                    _ => found.exhausted_budget = true,
+                    // Counted, but not kept.
+                    _ => {}
                 }
             }
             if branch.over || found.tried > self.limits.tables {

@@ -145,12 +145,14 @@ impl Plan {
                     for &hole in holes {
                         levels.push(Level::new(number, hole));
                     }
-                    levels.last_mut().map_or(&mut first_folds, |level| &mut level.folds).push(number);
+                    levels
+                        .last_mut()
+                        .map_or(&mut first_folds, |level| &mut level.folds)
+                        .push(number);
                 }
             }
-            let own = (0..sinks.len()).filter(|&sink| {
-                statement.made().has(program.goals[sinks[sink].goal].cell)
-            });
+            let own = (0..sinks.len())
+                .filter(|&sink| statement.made().has(program.goals[sinks[sink].goal].cell));
             levels.last_mut().map_or(&mut first_sinks, |level| &mut level.complete).extend(own);
         }
         let input = program.initial.len() as u32;
@@ -186,7 +188,16 @@ impl Plan {
         let (sets, incoming) = builder.sets.into_parts();
         Plan {
             incoming,
-            outgoing, levels, sinks, supports, sets, allowed, first_folds, first_sinks, read }
+            outgoing,
+            levels,
+            sinks,
+            supports,
+            sets,
+            allowed,
+            first_folds,
+            first_sinks,
+            read,
+        }
     }
 }
 
@@ -402,7 +413,8 @@ impl Builder<'_> {
             touches |= !own.is_empty();
             slots.push((known, behind));
         }
-        let splits = sink.elements.iter().map(|(element, _)| self.splits[element].clone()).collect();
+        let splits =
+            sink.elements.iter().map(|(element, _)| self.splits[element].clone()).collect();
         touches.then_some(Dynamic { sink: number, slots, splits })
     }
 
@@ -450,7 +462,7 @@ impl Builder<'_> {
             copies.0 = copies.0.max(demand.copies.max(1));
         }
         let mut full: FxHashMap<usize, (usize, bool)> = FxHashMap::default();
-        let terms = self.program.terms.len();
+        let terms = self.program.terms.count();
         for at in 0..count {
             let component = root(&mut parent, at);
             let Some(values) = values.get(&component) else { continue };

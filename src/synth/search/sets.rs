@@ -142,8 +142,6 @@ impl<'p> Sets<'p> {
 
     /// The cells of inputs from which a value can come into a set of final cells.
     pub fn origin(&mut self, set: SetId) -> Option<SetId> {
-        (0..self.program.statements.len())
-            .rev()
-            .try_fold(set, |set, later| self.before(later, set))
+        (0..self.program.statements.len()).rev().try_fold(set, |set, later| self.before(later, set))
     }
 }

@@ -106,10 +106,13 @@ impl<'p> Worker<'p> {
                 continue;
             };
             let needed = plan.read[fold]
-                || sinks.iter().any(|&sink| plan.sinks[sink].fold == Some(fold) && self.loose(&plan.sinks[sink]));
+                || sinks.iter().any(|&sink| {
+                    plan.sinks[sink].fold == Some(fold) && self.loose(&plan.sinks[sink])
+                });
             for (at, slots) in slots.iter().enumerate().filter(|_| needed) {
                 let values: Vec<Term> = self.taking_part(slots).collect();
-                let values: Vec<Term> = values.into_iter().map(|at| self.product(&slots[at as usize])).collect();
+                let values: Vec<Term> =
+                    values.into_iter().map(|at| self.product(&slots[at as usize])).collect();
                 self.holds[made.first as usize + at] = self.terms.fold(*op, &values);
             }
         }
@@ -129,10 +132,11 @@ impl<'p> Worker<'p> {
 
     /// Whether a sink cannot be judged value by value.
     fn loose(&self, sink: &Sink) -> bool {
-        sink.op != Fold::Sum || self.program.statements.iter().enumerate().any(|(number, statement)| {
-            // A value that is itself a fold may stand for several.
-            matches!(statement, Statement::Fold { .. }) && self.plan.read[number]
-        })
+        sink.op != Fold::Sum
+            || self.program.statements.iter().enumerate().any(|(number, statement)| {
+                // A value that is itself a fold may stand for several.
+                matches!(statement, Statement::Fold { .. }) && self.plan.read[number]
+            })
     }
 
     /// The slots whose condition holds.
@@ -160,7 +164,7 @@ impl<'p> Worker<'p> {
 
     fn count(&mut self, term: Term) -> &mut i32 {
         if self.counts.len() <= term as usize {
-            self.counts.resize(self.terms.len().max(term as usize + 1), 0);
+            self.counts.resize(self.terms.count().max(term as usize + 1), 0);
         }
         &mut self.counts[term as usize]
     }
@@ -216,7 +220,7 @@ impl<'p> Worker<'p> {
     }
 
     fn clear_heads(&mut self) {
-        self.heads.resize(self.terms.len(), (0, NONE));
+        self.heads.resize(self.terms.count(), (0, NONE));
         self.stamp += 1;
     }
 
@@ -250,7 +254,13 @@ impl<'p> Worker<'p> {
                     return false;
                 }
                 let mut ways = Ways::new(demand.copies);
-                self.ways(level.statement, demand.term, &plan.sets[demand.via as usize], masks, &mut ways);
+                self.ways(
+                    level.statement,
+                    demand.term,
+                    &plan.sets[demand.via as usize],
+                    masks,
+                    &mut ways,
+                );
                 !ways.apply(masks, &mut changed)
             });
             if let Some(at) = failed {

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::ast::{Name, Reference, Spanned, Statement};
 use super::expr::Expr;
-use super::program::{Cell, Program};
+use super::program::{Cell, Measure, Program};
 use super::term::UNDEFINED;
 use crate::source::{Diagnostic, SourceFile, Span};
 
@@ -39,10 +39,16 @@ impl Array {
     }
 }
 
+/// How many places a shape has; the largest number there is where that is not enough.
+fn volume(shape: &[usize]) -> usize {
+    shape.iter().fold(1, |volume, &extent| volume.saturating_mul(extent))
+}
+
 /// What `-D` gives.
 pub type Defines = [(String, i64)];
 
-/// Lowers a sketch. `space` restricts the families: 1, 2, or 3 for all of them.
+/// Lowers a sketch. `space` restricts the families: 1, 2, or 3 for all of them. What `defines` say of names that are
+/// no params does not matter.
 ///
 /// # Errors
 /// What does not fit together, with its place.
@@ -61,21 +67,16 @@ pub fn lower(
         program: Program { initial: vec![UNDEFINED], cells: 1, ..Program::default() },
         pending: Vec::new(),
         space,
-        minimise: Vec::new(),
     };
     for statement in tree {
         lowering.statement(statement, defines)?;
     }
-    let known = |name: &str| {
-        tree.iter().any(|s| matches!(s, Statement::Param(own, _) if own.text == name))
-    };
-    if let Some((name, _)) = defines.iter().find(|(name, _)| !known(name)) {
-        let whole = Span::new(0, 0);
-        return Err(source.diagnostic(whole, format!("`-D {name}`: the sketch has no such param")));
-    }
     if lowering.program.goals.is_empty() {
         let end = source.text().trim_end().len();
         return Err(source.diagnostic(Span::new(end, end), "the sketch has no goal"));
+    }
+    if lowering.program.order.is_empty() {
+        lowering.program.order = vec![Measure::Accumulates, Measure::Shuffles, Measure::Selects];
     }
     let Lowering { params, axes, arrays, program, .. } = lowering;
     Ok(Lowered { program, params, axes, arrays })
@@ -107,7 +108,6 @@ struct Lowering<'s> {
     /// Holes of the fold that is being lowered.
     pending: Vec<u32>,
     space: u8,
-    minimise: Vec<String>,
 }
 
 impl Lowering<'_> {
@@ -151,13 +151,18 @@ impl Lowering<'_> {
             Statement::Goal(target, folded) => self.goal(target, folded)?,
             Statement::Minimise(names) => {
                 for name in names {
-                    let known = ["accumulates", "shuffles", "selects", "instructions"];
-                    if !known.contains(&name.text.as_str()) {
+                    let found = Measure::ALL.iter().find(|(own, _)| *own == name.text);
+                    let Some((_, measure)) = found else {
+                        let known = Measure::ALL.map(|(name, _)| name).join(", ");
                         let message = format!("`{}` cannot be minimised", name.text);
-                        let hint = format!("one of {}", known.join(", "));
-                        return Err(self.error(name.span, message).with_hint(hint));
+                        let error = self.error(name.span, message);
+                        return Err(error.with_hint(format!("one of {known}")));
+                    };
+                    if self.program.order.contains(measure) {
+                        let message = format!("`{}` stands here twice", name.text);
+                        return Err(self.error(name.span, message));
                     }
-                    self.minimise.push(name.text.clone());
+                    self.program.order.push(*measure);
                 }
             }
         }
@@ -215,7 +220,7 @@ impl Lowering<'_> {
                 _ => return Err(self.error(extent.span, "an input has at least one element")),
             }
         }
-        let count: usize = shape.iter().product();
+        let count = volume(&shape);
         self.room(count, input.span)?;
         let number = self.program.inputs.len() as u32;
         let first = self.program.cells as u32;
@@ -235,7 +240,7 @@ impl Lowering<'_> {
 
     /// Refuses sketches that are too large.
     fn room(&self, more: usize, span: Span) -> Result<(), Diagnostic> {
-        if self.program.cells + more > MOST_CELLS {
+        if self.program.cells.saturating_add(more) > MOST_CELLS {
             return Err(self.error(span, format!("the sketch has more than {MOST_CELLS} cells")));
         }
         Ok(())
