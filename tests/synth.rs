@@ -118,8 +118,7 @@ fn each_mistake_has_its_message() {
             Ok(_) => panic!("this sketch is fine:\n{case}"),
             Err(message) => message.to_string(),
         };
-        let _ = writeln!(actual, "=== {}\n{sketch}", case.lines().next().unwrap_or_default());
-        actual.truncate(actual.trim_end().len() + 1);
+        let _ = write!(actual, "=== {}\n{sketch}", case.lines().next().unwrap_or_default());
         for line in message.lines() {
             let _ = writeln!(actual, "{}", format!("#> {line}").trim_end());
         }
