@@ -41,6 +41,7 @@
 //!   is rewritten.
 //! - [`ab`]: variants of a kernel on a GPU, compared and timed.
 //! - [`install`]: puts ptxasw in front of an assembler, takes it away again, checks that it works.
+//! - [`synth`]: sketches of data movement, whose index expressions are searched for. Knows no PTX.
 //! - [`page`]: the HTML page made from the output of other subcommands.
 //! - [`cli`]: the command line.
 //!
@@ -81,6 +82,7 @@ pub mod rewrite;
 pub mod select;
 pub mod solver;
 pub mod source;
+pub mod synth;
 pub mod timings;
 pub mod tracing;
 pub mod verify;

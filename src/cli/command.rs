@@ -17,6 +17,7 @@ use super::parse::Parse;
 use super::report::Report;
 use super::rewrite::Rewrite;
 use super::run::Run;
+use super::synth::Synth;
 use super::toolkit::Toolkit;
 use super::trace::Trace;
 use super::tune::Tune;
@@ -55,6 +56,8 @@ pub enum Command {
     Ab(Box<Ab>),
     /// Time the strategies on a GPU and write the fastest into a profile that builds obey
     Tune(Box<Tune>),
+    /// Complete a sketch of data movement: find its index expressions, or prove that there are none
+    Synth(Synth),
     /// Make one HTML page of the JSON files in a folder
     Report(Report),
     /// Be ptxas: `ptxasw ptxas -- ARGS...`, every argument is ptxas's
@@ -97,6 +100,7 @@ impl Command {
             Command::Completions(args) => args.run(Cli::command()),
             Command::Man(args) => args.run(Cli::command()),
             Command::Verify(args) => return end(args.run()),
+            Command::Synth(args) => return end(args.run()),
             Command::Ab(args) => return end(args.run()),
             Command::Doctor(args) => return end(args.run(called_as)),
         };

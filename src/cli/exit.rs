@@ -16,6 +16,8 @@ impl Status {
     pub const SUCCESS: Status = Status(0);
     /// 1: the two programs of `verify`, or the buffers of `ab --check`, are different.
     pub const DIFFERENT: Status = Status(1);
+    /// 1: no choice completes the sketch of `synth`.
+    pub const EMPTY: Status = Status(1);
     /// 2: an input cannot be read, parsed or used, an output cannot be written, nothing was installed,
     /// there is no real ptxas. `doctor`: something does not work.
     pub const UNUSABLE: Status = Status(2);
@@ -23,6 +25,8 @@ impl Status {
     pub const FAULTED: Status = Status(3);
     /// 3: `verify` neither proved that the two programs are equal nor found a difference.
     pub const UNKNOWN: Status = Status(3);
+    /// 3: a bound or a signal ended the search of `synth`.
+    pub const BUDGET: Status = Status(3);
     /// 4: there is no GPU that can be used (`ab`, `tune`, `run --on gpu`).
     pub const NO_GPU: Status = Status(4);
 

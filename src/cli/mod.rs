@@ -26,6 +26,7 @@ mod profile;
 pub mod report;
 mod rewrite;
 pub mod run;
+mod synth;
 mod timing;
 mod toolkit;
 mod trace;

@@ -1,0 +1,107 @@
+//! The tree of a sketch, in the order of its lines.
+
+use super::expr::{Cmp, Expr};
+use crate::source::Span;
+
+/// A name and where it stands.
+#[derive(Clone, Debug)]
+pub struct Name {
+    /// The name.
+    pub text: String,
+    /// Its place.
+    pub span: Span,
+}
+
+/// An expression and where it stands.
+#[derive(Clone, Debug)]
+pub struct Spanned {
+    /// The expression.
+    pub expr: Expr,
+    /// Its place.
+    pub span: Span,
+}
+
+/// A hole as it is written: `?xform(reg; lane)`.
+#[derive(Clone, Debug)]
+pub struct HoleText {
+    /// Its family's name.
+    pub family: Name,
+    /// What stands before the semicolon.
+    pub first: Vec<Spanned>,
+    /// What stands behind it.
+    pub second: Vec<Spanned>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// One index.
+#[derive(Clone, Debug)]
+pub enum Index {
+    /// An ordinary expression.
+    Plain(Spanned),
+    /// To be found.
+    Hole(HoleText),
+}
+
+/// An array with its indices.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// The array.
+    pub array: Name,
+    /// Its indices.
+    pub indices: Vec<Index>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// A condition of a part.
+#[derive(Clone, Debug)]
+pub enum When {
+    /// Always.
+    Always,
+    /// To be found.
+    Hole(HoleText),
+    /// A comparison.
+    Compare(Cmp, Spanned, Spanned),
+}
+
+/// A product under a condition.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The factors.
+    pub factors: Vec<Reference>,
+    /// The condition.
+    pub when: When,
+}
+
+/// The right-hand side of a fold or goal.
+#[derive(Clone, Debug)]
+pub struct Folded {
+    /// The operator; none for a single product.
+    pub operator: Option<Name>,
+    /// The axes that are folded.
+    pub axes: Vec<Name>,
+    /// What is folded.
+    pub parts: Vec<Part>,
+}
+
+/// One statement.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    /// A parameter with its value, which `-D` replaces.
+    Param(Name, Spanned),
+    /// Axes and their extents.
+    Axis(Vec<(Name, Spanned)>),
+    /// Inputs and their shapes.
+    Input(Vec<Reference>),
+    /// A family that the sketch lists: name, coordinates, members.
+    Family(Name, Vec<Name>, Vec<Spanned>),
+    /// `load` and `step`: what the first is, is read from the second.
+    Move(Reference, Reference),
+    /// A fold.
+    Fold(Reference, Folded),
+    /// A goal.
+    Goal(Reference, Folded),
+    /// What makes a solution cheap.
+    Minimise(Vec<Name>),
+}

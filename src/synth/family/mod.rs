@@ -1,0 +1,236 @@
+//! What holes range over. A family yields its members within given masks, the cheapest first, one after
+//! the other, and never those that the masks exclude.
+//!
+//! A member is a table: a small number for each point of the hole's coordinates. The point of `(i, k)` is
+//! `k * extents[0] + i`. A mask is a set of values as bits, one for each point.
+
+mod condition;
+mod fit;
+mod formula;
+mod linear;
+mod xform;
+
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+use super::expr::Expr;
+use condition::Conditions;
+use fit::Fitted;
+use linear::Linear;
+use xform::XForm;
+
+/// What a hole asks of its family.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The extents of the coordinates; 1 for one that is not there.
+    pub extents: [usize; 2],
+    /// Values are below this number.
+    pub values: usize,
+    /// 1: without groups and constants; 2: without groups; 3: everything.
+    pub space: u8,
+    /// The names of the coordinates.
+    pub names: &'a [String],
+}
+
+/// What members are wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The values that each point may have.
+    pub masks: &'a [u64],
+    /// Whether values differ between all places of the first coordinate, for each place of the second.
+    pub first_differ: bool,
+    /// The same with the coordinates exchanged.
+    pub second_differ: bool,
+}
+
+/// How a member was made; [`Family::expression`] makes a text of it.
+#[derive(Clone, Debug)]
+pub enum Recipe {
+    /// Parameters of an `xform`.
+    XForm(xform::Parameters),
+    /// The number of the kind, and its parameters.
+    Formula(u8, [i32; 5]),
+    /// The number of a listed member, of a condition or of a fitted expression.
+    Number(u32),
+    /// The conditions of a `part`, one after the other.
+    Part(Vec<u32>),
+    /// No formula.
+    Table,
+}
+
+/// Sees members; false ends the enumeration.
+pub type Visit<'v> = dyn FnMut(&[u8], Recipe) -> bool + 'v;
+
+#[derive(Clone, Debug)]
+enum Kind {
+    XForm(XForm),
+    Linear(Linear),
+    Condition(Conditions),
+    Part(Conditions),
+    Listed(Fitted),
+    Table,
+}
+
+/// A family for one hole.
+#[derive(Clone, Debug)]
+pub struct Family {
+    kind: Arc<Kind>,
+    extents: [usize; 2],
+    values: usize,
+    names: Vec<String>,
+}
+
+impl Family {
+    /// The families that are there without being listed.
+    pub const NAMES: [&'static str; 9] =
+        ["xform", "rot", "linear", "unit", "xor", "table", "cond", "part", "fit"];
+
+    /// The family of this name; `constants` are those of conditions.
+    pub fn named(name: &str, request: &Request<'_>, constants: &[i64]) -> Option<Family> {
+        let kind = match name {
+            "xform" => Kind::XForm(XForm::new(request)),
+            "rot" | "linear" | "unit" | "xor" => Kind::Linear(Linear::new(name, request)),
+            "cond" => Kind::Condition(Conditions::new(request, constants)),
+            "part" => Kind::Part(Conditions::new(request, constants)),
+            "fit" => Kind::Listed(Fitted::bottom_up(request)),
+            "table" => Kind::Table,
+            _ => return None,
+        };
+        Some(Family::of(kind, request))
+    }
+
+    /// A family whose members the sketch lists, as expressions over the names `own`.
+    pub fn listed(
+        request: &Request<'_>,
+        own: &[&str],
+        members: &[Expr],
+        params: &FxHashMap<String, i64>,
+    ) -> Family {
+        Family::of(Kind::Listed(Fitted::listed(request, own, members, params)), request)
+    }
+
+    fn of(kind: Kind, request: &Request<'_>) -> Family {
+        let Request { extents, values, names, .. } = *request;
+        Family { kind: Arc::new(kind), extents, values, names: names.to_vec() }
+    }
+
+    /// A bit for each value that some member may have at each point.
+    pub fn support(&self) -> Vec<u64> {
+        let points = self.extents[0] * self.extents[1];
+        let all = if self.values == 64 { u64::MAX } else { (1 << self.values) - 1 };
+        match &*self.kind {
+            Kind::XForm(_) | Kind::Linear(_) | Kind::Table | Kind::Part(_) => vec![all; points],
+            Kind::Condition(conditions) => conditions.support(points),
+            Kind::Listed(fitted) => fitted.support(points),
+        }
+    }
+
+    /// Calls `visit` for each member within the masks, each table once.
+    pub fn each(&self, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
+        let extents = self.extents;
+        let mut checked =
+            |table: &[u8], recipe: Recipe| violated(table, extents, wanted) || visit(table, recipe);
+        match &*self.kind {
+            Kind::XForm(xform) => xform.each(wanted, visit),
+            Kind::Linear(linear) => linear.each(wanted, &mut checked),
+            Kind::Condition(conditions) => conditions.each(wanted, visit),
+            Kind::Part(conditions) => conditions.each_part(self.values, wanted, &mut checked),
+            Kind::Listed(fitted) => fitted.each(wanted, &mut checked),
+            Kind::Table => each_table(extents, wanted, visit),
+        }
+    }
+
+    /// The formula of a member over the names of the coordinates, simplified as far as its table allows.
+    pub fn expression(&self, table: &[u8], recipe: &Recipe) -> Expr {
+        let names = formula::Names::new(&self.names);
+        let expr = match (&*self.kind, recipe) {
+            (Kind::XForm(xform), Recipe::XForm(parameters)) => xform.formula(parameters, &names),
+            (Kind::Linear(linear), Recipe::Formula(kind, parameters)) => {
+                linear.formula(*kind, parameters, &names)
+            }
+            (Kind::Condition(conditions), Recipe::Number(number)) => {
+                conditions.formula(*number, &names)
+            }
+            (Kind::Part(conditions), Recipe::Part(numbers)) => {
+                conditions.part_formula(numbers, &names)
+            }
+            (Kind::Listed(fitted), Recipe::Number(number)) => fitted.formula(*number, &names),
+            _ => return self.fitted(table),
+        };
+        let same = |expr: &Expr| names.gives(expr, self.extents, table);
+        debug_assert!(same(&expr), "{expr} gives {table:?}");
+        expr.simplified(&same)
+    }
+
+    /// The cheapest expression for a table; where none is found, one that chooses point by point.
+    fn fitted(&self, table: &[u8]) -> Expr {
+        let Family { extents, values, ref names, .. } = *self;
+        let request = Request { extents, values, space: 3, names };
+        let fitted = Fitted::bottom_up(&request);
+        let masks: Vec<u64> = table.iter().map(|&value| 1 << value).collect();
+        let wanted = Wanted { masks: &masks, first_differ: false, second_differ: false };
+        let own = formula::Names::new(names);
+        let mut found = None;
+        fitted.each(&wanted, &mut |_, recipe| {
+            if let Recipe::Number(number) = recipe {
+                found = Some(fitted.formula(number, &own));
+            }
+            false
+        });
+        found.unwrap_or_else(|| own.chosen(extents, table))
+    }
+}
+
+/// Whether a table violates that its values differ.
+fn violated(table: &[u8], [first, second]: [usize; 2], wanted: &Wanted<'_>) -> bool {
+    let twice = |mut row: Box<dyn Iterator<Item = u8> + '_>| {
+        let mut seen = 0u64;
+        row.any(|value| {
+            let known = seen >> value & 1 == 1;
+            seen |= 1 << value;
+            known
+        })
+    };
+    wanted.first_differ
+        && (0..second).any(|k| twice(Box::new(table[k * first..][..first].iter().copied())))
+        || wanted.second_differ
+            && (0..first).any(|i| twice(Box::new((0..second).map(move |k| table[k * first + i]))))
+}
+
+/// Every table within the masks, in lexicographic order.
+fn each_table(extents: [usize; 2], wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
+    let [first, second] = extents;
+    let points = first * second;
+    let mut table = vec![0u8; points];
+    // What is left to try at each point before the current one.
+    let mut left: Vec<u64> = vec![0; points + 1];
+    let mut at = 0;
+    let open = |table: &[u8], at: usize| {
+        let mut mask = wanted.masks.get(at).copied().unwrap_or(0);
+        if wanted.first_differ && at < points {
+            table[at - at % first..at].iter().for_each(|&value| mask &= !(1 << value));
+        }
+        if wanted.second_differ && at < points {
+            (0..at / first).for_each(|k| mask &= !(1 << table[k * first + at % first]));
+        }
+        mask
+    };
+    left[0] = open(&table, 0);
+    loop {
+        if at == points {
+            if !visit(&table, Recipe::Table) {
+                return;
+            }
+        } else if left[at] != 0 {
+            table[at] = left[at].trailing_zeros() as u8;
+            left[at] &= left[at] - 1;
+            at += 1;
+            left[at] = open(&table, at);
+            continue;
+        }
+        if at == 0 {
+            return;
+        }
+        at -= 1;
+    }
+}

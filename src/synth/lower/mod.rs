@@ -1,0 +1,255 @@
+//! From the tree to the straight line over cells.
+
+mod scope;
+mod statements;
+
+use rustc_hash::FxHashMap;
+
+use super::ast::{Name, Reference, Spanned, Statement};
+use super::expr::Expr;
+use super::program::{Cell, Measure, Program};
+use super::term::UNDEFINED;
+use crate::source::{Diagnostic, SourceFile, Span};
+
+/// The most cells of a sketch.
+const MOST_CELLS: usize = 1 << 20;
+
+/// An array: its shape, and the cell at each place, in row-major order.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// The extents.
+    pub shape: Vec<usize>,
+    /// The cells.
+    pub cells: Vec<Cell>,
+    /// Whether it is an input: beyond it everything is undefined.
+    pub input: bool,
+}
+
+impl Array {
+    /// The flat index of a place; the number of the first index that is out of its axis otherwise.
+    fn flat(&self, place: &[i64]) -> Result<usize, usize> {
+        let mut flat = 0;
+        for (number, (&at, &extent)) in place.iter().zip(&self.shape).enumerate() {
+            match usize::try_from(at) {
+                Ok(at) if at < extent => flat = flat * extent + at,
+                _ => return Err(number),
+            }
+        }
+        Ok(flat)
+    }
+}
+
+/// How many places a shape has; the largest number there is where that is not enough.
+fn volume(shape: &[usize]) -> usize {
+    shape.iter().fold(1, |volume, &extent| volume.saturating_mul(extent))
+}
+
+/// What `-D` gives.
+pub type Defines = [(String, i64)];
+
+/// Lowers a sketch. `space` restricts the families: 1, 2, or 3 for all of them. What `defines` say of names that are
+/// no params does not matter.
+///
+/// # Errors
+/// What does not fit together, with its place.
+pub fn lower(
+    source: &SourceFile,
+    tree: &[Statement],
+    defines: &Defines,
+    space: u8,
+) -> Result<Lowered, Diagnostic> {
+    let mut lowering = Lowering {
+        source,
+        params: FxHashMap::default(),
+        axes: Vec::new(),
+        arrays: FxHashMap::default(),
+        families: FxHashMap::default(),
+        program: Program { initial: vec![UNDEFINED], cells: 1, ..Program::default() },
+        pending: Vec::new(),
+        space,
+    };
+    for statement in tree {
+        lowering.statement(statement, defines)?;
+    }
+    if lowering.program.goals.is_empty() {
+        let end = source.text().trim_end().len();
+        return Err(source.diagnostic(Span::new(end, end), "the sketch has no goal"));
+    }
+    if lowering.program.order.is_empty() {
+        lowering.program.order = vec![Measure::Accumulates, Measure::Shuffles, Measure::Selects];
+    }
+    let Lowering { params, axes, arrays, program, .. } = lowering;
+    Ok(Lowered { program, params, axes, arrays })
+}
+
+/// A sketch and the names in it.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The straight line.
+    pub program: Program,
+    /// The values of parameters.
+    pub params: FxHashMap<String, i64>,
+    /// The axes and their extents.
+    pub axes: Vec<(String, usize)>,
+    /// The arrays.
+    pub arrays: FxHashMap<String, Array>,
+}
+
+/// A family that the sketch lists: its coordinates and its members.
+type Listed = (Vec<Name>, Vec<Spanned>);
+
+struct Lowering<'s> {
+    source: &'s SourceFile,
+    params: FxHashMap<String, i64>,
+    axes: Vec<(String, usize)>,
+    arrays: FxHashMap<String, Array>,
+    families: FxHashMap<String, Listed>,
+    program: Program,
+    /// Holes of the fold that is being lowered.
+    pending: Vec<u32>,
+    space: u8,
+}
+
+impl Lowering<'_> {
+    fn error(&self, span: Span, message: impl Into<String>) -> Diagnostic {
+        self.source.diagnostic(span, message)
+    }
+
+    fn statement(&mut self, statement: &Statement, defines: &Defines) -> Result<(), Diagnostic> {
+        match statement {
+            Statement::Param(name, value) => {
+                let given = defines.iter().rev().find(|(own, _)| *own == name.text);
+                let value = match given {
+                    Some((_, value)) => *value,
+                    None => self.constant(value)?,
+                };
+                self.fresh(name)?;
+                self.params.insert(name.text.clone(), value);
+            }
+            Statement::Axis(entries) => {
+                for (name, extent) in entries {
+                    let value = self.constant(extent)?;
+                    self.fresh(name)?;
+                    let extent = usize::try_from(value).ok().filter(|e| (1..=4096).contains(e));
+                    let Some(extent) = extent else {
+                        let message = format!("an axis has 1 to 4096 places, not {value}");
+                        return Err(self.error(name.span, message));
+                    };
+                    self.axes.push((name.text.clone(), extent));
+                }
+            }
+            Statement::Input(inputs) => {
+                for input in inputs {
+                    self.input(input)?;
+                }
+            }
+            Statement::Family(name, coordinates, members) => {
+                self.families.insert(name.text.clone(), (coordinates.clone(), members.clone()));
+            }
+            Statement::Move(target, from) => self.movement(target, from)?,
+            Statement::Fold(target, folded) => self.fold(target, folded)?,
+            Statement::Goal(target, folded) => self.goal(target, folded)?,
+            Statement::Minimise(names) => {
+                for name in names {
+                    let found = Measure::ALL.iter().find(|(own, _)| *own == name.text);
+                    let Some((_, measure)) = found else {
+                        let known = Measure::ALL.map(|(name, _)| name).join(", ");
+                        let message = format!("`{}` cannot be minimised", name.text);
+                        let error = self.error(name.span, message);
+                        return Err(error.with_hint(format!("one of {known}")));
+                    };
+                    if self.program.order.contains(measure) {
+                        let message = format!("`{}` stands here twice", name.text);
+                        return Err(self.error(name.span, message));
+                    }
+                    self.program.order.push(*measure);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A name that nothing has yet.
+    fn fresh(&self, name: &Name) -> Result<(), Diagnostic> {
+        let taken = self.params.contains_key(&name.text)
+            || self.arrays.contains_key(&name.text)
+            || self.axes.iter().any(|(axis, _)| *axis == name.text);
+        if taken {
+            return Err(self.error(name.span, format!("`{}` is there already", name.text)));
+        }
+        Ok(())
+    }
+
+    /// The value of an expression of parameters, numbers, and the extents of axes.
+    fn constant(&self, value: &Spanned) -> Result<i64, Diagnostic> {
+        let of = |name: &str| {
+            let axis = self.axes.iter().find(|(axis, _)| axis == name);
+            self.params.get(name).copied().or(axis.map(|(_, extent)| *extent as i64))
+        };
+        self.known(value, &of)?;
+        value.expr.value(&of).ok_or_else(|| self.error(value.span, "this has no value"))
+    }
+
+    /// Refuses names that stand for nothing.
+    fn known(&self, value: &Spanned, of: &dyn Fn(&str) -> Option<i64>) -> Result<(), Diagnostic> {
+        let mut unknown = None;
+        value.expr.names(&mut |name| {
+            if of(name).is_none() {
+                unknown.get_or_insert(name.to_owned());
+            }
+        });
+        match unknown {
+            None => Ok(()),
+            Some(name) if self.axes.iter().any(|(axis, _)| *axis == name) => {
+                Err(self.error(value.span, format!("the axis `{name}` has no value here")))
+            }
+            Some(name) => Err(self.error(value.span, format!("unknown axis `{name}`"))),
+        }
+    }
+
+    fn input(&mut self, input: &Reference) -> Result<(), Diagnostic> {
+        self.fresh(&input.array)?;
+        let mut shape = Vec::new();
+        for index in &input.indices {
+            let super::ast::Index::Plain(extent) = index else {
+                return Err(self.error(input.span, "the shape of an input is no hole"));
+            };
+            let value = self.constant(extent)?;
+            match usize::try_from(value) {
+                Ok(extent) if (1..=MOST_CELLS).contains(&extent) => shape.push(extent),
+                _ => return Err(self.error(extent.span, "an input has at least one element")),
+            }
+        }
+        let count = volume(&shape);
+        self.room(count, input.span)?;
+        let number = self.program.inputs.len() as u32;
+        let first = self.program.cells as u32;
+        if self.program.cells != self.program.initial.len() {
+            return Err(self.error(input.span, "inputs stand before what reads them"));
+        }
+        for index in 0..count as u32 {
+            let term = self.program.terms.atom(number, index);
+            self.program.initial.push(term);
+        }
+        self.program.cells += count;
+        self.program.inputs.push((input.array.text.clone(), shape.clone()));
+        let cells = (first..first + count as u32).collect();
+        self.arrays.insert(input.array.text.clone(), Array { shape, cells, input: true });
+        Ok(())
+    }
+
+    /// Refuses sketches that are too large.
+    fn room(&self, more: usize, span: Span) -> Result<(), Diagnostic> {
+        if self.program.cells.saturating_add(more) > MOST_CELLS {
+            return Err(self.error(span, format!("the sketch has more than {MOST_CELLS} cells")));
+        }
+        Ok(())
+    }
+
+    fn plain(expr: &Expr) -> Option<&str> {
+        match expr {
+            Expr::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! Loads, steps, folds and goals.
+
+use super::scope::Scope;
+use super::{Array, Lowering, volume};
+use crate::source::{Diagnostic, Span};
+use crate::synth::ast::{Folded, HoleText, Index, Name, Part, Reference, When};
+use crate::synth::family::{Family, Request};
+use crate::synth::program::{Edge, Goal, Guard, Hole, Made, Price, Slot, Statement};
+use crate::synth::term::{Fold, UNDEFINED};
+
+/// The most ways of values through one statement.
+const MOST_EDGES: usize = 1 << 23;
+
+/// The most values of a hole, and the most places of each of its coordinates.
+const MOST_VALUES: usize = 64;
+
+/// Where the hole of a reference stands.
+fn hole_of(reference: &Reference) -> Option<(usize, &HoleText)> {
+    reference.indices.iter().enumerate().find_map(|(at, index)| match index {
+        Index::Hole(hole) => Some((at, hole)),
+        Index::Plain(_) => None,
+    })
+}
+
+impl Lowering<'_> {
+    /// `load` and `step`.
+    pub(super) fn movement(&mut self, to: &Reference, from: &Reference) -> Result<(), Diagnostic> {
+        self.fresh(&to.array)?;
+        let holes = to.indices.iter().chain(&from.indices);
+        let holes: Vec<Span> = holes
+            .filter_map(|index| match index {
+                Index::Hole(hole) => Some(hole.span),
+                Index::Plain(_) => None,
+            })
+            .collect();
+        if let [_, second, ..] = *holes {
+            let hint = "write two steps, each along one axis";
+            return Err(self.error(second, "a step has one hole").with_hint(hint));
+        }
+        let mut scope = Scope::default();
+        self.extend(&mut scope, to);
+        let inner = scope.axes.len();
+        self.extend(&mut scope, from);
+        let source = self.array(from)?.clone();
+        let shape = self.shape(to)?;
+        let count = volume(&shape);
+        self.room(count.max(scope.places()), to.span)?;
+        let mut array = Array { shape, cells: vec![0; count], input: false };
+        if hole_of(to).is_none() && inner < scope.axes.len() {
+            let missing = &scope.axes[inner].0;
+            let message = format!("the axis `{missing}` does not stand on the left");
+            return Err(self.error(from.span, message));
+        }
+        if let Some((at, hole)) = hole_of(from) {
+            self.gather(to, (from, at, hole), &scope, &source, &mut array)?;
+        } else if let Some((at, hole)) = hole_of(to) {
+            self.scatter((to, at, hole), from, &scope, &source, &mut array)?;
+        } else {
+            let mut written = vec![false; count];
+            for number in 0..scope.places() {
+                let place = scope.place(number);
+                let at = self.indices(to, &scope, &place)?;
+                let flat = array.flat(&at);
+                let flat = flat.map_err(|n| self.beyond(to, &array, n, &at, &scope, &place))?;
+                if std::mem::replace(&mut written[flat], true) {
+                    let message = format!("two values go to {}{at:?}", to.array.text);
+                    return Err(self.error(to.span, message));
+                }
+                array.cells[flat] = self.cell(from, &source, &scope, &place)?;
+            }
+        }
+        self.arrays.insert(to.array.text.clone(), array);
+        Ok(())
+    }
+
+    /// The shape of an array that a statement makes: an index has the extent of its first axis.
+    fn shape(&self, to: &Reference) -> Result<Vec<usize>, Diagnostic> {
+        let extent = |index: &Index| {
+            let expr = match index {
+                Index::Plain(plain) => plain,
+                Index::Hole(hole) => &hole.first[0],
+            };
+            let mut extent = None;
+            expr.expr.names(&mut |name| {
+                let found = self.axes.iter().find(|(axis, _)| axis == name);
+                extent = extent.or(found.map(|(_, extent)| *extent));
+            });
+            extent.ok_or_else(|| {
+                let of = |name: &str| self.params.get(name).copied();
+                let unknown = self.known(expr, &of).err();
+                unknown.unwrap_or_else(|| self.error(expr.span, "this index names no axis"))
+            })
+        };
+        to.indices.iter().map(extent).collect()
+    }
+
+    fn made(&mut self, count: usize) -> Made {
+        let first = self.program.cells as u32;
+        self.program.cells += count;
+        Made { first, count: count as u32 }
+    }
+
+    fn gather(
+        &mut self,
+        to: &Reference,
+        (from, at, text): (&Reference, usize, &HoleText),
+        scope: &Scope,
+        source: &Array,
+        array: &mut Array,
+    ) -> Result<(), Diagnostic> {
+        let price = self.price(from, at, text, array.cells.len());
+        let (hole, coordinates) = self.hole(text, scope, source.shape[at], price)?;
+        let made = self.made(array.cells.len());
+        let mut edges = Vec::new();
+        for number in 0..scope.places() {
+            let place = scope.place(number);
+            let own = self.indices(to, scope, &place)?;
+            let flat = array.flat(&own);
+            let flat = flat.map_err(|n| self.beyond(to, array, n, &own, scope, &place))?;
+            if array.cells[flat] != 0 {
+                let message = format!("two values go to {}{own:?}", to.array.text);
+                return Err(self.error(to.span, message));
+            }
+            let target = made.first + flat as u32;
+            array.cells[flat] = target;
+            let point = self.point(hole, &coordinates, &place);
+            let mut other = self.indices(from, scope, &place)?;
+            for value in 0..source.shape[at] {
+                other[at] = value as i64;
+                let flat = source.flat(&other);
+                let source = match flat {
+                    Ok(flat) => source.cells[flat],
+                    Err(_) if source.input => 0,
+                    Err(n) => return Err(self.beyond(from, source, n, &other, scope, &place)),
+                };
+                edges.push(Edge { source, target, point, value: value as u8 });
+            }
+        }
+        edges.sort_by_key(|edge| edge.source);
+        self.program.statements.push(Statement::Move { hole, scatter: false, edges, made });
+        Ok(())
+    }
+
+    fn scatter(
+        &mut self,
+        (to, at, text): (&Reference, usize, &HoleText),
+        from: &Reference,
+        scope: &Scope,
+        source: &Array,
+        array: &mut Array,
+    ) -> Result<(), Diagnostic> {
+        let price = self.price(to, at, text, array.cells.len());
+        let (hole, coordinates) = self.hole(text, scope, array.shape[at], price)?;
+        let made = self.made(array.cells.len());
+        for (flat, cell) in array.cells.iter_mut().enumerate() {
+            *cell = made.first + flat as u32;
+        }
+        let mut edges = Vec::new();
+        for number in 0..scope.places() {
+            let place = scope.place(number);
+            let cell = self.cell(from, source, scope, &place)?;
+            let point = self.point(hole, &coordinates, &place);
+            let mut own = self.indices(to, scope, &place)?;
+            for value in 0..array.shape[at] {
+                own[at] = value as i64;
+                let flat = array.flat(&own);
+                let flat = flat.map_err(|n| self.beyond(to, array, n, &own, scope, &place))?;
+                let target = array.cells[flat];
+                edges.push(Edge { source: cell, target, point, value: value as u8 });
+            }
+        }
+        edges.sort_by_key(|edge| edge.source);
+        self.program.statements.push(Statement::Move { hole, scatter: true, edges, made });
+        Ok(())
+    }
+
+    /// What a movement costs: along an axis whose name begins with `lane` shuffles, along any other one selects.
+    fn price(&self, array: &Reference, at: usize, text: &HoleText, cells: usize) -> Price {
+        let lanes = |name: &str| name.starts_with("lane");
+        let own = text.first.first().and_then(|first| Self::plain(&first.expr));
+        let along = match array.indices.get(at) {
+            Some(Index::Hole(hole)) if hole.family.text == "part" => None,
+            _ => own,
+        };
+        let extent = |name: &str| self.axes.iter().find(|(axis, _)| axis == name).map(|a| a.1);
+        let points: usize = text
+            .first
+            .iter()
+            .chain(&text.second)
+            .filter_map(|spanned| Self::plain(&spanned.expr).and_then(extent))
+            .product();
+        let times = (cells / points.max(1)).max(1) as u32;
+        match along {
+            Some(axis) if lanes(axis) => Price::Shuffles(times),
+            _ => Price::Selects(times),
+        }
+    }
+
+    fn point(&self, hole: u32, coordinates: &[usize], place: &[i64]) -> u32 {
+        let first = place[coordinates[0]] as u32;
+        let second = coordinates.get(1).map_or(0, |&axis| place[axis] as u32);
+        second * self.program.holes[hole as usize].extents[0] as u32 + first
+    }
+
+    /// Makes a hole; returns its number and its coordinates' axes in the scope.
+    fn hole(
+        &mut self,
+        text: &HoleText,
+        scope: &Scope,
+        values: usize,
+        price: Price,
+    ) -> Result<(u32, Vec<usize>), Diagnostic> {
+        let name = text.family.text.as_str();
+        let constants = matches!(name, "part" | "cond");
+        let mut coordinates = Vec::new();
+        let second = if constants { [].iter() } else { text.second.iter() };
+        for spanned in text.first.iter().chain(second) {
+            let axis = Self::plain(&spanned.expr).and_then(|name| scope.axis(name));
+            let Some(axis) = axis else {
+                let message = match Self::plain(&spanned.expr) {
+                    Some(name) if self.axes.iter().any(|(axis, _)| axis == name) => {
+                        format!("the axis `{name}` does not stand in this statement")
+                    }
+                    Some(name) => format!("unknown axis `{name}`"),
+                    None => "a coordinate of a hole is an axis".to_owned(),
+                };
+                return Err(self.error(spanned.span, message));
+            };
+            coordinates.push(axis);
+        }
+        if coordinates.len() > 2 {
+            return Err(self.error(text.span, "a hole has at most two coordinates"));
+        }
+        let extent = |at: usize| coordinates.get(at).map_or(1, |&axis| scope.axes[axis].1);
+        let extents = [extent(0), extent(1)];
+        if values.max(extents[0]).max(extents[1]) > MOST_VALUES {
+            let message = format!("the axes of a hole have at most {MOST_VALUES} places");
+            return Err(self.error(text.span, message));
+        }
+        let names: Vec<String> = coordinates.iter().map(|&a| scope.axes[a].0.clone()).collect();
+        let mut given = Vec::new();
+        if constants {
+            for spanned in &text.second {
+                given.push(self.constant(spanned)?);
+            }
+        }
+        let request = Request { extents, values, space: self.space, names: &names };
+        let family = match self.families.get(name) {
+            Some((own, members)) => {
+                let own: Vec<&str> = own.iter().map(|name| name.text.as_str()).collect();
+                let mut expressions = Vec::new();
+                for member in members {
+                    let of = |name: &str| self.params.get(name).copied();
+                    let known = |name: &str| own.contains(&name).then_some(0).or(of(name));
+                    self.known(member, &known)?;
+                    expressions.push(member.expr.clone());
+                }
+                Some(Family::listed(&request, &own, &expressions, &self.params))
+            }
+            None => Family::named(name, &request, &given),
+        };
+        let Some(family) = family else {
+            let message = format!("unknown family `{name}`");
+            let hint = format!("one of {}", Family::NAMES.join(", "));
+            return Err(self.error(text.family.span, message).with_hint(hint));
+        };
+        if scope.places().saturating_mul(values) > MOST_EDGES {
+            let message =
+                format!("more than {MOST_EDGES} ways of values lead through this statement");
+            return Err(self.error(text.span, message));
+        }
+        let number = self.program.holes.len() as u32;
+        let span = text.span;
+        self.program.holes.push(Hole { span, family, coordinates: names, extents, values, price });
+        Ok((number, coordinates))
+    }
+
+    /// `fold`
+    pub(super) fn fold(&mut self, to: &Reference, folded: &Folded) -> Result<(), Diagnostic> {
+        self.fresh(&to.array)?;
+        let op = self.operator(folded)?.unwrap_or(Fold::Sum);
+        let factors = folded.parts.iter().flat_map(|part| &part.factors);
+        for reference in std::iter::once(to).chain(factors) {
+            if let Some((_, hole)) = hole_of(reference) {
+                let hint = "write a step in front of it";
+                return Err(self
+                    .error(hole.span, "a fold has no holes in its indices")
+                    .with_hint(hint));
+            }
+        }
+        let (scope, inner) = self.fold_scope(to, folded)?;
+        let shape = self.shape(to)?;
+        let count = volume(&shape);
+        let places = scope.places().saturating_mul(folded.parts.len());
+        self.room(places.max(count), to.span)?;
+        let mut slots: Vec<Vec<Slot>> = vec![Vec::new(); count];
+        self.pending.clear();
+        for part in &folded.parts {
+            let guard = match &part.when {
+                When::Hole(text) => {
+                    let price = Price::Accumulates(1);
+                    let hole = self.hole(text, &scope, 2, price)?;
+                    self.pending.push(hole.0);
+                    Some(hole)
+                }
+                _ => None,
+            };
+            for number in 0..scope.places() {
+                let place = scope.place(number);
+                if !self.holds(part, &scope, &place)? {
+                    continue;
+                }
+                let mut factors = Vec::new();
+                for factor in &part.factors {
+                    factors.push(self.cell(factor, self.array(factor)?, &scope, &place)?);
+                }
+                let guard = match &guard {
+                    Some((hole, axes)) => Guard::Hole(*hole, self.point(*hole, axes, &place)),
+                    None => Guard::Always,
+                };
+                let own: Vec<i64> = place[..inner].to_vec();
+                let flat = own.iter().zip(&shape).fold(0, |flat, (&at, n)| flat * n + at as usize);
+                slots[flat].push(Slot { factors, guard });
+            }
+        }
+        let made = self.made(count);
+        let cells = (made.first..made.first + made.count).collect();
+        let holes = std::mem::take(&mut self.pending);
+        self.program.statements.push(Statement::Fold { op, holes, slots, made });
+        let array = Array { shape, cells, input: false };
+        self.arrays.insert(to.array.text.clone(), array);
+        Ok(())
+    }
+
+    /// The axes of a fold: those on the left, then those that it folds. Returns the number of the former.
+    fn fold_scope(&self, to: &Reference, folded: &Folded) -> Result<(Scope, usize), Diagnostic> {
+        let mut scope = Scope::default();
+        for index in &to.indices {
+            let axis = match index {
+                Index::Plain(plain) => Self::plain(&plain.expr),
+                Index::Hole(_) => None,
+            };
+            let found = axis.and_then(|name| self.axes.iter().find(|(axis, _)| axis == name));
+            let Some(axis) = found.filter(|axis| scope.axis(&axis.0).is_none()) else {
+                let message = "the left-hand side of a fold names axes, each once";
+                return Err(self.error(to.span, message));
+            };
+            scope.axes.push(axis.clone());
+        }
+        let inner = scope.axes.len();
+        for Name { text, span } in &folded.axes {
+            match self.axes.iter().find(|(axis, _)| axis == text) {
+                Some(axis) if scope.axis(text).is_none() => scope.axes.push(axis.clone()),
+                Some(_) => {
+                    return Err(self.error(*span, format!("`{text}` stands here twice")));
+                }
+                None => return Err(self.error(*span, format!("unknown axis `{text}`"))),
+            }
+        }
+        Ok((scope, inner))
+    }
+
+    /// Whether an ordinary condition of a part holds at a place; a hole counts as if it did.
+    fn holds(&self, part: &Part, scope: &Scope, place: &[i64]) -> Result<bool, Diagnostic> {
+        match &part.when {
+            When::Compare(cmp, a, b) => {
+                Ok(cmp.holds(self.at(a, scope, place)?, self.at(b, scope, place)?))
+            }
+            When::Always | When::Hole(_) => Ok(true),
+        }
+    }
+
+    fn operator(&self, folded: &Folded) -> Result<Option<Fold>, Diagnostic> {
+        let Some(name) = &folded.operator else { return Ok(None) };
+        match Fold::of(&name.text) {
+            Some(op) => Ok(Some(op)),
+            None => {
+                let message = format!("unknown operator `{}`", name.text);
+                let hint = "one of sum, xor, min, max, or, and";
+                Err(self.error(name.span, message).with_hint(hint))
+            }
+        }
+    }
+
+    /// `goal`
+    pub(super) fn goal(&mut self, to: &Reference, folded: &Folded) -> Result<(), Diagnostic> {
+        let array = self.array(to)?.clone();
+        let op = self.operator(folded)?;
+        let factors = folded.parts.iter().flat_map(|part| &part.factors);
+        for reference in std::iter::once(to).chain(factors) {
+            if let Some((_, hole)) = hole_of(reference) {
+                return Err(self.error(hole.span, "a goal has no holes"));
+            }
+        }
+        let mut outer = Scope::default();
+        self.extend(&mut outer, to);
+        let inner = outer.axes.len();
+        let mut scope = outer.clone();
+        for Name { text, span } in &folded.axes {
+            let axis = self.axes.iter().find(|(axis, _)| axis == text);
+            let Some(axis) = axis else {
+                return Err(self.error(*span, format!("unknown axis `{text}`")));
+            };
+            scope.axes.push(axis.clone());
+        }
+        for factor in folded.parts.iter().flat_map(|part| &part.factors) {
+            if !self.array(factor)?.input {
+                let message = format!("a goal reads inputs, and `{}` is none", factor.array.text);
+                return Err(self.error(factor.span, message));
+            }
+        }
+        self.room(scope.places(), to.span)?;
+        let folds = scope.places() / outer.places();
+        for number in 0..outer.places() {
+            let mut values = Vec::new();
+            for fold in 0..folds {
+                let place = scope.place(number * folds + fold);
+                for part in &folded.parts {
+                    if let When::Hole(hole) = &part.when {
+                        return Err(self.error(hole.span, "a goal has no holes"));
+                    }
+                    if self.holds(part, &scope, &place)? {
+                        values.push(self.wanted(part, &scope, &place)?);
+                    }
+                }
+            }
+            let term = match op {
+                Some(op) => self.program.terms.fold(op, &values),
+                None => values[0],
+            };
+            let place = outer.place(number);
+            let at = self.indices(to, &outer, &place)?;
+            let flat = array.flat(&at);
+            let flat = flat.map_err(|n| self.beyond(to, &array, n, &at, &outer, &place))?;
+            let name = format!("{}{at:?}", to.array.text);
+            let cell = array.cells[flat];
+            self.program.goals.push(Goal { cell, term, name, span: to.span });
+        }
+        debug_assert!(inner == outer.axes.len(), "the outer axes come first");
+        Ok(())
+    }
+
+    /// What a part of a goal is at a place.
+    fn wanted(&mut self, part: &Part, scope: &Scope, place: &[i64]) -> Result<u32, Diagnostic> {
+        let mut factors = Vec::new();
+        for factor in &part.factors {
+            let array = self.array(factor)?;
+            let at = self.indices(factor, scope, place)?;
+            match array.flat(&at) {
+                Ok(flat) => factors.push(self.program.initial[array.cells[flat] as usize]),
+                Err(n) => return Err(self.beyond(factor, array, n, &at, scope, place)),
+            }
+        }
+        let term = self.program.terms.product(&factors);
+        debug_assert!(term != UNDEFINED, "inputs hold atoms");
+        Ok(term)
+    }
+}

@@ -1,0 +1,29 @@
+//! Synthesis of data movement: sketches of programs whose index expressions are to be found.
+//!
+//! A sketch (`grammar/sketch.pest`) says where values are, where they shall go, and in which steps; where an
+//! index is not known it names a family of expressions. What comes out are the members of the families with which
+//! every goal cell holds what it shall hold, and what they cost; or the proof that there are none.
+//!
+//! - `parse`, `ast`, `expr`: the text and its tree. `lower`: the tree as a straight line over cells (`program`).
+//! - `term`: what a cell holds. `family`: what holes range over. `search`: the search. `report`: what it found.
+
+pub mod ast;
+pub mod expr;
+pub mod family;
+pub mod lower;
+mod parse;
+pub mod program;
+pub mod report;
+pub mod search;
+pub mod term;
+
+pub use lower::{Defines, Lowered};
+pub use parse::parse;
+
+/// The params of a sketch.
+pub fn params(tree: &[ast::Statement]) -> impl Iterator<Item = &str> {
+    tree.iter().filter_map(|statement| match statement {
+        ast::Statement::Param(name, _) => Some(name.text.as_str()),
+        _ => None,
+    })
+}

@@ -1,0 +1,244 @@
+//! From the text of a sketch to its tree. `grammar/sketch.pest` defines the syntax.
+
+use pest::Parser as _;
+use pest::error::{ErrorVariant, InputLocation};
+use pest::iterators::Pair;
+
+use super::ast::{Folded, HoleText, Index, Name, Part, Reference, Spanned, Statement, When};
+use super::expr::{Cmp, Expr, Op};
+use crate::source::{Diagnostic, SourceFile, Span};
+
+#[derive(pest_derive::Parser)]
+#[grammar = "../grammar/sketch.pest"]
+struct Grammar;
+
+type Node<'s> = Pair<'s, Rule>;
+
+/// How deeply parentheses and signs may be nested, and how long a line may be: the parser, and what walks over
+/// its trees, descends once for each.
+const MOST_NESTED: usize = 64;
+const LONGEST_LINE: usize = 2000;
+
+/// Refuses what would take recursions too deep.
+fn nesting(source: &SourceFile) -> Result<(), Diagnostic> {
+    let mut start = 0;
+    for line in source.text().split_inclusive('\n') {
+        let code = line.split('#').next().unwrap_or_default();
+        let refuse = |at: usize, message: String| {
+            Err(source.diagnostic(Span::new(start + at, start + at + 1), message))
+        };
+        if code.len() > LONGEST_LINE {
+            return refuse(0, format!("this line has more than {LONGEST_LINE} bytes"));
+        }
+        let (mut open, mut signs) = (0usize, 0usize);
+        for (at, byte) in code.bytes().enumerate() {
+            match byte {
+                b'(' => open += 1,
+                b')' => open = open.saturating_sub(1),
+                b'-' => signs += 1,
+                b' ' | b'\t' => {}
+                _ => signs = 0,
+            }
+            if open + signs > MOST_NESTED {
+                let message =
+                    format!("more than {MOST_NESTED} parentheses and signs within each other");
+                return refuse(at, message);
+            }
+        }
+        start += line.len();
+    }
+    Ok(())
+}
+
+/// Parses a sketch.
+///
+/// # Errors
+/// The place behind which no statement goes on, and what could have stood there.
+pub fn parse(source: &SourceFile) -> Result<Vec<Statement>, Diagnostic> {
+    nesting(source)?;
+    let mut pairs = Grammar::parse(Rule::sketch, source.text()).map_err(|error| {
+        let at = match error.location {
+            InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
+        };
+        let rest = &source.text()[at..];
+        let length = rest.find(|c: char| c.is_whitespace()).unwrap_or(rest.len());
+        let found = match rest.chars().next() {
+            None => "the end of the file".to_owned(),
+            Some('\n') => "the end of the line".to_owned(),
+            Some(_) => format!("`{}`", &rest[..length.max(1)]),
+        };
+        let mut expected: Vec<&str> = match &error.variant {
+            ErrorVariant::ParsingError { positives, .. } => positives.iter().map(word).collect(),
+            ErrorVariant::CustomError { .. } => Vec::new(),
+        };
+        expected.sort_unstable();
+        expected.dedup();
+        let expected = expected.join(" or ");
+        source.diagnostic(Span::new(at, at + 1), format!("expected {expected}, found {found}"))
+    })?;
+    let file = pairs.next().map(Pair::into_inner);
+    Ok(file.into_iter().flatten().filter_map(statement).collect())
+}
+
+/// What a rule is called in messages.
+fn word(rule: &Rule) -> &'static str {
+    match rule {
+        Rule::EOI | Rule::sketch | Rule::param | Rule::axis | Rule::input | Rule::family => {
+            "a statement"
+        }
+        Rule::load | Rule::step | Rule::fold | Rule::goal | Rule::minimise => "a statement",
+        Rule::word_when => "`when`",
+        Rule::number | Rule::negation | Rule::expression | Rule::condition => "an expression",
+        Rule::operator => "an operator",
+        Rule::comparison => "a comparison",
+        Rule::bracket => "`]`",
+        Rule::parenthesis => "`)`",
+        Rule::hole | Rule::index => "an index",
+        Rule::name | Rule::axis_entry => "a name",
+        Rule::reference | Rule::product | Rule::part | Rule::folded => "an array with its indices",
+        _ => "a statement",
+    }
+}
+
+fn span(node: &Node<'_>) -> Span {
+    let span = node.as_span();
+    Span::new(span.start(), span.start() + node.as_str().trim_end().len())
+}
+
+fn name(node: &Node<'_>) -> Name {
+    Name { text: node.as_str().to_owned(), span: span(node) }
+}
+
+fn statement(node: Node<'_>) -> Option<Statement> {
+    let rule = node.as_rule();
+    // The first child is the statement's word.
+    let inner = node.into_inner().skip(1);
+    let mut inner = inner.filter(|inner| inner.as_rule() != Rule::parenthesis);
+    Some(match rule {
+        Rule::param => Statement::Param(name(&inner.next()?), expression(&inner.next()?)),
+        Rule::axis => Statement::Axis(
+            inner
+                .filter_map(|entry| {
+                    let mut entry = entry.into_inner();
+                    Some((name(&entry.next()?), expression(&entry.next()?)))
+                })
+                .collect(),
+        ),
+        Rule::input => Statement::Input(inner.filter_map(reference).collect()),
+        Rule::family => {
+            let family = name(&inner.next()?);
+            let (names, members): (Vec<_>, Vec<_>) = inner.partition(|n| n.as_rule() == Rule::name);
+            let members = members.iter().map(expression).collect();
+            Statement::Family(family, names.iter().map(name).collect(), members)
+        }
+        Rule::load | Rule::step => {
+            Statement::Move(reference(inner.next()?)?, reference(inner.next()?)?)
+        }
+        Rule::fold => Statement::Fold(reference(inner.next()?)?, folded(inner.next()?)),
+        Rule::goal => Statement::Goal(reference(inner.next()?)?, folded(inner.next()?)),
+        Rule::minimise => Statement::Minimise(inner.map(|n| name(&n)).collect()),
+        _ => return None,
+    })
+}
+
+fn folded(node: Node<'_>) -> Folded {
+    if node.as_rule() == Rule::product {
+        let parts = vec![Part { factors: product(node), when: When::Always }];
+        return Folded { operator: None, axes: Vec::new(), parts };
+    }
+    let (names, parts): (Vec<_>, Vec<_>) =
+        node.into_inner().partition(|n| n.as_rule() == Rule::name);
+    Folded {
+        operator: names.first().map(name),
+        axes: names.iter().skip(1).map(name).collect(),
+        parts: parts.into_iter().filter_map(part).collect(),
+    }
+}
+
+fn part(node: Node<'_>) -> Option<Part> {
+    let mut inner = node.into_inner();
+    let factors = product(inner.next()?);
+    let when = match inner.nth(1) {
+        None => When::Always,
+        Some(node) if node.as_rule() == Rule::hole => When::Hole(hole(node)?),
+        Some(node) => {
+            let mut inner = node.into_inner();
+            let (a, cmp, b) = (inner.next()?, inner.next()?, inner.next()?);
+            When::Compare(Cmp::of(cmp.as_str())?, expression(&a), expression(&b))
+        }
+    };
+    Some(Part { factors, when })
+}
+
+fn product(node: Node<'_>) -> Vec<Reference> {
+    node.into_inner().filter_map(reference).collect()
+}
+
+fn reference(node: Node<'_>) -> Option<Reference> {
+    let span = span(&node);
+    let mut inner = node.into_inner();
+    let array = name(&inner.next()?);
+    let indices = inner
+        .filter_map(|index| {
+            let inner = index.into_inner().next()?;
+            Some(match inner.as_rule() {
+                Rule::hole => Index::Hole(hole(inner)?),
+                _ => Index::Plain(expression(&inner)),
+            })
+        })
+        .collect();
+    Some(Reference { array, indices, span })
+}
+
+fn hole(node: Node<'_>) -> Option<HoleText> {
+    let span = span(&node);
+    let semicolon = node.as_str().find(';').map(|at| node.as_span().start() + at);
+    let mut inner = node.into_inner().filter(|inner| inner.as_rule() != Rule::parenthesis);
+    let family = name(&inner.next()?);
+    let behind = |n: &Node<'_>| semicolon.is_some_and(|at| n.as_span().start() > at);
+    let (second, first): (Vec<_>, Vec<_>) = inner.partition(behind);
+    let [first, second] = [first, second].map(|list| list.iter().map(expression).collect());
+    Some(HoleText { family, first, second, span })
+}
+
+fn expression(node: &Node<'_>) -> Spanned {
+    Spanned { expr: tree(node.clone()), span: span(node) }
+}
+
+/// The tree of a row of operands and operators.
+fn tree(node: Node<'_>) -> Expr {
+    match node.as_rule() {
+        Rule::number => Expr::Number(node.as_str().parse().unwrap_or_default()),
+        Rule::name => Expr::name(node.as_str()),
+        Rule::negation => {
+            let inner = node.into_inner().next().map_or(Expr::Number(0), tree);
+            Expr::binary(Op::Sub, Expr::Number(0), inner)
+        }
+        _ => {
+            let mut operands: Vec<Expr> = Vec::new();
+            let mut operators: Vec<Op> = Vec::new();
+            let reduce = |operands: &mut Vec<Expr>, operators: &mut Vec<Op>, least: u8| {
+                while operators.last().is_some_and(|op| op.binds() >= least) {
+                    let (Some(op), Some(b), Some(a)) =
+                        (operators.pop(), operands.pop(), operands.pop())
+                    else {
+                        return;
+                    };
+                    operands.push(Expr::binary(op, a, b));
+                }
+            };
+            let children = node.into_inner();
+            for child in children.filter(|child| child.as_rule() != Rule::parenthesis) {
+                match Op::of(child.as_str()).filter(|_| child.as_rule() == Rule::operator) {
+                    Some(op) => {
+                        reduce(&mut operands, &mut operators, op.binds());
+                        operators.push(op);
+                    }
+                    None => operands.push(tree(child)),
+                }
+            }
+            reduce(&mut operands, &mut operators, 0);
+            operands.pop().unwrap_or(Expr::Number(0))
+        }
+    }
+}

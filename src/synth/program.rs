@@ -1,0 +1,212 @@
+//! A sketch as a straight line over cells: what the search works on.
+//!
+//! A *cell* is one place of one array. Cell 0 is undefined. An array that a statement without hole makes
+//! has no cells of its own: it names those of the array that it reads.
+
+use super::family::Family;
+use super::term::{Fold, Term, Terms};
+use crate::source::Span;
+
+/// The number of a cell.
+pub type Cell = u32;
+
+/// Something to be found: a function of at most two coordinates.
+#[derive(Clone, Debug)]
+pub struct Hole {
+    /// Its place in the text.
+    pub span: Span,
+    /// What it ranges over.
+    pub family: Family,
+    /// The names of its coordinates.
+    pub coordinates: Vec<String>,
+    /// The extents of its coordinates; 1 for one that is not there. The point of `(i, k)` is `k * extents[0] + i`.
+    pub extents: [usize; 2],
+    /// Values are below this number.
+    pub values: usize,
+    /// What a solution costs at this hole.
+    pub price: Price,
+}
+
+impl Hole {
+    /// How many points its table has.
+    pub fn points(&self) -> usize {
+        self.extents[0] * self.extents[1]
+    }
+}
+
+/// What the choice for a hole costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Price {
+    /// A shuffle for each value of the second coordinate for which the table is not the identity, times this.
+    Shuffles(u32),
+    /// The selects that pick a register by a value that differs between lanes, times this.
+    Selects(u32),
+    /// An accumulate for each value of the second coordinate for which the condition holds anywhere, times this.
+    Accumulates(u32),
+}
+
+/// One way of a value: from `source` to `target`, if the hole's table has `value` at `point`.
+#[derive(Clone, Copy, Debug)]
+pub struct Edge {
+    /// Where the value comes from.
+    pub source: Cell,
+    /// Where it goes.
+    pub target: Cell,
+    /// The point of the table.
+    pub point: u32,
+    /// The table's value there.
+    pub value: u8,
+}
+
+/// A condition of a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Guard {
+    /// The slot always takes part.
+    Always,
+    /// The slot takes part where the hole's table has 1 at the point.
+    Hole(u32, u32),
+}
+
+/// One product that takes part in a fold.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// The cells that are multiplied.
+    pub factors: Vec<Cell>,
+    /// Whether it takes part.
+    pub guard: Guard,
+}
+
+/// A statement that makes cells `first..first + count`.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The first cell.
+    pub first: Cell,
+    /// How many.
+    pub count: u32,
+}
+
+impl Made {
+    /// Whether the statement makes a cell.
+    pub fn has(&self, cell: Cell) -> bool {
+        cell >= self.first && cell - self.first < self.count
+    }
+}
+
+/// A statement that makes new cells.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    /// A gather or scatter with a hole.
+    Move {
+        /// The hole.
+        hole: u32,
+        /// Whether the hole says where values go, not where they come from.
+        scatter: bool,
+        /// The edges, sorted by source.
+        edges: Vec<Edge>,
+        /// The cells.
+        made: Made,
+    },
+    /// A fold; one cell for each list of slots.
+    Fold {
+        /// The operator.
+        op: Fold,
+        /// The holes of its conditions.
+        holes: Vec<u32>,
+        /// What each cell is made of.
+        slots: Vec<Vec<Slot>>,
+        /// The cells.
+        made: Made,
+    },
+}
+
+impl Statement {
+    /// The cells that the statement makes.
+    pub fn made(&self) -> &Made {
+        match self {
+            Statement::Move { made, .. } | Statement::Fold { made, .. } => made,
+        }
+    }
+}
+
+/// What can be made small.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Measure {
+    /// Accumulates that are not statically false.
+    Accumulates,
+    /// Shuffles.
+    Shuffles,
+    /// Selects.
+    Selects,
+    /// All of them together.
+    Instructions,
+}
+
+impl Measure {
+    /// Each with its name.
+    pub const ALL: [(&'static str, Measure); 4] = [
+        ("accumulates", Measure::Accumulates),
+        ("shuffles", Measure::Shuffles),
+        ("selects", Measure::Selects),
+        ("instructions", Measure::Instructions),
+    ];
+}
+
+/// What a cell shall hold in the end.
+#[derive(Clone, Debug)]
+pub struct Goal {
+    /// The cell.
+    pub cell: Cell,
+    /// The term.
+    pub term: Term,
+    /// How the cell is called.
+    pub name: String,
+    /// The line that asks for it.
+    pub span: Span,
+}
+
+/// The whole sketch.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The holes in the order of the text.
+    pub holes: Vec<Hole>,
+    /// The statements with cells of their own.
+    pub statements: Vec<Statement>,
+    /// What each cell of an input holds; the cells of statements follow.
+    pub initial: Vec<Term>,
+    /// How many cells there are.
+    pub cells: usize,
+    /// The goals.
+    pub goals: Vec<Goal>,
+    /// What makes a solution cheap, what counts most first.
+    pub order: Vec<Measure>,
+    /// The terms of inputs and goals.
+    pub terms: Terms,
+    /// The names of the inputs, and their shapes.
+    pub inputs: Vec<(String, Vec<usize>)>,
+}
+
+impl Program {
+    /// How a term is written in messages.
+    pub fn show(&self, terms: &Terms, term: Term) -> String {
+        use super::term::Node;
+        match terms.node(term) {
+            Node::Undefined => "undefined".to_owned(),
+            Node::Atom(input, index) => {
+                let (name, shape) = &self.inputs[*input as usize];
+                let mut rest = *index as usize;
+                let mut place: Vec<String> = Vec::new();
+                for extent in shape.iter().rev() {
+                    place.push((rest % extent).to_string());
+                    rest /= extent;
+                }
+                place.reverse();
+                format!("{name}[{}]", place.join(", "))
+            }
+            Node::Product(factors) => {
+                let factors: Vec<String> = factors.iter().map(|&t| self.show(terms, t)).collect();
+                factors.join(" * ")
+            }
+            Node::Fold(op, values) => format!("{op:?} of {} values", values.len()).to_lowercase(),
+        }
+    }
+}

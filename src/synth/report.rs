@@ -1,0 +1,147 @@
+//! What was found, as people and programs read it.
+//!
+//! In: a sketch and what the search found in it. Out: a table as text, a [`Report`] for JSON, and for an empty
+//! space the demand that no choice meets, with its place.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::Lowered;
+use super::search::{Cost, Dead, Found, Mode, Solution};
+use crate::source::{Diagnostic, SourceFile};
+
+/// The outcome for programs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report<'a> {
+    /// The sketch's file.
+    pub file: &'a str,
+    /// How many solutions were seen.
+    pub solutions: u64,
+    /// Whether what was asked for is known of the whole space: no bound and no signal has ended the search.
+    pub exhaustive: bool,
+    /// The holes of the chosen solution; none where there is no solution, or only the number was asked for.
+    pub holes: Vec<HoleReport>,
+    /// What the chosen solution costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+}
+
+/// A hole of the chosen solution.
+#[derive(Clone, Debug, Serialize)]
+pub struct HoleReport {
+    /// The line of the sketch.
+    pub line: u32,
+    /// The hole's first coordinate.
+    pub axis: String,
+    /// The expression that was found.
+    pub expression: String,
+    /// Its values: for each place of the second coordinate one for each place of the first.
+    pub table: Vec<u8>,
+}
+
+/// The holes of a solution.
+fn holes(source: &SourceFile, sketch: &Lowered, solution: &Solution) -> Vec<HoleReport> {
+    let choices = solution.tables.iter().zip(&solution.recipes);
+    let holes = sketch.program.holes.iter().zip(choices);
+    holes
+        .map(|(hole, (table, recipe))| HoleReport {
+            line: source.line(hole.span.start),
+            axis: hole.coordinates.first().cloned().unwrap_or_default(),
+            expression: hole.family.expression(table, recipe).to_string(),
+            table: table.clone(),
+        })
+        .collect()
+}
+
+/// The outcome for programs.
+pub fn report<'a>(source: &'a SourceFile, sketch: &Lowered, found: &Found) -> Report<'a> {
+    let chosen = found.solutions.first();
+    Report {
+        file: source.name(),
+        solutions: found.count,
+        exhaustive: found.exhaustive,
+        holes: chosen.map(|chosen| holes(source, sketch, chosen)).unwrap_or_default(),
+        cost: chosen.map(|chosen| chosen.cost),
+    }
+}
+
+/// A number and the noun that goes with it.
+fn several(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A cost in words; what there is none of is left out.
+fn words(cost: Cost) -> String {
+    let parts =
+        [(cost.accumulates, "accumulate"), (cost.shuffles, "shuffle"), (cost.selects, "select")];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    let parts: Vec<String> = parts.map(|(number, noun)| several(u64::from(number), noun)).collect();
+    if parts.is_empty() { "at no cost".to_owned() } else { parts.join(", ") }
+}
+
+/// The outcome for people.
+pub fn table(source: &SourceFile, sketch: &Lowered, found: &Found, mode: Mode) -> String {
+    let mut text = String::new();
+    let counted = several(found.count, "solution");
+    let at_least = if found.exhaustive { "" } else { "at least " };
+    if matches!(mode, Mode::Count | Mode::All) {
+        let _ = writeln!(text, "{at_least}{counted}");
+    }
+    for (number, solution) in (1..).zip(&found.solutions) {
+        let which = match mode {
+            Mode::First => "first".to_owned(),
+            Mode::Cheapest if found.exhaustive => "cheapest".to_owned(),
+            Mode::Cheapest => "cheapest so far".to_owned(),
+            Mode::All | Mode::Count => number.to_string(),
+        };
+        let _ = writeln!(text, "{which}: {}", words(solution.cost));
+        let holes = holes(source, sketch, solution);
+        let asked = |at: usize| source.slice(sketch.program.holes[at].span);
+        let width = (0..holes.len()).map(|at| asked(at).chars().count()).max().unwrap_or(0);
+        for (at, hole) in holes.iter().enumerate() {
+            let (line, expression) = (hole.line, &hole.expression);
+            let _ = writeln!(text, "  line {line:>3}  {:width$}  {expression}", asked(at));
+        }
+    }
+    text
+}
+
+/// Why the space is empty.
+pub fn empty(source: &SourceFile, sketch: &Lowered, dead: &Dead) -> Diagnostic {
+    let program = &sketch.program;
+    let hole = |number: u32| program.holes[number as usize].span;
+    let goal = |number: usize| &program.goals[number];
+    let (span, message, wanting) = match *dead {
+        Dead::Demand { hole: number, term, goal: wanting } => {
+            let term = program.show(&program.terms, term);
+            let message = format!("the space is empty: {term} cannot come through this hole");
+            (hole(number), message, Some(wanting))
+        }
+        Dead::Crowded { hole: number, values, cells, goal: wanting } => {
+            let message = format!(
+                "the space is empty: {values} values have to come through this step, and it has {cells} cells \
+                 for them"
+            );
+            (hole(number), message, Some(wanting))
+        }
+        Dead::NoMember { hole: number } => {
+            let message =
+                "the space is empty: no member of this family does what the goals ask for";
+            (hole(number), message.to_owned(), None)
+        }
+        Dead::Goal { goal: number } => {
+            let term = program.show(&program.terms, goal(number).term);
+            let message = format!("the space is empty: {} never holds {term}", goal(number).name);
+            (goal(number).span, message, None)
+        }
+    };
+    let diagnostic = source.diagnostic(span, message);
+    match wanting.map(goal) {
+        Some(goal) => {
+            let note = format!("{} has to hold it", goal.name);
+            diagnostic.with_note(source, goal.span, note)
+        }
+        None => diagnostic,
+    }
+}

@@ -1,0 +1,456 @@
+//! The search for tables: choice by choice, in the order of the text. Before each choice the masks of the hole's
+//! points are narrowed to what the goals allow; the family enumerates what is left.
+//!
+//! The members of the first hole are dealt to threads in batches, and what they find is put together in their
+//! order, so that neither solutions nor counts depend on the number of threads. Budgets are counts.
+
+mod plan;
+mod sets;
+mod worker;
+
+use rayon::prelude::*;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::family::{Recipe, Wanted};
+use serde::Serialize;
+
+use super::program::{Hole, Measure, Price, Program};
+use super::term::Term;
+use plan::Plan;
+use worker::{Reason, Worker};
+
+/// What is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mode {
+    /// The first solution.
+    First,
+    /// The cheapest one; the first of them.
+    #[default]
+    Cheapest,
+    /// All of them.
+    All,
+    /// How many there are.
+    Count,
+}
+
+/// Bounds and wishes.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits<'a> {
+    /// What is looked for.
+    pub mode: Mode,
+    /// How many tables are tried at most.
+    pub tables: u64,
+    /// How many solutions are kept at most.
+    pub solutions: usize,
+    /// Becomes true when the search shall end with what it has.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// A choice for every hole.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// The table of each hole.
+    pub tables: Vec<Vec<u8>>,
+    /// How each was made.
+    pub recipes: Vec<Recipe>,
+    /// What it costs.
+    pub cost: Cost,
+}
+
+/// What a solution costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Cost {
+    /// Accumulates that are not statically false.
+    pub accumulates: u32,
+    /// Shuffles, each of one register.
+    pub shuffles: u32,
+    /// Selects between registers.
+    pub selects: u32,
+}
+
+impl Cost {
+    /// The numbers that are compared, the one that counts most first.
+    fn key(self, order: &[Measure]) -> [u32; 4] {
+        let mut key = [0; 4];
+        for (at, measure) in key.iter_mut().zip(order) {
+            *at = match measure {
+                Measure::Accumulates => self.accumulates,
+                Measure::Shuffles => self.shuffles,
+                Measure::Selects => self.selects,
+                Measure::Instructions => self.accumulates + self.shuffles + self.selects,
+            };
+        }
+        key
+    }
+
+    fn plus(self, other: Cost) -> Cost {
+        Cost {
+            accumulates: self.accumulates + other.accumulates,
+            shuffles: self.shuffles + other.shuffles,
+            selects: self.selects + other.selects,
+        }
+    }
+}
+
+/// Why there is no solution: what is farthest from the beginning in the first attempt that came so far.
+#[derive(Clone, Debug)]
+pub enum Dead {
+    /// A goal's value cannot come through the statement of this hole.
+    Demand {
+        /// The hole that would have to let it through.
+        hole: u32,
+        /// The value.
+        term: Term,
+        /// The number of the goal.
+        goal: usize,
+    },
+    /// More values have to come through a statement than it has cells.
+    Crowded {
+        /// The hole.
+        hole: u32,
+        /// How many values.
+        values: usize,
+        /// How many cells.
+        cells: usize,
+        /// A goal that wants one of them.
+        goal: usize,
+    },
+    /// The family has no member that does what is needed.
+    NoMember {
+        /// The hole.
+        hole: u32,
+    },
+    /// A goal is not met, whatever is chosen.
+    Goal {
+        /// Its number.
+        goal: usize,
+    },
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The solutions that were asked for, in the order of enumeration; the cheapest alone, if that was asked for.
+    pub solutions: Vec<Solution>,
+    /// How many solutions were seen.
+    pub count: u64,
+    /// Whether every solution was seen, or in the mode `Cheapest` excluded by its cost.
+    pub exhaustive: bool,
+    /// Whether a bound ended the search.
+    pub exhausted_budget: bool,
+    /// How many tables were tried.
+    pub tried: u64,
+    /// Why there is none.
+    pub dead: Option<Dead>,
+}
+
+/// How many members of the first hole make one batch.
+const BATCH: usize = 256;
+
+/// What the choice of a table for a hole costs.
+fn price(hole: &Hole, table: &[u8]) -> Cost {
+    let [first, second] = hole.extents;
+    let lane_at = hole.coordinates.iter().position(|name| name.starts_with("lane"));
+    // For each register the values along the lanes.
+    let along = |register: usize| {
+        let (lanes, registers_first) = match lane_at {
+            Some(1) => (second, true),
+            _ => (first, false),
+        };
+        (0..lanes).map(move |lane| match registers_first {
+            true => (lane, table[lane * first + register]),
+            false => (lane, table[register * first + lane]),
+        })
+    };
+    let registers = if lane_at == Some(1) { first } else { second };
+    let mut cost = Cost::default();
+    for register in 0..registers {
+        match hole.price {
+            Price::Accumulates(times) => {
+                cost.accumulates += times * u32::from(along(register).any(|(_, value)| value == 1));
+            }
+            Price::Shuffles(times) => {
+                let moves = along(register).any(|(lane, value)| lane != usize::from(value));
+                cost.shuffles += times * u32::from(moves);
+            }
+            Price::Selects(times) => {
+                let values = along(register).fold(0u64, |set, (_, value)| set | 1 << value);
+                cost.selects += times * (values.count_ones() - 1);
+            }
+        }
+    }
+    cost
+}
+
+/// The part of the search behind one member of the first hole.
+#[derive(Default)]
+struct Branch {
+    solutions: Vec<Solution>,
+    count: u64,
+    tried: u64,
+    /// The most choices that could be made, with their tables.
+    deepest: Option<Vec<Vec<u8>>>,
+    over: bool,
+}
+
+struct Search<'s> {
+    program: &'s Program,
+    plan: &'s Plan,
+    limits: &'s Limits<'s>,
+    workers: Mutex<Vec<Worker<'s>>>,
+}
+
+impl<'s> Search<'s> {
+    /// Tries what follows from the choices of a worker; false ends the enumeration.
+    fn descend(
+        &self,
+        worker: &mut Worker<'s>,
+        at: usize,
+        chosen: &mut Vec<(Vec<u8>, Recipe)>,
+        cost: Cost,
+        bound: &mut Option<Cost>,
+        branch: &mut Branch,
+    ) -> bool {
+        if branch.deepest.as_ref().is_none_or(|deepest| deepest.len() < chosen.len()) {
+            branch.deepest = Some(chosen.iter().map(|(table, _)| table.clone()).collect());
+        }
+        let Some(level) = self.plan.levels.get(at) else {
+            branch.count += 1;
+            let keep = match self.limits.mode {
+                Mode::First => branch.solutions.is_empty(),
+                Mode::Cheapest => {
+                    branch.solutions.clear();
+                    *bound = Some(cost);
+                    true
+                }
+                Mode::All => branch.solutions.len() < self.limits.solutions,
+                Mode::Count => false,
+            };
+            if keep {
+                let (tables, recipes) = chosen.iter().cloned().unzip();
+                branch.solutions.push(Solution { tables, recipes, cost });
+            }
+            return self.limits.mode != Mode::First;
+        };
+        let Ok(masks) = worker.masks(at) else { return true };
+        let hole = &self.program.holes[level.hole as usize];
+        let wanted = Wanted {
+            masks: &masks,
+            first_differ: level.first_differ,
+            second_differ: level.second_differ,
+        };
+        let mut go_on = true;
+        hole.family.each(&wanted, &mut |table, recipe| {
+            branch.tried += 1;
+            if branch.tried > self.limits.tables || self.stopped() {
+                branch.over = true;
+                go_on = false;
+                return false;
+            }
+            let cost = cost.plus(price(hole, table));
+            if self.too_dear(cost, *bound) {
+                return true;
+            }
+            if worker.choose(level, table).is_ok() {
+                chosen.push((table.to_vec(), recipe));
+                go_on = self.descend(worker, at + 1, chosen, cost, bound, branch);
+                chosen.pop();
+            }
+            go_on
+        });
+        go_on
+    }
+
+    fn too_dear(&self, cost: Cost, bound: Option<Cost>) -> bool {
+        let order = &self.program.order;
+        self.limits.mode == Mode::Cheapest
+            && bound.is_some_and(|bound| cost.key(order) >= bound.key(order))
+    }
+
+    fn stopped(&self) -> bool {
+        self.limits.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// A thread's state: one that is free, or a new one.
+    fn worker(&self) -> Worker<'s> {
+        let free = self.workers.lock().ok().and_then(|mut workers| workers.pop());
+        free.unwrap_or_else(|| {
+            let mut worker = Worker::new(self.program, self.plan);
+            // Whether the goals without choices are met was seen before.
+            let _ = worker.begin();
+            worker
+        })
+    }
+
+    /// Everything behind one member of the first hole.
+    fn branch(&self, table: &[u8], recipe: &Recipe, mut bound: Option<Cost>) -> Branch {
+        let mut branch = Branch { tried: 1, ..Branch::default() };
+        let level = &self.plan.levels[0];
+        let cost = price(&self.program.holes[level.hole as usize], table);
+        if self.stopped() {
+            branch.over = true;
+        }
+        if branch.over || self.too_dear(cost, bound) {
+            return branch;
+        }
+        let mut worker = self.worker();
+        let mut chosen = vec![(table.to_vec(), recipe.clone())];
+        if worker.choose(level, table).is_ok() {
+            self.descend(&mut worker, 1, &mut chosen, cost, &mut bound, &mut branch);
+        }
+        if let Ok(mut workers) = self.workers.lock() {
+            workers.push(worker);
+        }
+        branch
+    }
+
+    /// Deals a batch to threads and puts together what they found; false ends the search.
+    fn batch(
+        &self,
+        members: &mut Vec<(Vec<u8>, Recipe)>,
+        found: &mut Found,
+        best: &mut Best,
+    ) -> bool {
+        let first = AtomicUsize::new(usize::MAX);
+        let bound = best.bound;
+        let branches: Vec<Branch> = members
+            .par_iter()
+            .enumerate()
+            .map(|(number, (table, recipe))| {
+                // What comes behind the first solution is not looked at.
+                if self.limits.mode == Mode::First && first.load(Ordering::Relaxed) < number {
+                    return Branch::default();
+                }
+                let branch = self.branch(table, recipe, bound);
+                if branch.count > 0 {
+                    first.fetch_min(number, Ordering::Relaxed);
+                }
+                branch
+            })
+            .collect();
+        members.clear();
+        for branch in branches {
+            found.tried += branch.tried;
+            found.count += branch.count;
+            if let Some(deepest) = branch.deepest
+                && best.deepest.as_ref().is_none_or(|known| known.len() < deepest.len())
+            {
+                best.deepest = Some(deepest);
+            }
+            for solution in branch.solutions {
+                match self.limits.mode {
+                    Mode::Cheapest => {
+                        let order = &self.program.order;
+                        let key = solution.cost.key(order);
+                        if best.bound.is_none_or(|bound| key < bound.key(order)) {
+                            best.bound = Some(solution.cost);
+                            found.solutions = vec![solution];
+                        }
+                    }
+                    _ if found.solutions.len() < self.limits.solutions => {
+                        found.solutions.push(solution);
+                    }
+                    // Counted, but not kept.
+                    _ => {}
+                }
+            }
+            if branch.over || found.tried > self.limits.tables {
+                found.exhausted_budget = true;
+                return false;
+            }
+            if self.limits.mode == Mode::First && found.count > 0 {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Why an attempt ended where it did.
+    fn dead(&self, deepest: &[Vec<u8>]) -> Dead {
+        let mut worker = Worker::new(self.program, self.plan);
+        if let Err(Reason::Sink(sink, _)) = worker.begin() {
+            return Dead::Goal { goal: self.plan.sinks[sink].goal };
+        }
+        let mut last = None;
+        for (level, table) in self.plan.levels.iter().zip(deepest) {
+            last = Some(level.hole);
+            if worker.choose(level, table).is_err() {
+                return Dead::NoMember { hole: level.hole };
+            }
+        }
+        let at = deepest.len();
+        let Some(level) = self.plan.levels.get(at) else {
+            return Dead::NoMember { hole: last.unwrap_or_default() };
+        };
+        let hole = level.hole;
+        match worker.masks(at) {
+            Err(Reason::Demand(number)) => {
+                let demand = &level.demands[number];
+                let goal = self.plan.sinks[demand.sink as usize].goal;
+                Dead::Demand { hole, term: demand.term, goal }
+            }
+            Err(Reason::Sink(sink, term)) => {
+                Dead::Demand { hole, term, goal: self.plan.sinks[sink].goal }
+            }
+            Err(Reason::Crowded) => match level.crowded {
+                Some((values, cells, sink)) => {
+                    Dead::Crowded { hole, values, cells, goal: self.plan.sinks[sink].goal }
+                }
+                None => Dead::NoMember { hole },
+            },
+            Err(Reason::Overlap) | Ok(_) => Dead::NoMember { hole },
+        }
+    }
+}
+
+/// The best so far.
+#[derive(Default)]
+struct Best {
+    bound: Option<Cost>,
+    deepest: Option<Vec<Vec<u8>>>,
+}
+
+/// Searches. `program` gains terms.
+pub fn search(program: &mut Program, limits: &Limits<'_>) -> Found {
+    let plan = Plan::new(program);
+    let program = &*program;
+    let search = Search { program, plan: &plan, limits, workers: Mutex::new(Vec::new()) };
+    let mut found = Found::default();
+    let mut best = Best::default();
+    let mut worker = Worker::new(program, &plan);
+    let begun = worker.begin();
+    if let (Ok(()), Some(level)) = (begun, plan.levels.first()) {
+        best.deepest = Some(Vec::new());
+        if let Ok(masks) = worker.masks(0) {
+            let wanted = Wanted {
+                masks: &masks,
+                first_differ: level.first_differ,
+                second_differ: level.second_differ,
+            };
+            let mut members = Vec::new();
+            let mut go_on = true;
+            program.holes[level.hole as usize].family.each(&wanted, &mut |table, recipe| {
+                members.push((table.to_vec(), recipe));
+                if members.len() == BATCH {
+                    go_on = search.batch(&mut members, &mut found, &mut best);
+                }
+                go_on
+            });
+            if go_on {
+                search.batch(&mut members, &mut found, &mut best);
+            }
+        }
+    } else if begun.is_ok() {
+        // Without holes the sketch is its own solution.
+        let (tables, recipes) = (Vec::new(), Vec::new());
+        found.solutions.push(Solution { tables, recipes, cost: Cost::default() });
+        found.count = 1;
+    }
+    let ended = limits.mode == Mode::First && found.count > 0;
+    found.exhaustive = !ended && !found.exhausted_budget;
+    if found.count == 0 && !found.exhausted_budget {
+        found.dead = Some(search.dead(best.deepest.as_deref().unwrap_or_default()));
+    }
+    found
+}

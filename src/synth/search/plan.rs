@@ -1,0 +1,532 @@
+//! What the search knows before it begins: the order of choices, what each sink needs, and which demands a
+//! choice has to let through.
+//!
+//! A *sink* is a goal cell with what it has to hold: a single value for a movement, a multiset for a fold. A
+//! *demand* is one value that has to come into a set of cells behind a statement, because each way of it to
+//! its sink leads through that set.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::sets::{self, Bits, SetId, Sets};
+use crate::synth::program::{Cell, Edge, Guard, Program, Slot, Statement};
+use crate::synth::term::{Fold, Term, UNDEFINED};
+
+/// One choice.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// The statement.
+    pub statement: usize,
+    /// The hole.
+    pub hole: u32,
+    /// Demands that do not depend on earlier choices.
+    pub demands: Vec<Demand>,
+    /// Sinks whose demands depend on earlier choices.
+    pub dynamic: Vec<Dynamic>,
+    /// Cells that every solution uses, and what they may hold.
+    pub used: Vec<Used>,
+    /// See [`crate::synth::family::Wanted`].
+    pub first_differ: bool,
+    /// The same for the second coordinate.
+    pub second_differ: bool,
+    /// Folds that are complete after this choice.
+    pub folds: Vec<usize>,
+    /// Sinks whose values are complete after this choice.
+    pub complete: Vec<usize>,
+    /// More values than there are cells for them: (values, cells), and a sink that wants one of them.
+    pub crowded: Option<(usize, usize, usize)>,
+}
+
+/// A value that has to come into a set.
+#[derive(Clone, Debug)]
+pub struct Demand {
+    /// The value.
+    pub term: Term,
+    /// Cells of the statement.
+    pub via: SetId,
+    /// Cells from which it can come to the sink without this statement.
+    pub around: Vec<Cell>,
+    /// In how many cells it has to be.
+    pub copies: u32,
+    /// The sink that wants it.
+    pub sink: u32,
+}
+
+/// A sink of which some factors are known when a choice is made, and exactly one factor of each slot is not.
+#[derive(Clone, Debug)]
+pub struct Dynamic {
+    /// The sink.
+    pub sink: u32,
+    /// For each slot: known factors, and the set of cells of the statement through which the other can come.
+    pub slots: Vec<(Vec<Cell>, SetId)>,
+    /// Each element split into one factor (second) and the product of the others (first).
+    pub splits: Vec<Vec<(Term, Term)>>,
+}
+
+/// A cell that is surely used, with the terms that it may hold, sorted.
+#[derive(Clone, Debug)]
+pub struct Used {
+    /// The edges into the cell.
+    pub edges: Vec<Edge>,
+    /// What it may hold: a number of [`Plan::allowed`].
+    pub allowed: usize,
+}
+
+/// A goal cell and what it has to hold.
+#[derive(Clone, Debug)]
+pub struct Sink {
+    /// The number of the goal.
+    pub goal: usize,
+    /// The operator; a movement is a sum of one value.
+    pub op: Fold,
+    /// What comes in.
+    pub slots: Vec<Slot>,
+    /// What has to come in, and how often.
+    pub elements: Vec<(Term, u32)>,
+    /// Whether values of other folds come in, so that nothing is known about elements.
+    pub opaque: bool,
+    /// The fold, if it is one.
+    pub fold: Option<usize>,
+}
+
+/// Everything that is known before the search.
+pub struct Plan {
+    /// The choices in their order.
+    pub levels: Vec<Level>,
+    /// The goals.
+    pub sinks: Vec<Sink>,
+    /// The values that the points of each hole may have.
+    pub supports: Vec<Vec<u64>>,
+    /// All sets.
+    pub sets: Vec<Bits>,
+    /// Terms that used cells may hold, as bits.
+    pub allowed: Vec<Bits>,
+    /// Folds that are complete from the start.
+    pub first_folds: Vec<usize>,
+    /// Sinks that are complete from the start.
+    pub first_sinks: Vec<usize>,
+    /// For each statement that is a fold: whether a later statement reads it.
+    pub read: Vec<bool>,
+    /// For each gather its edges, by target and value: for each target as many as there are values.
+    pub incoming: Vec<Vec<Edge>>,
+    /// For each movement and each cell before it where the cell's edges begin and end.
+    pub outgoing: Vec<Vec<(u32, u32)>>,
+}
+
+impl Plan {
+    /// Makes the plan. `program` gains terms.
+    pub fn new(program: &mut Program) -> Plan {
+        let sinks = sinks(program);
+        let mut splits: FxHashMap<Term, Vec<(Term, Term)>> = FxHashMap::default();
+        for &(element, _) in sinks.iter().flat_map(|sink| &sink.elements) {
+            splits.entry(element).or_insert_with(|| {
+                let factors = program.terms.factors(element);
+                let mut found: Vec<(Term, Term)> = Vec::new();
+                for at in 0..factors.len() {
+                    let mut others = factors.clone();
+                    let one = others.remove(at);
+                    if found.iter().all(|(_, known)| *known != one) {
+                        found.push((program.terms.product(&others), one));
+                    }
+                }
+                found
+            });
+        }
+        let program = &*program;
+        let mut builder = Builder { program, sinks: &sinks, sets: Sets::new(program), splits };
+        let mut levels: Vec<Level> = Vec::new();
+        let mut allowed = Vec::new();
+        let (mut first_folds, mut first_sinks) = (Vec::new(), Vec::new());
+        for (number, statement) in program.statements.iter().enumerate() {
+            match statement {
+                Statement::Move { hole, .. } => {
+                    levels.push(builder.movement(number, *hole, &mut allowed));
+                }
+                Statement::Fold { holes, .. } => {
+                    for &hole in holes {
+                        levels.push(Level::new(number, hole));
+                    }
+                    levels
+                        .last_mut()
+                        .map_or(&mut first_folds, |level| &mut level.folds)
+                        .push(number);
+                }
+            }
+            let own = (0..sinks.len())
+                .filter(|&sink| statement.made().has(program.goals[sinks[sink].goal].cell));
+            levels.last_mut().map_or(&mut first_sinks, |level| &mut level.complete).extend(own);
+        }
+        let input = program.initial.len() as u32;
+        let early = (0..sinks.len()).filter(|&s| program.goals[sinks[s].goal].cell < input);
+        first_sinks.extend(early);
+        let read = program.statements.iter().map(|statement| {
+            program.statements.iter().any(|other| match other {
+                Statement::Move { edges, .. } => {
+                    edges.iter().any(|edge| statement.made().has(edge.source))
+                }
+                Statement::Fold { slots, .. } => slots
+                    .iter()
+                    .flatten()
+                    .any(|slot| slot.factors.iter().any(|&cell| statement.made().has(cell))),
+            })
+        });
+        let read = read.collect();
+        let supports =
+            (0..program.holes.len()).map(|hole| builder.sets.support(hole as u32).to_vec());
+        let supports = supports.collect();
+        let outgoing = program.statements.iter().map(|statement| match statement {
+            Statement::Move { edges, made, .. } => {
+                let mut ranges = vec![(0, 0); made.first as usize];
+                for (at, edge) in (0..).zip(edges) {
+                    let range = &mut ranges[edge.source as usize];
+                    *range = if range.1 == 0 { (at, at + 1) } else { (range.0, at + 1) };
+                }
+                ranges
+            }
+            Statement::Fold { .. } => Vec::new(),
+        });
+        let outgoing = outgoing.collect();
+        let (sets, incoming) = builder.sets.into_parts();
+        Plan {
+            incoming,
+            outgoing,
+            levels,
+            sinks,
+            supports,
+            sets,
+            allowed,
+            first_folds,
+            first_sinks,
+            read,
+        }
+    }
+}
+
+impl Level {
+    fn new(statement: usize, hole: u32) -> Level {
+        Level {
+            statement,
+            hole,
+            demands: Vec::new(),
+            dynamic: Vec::new(),
+            used: Vec::new(),
+            first_differ: false,
+            second_differ: false,
+            folds: Vec::new(),
+            complete: Vec::new(),
+            crowded: None,
+        }
+    }
+}
+
+/// The goals as sinks.
+fn sinks(program: &Program) -> Vec<Sink> {
+    let fold_of = |cell: Cell| {
+        program.statements.iter().position(|statement| {
+            matches!(statement, Statement::Fold { .. }) && statement.made().has(cell)
+        })
+    };
+    program
+        .goals
+        .iter()
+        .enumerate()
+        .map(|(number, goal)| {
+            let fold = fold_of(goal.cell);
+            let (op, slots) = match fold.map(|fold| &program.statements[fold]) {
+                Some(Statement::Fold { op, slots, made, .. }) => {
+                    (*op, slots[(goal.cell - made.first) as usize].clone())
+                }
+                _ => (Fold::Sum, vec![Slot { factors: vec![goal.cell], guard: Guard::Always }]),
+            };
+            let mut elements: Vec<(Term, u32)> = Vec::new();
+            let values = match fold {
+                Some(_) => program.terms.values(op, goal.term),
+                None => vec![goal.term],
+            };
+            for value in values {
+                match elements.last_mut() {
+                    Some((term, count)) if *term == value => *count += 1,
+                    _ => elements.push((value, 1)),
+                }
+            }
+            let mixed = fold.is_none()
+                && matches!(program.terms.node(goal.term), crate::synth::term::Node::Fold(..));
+            Sink { goal: number, op, slots, elements, opaque: mixed, fold }
+        })
+        .collect()
+}
+
+struct Builder<'p> {
+    program: &'p Program,
+    sinks: &'p [Sink],
+    sets: Sets<'p>,
+    splits: FxHashMap<Term, Vec<(Term, Term)>>,
+}
+
+/// Slots of a sink with equal known factors: these, and for each other factor the set of its cells.
+type Group = (Vec<Term>, Vec<SetId>);
+
+impl Builder<'_> {
+    /// Takes the known factors away from an element.
+    fn rest(&self, element: Term, known: &[Term]) -> Option<Vec<Term>> {
+        let mut rest = self.program.terms.factors(element);
+        for term in known {
+            let at = rest.iter().position(|other| other == term)?;
+            rest.remove(at);
+        }
+        Some(rest)
+    }
+
+    fn groups(&mut self, sink: &Sink) -> Vec<Group> {
+        let input = self.program.initial.len() as u32;
+        let mut order: Vec<Vec<Term>> = Vec::new();
+        let mut found: FxHashMap<Vec<Term>, Vec<Vec<Cell>>> = FxHashMap::default();
+        for slot in &sink.slots {
+            let (known, open): (Vec<Cell>, Vec<Cell>) =
+                slot.factors.iter().partition(|&&cell| cell < input);
+            let mut known: Vec<Term> =
+                known.iter().map(|&cell| self.program.initial[cell as usize]).collect();
+            if known.contains(&UNDEFINED) {
+                continue;
+            }
+            known.sort_unstable();
+            // Slots with another number of open factors are another group.
+            known.insert(0, open.len() as Term);
+            let ports = found.entry(known.clone()).or_insert_with(|| {
+                order.push(known);
+                vec![Vec::new(); open.len()]
+            });
+            open.iter().zip(ports).for_each(|(&cell, port)| port.push(cell));
+        }
+        order
+            .into_iter()
+            .map(|key| {
+                let ports = found.remove(&key).unwrap_or_default();
+                let ports = ports.into_iter().map(|port| self.sets.of(port)).collect();
+                (key[1..].to_vec(), ports)
+            })
+            .collect()
+    }
+
+    fn movement(&mut self, statement: usize, hole: u32, allowed: &mut Vec<Bits>) -> Level {
+        let mut level = Level::new(statement, hole);
+        let mut known = FxHashSet::default();
+        let sinks = self.sinks;
+        for (number, sink) in sinks.iter().enumerate().filter(|(_, sink)| !sink.opaque) {
+            if let Some(dynamic) = self.dynamic(statement, number as u32, sink) {
+                level.dynamic.push(dynamic);
+                continue;
+            }
+            let groups = self.groups(sink);
+            for &(element, count) in &sink.elements {
+                let Some(mut demand) = self.demand(statement, &groups, element) else { continue };
+                demand.sink = number as u32;
+                if demand.copies == 1 && sink.op == Fold::Sum {
+                    demand.copies = count;
+                } else {
+                    demand.copies = 1;
+                }
+                if known.insert((demand.term, demand.via, demand.around.clone(), demand.copies)) {
+                    level.demands.push(demand);
+                }
+            }
+        }
+        self.used(&mut level, allowed);
+        level
+    }
+
+    /// The demand of an element at a statement; `copies` is 1 if the cells of the statement are the sink's own.
+    fn demand(&mut self, statement: usize, groups: &[Group], element: Term) -> Option<Demand> {
+        let made = self.program.statements[statement].made().clone();
+        let words = self.program.cells.div_ceil(64);
+        let (mut via, mut around) = (vec![0u64; words], vec![0u64; words]);
+        let mut term = None;
+        let mut own = true;
+        for (known, ports) in groups {
+            let Some(rest) = self.rest(element, known) else { continue };
+            if rest.len() != ports.len() {
+                continue;
+            }
+            let mut relevant = None;
+            for &port in ports {
+                let behind = self.sets.behind(statement, port)?;
+                let touches = sets::cells(self.sets.get(behind)).any(|cell| made.has(cell));
+                if touches && relevant.replace((port, behind)).is_some() {
+                    return None;
+                }
+            }
+            let (port, behind) = relevant?;
+            let origin = self.sets.origin(port)?;
+            let origin: FxHashSet<Term> = sets::cells(self.sets.get(origin))
+                .filter_map(|cell| self.program.initial.get(cell as usize).copied())
+                .collect();
+            let mut possible: Vec<Term> =
+                rest.into_iter().filter(|term| origin.contains(term)).collect();
+            possible.dedup();
+            match *possible {
+                [] => continue,
+                [only] if term.is_none_or(|term| term == only) => term = Some(only),
+                _ => return None,
+            }
+            own &= port == behind;
+            for cell in sets::cells(self.sets.get(behind)) {
+                let set = if made.has(cell) { &mut via } else { &mut around };
+                set[cell as usize / 64] |= 1 << (cell % 64);
+            }
+        }
+        let input = self.program.initial.len() as u32;
+        // Nothing can ever meet it: a demand without a way says so.
+        let term = term.unwrap_or(element);
+        let around: Vec<Cell> = sets::cells(&around).filter(|&cell| cell < made.first).collect();
+        if around.iter().any(|&cell| cell < input && self.program.initial[cell as usize] == term) {
+            return None;
+        }
+        let around = around.into_iter().filter(|&cell| cell >= input).collect();
+        let via = self.sets.intern(via);
+        Some(Demand { term, via, around, copies: if own { 1 } else { 0 }, sink: 0 })
+    }
+
+    /// The sink as one whose demands depend on earlier choices, if it is one at this statement.
+    fn dynamic(&mut self, statement: usize, number: u32, sink: &Sink) -> Option<Dynamic> {
+        let made = self.program.statements[statement].made().clone();
+        let input = self.program.initial.len() as u32;
+        let chosen = |cell: Cell| cell >= input && cell < made.first;
+        if !sink.slots.iter().any(|slot| slot.factors.iter().any(|&cell| chosen(cell))) {
+            return None;
+        }
+        let mut slots = Vec::new();
+        let mut touches = false;
+        for slot in &sink.slots {
+            let (known, open): (Vec<Cell>, Vec<Cell>) =
+                slot.factors.iter().partition(|&&cell| cell < made.first);
+            let [open] = *open else { return None };
+            if known.is_empty() {
+                return None;
+            }
+            let port = self.sets.of([open]);
+            let behind = self.sets.behind(statement, port)?;
+            let own: Vec<Cell> =
+                sets::cells(self.sets.get(behind)).filter(|&cell| made.has(cell)).collect();
+            let all = sets::cells(self.sets.get(behind)).count();
+            if own.len() != all {
+                return None;
+            }
+            touches |= !own.is_empty();
+            slots.push((known, behind));
+        }
+        let splits =
+            sink.elements.iter().map(|(element, _)| self.splits[element].clone()).collect();
+        touches.then_some(Dynamic { sink: number, slots, splits })
+    }
+
+    /// Finds the cells that every solution uses: as many values have to come through as there are cells.
+    fn used(&mut self, level: &mut Level, allowed: &mut Vec<Bits>) {
+        let Statement::Move { scatter, made, edges, .. } =
+            &self.program.statements[level.statement]
+        else {
+            return;
+        };
+        let count = made.count as usize;
+        let mut parent: Vec<usize> = (0..count).collect();
+        fn root(parent: &mut [usize], mut at: usize) -> usize {
+            while parent[at] != at {
+                parent[at] = parent[parent[at]];
+                at = parent[at];
+            }
+            at
+        }
+        let fixed: Vec<&Demand> = level.demands.iter().filter(|d| d.around.is_empty()).collect();
+        let mut seen = FxHashSet::default();
+        for demand in &fixed {
+            if !seen.insert(demand.via) {
+                continue;
+            }
+            let mut cells = sets::cells(self.sets.get(demand.via));
+            let Some(first) = cells.next() else { continue };
+            for cell in cells {
+                let a = root(&mut parent, (first - made.first) as usize);
+                let b = root(&mut parent, (cell - made.first) as usize);
+                parent[a] = b;
+            }
+        }
+        let mut sizes: FxHashMap<usize, usize> = FxHashMap::default();
+        for at in 0..count {
+            *sizes.entry(root(&mut parent, at)).or_default() += 1;
+        }
+        // For each component the values that come through it, each with its copies.
+        let mut values: FxHashMap<usize, FxHashMap<Term, (u32, u32)>> = FxHashMap::default();
+        for demand in fixed {
+            let Some(cell) = sets::cells(self.sets.get(demand.via)).next() else { continue };
+            let component = root(&mut parent, (cell - made.first) as usize);
+            let copies =
+                values.entry(component).or_default().entry(demand.term).or_insert((0, demand.sink));
+            copies.0 = copies.0.max(demand.copies.max(1));
+        }
+        let mut full: FxHashMap<usize, (usize, bool)> = FxHashMap::default();
+        let terms = self.program.terms.count();
+        for at in 0..count {
+            let component = root(&mut parent, at);
+            let Some(values) = values.get(&component) else { continue };
+            if full.contains_key(&component) || component != root(&mut parent, at) {
+                continue;
+            }
+            let total: u32 = values.values().map(|(copies, _)| copies).sum();
+            let size = sizes[&component];
+            if total as usize > size && level.crowded.is_none() {
+                let sink = values.values().map(|(_, sink)| *sink).min().unwrap_or_default();
+                level.crowded = Some((total as usize, size, sink as usize));
+            }
+            if total as usize == size {
+                let mut bits = vec![0u64; terms.div_ceil(64)];
+                values.keys().for_each(|&term| bits[term as usize / 64] |= 1 << (term % 64));
+                full.insert(component, (allowed.len(), total as usize == values.len()));
+                allowed.push(bits);
+            }
+        }
+        if *scatter {
+            return;
+        }
+        for at in 0..count {
+            let component = root(&mut parent, at);
+            if let Some(&(allowed, _)) = full.get(&component) {
+                let cell = made.first + at as u32;
+                let edges = self.sets.incoming(level.statement, cell).to_vec();
+                level.used.push(Used { edges, allowed });
+            }
+        }
+        // Where one source cell could be read at all places of a coordinate, used cells tell them apart.
+        let hole = &self.program.holes[level.hole as usize];
+        let [first, second] = hole.extents;
+        let mut together: FxHashMap<(Cell, u8, usize), Vec<u64>> = FxHashMap::default();
+        for edge in edges {
+            let component = root(&mut parent, (edge.target - made.first) as usize);
+            if full.get(&component).is_some_and(|(_, single)| *single) {
+                let points = together
+                    .entry((edge.source, edge.value, component))
+                    .or_insert_with(|| vec![0; (first * second).div_ceil(64)]);
+                points[edge.point as usize / 64] |= 1 << (edge.point % 64);
+            }
+        }
+        let mut rows = FxHashSet::default();
+        let mut columns = FxHashSet::default();
+        // The order does not matter: the results are sets.
+        let mut groups: Vec<_> = together.into_iter().collect();
+        groups.sort_unstable();
+        for ((_, value, _), points) in groups {
+            let all = |mut line: Box<dyn Iterator<Item = usize>>| {
+                line.all(|point| points[point / 64] >> (point % 64) & 1 == 1)
+            };
+            for k in 0..second {
+                if all(Box::new((0..first).map(move |i| k * first + i))) {
+                    rows.insert((k, value));
+                }
+            }
+            for i in 0..first {
+                if all(Box::new((0..second).map(move |k| k * first + i))) {
+                    columns.insert((i, value));
+                }
+            }
+        }
+        level.first_differ = first > 1 && rows.len() == second * hole.values;
+        level.second_differ = second > 1 && columns.len() == first * hole.values;
+    }
+}

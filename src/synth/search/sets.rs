@@ -1,0 +1,147 @@
+//! Sets of cells, each stored once, and the way back through statements: the cells from which a value can come.
+
+use rustc_hash::FxHashMap;
+
+use crate::synth::program::{Cell, Edge, Program, Statement};
+
+/// The number of a set.
+pub type SetId = u32;
+
+/// A set of cells as bits.
+pub type Bits = Vec<u64>;
+
+/// Whether a set has a cell.
+pub fn has(set: &[u64], cell: Cell) -> bool {
+    set[cell as usize / 64] >> (cell % 64) & 1 == 1
+}
+
+/// The cells of a set, in ascending order.
+pub fn cells(set: &[u64]) -> impl Iterator<Item = Cell> {
+    set.iter().enumerate().flat_map(|(word, &bits)| {
+        let mut rest = bits;
+        std::iter::from_fn(move || {
+            (rest != 0).then(|| {
+                let bit = rest.trailing_zeros();
+                rest &= rest - 1;
+                word as u32 * 64 + bit
+            })
+        })
+    })
+}
+
+/// The sets, and what was found out about them.
+pub struct Sets<'p> {
+    program: &'p Program,
+    /// For each statement with a hole the values that each point may have.
+    supports: Vec<Vec<u64>>,
+    /// For each statement its edges in the order of their targets.
+    incoming: Vec<Vec<Edge>>,
+    sets: Vec<Bits>,
+    numbers: FxHashMap<Bits, SetId>,
+    back: FxHashMap<(usize, SetId), Option<SetId>>,
+}
+
+impl<'p> Sets<'p> {
+    /// No sets yet.
+    pub fn new(program: &'p Program) -> Sets<'p> {
+        let supports = program.holes.iter().map(|hole| hole.family.support()).collect();
+        let incoming = program.statements.iter().map(|statement| match statement {
+            Statement::Move { edges, .. } => {
+                let mut edges = edges.clone();
+                edges.sort_by_key(|edge| (edge.target, edge.value));
+                edges
+            }
+            Statement::Fold { .. } => Vec::new(),
+        });
+        Sets {
+            program,
+            supports,
+            incoming: incoming.collect(),
+            sets: Vec::new(),
+            numbers: FxHashMap::default(),
+            back: FxHashMap::default(),
+        }
+    }
+
+    /// The values that the points of a hole may have.
+    pub fn support(&self, hole: u32) -> &[u64] {
+        &self.supports[hole as usize]
+    }
+
+    /// The edges into a cell.
+    pub fn incoming(&self, statement: usize, cell: Cell) -> &[Edge] {
+        let edges = &self.incoming[statement];
+        let start = edges.partition_point(|edge| edge.target < cell);
+        let end = edges.partition_point(|edge| edge.target <= cell);
+        &edges[start..end]
+    }
+
+    /// The set of these cells.
+    pub fn of(&mut self, cells: impl IntoIterator<Item = Cell>) -> SetId {
+        let mut bits = vec![0u64; self.program.cells.div_ceil(64)];
+        cells.into_iter().for_each(|cell| bits[cell as usize / 64] |= 1 << (cell % 64));
+        self.intern(bits)
+    }
+
+    /// The number of a set.
+    pub fn intern(&mut self, bits: Bits) -> SetId {
+        if let Some(&number) = self.numbers.get(&bits) {
+            return number;
+        }
+        let number = self.sets.len() as SetId;
+        self.sets.push(bits.clone());
+        self.numbers.insert(bits, number);
+        number
+    }
+
+    /// The bits of a set.
+    pub fn get(&self, set: SetId) -> &Bits {
+        &self.sets[set as usize]
+    }
+
+    /// The sets, and the edges of each statement in the order of their targets.
+    pub fn into_parts(self) -> (Vec<Bits>, Vec<Vec<Edge>>) {
+        (self.sets, self.incoming)
+    }
+
+    /// The cells before a statement from which a value can come into a set behind it; `None` where a fold
+    /// lies on the way.
+    fn before(&mut self, statement: usize, set: SetId) -> Option<SetId> {
+        if let Some(&known) = self.back.get(&(statement, set)) {
+            return known;
+        }
+        let made = self.program.statements[statement].made().clone();
+        let mut bits = self.sets[set as usize].clone();
+        let own: Vec<Cell> = cells(&bits).filter(|&cell| made.has(cell)).collect();
+        let found = match &self.program.statements[statement] {
+            _ if own.is_empty() => Some(set),
+            Statement::Fold { .. } => None,
+            Statement::Move { hole, .. } => {
+                for cell in own {
+                    bits[cell as usize / 64] &= !(1 << (cell % 64));
+                    let support = &self.supports[*hole as usize];
+                    for edge in self.incoming(statement, cell) {
+                        if support[edge.point as usize] >> edge.value & 1 == 1 {
+                            bits[edge.source as usize / 64] |= 1 << (edge.source % 64);
+                        }
+                    }
+                }
+                Some(self.intern(bits))
+            }
+        };
+        self.back.insert((statement, set), found);
+        found
+    }
+
+    /// The cells behind a statement from which a value can come into a set of final cells.
+    pub fn behind(&mut self, statement: usize, set: SetId) -> Option<SetId> {
+        (statement + 1..self.program.statements.len())
+            .rev()
+            .try_fold(set, |set, later| self.before(later, set))
+    }
+
+    /// The cells of inputs from which a value can come into a set of final cells.
+    pub fn origin(&mut self, set: SetId) -> Option<SetId> {
+        (0..self.program.statements.len()).rev().try_fold(set, |set, later| self.before(later, set))
+    }
+}
