@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::arena::{Arena, Node, TermId};
 use super::bits::mask;
 use super::eval::evaluate_node;
-use super::search::Search;
+use super::found::Search;
 
 /// A symbol of more values has no columns.
 const MAX_VALUES: u64 = 1024;

@@ -9,7 +9,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
 use super::bits::to_signed;
-use super::search::Search;
+use super::found::Search;
 
 /// More terms than this are not looked at, those that are used twice counted twice.
 const MAX_STEPS: u32 = 96;

@@ -11,24 +11,10 @@
 use super::arena::{Arena, BinaryOp, Node, TermId};
 use super::bits::mask;
 use super::columns::Columns;
+use super::found::Search;
 use super::intervals;
 use super::valuation::Valuation;
 use super::walk::Walk;
-
-/// What a search has found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Search {
-    /// Values under which the predicates hold and the terms differ.
-    Counterexample,
-    /// Only values under which the predicates hold; the terms agreed in all of them.
-    Agreement,
-    /// No values under which the predicates hold.
-    Nothing,
-    /// All values were tried: the terms agree wherever the predicates hold, and somewhere they do.
-    Proof,
-    /// All values were tried: the predicates hold nowhere.
-    Contradiction,
-}
 
 /// Starting points of a search.
 const ROUNDS: u64 = 48;
