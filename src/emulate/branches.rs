@@ -11,8 +11,9 @@ use crate::cfg::{BlockId, Edge, EdgeCondition, Flow};
 use crate::expr::{Facts, TermId};
 use crate::solver::{Solver, budget_for};
 
-/// z3's resource limit for deciding one branch.
-const SOLVER_LIMIT: u32 = 10_000;
+/// z3's resource limit for deciding one branch. Of the branches in some five hundred public files those
+/// that z3 decides take it 1,400 units at most, and those that it does not decide take all there are.
+const SOLVER_LIMIT: u32 = 4_000;
 
 /// How far up the dominator tree conditions are looked for that decide a branch.
 const MAX_PATH: usize = 32;
