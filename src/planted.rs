@@ -69,6 +69,10 @@ pub enum Bug {
     OwnGuard,
     /// A generic address is taken for a global one.
     GenericAddress,
+    /// Whether the load's address is where the source's lets expect it is not asked.
+    NoComparison,
+    /// The load's address is compared with the source's own, without the bytes between the lanes.
+    AddressOfOwnLane,
     /// A barrier ends the availability of no load.
     Barrier,
     /// A store ends the availability of no load.
@@ -160,7 +164,7 @@ impl Bug {
     ];
 
     /// All other mistakes.
-    pub const ALL: [Bug; 32] = [
+    pub const ALL: [Bug; 34] = [
         Bug::WrongSign,
         Bug::CornerTooFarUp,
         Bug::CornerTooFarDown,
@@ -176,6 +180,8 @@ impl Bug {
         Bug::SourceGuard,
         Bug::OwnGuard,
         Bug::GenericAddress,
+        Bug::NoComparison,
+        Bug::AddressOfOwnLane,
         Bug::Barrier,
         Bug::Store,
         Bug::StoreOverlap,

@@ -162,6 +162,9 @@ fn pair_guards(flow: &Flow<'_, '_>, guards: &Guards) -> Vec<String> {
     if guards.global_address {
         names.push("global-address".to_owned());
     }
+    if let Some(bytes) = guards.bytes_apart {
+        names.push(format!("bytes-apart {bytes}"));
+    }
     names
 }
 

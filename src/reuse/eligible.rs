@@ -113,7 +113,8 @@ pub(super) fn eligible(
     })
 }
 
-fn addressed_by_register(inst: &Inst<'_, '_>) -> bool {
+/// Whether the address is a register and a constant.
+pub(super) fn addressed_by_register(inst: &Inst<'_, '_>) -> bool {
     inst.args.iter().any(|arg| matches!(arg, Arg::Memory { base: Base::Register(_), .. }))
 }
 

@@ -12,14 +12,14 @@ use smallvec::SmallVec;
 use super::alignment::MAX_VECTOR;
 use super::availability::Availability;
 use super::distance::{Outline, outline};
-use super::eligible::{Element, Load, MAX_ADDRESS, eligible};
-use super::prove::{NoWrap, Prover};
+use super::eligible::{Element, Load, MAX_ADDRESS, addressed_by_register, eligible};
+use super::prove::{NoWrap, Proof, Prover};
 use super::quiet::Quiet;
 use super::refusal::Refusal;
-use super::sampling::{Fingerprint, distances};
+use super::sampling::{Fingerprint, agree_mostly, distances};
 use super::shift::Shifter;
-use crate::cfg::{Flow, Inst, LoopForest, RegisterId};
-use crate::emulate::{Effect, KernelTrace};
+use crate::cfg::{Arg, Base, Flow, Inst, LoopForest, RegisterId};
+use crate::emulate::{Effect, KernelTrace, definitions};
 use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Opcode, Qualifier};
@@ -77,6 +77,10 @@ pub struct Guards {
     pub source_active: Option<(RegisterId, bool)>,
     /// The load's generic address must be global.
     pub global_address: bool,
+    /// In the lane itself, the load's address must be so many bytes above the source's: what is not
+    /// known of the load's address is asked at run time, if that of the source is known to be a line
+    /// in the lane's number.
+    pub bytes_apart: Option<i64>,
 }
 
 /// A load whose value is in the registers of another load, in the same lane or in another: what is
@@ -358,7 +362,14 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         {
             return Err(Refusal::Guarded);
         }
-        let proof = self.prover.prove(trace, &source, load, delta, displacement)?;
+        let (proof, bytes_apart) =
+            match self.prover.prove(trace, &source, load, delta, displacement) {
+                Ok(proof) => (proof, None),
+                Err(refusal) => self
+                    .tested(trace, (index, &source), load, delta, displacement)
+                    .map(|(proof, bytes)| (proof, Some(bytes)))
+                    .ok_or(refusal)?,
+            };
         let mut no_wrap = proof.checks.to_vec();
         if self.options.planted.has(Bug::WrapAround) {
             no_wrap.clear();
@@ -375,8 +386,48 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             global_address: source.generic
                 && load.generic
                 && !self.options.planted.has(Bug::GenericAddress),
+            bytes_apart,
         };
         Ok(Opportunity { source: source.inst, pieces, delta, guards })
+    }
+
+    /// The distance in bytes, in one lane, that shows at run time that a load reads what the source
+    /// reads `delta` lanes further on; with the checks under which the source's addresses have that
+    /// distance from each other. `B(L) = A(L) + bytes` and `A(L + delta) = A(L) + delta * stride`.
+    fn tested(
+        &mut self,
+        trace: &mut KernelTrace,
+        (index, source): (usize, &Load),
+        load: &Load,
+        delta: i32,
+        displacement: i64,
+    ) -> Option<(Proof, i64)> {
+        let flow = self.prover.flow;
+        let by_register = |load: &Load| {
+            trace.arena.width(load.address) == 64
+                && addressed_by_register(&flow.insts[load.inst as usize])
+        };
+        // A copy of the source's address register is made behind it.
+        if !by_register(source) || !by_register(load) || overwrites_address(flow, source.inst) {
+            return None;
+        }
+        let place = self.place(trace, load);
+        let mut own = Fingerprint::new(load.address, place);
+        let other = self.sources[index]
+            .fingerprint
+            .get_or_insert_with(|| Fingerprint::new(source.address, place));
+        let (loops, shifter) = (&flow.loops, &self.prover.shifter);
+        let distance = (delta, displacement);
+        if !agree_mostly(trace, loops, shifter, (other, &mut own), distance) {
+            return None;
+        }
+        if delta == 0 {
+            return Some((Proof::default(), displacement));
+        }
+        let further = self.sources[index].stride?.checked_mul(i64::from(delta))?;
+        let proof =
+            self.prover.prove_line(trace, source, load, delta, further.checked_neg()?).ok()?;
+        Some((proof, further.checked_add(displacement)?))
     }
 }
 
@@ -422,6 +473,15 @@ pub(super) fn pieces(
             (alike || from.stands_for(to)).then_some((from, *to))
         })
         .collect()
+}
+
+/// Whether an instruction writes the register that it is addressed by.
+fn overwrites_address(flow: &Flow<'_, '_>, inst: u32) -> bool {
+    let inst = &flow.insts[inst as usize];
+    inst.args.iter().any(|arg| match arg {
+        Arg::Memory { base: Base::Register(base), .. } => definitions(inst).contains(base),
+        _ => false,
+    })
 }
 
 /// Bytes from one lane's address to the next one's, where that is a constant.

@@ -114,11 +114,37 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         at: u32,
     ) -> Result<Proof, Refusal> {
         let block = trace.accesses[to.access].block;
+        self.prove_terms(trace, (from.address, to.address), n, displacement, (block, at))
+    }
+
+    /// Proves `A(L + n) + displacement = A(L)` for the address of a source, for lanes that have reached
+    /// the destination and with checks that can be made there.
+    pub fn prove_line(
+        &mut self,
+        trace: &mut KernelTrace,
+        source: &Load,
+        to: &Load,
+        n: i32,
+        displacement: i64,
+    ) -> Result<Proof, Refusal> {
+        let block = trace.accesses[to.access].block;
+        let terms = (source.address, source.address);
+        self.prove_terms(trace, terms, n, displacement, (block, to.inst))
+    }
+
+    fn prove_terms(
+        &mut self,
+        trace: &mut KernelTrace,
+        (from, to): (TermId, TermId),
+        n: i32,
+        displacement: i64,
+        (block, at): (BlockId, u32),
+    ) -> Result<Proof, Refusal> {
         let place = self.flow.loops.innermost(block);
         let (up, down) = (n.max(0), (-n).max(0));
         let loops = &self.flow.loops;
-        let a = self.shifter.shift(trace, loops, from.address, up, place);
-        let b = self.shifter.shift(trace, loops, to.address, down, place);
+        let a = self.shifter.shift(trace, loops, from, up, place);
+        let b = self.shifter.shift(trace, loops, to, down, place);
         let a = trace.arena.add_constant(a, displacement as u64);
         if a == b {
             return Ok(Proof::default());

@@ -96,6 +96,26 @@ fn sample(round: u64, symbol: SymbolId, lane: u64, info: &SymbolInfo) -> u64 {
     value & crate::expr::mask(info.width)
 }
 
+/// Whether `A(L + n) + displacement = B(L)` for nearly all lanes `L` that have a lane `L + n`, in every
+/// round: a comparison at run time that most lanes do not pass gains nothing.
+pub(super) fn agree_mostly(
+    trace: &KernelTrace,
+    loops: &LoopForest,
+    shifter: &Shifter,
+    (a, b): (&mut Fingerprint, &mut Fingerprint),
+    (n, displacement): (i32, i64),
+) -> bool {
+    (0..ROUNDS).all(|round| {
+        let a = a.round(trace, loops, shifter, round);
+        let b = b.round(trace, loops, shifter, round);
+        let (up, down) = (n.max(0) as usize, (-n).max(0) as usize);
+        let pairs = a[up..].iter().zip(&b[down..]);
+        let all = pairs.len();
+        let same = pairs.filter(|(a, b)| a.wrapping_add(displacement as u64) == **b).count();
+        same * 8 >= all * 7
+    })
+}
+
 /// The distances `n` at which `A(L + n) + displacement = B(L)` in every round, smallest |n| first.
 pub(super) fn distances(
     trace: &KernelTrace,

@@ -137,10 +137,36 @@ impl<'p, 'a> Checks<'p, 'a> {
                 made
             }
         };
+        let same = match &replacement.compared {
+            Some(compared) if !self.planted().has(Bug::NoComparison) => {
+                Some(self.same_address(replacement, compared, in_range, setup))
+            }
+            _ => in_range,
+        };
         if !guards.global_address {
-            return in_range;
+            return same;
         }
-        Some(self.global_address(replacement, in_range, setup))
+        Some(self.global_address(replacement, same, setup))
+    }
+
+    /// Computes the predicate that the load's address is what the source's lets expect, in this lane.
+    fn same_address(
+        &mut self,
+        replacement: &Replacement,
+        (copy, bytes): &(String, i64),
+        before: Option<String>,
+        setup: &mut String,
+    ) -> String {
+        let (base, _) = &replacement.address;
+        let (apart, made) = (self.fresh.bits(64), self.fresh.predicate());
+        let _ = write!(setup, "sub.s64 {apart}, {base}, {copy};\n\t");
+        let _ = match before {
+            Some(before) => {
+                write!(setup, "setp.eq.and.s64 {made}, {apart}, {bytes}, {before};\n\t")
+            }
+            None => write!(setup, "setp.eq.s64 {made}, {apart}, {bytes};\n\t"),
+        };
+        made
     }
 
     /// Adds to a chain that the source lane lies within the warp.

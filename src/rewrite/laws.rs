@@ -66,15 +66,18 @@
 //!
 //! # The same address
 //!
-//! **6. `A(tid.x + N) = B(tid.x)` is proved for every lane**, not found for most. What evaluation or
-//! outlines suggest is a guess; what the solver does not finish is a refusal.
+//! **6. `A(tid.x + N) = B(tid.x)` is proved for every lane, or compared in each**, not found for most. What
+//! evaluation or outlines suggest is a guess; what the solver does not finish is none. A comparison at run
+//! time (`B = A + N * s` in the lane itself) stands in for the proof only where `A` is proved to be a line in
+//! the lane's number, of `s` bytes from lane to lane, and a copy of the source's address register is made
+//! when the source is executed.
 //!
 //! ```text
 //! i1 = min(i + 1, n - 1);  s: ld f1, [b+4*i];  d: ld f2, [b+4*i1]     // one thread of thousands differs
 //! ```
 //!
-//! Rules `no-partner`, `addresses-differ`, `solver-unknown`, `unknown-address`, `too-far`.
-//! `tests/cases/refuse/boundary.ptx`, `tests/cases/refuse/edges.ptx`,
+//! Rules `no-partner`, `addresses-differ`, `solver-unknown`, `unknown-address`, `too-far`; guard
+//! `bytes-apart`; mistakes `NoComparison`, `AddressOfOwnLane`. `tests/cases/refuse/boundary.ptx`, `tests/cases/refuse/edges.ptx`,
 //! `tests/cases/refuse/hard_to_decide.ptx`, `tests/cases/refuse/solver.ptx`.
 //!
 //! **7. A value is uniform only if no two lanes that can be together have different ones.** Lanes may have

@@ -43,6 +43,9 @@ pub struct Replacement {
     pub transfers: Vec<Transfer>,
     /// The opportunity that covers it: the source load, the distance and the guards.
     pub covered: Opportunity,
+    /// If addresses are compared: the copy of the register that the source is addressed by, and what
+    /// the register of the load's address must be above it.
+    pub compared: Option<(String, i64)>,
 }
 
 /// A vector load and the loads that it stands for.
@@ -199,6 +202,7 @@ impl Planner<'_, '_, '_, '_> {
             let name = self.name(register);
             self.plan.registers.insert(register, name);
         }
+        let compared = guards.bytes_apart.map(|bytes| self.compared(covered, at, bytes));
         let signed = |(register, negated)| {
             format!("{}{}", if negated { "!" } else { "" }, self.name(register))
         };
@@ -211,7 +215,24 @@ impl Planner<'_, '_, '_, '_> {
             address: self.address(at),
             transfers,
             covered: covered.clone(),
+            compared,
         });
+    }
+
+    /// A copy of the register that the source load is addressed by, made behind it, and how far above it
+    /// the register of the load at `at` must be for that load's address to be `bytes` above the source's.
+    fn compared(&mut self, covered: &Opportunity, at: u32, bytes: i64) -> (String, i64) {
+        let (base, offset) = self.address(covered.source);
+        let (_, own_offset) = self.address(at);
+        let source = &self.flow.insts[covered.source as usize];
+        let copy = self.plan.fresh.bits(64);
+        let behind = line_end(self.source.text(), source.ast.span.end as usize);
+        self.plan.copies.push((behind, format!("\n\tmov.b64 {copy}, {base};")));
+        let bytes = match self.plan.planted.has(Bug::AddressOfOwnLane) {
+            true => 0,
+            false => bytes,
+        };
+        (copy, bytes.wrapping_add(offset).wrapping_sub(own_offset))
     }
 
     /// The address operand as written.

@@ -6,6 +6,11 @@ use crate::reuse::Row;
 /// Instructions of the test of the warp and of the branch on it; a few more if indices are checked.
 const TEST: u32 = 3;
 
+/// Rows of elements of two words pay only if they are predicted to take at most this share: three taps of
+/// doubles take 1.03 times as long on an H100-like machine where 0.72 is predicted, and 0.54 to 0.66 on V100-like ones
+/// where 0.53 is (`openacc-bench/results/strategies.md`).
+const SHARE_OF_WIDE: f64 = 0.6;
+
 /// The cycles of a row with two loads, and those of its own loads, of which `request` is one.
 pub(super) fn costs(costs: &Costs, row: &Row, request: &Request) -> (f64, f64) {
     let taps = row.taps.len() as u32;
@@ -21,5 +26,9 @@ pub(super) fn costs(costs: &Costs, row: &Row, request: &Request) -> (f64, f64) {
         0 => TEST,
         checks => TEST + 2 * checks + 1,
     };
-    (loads + moved + costs.instructions(test), kept)
+    let instead = loads + moved + costs.instructions(test);
+    match words > 1 && instead > kept * SHARE_OF_WIDE {
+        true => (instead.max(kept), kept),
+        false => (instead, kept),
+    }
 }

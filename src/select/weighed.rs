@@ -18,6 +18,10 @@ use crate::reuse::{
 /// the corner case, the move of the received value, a share of the checks.
 const PAPER_EXTRA: u32 = 3;
 
+/// Instructions of a comparison of addresses: a difference and a comparison of 64 bits take two each, and the
+/// load is still issued.
+const COMPARISON: u32 = 5;
+
 /// Instructions of a test of alignment and of the branch on it.
 const TEST: u32 = 3;
 
@@ -299,20 +303,25 @@ impl Weigher<'_, '_, '_, '_> {
         let bits = |opportunity: &Opportunity| -> u32 {
             opportunity.pieces.iter().map(|(_, to)| to.ty.bits().max(32)).sum()
         };
-        let instead = match name {
-            StrategyName::Paper => {
-                let corner = Request { lanes: opportunity.delta.unsigned_abs(), ..request };
-                let corner = if opportunity.delta == 0 { 0.0 } else { costs.load(&corner) };
-                let instead = costs.shuffle(bits(&opportunity))
-                    + corner
-                    + costs.instructions(PAPER_EXTRA + 1);
-                match costs.allow_shuffles(&request) || opportunity.delta == 0 {
-                    true => instead,
-                    false => instead.max(kept),
-                }
-            }
-            _ => costs.instructions(bits(&opportunity).div_ceil(32)),
+        let comparison = match opportunity.guards.bytes_apart {
+            Some(_) => costs.instructions(COMPARISON),
+            None => 0.0,
         };
+        let instead = comparison
+            + match name {
+                StrategyName::Paper => {
+                    let corner = Request { lanes: opportunity.delta.unsigned_abs(), ..request };
+                    let corner = if opportunity.delta == 0 { 0.0 } else { costs.load(&corner) };
+                    let instead = costs.shuffle(bits(&opportunity))
+                        + corner
+                        + costs.instructions(PAPER_EXTRA + 1);
+                    match costs.allow_shuffles(&request) || opportunity.delta == 0 {
+                        true => instead,
+                        false => instead.max(kept),
+                    }
+                }
+                _ => costs.instructions(bits(&opportunity).div_ceil(32)),
+            };
         let paid = self.pays(name, &[load.inst], instead, kept);
         paid.map(|()| opportunity).map_err(Refusal::DoesNotPay)
     }

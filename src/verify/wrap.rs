@@ -36,17 +36,19 @@ pub(super) fn equal(arena: &mut Arena, claim: (TermId, TermId), known: &[TermId]
     })
 }
 
-/// Whether two terms are equal because two others are known to be that are as far apart.
+/// Whether two terms are equal because two others are known to be that are as far apart, where nothing
+/// that was widened wraps around.
 pub(super) fn equal_as_known(
     arena: &mut Arena,
     (a, b): (TermId, TermId),
     known: &[TermId],
 ) -> bool {
-    let (ahead, behind) = (arena.sub(a, b), arena.sub(b, a));
     known.iter().any(|&fact| match *arena.node(fact) {
         Node::Compare(Comparison::Equal, x, y) if arena.width(x) == arena.width(a) => {
-            let apart = arena.sub(x, y);
-            apart == ahead || apart == behind
+            [(x, y), (y, x)].into_iter().any(|(x, y)| {
+                let (left, right) = (arena.add(a, y), arena.add(b, x));
+                left == right || equal(arena, (left, right), known)
+            })
         }
         _ => false,
     })

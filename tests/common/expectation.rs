@@ -5,11 +5,13 @@
 //! ld.global.f32 %f2, [%rd6+4];   // keep: barrier
 //! ld.global.f32 %f2, [%rd6+4];   // shuffle: +1
 //! ld.global.f32 %f2, [%rd6+4];   // shuffle: +1 from %f1 guards: linear-lanes, whole-warp
+//! ld.global.f32 %f2, [%rd6+4];   // shuffle: +1 compared
 //! ld.global.f32 %f2, [%rd6+4];   // wide: %f1
 //! ```
 //!
 //! The text behind `keep:` must occur in the reason. `from` names a register of the source load;
-//! `guards:` lists all run-time checks in any order. Where they are left out, anything is right. Behind the
+//! `guards:` lists all run-time checks in any order. Where they are left out, anything is right, but for one
+//! thing: `compared` stands where addresses are compared at run time, and only there. Behind the
 //! name of another strategy (`reuse:`, `wide:`, `window:`) stands a register of the load that serves it, if
 //! there is another one.
 
@@ -39,10 +41,15 @@ pub enum Expectation {
         delta: i32,
         /// The source's destination operand, or a register in it.
         from: Option<String>,
+        /// Whether addresses are compared at run time.
+        compared: bool,
         /// All run-time checks.
         guards: Option<Vec<String>>,
     },
 }
+
+/// How the check begins that compares addresses.
+const COMPARED: &str = "bytes-apart";
 
 /// Splits a line into its statement and the expectation behind it.
 ///
@@ -73,12 +80,17 @@ fn parse_shuffle(text: &str) -> Option<Expectation> {
     };
     let mut words = head.split_whitespace();
     let delta = words.next()?.parse().ok()?;
-    let from = match words.next() {
-        Some("from") => Some(words.next()?.to_owned()),
-        Some(_) => return None,
-        None => None,
-    };
-    words.next().is_none().then_some(Expectation::Shuffle { delta, from, guards })
+    let mut next = words.next();
+    let mut from = None;
+    if next == Some("from") {
+        from = Some(words.next()?.to_owned());
+        next = words.next();
+    }
+    let compared = next == Some("compared");
+    if compared {
+        next = words.next();
+    }
+    next.is_none().then_some(Expectation::Shuffle { delta, from, compared, guards })
 }
 
 /// The names in a list with commas; none in an empty one.
@@ -99,6 +111,7 @@ impl Expectation {
             Decision::Shuffle => Expectation::Shuffle {
                 delta: load.delta.unwrap_or(i32::MAX),
                 from: source.map(|s| s.register.clone()),
+                compared: load.guards.iter().flatten().any(|guard| guard.starts_with(COMPARED)),
                 guards: Some(load.guards.clone().unwrap_or_default()),
             },
         }
@@ -116,10 +129,16 @@ impl Expectation {
                     })
             }
             (
-                Shuffle { delta, from, guards },
-                Shuffle { delta: actual_delta, from: actual_from, guards: actual_guards },
+                Shuffle { delta, from, compared, guards },
+                Shuffle {
+                    delta: actual_delta,
+                    from: actual_from,
+                    compared: actual_compared,
+                    guards: actual_guards,
+                },
             ) => {
                 delta == actual_delta
+                    && compared == actual_compared
                     && from.as_ref().is_none_or(|r| {
                         actual_from.as_ref().is_some_and(|operand| names(operand).any(|n| n == r))
                     })
@@ -169,7 +188,7 @@ impl fmt::Display for Expectation {
                     None => Ok(()),
                 }
             }
-            Expectation::Shuffle { delta, from, guards } => {
+            Expectation::Shuffle { delta, from, compared, guards } => {
                 match delta {
                     0 => write!(f, "shuffle: 0")?,
                     delta => write!(f, "shuffle: {delta:+}")?,
@@ -177,6 +196,9 @@ impl fmt::Display for Expectation {
                 // A vector's first register stands for all of them.
                 if let Some(name) = from.as_ref().and_then(|from| names(from).next()) {
                     write!(f, " from {name}")?;
+                }
+                if *compared {
+                    write!(f, " compared")?;
                 }
                 guards.iter().try_for_each(|guards| {
                     write!(f, " guards:")?;
@@ -196,6 +218,8 @@ fn expectations_are_read_as_they_are_written() {
         "keep: may-alias store",
         "shuffle: 0",
         "shuffle: -3 from %f1",
+        "shuffle: 0 compared",
+        "shuffle: +2 from %f1 compared guards: whole-warp",
         "shuffle: +1 guards: linear-lanes, no-wrap %r13",
         "shuffle: 0 from %f1 guards:",
         "wide",
@@ -221,7 +245,13 @@ fn an_expectation_refuses_what_differs() {
     {
         assert!(read(right).admits(&actual), "{right}");
     }
-    for wrong in ["keep", "shuffle: -1", "shuffle: +1 from %f", "shuffle: +1 guards: whole-warp"] {
+    for wrong in [
+        "keep",
+        "shuffle: -1",
+        "shuffle: +1 compared",
+        "shuffle: +1 from %f",
+        "shuffle: +1 guards: whole-warp",
+    ] {
         assert!(!read(wrong).admits(&actual), "{wrong}");
     }
     let kept = read("keep: may-alias store at line 3");
