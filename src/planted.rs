@@ -1,10 +1,10 @@
-//! Mistakes that the tests plant into the analysis and the rewriter, to see that their judges notice.
+//! Mistakes that the tests plant into the analysis, the rewriter and the synthesis, to see that their judges notice.
 //!
 //! Each mistake is one condition at one place. Without the Cargo feature `planted-bugs`, which only
 //! the tests turn on, [`Planted::has`] always returns `false`, and none of the mistakes is left in the
 //! program.
 
-/// One way in which the rewriter can be wrong.
+/// One way in which the rewriter or the synthesis can be wrong.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Bug {
     /// A value that goes round a loop is the first one for ever.
@@ -128,6 +128,82 @@ pub enum Bug {
     MemoryBehindBarriers,
     /// Lanes that come to one barrier have waited for each other there.
     UnequalWaits,
+    /// The formula of an `xform` lacks its fan.
+    FanFormula,
+    /// The formula of an `xform` turns the other way.
+    TurnFormula,
+    /// The formula of an `xform` lacks its group.
+    GroupFormula,
+    /// No `xform` has groups.
+    NoGroups,
+    /// No `xform` has fans.
+    NoFans,
+    /// No `xform` reduces its rotation.
+    NoWraps,
+    /// No `xform` turns by a quotient.
+    NoQuotients,
+    /// The constants of an `xform` are looked for one place too far on.
+    TurnedSets,
+    /// The formula of a condition adds what the condition subtracts.
+    ConditionFormula,
+    /// Conditions have no constant but 0.
+    NoConstants,
+    /// The formula of a `part` names its values in another order.
+    PartFormula,
+    /// An `xform` yields a table as often as it has a formula for it.
+    SeenTwice,
+    /// The formula of a `linear` lacks a divisor.
+    FlatFormula,
+    /// No `linear` subtracts a quotient.
+    NoMinus,
+    /// A fitted expression is not reduced.
+    FittedModulus,
+    /// A demand is forced to the first point through which it has a way.
+    FirstWayOnly,
+    /// A sum wants one copy more of each value than its goal.
+    OneCopyMore,
+    /// A value that goes round a statement is wanted in it as well.
+    AroundForgotten,
+    /// A cell counts as used where there is one more of them than values.
+    FullTooSoon,
+    /// As many values as cells count as too many.
+    CrowdedTooSoon,
+    /// Different places of a coordinate always have different values.
+    AlwaysDiffer,
+    /// A sum is right if it has as many values as its goal.
+    CountOnly,
+    /// What remains of the first hole's members is not tried.
+    LastBatchLost,
+    /// A solution that costs as much as the best one takes its place.
+    DearerKept,
+    /// A shuffle that moves nothing costs something.
+    IdentityCosts,
+    /// A condition has to hold although another one would do.
+    EverythingForced,
+    /// A factor is looked for beside the first place of the other one only.
+    OneKnownSlot,
+    /// A row of registers is turned the other way.
+    TurnBack,
+    /// The last round of a turn is left out.
+    RoundLost,
+    /// What is negative is divided as it stands.
+    NegativeDividends,
+    /// What lies beyond an input is loaded.
+    LoadUnguarded,
+    /// A value takes part in a fold where its condition does not hold.
+    ConditionSwapped,
+    /// A fold of nothing is 0, whatever folds.
+    NothingIsZero,
+    /// The upper half of 64 bits stays in its lane.
+    HalfShuffled,
+    /// The coordinates of two axes of lanes change places.
+    AxesSwapped,
+    /// A scatter is taken for the gather with its expression.
+    InverseForgotten,
+    /// Every result of a function is written to the place of the first.
+    ResultsMoved,
+    /// Of the registers that a lane may pick, the last one is never picked.
+    PickedBefore,
 }
 
 impl Bug {
@@ -161,6 +237,48 @@ impl Bug {
         Bug::VectorOffset,
         Bug::VectorTooEarly,
         Bug::NoAlignmentTest,
+    ];
+
+    /// Mistakes in the families, the search and the code of sketches.
+    pub const SYNTHESIS: [Bug; 38] = [
+        Bug::FanFormula,
+        Bug::TurnFormula,
+        Bug::GroupFormula,
+        Bug::NoGroups,
+        Bug::NoFans,
+        Bug::NoWraps,
+        Bug::NoQuotients,
+        Bug::TurnedSets,
+        Bug::ConditionFormula,
+        Bug::NoConstants,
+        Bug::PartFormula,
+        Bug::SeenTwice,
+        Bug::FlatFormula,
+        Bug::NoMinus,
+        Bug::FittedModulus,
+        Bug::FirstWayOnly,
+        Bug::OneCopyMore,
+        Bug::AroundForgotten,
+        Bug::FullTooSoon,
+        Bug::CrowdedTooSoon,
+        Bug::AlwaysDiffer,
+        Bug::CountOnly,
+        Bug::LastBatchLost,
+        Bug::DearerKept,
+        Bug::IdentityCosts,
+        Bug::EverythingForced,
+        Bug::OneKnownSlot,
+        Bug::TurnBack,
+        Bug::RoundLost,
+        Bug::NegativeDividends,
+        Bug::LoadUnguarded,
+        Bug::ConditionSwapped,
+        Bug::NothingIsZero,
+        Bug::HalfShuffled,
+        Bug::AxesSwapped,
+        Bug::InverseForgotten,
+        Bug::ResultsMoved,
+        Bug::PickedBefore,
     ];
 
     /// All other mistakes.

@@ -18,7 +18,8 @@ pub struct Timings {
 }
 
 /// The stages in the order of the pipeline.
-const ORDER: [&str; 6] = ["parse", "flow", "emulate", "decide", "select", "rewrite"];
+const ORDER: [&str; 9] =
+    ["parse", "flow", "emulate", "decide", "select", "rewrite", "search", "check", "write"];
 
 impl Timings {
     /// Runs a stage, and measures it if timings are wanted.

@@ -1,19 +1,28 @@
-//! `ptxasw synth`: a sketch of data movement in, the index expressions that complete it out.
+//! `ptxasw synth`: a sketch of data movement in, the index expressions that complete it out, as they are or as code.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use indicatif::ProgressBar;
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
 use super::exit::{Failure, Status};
 use super::io;
 use super::options::Output;
-use crate::source::listed;
-use crate::synth::search::{Limits, Mode, search};
-use crate::synth::{self, report};
+use crate::source::{SourceFile, listed};
+use crate::synth::ast::Statement;
+use crate::synth::emit::kernel::{self, Kernel};
+use crate::synth::emit::{self, Width};
+use crate::synth::search::{Limits, MOST_PLANNED, Mode, Progress, Solution, search};
+use crate::synth::{self, Lowered, report};
+use crate::timings::Timings;
 
 /// `synth`
 #[derive(Debug, Args)]
@@ -31,10 +40,20 @@ pub struct Synth {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=3))]
     space: u8,
     /// What is written
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, alias = "format")]
     emit: Emit,
+    /// The bits of an element in emitted PTX
+    #[arg(long, value_name = "32|64", default_value = "32", value_parser = width)]
+    width: Width,
+    /// Execute the emitted code for each written solution in the interpreter, and compare with the goals: movements
+    /// on elements of which no two are equal, folds on random numbers of 64 bits
+    #[arg(long)]
+    check: bool,
+    /// Show on standard error how long reading, searching, checking and writing took
+    #[arg(long)]
+    timings: bool,
     /// End with status 3 once so many tables have been tried
-    #[arg(long, value_name = "N", default_value_t = 1_000_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 100_000_000)]
     tables: u64,
     /// Where the result goes.
     #[command(flatten)]
@@ -71,6 +90,19 @@ enum Emit {
     Table,
     /// The same with the table of each expression, for programs
     Json,
+    /// A header with device functions over the element type
+    Cuda,
+    /// A function, and an entry that calls it for one warp
+    Ptx,
+}
+
+/// Reads a width.
+fn width(text: &str) -> Result<Width, String> {
+    match text {
+        "32" => Ok(Width::B32),
+        "64" => Ok(Width::B64),
+        _ => Err("an element has 32 or 64 bits".to_owned()),
+    }
 }
 
 /// Reads `NAME=VALUE`.
@@ -96,10 +128,78 @@ impl Synth {
     ///
     /// # Errors
     /// The sketch cannot be read, its space is empty, a bound or a signal ended the search before a solution was
-    /// found, or the result cannot be written.
+    /// found, the code of a solution is wrong, or the result cannot be written.
     pub fn run(&self) -> Result<Status, Failure> {
+        let timings = self.timings.then(Timings::default);
+        let status = self.solve(timings.as_ref());
+        if let Some(timings) = timings {
+            eprint!("{timings}");
+        }
+        status
+    }
+
+    fn solve(&self, timings: Option<&Timings>) -> Result<Status, Failure> {
         let source = io::read(&self.sketch)?;
-        let tree = synth::parse(&source)?;
+        let (tree, mut sketch) = Timings::measure(timings, "parse", || self.lowered(&source))?;
+        // An interrupted search ends with what it has; a second signal ends the program.
+        let stop = Arc::new(AtomicBool::new(false));
+        let handlers = flag::register_conditional_default(SIGINT, Arc::clone(&stop))
+            .and_then(|_| flag::register(SIGINT, Arc::clone(&stop)));
+        if let Err(error) = handlers {
+            log::warn!("an interrupted search ends without a result: {error}");
+        }
+        let mode = self.wanted.mode();
+        let progress = Progress::default();
+        let limits = Limits {
+            mode,
+            tables: self.tables,
+            solutions: MOST_WRITTEN,
+            stop: Some(&stop),
+            progress: Some(&progress),
+        };
+        let found = Timings::measure(timings, "search", || {
+            shown(&progress, || search(&mut sketch.program, &limits))
+        });
+        let code = Code { command: self, source: &source, tree: &tree, sketch: &sketch };
+        if let Some(dead) = &found.dead {
+            if self.emit == Emit::Json {
+                self.output.write(&io::json(&report::report(&source, &sketch, &found))?)?;
+            } else if mode == Mode::Count {
+                self.output.write(&report::table(&source, &sketch, &found, mode))?;
+            }
+            let why = report::empty(&source, &sketch, dead);
+            return Err(Failure::from(why).with_status(Status::EMPTY));
+        }
+        if self.check {
+            for solution in &found.solutions {
+                Timings::measure(timings, "check", || code.check(solution))?;
+            }
+        }
+        let text =
+            Timings::measure(timings, "write", || match (self.emit, found.solutions.first()) {
+                (Emit::Json, _) => io::json(&report::report(&source, &sketch, &found)),
+                (Emit::Table, _) | (_, None) => Ok(report::table(&source, &sketch, &found, mode)),
+                (Emit::Cuda, Some(solution)) => code.cuda(solution),
+                (Emit::Ptx, Some(solution)) => code.ptx(solution, self.width),
+            })?;
+        self.output.write(&text)?;
+        if found.exhausted_budget {
+            let why = match stop.load(Ordering::Relaxed) {
+                true => "interrupted".to_owned(),
+                false if found.too_large => {
+                    format!("its plan would take more than {} MiB", MOST_PLANNED >> 20)
+                }
+                false => format!("it has tried as many tables as --tables {} allows", self.tables),
+            };
+            eprintln!("{}: the search has not ended: {why}", source.name());
+            return Ok(Status::BUDGET);
+        }
+        Ok(Status::SUCCESS)
+    }
+
+    /// The sketch as a tree and as a straight line.
+    fn lowered(&self, source: &SourceFile) -> Result<(Vec<Statement>, Lowered), Failure> {
+        let tree = synth::parse(source)?;
         let unknown =
             self.define.iter().find(|(name, _)| synth::params(&tree).all(|own| own != name));
         if let Some((name, _)) = unknown {
@@ -109,38 +209,87 @@ impl Synth {
             };
             return Err(Failure::about(source.name(), why));
         }
-        let mut sketch = synth::lower::lower(&source, &tree, &self.define, self.space)?;
-        // An interrupted search ends with what it has; a second signal ends the program.
-        let stop = Arc::new(AtomicBool::new(false));
-        let handlers = flag::register_conditional_default(SIGINT, Arc::clone(&stop))
-            .and_then(|_| flag::register(SIGINT, Arc::clone(&stop)));
-        if let Err(error) = handlers {
-            log::warn!("an interrupted search ends without a result: {error}");
-        }
-        let mode = self.wanted.mode();
-        let limits =
-            Limits { mode, tables: self.tables, solutions: MOST_WRITTEN, stop: Some(&stop) };
-        let found = search(&mut sketch.program, &limits);
-        let text = match self.emit {
-            Emit::Table => report::table(&source, &sketch, &found, mode),
-            Emit::Json => io::json(&report::report(&source, &sketch, &found))?,
-        };
-        if let Some(dead) = &found.dead {
-            if self.emit == Emit::Json || mode == Mode::Count {
-                self.output.write(&text)?;
+        let sketch = synth::lower::lower(source, &tree, &self.define, self.space)?;
+        Ok((tree, sketch))
+    }
+}
+
+/// Runs a search; after a second it is shown on a terminal how far it is.
+fn shown<T>(progress: &Progress, run: impl FnOnce() -> T) -> T {
+    if !std::io::stderr().is_terminal() {
+        return run();
+    }
+    let (done, ended) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut bar = None;
+            while ended.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+                let bar = bar.get_or_insert_with(ProgressBar::new_spinner);
+                let (tried, found) = (&progress.tried, &progress.found);
+                let (tried, found) = (tried.load(Ordering::Relaxed), found.load(Ordering::Relaxed));
+                bar.set_message(format!("{tried} tables tried, {found} solutions; Ctrl-C ends"));
+                bar.tick();
             }
-            let why = report::empty(&source, &sketch, dead);
-            return Err(Failure::from(why).with_status(Status::EMPTY));
+            bar.iter().for_each(ProgressBar::finish_and_clear);
+        });
+        let result = run();
+        drop(done);
+        result
+    })
+}
+
+/// What the code of a solution is made from.
+struct Code<'c> {
+    command: &'c Synth,
+    source: &'c SourceFile,
+    tree: &'c [Statement],
+    sketch: &'c Lowered,
+}
+
+impl Code<'_> {
+    fn kernel(&self, solution: &Solution) -> Result<Kernel, Failure> {
+        let name = emit::identifier(self.source.name());
+        kernel::kernel(&name, self.tree, self.sketch, solution).map_err(|why| self.failure(why))
+    }
+
+    fn failure(&self, why: impl std::fmt::Display) -> Failure {
+        Failure::about(self.source.name(), why)
+    }
+
+    /// What stands at the beginning of the code: where it comes from, and what was found.
+    fn comment(&self, solution: &Solution) -> String {
+        let mut comment = format!("{} by ptxasw synth", emit::identifier(self.source.name()));
+        let params = synth::params(self.tree).filter_map(|name| {
+            self.sketch.params.get(name).map(|value| format!("{name} = {value}"))
+        });
+        let params: Vec<String> = params.collect();
+        if !params.is_empty() {
+            comment.push_str(&format!(", {}", params.join(", ")));
         }
-        self.output.write(&text)?;
-        if found.exhausted_budget {
-            let why = match stop.load(Ordering::Relaxed) {
-                true => "interrupted".to_owned(),
-                false => format!("it has tried as many tables as --tables {} allows", self.tables),
-            };
-            eprintln!("{}: the search has not ended: {why}", source.name());
-            return Ok(Status::BUDGET);
+        comment.push('\n');
+        comment.push_str(&report::lines(self.source, self.sketch, solution));
+        comment
+    }
+
+    fn cuda(&self, solution: &Solution) -> Result<String, Failure> {
+        let kernel = self.kernel(solution)?;
+        emit::cuda(&kernel, &self.comment(solution)).map_err(|why| self.failure(why))
+    }
+
+    fn ptx(&self, solution: &Solution, width: Width) -> Result<String, Failure> {
+        let kernel = self.kernel(solution)?;
+        emit::ptx(&kernel, &self.comment(solution), width).map_err(|why| self.failure(why))
+    }
+
+    /// Executes the code of a solution, in the width that is written and in 64 bits.
+    fn check(&self, solution: &Solution) -> Result<(), Failure> {
+        let kernel = self.kernel(solution)?;
+        let entry = format!("{}_kernel", kernel.name);
+        for width in [Width::B64, self.command.width] {
+            let code = self.ptx(solution, width)?;
+            let checked = emit::check::check(&kernel, self.sketch, &code, &entry, width);
+            checked.map_err(|why| self.failure(format!("the emitted code is wrong: {why}")))?;
         }
-        Ok(Status::SUCCESS)
+        Ok(())
     }
 }

@@ -6,8 +6,10 @@
 //!
 //! - `parse`, `ast`, `expr`: the text and its tree. `lower`: the tree as a straight line over cells (`program`).
 //! - `term`: what a cell holds. `family`: what holes range over. `search`: the search. `report`: what it found.
+//! - `emit`: what it found as PTX and CUDA, and the judges of that.
 
 pub mod ast;
+pub mod emit;
 pub mod expr;
 pub mod family;
 pub mod lower;

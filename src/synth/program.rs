@@ -5,6 +5,7 @@
 
 use super::family::Family;
 use super::term::{Fold, Term, Terms};
+use crate::planted::Planted;
 use crate::source::Span;
 
 /// The number of a cell.
@@ -39,6 +40,8 @@ impl Hole {
 pub enum Price {
     /// A shuffle for each value of the second coordinate for which the table is not the identity, times this.
     Shuffles(u32),
+    /// A load of an input for each value of the second coordinate, times this.
+    Loads(u32),
     /// The selects that pick a register by a value that differs between lanes, times this.
     Selects(u32),
     /// An accumulate for each value of the second coordinate for which the condition holds anywhere, times this.
@@ -135,6 +138,8 @@ pub enum Measure {
     Accumulates,
     /// Shuffles.
     Shuffles,
+    /// Loads whose index was found.
+    Loads,
     /// Selects.
     Selects,
     /// All of them together.
@@ -143,9 +148,10 @@ pub enum Measure {
 
 impl Measure {
     /// Each with its name.
-    pub const ALL: [(&'static str, Measure); 4] = [
+    pub const ALL: [(&'static str, Measure); 5] = [
         ("accumulates", Measure::Accumulates),
         ("shuffles", Measure::Shuffles),
+        ("loads", Measure::Loads),
         ("selects", Measure::Selects),
         ("instructions", Measure::Instructions),
     ];
@@ -183,6 +189,10 @@ pub struct Program {
     pub terms: Terms,
     /// The names of the inputs, and their shapes.
     pub inputs: Vec<(String, Vec<usize>)>,
+    /// Accumulates of folds that no hole decides about.
+    pub accumulates: u32,
+    /// A mistake of the tests.
+    pub planted: Planted,
 }
 
 impl Program {

@@ -73,8 +73,12 @@ fn several(number: u64, noun: &str) -> String {
 
 /// A cost in words; what there is none of is left out.
 fn words(cost: Cost) -> String {
-    let parts =
-        [(cost.accumulates, "accumulate"), (cost.shuffles, "shuffle"), (cost.selects, "select")];
+    let parts = [
+        (cost.accumulates, "accumulate"),
+        (cost.shuffles, "shuffle"),
+        (cost.loads, "load"),
+        (cost.selects, "select"),
+    ];
     let parts = parts.into_iter().filter(|(number, _)| *number > 0);
     let parts: Vec<String> = parts.map(|(number, noun)| several(u64::from(number), noun)).collect();
     if parts.is_empty() { "at no cost".to_owned() } else { parts.join(", ") }
@@ -96,13 +100,20 @@ pub fn table(source: &SourceFile, sketch: &Lowered, found: &Found, mode: Mode) -
             Mode::All | Mode::Count => number.to_string(),
         };
         let _ = writeln!(text, "{which}: {}", words(solution.cost));
-        let holes = holes(source, sketch, solution);
-        let asked = |at: usize| source.slice(sketch.program.holes[at].span);
-        let width = (0..holes.len()).map(|at| asked(at).chars().count()).max().unwrap_or(0);
-        for (at, hole) in holes.iter().enumerate() {
-            let (line, expression) = (hole.line, &hole.expression);
-            let _ = writeln!(text, "  line {line:>3}  {:width$}  {expression}", asked(at));
-        }
+        text.push_str(&lines(source, sketch, solution));
+    }
+    text
+}
+
+/// A line for each hole: its place, itself, and what was found.
+pub fn lines(source: &SourceFile, sketch: &Lowered, solution: &Solution) -> String {
+    let mut text = String::new();
+    let holes = holes(source, sketch, solution);
+    let asked = |at: usize| source.slice(sketch.program.holes[at].span);
+    let width = (0..holes.len()).map(|at| asked(at).chars().count()).max().unwrap_or(0);
+    for (at, hole) in holes.iter().enumerate() {
+        let (line, expression) = (hole.line, &hole.expression);
+        let _ = writeln!(text, "  line {line:>3}  {:width$}  {expression}", asked(at));
     }
     text
 }

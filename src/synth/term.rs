@@ -8,7 +8,7 @@ pub type Term = u32;
 /// A cell that nobody has written, or that was read from beyond an input.
 pub const UNDEFINED: Term = 0;
 
-/// An operator that folds many values into one. All are commutative and associative.
+/// An operator that folds many values into one. All but [`Fold::List`] are commutative and associative.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fold {
     /// Sum: a multiset.
@@ -23,6 +23,8 @@ pub enum Fold {
     Or,
     /// Bitwise and: a set.
     And,
+    /// No operator with laws: the values in their order.
+    List,
 }
 
 impl Fold {
@@ -35,13 +37,14 @@ impl Fold {
             "max" => Fold::Max,
             "or" => Fold::Or,
             "and" => Fold::And,
+            "list" => Fold::List,
             _ => return None,
         })
     }
 
     /// Whether a value may take part more often than once without a difference.
     pub fn idempotent(self) -> bool {
-        !matches!(self, Fold::Sum | Fold::Xor)
+        !matches!(self, Fold::Sum | Fold::Xor | Fold::List)
     }
 }
 
@@ -148,6 +151,9 @@ impl Terms {
     pub fn fold(&mut self, op: Fold, values: &[Term]) -> Term {
         if values.contains(&UNDEFINED) {
             return UNDEFINED;
+        }
+        if op == Fold::List {
+            return self.intern(Node::Fold(op, values.into()));
         }
         let mut flat: Vec<Term> = values.iter().flat_map(|&term| self.values(op, term)).collect();
         flat.sort_unstable();

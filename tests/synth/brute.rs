@@ -13,8 +13,11 @@ use ptxasw::synth::{lower::lower, parse};
 /// The most choices of tables that are tried for one sketch.
 const MOST: usize = 8000;
 
-/// How many sketches are solved both ways.
-const SKETCHES: usize = 300;
+/// How many sketches are solved both ways, and with how many choices each at most.
+const SKETCHES: [(usize, usize); 2] = [(300, MOST), (9700, 300)];
+
+/// How many threads do that.
+const THREADS: u64 = 4;
 
 fn pick<'c>(random: &mut fastrand::Rng, choices: &[&'c str]) -> &'c str {
     choices[random.usize(..choices.len())]
@@ -71,14 +74,14 @@ fn sketch(random: &mut fastrand::Rng) -> String {
 }
 
 /// Every member of a hole's family, in its order.
-fn members(hole: &Hole) -> Vec<Vec<u8>> {
+fn members(hole: &Hole, most: usize) -> Vec<Vec<u8>> {
     let all = (1u64 << hole.values) - 1;
     let masks = vec![all; hole.points()];
     let wanted = Wanted { masks: &masks, first_differ: false, second_differ: false };
     let mut found = Vec::new();
     hole.family.each(&wanted, &mut |table, _| {
         found.push(table.to_vec());
-        found.len() <= MOST
+        found.len() <= most
     });
     found
 }
@@ -121,12 +124,16 @@ fn solves(program: &mut Program, tables: &[&Vec<u8>]) -> bool {
 }
 
 /// All solutions by trying all choices; `None` where there are too many of them.
-fn brute(program: &Program) -> Option<Vec<Vec<Vec<u8>>>> {
-    let members: Vec<Vec<Vec<u8>>> = program.holes.iter().map(members).collect();
-    let choices = members.iter().try_fold(1usize, |all, own| all.checked_mul(own.len()))?;
-    if choices > MOST {
-        return None;
+fn brute(program: &Program, most: usize) -> Option<Vec<Vec<Vec<u8>>>> {
+    let mut members: Vec<Vec<Vec<u8>>> = Vec::new();
+    for hole in &program.holes {
+        members.push(self::members(hole, most));
+        // Most sketches have far too many choices, which the first holes tell.
+        if members.iter().map(Vec::len).product::<usize>() > most {
+            return None;
+        }
     }
+    let choices = members.iter().try_fold(1usize, |all, own| all.checked_mul(own.len()))?;
     let mut program = program.clone();
     let mut found = Vec::new();
     for number in 0..choices {
@@ -144,17 +151,23 @@ fn brute(program: &Program) -> Option<Vec<Vec<Vec<u8>>>> {
     Some(found)
 }
 
-#[test]
-fn the_search_finds_what_trying_everything_finds() {
-    let mut random = fastrand::Rng::with_seed(17);
+/// Solves random sketches both ways: how many have a solution, and how many have several.
+fn compared(seed: u64, count: usize, most: usize) -> (usize, usize) {
+    let mut random = fastrand::Rng::with_seed(seed);
     let (mut compared, mut solved, mut several) = (0, 0, 0);
-    while compared < SKETCHES {
+    while compared < count {
         let text = sketch(&mut random);
         let source = SourceFile::new("sketch", text.as_str());
         let tree = parse(&source).unwrap_or_else(|error| panic!("{error}"));
         let mut lowered = lower(&source, &tree, &[], 3).unwrap_or_else(|error| panic!("{error}"));
-        let Some(expected) = brute(&lowered.program) else { continue };
-        let limits = Limits { mode: Mode::All, tables: u64::MAX, solutions: MOST, stop: None };
+        let Some(expected) = brute(&lowered.program, most) else { continue };
+        let limits = Limits {
+            mode: Mode::All,
+            tables: u64::MAX,
+            solutions: MOST,
+            stop: None,
+            progress: None,
+        };
         let found = search(&mut lowered.program, &limits);
         assert!(found.exhaustive, "{text}");
         assert_eq!(found.dead.is_some(), expected.is_empty(), "{text}");
@@ -167,8 +180,31 @@ fn the_search_finds_what_trying_everything_finds() {
         solved += usize::from(!expected.is_empty());
         several += usize::from(expected.len() > 1);
     }
-    assert!(solved > SKETCHES / 5 && several > SKETCHES / 10, "{solved} solved, {several} often");
-    assert!(solved < SKETCHES * 4 / 5, "{solved} of {SKETCHES} solved");
+    (solved, several)
+}
+
+#[test]
+fn the_search_finds_what_trying_everything_finds() {
+    let (mut all, mut solved, mut several) = (0, 0, 0);
+    std::thread::scope(|scope| {
+        let threads = (0..THREADS).map(|thread| {
+            scope.spawn(move || {
+                SKETCHES.map(|(count, most)| {
+                    compared(17 + thread + most as u64, count / THREADS as usize, most)
+                })
+            })
+        });
+        let threads: Vec<_> = threads.collect();
+        for thread in threads {
+            for found in thread.join().expect("the sketches have equal solutions") {
+                solved += found.0;
+                several += found.1;
+            }
+        }
+    });
+    SKETCHES.iter().for_each(|(count, _)| all += count);
+    assert!(solved > all / 10 && several > all / 20, "{solved} solved, {several} often");
+    assert!(solved < all * 4 / 5, "{solved} of {all} solved");
 }
 
 #[test]
@@ -184,6 +220,7 @@ fn families_yield_the_members_within_masks_and_no_others() {
                 values,
                 space: 3,
                 names: &names,
+                planted: ptxasw::planted::Planted::default(),
             };
             let own = ptxasw::synth::family::Family::named(family, &request, &[]);
             let own = own.unwrap_or_else(|| panic!("{family} is no family"));

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::formula::{Names, add};
 use super::{Recipe, Request, Visit, Wanted};
+use crate::planted::{Bug, Planted};
 use crate::synth::expr::{Cmp, Expr, Op};
 
 /// One condition.
@@ -24,6 +25,7 @@ pub struct Conditions {
     /// The points where each holds, as bits.
     sets: Vec<Vec<u64>>,
     points: usize,
+    planted: Planted,
 }
 
 /// Whether a set has a point.
@@ -42,6 +44,9 @@ impl Conditions {
         };
         let mut known = FxHashSet::default();
         constants.retain(|c| known.insert(*c));
+        if request.planted.has(Bug::NoConstants) {
+            constants.retain(|c| *c == 0);
+        }
         let mut candidates = vec![Condition::Constant(true), Condition::Constant(false)];
         for &constant in &constants {
             for sign in [1, -1, 0] {
@@ -53,16 +58,17 @@ impl Conditions {
             }
         }
         let points = first * second;
-        let mut found = Conditions { members: Vec::new(), sets: Vec::new(), points };
+        let planted = request.planted;
+        let mut found = Conditions { members: Vec::new(), sets: Vec::new(), points, planted };
         let mut known = FxHashSet::default();
         for condition in candidates {
             let mut set = vec![0u64; points.div_ceil(64)];
             for point in 0..points {
                 let (i, k) = ((point % first) as i64, (point / first) as i64);
-                let holds = match condition {
-                    Condition::Constant(holds) => holds,
+                let holds = match &condition {
+                    Condition::Constant(holds) => *holds,
                     Condition::Compare { swap, cmp, constant, sign } => {
-                        let (v, w) = if swap { (k, i) } else { (i, k) };
+                        let (v, w) = if *swap { (k, i) } else { (i, k) };
                         cmp.holds(v, constant + sign * w)
                     }
                 };
@@ -172,6 +178,7 @@ impl Conditions {
                 let right = match (sign, constant) {
                     (0, c) => Expr::Number(c),
                     (1, c) => add(w, Expr::Number(c)),
+                    (_, c) if self.planted.has(Bug::ConditionFormula) => add(w, Expr::Number(c)),
                     (_, c) => Expr::binary(Op::Sub, Expr::Number(c), w),
                 };
                 Expr::Compare(cmp, Rc::new(v), Rc::new(right))
@@ -182,9 +189,13 @@ impl Conditions {
     /// The formula of a choice.
     pub fn part_formula(&self, numbers: &[u32], names: &Names) -> Expr {
         let last = Expr::Number(numbers.len() as i64);
+        let numbered = |value: usize| match self.planted.has(Bug::PartFormula) {
+            true => numbers.len() - value,
+            false => value,
+        };
         numbers.iter().enumerate().rev().fold(last, |rest, (value, &number)| {
             let condition = self.formula(number, names);
-            let value = Expr::Number(value as i64);
+            let value = Expr::Number(numbered(value) as i64);
             Expr::Choose(Rc::new(condition), Rc::new(value), Rc::new(rest))
         })
     }

@@ -9,9 +9,11 @@
 //! A table is computed point by point and given up at the first value that the masks exclude.
 
 use rustc_hash::FxHashSet;
+use std::ops::Range;
 
 use super::formula::{Names, add, div, mul, rem, scaled};
 use super::{Recipe, Request, Visit, Wanted, xform};
+use crate::planted::{Bug, Planted};
 use crate::synth::expr::{Expr, Op};
 
 const ROT: u8 = 0;
@@ -30,6 +32,7 @@ pub struct Linear {
     n: i64,
     /// Divisors of the quotients.
     quotients: Vec<i64>,
+    planted: Planted,
 }
 
 fn gcd(a: i64, b: i64) -> i64 {
@@ -39,68 +42,80 @@ fn gcd(a: i64, b: i64) -> i64 {
 impl Linear {
     /// The family of this name for a hole.
     pub fn new(name: &str, request: &Request<'_>) -> Linear {
-        let Request { extents: [first, second], values, .. } = *request;
+        let Request { extents: [first, second], values, planted, .. } = *request;
         let kinds = match name {
             "rot" => vec![ROT],
             "unit" => vec![UNIT],
             "xor" => vec![XOR, XOR_BIT],
-            _ => vec![ROT, FLAT, MIXED],
+            _ => vec![FLAT, MIXED, ROT],
         };
         let largest = first.max(second).max(values);
         let divides = |d: &usize| [first, second, values].iter().any(|n| n % d == 0);
         let quotients = (1..=largest).filter(divides).map(|d| d as i64).collect();
-        Linear { kinds, first, second, n: values as i64, quotients }
+        Linear { kinds, first, second, n: values as i64, quotients, planted }
     }
 
     /// Calls `visit` for each member within the masks.
     pub fn each(&self, wanted: &Wanted<'_>, visit: &mut Visit<'_>) {
         let mut seen = FxHashSet::default();
         let mut table = vec![0u8; self.first * self.second];
-        for &kind in &self.kinds {
-            let go_on = self.parameters(kind, &mut |parameters| {
-                if !self.fill(kind, parameters, wanted.masks, &mut table)
-                    || !seen.insert(xform::fingerprint(&table))
-                {
-                    return true;
+        // Members without a constant are cheaper, and there are far fewer of them.
+        for constant in [0..1, 1..i32::MAX] {
+            for &kind in &self.kinds {
+                let go_on = self.parameters(kind, constant.clone(), &mut |parameters| {
+                    if !self.fill(kind, parameters, wanted.masks, &mut table)
+                        || !seen.insert(xform::fingerprint(&table))
+                    {
+                        return true;
+                    }
+                    visit(&table, Recipe::Formula(kind, *parameters))
+                });
+                if !go_on {
+                    return;
                 }
-                visit(&table, Recipe::Formula(kind, *parameters))
-            });
-            if !go_on {
-                return;
             }
         }
     }
 
-    /// Calls `visit` for each choice of parameters, the cheapest first.
-    fn parameters(&self, kind: u8, visit: &mut dyn FnMut(&[i32; 5]) -> bool) -> bool {
+    /// Calls `visit` for each choice of parameters with a constant of this range, the cheapest first.
+    fn parameters(
+        &self,
+        kind: u8,
+        constant: Range<i32>,
+        visit: &mut dyn FnMut(&[i32; 5]) -> bool,
+    ) -> bool {
         let n = self.n as i32;
+        let below = |end: i32| constant.start..constant.end.min(end);
         // A sign and a divisor; sign 0 only once.
         let quotients: Vec<(i32, i32)> = std::iter::once((0, 1))
             .chain(self.quotients.iter().flat_map(|&d| [(1, d as i32), (-1, d as i32)]))
+            .filter(|(sign, _)| *sign >= 0 || !self.planted.has(Bug::NoMinus))
             .collect();
         let (first, second) = (self.first as i32, self.second as i32);
         match kind {
             ROT => quotients.iter().all(|&(s, d)| {
-                d == 1 && s != 0 || (0..n).all(|a| (0..n).all(|c| visit(&[a, s, d, c, 0])))
+                d == 1 && s != 0 || (0..n).all(|a| below(n).all(|c| visit(&[a, s, d, c, 0])))
             }),
             UNIT => (1..n.max(2))
                 .filter(|&u| gcd(i64::from(u), self.n) == 1)
-                .all(|u| (0..n).all(|a| (0..n).all(|c| visit(&[u, a, c, 0, 0])))),
-            XOR => (0..n).all(|a| (0..n).all(|c| visit(&[a, c, 0, 0, 0]))),
-            XOR_BIT => (0..n).all(|c| visit(&[c, 0, 0, 0, 0])),
+                .all(|u| (0..n).all(|a| below(n).all(|c| visit(&[u, a, c, 0, 0])))),
+            XOR => (0..n).all(|a| below(n).all(|c| visit(&[a, c, 0, 0, 0]))),
+            XOR_BIT => below(n).all(|c| visit(&[c, 0, 0, 0, 0])),
             FLAT => {
                 let mut moduli = vec![n, first, second];
                 moduli.sort_unstable();
                 moduli.dedup();
                 [0, 1].iter().all(|&order| {
                     moduli.iter().all(|&m| {
-                        quotients.iter().all(|&(s, d)| (0..n).all(|c| visit(&[order, m, s, d, c])))
+                        quotients
+                            .iter()
+                            .all(|&(s, d)| below(n).all(|c| visit(&[order, m, s, d, c])))
                     })
                 })
             }
             _ => quotients
                 .iter()
-                .all(|&(s, d)| (0..second).all(|c| (0..n).all(|a| visit(&[a, s, d, c, second])))),
+                .all(|&(s, d)| below(second).all(|c| (0..n).all(|a| visit(&[a, s, d, c, second])))),
         }
     }
 
@@ -156,6 +171,7 @@ impl Linear {
             FLAT => {
                 let (first, second) = (self.first as i64, self.second as i64);
                 let flat = if p0 == 0 { add(mul(i, second), k) } else { add(mul(k, first), i) };
+                let p3 = if self.planted.has(Bug::FlatFormula) { 1 } else { p3 };
                 let sum = scaled(rem(flat.clone(), p1), div(div(flat, p1), p3), p2);
                 rem(add(sum, Expr::Number(near(p4))), n)
             }

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 use super::expr::Expr;
+use crate::planted::Planted;
 use condition::Conditions;
 use fit::Fitted;
 use linear::Linear;
@@ -30,6 +31,8 @@ pub struct Request<'a> {
     pub space: u8,
     /// The names of the coordinates.
     pub names: &'a [String],
+    /// A mistake of the tests.
+    pub planted: Planted,
 }
 
 /// What members are wanted.
@@ -155,30 +158,29 @@ impl Family {
                 conditions.part_formula(numbers, &names)
             }
             (Kind::Listed(fitted), Recipe::Number(number)) => fitted.formula(*number, &names),
-            _ => return self.fitted(table),
+            _ => return fitted(self.extents, self.values, &self.names, table),
         };
         let same = |expr: &Expr| names.gives(expr, self.extents, table);
         debug_assert!(same(&expr), "{expr} gives {table:?}");
         expr.simplified(&same)
     }
+}
 
-    /// The cheapest expression for a table; where none is found, one that chooses point by point.
-    fn fitted(&self, table: &[u8]) -> Expr {
-        let Family { extents, values, ref names, .. } = *self;
-        let request = Request { extents, values, space: 3, names };
-        let fitted = Fitted::bottom_up(&request);
-        let masks: Vec<u64> = table.iter().map(|&value| 1 << value).collect();
-        let wanted = Wanted { masks: &masks, first_differ: false, second_differ: false };
-        let own = formula::Names::new(names);
-        let mut found = None;
-        fitted.each(&wanted, &mut |_, recipe| {
-            if let Recipe::Number(number) = recipe {
-                found = Some(fitted.formula(number, &own));
-            }
-            false
-        });
-        found.unwrap_or_else(|| own.chosen(extents, table))
-    }
+/// The cheapest expression for a table; where none is found, one that chooses point by point.
+pub fn fitted(extents: [usize; 2], values: usize, names: &[String], table: &[u8]) -> Expr {
+    let request = Request { extents, values, space: 3, names, planted: Planted::default() };
+    let fitted = Fitted::bottom_up(&request);
+    let masks: Vec<u64> = table.iter().map(|&value| 1 << value).collect();
+    let wanted = Wanted { masks: &masks, first_differ: false, second_differ: false };
+    let own = formula::Names::new(names);
+    let mut found = None;
+    fitted.each(&wanted, &mut |_, recipe| {
+        if let Recipe::Number(number) = recipe {
+            found = Some(fitted.formula(number, &own));
+        }
+        false
+    });
+    found.unwrap_or_else(|| own.chosen(extents, table))
 }
 
 /// Whether a table violates that its values differ.

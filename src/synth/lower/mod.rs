@@ -9,6 +9,7 @@ use super::ast::{Name, Reference, Spanned, Statement};
 use super::expr::Expr;
 use super::program::{Cell, Measure, Program};
 use super::term::UNDEFINED;
+use crate::planted::Planted;
 use crate::source::{Diagnostic, SourceFile, Span};
 
 /// The most cells of a sketch.
@@ -19,6 +20,8 @@ const MOST_CELLS: usize = 1 << 20;
 pub struct Array {
     /// The extents.
     pub shape: Vec<usize>,
+    /// The axis that each index goes along; inputs have none.
+    pub axes: Vec<String>,
     /// The cells.
     pub cells: Vec<Cell>,
     /// Whether it is an input: beyond it everything is undefined.
@@ -58,13 +61,27 @@ pub fn lower(
     defines: &Defines,
     space: u8,
 ) -> Result<Lowered, Diagnostic> {
+    lower_with(source, tree, defines, space, Planted::default())
+}
+
+/// Lowers a sketch with a mistake of the tests in its families, its search and its code.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_with(
+    source: &SourceFile,
+    tree: &[Statement],
+    defines: &Defines,
+    space: u8,
+    planted: Planted,
+) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering {
         source,
         params: FxHashMap::default(),
         axes: Vec::new(),
         arrays: FxHashMap::default(),
         families: FxHashMap::default(),
-        program: Program { initial: vec![UNDEFINED], cells: 1, ..Program::default() },
+        program: Program { initial: vec![UNDEFINED], cells: 1, planted, ..Program::default() },
         pending: Vec::new(),
         space,
     };
@@ -76,7 +93,7 @@ pub fn lower(
         return Err(source.diagnostic(Span::new(end, end), "the sketch has no goal"));
     }
     if lowering.program.order.is_empty() {
-        lowering.program.order = vec![Measure::Accumulates, Measure::Shuffles, Measure::Selects];
+        lowering.program.order = Measure::ALL.map(|(_, measure)| measure)[..4].to_vec();
     }
     let Lowering { params, axes, arrays, program, .. } = lowering;
     Ok(Lowered { program, params, axes, arrays })
@@ -234,7 +251,10 @@ impl Lowering<'_> {
         self.program.cells += count;
         self.program.inputs.push((input.array.text.clone(), shape.clone()));
         let cells = (first..first + count as u32).collect();
-        self.arrays.insert(input.array.text.clone(), Array { shape, cells, input: true });
+        self.arrays.insert(
+            input.array.text.clone(),
+            Array { shape, axes: Vec::new(), cells, input: true },
+        );
         Ok(())
     }
 

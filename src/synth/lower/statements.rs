@@ -1,5 +1,7 @@
 //! Loads, steps, folds and goals.
 
+use rustc_hash::FxHashSet;
+
 use super::scope::Scope;
 use super::{Array, Lowering, volume};
 use crate::source::{Diagnostic, Span};
@@ -42,10 +44,10 @@ impl Lowering<'_> {
         let inner = scope.axes.len();
         self.extend(&mut scope, from);
         let source = self.array(from)?.clone();
-        let shape = self.shape(to)?;
+        let (axes, shape) = self.shape(to)?;
         let count = volume(&shape);
         self.room(count.max(scope.places()), to.span)?;
-        let mut array = Array { shape, cells: vec![0; count], input: false };
+        let mut array = Array { shape, axes, cells: vec![0; count], input: false };
         if hole_of(to).is_none() && inner < scope.axes.len() {
             let missing = &scope.axes[inner].0;
             let message = format!("the axis `{missing}` does not stand on the left");
@@ -73,8 +75,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The shape of an array that a statement makes: an index has the extent of its first axis.
-    fn shape(&self, to: &Reference) -> Result<Vec<usize>, Diagnostic> {
+    /// The axes of an array that a statement makes, and their extents: of each index the first axis.
+    fn shape(&self, to: &Reference) -> Result<(Vec<String>, Vec<usize>), Diagnostic> {
         let extent = |index: &Index| {
             let expr = match index {
                 Index::Plain(plain) => plain,
@@ -83,7 +85,7 @@ impl Lowering<'_> {
             let mut extent = None;
             expr.expr.names(&mut |name| {
                 let found = self.axes.iter().find(|(axis, _)| axis == name);
-                extent = extent.or(found.map(|(_, extent)| *extent));
+                extent = extent.take().or(found.cloned());
             });
             extent.ok_or_else(|| {
                 let of = |name: &str| self.params.get(name).copied();
@@ -91,7 +93,8 @@ impl Lowering<'_> {
                 unknown.unwrap_or_else(|| self.error(expr.span, "this index names no axis"))
             })
         };
-        to.indices.iter().map(extent).collect()
+        let axes: Result<Vec<_>, _> = to.indices.iter().map(extent).collect();
+        Ok(axes?.into_iter().unzip())
     }
 
     fn made(&mut self, count: usize) -> Made {
@@ -108,7 +111,12 @@ impl Lowering<'_> {
         source: &Array,
         array: &mut Array,
     ) -> Result<(), Diagnostic> {
-        let price = self.price(from, at, text, array.cells.len());
+        let mut price = self.price(from, at, text, array.cells.len());
+        if let Price::Shuffles(times) | Price::Selects(times) = price
+            && source.input
+        {
+            price = Price::Loads(times);
+        }
         let (hole, coordinates) = self.hole(text, scope, source.shape[at], price)?;
         let made = self.made(array.cells.len());
         let mut edges = Vec::new();
@@ -244,7 +252,8 @@ impl Lowering<'_> {
                 given.push(self.constant(spanned)?);
             }
         }
-        let request = Request { extents, values, space: self.space, names: &names };
+        let (space, planted) = (self.space, self.program.planted);
+        let request = Request { extents, values, space, names: &names, planted };
         let family = match self.families.get(name) {
             Some((own, members)) => {
                 let own: Vec<&str> = own.iter().map(|name| name.text.as_str()).collect();
@@ -289,7 +298,7 @@ impl Lowering<'_> {
             }
         }
         let (scope, inner) = self.fold_scope(to, folded)?;
-        let shape = self.shape(to)?;
+        let (axes, shape) = self.shape(to)?;
         let count = volume(&shape);
         let places = scope.places().saturating_mul(folded.parts.len());
         self.room(places.max(count), to.span)?;
@@ -305,10 +314,18 @@ impl Lowering<'_> {
                 }
                 _ => None,
             };
+            // Lanes accumulate together.
+            let mut together = FxHashSet::default();
             for number in 0..scope.places() {
                 let place = scope.place(number);
                 if !self.holds(part, &scope, &place)? {
                     continue;
+                }
+                if guard.is_none() {
+                    let axes = scope.axes.iter().zip(&place);
+                    let registers = axes.filter(|(axis, _)| !axis.0.starts_with("lane"));
+                    let register: Vec<i64> = registers.map(|(_, at)| *at).collect();
+                    self.program.accumulates += u32::from(together.insert(register));
                 }
                 let mut factors = Vec::new();
                 for factor in &part.factors {
@@ -327,7 +344,7 @@ impl Lowering<'_> {
         let cells = (made.first..made.first + made.count).collect();
         let holes = std::mem::take(&mut self.pending);
         self.program.statements.push(Statement::Fold { op, holes, slots, made });
-        let array = Array { shape, cells, input: false };
+        let array = Array { shape, axes, cells, input: false };
         self.arrays.insert(to.array.text.clone(), array);
         Ok(())
     }
@@ -376,7 +393,7 @@ impl Lowering<'_> {
             Some(op) => Ok(Some(op)),
             None => {
                 let message = format!("unknown operator `{}`", name.text);
-                let hint = "one of sum, xor, min, max, or, and";
+                let hint = "one of sum, xor, min, max, or, and, list";
                 Err(self.error(name.span, message).with_hint(hint))
             }
         }

@@ -10,13 +10,14 @@ mod worker;
 
 use rayon::prelude::*;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use super::family::{Recipe, Wanted};
 use serde::Serialize;
 
 use super::program::{Hole, Measure, Price, Program};
 use super::term::Term;
+use crate::planted::{Bug, Planted};
 use plan::Plan;
 use worker::{Reason, Worker};
 
@@ -45,7 +46,21 @@ pub struct Limits<'a> {
     pub solutions: usize,
     /// Becomes true when the search shall end with what it has.
     pub stop: Option<&'a AtomicBool>,
+    /// Is told how far the search is.
+    pub progress: Option<&'a Progress>,
 }
+
+/// How far a search is.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Tables that were tried.
+    pub tried: AtomicU64,
+    /// Solutions that were seen.
+    pub found: AtomicU64,
+}
+
+/// The most bytes that a plan takes; the search does not begin if it would need more.
+pub const MOST_PLANNED: usize = 1 << 28;
 
 /// A choice for every hole.
 #[derive(Clone, Debug)]
@@ -65,20 +80,25 @@ pub struct Cost {
     pub accumulates: u32,
     /// Shuffles, each of one register.
     pub shuffles: u32,
+    /// Loads whose index was found, each of one register.
+    pub loads: u32,
     /// Selects between registers.
     pub selects: u32,
 }
 
 impl Cost {
     /// The numbers that are compared, the one that counts most first.
-    fn key(self, order: &[Measure]) -> [u32; 4] {
-        let mut key = [0; 4];
+    fn key(self, order: &[Measure]) -> [u32; 5] {
+        let mut key = [0; 5];
         for (at, measure) in key.iter_mut().zip(order) {
             *at = match measure {
                 Measure::Accumulates => self.accumulates,
                 Measure::Shuffles => self.shuffles,
+                Measure::Loads => self.loads,
                 Measure::Selects => self.selects,
-                Measure::Instructions => self.accumulates + self.shuffles + self.selects,
+                Measure::Instructions => {
+                    self.accumulates + self.shuffles + self.loads + self.selects
+                }
             };
         }
         key
@@ -88,6 +108,7 @@ impl Cost {
         Cost {
             accumulates: self.accumulates + other.accumulates,
             shuffles: self.shuffles + other.shuffles,
+            loads: self.loads + other.loads,
             selects: self.selects + other.selects,
         }
     }
@@ -139,17 +160,27 @@ pub struct Found {
     pub exhaustive: bool,
     /// Whether a bound ended the search.
     pub exhausted_budget: bool,
+    /// Whether that is the bound of the plan, so that nothing was tried.
+    pub too_large: bool,
     /// How many tables were tried.
     pub tried: u64,
     /// Why there is none.
     pub dead: Option<Dead>,
 }
 
+/// After how many tables progress is told.
+const TOLD: u64 = 256;
+
 /// How many members of the first hole make one batch.
 const BATCH: usize = 256;
 
+/// What costs the same in every solution.
+fn fixed(program: &Program) -> Cost {
+    Cost { accumulates: program.accumulates, ..Cost::default() }
+}
+
 /// What the choice of a table for a hole costs.
-fn price(hole: &Hole, table: &[u8]) -> Cost {
+fn price(hole: &Hole, table: &[u8], planted: Planted) -> Cost {
     let [first, second] = hole.extents;
     let lane_at = hole.coordinates.iter().position(|name| name.starts_with("lane"));
     // For each register the values along the lanes.
@@ -171,9 +202,11 @@ fn price(hole: &Hole, table: &[u8]) -> Cost {
                 cost.accumulates += times * u32::from(along(register).any(|(_, value)| value == 1));
             }
             Price::Shuffles(times) => {
-                let moves = along(register).any(|(lane, value)| lane != usize::from(value));
+                let moves = along(register).any(|(lane, value)| lane != usize::from(value))
+                    || planted.has(Bug::IdentityCosts);
                 cost.shuffles += times * u32::from(moves);
             }
+            Price::Loads(times) => cost.loads += times,
             Price::Selects(times) => {
                 let values = along(register).fold(0u64, |set, (_, value)| set | 1 << value);
                 cost.selects += times * (values.count_ones() - 1);
@@ -217,6 +250,9 @@ impl<'s> Search<'s> {
         }
         let Some(level) = self.plan.levels.get(at) else {
             branch.count += 1;
+            if let Some(progress) = self.limits.progress {
+                progress.found.fetch_add(1, Ordering::Relaxed);
+            }
             let keep = match self.limits.mode {
                 Mode::First => branch.solutions.is_empty(),
                 Mode::Cheapest => {
@@ -243,12 +279,17 @@ impl<'s> Search<'s> {
         let mut go_on = true;
         hole.family.each(&wanted, &mut |table, recipe| {
             branch.tried += 1;
+            if let Some(progress) = self.limits.progress
+                && branch.tried.is_multiple_of(TOLD)
+            {
+                progress.tried.fetch_add(TOLD, Ordering::Relaxed);
+            }
             if branch.tried > self.limits.tables || self.stopped() {
                 branch.over = true;
                 go_on = false;
                 return false;
             }
-            let cost = cost.plus(price(hole, table));
+            let cost = cost.plus(price(hole, table, self.program.planted));
             if self.too_dear(cost, *bound) {
                 return true;
             }
@@ -265,7 +306,11 @@ impl<'s> Search<'s> {
     fn too_dear(&self, cost: Cost, bound: Option<Cost>) -> bool {
         let order = &self.program.order;
         self.limits.mode == Mode::Cheapest
-            && bound.is_some_and(|bound| cost.key(order) >= bound.key(order))
+            && bound.is_some_and(|bound| {
+                cost.key(order) > bound.key(order)
+                    || cost.key(order) == bound.key(order)
+                        && !self.program.planted.has(Bug::DearerKept)
+            })
     }
 
     fn stopped(&self) -> bool {
@@ -287,7 +332,8 @@ impl<'s> Search<'s> {
     fn branch(&self, table: &[u8], recipe: &Recipe, mut bound: Option<Cost>) -> Branch {
         let mut branch = Branch { tried: 1, ..Branch::default() };
         let level = &self.plan.levels[0];
-        let cost = price(&self.program.holes[level.hole as usize], table);
+        let hole = &self.program.holes[level.hole as usize];
+        let cost = fixed(self.program).plus(price(hole, table, self.program.planted));
         if self.stopped() {
             branch.over = true;
         }
@@ -414,6 +460,9 @@ struct Best {
 /// Searches. `program` gains terms.
 pub fn search(program: &mut Program, limits: &Limits<'_>) -> Found {
     let plan = Plan::new(program);
+    if plan.too_large {
+        return Found { exhausted_budget: true, too_large: true, ..Found::default() };
+    }
     let program = &*program;
     let search = Search { program, plan: &plan, limits, workers: Mutex::new(Vec::new()) };
     let mut found = Found::default();
@@ -437,14 +486,14 @@ pub fn search(program: &mut Program, limits: &Limits<'_>) -> Found {
                 }
                 go_on
             });
-            if go_on {
+            if go_on && !program.planted.has(Bug::LastBatchLost) {
                 search.batch(&mut members, &mut found, &mut best);
             }
         }
     } else if begun.is_ok() {
         // Without holes the sketch is its own solution.
         let (tables, recipes) = (Vec::new(), Vec::new());
-        found.solutions.push(Solution { tables, recipes, cost: Cost::default() });
+        found.solutions.push(Solution { tables, recipes, cost: fixed(program) });
         found.count = 1;
     }
     let ended = limits.mode == Mode::First && found.count > 0;

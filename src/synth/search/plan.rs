@@ -7,7 +7,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::MOST_PLANNED;
 use super::sets::{self, Bits, SetId, Sets};
+use crate::planted::Bug;
 use crate::synth::program::{Cell, Edge, Guard, Program, Slot, Statement};
 use crate::synth::term::{Fold, Term, UNDEFINED};
 
@@ -106,6 +108,8 @@ pub struct Plan {
     pub first_sinks: Vec<usize>,
     /// For each statement that is a fold: whether a later statement reads it.
     pub read: Vec<bool>,
+    /// Whether the plan is incomplete, because it would be too large.
+    pub too_large: bool,
     /// For each gather its edges, by target and value: for each target as many as there are values.
     pub incoming: Vec<Vec<Edge>>,
     /// For each movement and each cell before it where the cell's edges begin and end.
@@ -132,7 +136,8 @@ impl Plan {
             });
         }
         let program = &*program;
-        let mut builder = Builder { program, sinks: &sinks, sets: Sets::new(program), splits };
+        let (sets, origins) = (Sets::new(program), FxHashMap::default());
+        let mut builder = Builder { program, sinks: &sinks, sets, splits, origins };
         let mut levels: Vec<Level> = Vec::new();
         let mut allowed = Vec::new();
         let (mut first_folds, mut first_sinks) = (Vec::new(), Vec::new());
@@ -185,8 +190,10 @@ impl Plan {
             Statement::Fold { .. } => Vec::new(),
         });
         let outgoing = outgoing.collect();
+        let too_large = builder.sets.bytes() > MOST_PLANNED;
         let (sets, incoming) = builder.sets.into_parts();
         Plan {
+            too_large,
             incoming,
             outgoing,
             levels,
@@ -260,6 +267,8 @@ struct Builder<'p> {
     sinks: &'p [Sink],
     sets: Sets<'p>,
     splits: FxHashMap<Term, Vec<(Term, Term)>>,
+    /// The terms that cells of inputs hold, for sets of these.
+    origins: FxHashMap<SetId, Bits>,
 }
 
 /// Slots of a sink with equal known factors: these, and for each other factor the set of its cells.
@@ -312,6 +321,9 @@ impl Builder<'_> {
         let mut known = FxHashSet::default();
         let sinks = self.sinks;
         for (number, sink) in sinks.iter().enumerate().filter(|(_, sink)| !sink.opaque) {
+            if self.sets.bytes() > MOST_PLANNED {
+                return level;
+            }
             if let Some(dynamic) = self.dynamic(statement, number as u32, sink) {
                 level.dynamic.push(dynamic);
                 continue;
@@ -321,7 +333,7 @@ impl Builder<'_> {
                 let Some(mut demand) = self.demand(statement, &groups, element) else { continue };
                 demand.sink = number as u32;
                 if demand.copies == 1 && sink.op == Fold::Sum {
-                    demand.copies = count;
+                    demand.copies = count + u32::from(self.program.planted.has(Bug::OneCopyMore));
                 } else {
                     demand.copies = 1;
                 }
@@ -356,11 +368,18 @@ impl Builder<'_> {
             }
             let (port, behind) = relevant?;
             let origin = self.sets.origin(port)?;
-            let origin: FxHashSet<Term> = sets::cells(self.sets.get(origin))
-                .filter_map(|cell| self.program.initial.get(cell as usize).copied())
-                .collect();
+            let origin = self.origins.entry(origin).or_insert_with(|| {
+                let mut terms = vec![0u64; self.program.terms.count().div_ceil(64)];
+                let cells = sets::cells(self.sets.get(origin));
+                cells.filter_map(|cell| self.program.initial.get(cell as usize)).for_each(
+                    |&term| {
+                        terms[term as usize / 64] |= 1 << (term % 64);
+                    },
+                );
+                terms
+            });
             let mut possible: Vec<Term> =
-                rest.into_iter().filter(|term| origin.contains(term)).collect();
+                rest.into_iter().filter(|&term| sets::has(origin, term)).collect();
             possible.dedup();
             match *possible {
                 [] => continue,
@@ -380,7 +399,8 @@ impl Builder<'_> {
         if around.iter().any(|&cell| cell < input && self.program.initial[cell as usize] == term) {
             return None;
         }
-        let around = around.into_iter().filter(|&cell| cell >= input).collect();
+        let forgotten = self.program.planted.has(Bug::AroundForgotten);
+        let around = around.into_iter().filter(|&cell| cell >= input && !forgotten).collect();
         let via = self.sets.intern(via);
         Some(Demand { term, via, around, copies: if own { 1 } else { 0 }, sink: 0 })
     }
@@ -471,11 +491,14 @@ impl Builder<'_> {
             }
             let total: u32 = values.values().map(|(copies, _)| copies).sum();
             let size = sizes[&component];
-            if total as usize > size && level.crowded.is_none() {
+            let planted = self.program.planted;
+            let crowd = total as usize + usize::from(planted.has(Bug::CrowdedTooSoon));
+            if crowd > size && level.crowded.is_none() {
                 let sink = values.values().map(|(_, sink)| *sink).min().unwrap_or_default();
                 level.crowded = Some((total as usize, size, sink as usize));
             }
-            if total as usize == size {
+            let enough = total as usize + usize::from(planted.has(Bug::FullTooSoon)) >= size;
+            if enough && total as usize <= size {
                 let mut bits = vec![0u64; terms.div_ceil(64)];
                 values.keys().for_each(|&term| bits[term as usize / 64] |= 1 << (term % 64));
                 full.insert(component, (allowed.len(), total as usize == values.len()));
@@ -526,7 +549,8 @@ impl Builder<'_> {
                 }
             }
         }
-        level.first_differ = first > 1 && rows.len() == second * hole.values;
+        level.first_differ = first > 1 && rows.len() == second * hole.values
+            || self.program.planted.has(Bug::AlwaysDiffer);
         level.second_differ = second > 1 && columns.len() == first * hole.values;
     }
 }

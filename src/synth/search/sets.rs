@@ -94,6 +94,11 @@ impl<'p> Sets<'p> {
         number
     }
 
+    /// How many bytes the sets take: each is stored, and is the key to its number.
+    pub fn bytes(&self) -> usize {
+        2 * 8 * self.program.cells.div_ceil(64) * self.sets.len()
+    }
+
     /// The bits of a set.
     pub fn get(&self, set: SetId) -> &Bits {
         &self.sets[set as usize]

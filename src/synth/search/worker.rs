@@ -3,6 +3,7 @@
 
 use super::plan::{Level, Plan, Sink, Used};
 use super::sets;
+use crate::planted::Bug;
 use crate::synth::program::{Guard, Program, Slot, Statement};
 use crate::synth::term::{Fold, Term, Terms, UNDEFINED};
 
@@ -190,7 +191,7 @@ impl<'p> Worker<'p> {
             let count = self.count(term);
             *count -= 1;
             left -= 1;
-            if *count < 0 {
+            if *count < 0 && !self.program.planted.has(Bug::CountOnly) {
                 right = false;
                 break;
             }
@@ -261,6 +262,7 @@ impl<'p> Worker<'p> {
                     masks,
                     &mut ways,
                 );
+                ways.several &= !self.program.planted.has(Bug::FirstWayOnly);
                 !ways.apply(masks, &mut changed)
             });
             if let Some(at) = failed {
@@ -361,6 +363,9 @@ impl<'p> Worker<'p> {
                                 }
                             }
                             slot = self.next[slot as usize];
+                            if program.planted.has(Bug::OneKnownSlot) {
+                                break;
+                            }
                         }
                     }
                     if !ways.apply(masks, &mut changed) {
@@ -418,7 +423,8 @@ impl<'p> Worker<'p> {
                 let mask = &mut masks[point as usize];
                 if term == UNDEFINED || need <= 0 {
                     *mask &= 1;
-                } else if *self.count(term) == 0 {
+                } else if *self.count(term) == 0 || self.program.planted.has(Bug::EverythingForced)
+                {
                     *mask &= 2;
                 }
                 fine &= *mask != 0;

@@ -1,0 +1,157 @@
+//! Emitted code against the sketch: executed in the interpreter, and compared with what the goals say.
+
+use super::kernel::Kernel;
+use super::ptx::Width;
+use super::taint;
+use crate::interp;
+use crate::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
+use crate::ptx::{self, Depth};
+use crate::source::SourceFile;
+use crate::synth::Lowered;
+use crate::synth::program::Statement;
+use crate::synth::term::{Fold, Node, Term, Terms, UNDEFINED};
+use std::collections::BTreeMap;
+
+/// How often reductions are executed, each time on other numbers.
+const ROUNDS: u64 = 3;
+
+/// Whether a sketch only moves values.
+pub fn is_movement(sketch: &Lowered) -> bool {
+    let program = &sketch.program;
+    !program.statements.iter().any(|statement| matches!(statement, Statement::Fold { .. }))
+        && program.goals.iter().all(|goal| matches!(program.terms.node(goal.term), Node::Atom(..)))
+}
+
+/// Numbers of which no two are equal, in 32 bits as well: products with an odd number.
+fn distinct(number: u64) -> u64 {
+    (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The value of a term; none for what is left open.
+fn value(terms: &Terms, term: Term, inputs: &[Vec<u64>]) -> Option<u64> {
+    let go = |term: &Term| value(terms, *term, inputs);
+    match terms.node(term) {
+        Node::Undefined => None,
+        Node::Atom(input, index) => inputs[*input as usize].get(*index as usize).copied(),
+        Node::Product(factors) => {
+            factors.iter().try_fold(1u64, |product, factor| Some(product.wrapping_mul(go(factor)?)))
+        }
+        Node::Fold(op, values) => {
+            let values: Vec<u64> = values.iter().map(go).collect::<Option<_>>()?;
+            let values = values.into_iter();
+            match op {
+                Fold::Sum => Some(values.fold(0, u64::wrapping_add)),
+                Fold::Xor => Some(values.fold(0, |a, b| a ^ b)),
+                Fold::Or => Some(values.fold(0, |a, b| a | b)),
+                Fold::And => Some(values.fold(u64::MAX, |a, b| a & b)),
+                Fold::Min => values.map(|v| v as i64).min().map(|v| v as u64),
+                Fold::Max => values.map(|v| v as i64).max().map(|v| v as u64),
+                Fold::List => None,
+            }
+        }
+    }
+}
+
+/// Executes code for a kernel, its first entry or the one named, and compares what it stores with the goals.
+///
+/// # Errors
+/// The code cannot be parsed, it faults, an address or a lane depends on data, or a value is wrong.
+pub fn check(
+    kernel: &Kernel,
+    sketch: &Lowered,
+    code: &str,
+    entry: &str,
+    width: Width,
+) -> Result<(), String> {
+    let source = SourceFile::new(kernel.name.as_str(), code);
+    let module = ptx::parse(&source, Depth::All).map_err(|error| error.to_string())?;
+    let movement = is_movement(sketch);
+    taint::check(&module, entry, movement)?;
+    for round in 0..if movement { 1 } else { ROUNDS } {
+        let mut random = fastrand::Rng::with_seed(round);
+        let mut number = 0;
+        let mut element = || {
+            number += 1;
+            if movement { distinct(number) } else { random.u64(..) }
+        };
+        let inputs: Vec<Vec<u64>> = kernel
+            .inputs
+            .iter()
+            .map(|(_, count)| (0..*count).map(|_| element()).collect())
+            .collect();
+        let outcome = interp::run(&module, &launch(kernel, &inputs, entry, width))
+            .map_err(|fault| fault.to_string())?;
+        compare(kernel, sketch, &inputs, &outcome.buffers, width)?;
+    }
+    Ok(())
+}
+
+/// The launch of one warp.
+fn launch(kernel: &Kernel, inputs: &[Vec<u64>], entry: &str, width: Width) -> Launch {
+    let ty = if width == Width::B32 { Type::U32 } else { Type::U64 };
+    let bytes = |elements: &[u64]| -> Vec<u8> {
+        elements.iter().flat_map(|e| e.to_le_bytes()[..width.bytes()].to_vec()).collect()
+    };
+    let mut buffers = BTreeMap::new();
+    let mut args = Vec::new();
+    let mut add = |name: String, bytes: Vec<u8>| {
+        args.push(Argument::Pointer { buffer: name.clone(), offset: 0 });
+        buffers.insert(name, Buffer { ty, bytes });
+    };
+    for ((name, _), elements) in kernel.inputs.iter().zip(inputs) {
+        add(format!("input {name}"), bytes(elements));
+    }
+    for &goal in &kernel.goals {
+        let array = &kernel.arrays[goal];
+        let size = array.count() * kernel.lanes.places() * width.bytes();
+        add(format!("output {}", array.name), vec![0xa5; size]);
+    }
+    Launch {
+        kernel: Some(entry.to_owned()),
+        grid: [1; 3],
+        block: [32, 1, 1],
+        dynamic_shared: 0,
+        buffers,
+        args,
+        limit: DEFAULT_LIMIT,
+        races: true,
+        strict_shuffles: true,
+        meet: Meet::default(),
+    }
+}
+
+fn compare(
+    kernel: &Kernel,
+    sketch: &Lowered,
+    inputs: &[Vec<u64>],
+    buffers: &BTreeMap<String, Buffer>,
+    width: Width,
+) -> Result<(), String> {
+    let program = &sketch.program;
+    let lanes = kernel.lanes.places();
+    let mut compared = 0;
+    for &goal in &kernel.goals {
+        let name = &kernel.arrays[goal].name;
+        let actual: Vec<u64> = buffers[&format!("output {name}")].elements().collect();
+        let array = &sketch.arrays[name];
+        for (flat, cell) in array.cells.iter().enumerate() {
+            let wanted = program.goals.iter().filter(|goal| goal.cell == *cell && *cell != 0);
+            for goal in wanted.filter(|goal| goal.term != UNDEFINED) {
+                let Some(mut expected) = value(&program.terms, goal.term, inputs) else { continue };
+                if width == Width::B32 {
+                    expected &= u64::from(u32::MAX);
+                }
+                let element = kernel.element(array, flat);
+                if actual[element] != expected {
+                    let (lane, found) = (element % lanes, actual[element]);
+                    return Err(format!(
+                        "{} is {found:#x} in lane {lane}, and {expected:#x} is right",
+                        goal.name
+                    ));
+                }
+                compared += 1;
+            }
+        }
+    }
+    if compared == 0 { Err("no goal could be compared".to_owned()) } else { Ok(()) }
+}

@@ -1,0 +1,28 @@
+//! A solution as code: a PTX function or a CUDA header.
+//!
+//! - `kernel`: the statements of a sketch over registers and lanes, with what was found. `domain`: expressions over
+//!   loops and lanes. `turn`: rows of registers that are turned in rounds of selects.
+//! - `ptx`, `cuda`: the texts. `check`, `taint`: the judges of both.
+
+pub mod check;
+mod cuda;
+mod domain;
+pub mod kernel;
+mod ptx;
+mod taint;
+mod turn;
+
+pub use cuda::{cuda, entry as cuda_entry};
+pub use ptx::{Width, ptx};
+
+/// A name that C and PTX take, of a file's name.
+pub fn identifier(file: &str) -> String {
+    let stem = file.rsplit(['/', '\\']).next().unwrap_or_default();
+    let stem = stem.split('.').next().unwrap_or_default();
+    let mut name: String =
+        stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        name.insert_str(0, "warp_");
+    }
+    name
+}
