@@ -21,6 +21,7 @@ mod rows;
 mod sampling;
 mod shift;
 mod under;
+mod whole;
 
 pub use adjacent::Adjacent;
 pub use alignment::{MAX_VECTOR, MAX_VECTOR_SM_100, Multiple};

@@ -18,7 +18,8 @@ use super::quiet::Quiet;
 use super::refusal::Refusal;
 use super::sampling::{Fingerprint, agree_mostly, distances};
 use super::shift::Shifter;
-use crate::cfg::{Arg, Base, Flow, Inst, LoopForest, RegisterId};
+use super::whole;
+use crate::cfg::{Arg, Base, BlockId, Flow, Inst, LoopForest, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions};
 use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
@@ -127,6 +128,8 @@ pub struct Opportunities<'a, 'm, 's> {
     sources: Vec<Source>,
     /// Sources by outline.
     groups: FxHashMap<TermId, Group>,
+    /// The blocks of which it was asked whether a warp can be whole there.
+    never_whole: FxHashMap<BlockId, bool>,
     /// The opportunities that were found, by candidate and load. (Refused pairs are not kept: they are
     /// many, and seldom asked about twice.)
     known: FxHashMap<(Candidate, u32), Opportunity>,
@@ -176,6 +179,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
                 .collect(),
             sources: Vec::new(),
             groups: FxHashMap::default(),
+            never_whole: FxHashMap::default(),
             known: FxHashMap::default(),
         }
     }
@@ -353,6 +357,9 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         if delta != 0 && self.linear == Some(false) {
             return Err(Refusal::BlockShape);
         }
+        if delta != 0 && (self.never_whole(trace, load) || self.never_sends(trace, &source)) {
+            return Err(Refusal::NeverRuns);
+        }
         self.availability.check(trace, &mut self.prover, &source, load)?;
         let pieces = pieces(&source, load, displacement, self.options.planted)
             .ok_or_else(|| Refusal::Elements(self.availability.line(source.inst)))?;
@@ -389,6 +396,21 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             bytes_apart,
         };
         Ok(Opportunity { source: source.inst, pieces, delta, guards })
+    }
+
+    /// Whether no warp that comes to a load is whole.
+    pub(super) fn never_whole(&mut self, trace: &KernelTrace, load: &Load) -> bool {
+        let (flow, block) = (self.prover.flow, trace.accesses[load.access].block);
+        let known = self.never_whole.entry(block);
+        *known.or_insert_with(|| whole::never_whole(flow, trace, block))
+    }
+
+    /// Whether some lane of every warp leaves a source load out.
+    fn never_sends(&self, trace: &KernelTrace, source: &Load) -> bool {
+        source.guard.is_some()
+            && trace.accesses[source.access]
+                .guard
+                .is_some_and(|guard| whole::some_lane_fails(trace, guard))
     }
 
     /// The distance in bytes, in one lane, that shows at run time that a load reads what the source

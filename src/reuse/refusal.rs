@@ -15,6 +15,9 @@ pub enum Refusal {
     BlockShape,
     /// `.reqntid` or `.maxntid` allows blocks of less than 32 threads only: no warp is ever whole.
     NarrowBlock,
+    /// The replacement would never run: where the load stands, or under the guard predicate of the source
+    /// load, no warp is ever whole.
+    NeverRuns,
     /// The load runs under a guard predicate that is written more than once.
     Guarded,
     /// Elements of this width are not replaced.
@@ -84,6 +87,7 @@ impl Refusal {
             Refusal::Strong(_) => "strong-load",
             Refusal::BlockShape => "block-shape",
             Refusal::NarrowBlock => "narrow-block",
+            Refusal::NeverRuns => "never-runs",
             Refusal::Guarded => "guard-written-twice",
             Refusal::Width(..) => "width",
             Refusal::Form(_) => "form",
@@ -125,6 +129,7 @@ impl fmt::Display for Refusal {
             Refusal::Strong(what) => write!(f, "{what} loads are never replaced"),
             Refusal::BlockShape => write!(f, "block shape: lanes are not consecutive in tid.x"),
             Refusal::NarrowBlock => write!(f, "narrow block: no warp of it is whole"),
+            Refusal::NeverRuns => write!(f, "can never run: some lane of every warp is elsewhere"),
             Refusal::Guarded => {
                 write!(f, "runs under a guard predicate that is written more than once")
             }

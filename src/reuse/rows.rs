@@ -146,6 +146,9 @@ impl Opportunities<'_, '_, '_> {
         if load.generic || inst.guard.is_some() || load.guard.is_some() || !self.is_simple(load) {
             return;
         }
+        if self.never_whole(trace, load) {
+            return;
+        }
         let Some(stride) = self.lane_stride(trace, load).filter(|stride| *stride != 0) else {
             return;
         };

@@ -143,7 +143,8 @@
 //! elsewhere, sends nothing that can be predicted. The member mask is what `activemask` has just
 //! reported, never a constant, or the shuffle waits for lanes that do not come.
 //!
-//! Rule `narrow-block`, guard `whole-warp`. Every file of `tests/cases/accept/` is executed in incomplete warps
+//! Rules `narrow-block` and, where some lane of every warp is seen to be elsewhere, `never-runs`
+//! (`tests/cases/refuse/never_whole.ptx`), guard `whole-warp`. Every file of `tests/cases/accept/` is executed in incomplete warps
 //! (`tests/differential.rs`); mistakes `IncompleteWarp`, `ConstantMask`.
 //!
 //! **13. `activemask` and the shuffles that use it stand in one straight line**, with nothing in between at

@@ -257,7 +257,13 @@ impl Writer<'_> {
             Test::Bits(register, mask) => {
                 self.line(&format!("and.b32 {word}, %c{register}, {mask}"));
             }
-            Test::Thread(mask) => self.line(&format!("and.b32 {word}, %x, {mask}")),
+            // Plus nothing, which no analysis knows: behind a test that some lane of every warp is seen to
+            // fail nothing would be rewritten.
+            Test::Thread(mask) => {
+                self.line(&format!("shr.u32 {word}, %n, 31"));
+                self.line(&format!("add.u32 {word}, {word}, %x"));
+                self.line(&format!("and.b32 {word}, {word}, {mask}"));
+            }
             Test::Mixed(register, mask) => {
                 self.line(&format!("xor.b32 {word}, %x, %c{register}"));
                 self.line(&format!("and.b32 {word}, {word}, {mask}"));

@@ -198,8 +198,8 @@ pub const CHANGES: &[Change] = &[
     ),
     // A new block between them, and the registers that a loop changes are not followed so far.
     not_in_loops(harmless(
-        "some threads leave",
-        "mov.u32 %mr1, %laneid;\nsetp.lt.u32 %mp1, %mr1, 9;\n@%mp1 ret;\n{load}",
+        "some blocks leave",
+        "mov.u32 %mr1, %ctaid.x;\nsetp.gt.u32 %mp1, %mr1, 9;\n@%mp1 ret;\n{load}",
     )),
 ];
 

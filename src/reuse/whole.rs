@@ -1,0 +1,80 @@
+//! Where no warp can be whole: the way to a place leads past a test that some of any 32 lanes fail.
+//!
+//! What needs all lanes of a warp would be tested for there and never done: code in front of `tid.x < 7`,
+//! the slow way beside `activemask = -1`, a source load for every other lane. Only tests of the lane's
+//! number alone are looked at, or of `tid.x`, whose lanes are consecutive where anything is shuffled. What
+//! is found is a reason to leave loads alone; that nothing is found proves nothing.
+
+use crate::cfg::{Arg, BlockId, EdgeCondition, Flow, Inst, RegisterId};
+use crate::emulate::{KernelTrace, SymbolKind, definitions};
+use crate::expr::{BinaryOp, Node, TermId, Valuation};
+use crate::isa::limits::WARP_SIZE;
+use crate::isa::{Axis, Opcode, Qualifier};
+
+/// Conditions of more terms are not looked at.
+const MAX_TERMS: usize = 64;
+
+/// Whether no whole warp comes to a block.
+pub(super) fn never_whole(flow: &Flow<'_, '_>, trace: &KernelTrace, block: BlockId) -> bool {
+    flow.dominators.chain(block).any(|at| {
+        trace.arena.charge(1);
+        trace.assumptions[at.index()].is_some_and(|known| some_lane_fails(trace, known))
+            || behind_mask(flow, at)
+    })
+}
+
+/// Whether some lane of every warp fails a condition.
+pub(super) fn some_lane_fails(trace: &KernelTrace, condition: TermId) -> bool {
+    let arena = &trace.arena;
+    if let Node::Binary(BinaryOp::And, a, b) = *arena.node(condition) {
+        return some_lane_fails(trace, a) || some_lane_fails(trace, b);
+    }
+    if arena.are_larger_than([condition], MAX_TERMS) {
+        return false;
+    }
+    let mut valuation = Valuation::new(arena, [condition].into_iter());
+    let applies = valuation.terms().iter().any(|&t| matches!(arena.node(t), Node::Apply(..)));
+    let symbols: Vec<_> = valuation.symbols().collect();
+    let [(symbol, id)] = symbols[..] else { return false };
+    let lanes = u64::from(WARP_SIZE);
+    let last = match trace.symbols.info(id).kind {
+        SymbolKind::Tid(Axis::X) => arena.range(symbol).umax,
+        SymbolKind::LaneId => lanes - 1,
+        _ => return false,
+    };
+    if applies {
+        return false;
+    }
+    let mut holds = |value: u64| {
+        valuation.set(symbol, value);
+        valuation.evaluate();
+        valuation.value(condition) != 0
+    };
+    let warps = (last + 1) / lanes;
+    !(0..warps).any(|warp| (0..lanes).all(|lane| holds(warp * lanes + lane)))
+}
+
+/// Whether the only edge into a block is taken where `activemask` is not all ones.
+fn behind_mask(flow: &Flow<'_, '_>, block: BlockId) -> bool {
+    let [edge] = flow.block(block).predecessors[..] else { return false };
+    let EdgeCondition::Predicate(predicate, taken) = edge.condition else { return false };
+    let above = &flow.insts[flow.block(edge.from).instructions()];
+    let Some(at) = written(above, predicate) else { return false };
+    let form = &above[at].ast.form;
+    let differs = match form.opcode {
+        Opcode::Setp if form.has(Qualifier::Ne) => taken,
+        Opcode::Setp if form.has(Qualifier::Eq) => !taken,
+        _ => return false,
+    };
+    let [_, Arg::Register(mask), Arg::Constant(all)] = above[at].args[..] else { return false };
+    let is_all = all.as_integer().is_some_and(|all| all as u32 == u32::MAX);
+    let is_mask = written(&above[..at], mask).is_some_and(|at| {
+        above[at].ast.form.opcode == Opcode::ActiveMask && above[at].guard.is_none()
+    });
+    differs && is_all && is_mask && above[at].guard.is_none()
+}
+
+/// The last instruction of some that writes a register.
+fn written(insts: &[Inst<'_, '_>], register: RegisterId) -> Option<usize> {
+    insts.iter().rposition(|inst| definitions(inst).contains(&register))
+}
