@@ -21,7 +21,7 @@ use crate::synth::ast::Statement;
 use crate::synth::emit::kernel::{self, Kernel};
 use crate::synth::emit::{self, Width};
 use crate::synth::search::{Limits, MOST_PLANNED, Mode, Progress, Solution, search};
-use crate::synth::{self, Lowered, report};
+use crate::synth::{self, Lowered, report, states};
 use crate::timings::Timings;
 
 /// `synth`
@@ -42,6 +42,9 @@ pub struct Synth {
     /// What is written
     #[arg(long, value_enum, default_value_t, alias = "format")]
     emit: Emit,
+    /// Put into the JSON what lanes hold after each step, which `report` draws
+    #[arg(long)]
+    states: bool,
     /// The bits of an element in emitted PTX
     #[arg(long, value_name = "32|64", default_value = "32", value_parser = width)]
     width: Width,
@@ -177,7 +180,13 @@ impl Synth {
         }
         let text =
             Timings::measure(timings, "write", || match (self.emit, found.solutions.first()) {
-                (Emit::Json, _) => io::json(&report::report(&source, &sketch, &found)),
+                (Emit::Json, chosen) => {
+                    let mut report = report::report(&source, &sketch, &found);
+                    if let Some(chosen) = chosen.filter(|_| self.states) {
+                        report.states = states::states(&source, &tree, &sketch, chosen);
+                    }
+                    io::json(&report)
+                }
                 (Emit::Table, _) | (_, None) => Ok(report::table(&source, &sketch, &found, mode)),
                 (Emit::Cuda, Some(solution)) => code.cuda(solution),
                 (Emit::Ptx, Some(solution)) => code.ptx(solution, self.width),

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::input::Inputs;
 use super::listing::{self, Mark};
 use super::model::Kernel;
-use super::{bars, counted, lanes, simulated};
+use super::{bars, counted, lanes, simulated, steps};
 use crate::ab::measurement::Measurement;
 use crate::report::KernelReport;
 
@@ -29,6 +29,7 @@ pub fn page(kernels: &[Kernel<'_>], inputs: &Inputs) -> String {
                 main {
                     @if !kernels.is_empty() { (overview(kernels)) }
                     (times(inputs))
+                    @for solved in &inputs.solutions { (steps::section(solved)) }
                     @for simulation in &inputs.simulations { (simulated::section(simulation)) }
                     @for (index, kernel) in kernels.iter().enumerate() { (section(kernel, index)) }
                 }

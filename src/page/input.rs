@@ -24,6 +24,8 @@ pub struct Inputs {
     pub measurements: Vec<Measurement>,
     /// Results of a simulator, as openacc-bench/results/ has them.
     pub simulations: Vec<Simulation>,
+    /// The outputs of `synth --states`.
+    pub solutions: Vec<Solved>,
     /// PTX files by the name that the JSON gives them.
     pub sources: BTreeMap<String, SourceFile>,
 }
@@ -160,6 +162,41 @@ pub struct Slots {
     pub idle: f64,
 }
 
+/// A solved sketch.
+#[derive(Debug, Deserialize)]
+pub struct Solved {
+    /// The sketch's file.
+    pub file: String,
+    /// What was found.
+    pub holes: Vec<SolvedHole>,
+    /// What lanes hold after each step.
+    pub states: Vec<SolvedState>,
+}
+
+/// What was found for a hole.
+#[derive(Debug, Deserialize)]
+pub struct SolvedHole {
+    /// The line of the sketch.
+    pub line: u32,
+    /// The expression.
+    pub expression: String,
+}
+
+/// An array after the step that makes it: rows of registers with an entry for each lane.
+#[derive(Debug, Deserialize)]
+pub struct SolvedState {
+    /// The array.
+    pub array: String,
+    /// The line of the step.
+    pub line: u32,
+    /// The array that the step reads.
+    pub from: String,
+    /// The element of an input in each cell.
+    pub values: Vec<Vec<Option<u32>>>,
+    /// The lane and register that it came from.
+    pub sources: Vec<Vec<Option<[u32; 2]>>>,
+}
+
 impl Inputs {
     /// Takes a JSON file in. Returns whether it is of a kind that a page shows.
     ///
@@ -177,7 +214,9 @@ impl Inputs {
             let entries = value.get(list).and_then(Value::as_array);
             entries.is_some_and(|entries| entries.iter().all(|entry| entry.get(field).is_some()))
         };
-        if has("simulator") && entries_have("kernels", "runs") {
+        if has("states") && has("holes") {
+            self.solutions.push(Solved::deserialize(value)?);
+        } else if has("simulator") && entries_have("kernels", "runs") {
             self.simulations.push(Simulation::deserialize(value)?);
         } else if has("measurements") {
             // A file with several measurements, as openacc-bench/results/ has.
@@ -199,12 +238,13 @@ impl Inputs {
 
     /// Whether there is nothing to show.
     pub fn is_empty(&self) -> bool {
-        let Inputs { reports, traces, profiles, measurements, simulations, sources: _ } = self;
+        let Inputs { reports, traces, profiles, measurements, simulations, solutions, .. } = self;
         reports.is_empty()
             && traces.is_empty()
             && profiles.is_empty()
             && measurements.is_empty()
             && simulations.is_empty()
+            && solutions.is_empty()
     }
 
     /// The PTX files that the JSON names.

@@ -7,8 +7,8 @@
 //!
 //! - [`input`]: which file is of which kind; [`model`]: what belongs to one kernel.
 //! - [`rows`]: which loads form a row, and which lines of memory they touch. Pure numbers.
-//! - `lanes`, `bars`, `simulated`: drawings of rows, of times and of a simulator's results; `listing`: the
-//!   source.
+//! - `lanes`, `bars`, `simulated`, `steps`: drawings of rows, of times, of a simulator's results and of the steps of
+//!   a solved sketch; `listing`: the source.
 //! - `html`: the page around them, with `style.css`.
 
 mod bars;
@@ -19,6 +19,7 @@ mod listing;
 pub mod model;
 pub mod rows;
 mod simulated;
+mod steps;
 
 pub use input::Inputs;
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Lowered;
 use super::search::{Cost, Dead, Found, Mode, Solution};
+use super::states::State;
 use crate::source::{Diagnostic, SourceFile};
 
 /// The outcome for programs.
@@ -25,6 +26,9 @@ pub struct Report<'a> {
     /// What the chosen solution costs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
+    /// What lanes hold after each step, if that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<State>,
 }
 
 /// A hole of the chosen solution.
@@ -63,6 +67,7 @@ pub fn report<'a>(source: &'a SourceFile, sketch: &Lowered, found: &Found) -> Re
         exhaustive: found.exhaustive,
         holes: chosen.map(|chosen| holes(source, sketch, chosen)).unwrap_or_default(),
         cost: chosen.map(|chosen| chosen.cost),
+        states: Vec::new(),
     }
 }
 

@@ -229,6 +229,33 @@ fn a_simulation_with_impossible_numbers_is_drawn_without_them() {
 }
 
 /// The published figures make a page: every machine and every kernel is on it.
+/// A sketch of three steps on 32 lanes with three registers each: what they hold, and where it came from.
+#[test]
+fn a_solved_sketch_is_drawn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sketch = "tests/synth/crc.sketch";
+    let solved = ptxasw(&["synth", sketch, "-D", "S=3", "--emit", "json", "--states"]);
+    assert!(solved.status.success());
+    write(&folder, "solved.json", &solved.stdout);
+    let html = page(&folder);
+    assert_eq!(count(&html, "class=\"held\""), 4 * 96);
+    assert_eq!(count(&html, "url(#head)"), 3 * 96);
+    assert!(html.contains("c from b, line 7: (lane * 3 - reg + 2) &amp; 31"), "{html}");
+    // Lane 1 ends with the elements 3 to 5.
+    assert_eq!(count(&html, "lane 1, register 2: element 5"), 1);
+    // What the JSON says of a cell: the element there stood in the cell that it came from.
+    let solved: Value = serde_json::from_slice(&solved.stdout).expect("JSON");
+    let states = solved["states"].as_array().expect("states");
+    for pair in states.windows(2) {
+        for (register, row) in pair[1]["sources"].as_array().expect("rows").iter().enumerate() {
+            for (lane, source) in row.as_array().expect("lanes").iter().enumerate() {
+                let at = |index: usize| source[index].as_u64().expect("a place") as usize;
+                assert_eq!(pair[0]["values"][at(1)][at(0)], pair[1]["values"][register][lane]);
+            }
+        }
+    }
+}
+
 #[test]
 fn the_published_results_make_a_page() {
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("openacc-bench/results");

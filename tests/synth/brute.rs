@@ -211,7 +211,7 @@ fn the_search_finds_what_trying_everything_finds() {
 fn families_yield_the_members_within_masks_and_no_others() {
     let mut random = fastrand::Rng::with_seed(18);
     let mut kept = 0;
-    for family in ["xform", "rot", "linear", "unit", "xor", "cond", "part", "fit"] {
+    for family in ["xform", "rot", "linear", "unit", "xor", "cond", "part", "fit", "fit1"] {
         for [first, second, values] in [[4, 1, 4], [4, 3, 4], [3, 4, 3], [6, 2, 3], [2, 6, 12]] {
             let values = if family == "cond" { 2 } else { values };
             let names = ["lane".to_owned(), "reg".to_owned()];

@@ -141,9 +141,10 @@ fn compare(
                 if width == Width::B32 {
                     expected &= u64::from(u32::MAX);
                 }
-                let element = kernel.element(array, flat);
+                let (lane, register) = sketch.place(array, flat);
+                let element = lanes * register + lane;
                 if actual[element] != expected {
-                    let (lane, found) = (element % lanes, actual[element]);
+                    let found = actual[element];
                     return Err(format!(
                         "{} is {found:#x} in lane {lane}, and {expected:#x} is right",
                         goal.name

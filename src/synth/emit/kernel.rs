@@ -12,7 +12,7 @@ use crate::synth::Lowered;
 use crate::synth::ast::{Folded, HoleText, Index, Reference, Statement, When};
 use crate::synth::expr::{Expr, Op};
 use crate::synth::family;
-use crate::synth::lower::Array;
+use crate::synth::lower::is_lane;
 use crate::synth::search::Solution;
 use crate::synth::term::Fold;
 
@@ -150,8 +150,7 @@ pub fn kernel(
     sketch: &Lowered,
     solution: &Solution,
 ) -> Result<Kernel, String> {
-    let lanes: Vec<_> = sketch.axes.iter().filter(|axis| is_lane(&axis.0)).cloned().collect();
-    let lanes = Domain { axes: lanes };
+    let lanes = Domain::of(sketch.lanes());
     if lanes.axes.is_empty() {
         return Err("no axis has a name that begins with `lane`".to_owned());
     }
@@ -181,11 +180,6 @@ pub fn kernel(
         }
     }
     Ok(builder.kernel)
-}
-
-/// Whether an axis is one of lanes.
-pub fn is_lane(axis: &str) -> bool {
-    axis.starts_with("lane")
 }
 
 impl<'s> Builder<'s> {
@@ -506,24 +500,5 @@ impl Kernel {
             let times = Expr::binary(Op::Mul, lane, Expr::Number(*extent as i64));
             Expr::binary(Op::Add, times, Expr::name(name))
         })
-    }
-
-    /// Where the entries store a place of an array: register `r` of lane `l` is element `lanes * r + l`.
-    pub fn element(&self, array: &Array, flat: usize) -> usize {
-        let (mut rest, mut lane, mut below) = (flat, vec![0; self.lanes.axes.len()], 1);
-        let mut register = 0;
-        for (extent, axis) in array.shape.iter().zip(&array.axes).rev() {
-            match self.lanes.axes.iter().position(|own| own.0 == *axis) {
-                Some(own) => lane[own] = rest % extent,
-                None => {
-                    register += rest % extent * below;
-                    below *= extent;
-                }
-            }
-            rest /= extent;
-        }
-        let axes = self.lanes.axes.iter().zip(lane);
-        let lane = axes.fold(0, |flat, ((_, extent), at)| flat * extent + at);
-        self.lanes.places() * register + lane
     }
 }

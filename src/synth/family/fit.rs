@@ -8,9 +8,11 @@ use super::{Recipe, Request, Visit, Wanted, xform};
 use crate::planted::Bug;
 use crate::synth::expr::{Expr, Op};
 
-/// How many behaviours are kept, and how many operators an expression has at most.
+/// How many behaviours are kept.
 const MOST: usize = 20_000;
-const OPERATORS: usize = 4;
+
+/// How many operators an expression has at most, unless fewer are asked for.
+pub const OPERATORS: usize = 4;
 
 /// Members with their tables.
 #[derive(Clone, Debug)]
@@ -94,7 +96,7 @@ impl Fitted {
     }
 
     /// Expressions in the order of their size, each behaviour once.
-    pub fn bottom_up(request: &Request<'_>) -> Fitted {
+    pub fn bottom_up(request: &Request<'_>, operators: usize) -> Fitted {
         let [first, second] = request.extents;
         let (points, n) = (first * second, request.values as i64);
         let mut known = FxHashSet::default();
@@ -111,15 +113,15 @@ impl Fitted {
         for number in [0, 1, 2, n, n - 1, first as i64, second as i64, 4, 8, 16, 3, 5] {
             leaf(Shape::Number(number), &|_| number);
         }
-        let operators =
+        let kinds =
             [Op::Add, Op::Sub, Op::Mul, Op::Xor, Op::And, Op::Rem, Op::Div, Op::Shl, Op::Shr];
         let mut count = 0;
-        for size in 1..=OPERATORS {
+        for size in 1..=operators {
             let mut found: Vec<(Shape, Vec<i64>)> = Vec::new();
             'size: for left in 0..size {
                 for (a, xs) in &levels[left] {
                     for (b, ys) in &levels[size - 1 - left] {
-                        for op in operators {
+                        for op in kinds {
                             let values = xs.iter().zip(ys).map(|(&x, &y)| op.apply(x, y));
                             let values: Option<Vec<i64>> =
                                 values.map(|v| v.filter(|v| v.abs() < 1 << 20)).collect();

@@ -85,8 +85,8 @@ pub struct Family {
 
 impl Family {
     /// The families that are there without being listed.
-    pub const NAMES: [&'static str; 9] =
-        ["xform", "rot", "linear", "unit", "xor", "table", "cond", "part", "fit"];
+    pub const NAMES: [&'static str; 10] =
+        ["xform", "rot", "linear", "unit", "xor", "table", "cond", "part", "fit", "fit1"];
 
     /// The family of this name; `constants` are those of conditions.
     pub fn named(name: &str, request: &Request<'_>, constants: &[i64]) -> Option<Family> {
@@ -95,7 +95,8 @@ impl Family {
             "rot" | "linear" | "unit" | "xor" => Kind::Linear(Linear::new(name, request)),
             "cond" => Kind::Condition(Conditions::new(request, constants)),
             "part" => Kind::Part(Conditions::new(request, constants)),
-            "fit" => Kind::Listed(Fitted::bottom_up(request)),
+            "fit" => Kind::Listed(Fitted::bottom_up(request, fit::OPERATORS)),
+            "fit1" => Kind::Listed(Fitted::bottom_up(request, 1)),
             "table" => Kind::Table,
             _ => return None,
         };
@@ -169,7 +170,7 @@ impl Family {
 /// The cheapest expression for a table; where none is found, one that chooses point by point.
 pub fn fitted(extents: [usize; 2], values: usize, names: &[String], table: &[u8]) -> Expr {
     let request = Request { extents, values, space: 3, names, planted: Planted::default() };
-    let fitted = Fitted::bottom_up(&request);
+    let fitted = Fitted::bottom_up(&request, fit::OPERATORS);
     let masks: Vec<u64> = table.iter().map(|&value| 1 << value).collect();
     let wanted = Wanted { masks: &masks, first_differ: false, second_differ: false };
     let own = formula::Names::new(names);

@@ -112,6 +112,37 @@ pub struct Lowered {
     pub arrays: FxHashMap<String, Array>,
 }
 
+impl Lowered {
+    /// The axes that are lanes.
+    pub fn lanes(&self) -> impl Iterator<Item = &(String, usize)> {
+        self.axes.iter().filter(|axis| is_lane(&axis.0))
+    }
+
+    /// The lane and the register of a place of an array.
+    pub fn place(&self, array: &Array, flat: usize) -> (usize, usize) {
+        let lanes: Vec<&(String, usize)> = self.lanes().collect();
+        let (mut rest, mut coordinates) = (flat, vec![0; lanes.len()]);
+        let (mut register, mut below) = (0, 1);
+        for (extent, axis) in array.shape.iter().zip(&array.axes).rev() {
+            match lanes.iter().position(|own| own.0 == *axis) {
+                Some(own) => coordinates[own] = rest % extent,
+                None => {
+                    register += rest % extent * below;
+                    below *= extent;
+                }
+            }
+            rest /= extent;
+        }
+        let axes = lanes.iter().zip(coordinates);
+        (axes.fold(0, |flat, ((_, extent), at)| flat * extent + at), register)
+    }
+}
+
+/// Whether an axis is one of lanes.
+pub fn is_lane(axis: &str) -> bool {
+    axis.starts_with("lane")
+}
+
 /// A family that the sketch lists: its coordinates and its members.
 type Listed = (Vec<Name>, Vec<Spanned>);
 

@@ -519,34 +519,28 @@ impl Builder<'_> {
         // Where one source cell could be read at all places of a coordinate, used cells tell them apart.
         let hole = &self.program.holes[level.hole as usize];
         let [first, second] = hole.extents;
-        let mut together: FxHashMap<(Cell, u8, usize), Vec<u64>> = FxHashMap::default();
-        for edge in edges {
-            let component = root(&mut parent, (edge.target - made.first) as usize);
-            if full.get(&component).is_some_and(|(_, single)| *single) {
-                let points = together
-                    .entry((edge.source, edge.value, component))
-                    .or_insert_with(|| vec![0; (first * second).div_ceil(64)]);
-                points[edge.point as usize / 64] |= 1 << (edge.point % 64);
-            }
-        }
-        let mut rows = FxHashSet::default();
-        let mut columns = FxHashSet::default();
-        // The order does not matter: the results are sets.
-        let mut groups: Vec<_> = together.into_iter().collect();
-        groups.sort_unstable();
-        for ((_, value, _), points) in groups {
-            let all = |mut line: Box<dyn Iterator<Item = usize>>| {
-                line.all(|point| points[point / 64] >> (point % 64) & 1 == 1)
-            };
-            for k in 0..second {
-                if all(Box::new((0..first).map(move |i| k * first + i))) {
-                    rows.insert((k, value));
+        let (mut rows, mut columns) = (FxHashSet::default(), FxHashSet::default());
+        let mut ways: Vec<(u8, usize, usize)> = Vec::new();
+        for edges in edges.chunk_by(|a, b| a.source == b.source) {
+            ways.clear();
+            for edge in edges {
+                let component = root(&mut parent, (edge.target - made.first) as usize);
+                if full.get(&component).is_some_and(|(_, single)| *single) {
+                    ways.push((edge.value, component, edge.point as usize));
                 }
             }
-            for i in 0..first {
-                if all(Box::new((0..second).map(move |k| k * first + i))) {
-                    columns.insert((i, value));
+            ways.sort_unstable();
+            ways.dedup();
+            let together = ways.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1));
+            for ways in together.filter(|ways| ways.len() >= first.min(second)) {
+                let (mut in_row, mut in_column) = ([0; 64], [0; 64]);
+                for &(_, _, point) in ways {
+                    in_row[point / first] += 1;
+                    in_column[point % first] += 1;
                 }
+                let value = ways[0].0;
+                rows.extend((0..second).filter(|&k| in_row[k] == first).map(|k| (k, value)));
+                columns.extend((0..first).filter(|&i| in_column[i] == second).map(|i| (i, value)));
             }
         }
         level.first_differ = first > 1 && rows.len() == second * hole.values
