@@ -322,6 +322,12 @@ impl Weigher<'_, '_, '_, '_> {
                 }
                 _ => costs.instructions(bits(&opportunity).div_ceil(32)),
             };
+        // Addresses are compared in front of every such load, and nobody has shown that this is worth it
+        // where the first-level cache serves the load.
+        let instead = match opportunity.guards.bytes_apart {
+            Some(_) if !costs.allow_shuffles(&request) => instead.max(kept),
+            _ => instead,
+        };
         let paid = self.pays(name, &[load.inst], instead, kept);
         paid.map(|()| opportunity).map_err(Refusal::DoesNotPay)
     }

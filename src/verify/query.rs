@@ -85,7 +85,10 @@ impl Prover {
         }
         let more = there_too(terms, lanes, place, of_place);
         let more = self.induction.apply_all(terms, &more);
-        if wrap::equal(&mut terms.arena, claim, &more) || clash(&mut terms.arena, &more) {
+        if wrap::equal(&mut terms.arena, claim, &more)
+            || wrap::equal_as_known(&mut terms.arena, claim, &more)
+            || clash(&mut terms.arena, &more)
+        {
             return Judgement::Proved;
         }
         let settled = pinned::settle(&mut terms.arena, known, claim);
