@@ -401,8 +401,19 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     /// Whether no warp that comes to a load is whole.
     pub(super) fn never_whole(&mut self, trace: &KernelTrace, load: &Load) -> bool {
         let (flow, block) = (self.prover.flow, trace.accesses[load.access].block);
-        let known = self.never_whole.entry(block);
-        *known.or_insert_with(|| whole::never_whole(flow, trace, block))
+        let unknown: Vec<BlockId> = flow
+            .dominators
+            .chain(block)
+            .take_while(|at| !self.never_whole.contains_key(at))
+            .collect();
+        trace.arena.charge(unknown.len() as u64);
+        let above = flow.dominators.chain(block).nth(unknown.len());
+        let mut never = above.is_some_and(|at| self.never_whole[&at]);
+        for at in unknown.into_iter().rev() {
+            never = never || whole::never_whole(flow, trace, at);
+            self.never_whole.insert(at, never);
+        }
+        never
     }
 
     /// Whether some lane of every warp leaves a source load out.

@@ -14,21 +14,29 @@ use crate::isa::{Axis, Opcode, Qualifier};
 /// Conditions of more terms are not looked at.
 const MAX_TERMS: usize = 64;
 
-/// Whether no whole warp comes to a block.
+/// Whether no whole warp comes to a block by what is known there beyond its immediate dominator.
 pub(super) fn never_whole(flow: &Flow<'_, '_>, trace: &KernelTrace, block: BlockId) -> bool {
-    flow.dominators.chain(block).any(|at| {
-        trace.arena.charge(1);
-        trace.assumptions[at.index()].is_some_and(|known| some_lane_fails(trace, known))
-            || behind_mask(flow, at)
-    })
+    trace.assumptions[block.index()].is_some_and(|known| some_lane_fails(trace, known))
+        || behind_mask(flow, block)
 }
 
 /// Whether some lane of every warp fails a condition.
 pub(super) fn some_lane_fails(trace: &KernelTrace, condition: TermId) -> bool {
-    let arena = &trace.arena;
-    if let Node::Binary(BinaryOp::And, a, b) = *arena.node(condition) {
-        return some_lane_fails(trace, a) || some_lane_fails(trace, b);
+    let mut open = vec![condition];
+    for _ in 0..MAX_TERMS {
+        match open.pop().map(|term| (term, trace.arena.node(term))) {
+            Some((_, &Node::Binary(BinaryOp::And, a, b))) => open.extend([a, b]),
+            Some((term, _)) if fails_alone(trace, term) => return true,
+            Some(_) => {}
+            None => break,
+        }
     }
+    false
+}
+
+/// The same for a condition that is no conjunction.
+fn fails_alone(trace: &KernelTrace, condition: TermId) -> bool {
+    let arena = &trace.arena;
     if arena.are_larger_than([condition], MAX_TERMS) {
         return false;
     }
