@@ -32,56 +32,88 @@ pub(super) fn decided(
     predicates: &[TermId],
     (a, b): (TermId, TermId),
 ) -> Option<Search> {
-    let mut claims = Claims::about(arena, predicates.iter().copied().chain([a, b]))?;
-    let mut possible = claims.all();
-    for &predicate in predicates {
-        let holds = claims.set(predicate)?;
-        possible = intersection(&possible, &holds);
+    let symbol = only_symbol(arena, predicates.iter().copied().chain([a, b]))?;
+    let mut found = Search::Contradiction;
+    for domain in domains(arena, symbol) {
+        let mut claims = Claims { arena, domain, left: MAX_STEPS };
+        let mut possible = claims.all();
+        for &predicate in predicates {
+            let holds = claims.set(predicate)?;
+            possible = intersection(&possible, &holds);
+        }
+        let same = if arena.width(a) == 1 {
+            let (x, y) = (claims.set(a)?, claims.set(b)?);
+            let neither = intersection(&claims.complement(&x), &claims.complement(&y));
+            union(&intersection(&x, &y), &neither)
+        } else {
+            claims.compare(Comparison::Equal, a, b)?
+        };
+        if !intersection(&possible, &claims.complement(&same)).is_empty() {
+            return Some(Search::Counterexample);
+        }
+        if !possible.is_empty() {
+            found = Search::Proof;
+        }
     }
-    let same = if arena.width(a) == 1 {
-        let (x, y) = (claims.set(a)?, claims.set(b)?);
-        let neither = intersection(&claims.complement(&x), &claims.complement(&y));
-        union(&intersection(&x, &y), &neither)
-    } else {
-        claims.compare(Comparison::Equal, a, b)?
-    };
-    Some(if possible.is_empty() {
-        Search::Contradiction
-    } else if intersection(&possible, &claims.complement(&same)).is_empty() {
-        Search::Proof
-    } else {
-        Search::Counterexample
-    })
+    Some(found)
+}
+
+/// The least and the greatest value that a symbol may have where some predicates hold that are about it
+/// alone; `None` if these cannot all hold.
+pub(super) fn hull(arena: &Arena, symbol: TermId, alone: &[TermId]) -> Option<(u64, u64)> {
+    let mut hull: Option<(i128, i128)> = None;
+    for domain in domains(arena, symbol) {
+        let mut possible: Set = smallvec![domain];
+        for &predicate in alone {
+            if let Some(holds) = (Claims { arena, domain, left: MAX_STEPS }).set(predicate) {
+                possible = intersection(&possible, &holds);
+            }
+        }
+        if let (Some(first), Some(last)) = (possible.first(), possible.last()) {
+            hull = Some((hull.map_or(first.0, |(low, _)| low), last.1));
+        }
+    }
+    hull.map(|(low, high)| (low as u64, high as u64))
+}
+
+/// The one symbol that occurs below some terms; `None` if none or more occur, or what is never
+/// straight.
+pub(super) fn only_symbol(arena: &Arena, roots: impl Iterator<Item = TermId>) -> Option<TermId> {
+    let mut open: SmallVec<[TermId; 16]> = roots.collect();
+    let (mut symbol, mut left) = (None, MAX_STEPS);
+    while let Some(term) = open.pop() {
+        left = left.checked_sub(1)?;
+        match arena.node(term) {
+            Node::Symbol(_) if symbol.is_some_and(|known| known != term) => return None,
+            Node::Symbol(_) => symbol = Some(term),
+            Node::Product(_) | Node::Apply(..) | Node::IfThenElse(..) => return None,
+            _ => open.extend(arena.operands(term)),
+        }
+    }
+    arena.charge(u64::from(MAX_STEPS - left));
+    symbol
+}
+
+/// The values of a symbol in parts, in ascending order, in which it has one sign.
+fn domains(arena: &Arena, symbol: TermId) -> SmallVec<[(i128, i128); 2]> {
+    let range = arena.range(symbol);
+    let (low, high) = (i128::from(range.umin), i128::from(range.umax));
+    let half = 1i128 << (arena.width(symbol) - 1);
+    match low < half && half <= high {
+        true => smallvec![(low, half - 1), (half, high)],
+        false => smallvec![(low, high)],
+    }
 }
 
 struct Claims<'a> {
     arena: &'a Arena,
-    /// The smallest and the largest value of the symbol.
+    /// The smallest and the largest value of the symbol that are looked at.
     domain: (i128, i128),
     /// Terms that may still be looked at.
     left: u32,
 }
 
-impl<'a> Claims<'a> {
-    /// Claims in the one symbol that occurs below `roots`.
-    fn about(arena: &'a Arena, roots: impl Iterator<Item = TermId>) -> Option<Claims<'a>> {
-        let mut open: SmallVec<[TermId; 16]> = roots.collect();
-        let (mut symbol, mut left) = (None, MAX_STEPS);
-        while let Some(term) = open.pop() {
-            left = left.checked_sub(1)?;
-            match arena.node(term) {
-                Node::Symbol(_) if symbol.is_some_and(|known| known != term) => return None,
-                Node::Symbol(_) => symbol = Some(term),
-                Node::Product(_) | Node::Apply(..) | Node::IfThenElse(..) => return None,
-                _ => open.extend(arena.operands(term)),
-            }
-        }
-        arena.charge(u64::from(MAX_STEPS - left));
-        let range = arena.range(symbol?);
-        let domain = (i128::from(range.umin), i128::from(range.umax));
-        Some(Claims { arena, domain, left: MAX_STEPS })
-    }
-
+impl Claims<'_> {
     fn all(&self) -> Set {
         smallvec![self.domain]
     }

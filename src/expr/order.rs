@@ -48,6 +48,12 @@ impl Side {
         Side { width, constant, addends: addends.into_iter().collect(), bounds }
     }
 
+    /// A constant as a sum without terms.
+    pub fn constant(value: u64, width: u8) -> Side {
+        let bounds = Range::unsigned(value, value, width);
+        Side { width, constant: value, addends: SmallVec::new(), bounds }
+    }
+
     /// These relations with the sum `replacement`, of the same width, in place of the term at `index`.
     pub fn with(&self, arena: &Arena, index: usize, replacement: TermId) -> Side {
         let mask = mask(self.width);

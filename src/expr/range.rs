@@ -123,16 +123,19 @@ impl Arena {
             Node::Symbol(_) | Node::Apply(..) | Node::Compare(..) => full,
             Node::Sum { constant, addends } => self.sum_range(width, *constant, addends),
             Node::Product(factors) => {
-                let product = factors.iter().try_fold(1u128, |product, &(factor, exponent)| {
-                    let top = u128::from(self.range(factor).umax);
-                    product.checked_mul(match top {
-                        0 | 1 => top,
-                        _ => top.checked_pow(u32::try_from(exponent).ok()?)?,
+                // (Without wrapping around, a product rises with each factor.)
+                let product = |of: fn(Range) -> u64| {
+                    factors.iter().try_fold(1u128, |product, &(factor, exponent)| {
+                        let value = u128::from(of(self.range(factor)));
+                        product.checked_mul(match value {
+                            0 | 1 => value,
+                            _ => value.checked_pow(u32::try_from(exponent).ok()?)?,
+                        })
                     })
-                });
-                match product {
-                    Some(top) if top <= u128::from(mask(width)) => {
-                        Range::unsigned(0, top as u64, width)
+                };
+                match (product(|range| range.umin), product(|range| range.umax)) {
+                    (Some(least), Some(top)) if top <= u128::from(mask(width)) => {
+                        Range::unsigned(least as u64, top as u64, width)
                     }
                     _ => full,
                 }

@@ -5,6 +5,7 @@
 //! is found, nothing is known.
 
 use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
+use super::known_bits;
 use super::order::{Literal, Side, contradict};
 
 /// At most so many cases.
@@ -109,6 +110,13 @@ impl Cases<'_> {
                 Node::Binary(BinaryOp::Or, a, b) if !holds => open.extend([(a, false), (b, false)]),
                 Node::Binary(BinaryOp::And | BinaryOp::Or, ..) => alternatives.push((term, holds)),
                 Node::Compare(op, a, b) if literals.len() < MAX_LITERALS => {
+                    if op == Comparison::Equal && holds {
+                        for (x, y) in [(a, b), (b, a)] {
+                            if let Some(value) = arena.constant_value(y) {
+                                known_bits::split(arena, (x, value), MAX_LITERALS, &mut literals);
+                            }
+                        }
+                    }
                     let (a, b) = (Side::of(arena, a), Side::of(arena, b));
                     literals.push(Literal { op, a, b, holds });
                 }

@@ -5,16 +5,19 @@
 //! moved to the corners of the claim: where a comparison or a choice in it turns over, where a
 //! remainder or a quotient steps, where a narrow value wraps around. What is found is a counterexample
 //! by evaluation. If none is found, nothing is known, unless there were so few values that all were
-//! tried. A claim that depends on the number of a thread alone takes no search: it is decided by
-//! intervals of that number ([`super::intervals`]), or by all its values ([`super::columns`]).
+//! tried, for which those of a few low bits may stand ([`super::low_bits`]). A claim that depends on the
+//! number of a thread alone takes no search: it is decided by intervals of that number
+//! ([`super::intervals`]), or by all its values ([`super::columns`]).
+
+use rustc_hash::FxHashMap;
 
 use super::arena::{Arena, BinaryOp, Node, TermId};
 use super::bits::mask;
 use super::columns::Columns;
 use super::found::Search;
-use super::intervals;
 use super::valuation::Valuation;
 use super::walk::Walk;
+use super::{intervals, low_bits};
 
 /// Starting points of a search.
 const ROUNDS: u64 = 48;
@@ -79,6 +82,14 @@ impl Searcher {
             found => exhausted(&mut walk, predicates, claim, most).unwrap_or(found),
         };
         self.effort = self.effort.saturating_sub(walk.evaluated);
+        if found == Search::Agreement
+            && let Some((equal, evaluated)) = low_bits::are_equal(arena, claim, most)
+        {
+            self.effort = self.effort.saturating_sub(evaluated);
+            if equal {
+                return Search::Proof;
+            }
+        }
         found
     }
 }
@@ -86,15 +97,34 @@ impl Searcher {
 /// The most corners of one claim.
 const MAX_CORNERS: usize = 96;
 
-/// Tries all values, if there are few.
+/// Tries all values, if there are few that the predicates about one symbol each leave.
 fn exhausted(
     walk: &mut Walk<'_>,
     predicates: &[TermId],
     (a, b): (TermId, TermId),
     most: u64,
 ) -> Option<Search> {
+    let arena = walk.arena;
+    let mut alone: FxHashMap<TermId, Vec<TermId>> = FxHashMap::default();
+    for &predicate in predicates {
+        if let Some(symbol) = intervals::only_symbol(arena, [predicate].into_iter()) {
+            alone.entry(symbol).or_default().push(predicate);
+        }
+    }
+    let mut bounds = Vec::with_capacity(walk.symbols().len());
+    for symbol in walk.symbols() {
+        let range = arena.range(*symbol);
+        match alone.get(symbol) {
+            Some(predicates) => match intervals::hull(arena, *symbol, predicates) {
+                Some(hull) => bounds.push(hull),
+                None => return Some(Search::Contradiction),
+            },
+            None if range.umax - range.umin > most => return None,
+            None => bounds.push((range.umin, range.umax)),
+        }
+    }
     let mut possible = false;
-    let all = walk.each(most, |walk| {
+    let all = walk.each(&bounds, most, |walk| {
         let holds = predicates.iter().all(|&predicate| walk.value(predicate) != 0);
         possible |= holds;
         holds && walk.value(a) != walk.value(b)
@@ -356,6 +386,30 @@ mod tests {
         let remainder = arena.binary(BinaryOp::UnsignedRemainder, wide, seven);
         let never = arena.equal(remainder, seven);
         assert_eq!(searched(&arena, &[never], (tenth, wide)), Search::Contradiction);
+    }
+
+    #[test]
+    fn all_values_are_tried_that_predicates_leave() {
+        // 1 <= n and n <= 1, read as signed, and so n & 3 is 1; of 1 <= n alone that does not follow.
+        let mut arena = Arena::new();
+        let (n, m) = (symbol(&mut arena, 0, 32), symbol(&mut arena, 1, 32));
+        let one = arena.constant(1, 32);
+        let low = arena.extract(n, 0, 2);
+        let low = arena.zero_extend(low, 32);
+        let path = [
+            arena.compare(Comparison::SignedLessEqual, one, n),
+            arena.compare(Comparison::SignedLessEqual, n, one),
+        ];
+        assert_eq!(searched(&arena, &path, (low, one)), Search::Proof);
+        assert_eq!(searched(&arena, &path[..1], (low, one)), Search::Counterexample);
+        // Another symbol that nothing bounds leaves too many values.
+        let same = arena.binary(BinaryOp::And, low, m);
+        let bit = arena.binary(BinaryOp::And, one, m);
+        assert_eq!(searched(&arena, &path, (same, bit)), Search::Agreement);
+        let zero = arena.constant(0, 32);
+        let below = arena.compare(Comparison::SignedLess, n, zero);
+        let never = [path[0], below];
+        assert_eq!(searched(&arena, &never, (low, zero)), Search::Contradiction);
     }
 
     #[test]

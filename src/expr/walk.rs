@@ -38,6 +38,16 @@ impl<'a> Walk<'a> {
         Walk { arena, values, symbols, near, seed: 0, evaluated: 0, left: 0 }
     }
 
+    /// All terms, operands before the terms that use them.
+    pub fn terms(&self) -> &[TermId] {
+        self.values.terms()
+    }
+
+    /// The symbols below the roots.
+    pub fn symbols(&self) -> &[TermId] {
+        &self.symbols
+    }
+
     /// The next of a fixed row of numbers that look random.
     pub fn next(&mut self) -> u64 {
         self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -77,24 +87,27 @@ impl<'a> Walk<'a> {
         self.evaluate();
     }
 
-    /// Goes through all values of the symbols until `visit` returns true; the result says whether all
-    /// values were seen. `None`, and nothing is done, if more than `most` terms would have to be
-    /// evaluated or a function's results could be anything.
-    pub fn each(&mut self, most: u64, mut visit: impl FnMut(&Self) -> bool) -> Option<bool> {
+    /// Goes through all values of the symbols, each between its two `bounds`, until `visit` returns true; the result says whether all values were seen. `None`, and nothing is done, if more
+    /// than `most` terms would have to be evaluated or a function's results could be anything.
+    pub fn each(
+        &mut self,
+        bounds: &[(u64, u64)],
+        most: u64,
+        mut visit: impl FnMut(&Self) -> bool,
+    ) -> Option<bool> {
         let arena = self.arena;
         let is_open = |&term: &TermId| matches!(arena.node(term), Node::Apply(..));
+        if self.values.terms().iter().any(is_open) {
+            return None;
+        }
         let mut work = self.values.terms().len() as u64;
-        for &symbol in &self.symbols {
-            let range = arena.range(symbol);
-            work = work.checked_mul((range.umax - range.umin).checked_add(1)?)?;
+        for (low, high) in bounds {
+            work = work.checked_mul((high - low).checked_add(1)?)?;
             if work > most {
                 return None;
             }
         }
-        if self.values.terms().iter().any(is_open) {
-            return None;
-        }
-        let mut numbers: Vec<u64> = self.symbols.iter().map(|&s| arena.range(s).umin).collect();
+        let mut numbers: Vec<u64> = bounds.iter().map(|&(low, _)| low).collect();
         loop {
             for (&symbol, &number) in self.symbols.iter().zip(&numbers) {
                 self.values.set(symbol, number);
@@ -104,10 +117,9 @@ impl<'a> Walk<'a> {
                 return Some(false);
             }
             // The next values, as a counter with a digit for each symbol.
-            let bounds = self.symbols.iter().map(|&symbol| arena.range(symbol));
-            let carries = numbers.iter_mut().zip(bounds).all(|(number, range)| {
-                let is_last = *number == range.umax;
-                *number = if is_last { range.umin } else { *number + 1 };
+            let carries = numbers.iter_mut().zip(bounds).all(|(number, &(low, high))| {
+                let is_last = *number == high;
+                *number = if is_last { low } else { *number + 1 };
                 is_last
             });
             if carries {

@@ -326,32 +326,25 @@ impl Solver {
         answer
     }
 
-    /// The value that a predicate has wherever the assumptions hold, if it is always the same one;
-    /// `constants` are the terms of false and true. z3 is asked only if it looks so: values were found
-    /// for which the assumptions hold, and the predicate had the same value for all of them.
+    /// The value that a predicate has wherever the assumptions hold, if it is always the same one and that
+    /// shows without z3; `constants` are the terms of false and true.
     pub fn settle(
         &mut self,
         arena: &Arena,
-        names: &(dyn Names + Sync),
         predicate: TermId,
         constants: [TermId; 2],
         assumptions: &[TermId],
     ) -> Option<bool> {
         let assumptions = self.relevance.relevant(arena, &[predicate], assumptions);
-        let mut found = Search::Counterexample;
-        let likely = [true, false].into_iter().find(|&value| {
+        [true, false].into_iter().find(|&value| {
             let claim = (predicate, constants[usize::from(value)]);
-            found = self.searcher.search(arena, &assumptions, claim);
-            found != Search::Counterexample
-        })?;
-        let claim = (predicate, constants[usize::from(likely)]);
-        match found {
-            Search::Nothing | Search::Contradiction => return None,
-            Search::Proof => return Some(likely),
-            _ if follows(arena, &assumptions, claim) => return Some(likely),
-            _ => {}
-        }
-        (self.ask(arena, names, claim, &assumptions, true) == Answer::Proved).then_some(likely)
+            match self.searcher.search(arena, &assumptions, claim) {
+                Search::Proof => true,
+                // Assumptions that cannot hold would prove anything.
+                Search::Agreement => follows(arena, &assumptions, claim),
+                Search::Counterexample | Search::Nothing | Search::Contradiction => false,
+            }
+        })
     }
 
     fn decide(
