@@ -73,6 +73,12 @@ pub enum Bug {
     NoComparison,
     /// The load's address is compared with the source's own, without the bytes between the lanes.
     AddressOfOwnLane,
+    /// Nobody asks whether a source in a branch was executed.
+    NotAsked,
+    /// That a source in a branch was executed is remembered for ever.
+    NotCleared,
+    /// A source in a branch may have been changed since.
+    BranchForgets,
     /// A barrier ends the availability of no load.
     Barrier,
     /// A store ends the availability of no load.
@@ -282,7 +288,7 @@ impl Bug {
     ];
 
     /// All other mistakes.
-    pub const ALL: [Bug; 34] = [
+    pub const ALL: [Bug; 37] = [
         Bug::WrongSign,
         Bug::CornerTooFarUp,
         Bug::CornerTooFarDown,
@@ -300,6 +306,9 @@ impl Bug {
         Bug::GenericAddress,
         Bug::NoComparison,
         Bug::AddressOfOwnLane,
+        Bug::NotAsked,
+        Bug::NotCleared,
+        Bug::BranchForgets,
         Bug::Barrier,
         Bug::Store,
         Bug::StoreOverlap,

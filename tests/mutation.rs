@@ -80,6 +80,10 @@ impl Subject {
         let right = match changed.verdict {
             Verdict::Kept(expected) => load.decision == Decision::Keep && reason.contains(expected),
             Verdict::NotFromThere => load.source_line != Some(changed.source),
+            Verdict::Behind(guard) => {
+                let guards = load.guards.iter().flatten();
+                load.source_line != Some(changed.source) || guards.into_iter().any(|g| g == guard)
+            }
             Verdict::AsBefore => {
                 load.source_line == Some(changed.source)
                     && load.delta == self.load.delta

@@ -42,6 +42,11 @@ impl DominatorTree {
         start <= at && at < end
     }
 
+    /// The nearest block that lies on every way to `a` and on every way to `b`.
+    pub fn nearest_common(&self, a: BlockId, b: BlockId) -> Option<BlockId> {
+        self.chain(a).find(|&block| self.dominates(block, b))
+    }
+
     /// The first and the last of some blocks in a preorder walk: what dominates both dominates all.
     pub fn outermost(&self, blocks: impl Iterator<Item = BlockId>) -> Option<[BlockId; 2]> {
         let mut found: Option<[BlockId; 2]> = None;

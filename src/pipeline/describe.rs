@@ -159,6 +159,9 @@ fn pair_guards(flow: &Flow<'_, '_>, guards: &Guards) -> Vec<String> {
         let sign = if negated { "!" } else { "" };
         names.push(format!("source-active {sign}{register}"));
     }
+    if guards.source_executed.is_some() {
+        names.push("source-executed".to_owned());
+    }
     if guards.global_address {
         names.push("global-address".to_owned());
     }

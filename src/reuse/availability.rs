@@ -21,6 +21,9 @@ use crate::planted::{Bug, Planted};
 use crate::ptx::StateSpace;
 use crate::source::SourceFile;
 
+/// A source in a branch is left alone if there are more blocks between it and the load.
+const MAX_BETWEEN: usize = 64;
+
 /// Answers availability questions about one function.
 pub(super) struct Availability<'a, 'm, 's> {
     source: &'a SourceFile,
@@ -86,6 +89,82 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             true => Ok(()),
             false => self.scan(trace, prover, from, to, block_b, 0..to.inst),
         }
+    }
+
+    /// Whether `from` is available at `to` in those lanes that have executed it since they came by the end
+    /// of the block that is returned: the nearest one on every way to both. For a source in a branch.
+    ///
+    /// Each way from that block to the source executes it once: if it stood in a cycle of its own, what
+    /// a register says of its address could belong to another round.
+    pub fn check_since(
+        &mut self,
+        trace: &mut KernelTrace,
+        prover: &mut Prover<'_, '_, '_>,
+        from: &Load,
+        to: &Load,
+    ) -> Result<BlockId, Refusal> {
+        let blocks = [from, to].map(|load| trace.accesses[load.access].block);
+        let [a, b] = blocks;
+        let refusal = Refusal::NotOnEveryPath(self.line(from.inst));
+        let loops = &self.flow.loops;
+        let Some(common) = self.flow.dominators.nearest_common(a, b) else { return Err(refusal) };
+        let home = loops.innermost(common);
+        if common == a || common == b || blocks.iter().any(|&at| loops.innermost(at) != home) {
+            return Err(refusal);
+        }
+        trace.arena.charge(self.flow.blocks.len() as u64 / 16);
+        let around = self.back_to(&trace.arena, a, &[common]);
+        let between = self.back_to(&trace.arena, b, &[common, a]);
+        let (Some(around), Some(between)) = (around, between) else { return Err(refusal) };
+        // Those of them to which the source leads.
+        let mut behind: Vec<BlockId> = vec![a];
+        let mut reaches = false;
+        for next in 0.. {
+            let Some(&at) = behind.get(next) else { break };
+            for edge in &self.flow.block(at).successors {
+                reaches |= edge.to == b;
+                if between.contains(&edge.to) && !behind.contains(&edge.to) {
+                    behind.push(edge.to);
+                }
+            }
+        }
+        if !reaches || around.contains(&a) {
+            return Err(refusal);
+        }
+        let read_only = |load: &Load| trace.accesses[load.access].read_only;
+        if read_only(from) || read_only(to) || self.planted.has(Bug::BranchForgets) {
+            return Ok(common);
+        }
+        self.scan(trace, prover, from, to, a, from.inst + 1..u32::MAX)?;
+        let mut whole_destination = false;
+        for &block in &behind[1..] {
+            whole_destination |= block == b;
+            self.scan(trace, prover, from, to, block, 0..u32::MAX)?;
+        }
+        if !whole_destination {
+            self.scan(trace, prover, from, to, b, 0..to.inst)?;
+        }
+        Ok(common)
+    }
+
+    /// The blocks on ways to the start of `block` that do not pass any of the blocks `ends`; `None` if
+    /// there are too many.
+    fn back_to(&self, arena: &Arena, block: BlockId, ends: &[BlockId]) -> Option<Vec<BlockId>> {
+        let mut found: Vec<BlockId> = Vec::new();
+        let mut work = vec![block];
+        while let Some(at) = work.pop() {
+            for edge in &self.flow.block(at).predecessors {
+                if !ends.contains(&edge.from) && !found.contains(&edge.from) {
+                    arena.charge(1 + found.len() as u64 / 8);
+                    if found.len() == MAX_BETWEEN {
+                        return None;
+                    }
+                    found.push(edge.from);
+                    work.push(edge.from);
+                }
+            }
+        }
+        Some(found)
     }
 
     /// The blocks on ways from the end of `a` to the start of `b` that do not pass `a`; `b` itself is

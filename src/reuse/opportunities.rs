@@ -76,6 +76,9 @@ pub struct Guards {
     /// The guard predicate of the source load, and whether that is negated; it must have let the
     /// source load run in the lane that sends.
     pub source_active: Option<(RegisterId, bool)>,
+    /// The source stands in a branch, so the lane that sends must have executed it since it came by the
+    /// end of this block.
+    pub source_executed: Option<BlockId>,
     /// The load's generic address must be global.
     pub global_address: bool,
     /// In the lane itself, the load's address must be so many bytes above the source's: what is not
@@ -290,9 +293,28 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
         }
-        let found = self.look(trace, candidate, load)?;
+        let found = self.look(trace, candidate, load, false)?;
         self.known.insert(key, found.clone());
         Ok(found)
+    }
+
+    /// The same for a candidate that stands in a branch, so that not all lanes have executed it: the
+    /// opportunity says since when a lane must have.
+    ///
+    /// # Errors
+    /// Why the load may not take its value from there.
+    pub fn prove_in_branch(
+        &mut self,
+        trace: &mut KernelTrace,
+        candidate: Candidate,
+        load: &Load,
+    ) -> Result<Opportunity, Refusal> {
+        self.look(trace, candidate, load, true)
+    }
+
+    /// The instruction of the load that a candidate is.
+    pub fn source_of(&self, candidate: Candidate) -> u32 {
+        self.sources[candidate.index].load.inst
     }
 
     /// Sources of the same outline at a whole number of lanes, element by element.
@@ -348,6 +370,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         trace: &mut KernelTrace,
         candidate: Candidate,
         load: &Load,
+        in_branch: bool,
     ) -> Result<Opportunity, Refusal> {
         let Candidate { index, delta, displacement } = candidate;
         let source = self.sources[index].load.clone();
@@ -360,10 +383,20 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         if delta != 0 && (self.never_whole(trace, load) || self.never_sends(trace, &source)) {
             return Err(Refusal::NeverRuns);
         }
-        self.availability.check(trace, &mut self.prover, &source, load)?;
+        let source_executed = if in_branch {
+            if delta != 0 && self.never_whole(trace, &source) {
+                return Err(Refusal::NeverRuns);
+            }
+            Some(self.availability.check_since(trace, &mut self.prover, &source, load)?)
+        } else {
+            self.availability.check(trace, &mut self.prover, &source, load)?;
+            None
+        };
         let pieces = pieces(&source, load, displacement, self.options.planted)
             .ok_or_else(|| Refusal::Elements(self.availability.line(source.inst)))?;
-        let source_active = source.guard.filter(|_| delta != 0 || source.guard != load.guard);
+        // (A guarded source in a branch is executed where its guard predicate holds, too.)
+        let source_active =
+            source.guard.filter(|_| !in_branch && (delta != 0 || source.guard != load.guard));
         if let Some((register, _)) = source_active
             && !self.prover.flow.visible(register, load.inst)
         {
@@ -389,6 +422,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             whole_warp: moves,
             no_wrap,
             source_active,
+            source_executed,
             // If only one of the two is generic, the other one's address shows that it is global.
             global_address: source.generic
                 && load.generic

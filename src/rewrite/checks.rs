@@ -14,7 +14,7 @@ use crate::planted::{Bug, Planted};
 use crate::reuse::{NoWrap, WrapKind};
 
 /// A condition that has to hold, besides the corner case, before a received value is used.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 enum Check {
     /// An index does not wrap around: its register, the instruction that widened it, and where it
     /// wraps.
@@ -23,6 +23,10 @@ enum Check {
     AllActive(RegisterId, bool),
     /// The source load's guard predicate was true (or false, if negated) in this lane.
     OwnActive(RegisterId, bool),
+    /// Every lane has executed the source load, which this predicate says of each.
+    AllExecuted(String),
+    /// This lane has executed the source load.
+    OwnExecuted(String),
 }
 
 /// A chain of checks, each joined to the one before: the block, whether it starts from the warp being
@@ -125,6 +129,14 @@ impl<'p, 'a> Checks<'p, 'a> {
                 _ => Check::AllActive(register, negated),
             });
         }
+        if let Some(executed) = &replacement.executed
+            && !self.planted().has(Bug::NotAsked)
+        {
+            checks.push(match delta {
+                0 => Check::OwnExecuted(executed.clone()),
+                _ => Check::AllExecuted(executed.clone()),
+            });
+        }
         let key = (block, guards.whole_warp, checks);
         let in_range = match self.usable.get(&(key.clone(), delta)) {
             Some(known) => Some(known.clone()),
@@ -201,7 +213,7 @@ impl<'p, 'a> Checks<'p, 'a> {
         let made = match checks.split_last() {
             None if !whole => None,
             None => Some(self.whole_warp(block, setup)),
-            Some((&check, before)) => {
+            Some((check, before)) => {
                 let before = self.chain((block, whole, before.to_vec()), setup);
                 Some(self.check(block, check, before, setup))
             }
@@ -220,7 +232,7 @@ impl<'p, 'a> Checks<'p, 'a> {
         checks.sort_unstable();
         checks.dedup();
         for check in &checks {
-            predicate = self.check(block, *check, Some(predicate), setup);
+            predicate = self.check(block, check, Some(predicate), setup);
         }
         if checks.is_empty() || self.planted().has(Bug::RowNoVote) {
             return predicate;
@@ -265,23 +277,24 @@ impl<'p, 'a> Checks<'p, 'a> {
     fn check(
         &mut self,
         block: BlockId,
-        check: Check,
+        check: &Check,
         before: Option<String>,
         setup: &mut String,
     ) -> String {
-        let (register, negated) = match check {
+        let named = |register| self.plan.registers.get(register).cloned().unwrap_or_default();
+        let (name, negated) = match check {
             Check::NoWrap(register, _, kind) => {
-                return self.emit_no_wrap(block, check, register, kind, before, setup);
+                return self.emit_no_wrap(block, check, *register, *kind, before, setup);
             }
             Check::AllActive(register, negated) | Check::OwnActive(register, negated) => {
-                (register, negated)
+                (named(register), *negated)
             }
+            Check::AllExecuted(name) | Check::OwnExecuted(name) => (name.clone(), false),
         };
-        let name = self.plan.registers.get(&register).cloned().unwrap_or_default();
         let sign = if negated { "!" } else { "" };
         let made = self.fresh.predicate();
         let _ = match check {
-            Check::AllActive(..) => {
+            Check::AllActive(..) | Check::AllExecuted(..) => {
                 let mask = self.mask(block);
                 write!(setup, "vote.sync.all.pred {made}, {sign}{name}, {mask};\n\t")
             }
@@ -299,13 +312,13 @@ impl<'p, 'a> Checks<'p, 'a> {
     fn emit_no_wrap(
         &mut self,
         block: BlockId,
-        check: Check,
+        check: &Check,
         register: RegisterId,
         kind: WrapKind,
         before: Option<String>,
         setup: &mut String,
     ) -> String {
-        let (first, last) = self.windows.get(&(block, check)).copied().unwrap_or_default();
+        let (first, last) = self.windows.get(&(block, check.clone())).copied().unwrap_or_default();
         let wraps_at: i64 = match kind {
             WrapKind::Signed => 1 << 31,
             WrapKind::Unsigned => 0,

@@ -19,8 +19,13 @@
 //! @p bra S;  s: ld f1, [a];  S: d: ld f2, [a+4]     // where p holds, f1 is what it was before
 //! ```
 //!
-//! Rule `not-on-every-path`. `tests/cases/refuse/dominance.ptx`, `tests/cases/refuse/missed_flow.ptx`,
-//! `tests/cases/refuse/pruned_branch.ptx`; mistake `Dominance`.
+//! A source in a branch may serve all the same where the lane that sends is asked: a predicate is cleared
+//! at the end of the nearest block on every way to both loads and set behind the source; and each way from
+//! that block executes the source once at most, so that what was set belongs to this round.
+//!
+//! Rule `not-on-every-path`, guard `source-executed`. `tests/cases/refuse/dominance.ptx`,
+//! `tests/cases/refuse/missed_flow.ptx`, `tests/cases/refuse/pruned_branch.ptx`,
+//! `tests/cases/refuse/branch_source.ptx`; mistakes `Dominance`, `NotAsked`, `NotCleared`, `BranchForgets`.
 //!
 //! **2. Nothing between the two may have written the bytes**, on any way, round back edges too. What
 //! counts are bytes, not start addresses or types; a store whose address is not proved to lie apart in

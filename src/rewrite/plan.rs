@@ -46,6 +46,8 @@ pub struct Replacement {
     /// If addresses are compared: the copy of the register that the source is addressed by, and what
     /// the register of the load's address must be above it.
     pub compared: Option<(String, i64)>,
+    /// If the source stands in a branch: the predicate that the lane has executed it.
+    pub executed: Option<String>,
 }
 
 /// A vector load and the loads that it stands for.
@@ -133,6 +135,7 @@ pub fn plan<'a>(
         flow,
         trace,
         copied: FxHashMap::default(),
+        executed: FxHashMap::default(),
         plan: KernelPlan {
             body,
             replacements: Vec::new(),
@@ -177,6 +180,8 @@ pub(super) struct Planner<'p, 'a, 'm, 's> {
     pub(super) flow: &'p Flow<'m, 's>,
     trace: &'p KernelTrace,
     copied: FxHashMap<(u32, RegisterId), String>,
+    /// The predicates that say whether a lane has executed a source since it came by a block.
+    executed: FxHashMap<(u32, BlockId), String>,
     pub(super) plan: KernelPlan<'a>,
 }
 
@@ -203,20 +208,49 @@ impl Planner<'_, '_, '_, '_> {
             self.plan.registers.insert(register, name);
         }
         let compared = guards.bytes_apart.map(|bytes| self.compared(covered, at, bytes));
-        let signed = |(register, negated)| {
-            format!("{}{}", if negated { "!" } else { "" }, self.name(register))
-        };
+        let executed = guards.source_executed.map(|since| self.executed(covered.source, since));
+        let guard = inst.guard.filter(|_| !self.plan.planted.has(Bug::OwnGuard));
+        let guard = guard.map(|guard| self.signed(guard));
         self.plan.replacements.push(Replacement {
             span: inst.ast.span.range(),
             opcode: inst.ast.opcode.span.start as usize,
             behind: line_end(self.source.text(), inst.ast.span.end as usize),
             block,
-            guard: inst.guard.filter(|_| !self.plan.planted.has(Bug::OwnGuard)).map(signed),
+            guard,
             address: self.address(at),
             transfers,
             covered: covered.clone(),
             compared,
+            executed,
         });
+    }
+
+    /// A predicate as written in front of an instruction.
+    fn signed(&self, (register, negated): (RegisterId, bool)) -> String {
+        format!("{}{}", if negated { "!" } else { "" }, self.name(register))
+    }
+
+    /// The predicate that the lane has executed a source load since it came by the end of a block: cleared
+    /// there, set behind the load.
+    fn executed(&mut self, source: u32, since: BlockId) -> String {
+        if let Some(known) = self.executed.get(&(source, since)) {
+            return known.clone();
+        }
+        let made = self.plan.fresh.predicate();
+        let (planted, text) = (self.plan.planted, self.source.text());
+        let inst = &self.flow.insts[source as usize];
+        let when = inst.guard.map(|guard| format!("@{} ", self.signed(guard))).unwrap_or_default();
+        let behind = line_end(text, inst.ast.span.end as usize);
+        self.plan.copies.push((behind, format!("\n\t{when}setp.eq.u32 {made}, 0, 0;")));
+        if planted.has(Bug::NotCleared) {
+            self.plan.copies.push((self.plan.body, format!("\n\tsetp.ne.u32 {made}, 0, 0;")));
+        } else {
+            let last = &self.flow.insts[self.flow.block(since).end as usize - 1];
+            let clear = format!("setp.ne.u32 {made}, 0, 0;\n\t");
+            self.plan.copies.push((last.ast.span.start as usize, clear));
+        }
+        self.executed.insert((source, since), made.clone());
+        made
     }
 
     /// A copy of the register that the source load is addressed by, made behind it, and how far above it

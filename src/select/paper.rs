@@ -1,7 +1,7 @@
 //! The paper's rule: loads in program order; a load with a legal earlier partner is covered; a covered
 //! load is never a source; it takes the uncovered partner at the smallest distance (CC '23, section 5).
 
-use super::{Options, StrategyName, Verdict};
+use super::{Options, StrategyName, Verdict, branches};
 use crate::emulate::KernelTrace;
 use crate::reuse::{Load, Opportunities, Opportunity, Refusal};
 
@@ -33,7 +33,12 @@ pub(super) fn verdicts(
         Ok(opportunity) => Verdict::Covered(StrategyName::Paper, opportunity),
         Err(refusal) => Verdict::Kept(refusal),
     };
-    loads.iter().map(verdict).collect()
+    let mut verdicts: Vec<Verdict> = loads.iter().map(verdict).collect();
+    let always = |_: &mut Opportunities<'_, '_, '_>, _: &mut KernelTrace, _: &Load, _| {
+        Some(StrategyName::Paper)
+    };
+    branches::add(opportunities, trace, (loads, &mut verdicts), options, always);
+    verdicts
 }
 
 /// The nearest legal partner, or the reason why the nearest candidate is none.

@@ -5,7 +5,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Options, Price, StrategyName, Verdict, rows};
+use super::{Options, Price, StrategyName, Verdict, branches, rows};
 use crate::cfg::BlockId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
@@ -52,7 +52,9 @@ pub(super) fn verdicts(
     let carried = weigher.carried(trace, loads);
     let vectors = weigher.vectors(trace, loads);
     let rows = weigher.rows(trace, loads, &carried);
-    let verdicts = loads.iter().map(|&index| weigher.verdict(trace, index)).collect();
+    let mut verdicts: Vec<Verdict> =
+        loads.iter().map(|&index| weigher.verdict(trace, index)).collect();
+    weigher.branches(trace, loads, &mut verdicts);
     (verdicts, Groups { vectors, carried, rows, prices: weigher.prices })
 }
 
@@ -238,6 +240,44 @@ impl Weigher<'_, '_, '_, '_> {
         }
     }
 
+    /// Loads whose source stands in a branch: where nothing in the function stands twice or goes round a
+    /// loop, and, if it is weighed, only where the first-level cache does not serve the load. How many lanes
+    /// go that way is not known, and the load is issued for those that do not.
+    fn branches(&mut self, trace: &mut KernelTrace, loads: &[usize], verdicts: &mut [Verdict]) {
+        let taken = |verdict: &Verdict| {
+            matches!(verdict, Verdict::Wide(_) | Verdict::Window(_) | Verdict::Carried(_))
+        };
+        if verdicts.iter().any(taken) {
+            return;
+        }
+        let options = self.options;
+        let strategies = &options.strategies;
+        let name = |opportunities: &mut Opportunities<'_, '_, '_>,
+                    trace: &mut KernelTrace,
+                    load: &Load,
+                    delta: i32| {
+            let name = match delta {
+                0 if strategies.allow(StrategyName::Reuse) => StrategyName::Reuse,
+                _ => StrategyName::Paper,
+            };
+            let allowed = strategies.allow(name)
+                && (!strategies.are_weighed()
+                    || options.costs.allow_shuffles(&request(opportunities, trace, load)));
+            allowed.then_some(name)
+        };
+        let before: Vec<bool> = verdicts.iter().map(|v| matches!(v, Verdict::Kept(_))).collect();
+        branches::add(self.opportunities, trace, (loads, verdicts), options, name);
+        for ((&index, verdict), was_kept) in loads.iter().zip(verdicts).zip(before) {
+            let Verdict::Covered(name, opportunity) = verdict else { continue };
+            if was_kept
+                && let Ok(load) = self.opportunities.load(trace, index)
+                && let Err(refusal) = self.weigh(trace, &load, *name, opportunity.clone())
+            {
+                *verdict = Verdict::Kept(refusal);
+            }
+        }
+    }
+
     /// The nearest legal partner that pays; otherwise the reason why none pays, or why there is none.
     fn cheapest(
         &mut self,
@@ -322,6 +362,12 @@ impl Weigher<'_, '_, '_, '_> {
                 }
                 _ => costs.instructions(bits(&opportunity).div_ceil(32)),
             };
+        // Where the lanes have not gone the source's way, the load is performed: half of the time, as nobody
+        // knows how often that is.
+        let instead = match opportunity.guards.source_executed {
+            Some(_) => instead + costs.load(&request) / 2.0 + costs.instructions(PAPER_EXTRA),
+            None => instead,
+        };
         // Addresses are compared in front of every such load, and nobody has shown that this is worth it
         // where the first-level cache serves the load.
         let instead = match opportunity.guards.bytes_apart {
@@ -357,13 +403,22 @@ impl Weigher<'_, '_, '_, '_> {
     }
 
     pub(super) fn request(&mut self, trace: &mut KernelTrace, load: &Load) -> Request {
-        let stride = self.opportunities.lane_stride(trace, load);
-        let form = &self.opportunities.instruction(load.inst).form;
-        Request {
-            stride,
-            bytes: u32::try_from(load.bytes).unwrap_or(u32::MAX),
-            lanes: 32,
-            past_l1: form.has(Qualifier::Cg) || form.has(Qualifier::Cv),
-        }
+        request(self.opportunities, trace, load)
+    }
+}
+
+/// What a load asks of memory.
+fn request(
+    opportunities: &mut Opportunities<'_, '_, '_>,
+    trace: &mut KernelTrace,
+    load: &Load,
+) -> Request {
+    let stride = opportunities.lane_stride(trace, load);
+    let form = &opportunities.instruction(load.inst).form;
+    Request {
+        stride,
+        bytes: u32::try_from(load.bytes).unwrap_or(u32::MAX),
+        lanes: 32,
+        past_l1: form.has(Qualifier::Cg) || form.has(Qualifier::Cv),
     }
 }

@@ -8,6 +8,8 @@ pub enum Verdict {
     Kept(&'static str),
     /// It may find another source, but not this one.
     NotFromThere,
+    /// It may take its value from there only behind this guard.
+    Behind(&'static str),
     /// Nothing happens.
     AsBefore,
 }
@@ -178,11 +180,14 @@ pub const CHANGES: &[Change] = &[
         "mov.u32 %mr1, %laneid;\nsetp.lt.u32 %mp1, %mr1, 9;\n@%mp1 {source}",
         "setp.gt.u32 %mp1, %mr1, 5;\n{load}",
     ),
-    source(
-        "source on a branch",
-        "mov.u32 %mr1, %laneid;\nsetp.lt.u32 %mp1, %mr1, 9;\n@%mp1 bra MUTATED;\n{source}\nMUTATED:",
-        "{load}",
-    ),
+    Change {
+        verdict: Verdict::Behind("source-executed"),
+        ..source(
+            "source on a branch",
+            "mov.u32 %mr1, %laneid;\nsetp.lt.u32 %mp1, %mr1, 9;\n@%mp1 bra MUTATED;\n{source}\nMUTATED:",
+            "{load}",
+        )
+    },
     source(
         "source of a place that moved",
         "add.s64 %md1, {source base}, 1048576;\n{source moved}",
