@@ -134,6 +134,9 @@ pub(super) fn under(arena: &mut Arena, term: TermId, condition: TermId, holds: b
     simplify(arena, term, &known)
 }
 
+/// How deep alternatives are followed.
+const MAX_ROUNDS: usize = 8;
+
 /// Of terms that are larger, written out as trees, only the outside is looked at: the functions that
 /// look into terms are recursive.
 const MAX_LOOKED_INTO: u32 = 4096;
@@ -221,6 +224,40 @@ fn decided(arena: &mut Arena, condition: TermId, known: &[TermId]) -> Option<boo
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// Adds what follows from alternatives of which the other ones are refuted; a false condition if all
+/// are.
+pub(super) fn add_remaining(arena: &mut Arena, known: &mut Vec<TermId>) {
+    // Alternatives of alternatives are one more round each.
+    for _ in 0..MAX_ROUNDS {
+        let before = known.len();
+        for index in 0..before {
+            arena.charge(1);
+            let (a, b) = match *arena.node(known[index]) {
+                Node::Binary(BinaryOp::Or, a, b) => (a, b),
+                Node::Unary(UnaryOp::Not, inner) => match *arena.node(inner) {
+                    Node::Binary(BinaryOp::And, a, b) => (arena.not(a), arena.not(b)),
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            let left = match (decided(arena, a, known), decided(arena, b, known)) {
+                (Some(false), Some(false)) => arena.boolean(false),
+                (Some(false), None) => b,
+                (None, Some(false)) => a,
+                _ => continue,
+            };
+            for literal in literals(arena, left) {
+                if !known.contains(&literal) {
+                    known.push(literal);
+                }
+            }
+        }
+        if known.len() == before {
+            return;
+        }
     }
 }
 

@@ -107,6 +107,7 @@ impl Prover {
             for (holds, value) in [(condition, x), (negated, y)] {
                 let mut more = known.to_vec();
                 more.extend(conditions::literals(&mut terms.arena, holds));
+                conditions::add_remaining(&mut terms.arena, &mut more);
                 self.flags.add_to(&mut more);
                 if conditions::contradict(&mut terms.arena, &more) {
                     continue;
