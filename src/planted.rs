@@ -79,6 +79,8 @@ pub enum Bug {
     NotCleared,
     /// A source in a branch may have been changed since.
     BranchForgets,
+    /// Nobody asks whether a store between was to the bytes of the source.
+    StoreNotAsked,
     /// A barrier ends the availability of no load.
     Barrier,
     /// A store ends the availability of no load.
@@ -288,7 +290,7 @@ impl Bug {
     ];
 
     /// All other mistakes.
-    pub const ALL: [Bug; 37] = [
+    pub const ALL: [Bug; 38] = [
         Bug::WrongSign,
         Bug::CornerTooFarUp,
         Bug::CornerTooFarDown,
@@ -309,6 +311,7 @@ impl Bug {
         Bug::NotAsked,
         Bug::NotCleared,
         Bug::BranchForgets,
+        Bug::StoreNotAsked,
         Bug::Barrier,
         Bug::Store,
         Bug::StoreOverlap,

@@ -162,6 +162,9 @@ fn pair_guards(flow: &Flow<'_, '_>, guards: &Guards) -> Vec<String> {
     if guards.source_executed.is_some() {
         names.push("source-executed".to_owned());
     }
+    if !guards.stores_apart.is_empty() {
+        names.push("stores-apart".to_owned());
+    }
     if guards.global_address {
         names.push("global-address".to_owned());
     }

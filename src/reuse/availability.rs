@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::eligible::Load;
+use super::eligible::{Load, addressed_by_register};
 use super::prove::Prover;
 use super::refusal::Refusal;
 use crate::cfg::{BlockId, Flow};
@@ -23,6 +23,34 @@ use crate::source::SourceFile;
 
 /// A source in a branch is left alone if there are more blocks between it and the load.
 const MAX_BETWEEN: usize = 64;
+
+/// Stores on the way from a source to a load that are not shown to leave its bytes alone, and that may be
+/// compared with it at run time.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    /// How many may be.
+    most: usize,
+    /// Those that were met.
+    pub stores: Vec<StoreApart>,
+}
+
+/// A store that is compared with a source at run time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct StoreApart {
+    /// The store's instruction.
+    pub inst: u32,
+    /// Bytes around the source's that it must not have met either: those of the other lanes of a warp. What
+    /// lanes of one warp write and read without synchronisation is a data race, but many a program counts on
+    /// the order in which a warp does it.
+    pub margin: i64,
+}
+
+impl Asked {
+    /// Up to so many stores are compared at run time.
+    pub fn up_to(most: usize) -> Asked {
+        Asked { most, stores: Vec::new() }
+    }
+}
 
 /// Answers availability questions about one function.
 pub(super) struct Availability<'a, 'm, 's> {
@@ -58,14 +86,11 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         prover: &mut Prover<'_, '_, '_>,
         from: &Load,
         to: &Load,
+        asked: &mut Asked,
     ) -> Result<(), Refusal> {
         let (a, b) = (&trace.accesses[from.access], &trace.accesses[to.access]);
         let (block_a, block_b) = (a.block, b.block);
-        let ordered = match block_a == block_b || self.planted.has(Bug::Dominance) {
-            true => from.inst < to.inst,
-            false => self.flow.dominators.dominates(block_a, block_b),
-        };
-        if !ordered {
+        if !self.is_before(trace, from, to) {
             return Err(Refusal::NotOnEveryPath(self.line(from.inst)));
         }
         // The memory is read-only for the whole kernel: no instruction can change it.
@@ -73,9 +98,10 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             return Ok(());
         }
         if block_a == block_b {
-            return self.scan(trace, prover, from, to, block_a, from.inst + 1..to.inst);
+            let part = from.inst + 1..to.inst;
+            return self.scan(trace, prover, (from, to), block_a, part, asked);
         }
-        self.scan(trace, prover, from, to, block_a, from.inst + 1..u32::MAX)?;
+        self.scan(trace, prover, (from, to), block_a, from.inst + 1..u32::MAX, asked)?;
         let mut whole_destination = false;
         let between = match self.planted.has(Bug::OnePath) {
             true => Vec::new(),
@@ -83,11 +109,20 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         };
         for block in between {
             whole_destination |= block == block_b;
-            self.scan(trace, prover, from, to, block, 0..u32::MAX)?;
+            self.scan(trace, prover, (from, to), block, 0..u32::MAX, asked)?;
         }
         match whole_destination {
             true => Ok(()),
-            false => self.scan(trace, prover, from, to, block_b, 0..to.inst),
+            false => self.scan(trace, prover, (from, to), block_b, 0..to.inst, asked),
+        }
+    }
+
+    /// Whether every way to `to` executes `from` before.
+    pub fn is_before(&self, trace: &KernelTrace, from: &Load, to: &Load) -> bool {
+        let [a, b] = [from, to].map(|load| trace.accesses[load.access].block);
+        match a == b || self.planted.has(Bug::Dominance) {
+            true => from.inst < to.inst,
+            false => self.flow.dominators.dominates(a, b),
         }
     }
 
@@ -102,6 +137,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         prover: &mut Prover<'_, '_, '_>,
         from: &Load,
         to: &Load,
+        asked: &mut Asked,
     ) -> Result<BlockId, Refusal> {
         let blocks = [from, to].map(|load| trace.accesses[load.access].block);
         let [a, b] = blocks;
@@ -135,14 +171,14 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         if read_only(from) || read_only(to) || self.planted.has(Bug::BranchForgets) {
             return Ok(common);
         }
-        self.scan(trace, prover, from, to, a, from.inst + 1..u32::MAX)?;
+        self.scan(trace, prover, (from, to), a, from.inst + 1..u32::MAX, asked)?;
         let mut whole_destination = false;
         for &block in &behind[1..] {
             whole_destination |= block == b;
-            self.scan(trace, prover, from, to, block, 0..u32::MAX)?;
+            self.scan(trace, prover, (from, to), block, 0..u32::MAX, asked)?;
         }
         if !whole_destination {
-            self.scan(trace, prover, from, to, b, 0..to.inst)?;
+            self.scan(trace, prover, (from, to), b, 0..to.inst, asked)?;
         }
         Ok(common)
     }
@@ -194,15 +230,15 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         found.clone()
     }
 
-    /// Looks for a killer among some instructions of a block.
+    /// Looks for a killer among some instructions of a block; stores that can be asked about are noted.
     fn scan(
         &self,
         trace: &mut KernelTrace,
         prover: &mut Prover<'_, '_, '_>,
-        from: &Load,
-        to: &Load,
+        (from, to): (&Load, &Load),
         block: BlockId,
         part: Range<u32>,
+        asked: &mut Asked,
     ) -> Result<(), Refusal> {
         // A block's accesses stand in the order of its instructions.
         let killers = &self.killers[block.index()];
@@ -217,10 +253,50 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             }
             trace.arena.charge(4);
             if let Some(what) = self.kills(trace, prover, index, from, to) {
-                return Err(Refusal::Between(what, self.line(inst)));
+                let refusal = Refusal::Between(what, self.line(inst));
+                if asked.stores.len() == asked.most {
+                    return Err(refusal);
+                }
+                let store = self.can_be_asked(trace, prover, index, from, to);
+                asked.stores.push(store.ok_or(refusal)?);
             }
         }
         Ok(())
+    }
+
+    /// A store whose address can be compared with a source's whenever it is executed: it is in a register, both
+    /// go on by the same number of bytes from lane to lane, and all three stand in the same loop, so that each
+    /// round of it has its own comparison. A store that is known to meet the source's bytes is not asked.
+    fn can_be_asked(
+        &self,
+        trace: &mut KernelTrace,
+        prover: &mut Prover<'_, '_, '_>,
+        killer: usize,
+        from: &Load,
+        to: &Load,
+    ) -> Option<StoreApart> {
+        let access = &trace.accesses[killer];
+        let home = |index: usize| self.flow.loops.innermost(trace.accesses[index].block);
+        let place = home(killer);
+        let (inst, address) = (access.inst, access.address?);
+        let is_plain = access.effect == Effect::Store
+            && access.strong.is_none()
+            && access.bytes() > 0
+            && addressed_by_register(&self.flow.insts[inst as usize]);
+        let arena = &mut trace.arena;
+        if !is_plain
+            || arena.width(address) != 64
+            || arena.width(from.address) != 64
+            || arena.constant_difference(address, from.address).is_some()
+            || home(from.access) != place
+            || home(to.access) != place
+        {
+            return None;
+        }
+        let stride = prover.lane_stride(trace, from.address, place)?;
+        let same = prover.lane_stride(trace, address, place) == Some(stride);
+        let margin = stride.checked_abs()?.checked_mul(31)?;
+        (same && margin < 1 << 30).then_some(StoreApart { inst, margin })
     }
 
     /// How an access between the two kills the source load, in words; `None` if it does not.

@@ -25,6 +25,7 @@ mod whole;
 
 pub use adjacent::Adjacent;
 pub use alignment::{MAX_VECTOR, MAX_VECTOR_SM_100, Multiple};
+pub use availability::StoreApart;
 pub use carried::{
     Apart, Carried, MAX_ITERATIONS, Pair, Place, SameAddress, Slice, Start, Step, Tested,
 };

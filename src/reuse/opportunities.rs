@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::alignment::MAX_VECTOR;
-use super::availability::Availability;
+use super::availability::{Asked, Availability, StoreApart};
 use super::distance::{Outline, outline};
 use super::eligible::{Element, Load, MAX_ADDRESS, addressed_by_register, eligible};
 use super::prove::{NoWrap, Proof, Prover};
@@ -79,6 +79,8 @@ pub struct Guards {
     /// The source stands in a branch, so the lane that sends must have executed it since it came by the
     /// end of this block.
     pub source_executed: Option<BlockId>,
+    /// These stores must not have been to the source's bytes in this lane.
+    pub stores_apart: Vec<StoreApart>,
     /// The load's generic address must be global.
     pub global_address: bool,
     /// In the lane itself, the load's address must be so many bytes above the source's: what is not
@@ -146,6 +148,9 @@ struct Group {
     /// How far from a load's constant that of a partner can be.
     reach: i64,
 }
+
+/// The most stores between a source and a load that are compared with it at run time.
+const MAX_ASKED: usize = 4;
 
 /// Bytes of the longest load; no element is further from the load's address.
 const MAX_BYTES: i64 = 64;
@@ -246,7 +251,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         from: &Load,
         to: &Load,
     ) -> Result<(), Refusal> {
-        self.availability.check(trace, &mut self.prover, from, to)
+        self.availability.check(trace, &mut self.prover, from, to, &mut Asked::default())
     }
 
     /// The instruction of a load, as parsed.
@@ -257,11 +262,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     /// Bytes from a load's address in one lane to that in the next one, where that is a constant.
     pub fn lane_stride(&mut self, trace: &mut KernelTrace, load: &Load) -> Option<i64> {
         let place = self.place(trace, load);
-        let loops = &self.prover.flow.loops;
-        let next = self.prover.shifter.shift(trace, loops, load.address, 1, place);
-        let (here, next) =
-            (outline(&mut trace.arena, load.address), outline(&mut trace.arena, next));
-        (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
+        self.prover.lane_stride(trace, load.address, place)
     }
 
     fn place(&self, trace: &KernelTrace, load: &Load) -> Option<crate::cfg::LoopId> {
@@ -298,12 +299,12 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         Ok(found)
     }
 
-    /// The same for a candidate that stands in a branch, so that not all lanes have executed it: the
-    /// opportunity says since when a lane must have.
+    /// The same for a candidate that not all lanes have executed, since it stands in a branch, or behind
+    /// which the lane may have stored to the same bytes: the opportunity says what has to be asked.
     ///
     /// # Errors
     /// Why the load may not take its value from there.
-    pub fn prove_in_branch(
+    pub fn prove_asking(
         &mut self,
         trace: &mut KernelTrace,
         candidate: Candidate,
@@ -370,7 +371,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         trace: &mut KernelTrace,
         candidate: Candidate,
         load: &Load,
-        in_branch: bool,
+        asking: bool,
     ) -> Result<Opportunity, Refusal> {
         let Candidate { index, delta, displacement } = candidate;
         let source = self.sources[index].load.clone();
@@ -383,20 +384,26 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         if delta != 0 && (self.never_whole(trace, load) || self.never_sends(trace, &source)) {
             return Err(Refusal::NeverRuns);
         }
-        let source_executed = if in_branch {
+        let most =
+            if asking && delta == 0 && self.is_copied(trace, &source) { MAX_ASKED } else { 0 };
+        let (mut asked, mut source_executed) = (Asked::up_to(most), None);
+        if asking && !self.availability.is_before(trace, &source, load) {
             if delta != 0 && self.never_whole(trace, &source) {
                 return Err(Refusal::NeverRuns);
             }
-            Some(self.availability.check_since(trace, &mut self.prover, &source, load)?)
+            let (availability, prover) = (&mut self.availability, &mut self.prover);
+            let since = availability.check_since(trace, prover, &source, load, &mut asked)?;
+            source_executed = Some(since);
         } else {
-            self.availability.check(trace, &mut self.prover, &source, load)?;
-            None
-        };
+            self.availability.check(trace, &mut self.prover, &source, load, &mut asked)?;
+        }
+        let stores_apart = asked.stores;
+        let is_remembered = source_executed.is_some() || !stores_apart.is_empty();
         let pieces = pieces(&source, load, displacement, self.options.planted)
             .ok_or_else(|| Refusal::Elements(self.availability.line(source.inst)))?;
-        // (A guarded source in a branch is executed where its guard predicate holds, too.)
+        // (What is remembered of a source says whether its guard predicate held, too.)
         let source_active =
-            source.guard.filter(|_| !in_branch && (delta != 0 || source.guard != load.guard));
+            source.guard.filter(|_| !is_remembered && (delta != 0 || source.guard != load.guard));
         if let Some((register, _)) = source_active
             && !self.prover.flow.visible(register, load.inst)
         {
@@ -418,11 +425,13 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         no_wrap.dedup();
         let moves = delta != 0;
         let guards = Guards {
-            linear_lanes: moves && self.linear.is_none(),
+            // (What other lanes of the warp may have stored lies by the lane's place.)
+            linear_lanes: (moves || !stores_apart.is_empty()) && self.linear.is_none(),
             whole_warp: moves,
             no_wrap,
             source_active,
             source_executed,
+            stores_apart,
             // If only one of the two is generic, the other one's address shows that it is global.
             global_address: source.generic
                 && load.generic
@@ -458,6 +467,17 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
                 .is_some_and(|guard| whole::some_lane_fails(trace, guard))
     }
 
+    /// Whether a load's address is in a 64-bit register.
+    fn is_by_register(&self, trace: &KernelTrace, load: &Load) -> bool {
+        trace.arena.width(load.address) == 64
+            && addressed_by_register(&self.prover.flow.insts[load.inst as usize])
+    }
+
+    /// Whether a copy of the register that a load is addressed by can be made behind it.
+    fn is_copied(&self, trace: &KernelTrace, load: &Load) -> bool {
+        self.is_by_register(trace, load) && !overwrites_address(self.prover.flow, load.inst)
+    }
+
     /// The distance in bytes, in one lane, that shows at run time that a load reads what the source
     /// reads `delta` lanes further on; with the checks under which the source's addresses have that
     /// distance from each other. `B(L) = A(L) + bytes` and `A(L + delta) = A(L) + delta * stride`.
@@ -470,12 +490,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         displacement: i64,
     ) -> Option<(Proof, i64)> {
         let flow = self.prover.flow;
-        let by_register = |load: &Load| {
-            trace.arena.width(load.address) == 64
-                && addressed_by_register(&flow.insts[load.inst as usize])
-        };
-        // A copy of the source's address register is made behind it.
-        if !by_register(source) || !by_register(load) || overwrites_address(flow, source.inst) {
+        if !self.is_copied(trace, source) || !self.is_by_register(trace, load) {
             return None;
         }
         let place = self.place(trace, load);

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::distance::{Extension, Obligation, equal_without_wrap, possible_values};
+use super::distance::{Extension, Obligation, equal_without_wrap, outline, possible_values};
 use super::eligible::Load;
 use super::facts::imply;
 use super::refusal::Refusal;
@@ -87,6 +87,20 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     /// A prover for the loads of one function.
     pub fn new(flow: &'a Flow<'m, 's>, shifter: Shifter, solver: Solver, assume: bool) -> Self {
         Prover { flow, shifter, solver, assume_no_wrap: assume, memory: Memory::default() }
+    }
+
+    /// Bytes from an address in one lane to that in the next one, where that is a constant as far as nothing
+    /// wraps around.
+    pub fn lane_stride(
+        &mut self,
+        trace: &mut KernelTrace,
+        address: TermId,
+        place: Option<LoopId>,
+    ) -> Option<i64> {
+        let next = self.shifter.shift(trace, &self.flow.loops, address, 1, place);
+        let here = outline(&mut trace.arena, address);
+        let next = outline(&mut trace.arena, next);
+        (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
     }
 
     /// Proves `A(L + n) + displacement = B(L)` for every lane `L` of a whole warp that has reached the

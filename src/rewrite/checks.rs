@@ -23,6 +23,8 @@ enum Check {
     AllActive(RegisterId, bool),
     /// The source load's guard predicate was true (or false, if negated) in this lane.
     OwnActive(RegisterId, bool),
+    /// The lanes of the warp are consecutive in `tid.x`.
+    Linear,
     /// Every lane has executed the source load, which this predicate says of each.
     AllExecuted(String),
     /// This lane has executed the source load.
@@ -128,6 +130,9 @@ impl<'p, 'a> Checks<'p, 'a> {
                 }
                 _ => Check::AllActive(register, negated),
             });
+        }
+        if guards.linear_lanes && !guards.whole_warp {
+            checks.push(Check::Linear);
         }
         if let Some(executed) = &replacement.executed
             && !self.planted().has(Bug::NotAsked)
@@ -289,6 +294,7 @@ impl<'p, 'a> Checks<'p, 'a> {
             Check::AllActive(register, negated) | Check::OwnActive(register, negated) => {
                 (named(register), *negated)
             }
+            Check::Linear => (self.linear.clone().unwrap_or_default(), false),
             Check::AllExecuted(name) | Check::OwnExecuted(name) => (name.clone(), false),
         };
         let sign = if negated { "!" } else { "" };

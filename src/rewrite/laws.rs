@@ -37,11 +37,16 @@
 //! s: ld f1, [a];  L: d: ld f2, [a];  st [a], f3;  @p bra L    // the store comes round
 //! ```
 //!
-//! Rule `may-have-changed`. `tests/cases/refuse/own_store.ptx`, `tests/cases/refuse/back_edge.ptx`,
+//! For a value of the lane itself a plain store may be asked about at run time: each time it is executed, its
+//! address is compared with a copy of the source's, and what it may have met is loaded again. What other
+//! threads store meanwhile is law 5's business.
+//!
+//! Rule `may-have-changed`, guard `stores-apart`. `tests/cases/refuse/store_asked.ptx`,
+//! `tests/cases/refuse/own_store.ptx`, `tests/cases/refuse/back_edge.ptx`,
 //! `tests/cases/refuse/kill_on_one_path.ptx`, `tests/cases/refuse/entered_backwards.ptx`,
 //! `tests/cases/refuse/atomic.ptx`, `tests/cases/refuse/reduction.ptx`, `tests/cases/refuse/call.ptx`,
-//! `tests/cases/refuse/opaque.ptx`; mistakes `Store`, `StoreOverlap`, `Atomic`, `Call`, `OnePath`,
-//! `BackEdge`.
+//! `tests/cases/refuse/opaque.ptx`; mistakes `Store`, `StoreOverlap`, `StoreNotAsked`, `Atomic`, `Call`,
+//! `OnePath`, `BackEdge`.
 //!
 //! **3. Nothing between the two publishes what other threads have written**: no barrier of any scope, no
 //! fence, no warp-level synchronisation, no wait for an asynchronous copy, no load or store that

@@ -9,7 +9,7 @@ use super::taps::{WarpTest, Window};
 use crate::cfg::{Base, BlockId, Flow, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::planted::{Bug, Planted};
-use crate::reuse::{Multiple, Opportunity};
+use crate::reuse::{Multiple, Opportunity, StoreApart};
 use crate::select::{Choice, Verdict};
 use crate::source::SourceFile;
 
@@ -46,7 +46,8 @@ pub struct Replacement {
     /// If addresses are compared: the copy of the register that the source is addressed by, and what
     /// the register of the load's address must be above it.
     pub compared: Option<(String, i64)>,
-    /// If the source stands in a branch: the predicate that the lane has executed it.
+    /// The predicate that the source's value is there, if the lane has to be asked: it may not have executed
+    /// the source, or have stored to its bytes since.
     pub executed: Option<String>,
 }
 
@@ -174,14 +175,18 @@ impl KernelPlan<'_> {
     }
 }
 
+/// What a lane remembers of a source: its instruction, the block since the end of which the lane has executed
+/// it, and the stores that have not been to its bytes.
+type Remembered = (u32, Option<BlockId>, Vec<StoreApart>);
+
 /// Collects a plan, and remembers which registers have got a copy.
 pub(super) struct Planner<'p, 'a, 'm, 's> {
     pub(super) source: &'p SourceFile,
     pub(super) flow: &'p Flow<'m, 's>,
     trace: &'p KernelTrace,
     copied: FxHashMap<(u32, RegisterId), String>,
-    /// The predicates that say whether a lane has executed a source since it came by a block.
-    executed: FxHashMap<(u32, BlockId), String>,
+    /// The predicates that say of a lane whether a source's value is still there.
+    executed: FxHashMap<Remembered, String>,
     pub(super) plan: KernelPlan<'a>,
 }
 
@@ -208,7 +213,7 @@ impl Planner<'_, '_, '_, '_> {
             self.plan.registers.insert(register, name);
         }
         let compared = guards.bytes_apart.map(|bytes| self.compared(covered, at, bytes));
-        let executed = guards.source_executed.map(|since| self.executed(covered.source, since));
+        let executed = self.remembered(covered);
         let guard = inst.guard.filter(|_| !self.plan.planted.has(Bug::OwnGuard));
         let guard = guard.map(|guard| self.signed(guard));
         self.plan.replacements.push(Replacement {
@@ -230,27 +235,70 @@ impl Planner<'_, '_, '_, '_> {
         format!("{}{}", if negated { "!" } else { "" }, self.name(register))
     }
 
-    /// The predicate that the lane has executed a source load since it came by the end of a block: cleared
-    /// there, set behind the load.
-    fn executed(&mut self, source: u32, since: BlockId) -> String {
-        if let Some(known) = self.executed.get(&(source, since)) {
-            return known.clone();
+    /// The predicate that the value of a source load is there: cleared at the end of the block since which it
+    /// has to be executed, set behind it, and cleared by a store to one of its bytes.
+    fn remembered(&mut self, covered: &Opportunity) -> Option<String> {
+        let (source, guards) = (covered.source, &covered.guards);
+        if guards.source_executed.is_none() && guards.stores_apart.is_empty() {
+            return None;
+        }
+        let key = (source, guards.source_executed, guards.stores_apart.clone());
+        if let Some(known) = self.executed.get(&key) {
+            return Some(known.clone());
         }
         let made = self.plan.fresh.predicate();
-        let (planted, text) = (self.plan.planted, self.source.text());
-        let inst = &self.flow.insts[source as usize];
-        let when = inst.guard.map(|guard| format!("@{} ", self.signed(guard))).unwrap_or_default();
-        let behind = line_end(text, inst.ast.span.end as usize);
-        self.plan.copies.push((behind, format!("\n\t{when}setp.eq.u32 {made}, 0, 0;")));
-        if planted.has(Bug::NotCleared) {
-            self.plan.copies.push((self.plan.body, format!("\n\tsetp.ne.u32 {made}, 0, 0;")));
-        } else {
-            let last = &self.flow.insts[self.flow.block(since).end as usize - 1];
-            let clear = format!("setp.ne.u32 {made}, 0, 0;\n\t");
-            self.plan.copies.push((last.ast.span.start as usize, clear));
+        self.executed.insert(key, made.clone());
+        let (planted, text, flow) = (self.plan.planted, self.source.text(), self.flow);
+        let inst = &flow.insts[source as usize];
+        let behind = |at: u32| line_end(text, flow.insts[at as usize].ast.span.end as usize);
+        let set = match (inst.guard, guards.source_executed) {
+            (None, _) => format!("\n\tsetp.eq.u32 {made}, 0, 0;"),
+            (Some(guard), Some(_)) => {
+                format!("\n\t@{} setp.eq.u32 {made}, 0, 0;", self.signed(guard))
+            }
+            // Nothing has cleared it before.
+            (Some((register, negated)), None) => {
+                let op = if negated { "not" } else { "mov" };
+                format!("\n\t{op}.pred {made}, {};", self.name(register))
+            }
+        };
+        self.plan.copies.push((behind(source), set));
+        if let Some(since) = guards.source_executed {
+            let clear = format!("setp.ne.u32 {made}, 0, 0;");
+            self.plan.copies.push(match planted.has(Bug::NotCleared) {
+                true => (self.plan.body, format!("\n\t{clear}")),
+                false => {
+                    let last = &flow.insts[flow.block(since).end as usize - 1];
+                    (last.ast.span.start as usize, format!("{clear}\n\t"))
+                }
+            });
         }
-        self.executed.insert((source, since), made.clone());
-        made
+        if guards.stores_apart.is_empty() || planted.has(Bug::StoreNotAsked) {
+            return Some(made);
+        }
+        let (base, offset) = self.address(source);
+        let (copy, ahead) = (self.plan.fresh.bits(64), self.plan.fresh.bits(64));
+        self.plan.copies.push((behind(source), format!("\n\tmov.b64 {copy}, {base};")));
+        let accesses = &self.trace.accesses;
+        let bytes = |at: u32| {
+            let access = accesses.iter().find(|access| access.inst == at);
+            access.map_or(0, |access| i64::from(access.bytes()))
+        };
+        for &StoreApart { inst: store, margin } in &guards.stores_apart {
+            // From the first place at which the store could meet those bytes, it is as far to the store as all
+            // such places are, or further.
+            let (own, its) = self.address(store);
+            let (more, both) = (
+                its - offset + bytes(store) - 1 + margin,
+                bytes(store) + bytes(source) - 1 + 2 * margin,
+            );
+            let code = format!(
+                "\n\tsub.s64 {ahead}, {own}, {copy};\n\tadd.s64 {ahead}, {ahead}, {more};\
+                 \n\tsetp.ge.and.u64 {made}, {ahead}, {both}, {made};"
+            );
+            self.plan.copies.push((behind(store), code));
+        }
+        Some(made)
     }
 
     /// A copy of the register that the source load is addressed by, made behind it, and how far above it

@@ -3,7 +3,7 @@
 //! In: the control flow and trace of one function, and through [`crate::reuse`] every legal
 //! replacement. Out: a [`Finding`] for every global load: covered by which source, or kept and why.
 
-mod branches;
+mod asked;
 mod carried;
 mod paper;
 mod rows;

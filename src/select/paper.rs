@@ -1,7 +1,7 @@
 //! The paper's rule: loads in program order; a load with a legal earlier partner is covered; a covered
 //! load is never a source; it takes the uncovered partner at the smallest distance (CC '23, section 5).
 
-use super::{Options, StrategyName, Verdict, branches};
+use super::{Options, StrategyName, Verdict, asked};
 use crate::emulate::KernelTrace;
 use crate::reuse::{Load, Opportunities, Opportunity, Refusal};
 
@@ -37,7 +37,7 @@ pub(super) fn verdicts(
     let always = |_: &mut Opportunities<'_, '_, '_>, _: &mut KernelTrace, _: &Load, _| {
         Some(StrategyName::Paper)
     };
-    branches::add(opportunities, trace, (loads, &mut verdicts), options, always);
+    asked::add(opportunities, trace, (loads, &mut verdicts), options, always);
     verdicts
 }
 

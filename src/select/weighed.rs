@@ -5,7 +5,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Options, Price, StrategyName, Verdict, branches, rows};
+use super::{Options, Price, StrategyName, Verdict, asked, rows};
 use crate::cfg::BlockId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
@@ -54,7 +54,7 @@ pub(super) fn verdicts(
     let rows = weigher.rows(trace, loads, &carried);
     let mut verdicts: Vec<Verdict> =
         loads.iter().map(|&index| weigher.verdict(trace, index)).collect();
-    weigher.branches(trace, loads, &mut verdicts);
+    weigher.asked(trace, loads, &mut verdicts);
     (verdicts, Groups { vectors, carried, rows, prices: weigher.prices })
 }
 
@@ -240,10 +240,10 @@ impl Weigher<'_, '_, '_, '_> {
         }
     }
 
-    /// Loads whose source stands in a branch: where nothing in the function stands twice or goes round a
-    /// loop, and, if it is weighed, only where the first-level cache does not serve the load. How many lanes
-    /// go that way is not known, and the load is issued for those that do not.
-    fn branches(&mut self, trace: &mut KernelTrace, loads: &[usize], verdicts: &mut [Verdict]) {
+    /// Loads that take their value from a source in some lanes only: where nothing in the function stands
+    /// twice or goes round a loop, and, if it is weighed, only where the first-level cache does not serve the
+    /// load. How many lanes these are is not known, and the load is issued for the others.
+    fn asked(&mut self, trace: &mut KernelTrace, loads: &[usize], verdicts: &mut [Verdict]) {
         let taken = |verdict: &Verdict| {
             matches!(verdict, Verdict::Wide(_) | Verdict::Window(_) | Verdict::Carried(_))
         };
@@ -266,7 +266,7 @@ impl Weigher<'_, '_, '_, '_> {
             allowed.then_some(name)
         };
         let before: Vec<bool> = verdicts.iter().map(|v| matches!(v, Verdict::Kept(_))).collect();
-        branches::add(self.opportunities, trace, (loads, verdicts), options, name);
+        asked::add(self.opportunities, trace, (loads, verdicts), options, name);
         for ((&index, verdict), was_kept) in loads.iter().zip(verdicts).zip(before) {
             let Verdict::Covered(name, opportunity) = verdict else { continue };
             if was_kept
@@ -362,11 +362,13 @@ impl Weigher<'_, '_, '_, '_> {
                 }
                 _ => costs.instructions(bits(&opportunity).div_ceil(32)),
             };
-        // Where the lanes have not gone the source's way, the load is performed: half of the time, as nobody
-        // knows how often that is.
-        let instead = match opportunity.guards.source_executed {
-            Some(_) => instead + costs.load(&request) / 2.0 + costs.instructions(PAPER_EXTRA),
-            None => instead,
+        // Where lanes have to be asked, the load is performed for some: half of the time, as nobody knows how
+        // often that is.
+        let asked = u32::from(opportunity.guards.source_executed.is_some())
+            + opportunity.guards.stores_apart.len() as u32;
+        let instead = match asked {
+            0 => instead,
+            _ => instead + costs.load(&request) / 2.0 + costs.instructions(PAPER_EXTRA * asked),
         };
         // Addresses are compared in front of every such load, and nobody has shown that this is worth it
         // where the first-level cache serves the load.

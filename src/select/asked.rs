@@ -1,4 +1,5 @@
-//! Loads whose source stands in a branch: what they take is there only in lanes that went that way.
+//! Loads that take their value from a source only in some lanes: in those that went the way on which the
+//! source stands, or that have stored nothing to the same bytes since.
 //!
 //! Chosen last, among the loads that found nothing that every lane has executed and that serve no other
 //! load, so that no replacement is lost for one that works in some lanes only.
@@ -31,8 +32,9 @@ pub(super) fn add(
     }
     for (&index, verdict) in loads.iter().zip(verdicts) {
         let inst = trace.accesses[index].inst;
-        if !matches!(verdict, Verdict::Kept(Refusal::NotOnEveryPath(_))) || serving.contains(&inst)
-        {
+        let may_be_asked =
+            matches!(verdict, Verdict::Kept(Refusal::NotOnEveryPath(_) | Refusal::Between(..)));
+        if !may_be_asked || serving.contains(&inst) {
             continue;
         }
         if covered.len() >= options.most {
@@ -48,7 +50,7 @@ pub(super) fn add(
     }
 }
 
-/// The nearest legal partner in a branch that is not replaced itself.
+/// The nearest such partner that is not replaced itself.
 fn partner(
     opportunities: &mut Opportunities<'_, '_, '_>,
     trace: &mut KernelTrace,
@@ -67,7 +69,7 @@ fn partner(
             continue;
         }
         let Some(strategy) = name(opportunities, trace, load, candidate.delta) else { continue };
-        if let Ok(opportunity) = opportunities.prove_in_branch(trace, candidate, load) {
+        if let Ok(opportunity) = opportunities.prove_asking(trace, candidate, load) {
             return Some((strategy, opportunity));
         }
     }
