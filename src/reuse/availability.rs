@@ -137,7 +137,6 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         prover: &mut Prover<'_, '_, '_>,
         from: &Load,
         to: &Load,
-        asked: &mut Asked,
     ) -> Result<BlockId, Refusal> {
         let blocks = [from, to].map(|load| trace.accesses[load.access].block);
         let [a, b] = blocks;
@@ -171,6 +170,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         if read_only(from) || read_only(to) || self.planted.has(Bug::BranchForgets) {
             return Ok(common);
         }
+        let asked = &mut Asked::default();
         self.scan(trace, prover, (from, to), a, from.inst + 1..u32::MAX, asked)?;
         let mut whole_destination = false;
         for &block in &behind[1..] {

@@ -384,21 +384,27 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         if delta != 0 && (self.never_whole(trace, load) || self.never_sends(trace, &source)) {
             return Err(Refusal::NeverRuns);
         }
-        let most =
-            if asking && delta == 0 && self.is_copied(trace, &source) { MAX_ASKED } else { 0 };
-        let (mut asked, mut source_executed) = (Asked::up_to(most), None);
-        if asking && !self.availability.is_before(trace, &source, load) {
-            if delta != 0 && self.never_whole(trace, &source) {
-                return Err(Refusal::NeverRuns);
-            }
-            let (availability, prover) = (&mut self.availability, &mut self.prover);
-            let since = availability.check_since(trace, prover, &source, load, &mut asked)?;
+        // (Both questions at once would be long chains of comparisons in large kernels.)
+        let in_branch = asking && !self.availability.is_before(trace, &source, load);
+        let may_ask = asking
+            && !in_branch
+            && delta == 0
+            && self.linear != Some(false)
+            && self.is_copied(trace, &source);
+        let mut asked = Asked::up_to(if may_ask { MAX_ASKED } else { 0 });
+        let mut source_executed = None;
+        let (availability, prover) = (&mut self.availability, &mut self.prover);
+        if in_branch {
+            let since = availability.check_since(trace, prover, &source, load)?;
             source_executed = Some(since);
         } else {
-            self.availability.check(trace, &mut self.prover, &source, load, &mut asked)?;
+            availability.check(trace, prover, &source, load, &mut asked)?;
+        }
+        if in_branch && delta != 0 && self.never_whole(trace, &source) {
+            return Err(Refusal::NeverRuns);
         }
         let stores_apart = asked.stores;
-        let is_remembered = source_executed.is_some() || !stores_apart.is_empty();
+        let is_remembered = in_branch || !stores_apart.is_empty();
         let pieces = pieces(&source, load, displacement, self.options.planted)
             .ok_or_else(|| Refusal::Elements(self.availability.line(source.inst)))?;
         // (What is remembered of a source says whether its guard predicate held, too.)
