@@ -166,7 +166,7 @@ impl Synth {
         let code = Code { command: self, source: &source, tree: &tree, sketch: &sketch };
         if let Some(dead) = &found.dead {
             if self.emit == Emit::Json {
-                self.output.write(&io::json(&report::report(&source, &sketch, &found))?)?;
+                self.output.write(&io::json(&report::report(&source, &tree, &sketch, &found))?)?;
             } else if mode == Mode::Count {
                 self.output.write(&report::table(&source, &sketch, &found, mode))?;
             }
@@ -181,7 +181,7 @@ impl Synth {
         let text =
             Timings::measure(timings, "write", || match (self.emit, found.solutions.first()) {
                 (Emit::Json, chosen) => {
-                    let mut report = report::report(&source, &sketch, &found);
+                    let mut report = report::report(&source, &tree, &sketch, &found);
                     if let Some(chosen) = chosen.filter(|_| self.states) {
                         report.states = states::states(&source, &tree, &sketch, chosen);
                     }

@@ -87,7 +87,7 @@ impl SourceFile {
                 let file = SourceFile::new(name, head);
                 Err(file
                     .diagnostic(Span::new(good, good), "this byte is not UTF-8 text")
-                    .with_hint("PTX is ASCII text; is this a binary file?"))
+                    .with_hint("a text file is expected here; is this a binary file?"))
             }
         }
     }

@@ -5,8 +5,8 @@
 //! every goal cell holds what it shall hold, and what they cost; or the proof that there are none.
 //!
 //! - `parse`, `ast`, `expr`: the text and its tree. `lower`: the tree as a straight line over cells (`program`).
-//! - `term`: what a cell holds. `family`: what holes range over. `search`: the search. `report`, `states`: what it
-//!   found.
+//! - `term`: what a cell holds. `family`: what holes range over. `search`: the search. `report`, `states`, `resources`:
+//!   what it found.
 //! - `emit`: what it found as PTX and CUDA, and the judges of that.
 
 pub mod ast;
@@ -17,6 +17,7 @@ pub mod lower;
 mod parse;
 pub mod program;
 pub mod report;
+pub mod resources;
 pub mod search;
 pub mod states;
 pub mod term;

@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::Lowered;
+use super::ast::Statement;
+use super::resources;
 use super::search::{Cost, Dead, Found, Mode, Solution};
 use super::states::State;
 use crate::source::{Diagnostic, SourceFile};
@@ -25,10 +27,22 @@ pub struct Report<'a> {
     pub holes: Vec<HoleReport>,
     /// What the chosen solution costs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost: Option<Cost>,
+    pub cost: Option<CostReport>,
     /// What lanes hold after each step, if that was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<State>,
+}
+
+/// What the chosen solution costs.
+#[derive(Clone, Debug, Serialize)]
+pub struct CostReport {
+    /// By which solutions are compared.
+    #[serde(flatten)]
+    pub cost: Cost,
+    /// The most values that a lane holds at once.
+    pub registers: u32,
+    /// Wavefronts of the loads whose indices were found, if their inputs are in shared memory.
+    pub wavefronts: u32,
 }
 
 /// A hole of the chosen solution.
@@ -59,14 +73,23 @@ fn holes(source: &SourceFile, sketch: &Lowered, solution: &Solution) -> Vec<Hole
 }
 
 /// The outcome for programs.
-pub fn report<'a>(source: &'a SourceFile, sketch: &Lowered, found: &Found) -> Report<'a> {
+pub fn report<'a>(
+    source: &'a SourceFile,
+    tree: &[Statement],
+    sketch: &Lowered,
+    found: &Found,
+) -> Report<'a> {
     let chosen = found.solutions.first();
     Report {
         file: source.name(),
         solutions: found.count,
         exhaustive: found.exhaustive,
         holes: chosen.map(|chosen| holes(source, sketch, chosen)).unwrap_or_default(),
-        cost: chosen.map(|chosen| chosen.cost),
+        cost: chosen.map(|chosen| CostReport {
+            cost: chosen.cost,
+            registers: resources::registers(tree, sketch),
+            wavefronts: resources::wavefronts(tree, sketch, chosen),
+        }),
         states: Vec::new(),
     }
 }
