@@ -144,7 +144,10 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         let loops = &self.flow.loops;
         let Some(common) = self.flow.dominators.nearest_common(a, b) else { return Err(refusal) };
         let home = loops.innermost(common);
-        if common == a || common == b || blocks.iter().any(|&at| loops.innermost(at) != home) {
+        let is_apart = common != a
+            && common != b
+            && self.flow.block(common).first < self.flow.block(common).end;
+        if !is_apart || blocks.iter().any(|&at| loops.innermost(at) != home) {
             return Err(refusal);
         }
         trace.arena.charge(self.flow.blocks.len() as u64 / 16);
