@@ -59,6 +59,10 @@ fn partner(
     covered: &FxHashSet<u32>,
     name: impl Fn(&mut Opportunities<'_, '_, '_>, &mut KernelTrace, &Load, i32) -> Option<StrategyName>,
 ) -> Option<(StrategyName, Opportunity)> {
+    // (Most loads may not be replaced in this way at all, and candidates take time to find.)
+    if [0, 1].into_iter().all(|delta| name(opportunities, trace, load, delta).is_none()) {
+        return None;
+    }
     for candidate in opportunities.candidates(trace, load) {
         if trace.arena.is_nearly_spent() {
             return None;
