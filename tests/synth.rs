@@ -16,6 +16,8 @@ mod common;
 mod emitted;
 #[path = "synth/planted.rs"]
 mod planted;
+#[path = "synth/planted_cuda.rs"]
+mod planted_cuda;
 #[path = "synth/terminal.rs"]
 mod terminal;
 
