@@ -212,6 +212,26 @@ pub enum Bug {
     ResultsMoved,
     /// Of the registers that a lane may pick, the last one is never picked.
     PickedBefore,
+    /// In CUDA, a row of registers is turned the other way.
+    CudaTurnBack,
+    /// In CUDA, the last round of a turn is left out.
+    CudaRoundLost,
+    /// In CUDA, the second axis of lanes is counted on where the first one goes on.
+    CudaAxesLost,
+    /// In CUDA, what lies beyond an input is loaded.
+    CudaLoadUnguarded,
+    /// In CUDA, a lane reads others where it is its own source, and itself elsewhere.
+    CudaSameSwapped,
+    /// In CUDA, a condition that chooses a register chooses the other one.
+    CudaChosenSwapped,
+    /// In CUDA, the last register that a lane may pick is never picked.
+    CudaPickedBefore,
+    /// In CUDA, every fold begins with 0.
+    CudaNothingBegins,
+    /// In CUDA, values take part in a fold whether its condition holds or not.
+    CudaConditionLost,
+    /// In CUDA, the registers of a goal are stored one over the other.
+    CudaResultsMoved,
 }
 
 impl Bug {
@@ -287,6 +307,20 @@ impl Bug {
         Bug::InverseForgotten,
         Bug::ResultsMoved,
         Bug::PickedBefore,
+    ];
+
+    /// Mistakes in the CUDA that is written for a solution.
+    pub const CUDA: [Bug; 10] = [
+        Bug::CudaTurnBack,
+        Bug::CudaRoundLost,
+        Bug::CudaAxesLost,
+        Bug::CudaLoadUnguarded,
+        Bug::CudaSameSwapped,
+        Bug::CudaChosenSwapped,
+        Bug::CudaPickedBefore,
+        Bug::CudaNothingBegins,
+        Bug::CudaConditionLost,
+        Bug::CudaResultsMoved,
     ];
 
     /// All other mistakes.

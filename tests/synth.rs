@@ -1,6 +1,7 @@
 //! `ptxasw synth`: every sketch of `tests/synth` against what stands in it, every message of
 //! `tests/synth/errors.txt`, small random sketches against an exhaustive search that knows no pruning, the same
-//! bytes with any number of threads, and the code of every solution against what the goals say.
+//! bytes with any number of threads, and the code of every solution against what the goals say; a long search on a
+//! terminal.
 //!
 //! At the end of a sketch `#$` begins the options of a call, `#=` its exit status unless it is 0, and `#>` each
 //! line that it prints. `BLESS=1` writes what is printed.
@@ -15,6 +16,10 @@ mod common;
 mod emitted;
 #[path = "synth/planted.rs"]
 mod planted;
+#[path = "synth/planted_cuda.rs"]
+mod planted_cuda;
+#[path = "synth/terminal.rs"]
+mod terminal;
 
 use std::fmt::Write as _;
 use std::fs;

@@ -3,7 +3,7 @@
 
 use maud::{Markup, PreEscaped, html};
 use svg::Document;
-use svg::node::element::{Definitions, Group, Line, Marker, Path, Rectangle, Text, Title};
+use svg::node::element::{Definitions, Group, Marker, Path, Rectangle, Text, Title};
 
 use super::input::{Solved, SolvedState};
 
@@ -62,11 +62,16 @@ fn picture(solved: &Solved) -> String {
         .set("class", "lanes")
         .add(Definitions::new().add(head));
     for (number, (state, &top)) in states.iter().zip(&tops).enumerate() {
-        drawing = drawing.add(grid(solved, state, top, width, count));
+        drawing = drawing.add(grid(state, top, width, count));
         let before = states[..number].iter().rposition(|before| before.array == state.from);
         if let Some(before) = before {
-            drawing = drawing.add(arrows(state, (tops[before], top), width, count));
+            let steps = (&states[before], state);
+            drawing = drawing.add(arrows(steps, (tops[before], top), width, count));
         }
+    }
+    // Over the arrows, which would run through the words.
+    for (state, top) in states.iter().zip(&tops) {
+        drawing = drawing.add(text(0.0, top - 6.0, title(solved, state), "title"));
     }
     drawing.to_string()
 }
@@ -76,10 +81,11 @@ fn colour(element: u32, count: u32) -> String {
     format!("hsl({} 65% {}%)", element * 330 / count, 45 + element % 3 * 7)
 }
 
-fn grid(solved: &Solved, state: &SolvedState, top: f64, width: f64, count: u32) -> Group {
+/// What stands above a grid.
+fn title(solved: &Solved, state: &SolvedState) -> String {
     let found = solved.holes.iter().filter(|hole| hole.line == state.line);
     let found: Vec<&str> = found.map(|hole| hole.expression.as_str()).collect();
-    let title = match found.as_slice() {
+    match found.as_slice() {
         [] => format!("{} from {}, line {}", state.array, state.from, state.line),
         found => format!(
             "{} from {}, line {}: {}",
@@ -88,8 +94,11 @@ fn grid(solved: &Solved, state: &SolvedState, top: f64, width: f64, count: u32) 
             state.line,
             found.join("; ")
         ),
-    };
-    let mut group = Group::new().add(text(0.0, top - 6.0, title, "name"));
+    }
+}
+
+fn grid(state: &SolvedState, top: f64, width: f64, count: u32) -> Group {
+    let mut group = Group::new();
     for (register, row) in state.values.iter().enumerate() {
         let y = round(top + register as f64 * CELL);
         group = group.add(text(0.0, y + 11.0, format!("register {register}"), "axis"));
@@ -113,10 +122,20 @@ fn grid(solved: &Solved, state: &SolvedState, top: f64, width: f64, count: u32) 
     group
 }
 
-fn arrows(state: &SolvedState, (from, to): (f64, f64), width: f64, count: u32) -> Group {
+/// The arrows between two grids, of which the one ends and the other begins at a height. Each register has its own place
+/// within the width of its lane, so that what moves inside a thread is seen as well.
+fn arrows(
+    (before, state): (&SolvedState, &SolvedState),
+    (from, to): (f64, f64),
+    width: f64,
+    count: u32,
+) -> Group {
     let all: usize = state.sources.iter().map(Vec::len).sum();
     let every = all.div_ceil(MOST_ARROWS).max(1);
-    let middle = |lane: f64| round(LABEL + (lane + 0.5) * width - 0.5);
+    let across = |lane: f64, register: f64, registers: usize| {
+        round(LABEL + lane * width + (width - 1.0) * (register + 0.5) / registers.max(1) as f64)
+    };
+    let below = round(from + before.values.len() as f64 * CELL);
     let mut group = Group::new().set("class", "arrows");
     for (register, row) in state.sources.iter().enumerate() {
         for (lane, source) in row.iter().enumerate().step_by(every) {
@@ -125,11 +144,17 @@ fn arrows(state: &SolvedState, (from, to): (f64, f64), width: f64, count: u32) -
             else {
                 continue;
             };
-            let arrow = Line::new()
-                .set("x1", middle(f64::from(*source_lane)))
-                .set("y1", round(from + (f64::from(*source_register) + 0.8) * CELL))
-                .set("x2", middle(lane as f64))
-                .set("y2", round(to + (register as f64 + 0.3) * CELL))
+            let (source_lane, source) = (f64::from(*source_lane), f64::from(*source_register));
+            // Straight down out of the one grid, across the gap, and straight down into the other.
+            let way = format!(
+                "M{} {}V{below}L{} {to}V{}",
+                across(source_lane, source, before.values.len()),
+                round(from + (source + 0.5) * CELL),
+                across(lane as f64, register as f64, state.values.len()),
+                round(to + (register as f64 + 0.5) * CELL),
+            );
+            let arrow = Path::new()
+                .set("d", way)
                 .set("stroke", colour(element, count))
                 .set("marker-end", "url(#head)");
             group = group.add(arrow);

@@ -1,5 +1,6 @@
 //! From a folder to a page.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -240,6 +241,15 @@ fn a_solved_sketch_is_drawn() {
     let html = page(&folder);
     assert_eq!(count(&html, "class=\"held\""), 4 * 96);
     assert_eq!(count(&html, "url(#head)"), 3 * 96);
+    // Each register of each lane has its own place, so that arrows within a thread do not lie on one another.
+    let arrows = html.split("<path ").filter_map(|path| path.split('>').next());
+    let starts: BTreeSet<&str> = arrows
+        .filter(|path| path.contains("url(#head)"))
+        .map(|path| {
+            path.split_once("d=\"M").and_then(|way| way.1.split(' ').next()).expect("a way")
+        })
+        .collect();
+    assert_eq!(starts.len(), 96, "{starts:?}");
     assert!(html.contains("c from b, line 7: (lane * 3 - reg + 2) &amp; 31"), "{html}");
     // Lane 1 ends with the elements 3 to 5.
     assert_eq!(count(&html, "lane 1, register 2: element 5"), 1);

@@ -2,7 +2,7 @@
 //! nvcc, CUDA compiled by it, both executed and compared with the goals, and PTX accepted by the real ptxas.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ptxasw::interp;
@@ -104,11 +104,7 @@ fn emitted_ptx_does_what_the_goals_say_and_the_real_ptxas_accepts_it() {
 
 #[test]
 fn emitted_cuda_does_what_the_goals_say() {
-    let Some(assembler) = Assembler::find() else { return };
-    let nvcc = assembler.ptxas.with_file_name("nvcc");
-    if !nvcc.exists() {
-        return;
-    }
+    let Some(nvcc) = nvcc() else { return };
     let solved = solved();
     let folder = tempfile::tempdir().expect("a folder can be made");
     let mut text = String::new();
@@ -129,9 +125,15 @@ fn emitted_cuda_does_what_the_goals_say() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+/// The compiler beside the assembler, if there is one.
+pub fn nvcc() -> Option<PathBuf> {
+    let nvcc = Assembler::find()?.ptxas.with_file_name("nvcc");
+    nvcc.exists().then_some(nvcc)
+}
+
 /// The type of elements for CUDA: for movements 32 bits, which a shuffle takes whole, so that nothing but moves touches
 /// them.
-fn element(sketch: &Lowered) -> (&'static str, Width) {
+pub fn element(sketch: &Lowered) -> (&'static str, Width) {
     match is_movement(sketch) {
         true => ("unsigned", Width::B32),
         false => ("unsigned long long", Width::B64),
@@ -139,7 +141,7 @@ fn element(sketch: &Lowered) -> (&'static str, Width) {
 }
 
 /// CUDA as PTX.
-fn compiled(nvcc: &Path, folder: &Path, text: &str) -> String {
+pub fn compiled(nvcc: &Path, folder: &Path, text: &str) -> String {
     std::fs::write(folder.join("all.cu"), text).expect("the text can be written");
     let done = Command::new(nvcc)
         .current_dir(folder)
@@ -167,11 +169,7 @@ fn kernels_around_headers_do_what_those_with_shared_memory_do() {
             "{sketch}.cuh: scripts/synth-headers makes it"
         );
     }
-    let Some(assembler) = Assembler::find() else { return };
-    let nvcc = assembler.ptxas.with_file_name("nvcc");
-    if !nvcc.exists() {
-        return;
-    }
+    let Some(nvcc) = nvcc() else { return };
     let there = tempfile::tempdir().expect("a folder can be made");
     for entry in std::fs::read_dir(&folder).expect("the folder can be read") {
         let path = entry.expect("a file").path();

@@ -15,7 +15,7 @@ use ptxasw::synth::search::{Limits, Mode, search};
 const EXECUTED: usize = 4;
 
 /// Small sketches that lead through everything in which a mistake is planted.
-const SKETCHES: [&str; 21] = [
+pub const SKETCHES: [&str; 21] = [
     // Structs, by selects around shuffles: groups, fans and quotients are needed.
     "axis lane = 8, reg = 2\ninput x[lane * reg]\nload a[lane, reg] = x[8 * reg + lane]
      step b[lane, reg] = a[lane, ?xform(reg; lane)]\nstep c[lane, reg] = b[?xform(lane; reg), reg]

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use super::domain::Domain;
 use super::kernel::{Kernel, Part, Read, Registers, Step, What};
 use super::turn::Turn;
+use crate::planted::Bug;
 use crate::synth::expr::Expr;
 use crate::synth::term::Fold;
 
@@ -81,7 +82,14 @@ struct Writer<'k> {
 pub fn cuda(kernel: &Kernel, comment: &str) -> Result<String, String> {
     let mut text = String::new();
     comment.lines().for_each(|line| _ = writeln!(text, "{}", format!("// {line}").trim_end()));
-    text.push_str(HELPERS);
+    let mut helpers = HELPERS.to_owned();
+    if kernel.planted.has(Bug::CudaTurnBack) {
+        helpers = helpers.replace("(i + step) % N", "(i + N - step % N) % N");
+    }
+    if kernel.planted.has(Bug::CudaRoundLost) {
+        helpers = helpers.replace("step <= MOST", "step * 2 <= MOST");
+    }
+    text.push_str(&helpers);
     let mut writer = Writer { kernel, text, indent: 0 };
     let (loads, steps): (Vec<&Step>, Vec<&Step>) =
         kernel.steps.iter().partition(|step| step.loads());
@@ -192,7 +200,7 @@ impl Writer<'_> {
             if below > 1 {
                 let _ = write!(value, " / {below}");
             }
-            if number > 0 {
+            if number > 0 && !self.kernel.planted.has(Bug::CudaAxesLost) {
                 let _ = write!(value, " % {extent}");
             }
             self.line(&format!("[[maybe_unused]] const int {} = {value};", named(name)));
@@ -233,6 +241,9 @@ impl Writer<'_> {
                 let index = self.expression(index, loops)?;
                 Ok(match guard {
                     None => format!("{name}[{index}]"),
+                    Some(_) if self.kernel.planted.has(Bug::CudaLoadUnguarded) => {
+                        format!("{name}[{index}]")
+                    }
                     Some(guard) => {
                         let guard = self.expression(guard, loops)?;
                         format!("({guard} ? {name}[{index}] : T())")
@@ -246,6 +257,11 @@ impl Writer<'_> {
                 let group = if lanes.is_power_of_two() { lanes } else { 32 };
                 let shuffled = |value: String| match (&lane, &same) {
                     (None, _) => value,
+                    (Some(lane), Some(Some(same)))
+                        if self.kernel.planted.has(Bug::CudaSameSwapped) =>
+                    {
+                        format!("({same} ? synth::shuffle<{group}>({value}, {lane}) : {value})")
+                    }
                     (Some(lane), Some(Some(same))) => {
                         format!("({same} ? {value} : synth::shuffle<{group}>({value}, {lane}))")
                     }
@@ -272,7 +288,8 @@ impl Writer<'_> {
                 if let Some(chosen) = self.chosen(&index, loops, &element)? {
                     return Ok(chosen);
                 }
-                let n = self.kernel.arrays[*array].extents[at];
+                let before = usize::from(self.kernel.planted.has(Bug::CudaPickedBefore));
+                let n = self.kernel.arrays[*array].extents[at] - before;
                 let index = self.expression(&index, loops)?;
                 let (first, other) = (element("0".to_owned()), element("i_".to_owned()));
                 self.line(&format!("const int at_ = {index};"));
@@ -297,7 +314,11 @@ impl Writer<'_> {
             index if self.uniform(index) => Ok(Some(element(self.expression(index, loops)?))),
             Expr::Choose(condition, a, b) => {
                 let condition = self.expression(condition, loops)?;
-                let (a, b) = (self.chosen(a, loops, element)?, self.chosen(b, loops, element)?);
+                let (mut a, mut b) =
+                    (self.chosen(a, loops, element)?, self.chosen(b, loops, element)?);
+                if self.kernel.planted.has(Bug::CudaChosenSwapped) {
+                    std::mem::swap(&mut a, &mut b);
+                }
                 Ok(a.zip(b).map(|(a, b)| format!("({condition} ? {a} : {b})")))
             }
             _ => Ok(None),
@@ -402,11 +423,15 @@ impl Writer<'_> {
             Fold::Max => "sum_ < value_ ? value_ : sum_",
             Fold::List => return Err("a list has no instruction".to_owned()),
         };
-        // Where the first value is always there, or 0 is not what nothing is, the sum begins with a value.
-        let begins = matches!(op, Fold::And | Fold::Min | Fold::Max)
+        let zero = self.kernel.planted.has(Bug::CudaNothingBegins);
+        // What a fold of nothing is; by min and max it is left open.
+        let nothing = if op == Fold::And && !zero { "~T()" } else { "T()" };
+        // Where the first value is always there, or no number is below all others, the fold begins with a value.
+        let begins = matches!(op, Fold::Min | Fold::Max)
             || parts.first().is_none_or(|part| part.when.is_none());
+        let begins = begins && !zero;
         self.begin(&step.loops);
-        self.line("T sum_ = T();");
+        self.line(&format!("T sum_ = {nothing};"));
         if begins {
             self.line("bool begun_ = false;");
         }
@@ -414,7 +439,10 @@ impl Writer<'_> {
             let loops = Domain::of(step.loops.axes.iter().chain(&part.loops.axes));
             self.begin(&part.loops);
             if let Some(when) = &part.when {
-                let when = self.expression(when, &loops)?;
+                let when = match self.kernel.planted.has(Bug::CudaConditionLost) {
+                    true => "true".to_owned(),
+                    false => self.expression(when, &loops)?,
+                };
                 self.open(&format!("if ({when}) {{"));
             }
             let mut value = String::new();
@@ -524,8 +552,11 @@ impl Writer<'_> {
                 flat => format!("({flat} * {extent} + {name})"),
             });
         let element = self.element(goal, &place);
-        let index =
-            if flat.is_empty() { LANE.to_owned() } else { format!("{lanes} * {flat} + {LANE}") };
+        let index = if flat.is_empty() || self.kernel.planted.has(Bug::CudaResultsMoved) {
+            LANE.to_owned()
+        } else {
+            format!("{lanes} * {flat} + {LANE}")
+        };
         self.line(&format!("to_[{index}] = {element};"));
         self.end(&loops);
         self.close();

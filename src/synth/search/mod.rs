@@ -369,6 +369,9 @@ impl<'s> Search<'s> {
                     return Branch::default();
                 }
                 let branch = self.branch(table, recipe, bound);
+                if let Some(progress) = self.limits.progress {
+                    progress.tried.fetch_add(branch.tried % TOLD, Ordering::Relaxed);
+                }
                 if branch.count > 0 {
                     first.fetch_min(number, Ordering::Relaxed);
                 }
