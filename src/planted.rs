@@ -73,6 +73,10 @@ pub enum Bug {
     NoComparison,
     /// The load's address is compared with the source's own, without the bytes between the lanes.
     AddressOfOwnLane,
+    /// Nobody asks whether the lane that sends is in the same row of a flattened index.
+    RowNotAsked,
+    /// The place in a row is asked to be the same in both lanes, not to grow with the lane.
+    RowStandsStill,
     /// Nobody asks whether a source in a branch was executed.
     NotAsked,
     /// That a source in a branch was executed is remembered for ever.
@@ -324,7 +328,7 @@ impl Bug {
     ];
 
     /// All other mistakes.
-    pub const ALL: [Bug; 38] = [
+    pub const ALL: [Bug; 40] = [
         Bug::WrongSign,
         Bug::CornerTooFarUp,
         Bug::CornerTooFarDown,
@@ -342,6 +346,8 @@ impl Bug {
         Bug::GenericAddress,
         Bug::NoComparison,
         Bug::AddressOfOwnLane,
+        Bug::RowNotAsked,
+        Bug::RowStandsStill,
         Bug::NotAsked,
         Bug::NotCleared,
         Bug::BranchForgets,

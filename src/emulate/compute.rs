@@ -12,7 +12,7 @@ use super::semantics::{self, Destination, Results, Values};
 use super::state::State;
 use super::trace::Widened;
 use crate::cfg::{Arg, Inst};
-use crate::expr::TermId;
+use crate::expr::{Node, TermId};
 use crate::isa::Qualifier;
 
 /// Emulates an instruction without side effects.
@@ -77,7 +77,15 @@ fn write(
         (Some(&Arg::Modified(register)), [result]) => {
             operands::write(state, &Arg::Register(register), *result, guard);
         }
-        (Some(destination), [result]) => operands::write(state, destination, *result, guard),
+        (Some(destination), [result]) => {
+            operands::write(state, destination, *result, guard);
+            if let (&Arg::Register(register), None) = (destination, guard) {
+                let (value, at) = (state.read(register), state.at);
+                if !matches!(state.arena.node(value), Node::Symbol(_)) {
+                    state.hold(register, value, Some(at));
+                }
+            }
+        }
         _ => operands::forget(state, inst, guard),
     }
 }

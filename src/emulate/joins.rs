@@ -61,6 +61,9 @@ impl Joins {
                 let others = self.ends(&incoming[1..]).map(|exit| exit.mutable[index]);
                 let merged: Vec<TermId> = std::iter::once(*value).chain(others).collect();
                 *value = self.merge(state, index, &merged, selector);
+                if merged.iter().any(|way| way != value) {
+                    state.hold(state.registers.mutable()[index], *value, None);
+                }
             }
             for (window, version) in memory.iter_mut().enumerate() {
                 let versions = self.ends(incoming).map(|exit| exit.memory[window]).collect();

@@ -147,15 +147,19 @@ fn parameter<'s>(
     if inst.ast.form.space() != StateSpace::Param {
         return None;
     }
-    let Some(&Arg::Memory { base: Base::Symbol { name, local }, offset, .. }) = inst.args.get(1)
-    else {
-        return Some(state.unknown(width));
+    let named = match inst.args.get(1) {
+        Some(&Arg::Memory { base: Base::Symbol { name, local: None }, offset, .. }) => {
+            Some((name.to_owned(), offset))
+        }
+        Some(&Arg::Memory { base: Base::Register(register), offset, .. }) => {
+            let base = state.read(register);
+            state.parameter_at(base).map(|(name, from)| (name, from.wrapping_add(offset)))
+        }
+        _ => None,
     };
-    if local.is_some() {
-        return Some(state.unknown(width));
-    }
-    let offset = offset + element as i64;
-    let kind = SymbolKind::Parameter { name: name.to_owned(), offset, bits: width };
+    let Some((name, offset)) = named else { return Some(state.unknown(width)) };
+    let offset = offset.wrapping_add(element as i64);
+    let kind = SymbolKind::Parameter { name, offset, bits: width };
     let dependence = state.parameter_dependence();
     let info = SymbolInfo { kind, width, dependence, created_in: None };
     Some(state.symbols.term(&mut state.arena, info, Range::full(width)))

@@ -41,4 +41,4 @@ pub use limits::{Limits, TooLarge};
 pub use machine::run;
 pub use print::Printer;
 pub use symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
-pub use trace::{Access, KernelTrace, Widened};
+pub use trace::{Access, Held, KernelTrace, Widened};

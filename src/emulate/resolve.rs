@@ -52,7 +52,7 @@ pub(super) fn trace(
     branches: Branches,
     resolved: FxHashMap<SymbolId, TermId>,
 ) -> KernelTrace {
-    let State { flow, registers, mut accesses, mut widened, approximations, .. } = state;
+    let State { flow, registers, mut accesses, mut widened, mut held, approximations, .. } = state;
     let (mut arena, mut symbols) = (state.arena, state.symbols);
     let Branches { mut assumptions, mut conditions, reachable, .. } = branches;
     let mut resolver = Resolver { resolved: &resolved, substitution: Substitution::new() };
@@ -63,6 +63,7 @@ pub(super) fn trace(
     }
     resolver.resolve_all(&mut arena, assumptions.iter_mut().chain(&mut conditions).flatten());
     resolver.resolve_all(&mut arena, widened.iter_mut().map(|widened| &mut widened.value));
+    resolver.resolve_all(&mut arena, held.iter_mut().map(|held| &mut held.value));
     resolver.resolve_feeds(&mut arena, &mut symbols);
     let uniformity = uniform::solve(&arena, &symbols, flow, &conditions);
     KernelTrace {
@@ -73,6 +74,7 @@ pub(super) fn trace(
         branches: conditions,
         reachable,
         widened,
+        held,
         definitions: registers.into_counts(),
         induction: resolved,
         uniform: uniformity.symbols,

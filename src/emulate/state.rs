@@ -9,15 +9,18 @@ use rustc_hash::FxHashMap;
 use super::registers::{Registers, Writes};
 use super::semantics::width_of;
 use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
-use super::trace::{Access, Widened};
+use super::trace::{Access, Held, Widened};
 use super::window::Window;
 use crate::cfg::{BlockId, Flow, LoopId, RegisterId};
-use crate::expr::{Arena, Range, TermId};
+use crate::expr::{Arena, BinaryOp, Node, Range, TermId};
 use crate::planted::Bug;
 use crate::ptx::{Function, FunctionKind};
 
 /// Steps charged for a new symbol: the knowledge that is kept about it takes memory.
 const NEW_SYMBOL: u64 = 12;
+
+/// Of a function with more such registers the first ones are remembered.
+const MAX_HELD: usize = 4096;
 
 /// The version of each window.
 pub(super) type Memory = [TermId; Window::ALL.len()];
@@ -39,6 +42,7 @@ pub(super) struct State<'a, 'm, 's> {
     pub at: u32,
     pub accesses: Vec<Access>,
     pub widened: Vec<Widened>,
+    pub held: Vec<Held>,
     pub approximations: Vec<(u32, String)>,
     /// For each version of memory its epoch. Versions between which nothing has synchronised share
     /// one: since the program is free of races, lanes read the same whichever of these versions they
@@ -68,6 +72,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
             at: 0,
             accesses: Vec::new(),
             widened: Vec::new(),
+            held: Vec::new(),
             approximations: Vec::new(),
             epochs: FxHashMap::default(),
             irreducible: !flow.planted.has(Bug::SeveralEntries)
@@ -178,9 +183,37 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
         self.registers.set_values(values);
     }
 
+    /// Remembers a register that has got a value which is no sum, in the instruction `inst` or where
+    /// several ways meet.
+    pub fn hold(&mut self, register: RegisterId, value: TermId, inst: Option<u32>) {
+        if !matches!(self.register_width(register), 32 | 64)
+            || self.held.len() >= MAX_HELD
+            || !is_held(&self.arena, value)
+        {
+            return;
+        }
+        self.arena.charge(1);
+        let settled = inst.is_some() && self.is_settled(register);
+        self.held.push(Held { register, value, block: self.block, inst, settled });
+    }
+
     /// Notes, for people, how an instruction's result is approximated.
     pub fn approximate(&mut self, what: String) {
         self.approximations.push((self.at, what));
+    }
+
+    /// The kernel's parameter that an address in the parameter space points into, and the bytes from its
+    /// start: the address of a parameter may have been moved to a register.
+    pub fn parameter_at(&self, address: TermId) -> Option<(String, i64)> {
+        let (offset, addends) = self.arena.linear_parts(address);
+        let [(start, 1)] = addends[..] else { return None };
+        let Node::Symbol(symbol) = *self.arena.node(start) else { return None };
+        let SymbolKind::Address(name) = &self.symbols.info(symbol).kind else { return None };
+        let (name, _) = name.rsplit_once(':')?;
+        let declared =
+            self.function.params.iter().flat_map(|p| &p.names).any(|known| known.name.text == name);
+        (declared && self.function.kind == FunctionKind::Entry)
+            .then(|| (name.to_owned(), offset as i64))
     }
 
     /// Parameters of kernels are the same for all threads; those of device functions are not.
@@ -189,5 +222,19 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
             FunctionKind::Entry => LaneDependence::Uniform,
             FunctionKind::Func => LaneDependence::Varying,
         }
+    }
+}
+
+/// Whether a value is one that an address may depend on in a way that lanes can be asked about.
+fn is_held(arena: &Arena, value: TermId) -> bool {
+    match arena.node(value) {
+        Node::Binary(op, ..) => !matches!(op, BinaryOp::Add | BinaryOp::Multiply),
+        Node::IfThenElse(..) | Node::Extract(..) | Node::Symbol(_) => true,
+        Node::ZeroExtend(inner) | Node::SignExtend(inner) => {
+            // (An index that was widened is a sum, too; one that was masked is none.)
+            arena.width(*inner) < 32
+                || matches!(arena.node(*inner), Node::Extract(..) | Node::Binary(..))
+        }
+        _ => false,
     }
 }

@@ -38,6 +38,9 @@ pub enum SymbolKind {
     Unknown(u32),
     /// The value that another symbol has `n` lanes further.
     Shifted(SymbolId, i32),
+    /// The value that a term has in two lanes which are asked about it: the same, or one that grows by 1
+    /// from lane to lane if it is said to grow.
+    Alike(TermId, bool),
 }
 
 /// How a symbol's value differs between the lanes of a warp whose lanes are consecutive in

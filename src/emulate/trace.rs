@@ -74,6 +74,23 @@ pub struct Widened {
     pub settled: bool,
 }
 
+/// A register that got a value which is no sum: a quotient, a remainder, a choice. Where an address is made
+/// from such values, lanes can be asked about them.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    /// The register, 32 or 64 bits wide.
+    pub register: RegisterId,
+    /// Its value, with loop values resolved.
+    pub value: TermId,
+    /// The block in which the register has got the value.
+    pub block: BlockId,
+    /// The instruction that wrote the register; without one it has the value from the block's start on,
+    /// where several ways meet.
+    pub inst: Option<u32>,
+    /// Whether that is the register's only definition.
+    pub settled: bool,
+}
+
 /// The symbolic memory trace of one kernel or device function.
 #[derive(Debug)]
 pub struct KernelTrace {
@@ -91,6 +108,8 @@ pub struct KernelTrace {
     pub reachable: Vec<bool>,
     /// Registers that were widened.
     pub widened: Vec<Widened>,
+    /// Registers whose values are no sums.
+    pub held: Vec<Held>,
     /// How often each register is written in the text.
     pub definitions: Vec<u32>,
     /// The loop values that turned out to be induction variables.

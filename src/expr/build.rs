@@ -68,6 +68,10 @@ impl Arena {
                 self.divide(BinaryOp::UnsignedRemainder, a, b)
             }
             BinaryOp::ArithmeticShiftRight if self.range(a).smin >= 0 => self.shift_right(a, b),
+            BinaryOp::ArithmeticShiftRight if let Some(by) = self.undone_shift(a, b) => {
+                let high = self.extract(a, by, width - by);
+                self.sign_extend(high, width)
+            }
             BinaryOp::UnsignedMultiplyHigh | BinaryOp::SignedMultiplyHigh => {
                 let (a, b) = (a.min(b), a.max(b));
                 self.intern(Node::Binary(op, a, b), width)
@@ -181,6 +185,14 @@ impl Arena {
             }
             None => self.intern(Node::Binary(BinaryOp::ShiftRight, a, by), width),
         }
+    }
+
+    /// The bits by which a sum is shifted down, if all its parts were shifted up by as many.
+    fn undone_shift(&self, a: TermId, by: TermId) -> Option<u8> {
+        let by = self.constant_value(by)?;
+        let is_sum = matches!(self.node(a), Node::Sum { .. });
+        let by = u8::try_from(by).ok().filter(|&by| by > 0 && by < self.width(a))?;
+        (is_sum && self.is_multiple(a, by)).then_some(by)
     }
 
     fn divide(&mut self, op: BinaryOp, a: TermId, b: TermId) -> TermId {

@@ -128,6 +128,13 @@ impl Arena {
                 }
                 self.sum(width, total, all)
             }
+            // An index that was shifted up and is shifted down again.
+            Node::Sum { .. } if low > 0 && self.is_multiple(a, low) => {
+                let (constant, addends) = self.linear_parts(a);
+                let down = addends.into_iter().map(|(term, by)| (term, by >> low)).collect();
+                let shifted = self.sum(from, constant >> low, down);
+                self.extract(shifted, 0, width)
+            }
             Node::Product(ref factors) if low == 0 && width > 1 => {
                 let factors = factors.clone();
                 let one = self.constant(1, width);
@@ -139,6 +146,13 @@ impl Arena {
             }
             _ => self.intern(Node::Extract(a, low), width),
         }
+    }
+
+    /// Whether all parts of a sum are multiples of 2^`bits`.
+    pub(super) fn is_multiple(&self, a: TermId, bits: u8) -> bool {
+        let (constant, addends) = self.linear_parts(a);
+        let whole = |part: u64| part & mask(bits) == 0;
+        whole(constant) && addends.iter().all(|&(_, by)| whole(by))
     }
 
     /// The bits of a large term, simplified only as far as one step goes.

@@ -168,6 +168,10 @@ fn pair_guards(flow: &Flow<'_, '_>, guards: &Guards) -> Vec<String> {
     if guards.global_address {
         names.push("global-address".to_owned());
     }
+    for claim in &guards.same_row {
+        let grows = if claim.grows { "+1" } else { "" };
+        names.push(format!("same-row {}{grows}", flow.registers[claim.register.0 as usize]));
+    }
     if let Some(bytes) = guards.bytes_apart {
         names.push(format!("bytes-apart {bytes}"));
     }

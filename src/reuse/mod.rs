@@ -8,6 +8,7 @@
 
 mod adjacent;
 mod alignment;
+mod alike;
 mod availability;
 mod carried;
 mod distance;
@@ -25,6 +26,7 @@ mod whole;
 
 pub use adjacent::Adjacent;
 pub use alignment::{MAX_VECTOR, MAX_VECTOR_SM_100, Multiple};
+pub use alike::LaneClaim;
 pub use availability::StoreApart;
 pub use carried::{
     Apart, Carried, MAX_ITERATIONS, Pair, Place, SameAddress, Slice, Start, Step, Tested,

@@ -5,11 +5,13 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::alignment::MAX_VECTOR;
+use super::alike::{Alike, LaneClaim};
 use super::availability::{Asked, Availability, StoreApart};
 use super::distance::{Outline, outline};
 use super::eligible::{Element, Load, MAX_ADDRESS, addressed_by_register, eligible};
@@ -87,6 +89,9 @@ pub struct Guards {
     /// known of the load's address is asked at run time, if that of the source is known to be a line
     /// in the lane's number.
     pub bytes_apart: Option<i64>,
+    /// These registers must have, in the lane that sends, the values that the address there is known to
+    /// depend on: the row of a flattened index, the place in the row.
+    pub same_row: Vec<LaneClaim>,
 }
 
 /// A load whose value is in the registers of another load, in the same lane or in another: what is
@@ -109,6 +114,8 @@ struct Source {
     outline: Outline,
     /// Bytes from lane to lane, if the outline shows it.
     stride: Option<i64>,
+    /// The registers that lanes are asked about if it does not, and the bytes from lane to lane then.
+    rows: Option<Option<(Rc<Alike>, i64)>>,
     fingerprint: Option<Fingerprint>,
 }
 
@@ -226,8 +233,10 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         let group = self.groups.entry(at.key).or_default();
         group.by_constant.entry(at.constant).or_default().push(self.sources.len());
         let reach = stride.unwrap_or(0).saturating_abs().saturating_mul(31);
+        // (In rows lanes mostly read elements that lie one after the other.)
+        let reach = if stride.is_none() { 31 * MAX_BYTES } else { reach };
         group.reach = group.reach.max(reach.saturating_add(2 * MAX_BYTES));
-        self.sources.push(Source { load, outline: at, stride, fingerprint: None });
+        self.sources.push(Source { load, outline: at, stride, rows: None, fingerprint: None });
     }
 
     /// The function's control flow.
@@ -319,24 +328,37 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     }
 
     /// Sources of the same outline at a whole number of lanes, element by element.
-    fn by_outline(&self, trace: &KernelTrace, at: Outline, load: &Load) -> Vec<Candidate> {
+    fn by_outline(&mut self, trace: &mut KernelTrace, at: Outline, load: &Load) -> Vec<Candidate> {
         let Some(group) = self.groups.get(&at.key) else { return Vec::new() };
         let mut found = Vec::new();
+        let place = self.place(trace, load);
         let (low, high) =
             (at.constant.saturating_sub(group.reach), at.constant.saturating_add(group.reach));
         for &index in group.by_constant.range(low..=high).flat_map(|(_, sources)| sources) {
             trace.arena.charge(2);
-            let source = &self.sources[index];
+            let source = &mut self.sources[index];
             for displacement in displacements(&source.load, load) {
                 let bytes =
                     at.constant.wrapping_sub(source.outline.constant).wrapping_sub(displacement);
-                let delta = match source.stride {
+                let in_rows = bytes != 0 && source.stride.is_none();
+                let stride = match source.stride {
+                    None if in_rows => {
+                        let prover = &mut self.prover;
+                        let rows = source
+                            .rows
+                            .get_or_insert_with(|| prover.rows(trace, source.load.address, place));
+                        rows.as_ref().map(|(_, stride)| *stride)
+                    }
+                    stride => stride,
+                };
+                let delta = match stride {
                     _ if bytes == 0 => 0,
                     Some(stride) if bytes.checked_rem(stride) == Some(0) => bytes / stride,
                     _ => continue,
                 };
                 if (-31..=31).contains(&delta) {
-                    found.push(Candidate { index, delta: delta as i32, displacement });
+                    let delta = delta as i32;
+                    found.push(Candidate { index, delta, displacement, in_rows });
                 }
             }
         }
@@ -360,7 +382,12 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
                 .get_or_insert_with(|| Fingerprint::new(source.load.address, place));
             for displacement in displacements(&source.load, load) {
                 let agree = distances(trace, loops, shifter, (other, &mut own), displacement);
-                found.extend(agree.first().map(|&delta| Candidate { index, delta, displacement }));
+                found.extend(agree.first().map(|&delta| Candidate {
+                    index,
+                    delta,
+                    displacement,
+                    in_rows: false,
+                }));
             }
         }
         found
@@ -373,7 +400,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         load: &Load,
         asking: bool,
     ) -> Result<Opportunity, Refusal> {
-        let Candidate { index, delta, displacement } = candidate;
+        let Candidate { index, delta, displacement, in_rows } = candidate;
         let source = self.sources[index].load.clone();
         if delta != 0 && self.narrow {
             return Err(Refusal::NarrowBlock);
@@ -415,14 +442,23 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         {
             return Err(Refusal::Guarded);
         }
-        let (proof, bytes_apart) =
+        let mut same_row = Vec::new();
+        let (proof, bytes_apart) = if in_rows {
+            let rows = self.sources[index].rows.as_ref().and_then(Option::as_ref);
+            let (alike, _) = rows.ok_or(Refusal::NoPartner)?;
+            let loads = (&source, load);
+            let proof = self.prover.prove_alike(trace, alike, loads, delta, displacement)?;
+            same_row = alike.asked.clone();
+            (proof, None)
+        } else {
             match self.prover.prove(trace, &source, load, delta, displacement) {
                 Ok(proof) => (proof, None),
                 Err(refusal) => self
                     .tested(trace, (index, &source), load, delta, displacement)
                     .map(|(proof, bytes)| (proof, Some(bytes)))
                     .ok_or(refusal)?,
-            };
+            }
+        };
         let mut no_wrap = proof.checks.to_vec();
         if self.options.planted.has(Bug::WrapAround) {
             no_wrap.clear();
@@ -443,6 +479,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
                 && load.generic
                 && !self.options.planted.has(Bug::GenericAddress),
             bytes_apart,
+            same_row,
         };
         Ok(Opportunity { source: source.inst, pieces, delta, guards })
     }
@@ -528,6 +565,8 @@ pub struct Candidate {
     pub delta: i32,
     /// Bytes from the source's address to the element that stands for the load's first byte.
     displacement: i64,
+    /// Whether lanes are asked about the registers that make the source's address.
+    in_rows: bool,
 }
 
 /// The distances in bytes at which some element of the source lines up with the load's first one.

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::alike::Alike;
 use super::distance::{Extension, Obligation, equal_without_wrap, outline, possible_values};
 use super::eligible::Load;
 use super::facts::imply;
@@ -71,6 +72,8 @@ pub(super) struct Prover<'a, 'm, 's> {
     pub shifter: Shifter,
     pub solver: Solver,
     pub assume_no_wrap: bool,
+    /// What lanes are asked about, while a pair is proved for which they are.
+    alike: Option<Rc<Alike>>,
     memory: Memory,
 }
 
@@ -86,7 +89,14 @@ struct Memory {
 impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     /// A prover for the loads of one function.
     pub fn new(flow: &'a Flow<'m, 's>, shifter: Shifter, solver: Solver, assume: bool) -> Self {
-        Prover { flow, shifter, solver, assume_no_wrap: assume, memory: Memory::default() }
+        Prover {
+            flow,
+            shifter,
+            solver,
+            assume_no_wrap: assume,
+            alike: None,
+            memory: Memory::default(),
+        }
     }
 
     /// Bytes from an address in one lane to that in the next one, where that is a constant as far as nothing
@@ -144,6 +154,48 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         let block = trace.accesses[to.access].block;
         let terms = (source.address, source.address);
         self.prove_terms(trace, terms, n, displacement, (block, to.inst))
+    }
+
+    /// The registers that lanes are asked about where an address is no line in the lane's number, and the
+    /// bytes from lane to lane if they agree.
+    pub fn rows(
+        &mut self,
+        trace: &mut KernelTrace,
+        address: TermId,
+        place: Option<LoopId>,
+    ) -> Option<(Rc<Alike>, i64)> {
+        let alike = Alike::of(trace, self.flow, &mut self.shifter, address, place)?;
+        let line = alike.replaced(trace, address);
+        let stride = self.lane_stride(trace, line, place)?;
+        Some((Rc::new(alike), stride))
+    }
+
+    /// Proves the same as [`Prover::prove`] for lanes that agree about some registers.
+    pub fn prove_alike(
+        &mut self,
+        trace: &mut KernelTrace,
+        alike: &Rc<Alike>,
+        (from, to): (&Load, &Load),
+        n: i32,
+        displacement: i64,
+    ) -> Result<Proof, Refusal> {
+        // (What is known of paths is another term there.)
+        let known = std::mem::take(&mut self.memory.facts);
+        self.alike = Some(Rc::clone(alike));
+        let block = trace.accesses[to.access].block;
+        let terms = (alike.replaced(trace, from.address), alike.replaced(trace, to.address));
+        let proof = self.prove_terms(trace, terms, n, displacement, (block, to.inst));
+        self.alike = None;
+        self.memory.facts = known;
+        proof
+    }
+
+    /// A term as it is where the registers agree about which lanes are being asked, if any are.
+    fn where_alike(&self, trace: &mut KernelTrace, term: TermId) -> TermId {
+        match &self.alike {
+            Some(alike) => alike.replaced(trace, term),
+            None => term,
+        }
     }
 
     fn prove_terms(
@@ -300,6 +352,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
             if let Some(predicate) = trace.assumptions[at.index()]
                 && !trace.arena.are_larger_than([predicate], MAX_FACT)
             {
+                let predicate = self.where_alike(trace, predicate);
                 facts.add(&trace.arena, predicate);
                 let shifted = self.shifter.shift(trace, &self.flow.loops, predicate, n, place);
                 if shifted != predicate {
@@ -339,7 +392,8 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
             {
                 continue;
             }
-            let value = self.shifter.shift(trace, &self.flow.loops, widened.value, down, place);
+            let value = self.where_alike(trace, widened.value);
+            let value = self.shifter.shift(trace, &self.flow.loops, value, down, place);
             let Some(offset) = trace.arena.constant_difference(value, obligation.base) else {
                 continue;
             };

@@ -86,7 +86,7 @@ fn sample(round: u64, symbol: SymbolId, lane: u64, info: &SymbolInfo) -> u64 {
     let value = match &info.kind {
         // Another lane's value has nothing in common with this lane's.
         _ if lane > 0 && info.width < 64 => mixed & 0xfff,
-        _ if lane > 0 => mixed & 0xff_ffff_ff00,
+        _ if lane > 0 => mixed & 0xff_ffff_ffff,
         SymbolKind::WarpUniform(Special::Ntid(Axis::X)) => 128 << round,
         SymbolKind::WarpUniform(_) | SymbolKind::Tid(_) | SymbolKind::Iteration(_) => mixed & 7,
         _ if info.width == 64 => mixed & 0xff_ffff_ff00,
@@ -114,6 +114,48 @@ pub(super) fn agree_mostly(
         let same = pairs.filter(|(a, b)| a.wrapping_add(displacement as u64) == **b).count();
         same * 8 >= all * 7
     })
+}
+
+/// How a value mostly differs between a lane and the next one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Growth {
+    /// Not at all.
+    None,
+    /// It is larger by 1.
+    ByOne,
+}
+
+/// How a value, of which some terms are the ways to compute it, mostly grows from lane to lane; `None` if in
+/// neither way in most lanes of some round, or if it matters by which way it was computed.
+pub(super) fn growth(
+    trace: &KernelTrace,
+    loops: &LoopForest,
+    shifter: &Shifter,
+    ways: &[TermId],
+    place: Option<LoopId>,
+) -> Option<Growth> {
+    let (&first, others) = ways.split_first()?;
+    let mut values = Fingerprint::new(first, place);
+    for &other in others {
+        let mut other = Fingerprint::new(other, place);
+        let mut agree = |round| {
+            values.round(trace, loops, shifter, round) == other.round(trace, loops, shifter, round)
+        };
+        if !(0..ROUNDS).all(&mut agree) {
+            return None;
+        }
+    }
+    let mask = crate::expr::mask(trace.arena.width(first));
+    let mut mostly = |by: u64| {
+        (0..ROUNDS).all(|round| {
+            let values = values.round(trace, loops, shifter, round);
+            let so = values.windows(2).filter(|two| two[1].wrapping_sub(two[0]) & mask == by);
+            so.count() * 8 >= (values.len() - 1) * 7
+        })
+    };
+    [(0, Growth::None), (1, Growth::ByOne)]
+        .into_iter()
+        .find_map(|(by, growth)| mostly(by).then_some(growth))
 }
 
 /// The distances `n` at which `A(L + n) + displacement = B(L)` in every round, smallest |n| first.

@@ -98,6 +98,10 @@ fn motion(
     if info.dependence == LaneDependence::Consecutive {
         return Motion::Consecutive;
     }
+    // (Its lanes are asked at run time.)
+    if matches!(info.kind, SymbolKind::Alike(..)) {
+        return Motion::Same;
+    }
     let stays = uniform.get(symbol.0 as usize).copied().unwrap_or(false)
         && loops
             .around(info.created_in)

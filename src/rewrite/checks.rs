@@ -7,7 +7,7 @@ use std::fmt::Write;
 use rustc_hash::FxHashMap;
 
 use super::names::Fresh;
-use super::plan::{Condition, KernelPlan, Replacement};
+use super::plan::{AskedRegister, Condition, KernelPlan, Replacement};
 use super::taps::WarpTest;
 use crate::cfg::{BlockId, RegisterId};
 use crate::planted::{Bug, Planted};
@@ -29,6 +29,8 @@ enum Check {
     AllExecuted(String),
     /// This lane has executed the source load.
     OwnExecuted(String),
+    /// The lane so many lanes further up has the register's value that its address was made from.
+    SameRow(AskedRegister, i32),
 }
 
 /// A chain of checks, each joined to the one before: the block, whether it starts from the warp being
@@ -141,6 +143,10 @@ impl<'p, 'a> Checks<'p, 'a> {
                 0 => Check::OwnExecuted(executed.clone()),
                 _ => Check::AllExecuted(executed.clone()),
             });
+        }
+        if !self.planted().has(Bug::RowNotAsked) {
+            let asked = replacement.same_row.iter();
+            checks.extend(asked.map(|asked| Check::SameRow(asked.clone(), delta)));
         }
         let key = (block, guards.whole_warp, checks);
         let in_range = match self.usable.get(&(key.clone(), delta)) {
@@ -294,6 +300,9 @@ impl<'p, 'a> Checks<'p, 'a> {
             Check::AllActive(register, negated) | Check::OwnActive(register, negated) => {
                 (named(register), *negated)
             }
+            Check::SameRow(asked, delta) => {
+                return self.same_row(block, asked, *delta, before, setup);
+            }
             Check::Linear => (self.linear.clone().unwrap_or_default(), false),
             Check::AllExecuted(name) | Check::OwnExecuted(name) => (name.clone(), false),
         };
@@ -310,6 +319,61 @@ impl<'p, 'a> Checks<'p, 'a> {
         if let Some(before) = before {
             let _ = write!(setup, "and.pred {made}, {made}, {before};\n\t");
         }
+        made
+    }
+
+    /// Computes the predicate that the lane `delta` lanes further up has the same value of a register, or
+    /// the one that is larger by the distance.
+    fn same_row(
+        &mut self,
+        block: BlockId,
+        asked: &AskedRegister,
+        delta: i32,
+        before: Option<String>,
+        setup: &mut String,
+    ) -> String {
+        let AskedRegister { name, bits, low, grows } = asked;
+        let mask = self.mask(block);
+        let way = match delta > 0 {
+            true => format!("{delta}, 31, {mask}"),
+            false => format!("{}, 0, {mask}", -delta),
+        };
+        let direction = if delta > 0 { "down" } else { "up" };
+        let shuffle = |word: &str, fresh: &mut Fresh<'_>, setup: &mut String| {
+            let received = fresh.word();
+            let _ = write!(setup, "shfl.sync.{direction}.b32 {received}, {word}, {way};\n\t");
+            received
+        };
+        let (own, mut received, bits) = match (*bits, *low) {
+            (64, true) => {
+                let own = self.fresh.word();
+                let _ = write!(setup, "cvt.u32.u64 {own}, {name};\n\t");
+                let received = shuffle(&own, &mut self.fresh, setup);
+                (own, received, 32)
+            }
+            (64, false) => {
+                let (low, high) = (self.fresh.word(), self.fresh.word());
+                let _ = write!(setup, "mov.b64 {{{low}, {high}}}, {name};\n\t");
+                let low = shuffle(&low, &mut self.fresh, setup);
+                let high = shuffle(&high, &mut self.fresh, setup);
+                let received = self.fresh.bits(64);
+                let _ = write!(setup, "mov.b64 {received}, {{{low}, {high}}};\n\t");
+                (name.clone(), received, 64)
+            }
+            _ => (name.clone(), shuffle(name, &mut self.fresh, setup), 32),
+        };
+        if *grows && !self.planted().has(Bug::RowStandsStill) {
+            let expected = self.fresh.bits(bits);
+            let _ = write!(setup, "add.s{bits} {expected}, {received}, {};\n\t", -delta);
+            received = expected;
+        }
+        let made = self.fresh.predicate();
+        let _ = match before {
+            Some(before) => {
+                write!(setup, "setp.eq.and.s{bits} {made}, {received}, {own}, {before};\n\t")
+            }
+            None => write!(setup, "setp.eq.s{bits} {made}, {received}, {own};\n\t"),
+        };
         made
     }
 

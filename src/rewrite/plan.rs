@@ -9,7 +9,7 @@ use super::taps::{WarpTest, Window};
 use crate::cfg::{Base, BlockId, Flow, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::planted::{Bug, Planted};
-use crate::reuse::{Multiple, Opportunity, StoreApart};
+use crate::reuse::{LaneClaim, Multiple, Opportunity, StoreApart};
 use crate::select::{Choice, Verdict};
 use crate::source::SourceFile;
 
@@ -49,6 +49,21 @@ pub struct Replacement {
     /// The predicate that the source's value is there, if the lane has to be asked: it may not have executed
     /// the source, or have stored to its bytes since.
     pub executed: Option<String>,
+    /// The registers about which the lane that sends is asked.
+    pub same_row: Vec<AskedRegister>,
+}
+
+/// A register about which the lane that sends is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AskedRegister {
+    /// Its name, or that of a copy made where it got its value.
+    pub name: String,
+    /// Its width in bits, 32 or 64.
+    pub bits: u8,
+    /// Whether only its lower 32 bits count.
+    pub low: bool,
+    /// Whether the other lane's value must be larger by the distance in lanes, not the same.
+    pub grows: bool,
 }
 
 /// A vector load and the loads that it stands for.
@@ -137,6 +152,7 @@ pub fn plan<'a>(
         trace,
         copied: FxHashMap::default(),
         executed: FxHashMap::default(),
+        asked: FxHashMap::default(),
         plan: KernelPlan {
             body,
             replacements: Vec::new(),
@@ -187,6 +203,8 @@ pub(super) struct Planner<'p, 'a, 'm, 's> {
     copied: FxHashMap<(u32, RegisterId), String>,
     /// The predicates that say of a lane whether a source's value is still there.
     executed: FxHashMap<Remembered, String>,
+    /// Copies of registers that lanes are asked about, by the place at which they are made.
+    asked: FxHashMap<(RegisterId, BlockId, Option<u32>), String>,
     pub(super) plan: KernelPlan<'a>,
 }
 
@@ -214,6 +232,7 @@ impl Planner<'_, '_, '_, '_> {
         }
         let compared = guards.bytes_apart.map(|bytes| self.compared(covered, at, bytes));
         let executed = self.remembered(covered);
+        let same_row = guards.same_row.iter().map(|claim| self.asked(claim, at)).collect();
         let guard = inst.guard.filter(|_| !self.plan.planted.has(Bug::OwnGuard));
         let guard = guard.map(|guard| self.signed(guard));
         self.plan.replacements.push(Replacement {
@@ -227,7 +246,42 @@ impl Planner<'_, '_, '_, '_> {
             covered: covered.clone(),
             compared,
             executed,
+            same_row,
         });
+    }
+
+    /// A register with the value that a claim means, at `at`.
+    fn asked(&mut self, claim: &LaneClaim, at: u32) -> AskedRegister {
+        let &LaneClaim { register, bits, low, grows, .. } = claim;
+        let name = match claim.settled && self.flow.visible(register, at) {
+            true => self.name(register),
+            false => self.copy_of(claim),
+        };
+        AskedRegister { name, bits, low, grows }
+    }
+
+    /// A copy of a register, made where it has got the value that a claim means.
+    fn copy_of(&mut self, claim: &LaneClaim) -> String {
+        let place = (claim.register, claim.block, claim.inst);
+        if let Some(known) = self.asked.get(&place) {
+            return known.clone();
+        }
+        let copy = self.plan.fresh.bits(u32::from(claim.bits));
+        let code = format!("mov.b{} {copy}, {};", claim.bits, self.name(claim.register));
+        let flow = self.flow;
+        let text = self.source.text();
+        self.plan.copies.push(match claim.inst {
+            Some(inst) => {
+                let end = flow.insts[inst as usize].ast.span.end as usize;
+                (line_end(text, end), format!("\n\t{code}"))
+            }
+            None => {
+                let first = &flow.insts[flow.block(claim.block).first as usize];
+                (first.ast.span.start as usize, format!("{code}\n\t"))
+            }
+        });
+        self.asked.insert(place, copy.clone());
+        copy
     }
 
     /// A predicate as written in front of an instruction.

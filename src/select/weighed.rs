@@ -347,6 +347,11 @@ impl Weigher<'_, '_, '_, '_> {
             Some(_) => costs.instructions(COMPARISON),
             None => 0.0,
         };
+        let rows = &opportunity.guards.same_row;
+        let words: u32 =
+            rows.iter().map(|claim| if claim.low { 32 } else { claim.bits.into() }).sum();
+        let comparison =
+            comparison + costs.shuffle(words) + costs.instructions(COMPARISON * rows.len() as u32);
         let instead = comparison
             + match name {
                 StrategyName::Paper => {
@@ -372,8 +377,8 @@ impl Weigher<'_, '_, '_, '_> {
         };
         // Addresses are compared in front of every such load, and nobody has shown that this is worth it
         // where the first-level cache serves the load.
-        let instead = match opportunity.guards.bytes_apart {
-            Some(_) if !costs.allow_shuffles(&request) => instead.max(kept),
+        let instead = match opportunity.guards.bytes_apart.is_some() || !rows.is_empty() {
+            true if !costs.allow_shuffles(&request) => instead.max(kept),
             _ => instead,
         };
         let paid = self.pays(name, &[load.inst], instead, kept);

@@ -18,7 +18,7 @@ use super::window::Window;
 use crate::cfg::{Arg, Base, Inst, LoopId};
 use crate::expr::{Node, TermId};
 use crate::isa::{Opcode, Qualifier};
-use crate::ptx::{ScalarType, StateSpace};
+use crate::ptx::{FunctionKind, ScalarType, StateSpace};
 
 /// The most selections between versions, one within another, that are looked into: a chain of guarded
 /// stores may be as long as the function.
@@ -105,15 +105,29 @@ impl<'s> Evaluation<'_, 's> {
         offset: i64,
         ty: ScalarType,
     ) -> Option<TermId> {
-        let Base::Symbol { name, local: None } = base else { return None };
+        if inst.ast.form.space() != StateSpace::Param {
+            return None;
+        }
+        let function = self.program.function;
+        let declares = |all: &[crate::ptx::Variable<'_>], name: &str| {
+            all.iter().flat_map(|variable| &variable.names).any(|one| one.name.text == name)
+        };
+        let (name, offset) = match base {
+            Base::Symbol { name, local: None } => (name.to_owned(), offset),
+            // The address of a kernel's parameter may have been moved to a register.
+            Base::Register(register) if function.kind == FunctionKind::Entry => {
+                let base = self.read(register);
+                let (name, start) = self.variable_at(base)?;
+                declares(&function.params, &name).then_some((name, start.wrapping_add(offset)))?
+            }
+            _ => return None,
+        };
         // A parameter, not the place for a result.
-        let own = |p: &crate::ptx::Variable<'_>| p.names.iter().any(|one| one.name.text == name);
-        let handed_back = self.program.function.returns.iter().any(own);
-        if inst.ast.form.space() != StateSpace::Param || handed_back {
+        if declares(&function.returns, &name) {
             return None;
         }
         let bits = ty.bits() as u8;
-        let kind = Kind::Parameter { name: name.to_owned(), offset, bits };
+        let kind = Kind::Parameter { name, offset, bits };
         Some(self.terms.symbol(kind, bits, None))
     }
 

@@ -135,6 +135,16 @@ impl<'s> Evaluation<'_, 's> {
         self.terms.symbol(Kind::Address(format!("{scope}{name}")), width, None)
     }
 
+    /// The variable that an address points into, and the bytes from its start.
+    pub(super) fn variable_at(&self, address: TermId) -> Option<(String, i64)> {
+        let (offset, addends) = self.terms.arena.linear_parts(address);
+        let [(start, 1)] = addends[..] else { return None };
+        match &self.terms.symbols.info(self.terms.as_symbol(start)?).kind {
+            Kind::Address(name) => Some((name.clone(), offset as i64)),
+            _ => None,
+        }
+    }
+
     /// The value of a special register; a register that may change between two readings has a value of
     /// its own at each instruction (shared with the instruction that is matched with it).
     pub(super) fn special(&mut self, register: Special) -> TermId {

@@ -4,7 +4,8 @@
 //!
 //! Intervals are circular: `first` to `last` counted upwards modulo 2^w.
 
-use crate::expr::{Arena, Comparison, Node, TermId, UnaryOp, mask, to_signed};
+use super::conditions::simplify;
+use crate::expr::{Arena, Comparison, Node, Substitution, TermId, UnaryOp, mask, to_signed};
 
 /// Values `first, first + 1, ..., first + more` modulo 2^w.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +44,7 @@ pub(super) fn equal_as_known(
     (a, b): (TermId, TermId),
     known: &[TermId],
 ) -> bool {
-    known.iter().any(|&fact| match *arena.node(fact) {
+    let as_far_apart = known.iter().any(|&fact| match *arena.node(fact) {
         Node::Compare(Comparison::Equal, x, y) if arena.width(x) == arena.width(a) => {
             [(x, y), (y, x)].into_iter().any(|(x, y)| {
                 let (left, right) = (arena.add(a, y), arena.add(b, x));
@@ -51,7 +52,60 @@ pub(super) fn equal_as_known(
             })
         }
         _ => false,
-    })
+    });
+    as_far_apart || equal_by_parts(arena, (a, b), known)
+}
+
+/// Facts of the form `x = y` that are put into one claim at most.
+const MAX_PARTS: usize = 8;
+
+/// Whether two terms are equal once what is known to be equal to something is replaced by it.
+fn equal_by_parts(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId]) -> bool {
+    let mut solved: Vec<(TermId, TermId)> = Vec::new();
+    for &fact in known {
+        arena.charge(1);
+        if let Node::Compare(Comparison::Equal, x, y) = *arena.node(fact)
+            && solved.len() < MAX_PARTS
+        {
+            let Some((part, other)) = solution(arena, x, y) else { continue };
+            // (What a lane receives is a choice by facts that are known, too.)
+            let chosen = simplify(arena, part, known);
+            solved.extend(match chosen == part {
+                true => Some((part, other)),
+                false => solution(arena, chosen, other),
+            });
+        }
+    }
+    if solved.is_empty() {
+        return false;
+    }
+    let mut put_in = Substitution::new();
+    let mut replaced = |arena: &mut Arena, term| {
+        put_in.transform(arena, term, &mut |_, term| {
+            solved.iter().find(|(part, _)| *part == term).map(|(_, other)| *other)
+        })
+    };
+    let (x, y) = (replaced(arena, a), replaced(arena, b));
+    if (x, y) == (a, b) {
+        return false;
+    }
+    let facts: Vec<TermId> = known.iter().map(|&fact| replaced(arena, fact)).collect();
+    x == y || equal(arena, (x, y), &facts)
+}
+
+/// `x = y`, solved for the part that was made last: the part, and what it is equal to.
+fn solution(arena: &mut Arena, x: TermId, y: TermId) -> Option<(TermId, TermId)> {
+    let width = arena.width(x);
+    let difference = arena.sub(x, y);
+    let (_, addends) = arena.linear_parts(difference);
+    let is_unit = |factor: u64| factor == 1 || factor == mask(width);
+    let by_last = |(term, factor): &(TermId, u64)| is_unit(*factor).then_some((*term, *factor));
+    let (part, factor) = addends.iter().filter_map(by_last).max()?;
+    // `part * factor + rest = 0`
+    let whole = arena.scale(part, factor);
+    let rest = arena.sub(difference, whole);
+    let other = if factor == 1 { arena.neg(rest) } else { rest };
+    Some((part, other))
 }
 
 /// Whether two terms are equal where nothing that was widened wraps around.

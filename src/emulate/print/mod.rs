@@ -105,6 +105,7 @@ impl<'a> Printer<'a> {
                 format!("{}@join{number}", self.registers[register.0 as usize].name)
             }
             SymbolKind::Unknown(number) => format!("unknown{number}"),
+            SymbolKind::Alike(..) => "alike".to_owned(),
             SymbolKind::Shifted(symbol, lanes) => format!("{}@lane+{lanes}", self.symbol(*symbol)),
         }
     }

@@ -1,0 +1,190 @@
+//! Registers about which lanes are asked: the quotient and the remainder of a flattened index, which no
+//! proof relates between lanes, since a row may end between any two of them.
+//!
+//! In: an address that is no line in the lane's number. Out: the registers that keep it from being one,
+//! each with the claim to be checked at run time: that the register has the same value in both lanes, or
+//! one that is larger by their distance. Under these claims the address is a line: in a copy of the term
+//! with a symbol in the place of each such register ([`Alike::replaced`]).
+
+use std::cell::RefCell;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::sampling::{self, Growth};
+use super::shift::Shifter;
+use crate::cfg::{BlockId, Flow, LoopForest, LoopId, RegisterId};
+use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
+use crate::expr::{Node, Range, Substitution, TermId};
+
+/// Registers asked about for one address.
+const MAX_REGISTERS: usize = 3;
+/// Terms looked at in one address.
+const MAX_TERMS: usize = 256;
+/// Ways by which one value may have been computed.
+const MAX_WAYS: usize = 8;
+
+/// A claim about one register in two lanes, which is checked at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LaneClaim {
+    /// The register.
+    pub register: RegisterId,
+    /// Its width in bits, 32 or 64.
+    pub bits: u8,
+    /// Whether only its lower 32 bits count.
+    pub low: bool,
+    /// Whether the source lane's value must be larger by the distance in lanes, not the same.
+    pub grows: bool,
+    /// The block in which the register has got the value that is meant.
+    pub block: BlockId,
+    /// The instruction that wrote it; without one it is the value from the block's start on.
+    pub inst: Option<u32>,
+    /// Whether that is the register's only definition, so that it still has the value.
+    pub settled: bool,
+}
+
+/// The registers that keep an address from being a line in the lane's number.
+#[derive(Debug)]
+pub(super) struct Alike {
+    /// The claims, in the order of the registers.
+    pub asked: Vec<LaneClaim>,
+    terms: FxHashMap<TermId, TermId>,
+    done: RefCell<Substitution>,
+}
+
+impl Alike {
+    /// The registers that keep an address from being a line; `None` if the address is one, or if some
+    /// part of it is in no register that lanes mostly agree about. `place` is the innermost loop around
+    /// the load.
+    pub fn of(
+        trace: &mut KernelTrace,
+        flow: &Flow<'_, '_>,
+        shifter: &mut Shifter,
+        address: TermId,
+        place: Option<LoopId>,
+    ) -> Option<Alike> {
+        let mut alike =
+            Alike { asked: Vec::new(), terms: FxHashMap::default(), done: RefCell::default() };
+        let mut registers: Option<FxHashMap<TermId, LaneClaim>> = None;
+        let mut open: SmallVec<[TermId; 8]> = SmallVec::from_slice(&[address]);
+        let mut looked = 0;
+        while let Some(term) = open.pop() {
+            looked += 1;
+            if looked > MAX_TERMS {
+                return None;
+            }
+            let next = shifter.shift(trace, &flow.loops, term, 1, place);
+            if alike.terms.contains_key(&term)
+                || trace.arena.constant_difference(next, term).is_some()
+            {
+                continue;
+            }
+            let registers = registers.get_or_insert_with(|| held(trace));
+            if let Some(&asked) = registers.get(&term) {
+                alike.ask(trace, &flow.loops, shifter, (term, asked), place)?;
+                continue;
+            }
+            match trace.arena.node(term) {
+                Node::Sum { addends, .. } => open.extend(addends.iter().map(|(term, _)| *term)),
+                Node::Product(factors) => open.extend(factors.iter().map(|(term, _)| *term)),
+                Node::SignExtend(inner) | Node::ZeroExtend(inner) => open.push(*inner),
+                _ => return None,
+            }
+        }
+        alike.asked.sort_unstable();
+        (!alike.asked.is_empty()).then_some(alike)
+    }
+
+    /// Asks about a register that holds a term.
+    fn ask(
+        &mut self,
+        trace: &mut KernelTrace,
+        loops: &LoopForest,
+        shifter: &Shifter,
+        (term, asked): (TermId, LaneClaim),
+        place: Option<LoopId>,
+    ) -> Option<()> {
+        if self.asked.len() == MAX_REGISTERS {
+            return None;
+        }
+        let ways = ways(trace, term);
+        let growth = sampling::growth(trace, loops, shifter, &ways, place)?;
+        let grows = growth == Growth::ByOne;
+        let width = trace.arena.width(term);
+        let info = SymbolInfo {
+            kind: SymbolKind::Alike(term, grows),
+            width,
+            dependence: match growth {
+                Growth::ByOne => LaneDependence::Consecutive,
+                Growth::None => LaneDependence::Uniform,
+            },
+            created_in: None,
+        };
+        let range: Range = trace.arena.range(term);
+        let symbol = trace.symbols.term(&mut trace.arena, info, range);
+        self.terms.insert(term, symbol);
+        self.asked.push(LaneClaim { grows, ..asked });
+        Some(())
+    }
+
+    /// A term as it is where the claims hold.
+    pub fn replaced(&self, trace: &mut KernelTrace, term: TermId) -> TermId {
+        let replace = &mut |_: &mut _, term| self.terms.get(&term).copied();
+        self.done.borrow_mut().transform(&mut trace.arena, term, replace)
+    }
+}
+
+/// The terms that registers hold, and what lanes would be asked; of several registers the first.
+fn held(trace: &mut KernelTrace) -> FxHashMap<TermId, LaneClaim> {
+    let mut found: FxHashMap<TermId, LaneClaim> = FxHashMap::default();
+    trace.arena.charge(2 * trace.held.len() as u64);
+    for index in 0..trace.held.len() {
+        let held = trace.held[index];
+        let bits = trace.arena.width(held.value);
+        let asked = LaneClaim {
+            register: held.register,
+            bits,
+            low: false,
+            grows: false,
+            block: held.block,
+            inst: held.inst,
+            settled: held.settled,
+        };
+        found.entry(held.value).or_insert(asked);
+        if bits == 64 {
+            let low = trace.arena.extract(held.value, 0, 32);
+            found.entry(low).or_insert(LaneClaim { low: true, ..asked });
+        }
+    }
+    found
+}
+
+/// The terms that a value may be: where several ways meet, one for each way, as far as that goes.
+fn ways(trace: &mut KernelTrace, term: TermId) -> SmallVec<[TermId; 4]> {
+    let mut found: SmallVec<[TermId; 4]> = SmallVec::from_slice(&[term]);
+    let mut next = 0;
+    while next < found.len() && found.len() <= MAX_WAYS {
+        let KernelTrace { arena, symbols, .. } = &mut *trace;
+        let merged = match *arena.node(found[next]) {
+            Node::Symbol(symbol) => match symbols.info(symbol) {
+                SymbolInfo {
+                    kind: SymbolKind::JoinValue(..),
+                    dependence: LaneDependence::Fed(feeds),
+                    width,
+                    ..
+                } => Some(feeds.iter().copied().filter(|feed| arena.width(*feed) == *width)),
+                _ => None,
+            },
+            _ => None,
+        };
+        match merged {
+            Some(feeds) => {
+                let feeds: SmallVec<[TermId; 4]> = feeds.collect();
+                found.remove(next);
+                found.extend(feeds);
+            }
+            None => next += 1,
+        }
+    }
+    found
+}
