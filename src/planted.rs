@@ -75,8 +75,8 @@ pub enum Bug {
     AddressOfOwnLane,
     /// Nobody asks whether the lane that sends is in the same row of a flattened index.
     RowNotAsked,
-    /// The place in a row is asked to be the same in both lanes, not to grow with the lane.
-    RowStandsStill,
+    /// The lane on the other side is asked for its row, not the one that sends.
+    RowOtherSide,
     /// Nobody asks whether a source in a branch was executed.
     NotAsked,
     /// That a source in a branch was executed is remembered for ever.
@@ -347,7 +347,7 @@ impl Bug {
         Bug::NoComparison,
         Bug::AddressOfOwnLane,
         Bug::RowNotAsked,
-        Bug::RowStandsStill,
+        Bug::RowOtherSide,
         Bug::NotAsked,
         Bug::NotCleared,
         Bug::BranchForgets,

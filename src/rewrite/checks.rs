@@ -334,11 +334,12 @@ impl<'p, 'a> Checks<'p, 'a> {
     ) -> String {
         let AskedRegister { name, bits, low, grows } = asked;
         let mask = self.mask(block);
-        let way = match delta > 0 {
-            true => format!("{delta}, 31, {mask}"),
-            false => format!("{}, 0, {mask}", -delta),
+        let asked_lane = if self.planted().has(Bug::RowOtherSide) { -delta } else { delta };
+        let way = match asked_lane > 0 {
+            true => format!("{asked_lane}, 31, {mask}"),
+            false => format!("{}, 0, {mask}", -asked_lane),
         };
-        let direction = if delta > 0 { "down" } else { "up" };
+        let direction = if asked_lane > 0 { "down" } else { "up" };
         let shuffle = |word: &str, fresh: &mut Fresh<'_>, setup: &mut String| {
             let received = fresh.word();
             let _ = write!(setup, "shfl.sync.{direction}.b32 {received}, {word}, {way};\n\t");
@@ -362,9 +363,9 @@ impl<'p, 'a> Checks<'p, 'a> {
             }
             _ => (name.clone(), shuffle(name, &mut self.fresh, setup), 32),
         };
-        if *grows && !self.planted().has(Bug::RowStandsStill) {
+        if *grows {
             let expected = self.fresh.bits(bits);
-            let _ = write!(setup, "add.s{bits} {expected}, {received}, {};\n\t", -delta);
+            let _ = write!(setup, "add.s{bits} {expected}, {received}, {};\n\t", -asked_lane);
             received = expected;
         }
         let made = self.fresh.predicate();

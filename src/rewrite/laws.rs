@@ -80,14 +80,17 @@
 //! evaluation or outlines suggest is a guess; what the solver does not finish is none. A comparison at run
 //! time (`B = A + N * s` in the lane itself) stands in for the proof only where `A` is proved to be a line in
 //! the lane's number, of `s` bytes from lane to lane, and a copy of the source's address register is made
-//! when the source is executed.
+//! when the source is executed. Where `A` is none because of quotients, remainders or choices in it, the lane
+//! that sends is asked for these: the proof is made for lanes that have the same values of them, or values
+//! that grow with the lane's number, and the registers are compared by a shuffle.
 //!
 //! ```text
 //! i1 = min(i + 1, n - 1);  s: ld f1, [b+4*i];  d: ld f2, [b+4*i1]     // one thread of thousands differs
 //! ```
 //!
-//! Rules `no-partner`, `addresses-differ`, `solver-unknown`, `unknown-address`, `too-far`; guard
-//! `bytes-apart`; mistakes `NoComparison`, `AddressOfOwnLane`. `tests/cases/refuse/boundary.ptx`, `tests/cases/refuse/edges.ptx`,
+//! Rules `no-partner`, `addresses-differ`, `solver-unknown`, `unknown-address`, `too-far`; guards
+//! `bytes-apart`, `same-row`; mistakes `NoComparison`, `AddressOfOwnLane`, `RowNotAsked`, `RowOtherSide`.
+//! `tests/cases/refuse/boundary.ptx`, `tests/cases/refuse/edges.ptx`, `tests/cases/refuse/rows.ptx`,
 //! `tests/cases/refuse/hard_to_decide.ptx`, `tests/cases/refuse/solver.ptx`.
 //!
 //! **7. A value is uniform only if no two lanes that can be together have different ones.** Lanes may have

@@ -69,6 +69,26 @@ impl Writer<'_> {
                     w.first(&format!("mad.lo.s32 {r}, {r}, {size_x}, {x}"));
                 })
             }
+            Var::Row => {
+                let (x, width) = (self.value(Var::X), self.parameter("w"));
+                self.at_entry("row", Kind::Word, |w, r| {
+                    w.first(&format!("div.s32 {r}, {x}, {width}"));
+                })
+            }
+            Var::Place => {
+                let (x, width) = (self.value(Var::X), self.parameter("w"));
+                // As compilers spell it: by a division of its own, or from the quotient.
+                if self.kernel.seed.is_multiple_of(3) {
+                    return self.at_entry("place", Kind::Word, |w, r| {
+                        w.first(&format!("rem.u32 {r}, {x}, {width}"));
+                    });
+                }
+                let row = self.value(Var::Row);
+                self.at_entry("place", Kind::Word, |w, r| {
+                    w.first(&format!("mul.lo.s32 {r}, {row}, {width}"));
+                    w.first(&format!("sub.s32 {r}, {x}, {r}"));
+                })
+            }
             Var::N => self.parameter("n"),
             Var::Iteration => self.around.counters.last().cloned().unwrap_or(zero),
             Var::Outer => self.around.counters.iter().rev().nth(1).cloned().unwrap_or(zero),

@@ -289,7 +289,8 @@ impl Generator<'_> {
     fn terms(&mut self) -> Vec<(i32, Var)> {
         let pitch = self.rng.i32(1..60);
         let mut terms = match self.rng.u8(..10) {
-            0..=3 => vec![(1, Var::X)],
+            0..=2 => vec![(1, Var::X)],
+            3 => vec![(1, Var::Place), (pitch, Var::Row)],
             4 | 5 => vec![(1, Var::TidX), (pitch, Var::TidY)],
             6 => vec![(1, Var::TidX), (pitch, Var::TidY), (64, Var::TidZ)],
             7 => vec![(1, Var::Linear)],

@@ -86,6 +86,10 @@ pub enum Var {
     X,
     /// The thread's number in its block.
     Linear,
+    /// [`Var::X`] by the parameter `w`: the row of a flattened index.
+    Row,
+    /// What is left then: the place in the row.
+    Place,
     Lane,
     /// The parameter `n`.
     N,
@@ -353,6 +357,11 @@ impl Kernel {
         self.grid.iter().product()
     }
 
+    /// The value of the parameter `w`: the places of a row.
+    pub fn width(&self) -> u32 {
+        9 + self.seed as u32 % 90
+    }
+
     /// The largest value that a variable takes.
     pub fn most(&self, var: Var) -> u32 {
         let [x, y, z] = self.block;
@@ -364,6 +373,8 @@ impl Kernel {
             Var::CtaidY => self.grid[1] - 1,
             Var::X => x * self.grid[0] - 1,
             Var::Linear => self.threads() - 1,
+            Var::Row => self.most(Var::X) / self.width(),
+            Var::Place => self.width() - 1,
             Var::Lane => 31,
             Var::N => MAX_TRIPS,
             // Steps of up to 8.

@@ -22,7 +22,7 @@ const fn number(name: &'static str) -> Parameter {
 }
 
 /// All parameters, in order; a kernel has those that it uses.
-pub const PARAMETERS: [Parameter; 13] = [
+pub const PARAMETERS: [Parameter; 14] = [
     pointer("a", "global a"),
     pointer("b", "global b"),
     pointer("own", "global own"),
@@ -33,6 +33,7 @@ pub const PARAMETERS: [Parameter; 13] = [
     pointer("col", "global col"),
     pointer("tight", "global tight"),
     number("n"),
+    number("w"),
     number("wrap_u"),
     number("wrap_s"),
     number("which"),
@@ -51,6 +52,7 @@ pub fn launch(kernel: &Kernel, writer: &Writer<'_>) -> String {
         let name = parameter.name;
         arguments.push(match name {
             "n" => json!({"type": "u32", "value": kernel.n}),
+            "w" => json!({"type": "u32", "value": kernel.width()}),
             "wrap_u" => json!({"type": "u32", "value": 0u32.wrapping_sub(kernel.far)}),
             "wrap_s" => json!({"type": "u32", "value": (1u32 << 31) - kernel.far}),
             "which" => json!({"type": "u32", "value": kernel.seed & 1}),
