@@ -374,12 +374,13 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         }
         let place = self.place(trace, load);
         let (loops, shifter) = (&self.prover.flow.loops, &self.prover.shifter);
-        let mut own = Fingerprint::new(load.address, place);
+        let mut own = Fingerprint::likely(trace, load.address, place);
         let mut found = Vec::new();
         for (index, source) in self.sources.iter_mut().enumerate() {
+            let address = source.load.address;
             let other = source
                 .fingerprint
-                .get_or_insert_with(|| Fingerprint::new(source.load.address, place));
+                .get_or_insert_with(|| Fingerprint::likely(trace, address, place));
             for displacement in displacements(&source.load, load) {
                 let agree = distances(trace, loops, shifter, (other, &mut own), displacement);
                 found.extend(agree.first().map(|&delta| Candidate {
@@ -537,10 +538,10 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             return None;
         }
         let place = self.place(trace, load);
-        let mut own = Fingerprint::new(load.address, place);
+        let mut own = Fingerprint::likely(trace, load.address, place);
         let other = self.sources[index]
             .fingerprint
-            .get_or_insert_with(|| Fingerprint::new(source.address, place));
+            .get_or_insert_with(|| Fingerprint::likely(trace, source.address, place));
         let (loops, shifter) = (&flow.loops, &self.prover.shifter);
         let distance = (delta, displacement);
         if !agree_mostly(trace, loops, shifter, (other, &mut own), distance) {

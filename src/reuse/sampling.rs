@@ -5,10 +5,12 @@
 
 use super::shift::{Motion, Shifter};
 use crate::cfg::{LoopForest, LoopId};
-use crate::emulate::{KernelTrace, SymbolInfo, SymbolKind};
-use crate::expr::{SymbolId, TermId, Valuation};
+use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
+use crate::expr::{Arena, Substitution, SymbolId, TermId, Valuation};
 use crate::isa::{Axis, Special};
 
+/// How many joins may lie behind one another on the way to an address.
+const MAX_JOINS: usize = 4;
 /// Assignments tried.
 const ROUNDS: usize = 3;
 /// The lower lane's `tid.x` and `laneid` in a fingerprint.
@@ -29,6 +31,27 @@ impl Fingerprint {
     /// The fingerprint of an address; `place` is the innermost loop around its load.
     pub fn new(address: TermId, place: Option<LoopId>) -> Fingerprint {
         Fingerprint { address, place, rounds: Vec::new() }
+    }
+
+    /// The fingerprint of an address that is likely: where several ways meet, by the first one.
+    pub fn likely(trace: &mut KernelTrace, address: TermId, place: Option<LoopId>) -> Fingerprint {
+        let mut likely = address;
+        for _ in 0..MAX_JOINS {
+            let before = likely;
+            let KernelTrace { arena, symbols, .. } = &mut *trace;
+            let mut by_first = |_: &mut Arena, symbol, term| {
+                let info: &SymbolInfo = symbols.info(symbol);
+                match (&info.kind, &info.dependence) {
+                    (SymbolKind::JoinValue(..), LaneDependence::Fed(ways)) => ways[0],
+                    _ => term,
+                }
+            };
+            likely = Substitution::new().apply(arena, before, &mut by_first);
+            if likely == before {
+                break;
+            }
+        }
+        Fingerprint::new(likely, place)
     }
 
     fn round(
