@@ -33,7 +33,8 @@ impl Fingerprint {
         Fingerprint { address, place, rounds: Vec::new() }
     }
 
-    /// The fingerprint of an address that is likely: where several ways meet, by the first one.
+    /// The fingerprint of an address that is likely: where several ways meet, by the first one, and in
+    /// loops in the first iteration.
     pub fn likely(trace: &mut KernelTrace, address: TermId, place: Option<LoopId>) -> Fingerprint {
         let mut likely = address;
         for _ in 0..MAX_JOINS {
@@ -42,7 +43,10 @@ impl Fingerprint {
             let mut by_first = |_: &mut Arena, symbol, term| {
                 let info: &SymbolInfo = symbols.info(symbol);
                 match (&info.kind, &info.dependence) {
-                    (SymbolKind::JoinValue(..), LaneDependence::Fed(ways)) => ways[0],
+                    (
+                        SymbolKind::JoinValue(..) | SymbolKind::LoopValue(..),
+                        LaneDependence::Fed(ways),
+                    ) => ways[0],
                     _ => term,
                 }
             };
