@@ -60,12 +60,12 @@ impl Alike {
         trace: &mut KernelTrace,
         flow: &Flow<'_, '_>,
         shifter: &mut Shifter,
+        held: &mut Held,
         address: TermId,
         place: Option<LoopId>,
     ) -> Option<Alike> {
         let mut alike =
             Alike { asked: Vec::new(), terms: FxHashMap::default(), done: RefCell::default() };
-        let mut registers: Option<FxHashMap<TermId, LaneClaim>> = None;
         let mut open: SmallVec<[TermId; 8]> = SmallVec::from_slice(&[address]);
         let mut looked = 0;
         while let Some(term) = open.pop() {
@@ -79,8 +79,7 @@ impl Alike {
             {
                 continue;
             }
-            let registers = registers.get_or_insert_with(|| held(trace));
-            if let Some(&asked) = registers.get(&term) {
+            if let Some(asked) = held.of(trace, term) {
                 alike.ask(trace, &flow.loops, shifter, (term, asked), place)?;
                 continue;
             }
@@ -134,8 +133,20 @@ impl Alike {
     }
 }
 
-/// The terms that registers hold, and what lanes would be asked; of several registers the first.
-fn held(trace: &mut KernelTrace) -> FxHashMap<TermId, LaneClaim> {
+/// The registers that hold terms.
+#[derive(Default)]
+pub(super) struct Held {
+    registers: Option<FxHashMap<TermId, LaneClaim>>,
+}
+
+impl Held {
+    /// What lanes would be asked about a term, if a register holds it; of several registers the first.
+    fn of(&mut self, trace: &mut KernelTrace, term: TermId) -> Option<LaneClaim> {
+        self.registers.get_or_insert_with(|| registers(trace)).get(&term).copied()
+    }
+}
+
+fn registers(trace: &mut KernelTrace) -> FxHashMap<TermId, LaneClaim> {
     let mut found: FxHashMap<TermId, LaneClaim> = FxHashMap::default();
     trace.arena.charge(2 * trace.held.len() as u64);
     for index in 0..trace.held.len() {

@@ -18,7 +18,7 @@ use super::eligible::{Element, Load, MAX_ADDRESS, addressed_by_register, eligibl
 use super::prove::{NoWrap, Proof, Prover};
 use super::quiet::Quiet;
 use super::refusal::Refusal;
-use super::sampling::{Fingerprint, agree_mostly, distances};
+use super::sampling::{Fingerprint, Likely, agree_mostly, distances};
 use super::shift::Shifter;
 use super::whole;
 use crate::cfg::{Arg, Base, BlockId, Flow, Inst, LoopForest, RegisterId};
@@ -138,6 +138,7 @@ pub struct Opportunities<'a, 'm, 's> {
     /// What pointers among the parameters are multiples of, in bytes, as they are declared.
     pub(super) aligned: FxHashMap<String, u64>,
     sources: Vec<Source>,
+    likely: Likely,
     /// Sources by outline.
     groups: FxHashMap<TermId, Group>,
     /// The blocks of which it was asked whether a warp can be whole there.
@@ -193,6 +194,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
                 .map(|(name, align)| (name.to_owned(), align))
                 .collect(),
             sources: Vec::new(),
+            likely: Likely::default(),
             groups: FxHashMap::default(),
             never_whole: FxHashMap::default(),
             known: FxHashMap::default(),
@@ -374,13 +376,14 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         }
         let place = self.place(trace, load);
         let (loops, shifter) = (&self.prover.flow.loops, &self.prover.shifter);
-        let mut own = Fingerprint::likely(trace, load.address, place);
+        let mut own = Fingerprint::likely(trace, &mut self.likely, load.address, place);
+        let likely = &mut self.likely;
         let mut found = Vec::new();
         for (index, source) in self.sources.iter_mut().enumerate() {
             let address = source.load.address;
             let other = source
                 .fingerprint
-                .get_or_insert_with(|| Fingerprint::likely(trace, address, place));
+                .get_or_insert_with(|| Fingerprint::likely(trace, likely, address, place));
             for displacement in displacements(&source.load, load) {
                 let agree = distances(trace, loops, shifter, (other, &mut own), displacement);
                 found.extend(agree.first().map(|&delta| Candidate {
@@ -538,10 +541,11 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             return None;
         }
         let place = self.place(trace, load);
-        let mut own = Fingerprint::likely(trace, load.address, place);
+        let mut own = Fingerprint::likely(trace, &mut self.likely, load.address, place);
+        let likely = &mut self.likely;
         let other = self.sources[index]
             .fingerprint
-            .get_or_insert_with(|| Fingerprint::likely(trace, source.address, place));
+            .get_or_insert_with(|| Fingerprint::likely(trace, likely, source.address, place));
         let (loops, shifter) = (&flow.loops, &self.prover.shifter);
         let distance = (delta, displacement);
         if !agree_mostly(trace, loops, shifter, (other, &mut own), distance) {

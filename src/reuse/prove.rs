@@ -10,7 +10,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::alike::Alike;
+use super::alike::{Alike, Held};
 use super::distance::{Extension, Obligation, equal_without_wrap, outline, possible_values};
 use super::eligible::Load;
 use super::facts::imply;
@@ -74,6 +74,7 @@ pub(super) struct Prover<'a, 'm, 's> {
     pub assume_no_wrap: bool,
     /// What lanes are asked about, while a pair is proved for which they are.
     alike: Option<Rc<Alike>>,
+    held: Held,
     memory: Memory,
 }
 
@@ -95,6 +96,7 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
             solver,
             assume_no_wrap: assume,
             alike: None,
+            held: Held::default(),
             memory: Memory::default(),
         }
     }
@@ -164,7 +166,8 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
         address: TermId,
         place: Option<LoopId>,
     ) -> Option<(Rc<Alike>, i64)> {
-        let alike = Alike::of(trace, self.flow, &mut self.shifter, address, place)?;
+        let Prover { shifter, held, .. } = self;
+        let alike = Alike::of(trace, self.flow, shifter, held, address, place)?;
         let line = alike.replaced(trace, address);
         let stride = self.lane_stride(trace, line, place)?;
         Some((Rc::new(alike), stride))

@@ -18,6 +18,40 @@ const START: u64 = 64;
 /// The largest lane distance within a warp.
 const REACH: i32 = 31;
 
+/// Terms as they are most likely: where several ways meet, by the first one, and in loops in the first
+/// iteration. What was rewritten is kept.
+#[derive(Default)]
+pub(super) struct Likely {
+    /// One substitution for each join that lies behind another.
+    passes: [Substitution; MAX_JOINS],
+}
+
+impl Likely {
+    /// A term as it is most likely.
+    pub fn of(&mut self, trace: &mut KernelTrace, term: TermId) -> TermId {
+        let mut likely = term;
+        for pass in &mut self.passes {
+            let KernelTrace { arena, symbols, .. } = &mut *trace;
+            let mut by_first = |_: &mut Arena, symbol, term| {
+                let info: &SymbolInfo = symbols.info(symbol);
+                match (&info.kind, &info.dependence) {
+                    (
+                        SymbolKind::JoinValue(..) | SymbolKind::LoopValue(..),
+                        LaneDependence::Fed(ways),
+                    ) => ways[0],
+                    _ => term,
+                }
+            };
+            let before = likely;
+            likely = pass.apply(arena, before, &mut by_first);
+            if likely == before {
+                break;
+            }
+        }
+        likely
+    }
+}
+
 /// The values of an address in lanes 0 to 31 further up; a round is computed when it is first asked
 /// for.
 #[derive(Clone, Debug)]
@@ -33,29 +67,14 @@ impl Fingerprint {
         Fingerprint { address, place, rounds: Vec::new() }
     }
 
-    /// The fingerprint of an address that is likely: where several ways meet, by the first one, and in
-    /// loops in the first iteration.
-    pub fn likely(trace: &mut KernelTrace, address: TermId, place: Option<LoopId>) -> Fingerprint {
-        let mut likely = address;
-        for _ in 0..MAX_JOINS {
-            let before = likely;
-            let KernelTrace { arena, symbols, .. } = &mut *trace;
-            let mut by_first = |_: &mut Arena, symbol, term| {
-                let info: &SymbolInfo = symbols.info(symbol);
-                match (&info.kind, &info.dependence) {
-                    (
-                        SymbolKind::JoinValue(..) | SymbolKind::LoopValue(..),
-                        LaneDependence::Fed(ways),
-                    ) => ways[0],
-                    _ => term,
-                }
-            };
-            likely = Substitution::new().apply(arena, before, &mut by_first);
-            if likely == before {
-                break;
-            }
-        }
-        Fingerprint::new(likely, place)
+    /// The fingerprint of an address as it is most likely ([`Likely`]).
+    pub fn likely(
+        trace: &mut KernelTrace,
+        likely: &mut Likely,
+        address: TermId,
+        place: Option<LoopId>,
+    ) -> Fingerprint {
+        Fingerprint::new(likely.of(trace, address), place)
     }
 
     fn round(
