@@ -52,11 +52,12 @@
 //!
 //! - The program is never printed anew: where there is no edit, no byte changes.
 //! - Input files are never written to. Output depends on the input's bytes and the options alone: no
-//!   hash order, no thread order, no clock.
+//!   hash order, no thread order, no clock. (What ptxas takes for a rewritten text is measured, and where
+//!   that is out of proportion, the original's result is the output: [`ptxas::leash`].)
 //! - Any failure of ours falls back to the original PTX with one warning line.
-//! - Only [`ptxas`] starts processes, only [`ab`] touches a device and holds `unsafe` code; only [`cli`]
-//!   prints or reads the environment (`clippy.toml`, `[lints]` and `tests/layering.rs` enforce all of
-//!   them).
+//! - Only [`ptxas`] starts processes, only [`ab`] touches a device; these two hold all `unsafe` code,
+//!   [`ptxas`] in [`ptxas::child`] alone; only [`cli`] prints or reads the environment (`clippy.toml`,
+//!   `[lints]` and `tests/layering.rs` enforce all of them).
 //! - An unknown is a refusal, everywhere.
 
 pub mod ab;

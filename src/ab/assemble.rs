@@ -2,7 +2,7 @@
 
 use super::device::Error;
 use super::experiment::Candidate;
-use crate::ptxas::invoke::{Stream, Tool};
+use crate::ptxas::invoke::{Run, Stream, Tool};
 use crate::ptxas::signals::Watch;
 use crate::source::SourceFile;
 
@@ -35,8 +35,8 @@ pub fn assemble(
     let output = input.with_file_name("variant.cubin");
     let words = [format!("-arch={architecture}").into(), "-o".into(), output.clone(), input];
     let words = words.map(std::path::PathBuf::into_os_string);
-    let finished =
-        tool.run(&words, None, Stream::Capture, Stream::Capture, watch).map_err(started)?;
+    let run = Run::new(&words, Stream::Capture, Stream::Capture);
+    let finished = tool.run(run, watch).map_err(started)?;
     if !finished.status.success() {
         let said = [finished.stdout, finished.stderr].concat();
         let said = String::from_utf8_lossy(&said);

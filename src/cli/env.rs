@@ -125,7 +125,7 @@ impl Settings {
     pub fn from_lookup(lookup: impl Fn(&str) -> Option<OsString>) -> Settings {
         let get = |name| lookup(name).filter(|value| !value.is_empty());
         let text = |name| get(name).map(|value| value.to_string_lossy().into_owned());
-        let lower = |name| text(name).map(|value| value.to_ascii_lowercase());
+        let lower = |name| text(name).map(|value| value.trim().to_ascii_lowercase());
         let is_off =
             |name| lower(name).is_some_and(|v| ["off", "0", "false", "no"].contains(&v.as_str()));
         Settings {
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn the_switch_has_an_off_position_only() {
         assert!(settings(&[(SWITCH, "off")]).off);
-        assert!(settings(&[(SWITCH, "OFF")]).off);
+        assert!(settings(&[(SWITCH, "OFF")]).off && settings(&[(SWITCH, " OFF ")]).off);
         assert!(!settings(&[(SWITCH, "on")]).off);
         assert!(settings(&[(CHECK, "off")]).unchecked && !settings(&[(CHECK, "on")]).unchecked);
     }

@@ -10,6 +10,7 @@ use super::keep;
 use crate::pipeline::{self, Options, Rewritten};
 use crate::ptxas::assemble::{self, Call, Examined, Replacement, one_line};
 use crate::ptxas::check::Again;
+use crate::ptxas::child;
 use crate::ptxas::command_line::CommandLine;
 use crate::ptxas::invoke::Tool;
 use crate::ptxas::locate::{self, Search};
@@ -21,12 +22,15 @@ use crate::report::{KernelReport, Report};
 use crate::rewrite::Mode;
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Stopwatch;
+use rustix::process::{Resource, getrlimit};
+use signal_hook::consts::SIGPIPE;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read, Write};
+use std::fs::Metadata;
+use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 
 /// Stand-ins that call each other in a longer row than this go in a circle. Shorter rows happen while
@@ -64,6 +68,10 @@ impl Replacement for Rewritten {
         &self.lines
     }
 
+    fn knows(&self, function: &str) -> bool {
+        self.report.kernels.iter().any(|report| report.name == function)
+    }
+
     fn is_measured(&self, kernel: &str) -> bool {
         let is_meant = |report: &&KernelReport| report.name == kernel;
         self.report.kernels.iter().find(is_meant).is_some_and(|report| report.strategy.is_some())
@@ -78,11 +86,19 @@ pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter)
     let role = Role::of(&search).unwrap_or_default();
     match find_tool(&search, &role, &settings) {
         Ok(tool) => {
+            // What is handed over anyway must not be touched, not even to understand it.
+            if let Some(reason) = not_for_us(&settings) {
+                return hand_over(&tool, arguments, reason);
+            }
             let line = match role.dialect {
-                Dialect::Ptxas => CommandLine::parse(arguments, &|path| std::fs::read(path).ok()),
+                Dialect::Ptxas => CommandLine::parse(arguments, &read_options),
                 Dialect::NvptxAs => nvptx_as::parse(arguments),
             };
-            call(&tool, &settings, arguments, &line, rewriter)
+            let reason = line.hand_over.or_else(too_few_descriptors);
+            match reason.or_else(|| assemble::only_for_ptxas(&line)) {
+                Some(reason) => hand_over(&tool, arguments, reason),
+                None => call(&tool, &settings, arguments, &line, rewriter),
+            }
         }
         Err(Failure { status, message }) => {
             error(&message);
@@ -123,6 +139,33 @@ fn find_tool(search: &Search, role: &Role, settings: &Settings) -> Result<Tool, 
     Ok(Tool { path, depth: settings.depth + 1 })
 }
 
+/// Why no call of this process is looked at, if none is.
+fn not_for_us(settings: &Settings) -> Option<&'static str> {
+    let below = settings.depth > 0;
+    settings.off.then_some("switched off").or(below.then_some("called by another stand-in"))
+}
+
+/// Why there is no room for two runs, if there is none.
+fn too_few_descriptors() -> Option<&'static str> {
+    /// Beside those of the caller: pipes of two runs, their inputs and outputs, folders, signals.
+    const ENOUGH: u64 = 32;
+    let most = getrlimit(Resource::Nofile).current;
+    most.is_some_and(|most| most < ENOUGH).then_some("few files may be open at a time")
+}
+
+fn hand_over(tool: &Tool, arguments: &[OsString], reason: &str) -> ExitCode {
+    log::info!("handed over untouched: {reason}");
+    exec(tool, arguments)
+}
+
+/// The bytes of an options file; nothing of one that can be read only once, which is for ptxas to read.
+fn read_options(path: &Path) -> Option<Vec<u8>> {
+    /// Longer command lines are not understood.
+    const LONGEST: u64 = 16 << 20;
+    let length = std::fs::metadata(path).ok().filter(Metadata::is_file)?.len();
+    (length <= LONGEST).then(|| std::fs::read(path).ok()).flatten()
+}
+
 fn call(
     tool: &Tool,
     settings: &Settings,
@@ -130,17 +173,7 @@ fn call(
     line: &CommandLine,
     rewriter: &Rewriter,
 ) -> ExitCode {
-    let reason = if settings.off {
-        Some("switched off")
-    } else if settings.depth > 0 {
-        Some("called by another stand-in")
-    } else {
-        line.hand_over
-    };
-    if let Some(reason) = reason {
-        log::info!("handed over untouched: {reason}");
-        return exec(tool, arguments);
-    }
+    let watch = Watch::start();
     let mut warnings = env::warnings(settings);
     let (options, mut examined) = examine(settings, line, rewriter, &mut warnings);
     for (_, rewritten) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
@@ -155,7 +188,6 @@ fn call(
             return exec(tool, arguments);
         }
     }
-    let watch = Watch::start();
     let taken_back = Cell::new(false);
     let again = |source: &SourceFile, before: &Rewritten, lost: &[Loss]| {
         taken_back.set(true);
@@ -170,6 +202,10 @@ fn call(
     let again: Option<&Again<'_, Rewritten>> = if checked { Some(&again) } else { None };
     let mut assembled = match assemble::assemble(call, &mut examined, again, warnings) {
         Ok(assembled) => assembled,
+        // There may be no process, pipe or descriptor to be had; becoming ptxas takes none.
+        Err(message) if assemble::unread(&examined).is_ok() => {
+            return hand_over(tool, arguments, &format!("ptxas cannot be started: {message}"));
+        }
         Err(message) => {
             error(&format!("cannot run {}: {message}", tool.path.display()));
             return Status::UNUSABLE.into();
@@ -208,12 +244,8 @@ fn examine(
     };
     let architecture = line.architecture.as_deref().and_then(pipeline::architecture_of);
     let options = Options { architecture, ..chosen };
-    let read_stdin = || {
-        let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-    };
-    let examined =
-        assemble::examine(line, read_stdin, &|source| rewrite(source, &options, rewriter));
+    let stdin = io::stdin().lock();
+    let examined = assemble::examine(line, stdin, &|source| rewrite(source, &options, rewriter));
     (options, examined)
 }
 
@@ -351,8 +383,10 @@ fn end_like(status: ExitStatus) -> ExitCode {
 
 /// Starts the log with the filter of the settings; silent by default.
 pub fn start_log(settings: &Settings) {
-    if let Some(filters) = &settings.log {
-        env_logger::Builder::new().parse_filters(filters).init();
+    let Some(filters) = &settings.log else { return };
+    match env_filter::Builder::new().try_parse(filters) {
+        Ok(_) => env_logger::Builder::new().parse_filters(filters).init(),
+        Err(error) => warn(&format!("{}={filters}: {error}; nothing is logged", env::LOG)),
     }
 }
 
@@ -368,6 +402,10 @@ fn warn(message: &str) {
 /// Writes to a standard stream. If that fails, nobody is left to tell.
 fn write(stream: &mut dyn Write, bytes: &[u8]) {
     if let Err(error) = stream.write_all(bytes).and_then(|()| stream.flush()) {
+        // ptxas would have ended so.
+        if error.kind() == io::ErrorKind::BrokenPipe && !child::pipe_was_ignored() {
+            signals::end_by(SIGPIPE);
+        }
         log::debug!("cannot write to a standard stream: {error}");
     }
 }

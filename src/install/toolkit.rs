@@ -130,7 +130,8 @@ fn build(
     disk.symlink(source, &partial.join(SIGN)).map_err(failed)?;
     if place.folder != partial {
         disk.make_folder(&place.folder).map_err(failed)?;
-        link_entries(source, partial, &[bin], disk)?;
+        // (The source may be a mirror itself.)
+        link_entries(source, partial, &[bin, Path::new(SIGN)], disk)?;
     }
     let (front, kept) = (place.front(), place.real());
     let own: Vec<&Path> = [&front, &kept]

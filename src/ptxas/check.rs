@@ -1,27 +1,32 @@
 //! The check after assembling: a kernel whose rewrite made it worse is assembled as it was.
 //!
-//! In: a call with one input that the rewriter changed, and the rewriter's function that takes kernels
-//! out again. The rewritten text and the original are assembled at the same time, the first into the
-//! user's output file, the second into a temporary folder. Where a kernel of the first is worse by
-//! [`losses`], the text without its rewrite is assembled and looked at again, three times at
-//! most. Where nothing of the rewrite is left, or something is worse even so, the original's result
-//! becomes the user's, with its messages. A kernel that a profile has decided for stays as it is: it was
-//! measured to be faster. Out: how the run ended whose result is in the output file.
+//! In: a call with inputs that the rewriter changed, and the rewriter's function that takes kernels out
+//! again. The rewritten texts and the originals are assembled at the same time, both into a temporary
+//! folder; what is to be used is then put into the user's output file, which nobody has touched before.
+//! Where a kernel is worse by [`losses`] or ptxas has more [`complaints`], the text without its rewrite
+//! is assembled and looked at again, three times at most. Where nothing of the rewrite is left, something
+//! is worse even so, or assembling the rewritten text takes too much ([`Leash`]), the original's result
+//! becomes the user's, with its messages: it is there, whatever the other run does. A kernel that a
+//! profile has decided for may take more: it was measured to be faster. Out: how the run ended
+//! whose result is in the output file.
 //!
-//! A result that cannot be read or compared counts as good: the check can take a rewrite back, and
-//! fails no call.
+//! Results that cannot be read or compared count as good, but for one that is cut off. Where the original
+//! is refused or does not come to its end, nothing of this counts: the call is made as it came.
 
-use crate::ptxas::assemble::{Call, Examined, Replacement, run_rewritten, writes_to_stdout};
+use crate::ptxas::assemble::writes_to_stdout;
+use crate::ptxas::assemble::{Call, Examined, How, Replacement, run_rewritten, stdin};
 use crate::ptxas::command_line::OutputPlace;
+use crate::ptxas::complaints::{Complaint, complaints};
 use crate::ptxas::cubin::{self, Cubin};
-use crate::ptxas::invoke::{Finished, Stream};
+use crate::ptxas::invoke::{Finished, Run, Stdin, Stream};
+use crate::ptxas::leash::Leash;
 use crate::ptxas::losses::{Loss, losses};
+use crate::ptxas::messages::agree;
 use crate::ptxas::signals::Folder;
 use crate::source::SourceFile;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Rewrites a text once more, without the kernels named. The arguments are the text, its rewriting so
 /// far, and the kernels with what each lost.
@@ -38,90 +43,124 @@ const LARGEST_CUBIN: u64 = 256 << 20;
 /// The output file of ptxas if the call names none.
 const DEFAULT_OUTPUT: &str = "elf.o";
 
-/// Whether the output of the call is one cubin made of this input alone, in a file of its own.
-pub fn can_check<R>(call: &Call<'_>, one: &Examined<R>) -> bool {
-    let line = call.line;
-    let output = output(call);
-    if line.output_place == OutputPlace::Unclear || writes_to_stdout(Some(output)) {
-        return false;
+/// What came of a check.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// How the run ended whose result is the user's; without one, the call is to be made as it came.
+    pub finished: Option<Finished>,
+    /// Why the output is made from the originals, if it is.
+    pub unused: Option<String>,
+    /// The run on the rewritten text, if ptxas refused what it should have taken.
+    pub refused: Option<Finished>,
+}
+
+impl Checked {
+    /// The originals are to be assembled.
+    fn unused(reason: impl Into<String>) -> Checked {
+        Checked { unused: Some(reason.into()), ..Checked::default() }
     }
-    match std::fs::metadata(output) {
-        // The original is read while the output is being written.
-        Ok(there) => {
-            let is_input =
-                |file: std::fs::Metadata| (file.dev(), file.ino()) == (there.dev(), there.ino());
-            there.is_file() && !std::fs::metadata(line.value(&one.input)).is_ok_and(is_input)
+
+    /// A run on the rewritten texts that nothing is compared with.
+    pub(super) fn alone(finished: Finished) -> Checked {
+        if finished.status.success() || finished.interrupted().is_some() {
+            return Checked { finished: Some(finished), ..Checked::default() };
         }
-        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        let Fate::Bad { unused, refused } = Fate::of_failure(finished) else {
+            return Checked::default();
+        };
+        Checked { unused: Some(unused), refused, finished: None }
     }
+}
+
+/// Assembles and checks. Where kernels were taken out, `examined` holds what was assembled.
+///
+/// # Errors
+/// The rewritten text cannot be handed to ptxas.
+pub fn run<R: Replacement>(
+    call: &Call<'_>,
+    examined: &mut [Examined<R>],
+    again: &Again<'_, R>,
+) -> io::Result<Checked> {
+    if call.line.output_place == OutputPlace::Unclear || writes_to_stdout(Some(output(call))) {
+        return Ok(Checked::unused("the output cannot be looked at before it is used"));
+    }
+    let mut folder = Some(call.watch.folder()?);
+    let leash = Leash::default();
+    let (original, mut finished) = run_both(call, examined, &mut folder, &leash)?;
+    let Some(original) = original else {
+        return Ok(Checked::unused("the original cannot be assembled beside the rewritten text"));
+    };
+    if call.watch.was_interrupted() && original.finished.interrupted().is_some() {
+        return Ok(Checked { finished: Some(original.finished), ..Checked::default() });
+    }
+    if !original.finished.status.success() {
+        return Ok(Checked::unused("the original is not assembled either"));
+    }
+    let mut taken: Vec<Loss> = Vec::new();
+    for round in 0..=MOST_ROUNDS {
+        let new = match fate(&original, finished, &taken, |name| is_measured(examined, name)) {
+            Fate::Good(finished, bytes) => return Ok(deliver(call, *finished, &bytes, None)),
+            Fate::Bad { unused, refused } => {
+                let delivered = deliver(call, original.finished, &original.bytes, Some(unused));
+                return Ok(Checked { refused, ..delivered });
+            }
+            Fate::Interrupted(finished) => {
+                return Ok(Checked { finished: Some(*finished), ..Checked::default() });
+            }
+            Fate::Lost(new) => new,
+        };
+        if new.is_empty() || round == MOST_ROUNDS {
+            break;
+        }
+        taken.extend(new);
+        if !take_out(examined, again, &taken) || examined.iter().all(|one| one.changed().is_none())
+        {
+            break;
+        }
+        let how = How { output: Some(original.beside.as_os_str()), leash: Some(&leash) };
+        finished = run_rewritten(call, examined, &mut folder, how)?;
+    }
+    let unused = examined.iter().any(|one| one.changed().is_some()).then(|| {
+        let each = taken.iter().map(|(name, what)| format!("{name}: {what}"));
+        format!("taken back: {}", each.collect::<Vec<_>>().join("; "))
+    });
+    Ok(deliver(call, original.finished, &original.bytes, unused))
 }
 
 fn output<'c>(call: &Call<'c>) -> &'c OsStr {
     call.line.output.as_deref().unwrap_or(OsStr::new(DEFAULT_OUTPUT))
 }
 
-/// Assembles and checks. The second result says why the output was made from the original although
-/// `one` has a rewritten text.
-///
-/// # Errors
-/// The rewritten text cannot be handed to ptxas.
-pub fn run<R: Replacement>(
-    call: &Call<'_>,
-    one: &mut Examined<R>,
+fn is_measured<R: Replacement>(examined: &[Examined<R>], kernel: &str) -> bool {
+    let mut changed = examined.iter().filter_map(|one| one.changed());
+    changed.any(|(_, rewritten)| rewritten.is_measured(kernel))
+}
+
+/// Rewrites the texts again without what was taken; whether that made any of them another one.
+fn take_out<R: Replacement>(
+    examined: &mut [Examined<R>],
     again: &Again<'_, R>,
-) -> io::Result<(Finished, Option<String>)> {
-    let mut folder = Some(call.watch.folder()?);
-    let (mut finished, original) = run_both(call, one, &mut folder)?;
-    let Some(original) = original else { return Ok((finished, None)) };
-    if call.watch.was_interrupted() && original.finished.interrupted().is_some() {
-        return Ok((original.finished, None));
-    }
-    if let Some(signal) = finished.interrupted()
-        && !call.watch.was_interrupted()
-        && original.finished.status.success()
-    {
-        // ptxas may have run out of memory, say, of which the original needs less.
-        let unused = format!("ptxas was ended by signal {signal} on the rewritten text");
-        return Ok((deliver(call, one, original)?, Some(unused)));
-    }
-    let mut taken: Vec<Loss> = Vec::new();
-    for round in 0..=MOST_ROUNDS {
-        if !finished.status.success() {
-            return Ok((finished, None));
+    taken: &[Loss],
+) -> bool {
+    let mut any = false;
+    for one in examined {
+        let Some((source, rewritten)) = one.changed() else { continue };
+        let here: Vec<Loss> =
+            taken.iter().filter(|(name, _)| rewritten.knows(name)).cloned().collect();
+        if here.is_empty() {
+            continue;
         }
-        let is_measured =
-            |name: &str| one.changed().is_some_and(|(_, rewritten)| rewritten.is_measured(name));
-        let mut lost = lost(&original, Path::new(output(call)));
-        lost.retain(|(name, _)| !is_measured(name));
-        if lost.is_empty() {
-            return Ok((finished, None));
-        }
-        let is_new = |(name, _): &Loss| taken.iter().all(|(known, _)| known != name);
-        let new: Vec<Loss> = lost.into_iter().filter(is_new).collect();
-        if new.is_empty() || round == MOST_ROUNDS {
-            break;
-        }
-        taken.extend(new);
-        let Some((source, Ok(rewritten))) = &one.outcome else { break };
-        match again(source, rewritten, &taken) {
-            // The kernel's own text is not rewritten any more: a function that it calls made it lose.
-            Ok(less) if less.text() == rewritten.text() => break,
-            Ok(less) => one.outcome = one.outcome.take().map(|(source, _)| (source, Ok(less))),
-            Err(message) => {
-                log::info!("{message}");
-                break;
+        match again(source, rewritten, &here) {
+            // The function's own text is not rewritten any more: one that it calls made it lose.
+            Ok(less) if less.text() == rewritten.text() => {}
+            Ok(less) => {
+                any = true;
+                one.outcome = one.outcome.take().map(|(source, _)| (source, Ok(less)));
             }
+            Err(message) => log::info!("{message}"),
         }
-        if one.changed().is_none() {
-            break;
-        }
-        finished = run_rewritten(call, std::slice::from_ref(one), &mut folder)?;
     }
-    let unused = one.changed().is_some().then(|| {
-        let each = taken.iter().map(|(name, what)| format!("{name}: {what}"));
-        format!("taken back: {}", each.collect::<Vec<_>>().join("; "))
-    });
-    Ok((deliver(call, one, original)?, unused))
+    any
 }
 
 /// The outcome of assembling the original.
@@ -131,41 +170,135 @@ struct Original {
     bytes: Vec<u8>,
     /// Its kernels; `None` if the file cannot be read as a cubin.
     cubin: Option<Cubin>,
+    /// The output file of the rewritten text.
+    beside: PathBuf,
 }
 
-/// Assembles both texts at the same time; the original only if that is possible.
+/// Assembles both at the same time.
 fn run_both<'c, R: Replacement>(
     call: &Call<'c>,
-    one: &Examined<R>,
+    examined: &[Examined<R>],
     folder: &mut Option<Folder<'c>>,
-) -> io::Result<(Finished, Option<Original>)> {
-    let place = folder.as_ref().map(|folder| folder.place("original.cubin")).transpose()?;
-    let words = place.as_ref().and_then(|place| call.line.with_output(place.as_os_str()));
+    leash: &Leash,
+) -> io::Result<(Option<Original>, Finished)> {
+    let place = |name| folder.as_ref().map(|folder| folder.place(name)).transpose();
+    let (of_original, beside) = (place("original.cubin")?, place("rewritten.cubin")?);
+    let place = of_original.zip(beside).ok_or(io::ErrorKind::NotFound)?;
+    let (of_original, beside) = place;
+    let words = call.line.with_output(of_original.as_os_str());
     let Call { tool, watch, .. } = *call;
-    let stdin = one.stdin();
+    let stdin = match stdin(examined) {
+        // Two cannot read it.
+        Stdin::Begun(_) => return Err(io::ErrorKind::FileTooLarge.into()),
+        stdin => stdin,
+    };
     std::thread::scope(|scope| {
         let start = |words: Vec<OsString>| {
-            let work = move || tool.run(&words, stdin, Stream::Capture, Stream::Capture, watch);
+            let work = move || {
+                let run = Run::new(&words, Stream::Capture, Stream::Capture);
+                let finished = tool.run(Run { stdin, ..run }, watch);
+                match &finished {
+                    Ok(finished) if finished.status.success() => leash.set(finished.work),
+                    _ => leash.end(),
+                }
+                finished
+            };
             std::thread::Builder::new().spawn_scoped(scope, work).ok()
         };
         let original = words.and_then(start);
-        let finished = run_rewritten(call, std::slice::from_ref(one), folder);
+        let how = How { output: Some(beside.as_os_str()), leash: Some(leash) };
+        let finished = run_rewritten(call, examined, folder, how);
         let original = original.and_then(|thread| thread.join().ok()).and_then(Result::ok);
-        let original = original.zip(place).map(|(finished, place)| {
-            let bytes = if finished.status.success() { read(&place) } else { Vec::new() };
-            let cubin = parse(&place, &bytes);
-            Original { finished, bytes, cubin }
+        let original = original.map(|finished| {
+            let bytes = if finished.status.success() { read(&of_original) } else { Vec::new() };
+            let cubin = parse(&of_original, &bytes);
+            Original { finished, bytes, cubin, beside: beside.clone() }
         });
-        Ok((finished?, original))
+        Ok((original, finished?))
     })
 }
 
-/// The losses of the kernels in a file, compared with the original.
-fn lost(original: &Original, output: &Path) -> Vec<Loss> {
-    match (&original.cubin, parse(output, &read(output))) {
+/// What is to become of a run on the rewritten text.
+enum Fate {
+    /// Its result, these bytes, is used.
+    Good(Box<Finished>, Vec<u8>),
+    /// These functions, not known so far, are to be left as they were. With none, nothing helps.
+    Lost(Vec<Loss>),
+    /// The original is used; with the run if ptxas refused what it should have taken.
+    Bad { unused: String, refused: Option<Finished> },
+    /// Somebody ended it.
+    Interrupted(Box<Finished>),
+}
+
+impl Fate {
+    fn bad(unused: impl Into<String>) -> Fate {
+        Fate::Bad { unused: unused.into(), refused: None }
+    }
+
+    /// The fate of a run that failed, and was not interrupted.
+    fn of_failure(finished: Finished) -> Fate {
+        if let Some(reason) = finished.stopped {
+            return Fate::bad(reason);
+        }
+        match finished.ended_by_limit() {
+            // ptxas may have run out of memory, say, of which the original needs less.
+            Some(signal) => {
+                Fate::bad(format!("ptxas was ended by signal {signal} on the rewritten text"))
+            }
+            None => {
+                let unused = "ptxas refuses the rewritten text".to_owned();
+                Fate::Bad { unused, refused: Some(finished) }
+            }
+        }
+    }
+}
+
+fn fate(
+    original: &Original,
+    mut finished: Finished,
+    taken: &[Loss],
+    is_measured: impl Fn(&str) -> bool,
+) -> Fate {
+    if finished.interrupted().is_some() {
+        return Fate::Interrupted(Box::new(finished));
+    }
+    let text = |finished: &Finished| {
+        String::from_utf8_lossy(&[&finished.stdout[..], b"\n", &finished.stderr].concat())
+            .into_owned()
+    };
+    let said = complaints(&text(&original.finished), &text(&finished));
+    if !finished.status.success() {
+        // With `-Werror`, a new warning is an error.
+        return match (Fate::of_failure(finished), said.first()) {
+            (Fate::Bad { refused: Some(_), .. }, Some(Complaint { what, .. })) => {
+                Fate::bad(format!("taken back: {what}"))
+            }
+            (fate, _) => fate,
+        };
+    }
+    let bytes = read(&original.beside);
+    if cubin::is_cut_off(&bytes) {
+        return Fate::bad("what ptxas makes of the rewritten text is cut off");
+    }
+    let mut lost: Vec<Loss> = match (&original.cubin, parse(&original.beside, &bytes)) {
         (Some(before), Some(after)) => losses(before, &after),
         _ => Vec::new(),
+    };
+    lost.retain(|(name, _)| !is_measured(name));
+    for Complaint { function, what } in said {
+        match function {
+            Some(name) if lost.iter().any(|(known, _)| *known == name) => {}
+            Some(name) => lost.push((name, what)),
+            None => return Fate::bad(format!("taken back: {what}")),
+        }
     }
+    if lost.is_empty() {
+        finished.stdout = agree(&original.finished.stdout, finished.stdout);
+        finished.stderr = agree(&original.finished.stderr, finished.stderr);
+        return Fate::Good(Box::new(finished), bytes);
+    }
+    lost.retain(|(name, _)| taken.iter().all(|(known, _)| known != name));
+    Fate::Lost(lost)
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Option<Cubin> {
@@ -187,19 +320,14 @@ fn read(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// Puts the original's result where the user wants it, as ptxas does: into the existing file, or a new
-/// one. If that fails, ptxas is called as the user called it.
-fn deliver<R: Replacement>(
-    call: &Call<'_>,
-    one: &Examined<R>,
-    original: Original,
-) -> io::Result<Finished> {
-    if !original.bytes.is_empty() {
-        match std::fs::write(output(call), &original.bytes) {
-            Ok(()) => return Ok(original.finished),
+/// Puts a result where the user wants it, as ptxas does: into the existing file, or a new one. If that
+/// fails, the call is to be made as it came.
+fn deliver(call: &Call<'_>, finished: Finished, bytes: &[u8], unused: Option<String>) -> Checked {
+    if !bytes.is_empty() {
+        match std::fs::write(output(call), bytes) {
+            Ok(()) => return Checked { finished: Some(finished), unused, refused: None },
             Err(error) => log::info!("{}: {error}", output(call).display()),
         }
     }
-    let Call { tool, arguments, watch, .. } = *call;
-    tool.run(arguments, one.stdin(), Stream::Inherit, Stream::Inherit, watch)
+    Checked::unused(unused.unwrap_or_else(|| "the output file cannot be written".to_owned()))
 }

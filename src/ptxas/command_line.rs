@@ -52,8 +52,8 @@ pub enum OutputPlace {
 /// A call of ptxas, understood.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CommandLine {
-    /// The arguments. Those of the call, except that an `--options-file` which names inputs is
-    /// replaced by the words it holds, which is where ptxas reads them.
+    /// The arguments. Those of the call, except that an `--options-file` which names inputs or the output
+    /// is replaced by the words it holds, which is where ptxas reads them.
     pub words: Vec<OsString>,
     /// The inputs in order.
     pub inputs: Vec<Input>,
@@ -102,7 +102,15 @@ impl CommandLine {
 
     /// The words with another output file; `None` where it is not clear which word names it.
     pub fn with_output(&self, output: &OsStr) -> Option<Vec<OsString>> {
-        let mut words = self.words.clone();
+        self.exchange_output(self.words.clone(), output)
+    }
+
+    /// `words`, which are [`CommandLine::words`] with other values, with another output file.
+    pub fn exchange_output(
+        &self,
+        mut words: Vec<OsString>,
+        output: &OsStr,
+    ) -> Option<Vec<OsString>> {
         match self.output_place {
             OutputPlace::Nowhere => words.extend([OsString::from("-o"), output.to_owned()]),
             OutputPlace::Word { word, at } => {
@@ -113,6 +121,16 @@ impl CommandLine {
             OutputPlace::Unclear => return None,
         }
         Some(words)
+    }
+}
+
+/// Makes `words` name a file where they held a text: the value of `input` is a path already, and its
+/// option goes. Inputs of a call are treated so from the last to the first, because words vanish.
+pub fn text_to_file(words: &mut Vec<OsString>, input: &Input) {
+    if input.at > 0 {
+        words[input.word] = OsStr::from_bytes(&words[input.word].as_bytes()[input.at..]).to_owned();
+    } else {
+        words.remove(input.word - 1);
     }
 }
 
@@ -207,8 +225,8 @@ impl<'r> Scan<'r> {
         self.inputs.push((Input { kind, word: self.words.len() - 1, at }, doubtful));
     }
 
-    /// Reads options files. Returns true if they name inputs, whose words have been taken then;
-    /// otherwise only their options have been noted.
+    /// Reads options files. Returns true if they name inputs or the output, and their words have been
+    /// taken; otherwise only their options have been noted.
     fn include(&mut self, names: &OsStr, nesting: usize) -> bool {
         let mut inner = Scan::empty(self.read);
         for name in names.as_bytes().split(|&byte| byte == b',') {
@@ -218,20 +236,24 @@ impl<'r> Scan<'r> {
                 .and_then(|text| options_file::split(&text));
             match words {
                 Some(words) => inner.words(&words, nesting + 1),
+                // A file that can be read only once, for one.
                 None => self.hand_over = Some("an options file that only ptxas can read"),
             }
         }
         self.hand_over = self.hand_over.or(inner.hand_over);
         self.output = inner.output.or(self.output.take());
         self.architecture = inner.architecture.or(self.architecture.take());
-        let named = !inner.inputs.is_empty();
+        // (So that the output can be exchanged, too.)
+        let named = !inner.inputs.is_empty() || inner.output_place != OutputPlace::Nowhere;
         let shift = self.words.len();
         match inner.output_place {
             OutputPlace::Nowhere => {}
             OutputPlace::Word { word, at } if named => {
                 self.place_output(OutputPlace::Word { word: word + shift, at });
             }
-            _ => self.output_place = OutputPlace::Unclear,
+            OutputPlace::Word { .. } | OutputPlace::Unclear => {
+                self.output_place = OutputPlace::Unclear;
+            }
         }
         if named {
             self.words.append(&mut inner.words);
@@ -377,11 +399,12 @@ mod tests {
             ("a.ptx", "a.ptx -o new"),
             ("-v -optf inputs", "-v b c.ptx -optf plain -o new"),
             ("-optf plain a.ptx", "-optf plain a.ptx -o new"),
+            ("-optf output a.ptx", "-o new a.ptx"),
         ] {
             assert_eq!(exchanged(line).as_deref(), Some(expected), "{line}");
         }
         for line in
-            ["a.ptx -o x -o x", "a.ptx -o x --new", "-optf output a.ptx", "-o x -optf inputs"]
+            ["a.ptx -o x -o x", "a.ptx -o x --new", "-o y -optf output a.ptx", "-o x -optf inputs"]
         {
             assert_eq!(exchanged(line), None, "{line}");
         }

@@ -23,7 +23,7 @@
 //! No function here panics, whatever the bytes: a part that cannot be read is an error, or left out.
 
 use object::elf::{EM_CUDA, ET_EXEC, FileHeader64, SHT_SYMTAB};
-use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym, SymbolTable};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym, SymbolTable};
 use object::{LittleEndian, SymbolIndex};
 use std::collections::BTreeMap;
 
@@ -79,6 +79,25 @@ const RESERVED: u64 = 1024;
 /// Why the bytes cannot be read.
 pub fn read(bytes: &[u8]) -> Result<Cubin, String> {
     parse(bytes).map_err(|error| error.to_string())
+}
+
+/// Whether bytes begin like an ELF file and do not hold all that its tables name, or are none at all.
+pub fn is_cut_off(bytes: &[u8]) -> bool {
+    bytes.is_empty() || bytes.starts_with(b"\x7fELF") && !is_whole(bytes).unwrap_or(false)
+}
+
+/// Whether all sections and segments lie within the bytes.
+fn is_whole(bytes: &[u8]) -> object::read::Result<bool> {
+    let header = Header::parse(bytes)?;
+    header.endian()?;
+    let length = bytes.len() as u64;
+    let within = |range: Option<(u64, u64)>| {
+        range.is_none_or(|(at, size)| at.checked_add(size).is_some_and(|end| end <= length))
+    };
+    let mut sections = header.section_headers(ENDIAN, bytes)?.iter();
+    let mut segments = header.program_headers(ENDIAN, bytes)?.iter();
+    Ok(sections.all(|section| within(section.file_range(ENDIAN)))
+        && segments.all(|segment| within(Some(segment.file_range(ENDIAN)))))
 }
 
 fn parse(bytes: &[u8]) -> object::read::Result<Cubin> {

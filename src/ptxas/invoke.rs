@@ -4,12 +4,19 @@
 //! so is everything that a process inherits (environment, descriptors such as make's job server,
 //! limits).
 
+use crate::ptxas::child::{self, Work};
+use crate::ptxas::leash::Leash;
 use crate::ptxas::signals::Watch;
+use rustix::fs::{FileType, MemfdFlags, fstat, memfd_create};
+use rustix::process::Pid;
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 
 /// The variable that counts how many stand-ins have already called each other.
 pub const DEPTH: &str = "PTXASW_DEPTH";
@@ -33,6 +40,45 @@ pub enum Stream {
     Capture,
 }
 
+/// Where the real ptxas reads its standard input.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Stdin<'b> {
+    /// From ours.
+    #[default]
+    Inherit,
+    /// These bytes.
+    Bytes(&'b [u8]),
+    /// These bytes, which were read from ours, and then the rest of ours.
+    Begun(&'b [u8]),
+}
+
+/// A run to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'r> {
+    /// The arguments.
+    pub arguments: &'r [OsString],
+    /// Standard input.
+    pub stdin: Stdin<'r>,
+    /// Standard output.
+    pub stdout: Stream,
+    /// Standard error.
+    pub stderr: Stream,
+    /// What bounds its work, if something does.
+    pub leash: Option<&'r Leash>,
+    /// Its folder for temporary files, if not the usual one: a run that is ended leaves them behind.
+    pub temporary: Option<&'r Path>,
+}
+
+impl<'r> Run<'r> {
+    /// A run that nothing bounds, with the usual standard input.
+    pub fn new(arguments: &'r [OsString], stdout: Stream, stderr: Stream) -> Run<'r> {
+        Run { arguments, stdin: Stdin::Inherit, stdout, stderr, leash: None, temporary: None }
+    }
+}
+
+/// How often the work of a run on a leash is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// A run that has ended.
 #[derive(Clone, Debug)]
 pub struct Finished {
@@ -42,15 +88,26 @@ pub struct Finished {
     pub stdout: Vec<u8>,
     /// Standard error, if captured.
     pub stderr: Vec<u8>,
+    /// What it took.
+    pub work: Work,
+    /// Why it was ended on its leash, if it was.
+    pub stopped: Option<String>,
 }
 
 impl Finished {
-    /// The signal with which somebody ended the run; `None` for a signal that a fault of the program
-    /// raised.
+    /// The signal with which somebody ended the run. `None` for all others: faults of the program, and
+    /// what a limit on resources sends, among them the KILL of a system without memory. Those are about
+    /// the text, and another text may do.
     pub fn interrupted(&self) -> Option<i32> {
-        use signal_hook::consts::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
-        let faults = [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP];
-        self.status.signal().filter(|signal| !faults.contains(signal))
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+        let meant = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+        self.status.signal().filter(|signal| meant.contains(signal))
+    }
+
+    /// The signal with which a limit on resources ended the run, if one did.
+    pub fn ended_by_limit(&self) -> Option<i32> {
+        use signal_hook::consts::{SIGKILL, SIGXCPU, SIGXFSZ};
+        self.status.signal().filter(|signal| [SIGKILL, SIGXCPU, SIGXFSZ].contains(signal))
     }
 }
 
@@ -59,6 +116,7 @@ impl Tool {
     fn command(&self, program: &Path, arguments: &[OsString]) -> Command {
         let mut command = Command::new(program);
         command.args(arguments).env(DEPTH, self.depth.to_string());
+        child::keep_sigpipe(&mut command);
         command
     }
 
@@ -78,41 +136,102 @@ impl Tool {
         (reason.kind() == io::ErrorKind::NotFound && kept).then(|| self.path.with_extension(""))
     }
 
-    /// Runs the real ptxas to its end. It reads `stdin`, or without one the standard input of this
-    /// process.
+    /// Runs the real ptxas to its end.
     ///
     /// # Errors
     /// The real ptxas cannot be started or waited for.
-    pub fn run(
-        &self,
-        arguments: &[OsString],
-        stdin: Option<&[u8]>,
-        stdout: Stream,
-        stderr: Stream,
-        watch: &Watch,
-    ) -> io::Result<Finished> {
+    pub fn run(&self, run: Run<'_>, watch: &Watch) -> io::Result<Finished> {
         let start = |program: &Path| {
-            let mut command = self.command(program, arguments);
-            command.stdout(stdio(stdout)).stderr(stdio(stderr));
-            if stdin.is_some() {
-                command.stdin(Stdio::piped());
+            let mut command = self.command(program, run.arguments);
+            command.stdout(stdio(run.stdout)).stderr(stdio(run.stderr));
+            match run.stdin {
+                Stdin::Inherit => {}
+                Stdin::Bytes(bytes) => drop(command.stdin(like_ours(bytes)?)),
+                Stdin::Begun(_) => drop(command.stdin(Stdio::piped())),
             }
+            if let Some(folder) = run.temporary {
+                command.env("TMPDIR", folder);
+            }
+            child::tie(&mut command);
             watch.spawn(|| command.spawn())
         };
         let mut child = start(&self.path)
             .or_else(|reason| self.uninstalled(&reason).map_or(Err(reason), |path| start(&path)))?;
+        let pid = Pid::from_child(&child);
         let (input, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (stdout, stderr) = std::thread::scope(|scope| {
-            if let Some((mut pipe, text)) = input.zip(stdin) {
-                // ptxas may stop reading at an error; its exit status tells that, not the broken pipe.
-                scope.spawn(move || pipe.write_all(text).is_ok());
+        std::thread::scope(|scope| {
+            if let Some(pipe) = input {
+                feed(scope, pipe, run.stdin);
             }
+            let (ended, end) = channel::<()>();
+            let guard = run.leash.map(|leash| scope.spawn(move || hold(leash, &end, pid, watch)));
             let reader = scope.spawn(move || drain(err));
-            (drain(out), reader.join().unwrap_or_default())
-        });
-        let status = watch.wait(child)?;
-        Ok(Finished { status, stdout, stderr })
+            let stdout = drain(out);
+            let stderr = reader.join().unwrap_or_default();
+            let waited = watch.wait(child);
+            drop(ended);
+            let stopped = guard.and_then(|guard| guard.join().ok()).flatten();
+            waited.map(|(status, work)| Finished { status, stdout, stderr, work, stopped })
+        })
     }
+}
+
+/// Bytes as the kind of file that our standard input is: what ptxas can read a second time, as it does
+/// for its debug information, is another thing than a pipe.
+fn like_ours(bytes: &[u8]) -> io::Result<Stdio> {
+    let is_file = fstat(io::stdin())
+        .is_ok_and(|about| FileType::from_raw_mode(about.st_mode) == FileType::RegularFile);
+    if !is_file {
+        return Ok(Stdio::piped());
+    }
+    Ok(in_memory(bytes)?.into())
+}
+
+/// A file that lies nowhere and holds these bytes, to be read from its beginning.
+///
+/// # Errors
+/// There is no room for it.
+pub fn in_memory(bytes: &[u8]) -> io::Result<File> {
+    let mut file = File::from(memfd_create("stdin", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// Writes what ptxas is to read. It may stop reading at an error; its exit status tells that, not the
+/// broken pipe.
+fn feed<'s, 'e>(scope: &'s std::thread::Scope<'s, 'e>, mut pipe: ChildStdin, stdin: Stdin<'e>) {
+    match stdin {
+        Stdin::Inherit => {}
+        Stdin::Bytes(bytes) => drop(scope.spawn(move || pipe.write_all(bytes).is_ok())),
+        // Nobody waits for this one: the rest may come late, or never, and ptxas may not want it.
+        Stdin::Begun(bytes) => {
+            let bytes = bytes.to_owned();
+            let pass = move || {
+                let all = pipe.write_all(&bytes).and_then(|()| {
+                    let mut rest = io::stdin().lock();
+                    io::copy(&mut rest, &mut pipe)
+                });
+                if let Err(error) = all {
+                    log::debug!("standard input is not passed on to its end: {error}");
+                }
+            };
+            if let Err(error) = std::thread::Builder::new().spawn(pass) {
+                log::debug!("standard input is not passed on: {error}");
+            }
+        }
+    }
+}
+
+/// Ends a run where it takes more than it may; returns why.
+fn hold(leash: &Leash, end: &Receiver<()>, pid: Pid, watch: &Watch) -> Option<String> {
+    while end.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        if let Some(reason) = leash.exceeded(|| child::so_far(pid)) {
+            watch.kill(pid);
+            return Some(reason);
+        }
+    }
+    None
 }
 
 fn stdio(stream: Stream) -> Stdio {

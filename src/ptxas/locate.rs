@@ -76,7 +76,7 @@ const ITSELF: &str = "this is ptxasw itself";
 const MISSING: &str = "there is no such file";
 
 /// Finds the real ptxas: by the explicit name, then as `ptxas.real` beside the program as it was
-/// called, beside each link on the way and beside its file, then as the file that now has the name
+/// called, beside each link on the way and beside its file, each followed where it is a link itself, then as the file that now has the name
 /// this program was called by, then as `ptxas` in `PATH`. An assembler of another name is first looked
 /// for as `NAME.real`; the explicit name counts only if it is NVIDIA's.
 ///
@@ -107,7 +107,7 @@ fn search_once(search: &Search, role: &Role) -> Result<PathBuf, NotFound> {
     let mut looked = Vec::new();
     let real = real_name(&role.name);
     let mut beside: Vec<PathBuf> =
-        chain(search).iter().map(|file| file.with_file_name(&real)).collect();
+        chain(search).iter().map(|file| file.with_file_name(&real)).flat_map(kept).collect();
     beside.dedup();
     if role.name != Role::default().name
         && let Some(path) = first(&beside, &own, &mut looked)
@@ -149,15 +149,37 @@ fn search_once(search: &Search, role: &Role) -> Result<PathBuf, NotFound> {
 
 /// The program as it was called, each link on the way to its file, and its file.
 pub fn chain(search: &Search) -> Vec<PathBuf> {
+    let mut files = called_file(search).map(links).unwrap_or_default();
+    files.push(search.executable.clone());
+    files
+}
+
+/// Where the assembler is that was kept as `file`: there, or where the link of a mirror leads. Since the
+/// mirror was made, ptxasw may have been installed there, which gave the real one the name `NAME.real`, or
+/// uninstalled, which gave it its own name back.
+fn kept(file: PathBuf) -> Vec<PathBuf> {
+    let mut places = vec![file.clone()];
+    for target in links(file).into_iter().skip(1) {
+        let name = target.file_name().unwrap_or_default();
+        let other = match target.extension().is_some_and(|extension| extension == "real") {
+            true => target.with_extension(""),
+            false => target.with_file_name(real_name(name)),
+        };
+        places.extend([target, other]);
+    }
+    places
+}
+
+/// A file and each link on the way to what it is.
+fn links(file: PathBuf) -> Vec<PathBuf> {
     /// As many links as the system follows.
     const MAX_LINKS: usize = 40;
     let mut files = Vec::new();
-    let mut next = called_file(search);
+    let mut next = Some(file);
     while let Some(file) = next.take().filter(|_| files.len() < MAX_LINKS) {
         next = fs::read_link(&file).ok().map(|target| file.with_file_name("").join(target));
         files.push(file);
     }
-    files.push(search.executable.clone());
     files
 }
 

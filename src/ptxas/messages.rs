@@ -4,7 +4,11 @@
 //! file. In: the bytes ptxas wrote. Out: the same bytes with temporary names replaced and with the
 //! lines of rewritten inputs translated; all other bytes are untouched, text that is not UTF-8
 //! included.
+//!
+//! Where ptxas has said the same of the original, as it does when both are assembled, [`agree`] takes the
+//! places from there: they need no translation, and nothing can be taken for a place that is none.
 
+use crate::ptxas::complaints::kind;
 use crate::source::LineMap;
 use std::ops::Range;
 
@@ -30,6 +34,26 @@ pub struct Renamed<'a> {
 
 /// The name that ptxas gives to the text of `--input-as-string`.
 pub const TEXT_NAME: &[u8] = b"application ptx input";
+
+/// What ptxas wrote of the rewritten text, `translated`, with the places that it named of the original. A
+/// line that is the same but for its numbers, and names the number of a line, is taken from there; others
+/// count registers and bytes of what was assembled. If the two differ otherwise, `translated` it is.
+pub fn agree(original: &[u8], translated: Vec<u8>) -> Vec<u8> {
+    let lines = |text| -> Vec<(&[u8], String)> {
+        let lines = <[u8]>::split_inclusive(text, |&byte| byte == b'\n');
+        lines.map(|line| (line, kind(&String::from_utf8_lossy(line)))).collect()
+    };
+    let (theirs, ours) = (lines(original), lines(&translated));
+    let is_same = theirs.len() == ours.len() && theirs.iter().zip(&ours).all(|(a, b)| a.1 == b.1);
+    if !is_same {
+        return translated;
+    }
+    let agreed = theirs
+        .iter()
+        .zip(&ours)
+        .map(|(theirs, ours)| if theirs.1.contains("line #") { theirs.0 } else { ours.0 });
+    agreed.collect::<Vec<_>>().concat()
+}
 
 /// Translates all that ptxas wrote to one stream. `only` is the line map of the call's only input, for
 /// messages that name no file.
@@ -63,10 +87,15 @@ fn translate_line(
     translate_unnamed(rest, only, out);
 }
 
-/// Translates the first line number of a stretch of text that names no file.
+/// Translates the first line number of a stretch of text that names no file. What stands in quotes is
+/// the user's and stays.
 fn translate_unnamed(mut text: &[u8], only: Option<&LineMap>, out: &mut Vec<u8>) {
-    let lead = |lead: &&[u8]| Some(memchr::memmem::find(text, lead)? + lead.len());
-    let leads = [&b" in line "[..], b" on line ", b", line "];
+    let is_quoted = |at: usize| text[..at].iter().filter(|&&byte| byte == b'\'').count() % 2 == 1;
+    let lead = |lead: &&[u8]| {
+        let found = memchr::memmem::find_iter(text, lead).find(|&at| !is_quoted(at))?;
+        Some(found + lead.len())
+    };
+    let leads = [&b" in line "[..], b" on line ", b" around line ", b" at line ", b", line "];
     if let Some((lines, end)) = only.zip(leads.iter().find_map(lead)) {
         out.extend_from_slice(&text[..end]);
         text = number(&text[end..], lines, out);
@@ -143,6 +172,35 @@ mod tests {
             "info : loss in the function 'k' in line 10\n",
             "info : loss in the function 'k' in line 7\n",
         );
+        check(
+            "info : wait_group is injected in around line 10 by compiler in function 'k'\n",
+            "info : wait_group is injected in around line 7 by compiler in function 'k'\n",
+        );
+        check(
+            "info : it is at line 10 in function 'k'\n",
+            "info : it is at line 7 in function 'k'\n",
+        );
+    }
+
+    #[test]
+    fn places_are_those_that_were_named_of_the_original() {
+        let agreed = |original: &str, rewritten: &str| {
+            let agreed = agree(original.as_bytes(), rewritten.as_bytes().to_vec());
+            String::from_utf8(agreed).unwrap()
+        };
+        let original = "info : around line 7\ninfo : Used 8 registers\n\n";
+        let expected = "info : around line 7\ninfo : Used 10 registers\n\n";
+        assert_eq!(
+            agreed(original, "info : around line 10\ninfo : Used 10 registers\n\n"),
+            expected
+        );
+        for other in
+            ["info : around line 10\n", "", "info : over line 7\ninfo : Used 8 registers\n\n"]
+        {
+            assert_eq!(agreed(original, other), other);
+        }
+        let split = "in the copy /tmp/tmpxft_00ab_000-0_stdin, line 3; warning\n";
+        assert_eq!(agreed(split, &split.replace("00ab", "1111").replace('3', "5")), split);
     }
 
     #[test]
@@ -153,6 +211,7 @@ mod tests {
             "ptxas c.ptx, line x; error\n",
             "no newline at the end",
             "in line 99999999999999999999\n",
+            "ptxas warning : Pragma 'foo in line 120' unsupported\n",
         ] {
             check(text, text);
         }

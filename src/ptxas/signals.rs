@@ -4,10 +4,15 @@
 //! whose end the caller then reports; with no child running they remove the temporary folder and end
 //! this process as if they had not been caught. Signals that were ignored from the start (`nohup`)
 //! stay ignored, for the child too.
+//!
+//! SIGXFSZ is caught to be nothing: where a limit on the size of files (`ulimit -f`) holds, writing a
+//! temporary file fails then, and does not end the call. Caught signals have their default meaning in
+//! the child.
 
+use crate::ptxas::child::{self, Work};
 use crate::ptxas::temporary::Temporary;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use std::io;
@@ -74,7 +79,7 @@ impl Watch {
     ///
     /// # Errors
     /// Errors of the system.
-    pub fn wait(&self, mut child: Child) -> io::Result<ExitStatus> {
+    pub fn wait(&self, child: Child) -> io::Result<(ExitStatus, Work)> {
         // First wait without reaping: until its number is forgotten here, the number must stay the
         // child's.
         let pid = Pid::from_child(&child);
@@ -82,7 +87,17 @@ impl Watch {
             waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
         {}
         lock(&self.state).children.retain(|&other| other != pid);
-        child.wait()
+        child::reap(child)
+    }
+
+    /// Ends a child of [`Watch::spawn`] that has not been waited for.
+    pub fn kill(&self, pid: Pid) {
+        let state = lock(&self.state);
+        if state.children.contains(&pid)
+            && let Err(error) = kill_process(pid, Signal::KILL)
+        {
+            log::debug!("cannot end ptxas: {error}");
+        }
     }
 }
 
@@ -126,7 +141,7 @@ impl Drop for Folder<'_> {
 
 fn catch_signals(state: Arc<Mutex<State>>) -> io::Result<()> {
     let ignored = ignored_signals();
-    let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+    let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXFSZ]
         .into_iter()
         .filter(|signal| ignored & (1 << (signal - 1)) == 0);
     let mut signals = Signals::new(watched)?;
@@ -139,6 +154,9 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 fn on_signal(state: &mut State, signal: i32) {
+    if signal == SIGXFSZ {
+        return;
+    }
     match (state.children.as_slice(), Signal::from_named_raw(signal)) {
         (children @ [_, ..], Some(signal)) => {
             state.interrupted = true;

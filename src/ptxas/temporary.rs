@@ -30,6 +30,9 @@ use tempfile::TempDir;
 /// How the names of the folders begin.
 pub const PREFIX: &str = "ptxasw-call-";
 
+/// Where temporary files go if the environment does not say.
+const USUAL: &str = "/tmp";
+
 /// How many random letters and digits follow.
 const CHANCE: usize = 6;
 
@@ -56,11 +59,21 @@ impl Temporary {
     /// # Errors
     /// The folder cannot be made.
     pub fn new() -> io::Result<Temporary> {
-        let folder = tempfile::Builder::new()
-            .prefix(PREFIX)
-            .rand_bytes(CHANCE)
-            .permissions(Permissions::from_mode(Mode::RWXU.as_raw_mode()))
-            .tempdir()?;
+        let make = |place: &Path| {
+            tempfile::Builder::new()
+                .prefix(PREFIX)
+                .rand_bytes(CHANCE)
+                .permissions(Permissions::from_mode(Mode::RWXU.as_raw_mode()))
+                .tempdir_in(place)
+        };
+        // Without a name, as with `TMPDIR=`, it would be the user's working directory; and ptxas does
+        // without a folder of that name, so a wrong one must not matter.
+        let named = std::env::temp_dir();
+        let usual = Path::new(USUAL);
+        let folder = match named.as_os_str().is_empty() || named == usual {
+            true => make(usual)?,
+            false => make(&named).or_else(|_| make(usual))?,
+        };
         let lock = open_folder(CWD, folder.path())
             .and_then(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).map(|()| lock))
             .inspect_err(|error| log::debug!("cannot lock a temporary folder: {error}"))
@@ -78,9 +91,18 @@ impl Temporary {
     /// # Errors
     /// The folder cannot be removed, and stays.
     pub fn close(self) -> io::Result<()> {
-        // The lock is released after the folder is removed.
-        let Temporary { folder, lock: _lock } = self;
-        folder.close()
+        let Temporary { folder, lock } = self;
+        // Where no descriptor is left to be had, this one does. The lock is released after the folder
+        // is removed.
+        let is_removed = lock
+            .and_then(|lock| Dir::new(lock).ok())
+            .is_some_and(|mut entries| remove_folder(&mut entries, folder.path()).is_ok());
+        if !is_removed {
+            return folder.close();
+        }
+        // (Nothing is to be removed when this is dropped.)
+        let _path = folder.keep();
+        Ok(())
     }
 
     /// Begins to remove the folders that killed calls have left beside this one. The call does not
@@ -101,6 +123,17 @@ impl Temporary {
             log::debug!("stale folders are not looked for: {error}");
         }
     }
+}
+
+/// Removes a folder with the files in it.
+fn remove_folder(entries: &mut Dir, path: &Path) -> rustix::io::Result<()> {
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            unlinkat(entries.fd()?, entry.file_name(), AtFlags::empty())?;
+        }
+    }
+    rustix::fs::rmdir(path)
 }
 
 /// Removes the stale folders in `parent`, as many as one call may. `now` is in seconds.
@@ -126,7 +159,9 @@ fn is_candidate(entry: &DirEntry) -> bool {
 /// Whether an entry may be a file that a call has put into its folder.
 fn is_content(entry: &DirEntry) -> bool {
     let name = entry.file_name().to_bytes();
-    (name.ends_with(b".ptx") || name.ends_with(b".cubin"))
+    // (ptxas puts a copy of standard input there.)
+    let is_ours = name.ends_with(b".ptx") || name.ends_with(b".cubin");
+    (is_ours || name.starts_with(b"tmpxft_"))
         && matches!(entry.file_type(), FileType::RegularFile | FileType::Unknown)
 }
 

@@ -50,6 +50,39 @@ fn a_mirror_of_an_installation_has_the_real_one() {
     assert_eq!(fs::canonicalize(folder.path("new/ptxas")).unwrap(), Path::new(PTXASW));
 }
 
+/// ptxasw comes to and goes from the toolkit that a mirror was made of; the mirror goes on working.
+#[test]
+fn a_mirror_outlives_installations_of_its_source() {
+    for mode in [&[][..], &["--link"]] {
+        let folder = Folder::new();
+        fs::create_dir(folder.path("src")).unwrap();
+        fs::rename(folder.path("bin"), folder.path("src/bin")).unwrap();
+        let works = |mirror: &str, when: &str| {
+            let program = folder.path(mirror).join("bin/ptxas");
+            let output = folder.call(program).arg("--version").output().unwrap();
+            assert!(output.status.success(), "{mirror} {when}: {output:?}");
+            assert!(stdout(&output).contains("release 99.1"), "{mirror} {when}: {output:?}");
+        };
+        folder.ptxasw(&[&["toolkit", "src", "before"], mode].concat());
+        folder.ptxasw(&[&["install", "src"], mode].concat());
+        works("before", "after installing");
+        folder.ptxasw(&[&["toolkit", "src", "between"], mode].concat());
+        folder.ptxasw(&["uninstall", "src"]);
+        for mirror in ["before", "between"] {
+            works(mirror, "after uninstalling");
+        }
+        // A mirror of a mirror is one too, and may be made again.
+        for _ in 0..2 {
+            folder.ptxasw(&[&["toolkit", "before", "second"], mode].concat());
+            works("second", "as a mirror of a mirror");
+        }
+        folder.ptxasw(&[&["install", "src"], mode].concat());
+        for mirror in ["before", "between", "second"] {
+            works(mirror, "after installing again");
+        }
+    }
+}
+
 /// A stencil whose middle load another lane has.
 const SOURCE: &str = "\
 __global__ void blur(const float *__restrict__ a, float *b, int n) {

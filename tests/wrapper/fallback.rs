@@ -1,5 +1,7 @@
 //! What goes wrong on our side costs one warning line and never the build.
 
+use std::path::Path;
+
 use crate::support::{Bench, run, stderr};
 use std::os::unix::process::ExitStatusExt;
 
@@ -11,6 +13,7 @@ pub const TESTS: crate::Tests = &[
     ("ptxas_refuses_the_original_too", ptxas_refuses_the_original_too),
     ("ptxas_dies_of_the_rewritten_text", ptxas_dies_of_the_rewritten_text),
     ("ptxas_dies_of_the_original", ptxas_dies_of_the_original),
+    ("there_is_no_folder_for_temporary_files", there_is_no_folder_for_temporary_files),
     ("there_is_no_room_for_temporary_files", there_is_no_room_for_temporary_files),
     ("the_rewritten_text_is_too_long_for_an_argument", too_long_for_an_argument),
     ("one_of_several_inputs_fails", one_of_several_inputs_fails),
@@ -90,24 +93,45 @@ fn ptxas_dies_of_the_original() {
     }
 }
 
+fn there_is_no_folder_for_temporary_files() {
+    for missing in ["missing", "/dev/null"] {
+        let bench = Bench::new();
+        bench.input("a.ptx", &["// rewrite: insert"]);
+        let mut call = bench.stand_in(&["a.ptx", "-o", "out"]);
+        call.env("TMPDIR", missing);
+        let output = run(call);
+        assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");
+        assert!(bench.words(1)[0].starts_with("/tmp/"), "{:?}", bench.words(1));
+        assert!(!Path::new(&bench.words(1)[0]).exists(), "it is removed");
+    }
+}
+
 fn there_is_no_room_for_temporary_files() {
     let bench = Bench::new();
     bench.input("a.ptx", &["// rewrite: insert"]);
-    let mut call = bench.stand_in(&["a.ptx", "-o", "out"]);
-    call.env("TMPDIR", bench.path("missing"));
+    // (No file may have a byte.)
+    let line = "ulimit -f 0; exec \"$0\" stand-in a.ptx -o out";
+    let mut call = bench.call(Path::new("/bin/sh"), &["-c", line]);
+    call.arg(std::env::current_exe().unwrap()).env("PTXASW_PTXAS", "/bin/true");
     let output = run(call);
     assert!(output.status.success(), "{output:?}");
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
-    assert_eq!(bench.words(1), ["a.ptx", "-o", "out"]);
+    assert!(stderr(&output).contains("cannot be handed to ptxas"), "{}", stderr(&output));
+    assert_eq!(bench.names("tmp"), [""; 0]);
 }
 
 fn too_long_for_an_argument() {
-    let bench = Bench::new();
-    let text = crate::support::ptx(&["// rewrite: grow"]);
-    let output = run(bench.stand_in(&["-ias", &text]));
-    assert!(output.status.success(), "{output:?}");
-    assert!(stderr(&output).contains("cannot be handed to ptxas"), "{}", stderr(&output));
-    assert_eq!(bench.noted("call.1").unwrap(), format!("-ias\n{text}\n"));
+    for joined in [false, true] {
+        let bench = Bench::new();
+        let text = crate::support::ptx(&["// rewrite: grow"]);
+        let one = format!("--input-as-string={text}");
+        let words = if joined { vec![one.as_str(), "-v"] } else { vec!["-ias", &text, "-v"] };
+        let output = run(bench.stand_in(&words));
+        assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");
+        let [file, option] = &bench.words(1)[..] else { panic!("{:?}", bench.words(1)) };
+        assert!(file.ends_with("/0.ptx") && option == "-v", "{file} {option}");
+        assert!(bench.noted("call.1.input.1").unwrap().contains("xxxx"));
+    }
 }
 
 fn one_of_several_inputs_fails() {

@@ -1,5 +1,6 @@
 //! Signals to the stand-in while ptxas runs.
 
+use crate::check::scripted;
 use crate::support::{Bench, ptx};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Write;
@@ -14,6 +15,8 @@ pub const TESTS: crate::Tests = &[
     ("both_ptxas_and_temporary_files_go", both_ptxas_and_temporary_files_go),
     ("ptxas_goes_with_a_call_that_reads_a_pipe", ptxas_goes_with_a_call_that_reads_a_pipe),
     ("ignored_signals_stay_ignored", ignored_signals_stay_ignored),
+    ("an_ignored_sigpipe_stays_ignored", an_ignored_sigpipe_stays_ignored),
+    ("ptxas_goes_with_a_call_that_is_killed", ptxas_goes_with_a_call_that_is_killed),
 ];
 
 /// Waits for the fake ptxas to wait.
@@ -121,4 +124,41 @@ fn ignored_signals_stay_ignored() {
     assert_eq!(child.try_wait().unwrap(), None, "nohup keeps it running");
     signal(Signal::TERM, &child);
     assert_eq!(child.wait().unwrap().signal(), Some(15));
+}
+
+fn an_ignored_sigpipe_stays_ignored() {
+    let bench = Bench::new();
+    let note = "grep SigIgn: /proc/$$/status > ${out:-out}";
+    for (trap, ignored) in [("trap '' PIPE;", true), ("", false)] {
+        // As it came, for one text, for both.
+        for switch in ["PTXASW=off", "PTXASW_CHECK=off", "PTXASW=on"] {
+            let call = scripted(&bench, note);
+            let words: Vec<_> =
+                std::iter::once(call.get_program()).chain(call.get_args()).collect();
+            let script = format!("{trap} exec \"$0\" \"$@\"");
+            let (name, value) = switch.split_once('=').unwrap();
+            // (The tests themselves may have been started with it ignored.)
+            let mut call =
+                bench.call(Path::new("env"), &["--default-signal=PIPE", "/bin/sh", "-c", &script]);
+            call.args(words).env("PTXASW_PTXAS", bench.path("fake/scripted")).env(name, value);
+            assert!(call.status().unwrap().success());
+            let said = std::fs::read_to_string(bench.path("work/out")).unwrap();
+            let mask = u64::from_str_radix(said["SigIgn:".len()..].trim(), 16).unwrap();
+            assert_eq!(mask & (1 << (Signal::PIPE.as_raw() - 1)) != 0, ignored, "{switch} {trap}");
+        }
+    }
+}
+
+fn ptxas_goes_with_a_call_that_is_killed() {
+    let bench = Bench::new();
+    bench.input("a.ptx", &["// rewrite: insert", "// ptxas: wait"]);
+    let mut child = bench.checked(&["a.ptx", "-o", "out"]).spawn().unwrap();
+    wait_for_calls(&bench, &mut child, 2);
+    let pid = |number: u32| bench.noted(&format!("call.{number}.pid")).unwrap();
+    let runs = |number: u32| Path::new("/proc").join(pid(number).trim()).join("exe").exists();
+    assert!(runs(1) && runs(2));
+    signal(Signal::KILL, &child);
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    let tries = (0..1000).map(|_| std::thread::sleep(Duration::from_millis(5)));
+    assert!(tries.into_iter().any(|()| !runs(1) && !runs(2)), "ptxas lives on");
 }

@@ -7,10 +7,14 @@
 
 mod check;
 mod fallback;
+mod fuzz;
 mod handover;
 mod interrupt;
+mod letter;
+mod limits;
 mod locate;
 mod profile;
+mod proportion;
 mod real;
 mod rewriter;
 mod support;
@@ -31,13 +35,17 @@ fn main() -> ExitCode {
     {
         return wrapper::main_with(OsStr::new("ptxas"), rest, &rewriter::rewrite);
     }
-    let files: [(&str, Tests); 8] = [
+    let files: [(&str, Tests); 12] = [
         ("check", check::TESTS),
+        ("fuzz", fuzz::TESTS),
         ("handover", handover::TESTS),
         ("fallback", fallback::TESTS),
         ("interrupt", interrupt::TESTS),
+        ("letter", letter::TESTS),
+        ("limits", limits::TESTS),
         ("locate", locate::TESTS),
         ("profile", profile::TESTS),
+        ("proportion", proportion::TESTS),
         ("real", real::TESTS),
         ("temporary", temporary::TESTS),
     ];
