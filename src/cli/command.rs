@@ -12,6 +12,7 @@ use super::completions::Completions;
 use super::doctor::Doctor;
 use super::exit::{Failure, Status};
 use super::install::Install;
+use super::launch::Launch;
 use super::man::Man;
 use super::parse::Parse;
 use super::report::Report;
@@ -48,6 +49,8 @@ pub enum Command {
     Trace(Trace),
     /// Print a kernel's control-flow graph in Graphviz's language
     Cfg(Cfg),
+    /// Draft a launch file for a kernel: `run`, `verify`, `ab` and `tune` take it
+    Launch(Launch),
     /// Execute a kernel on the CPU, warp by warp, and print its buffers
     Run(Run),
     /// Prove that a rewritten file does what the original does
@@ -91,6 +94,7 @@ impl Command {
             Command::Candidates(args) => args.run(),
             Command::Trace(args) => args.run(),
             Command::Cfg(args) => args.run(),
+            Command::Launch(args) => args.run(),
             Command::Run(args) => args.run(),
             Command::Tune(args) => args.run(),
             Command::Report(args) => args.run(),

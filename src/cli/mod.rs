@@ -19,6 +19,7 @@ pub mod gpu;
 mod install;
 mod io;
 pub mod keep;
+mod launch;
 mod man;
 pub mod options;
 mod parse;
