@@ -11,6 +11,7 @@ use super::cfg::Cfg;
 use super::completions::Completions;
 use super::doctor::Doctor;
 use super::exit::{Failure, Status};
+use super::explain::Explain;
 use super::install::Install;
 use super::launch::Launch;
 use super::man::Man;
@@ -45,6 +46,8 @@ pub enum Command {
     Parse(Parse),
     /// Show every global load, what was decided, and why
     Candidates(Candidates),
+    /// Say what a reason for keeping a load means
+    Explain(Explain),
     /// Show the symbolic memory trace of each kernel
     Trace(Trace),
     /// Print a kernel's control-flow graph in Graphviz's language
@@ -92,6 +95,7 @@ impl Command {
             Command::Rewrite(args) => args.run(),
             Command::Parse(args) => args.run(),
             Command::Candidates(args) => args.run(),
+            Command::Explain(args) => args.run(),
             Command::Trace(args) => args.run(),
             Command::Cfg(args) => args.run(),
             Command::Launch(args) => args.run(),

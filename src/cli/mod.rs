@@ -15,6 +15,7 @@ mod completions;
 mod doctor;
 pub mod env;
 pub mod exit;
+mod explain;
 pub mod gpu;
 mod install;
 mod io;

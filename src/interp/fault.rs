@@ -92,7 +92,7 @@ pub struct Fault {
     /// The other access of a race.
     pub earlier: Option<Earlier>,
     /// Where an access beside the buffers lies.
-    pub outside: Option<Outside>,
+    pub outside: Option<Box<Outside>>,
 }
 
 impl Fault {

@@ -34,7 +34,7 @@ pub struct AccessFault {
     /// The whole sentence.
     pub message: String,
     /// Where it is beside a buffer, if the access lies outside of all of them.
-    pub outside: Option<Outside>,
+    pub outside: Option<Box<Outside>>,
 }
 
 impl AccessFault {
@@ -217,12 +217,12 @@ impl<'a> Spaces<'a> {
 
     /// The buffer or module variable that begins nearest to an address, and how far from its beginning
     /// the address is.
-    pub fn beside(&self, address: u64, bytes: u32) -> Option<Outside> {
+    pub fn beside(&self, address: u64, bytes: u32) -> Option<Box<Outside>> {
         let half = self.layout.region_limit() / 2;
         let index = self.layout.region_index(address.checked_add(half)?)?;
         let buffer = self.global.regions().get(index)?.name.clone();
         let offset = address.wrapping_sub(self.layout.region_base(index)) as i64;
-        Some(Outside { buffer, offset, bytes })
+        Some(Box::new(Outside { buffer, offset, bytes }))
     }
 
     /// The sentence about an access that lies outside of its window.
