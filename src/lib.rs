@@ -37,6 +37,7 @@
 //! - [`report`], [`remarks`], [`tracing`]: the decisions and traces as shown to people and programs.
 //! - [`profile`]: which strategy was measured to be the fastest for a kernel.
 //! - [`pipeline`]: the line above as functions.
+//! - [`draft`]: launch files to start from, from the trace and from trials in [`interp`].
 //! - [`ptxas`]: the real assembler: its options, where it is, how it is run. Knows nothing of how PTX
 //!   is rewritten.
 //! - [`ab`]: variants of a kernel on a GPU, compared and timed.
@@ -64,6 +65,7 @@ pub mod ab;
 pub mod cfg;
 pub mod cli;
 pub mod cost;
+pub mod draft;
 pub mod emulate;
 pub mod expr;
 pub mod float;

@@ -2,6 +2,9 @@
 //!
 //! The field names are a contract with programs that read them; fields may be added, not renamed.
 
+mod sentence;
+
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -42,6 +45,19 @@ impl Report {
         }
         out
     }
+
+    /// What was done with the file's loads, what was left alone and why, in one sentence.
+    pub fn sentence(&self) -> String {
+        let cost = Cost::sum(self.kernels.iter().filter_map(KernelReport::cost));
+        sentence::sentence(self.kernels.iter().flat_map(|kernel| &kernel.loads), cost)
+    }
+
+    /// The rules by which loads were kept, sorted.
+    pub fn rules(&self) -> Vec<&str> {
+        let loads = self.kernels.iter().flat_map(|kernel| &kernel.loads);
+        let rules = loads.filter_map(|load| load.rule.as_deref());
+        rules.collect::<BTreeSet<&str>>().into_iter().collect()
+    }
 }
 
 /// The rule of a load in a function that is left as it is as a whole.
@@ -77,6 +93,11 @@ impl KernelReport {
     /// Loads that are not performed as they stand.
     pub fn replaced(&self) -> usize {
         self.loads.iter().filter(|load| load.decision != Decision::Keep).count()
+    }
+
+    /// What was done with the kernel's loads, what was left alone and why, in one sentence.
+    pub fn sentence(&self) -> String {
+        sentence::sentence(self.loads.iter(), self.cost())
     }
 
     /// Loads for which a legal replacement was left alone, since it does not pay.
@@ -155,6 +176,9 @@ pub struct LoadReport {
     /// load; for a vector load, of all loads that it stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
+    /// The compute capability for which a replacement was left alone since it does not pay: 80 for `sm_80`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<u32>,
     /// The name of the rule that refused the load's replacement, words joined by dashes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,

@@ -44,7 +44,12 @@ impl Candidates {
 }
 
 fn render(report: &Report) -> String {
-    report.kernels.iter().map(render_kernel).collect()
+    let mut out: String = report.kernels.iter().map(render_kernel).collect();
+    let rules = report.rules();
+    if !rules.is_empty() {
+        out += &format!("`ptxasw explain RULE` says more of {}\n", rules.join(", "));
+    }
+    out
 }
 
 fn render_kernel(kernel: &KernelReport) -> String {

@@ -11,7 +11,9 @@ use super::cfg::Cfg;
 use super::completions::Completions;
 use super::doctor::Doctor;
 use super::exit::{Failure, Status};
+use super::explain::Explain;
 use super::install::Install;
+use super::launch::Launch;
 use super::man::Man;
 use super::parse::Parse;
 use super::report::Report;
@@ -44,10 +46,14 @@ pub enum Command {
     Parse(Parse),
     /// Show every global load, what was decided, and why
     Candidates(Candidates),
+    /// Say what a reason for keeping a load means
+    Explain(Explain),
     /// Show the symbolic memory trace of each kernel
     Trace(Trace),
     /// Print a kernel's control-flow graph in Graphviz's language
     Cfg(Cfg),
+    /// Draft a launch file for a kernel: `run`, `verify`, `ab` and `tune` take it
+    Launch(Launch),
     /// Execute a kernel on the CPU, warp by warp, and print its buffers
     Run(Run),
     /// Prove that a rewritten file does what the original does
@@ -89,8 +95,10 @@ impl Command {
             Command::Rewrite(args) => args.run(),
             Command::Parse(args) => args.run(),
             Command::Candidates(args) => args.run(),
+            Command::Explain(args) => args.run(),
             Command::Trace(args) => args.run(),
             Command::Cfg(args) => args.run(),
+            Command::Launch(args) => args.run(),
             Command::Run(args) => args.run(),
             Command::Tune(args) => args.run(),
             Command::Report(args) => args.run(),

@@ -75,6 +75,7 @@ pub fn unused_in(kernel: &KernelReport, reason: &str) -> KernelReport {
         load.guards = None;
         load.iterations = None;
         load.cost = None;
+        load.architecture = None;
     }
     kernel
 }
@@ -150,6 +151,7 @@ mod tests {
             iterations: Some(1),
             possible: None,
             cost: Some(Cost { strategy: 1.0, load: 2.0 }),
+            architecture: None,
             rule: None,
             reason: None,
         };

@@ -310,6 +310,7 @@ fn without(
         log::info!("{}: {name} taken back: {what}", source.name());
     }
     log::info!("{}: {}, {} taken back", source.name(), report.summary(), lost.len());
+    log_sentence(source, &report);
     if report.kernels.iter().all(|kernel| kernel.replaced() == 0) {
         return Ok(Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() });
     }
@@ -332,8 +333,17 @@ pub fn summarised(
             rewritten.report.summary(),
             watch.milliseconds()
         );
+        log_sentence(source, &rewritten.report);
     }
     result
+}
+
+/// Logs what was done with a file's loads and why, and where to read more.
+fn log_sentence(source: &SourceFile, report: &Report) {
+    let rules = report.rules();
+    let more: Vec<String> = rules.iter().map(|rule| format!("`ptxasw explain {rule}`")).collect();
+    let more = if more.is_empty() { String::new() } else { format!(" [{}]", more.join(", ")) };
+    log::info!("{}: {}{more}", source.name(), report.sentence());
 }
 
 fn keep_texts(settings: &Settings, examined: &[Examined<Rewritten>], warnings: &mut Vec<String>) {

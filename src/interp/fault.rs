@@ -65,6 +65,17 @@ pub struct Earlier {
     pub remedy: &'static str,
 }
 
+/// Where an access lies that belongs to no buffer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outside {
+    /// The buffer or module variable that begins nearest to it.
+    pub buffer: String,
+    /// Bytes from that beginning to the access.
+    pub offset: i64,
+    /// How many bytes are accessed.
+    pub bytes: u32,
+}
+
 /// Why a run stopped, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
@@ -80,6 +91,8 @@ pub struct Fault {
     pub thread: Option<[u32; 3]>,
     /// The other access of a race.
     pub earlier: Option<Earlier>,
+    /// Where an access beside the buffers lies.
+    pub outside: Option<Box<Outside>>,
 }
 
 impl Fault {
@@ -92,6 +105,7 @@ impl Fault {
             block: None,
             thread: None,
             earlier: None,
+            outside: None,
         }
     }
 

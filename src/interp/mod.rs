@@ -26,7 +26,7 @@ mod program;
 mod registers;
 
 pub use counters::Counters;
-pub use fault::{Earlier, Fault, FaultKind};
+pub use fault::{Earlier, Fault, FaultKind, Outside};
 pub use profile::InstructionProfile;
 pub use program::Origin;
 
@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::launch::{Argument, Buffer, Launch, bind};
+use crate::launch::{Buffer, Launch, bind};
 use crate::ptx::{Function, Module};
 use counters::Tally;
 use memory::{Global, new_words};
@@ -165,16 +165,11 @@ fn parameters(program: &Program, launch: &Launch) -> Result<Vec<u8>, Fault> {
     let first_buffer = program.layout.statics.len();
     let mut bytes = vec![0; program.layout.param_bytes as usize];
     for (place, argument) in program.params.iter().zip(&launch.args) {
-        let value = match argument {
-            Argument::Value(bytes) => bytes.clone(),
-            Argument::Pointer { buffer, offset } => {
-                // (The launch was checked: the buffer exists.)
-                let index = launch.buffers.keys().position(|name| name == buffer).unwrap_or(0);
-                let base = program.layout.region_base(first_buffer + index);
-                let address = base.wrapping_add(*offset as u64).to_le_bytes();
-                address[..(place.size as usize).min(8)].to_vec()
-            }
-        };
+        let value = argument.bytes(place.size as usize, |buffer| {
+            // (The launch was checked: the buffer exists.)
+            let index = launch.buffers.keys().position(|name| name == buffer).unwrap_or(0);
+            program.layout.region_base(first_buffer + index)
+        });
         bytes[place.offset as usize..][..value.len()].copy_from_slice(&value);
     }
     Ok(bytes)

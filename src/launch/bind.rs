@@ -30,7 +30,7 @@ pub fn find_kernel<'m, 's>(
         }
         (None, [only]) => Ok(only),
         (None, _) => Err(format!(
-            "the module defines several kernels: name one of them as `kernel` in the launch file: {}",
+            "the module defines several kernels: name one of them as `kernel` in the launch file or with `--kernel`: {}",
             all()
         )),
     }
@@ -100,12 +100,13 @@ pub fn check_arguments(parameters: &[(&str, u64)], launch: &Launch) -> Result<()
         return Err(format!("the kernel has {wanted} parameters, not {given}"));
     }
     for (&(name, bytes), argument) in parameters.iter().zip(&launch.args) {
+        let missing = argument.buffers().into_iter().find(|&b| !launch.buffers.contains_key(b));
+        if let Some(buffer) = missing {
+            return Err(format!("parameter `{name}`: no buffer `{buffer}`"));
+        }
         let given = match argument {
-            Argument::Pointer { buffer, .. } if !launch.buffers.contains_key(buffer) => {
-                return Err(format!("parameter `{name}`: no buffer `{buffer}`"));
-            }
             Argument::Pointer { .. } => bytes.min(8),
-            Argument::Value(value) => value.len() as u64,
+            Argument::Value(value) | Argument::Struct { bytes: value, .. } => value.len() as u64,
         };
         if given != bytes {
             return Err(format!("parameter `{name}` has {bytes} bytes, its argument {given}"));

@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type, fill};
+use super::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Pointer, Type, fill};
 
 /// A launch file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    /// For people; nothing reads it.
+    #[serde(default, rename = "comment")]
+    _comment: IgnoredAny,
     kernel: Option<String>,
     grid: Vec<u32>,
     block: Vec<u32>,
@@ -171,7 +175,7 @@ fn argument(spec: &ArgumentSpec) -> Result<Argument, String> {
             Ok(Argument::Value(fill::bytes(ty, &[element(ty, value)?])))
         }
         (None, None, None, Some(digits), None) => hex(digits).map(Argument::Value),
-        (None, None, None, None, Some(members)) => members_of(members).map(Argument::Value),
+        (None, None, None, None, Some(members)) => members_of(members),
         _ => Err("one of `buffer`, `type` with `value`, `bytes` or `struct` is needed".to_owned()),
     }
 }
@@ -188,18 +192,31 @@ fn hex(digits: &str) -> Result<Vec<u8>, String> {
 
 /// Members one after the other, each at a multiple of its size, and the whole padded to a multiple of
 /// the largest.
-fn members_of(members: &[ArgumentSpec]) -> Result<Vec<u8>, String> {
-    let mut bytes: Vec<u8> = Vec::new();
+fn members_of(members: &[ArgumentSpec]) -> Result<Argument, String> {
+    let (mut bytes, mut pointers): (Vec<u8>, Vec<Pointer>) = (Vec::new(), Vec::new());
     let mut widest = 1;
     for member in members {
-        let Argument::Value(value) = argument(member)? else {
-            return Err("a `buffer` inside a `struct` is not possible".to_owned());
+        let (value, align) = match argument(member)? {
+            Argument::Value(value) => (value, member.ty.map_or(1, Type::bytes)),
+            Argument::Pointer { buffer, offset } => {
+                let at = bytes.len().next_multiple_of(8);
+                pointers.push(Pointer { at, buffer, offset });
+                (vec![0; 8], 8)
+            }
+            Argument::Struct { .. } => {
+                return Err(
+                    "a `buffer` inside a `struct` inside a `struct` is not possible".to_owned()
+                );
+            }
         };
-        let align = member.ty.map_or(1, Type::bytes);
         widest = widest.max(align);
         bytes.resize(bytes.len().next_multiple_of(align), 0);
         bytes.extend(value);
     }
     bytes.resize(bytes.len().next_multiple_of(widest), 0);
-    Ok(bytes)
+    Ok(if pointers.is_empty() {
+        Argument::Value(bytes)
+    } else {
+        Argument::Struct { bytes, pointers }
+    })
 }

@@ -75,6 +75,54 @@ pub enum Argument {
     },
     /// Bytes passed as they are.
     Value(Vec<u8>),
+    /// A struct with pointers in it.
+    Struct {
+        /// Its bytes, 0 where pointers stand.
+        bytes: Vec<u8>,
+        /// Its pointers.
+        pointers: Vec<Pointer>,
+    },
+}
+
+/// A pointer that is a member of a struct.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    /// Bytes from the beginning of the struct.
+    pub at: usize,
+    /// The buffer's name.
+    pub buffer: String,
+    /// Bytes from the buffer's beginning.
+    pub offset: i64,
+}
+
+impl Argument {
+    /// The argument's bytes for a parameter of some size, where `address` tells the addresses of buffers.
+    pub fn bytes(&self, size: usize, address: impl Fn(&str) -> u64) -> Vec<u8> {
+        let pointer =
+            |buffer: &str, offset: i64| address(buffer).wrapping_add_signed(offset).to_le_bytes();
+        match self {
+            Argument::Value(bytes) => bytes.clone(),
+            Argument::Pointer { buffer, offset } => {
+                pointer(buffer, *offset)[..size.min(8)].to_vec()
+            }
+            Argument::Struct { bytes, pointers } => {
+                let mut bytes = bytes.clone();
+                for Pointer { at, buffer, offset } in pointers {
+                    bytes[*at..at + 8].copy_from_slice(&pointer(buffer, *offset));
+                }
+                bytes
+            }
+        }
+    }
+
+    /// The buffers that the argument names.
+    pub fn buffers(&self) -> Vec<&str> {
+        match self {
+            Argument::Value(_) => Vec::new(),
+            Argument::Pointer { buffer, .. } => vec![buffer],
+            Argument::Struct { pointers, .. } => pointers.iter().map(|p| &*p.buffer).collect(),
+        }
+    }
 }
 
 impl Launch {
@@ -110,7 +158,7 @@ impl Launch {
     /// `"meet"` is `"assembler"`, `"never"` or a seed (see [`Meet`]), `"strict_shuffles": true`
     /// reports shuffles that read from a lane which takes no part. `kernel`, `dynamic_shared` and
     /// trailing dimensions may be left out. An argument can also be `{"bytes": "0a0b..."}`, or
-    /// `{"struct": [...]}` of arguments laid out as C does.
+    /// `{"struct": [...]}` of arguments laid out as C does. A `"comment"` may say anything.
     ///
     /// # Errors
     /// The text is not of this form; the message names the place or the field that is wrong.

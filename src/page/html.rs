@@ -169,6 +169,8 @@ fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
             h2 { (kernel.name) " " span.file { (kernel.file) } }
             @if let Some(skipped) = kernel.report.and_then(|report| report.skipped.as_ref()) {
                 p.warning { "Left as it is: " (skipped) }
+            } @else if let Some(report) = kernel.report {
+                p { (report.sentence()) }
             }
             @if !kernel.rows.is_empty() { (rows(kernel)) }
             @if let Some(listing) = listing::listing(kernel, &id) {
@@ -224,7 +226,7 @@ fn loads(kernel: &Kernel<'_>) -> Markup {
                             td.number { (load.line) }
                             td { code { (load.register) } }
                             td { span.badge.(mark) { (mark) } }
-                            td { (listing::reason(load, kernel.loads())) }
+                            td { (listing::reason(load, kernel.loads())) (listing::rule(load)) }
                         }
                     }
                 }

@@ -151,11 +151,20 @@ pub fn listing(kernel: &Kernel<'_>, id: &str) -> Option<Markup> {
     })
 }
 
+/// The name of the rule that kept a load, by which `ptxasw explain` knows it.
+pub fn rule(load: &LoadReport) -> Markup {
+    html! {
+        @if let Some(rule) = &load.rule {
+            " " span.rule title={ "ptxasw explain " (rule) } { "(" (rule) ")" }
+        }
+    }
+}
+
 fn explained(load: &LoadReport, kernel: &Kernel<'_>) -> Markup {
     let mark = Mark::of(load, kernel.loads()).name();
     html! {
         span.badge.(mark) { (mark) }
-        span { (reason(load, kernel.loads())) }
+        span { (reason(load, kernel.loads())) (rule(load)) }
     }
 }
 

@@ -66,12 +66,14 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
         iterations: None,
         possible: None,
         cost: None,
+        architecture: None,
         rule: None,
         reason: None,
     };
     match &finding.verdict {
         Verdict::Kept(refusal) => {
             if let Refusal::DoesNotPay(unpaid) = refusal {
+                report.architecture = Some(unpaid.architecture);
                 report.possible = Some(vec![unpaid.possible.to_owned()]);
                 report.cost = Some(cost(Price { instead: unpaid.cost, kept: unpaid.kept }));
             }
@@ -205,6 +207,7 @@ fn kept_loads(
                     iterations: None,
                     possible: None,
                     cost: None,
+                    architecture: None,
                     rule: Some(report::FUNCTION_LEFT.to_owned()),
                     reason: Some(reason.to_owned()),
                 });

@@ -18,6 +18,7 @@ fn load(line: u32, bytes: u32, shuffle: Option<(u32, i32)>) -> LoadReport {
         iterations: None,
         possible: None,
         cost: None,
+        architecture: None,
         rule: None,
         reason: None,
     }

@@ -66,6 +66,7 @@ fn kernel(name: &str, line: u32) -> KernelReport {
         iterations: None,
         possible: None,
         cost: None,
+        architecture: None,
         rule: None,
         reason: None,
     };

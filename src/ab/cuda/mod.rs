@@ -16,7 +16,7 @@ use cudarc::driver::sys::{
 
 use super::device::{Device, Error, KernelId, L2, Program, Properties, Usage};
 use super::throttle::Clock;
-use crate::launch::{Argument, Launch};
+use crate::launch::Launch;
 use clocks::Clocks;
 use memory::{Memory, Stopwatch};
 
@@ -236,15 +236,10 @@ impl Device for Cuda {
         }
         let mut arguments = Vec::new();
         for argument in &launch.args {
-            arguments.push(match argument {
-                Argument::Value(bytes) => bytes.clone(),
-                Argument::Pointer { buffer, offset } => {
-                    let (memory, _) = kept
-                        .get(buffer)
-                        .ok_or_else(|| Error::Rejected(format!("no buffer `{buffer}`")))?;
-                    memory.address.wrapping_add_signed(*offset).to_le_bytes().to_vec()
-                }
-            });
+            if let Some(buffer) = argument.buffers().into_iter().find(|&b| !kept.contains_key(b)) {
+                return Err(Error::Rejected(format!("no buffer `{buffer}`")));
+            }
+            arguments.push(argument.bytes(8, |buffer| kept[buffer].0.address));
         }
         result::ctx::synchronize().map_err(memory)?;
         let (grid, block) = (launch.grid, launch.block);

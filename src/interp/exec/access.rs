@@ -1,7 +1,7 @@
 //! Loads, stores and atomics of a warp: addresses, checks, and the bytes.
 
 use crate::interp::counters::Counters;
-use crate::interp::fault::FaultKind;
+use crate::interp::fault::{FaultKind, Outside};
 use crate::interp::memory::{Accessor, Global, Kind, Race, Shadow, StateSpaceLayout, Window};
 use crate::interp::program::{Atomic, Base, CopyAsync, CopyLimit, Destination, Load, Place, Store};
 use crate::interp::registers::{File, LANES, Mask, Registers, Slot, blend, lanes};
@@ -33,6 +33,15 @@ pub struct AccessFault {
     pub kind: FaultKind,
     /// The whole sentence.
     pub message: String,
+    /// Where it is beside a buffer, if the access lies outside of all of them.
+    pub outside: Option<Box<Outside>>,
+}
+
+impl AccessFault {
+    /// A fault of a lane.
+    pub fn new(lane: usize, kind: FaultKind, message: String) -> AccessFault {
+        AccessFault { lane, kind, message, outside: None }
+    }
 }
 
 /// What an access does to memory.
@@ -83,7 +92,7 @@ impl Watch<'_> {
         }
         let verb = if kind == Kind::Read { "reads" } else { "writes" };
         let message = format!("race: the thread {verb} bytes that");
-        Err(AccessFault { lane, kind: FaultKind::Race, message })
+        Err(AccessFault::new(lane, FaultKind::Race, message))
     }
 }
 
@@ -172,10 +181,16 @@ impl<'a> Spaces<'a> {
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             let address = addresses[lane];
-            let fault = |kind, message| Err(AccessFault { lane, kind, message });
+            let outside = |message| {
+                let outside = self.beside(address, bytes);
+                Err(AccessFault {
+                    outside,
+                    ..AccessFault::new(lane, FaultKind::OutOfBounds, message)
+                })
+            };
             let (window, home) = match self.window(space, address, intent) {
                 Ok(found) => found,
-                Err(message) => return fault(FaultKind::OutOfBounds, message),
+                Err(message) => return outside(message),
             };
             let mut part = Part { window, offsets: [0; LANES], lanes: 0 };
             for lane in lanes(rest) {
@@ -185,13 +200,13 @@ impl<'a> Spaces<'a> {
                 }
             }
             if part.lanes >> lane & 1 == 0 {
-                return fault(FaultKind::OutOfBounds, self.outside(window, address, bytes, home));
+                return outside(self.outside(window, address, bytes, home));
             }
             for lane in lanes(part.lanes) {
                 if part.offsets[lane] & u64::from(bytes - 1) != 0 {
                     let address = addresses[lane];
                     let message = format!("address {address:#x} is not a multiple of {bytes}");
-                    return Err(AccessFault { lane, kind: FaultKind::Misaligned, message });
+                    return Err(AccessFault::new(lane, FaultKind::Misaligned, message));
                 }
             }
             rest &= !part.lanes;
@@ -200,6 +215,17 @@ impl<'a> Spaces<'a> {
         Ok(())
     }
 
+    /// The buffer or module variable that begins nearest to an address, and how far from its beginning
+    /// the address is.
+    pub fn beside(&self, address: u64, bytes: u32) -> Option<Box<Outside>> {
+        let half = self.layout.region_limit() / 2;
+        let index = self.layout.region_index(address.checked_add(half)?)?;
+        let buffer = self.global.regions().get(index)?.name.clone();
+        let offset = address.wrapping_sub(self.layout.region_base(index)) as i64;
+        Some(Box::new(Outside { buffer, offset, bytes }))
+    }
+
+    /// The sentence about an access that lies outside of its window.
     pub fn outside(
         &self,
         window: Window<'a>,

@@ -82,22 +82,21 @@ impl<'a> Spaces<'a> {
         lane: usize,
     ) -> Result<Stretch<'a>, AccessFault> {
         let address = self.addresses(registers, place)[lane];
-        let fault = |kind, message| AccessFault { lane, kind, message };
+        let fault = |kind, message| AccessFault::new(lane, kind, message);
+        let outside = |message| AccessFault {
+            outside: self.beside(address, size),
+            ..fault(FaultKind::OutOfBounds, message)
+        };
         if !size.is_multiple_of(GRAIN) || !address.is_multiple_of(u64::from(GRAIN)) {
             let message = format!(
                 "a bulk copy of {size} bytes at {address:#x}: both must be multiples of {GRAIN}"
             );
             return Err(fault(FaultKind::Misaligned, message));
         }
-        let (window, home) = self
-            .window(place.space, address, intent)
-            .map_err(|message| fault(FaultKind::OutOfBounds, message))?;
+        let (window, home) = self.window(place.space, address, intent).map_err(outside)?;
         match window.offset(address, size) {
             Some(offset) => Ok(Stretch { window, home, offset }),
-            None => {
-                let message = self.outside(window, address, size, home);
-                Err(fault(FaultKind::OutOfBounds, message))
-            }
+            None => Err(outside(self.outside(window, address, size, home))),
         }
     }
 }

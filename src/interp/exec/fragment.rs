@@ -24,7 +24,7 @@ impl Spaces<'_> {
             if !address.is_multiple_of(u64::from(fragment.align)) {
                 let message =
                     format!("address {address:#x} is not a multiple of {}", fragment.align);
-                return Err(AccessFault { lane, kind: FaultKind::Misaligned, message });
+                return Err(AccessFault::new(lane, FaultKind::Misaligned, message));
             }
         }
         let strides = fragment.stride.map_or([0; LANES], |slot| registers.w32[slot as usize]);

@@ -144,10 +144,8 @@ impl Spaces<'_> {
     ) -> Result<(), AccessFault> {
         self.parts((place.space, 8, Intent::Write), addresses, 1 << lane, |part, _| {
             let mut word = part.window.read(part.offsets[lane], lane, 8);
-            change(&mut word).map_err(|message| AccessFault {
-                lane,
-                kind: FaultKind::Undefined,
-                message: message.to_owned(),
+            change(&mut word).map_err(|message| {
+                AccessFault::new(lane, FaultKind::Undefined, message.to_owned())
             })?;
             part.window.write(part.offsets[lane], lane, 8, word);
             Ok(())

@@ -130,7 +130,7 @@ pub fn step(
 
 /// A fault that all of some lanes share, told of the first of them.
 pub fn fault(lanes: Mask, kind: FaultKind, message: String) -> AccessFault {
-    AccessFault { lane: lanes.trailing_zeros() as usize, kind, message }
+    AccessFault::new(lanes.trailing_zeros() as usize, kind, message)
 }
 
 /// Applies a function to the registers of some lanes.
@@ -140,11 +140,8 @@ fn each_lane(registers: &mut Registers, scalar: &Scalar, mask: Mask) -> Result<(
         for (value, &(file, slot)) in sources.iter_mut().zip(&scalar.s) {
             *value = registers.get(file, slot, lane);
         }
-        let result = (scalar.run)(sources).map_err(|message| AccessFault {
-            lane,
-            kind: FaultKind::Undefined,
-            message: message.to_owned(),
-        })?;
+        let result = (scalar.run)(sources)
+            .map_err(|message| AccessFault::new(lane, FaultKind::Undefined, message.to_owned()))?;
         registers.set(scalar.d.0, scalar.d.1, lane, result);
     }
     Ok(())
@@ -164,7 +161,7 @@ fn indexed(
                 "the index {} is outside the list of {count} branch targets",
                 indices[lane]
             );
-            return Err(AccessFault { lane, kind: FaultKind::Undefined, message });
+            return Err(AccessFault::new(lane, FaultKind::Undefined, message));
         };
         match ways.iter_mut().find(|way| way.1 == target) {
             Some(way) => way.0 |= 1 << lane,

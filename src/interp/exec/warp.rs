@@ -271,8 +271,9 @@ impl Warp {
                     self.diverge(machine, index, meet, &ways);
                     return Ok(Stop::Switch);
                 }
-                Err(AccessFault { lane, kind, message }) => {
+                Err(AccessFault { lane, kind, message, outside }) => {
                     let mut fault = Fault::new(kind, message).at(function.spans[pc as usize]);
+                    fault.outside = outside;
                     if let Some(race) = &watch.race {
                         tell_other(machine, race, self.index, &mut fault);
                     }

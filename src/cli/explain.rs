@@ -1,0 +1,62 @@
+//! `ptxasw explain`: what a reason for keeping a load means, and what can be done about it. The texts are the
+//! sections of `docs/refusals.md`.
+
+use clap::Args;
+
+use super::exit::Failure;
+use super::io;
+use crate::source::listed;
+
+/// The page with a section for each rule.
+const PAGE: &str = include_str!("../../docs/refusals.md");
+
+/// `explain`
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// The rule's name as in `candidates`, the log, the report or a remark: `may-have-changed`, `MayHaveChanged`;
+    /// without one, all names
+    rule: Option<String>,
+}
+
+impl Explain {
+    /// Prints the section of a rule.
+    ///
+    /// # Errors
+    /// There is no such rule.
+    pub fn run(&self) -> Result<(), Failure> {
+        let Some(rule) = &self.rule else {
+            return io::print(&rules().map(|(name, _)| format!("{name}\n")).collect::<String>());
+        };
+        let wanted = dashed(rule.trim_matches('`'));
+        match rules().find(|(name, _)| *name == wanted) {
+            Some((name, text)) => io::print(&format!("{name}\n\n{}\n", text.trim())),
+            None => {
+                let close = |name: &str| strsim::jaro_winkler(name, &wanted) > 0.8;
+                let names: Vec<&str> = rules().map(|(name, _)| name).collect();
+                let mut like: Vec<&str> = names.iter().copied().filter(|n| close(n)).collect();
+                if like.is_empty() {
+                    like = names;
+                }
+                let message = format!("there is no rule `{rule}`; did you mean {}", listed(like));
+                Err(Failure::unusable(format!("error: {message}")))
+            }
+        }
+    }
+}
+
+/// The rules with their texts.
+fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PAGE.split("\n## ").skip(1).map(|section| section.split_once('\n').unwrap_or((section, "")))
+}
+
+/// `no-partner` of `NoPartner`, which is how remarks spell it.
+fn dashed(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}

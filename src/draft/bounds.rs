@@ -1,0 +1,219 @@
+//! How far the addresses of a trace reach into each buffer, for given values of the parameters: every
+//! address that depends on nothing else but the thread's place is evaluated for the threads of the launch.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+
+use super::pointers::{Part, Pointers};
+use crate::cfg::Flow;
+use crate::emulate::{KernelTrace, SymbolKind};
+use crate::expr::{Node, TermId, Valuation, mask, within};
+use crate::isa::{Axis, Special};
+
+/// Grid and block of a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Blocks in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a block in each dimension.
+    pub block: [u32; 3],
+    /// Whether the kernel demands this block.
+    pub demanded: bool,
+}
+
+impl Shape {
+    /// The threads along the longest axis.
+    pub fn longest(&self) -> u64 {
+        let along = |axis: usize| u64::from(self.grid[axis]) * u64::from(self.block[axis]);
+        (0..3).map(along).max().unwrap_or(1)
+    }
+}
+
+/// Which of `%tid.x` to `%tid.z` and `%ctaid.x` to `%ctaid.z` a kernel reads.
+pub fn axes(trace: &KernelTrace) -> [bool; 6] {
+    let mut used = [false; 6];
+    for (_, info) in trace.symbols.iter() {
+        match &info.kind {
+            SymbolKind::Tid(axis) => used[axis.index()] = true,
+            SymbolKind::WarpUniform(Special::Ctaid(axis)) => used[3 + axis.index()] = true,
+            _ => {}
+        }
+    }
+    used
+}
+
+/// The bytes of a buffer, from the pointer on, that addresses reach.
+pub type Reach = (i64, i64);
+
+/// The most threads that are looked at: the first blocks and the last one.
+const MOST_THREADS: u64 = 4096;
+
+/// How far addresses reach from each pointer; `values` are those of the other parameters. A pointer of
+/// which not all addresses can be evaluated has no entry.
+pub fn reached(
+    flow: &Flow<'_, '_>,
+    trace: &KernelTrace,
+    shape: &Shape,
+    pointers: &Pointers,
+    values: &BTreeMap<Part, u64>,
+) -> Vec<(Part, Reach)> {
+    within(|| evaluated(flow, trace, shape, pointers, values)).unwrap_or_default()
+}
+
+/// An access whose address can be evaluated.
+struct Closed {
+    base: Part,
+    address: TermId,
+    bytes: i64,
+    conditions: Vec<TermId>,
+}
+
+fn evaluated(
+    flow: &Flow<'_, '_>,
+    trace: &KernelTrace,
+    shape: &Shape,
+    pointers: &Pointers,
+    values: &BTreeMap<Part, u64>,
+) -> Vec<(Part, Reach)> {
+    let arena = &trace.arena;
+    let mut closed = Closedness { trace, pointers, values, known: FxHashMap::default() };
+    let (mut accesses, mut open) = (Vec::new(), BTreeSet::new());
+    for access in &trace.accesses {
+        let Some(address) = access.address else { continue };
+        let Some(base) = begins_with(trace, pointers, address) else { continue };
+        if !closed.is(address) {
+            open.insert(base);
+            continue;
+        }
+        let assumed = flow.dominators.chain(access.block).filter_map(|at| {
+            arena.charge(1);
+            trace.assumptions[at.index()]
+        });
+        let conditions = assumed.chain(access.guard).filter(|&term| closed.is(term)).collect();
+        accesses.push(Closed { base, address, bytes: i64::from(access.bytes()), conditions });
+    }
+    accesses.retain(|access| !open.contains(&access.base));
+    let roots = accesses.iter().flat_map(|a| a.conditions.iter().copied().chain([a.address]));
+    let mut valuation = Valuation::new(arena, roots);
+    let symbols: Vec<_> = valuation.symbols().collect();
+    let mut reach: BTreeMap<Part, Reach> = BTreeMap::new();
+    for (block, thread) in places(shape) {
+        for &(term, symbol) in &symbols {
+            let info = trace.symbols.info(symbol);
+            let value = match &info.kind {
+                SymbolKind::Parameter { .. } => {
+                    let part = pointers.part(&info.kind);
+                    part.and_then(|part| values.get(&part).copied()).unwrap_or(0)
+                }
+                kind => place(kind, shape, block, thread).unwrap_or(0),
+            };
+            valuation.set(term, value & mask(arena.width(term)));
+        }
+        valuation.evaluate();
+        for access in &accesses {
+            if access.conditions.iter().all(|&term| valuation.value(term) != 0) {
+                let at = valuation.value(access.address) as i64;
+                let (low, high) = reach.entry(access.base).or_insert((0, 0));
+                *low = (*low).min(at);
+                *high = (*high).max(at.saturating_add(access.bytes));
+            }
+        }
+    }
+    reach.into_iter().collect()
+}
+
+/// The one pointer that an address begins with.
+fn begins_with(trace: &KernelTrace, pointers: &Pointers, address: TermId) -> Option<Part> {
+    let pointer = |term: TermId| {
+        let Node::Symbol(symbol) = trace.arena.node(term) else { return None };
+        let part = pointers.part(&trace.symbols.info(*symbol).kind)?;
+        pointers.found.contains_key(&part).then_some(part)
+    };
+    match trace.arena.node(address) {
+        Node::Sum { addends, .. } => {
+            let mut found =
+                addends.iter().filter_map(|&(term, times)| pointer(term).filter(|_| times == 1));
+            found.next().filter(|_| found.next().is_none())
+        }
+        _ => pointer(address),
+    }
+}
+
+/// The blocks and threads that are looked at.
+fn places(shape: &Shape) -> impl Iterator<Item = ([u32; 3], [u32; 3])> {
+    let all = |[x, y, z]: [u32; 3]| {
+        (0..z).flat_map(move |k| (0..y).flat_map(move |j| (0..x).map(move |i| [i, j, k])))
+    };
+    let block = shape.block;
+    let per_block: u64 = block.iter().map(|&n| u64::from(n)).product();
+    let blocks = (MOST_THREADS / per_block.max(1)).max(1) as usize;
+    let last = shape.grid.map(|n| n - 1);
+    let several = shape.grid != [1; 3];
+    let chosen = all(shape.grid).take(blocks).filter(move |&b| !several || b != last);
+    chosen.chain(std::iter::once(last)).flat_map(move |b| all(block).map(move |t| (b, t)))
+}
+
+/// The value of a symbol that the thread's place decides.
+fn place(kind: &SymbolKind, shape: &Shape, block: [u32; 3], thread: [u32; 3]) -> Option<u64> {
+    let [x, y, z] = thread.map(u64::from);
+    let [wide, high, _] = shape.block.map(u64::from);
+    let of = |values: [u32; 3], axis: &Axis| u64::from(values[axis.index()]);
+    Some(match kind {
+        SymbolKind::Tid(axis) => of(thread, axis),
+        SymbolKind::LaneId => (x + wide * (y + high * z)) % 32,
+        SymbolKind::WarpUniform(Special::Ctaid(axis)) => of(block, axis),
+        SymbolKind::WarpUniform(Special::Ntid(axis)) => of(shape.block, axis),
+        SymbolKind::WarpUniform(Special::Nctaid(axis)) => of(shape.grid, axis),
+        _ => return None,
+    })
+}
+
+/// Which terms depend on nothing else but the thread's place and known parameters.
+struct Closedness<'a> {
+    trace: &'a KernelTrace,
+    pointers: &'a Pointers,
+    values: &'a BTreeMap<Part, u64>,
+    known: FxHashMap<TermId, bool>,
+}
+
+impl Closedness<'_> {
+    fn is(&mut self, root: TermId) -> bool {
+        let arena = &self.trace.arena;
+        let mut open = vec![root];
+        while let Some(&term) = open.last() {
+            if self.known.contains_key(&term) {
+                open.pop();
+                continue;
+            }
+            let operands = arena.operands(term);
+            arena.charge(1 + operands.len() as u64);
+            let before = open.len();
+            open.extend(operands.iter().copied().filter(|t| !self.known.contains_key(t)));
+            if open.len() > before {
+                continue;
+            }
+            let own = match arena.node(term) {
+                Node::Symbol(symbol) => self.has_value(&self.trace.symbols.info(*symbol).kind),
+                Node::Apply(..) => false,
+                _ => true,
+            };
+            let all = own && operands.iter().all(|operand| self.known[operand]);
+            self.known.insert(term, all);
+            open.pop();
+        }
+        self.known[&root]
+    }
+
+    fn has_value(&self, kind: &SymbolKind) -> bool {
+        match kind {
+            SymbolKind::Parameter { .. } => self.pointers.part(kind).is_some_and(|part| {
+                self.values.contains_key(&part) || self.pointers.found.contains_key(&part)
+            }),
+            kind => {
+                let nowhere = Shape { grid: [1; 3], block: [1; 3], demanded: false };
+                place(kind, &nowhere, [0; 3], [0; 3]).is_some()
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A launch file to start from: what a kernel's text and memory trace say of its arguments, and guesses
+//! for the rest.
+//!
+//! In: a file, one of its kernels, a number of threads. Out: a [`Draft`], whose text is a launch file and
+//! says in its `comment` what was guessed. Pointers are the parameters that addresses of the trace begin
+//! with; buffers are as long as those addresses reach, and where that cannot be evaluated, as long as a
+//! trial in the interpreter asked for. A draft is a start and no statement about the kernel: it may well
+//! be a launch that its author never meant.
+//!
+//! `parameters`: what the text says of each parameter; `pointers`: which of them addresses begin with;
+//! `bounds`: how far addresses reach; [`plan`]: the launch, and its text; `trial`: the plan made to run.
+
+mod bounds;
+mod parameters;
+pub mod plan;
+mod pointers;
+mod trial;
+
+use crate::expr::within;
+use crate::launch::bind;
+use crate::pipeline::{self, Options};
+use crate::ptx::{self, Depth, Function, Module, StateSpace};
+use crate::source::{Diagnostic, SourceFile};
+use bounds::Shape;
+use parameters::{Parameter, parameters};
+use plan::Plan;
+use pointers::Pointers;
+
+/// What is known of a kernel before values are guessed.
+struct Known<'m> {
+    kernel: &'m str,
+    shape: Shape,
+    parameters: Vec<Parameter>,
+    pointers: Pointers,
+    dynamic_shared: u64,
+    /// Why there is no trace, if there is none.
+    untraced: Option<String>,
+}
+
+/// A launch file with what came of trying it.
+#[derive(Debug)]
+pub struct Draft {
+    /// The launch.
+    pub plan: Plan,
+    /// Why the interpreter stopped when it tried the launch, if it did.
+    pub fault: Option<crate::interp::Fault>,
+}
+
+/// Drafts a launch of a kernel, of the only one if none is named, on about so many threads.
+///
+/// # Errors
+/// The file cannot be parsed, or has no such kernel.
+pub fn draft(
+    source: &SourceFile,
+    kernel: Option<&str>,
+    threads: Option<u64>,
+) -> Result<Result<Draft, String>, Diagnostic> {
+    let module = ptx::parse(source, Depth::All)?;
+    let function = match bind::find_kernel(&module, kernel) {
+        Ok(function) => function,
+        Err(why) => return Ok(Err(why)),
+    };
+    let name = function.name.text;
+    let options = Options { kernel: Some(name.to_owned()), ..Options::default() };
+    let mut drafted = None;
+    let floats = parameters::floats(function);
+    pipeline::for_each_trace(source, &options, &mut |_, traced| {
+        let parameters = parameters(function);
+        let (flow, trace) = match traced {
+            Ok((flow, trace)) => (flow, &*trace),
+            Err(why) => {
+                let known = Known {
+                    kernel: name,
+                    shape: shape(function, threads, &[true, false, false, true, false, false]),
+                    pointers: Pointers::of_text(&parameters),
+                    parameters,
+                    dynamic_shared: dynamic_shared(&module),
+                    untraced: Some(why),
+                };
+                drafted = Some(trial::tried(source, &module, &known, |_, _| Vec::new()));
+                return;
+            }
+        };
+        let pointers = within(|| Pointers::of_trace(&parameters, trace));
+        let mut pointers = pointers.unwrap_or_else(|_| Pointers::of_text(&parameters));
+        pointers.name_bits(&|ty| floats.contains(&ty));
+        let known = Known {
+            kernel: name,
+            shape: shape(function, threads, &bounds::axes(trace)),
+            pointers,
+            parameters,
+            dynamic_shared: dynamic_shared(&module),
+            untraced: None,
+        };
+        drafted = Some(trial::tried(source, &module, &known, |shape, values| {
+            bounds::reached(flow, trace, shape, &known.pointers, values)
+        }));
+    })?;
+    Ok(drafted.ok_or_else(|| format!("`{name}` has no body")))
+}
+
+/// Bytes of dynamic shared memory where a module declares some: two thirds of what every device gives
+/// without being asked for more, since static arrays take their part.
+const DYNAMIC_SHARED: u64 = 32 << 10;
+
+/// Dynamic shared memory is an array of unknown size.
+fn dynamic_shared(module: &Module<'_>) -> u64 {
+    let declared = module.items.iter().any(|item| match item {
+        ptx::Item::Variable(variable) => {
+            variable.space == StateSpace::Shared && variable.linkage.contains(&".extern")
+        }
+        _ => false,
+    });
+    if declared { DYNAMIC_SHARED } else { 0 }
+}
+
+/// Grid and block: by `.reqntid` and `.maxntid`, and along the axes that the kernel reads: `%tid.x` to
+/// `%tid.z`, `%ctaid.x` to `%ctaid.z`.
+fn shape(kernel: &Function<'_>, threads: Option<u64>, axes: &[bool; 6]) -> Shape {
+    let used = |axis: usize| axes[axis] || axes[3 + axis];
+    let most = kernel.most_threads().unwrap_or(1024).min(1024);
+    let deep = 1 + (1..3).filter(|&axis| used(axis)).count();
+    let extents = |values: &[u64]| [0, 1, 2].map(|at| values.get(at).copied().unwrap_or(1) as u32);
+    let mut block = match (kernel.directive("reqntid"), kernel.directive("maxntid")) {
+        (Some(demanded), _) => extents(demanded),
+        (None, Some(_)) if deep == 1 => [most as u32, 1, 1],
+        _ => {
+            let usual = if deep == 1 { 128 } else { 32 };
+            let other = |axis: usize| match (axes[axis], deep) {
+                (true, 2) => 4,
+                (true, 3) => 2,
+                _ => 1,
+            };
+            [usual, other(1), other(2)]
+        }
+    };
+    let guessed = kernel.directive("reqntid").is_none();
+    while guessed && block.iter().map(|&n| u64::from(n)).product::<u64>() > most {
+        let widest = (0..3).max_by_key(|&axis| block[axis]).unwrap_or(0);
+        block[widest] = (block[widest] / 2).max(1);
+    }
+    let mut grid = [0, 1, 2].map(|axis| if axes[3 + axis] { 2 } else { 1 });
+    if let Some(threads) = threads {
+        let others: u64 = [1, 2].map(|axis| u64::from(block[axis] * grid[axis])).iter().product();
+        let along = threads.div_ceil(others.max(1)).max(1);
+        if guessed {
+            block[0] = u64::from(block[0]).min(along) as u32;
+        }
+        grid[0] = along.div_ceil(u64::from(block[0])).min(u64::from(u32::MAX >> 1)) as u32;
+    }
+    for (blocks, cluster) in grid.iter_mut().zip(bind::cluster(kernel)) {
+        *blocks = blocks.next_multiple_of(cluster.min(64) as u32);
+    }
+    Shape { grid, block, demanded: !guessed }
+}

@@ -1,0 +1,309 @@
+//! The launch that is drafted, and its text.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde_json::json;
+
+use super::Known;
+use super::bounds::Shape;
+use super::parameters::Parameter;
+use super::pointers::{Part, Use};
+use crate::launch::Type;
+
+/// A buffer of the draft.
+#[derive(Clone, Debug)]
+pub struct BufferPlan {
+    /// Its name: that of the parameter, with the offset where the pointer stands in a struct.
+    pub name: String,
+    /// The pointer.
+    pub part: Part,
+    /// The type of its elements.
+    pub ty: Type,
+    /// Bytes in front of the pointer.
+    pub front: u64,
+    /// Bytes from the pointer on.
+    pub bytes: u64,
+    /// How the length came about.
+    pub length: Length,
+    /// Whether what it holds leads to other addresses.
+    pub indexes: bool,
+}
+
+/// How a buffer's length came about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// From the bounds of the addresses.
+    Bounds,
+    /// An element for each thread; addresses that cannot be evaluated never left that.
+    Guess,
+    /// The interpreter asked for as much when it tried the launch.
+    Trial,
+}
+
+/// A launch with how it came about.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    kernel: String,
+    grid: [u32; 3],
+    block: [u32; 3],
+    demanded: bool,
+    dynamic_shared: u64,
+    /// The buffers.
+    pub buffers: Vec<BufferPlan>,
+    /// Each parameter: its short name, its size, what it is made of.
+    args: Vec<(String, u64, Made)>,
+    /// The number that integers were given.
+    number: u64,
+    untraced: Option<String>,
+}
+
+/// What a parameter is made of.
+#[derive(Clone, Debug)]
+enum Made {
+    /// One part.
+    Single(Slot),
+    /// Parts by their offset, and bytes between them.
+    Compound(BTreeMap<u64, Slot>),
+}
+
+/// One part of a parameter.
+#[derive(Clone, Copy, Debug)]
+enum Slot {
+    /// A pointer to the buffer of this number.
+    Buffer(usize),
+    /// A number of some type.
+    Number(Type),
+}
+
+/// The number that a part of some type gets, as bits; `number` is that of integers. Small types are
+/// often flags.
+pub fn value(ty: Type, number: u64) -> u64 {
+    match ty {
+        _ if ty.is_float() => ty.round(1.0),
+        _ if ty.bytes() == 1 => 1,
+        _ => number,
+    }
+}
+
+impl Plan {
+    /// The plan where integers are `number`, and addresses reach as far as `reached` says. With
+    /// `wide_are_pointers` each part of 64 bits is taken for a pointer.
+    pub(super) fn new(
+        known: &Known<'_>,
+        shape: Shape,
+        number: u64,
+        reached: &[(Part, (i64, i64))],
+        wide_are_pointers: bool,
+    ) -> Plan {
+        let mut plan = Plan {
+            kernel: known.kernel.to_owned(),
+            grid: shape.grid,
+            block: shape.block,
+            demanded: shape.demanded,
+            dynamic_shared: known.dynamic_shared,
+            buffers: Vec::new(),
+            args: Vec::new(),
+            number,
+            untraced: known.untraced.clone(),
+        };
+        let threads = shape.longest();
+        for (index, parameter) in known.parameters.iter().enumerate() {
+            let mut slots = BTreeMap::new();
+            let mut end = 0;
+            for (&at, part) in &parameter.parts {
+                let bytes = part.ty.bytes() as u64;
+                if at < end || !at.is_multiple_of(bytes) || at + bytes > parameter.size {
+                    continue;
+                }
+                end = at + bytes;
+                let uses = known.pointers.found.get(&(index, at));
+                let wide = wide_are_pointers && bytes == 8 && !part.ty.is_float();
+                let slot = if bytes == 8 && (uses.is_some() || wide) {
+                    let uses = uses.cloned().unwrap_or_default();
+                    let reach = reached.iter().find(|(part, _)| *part == (index, at));
+                    let reach = reach.map(|(_, reach)| *reach);
+                    plan.buffers.push(buffer(parameter, (index, at), &uses, reach, threads));
+                    Slot::Buffer(plan.buffers.len() - 1)
+                } else {
+                    Slot::Number(part.ty)
+                };
+                slots.insert(at, slot);
+            }
+            let made = match slots.get(&0) {
+                Some(&slot) if !parameter.compound => Made::Single(slot),
+                _ => Made::Compound(slots),
+            };
+            plan.args.push((parameter.short.clone(), parameter.size, made));
+        }
+        plan
+    }
+
+    /// What was guessed, in sentences.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(why) = &self.untraced {
+            notes.push(format!("There is no trace of this kernel ({why}): pointers are what the text makes global addresses."));
+        }
+        let block = if self.demanded { "is what the kernel demands" } else { "is a guess" };
+        notes.push(format!("The block {block}, and the grid is a guess."));
+        if self.dynamic_shared > 0 {
+            notes.push("`dynamic_shared` is a guess.".to_owned());
+        }
+        for (length, how) in [
+            (Length::Bounds, "follows from the addresses of the trace"),
+            (Length::Guess, "is a guess: an element for each thread along the longest axis"),
+            (Length::Trial, "is what a trial in the interpreter asked for, in powers of two"),
+        ] {
+            let names: Vec<String> = self
+                .buffers
+                .iter()
+                .filter(|buffer| buffer.length == length)
+                .map(|buffer| format!("`{}`", buffer.name))
+                .collect();
+            if !names.is_empty() {
+                notes.push(format!("The length of {} {how}.", names.join(", ")));
+            }
+        }
+        let indexes: Vec<&BufferPlan> = self.buffers.iter().filter(|b| b.indexes).collect();
+        for buffer in indexes {
+            notes.push(format!(
+                "What `{}` holds leads to other addresses: here 0, 1, 2, ...",
+                buffer.name
+            ));
+        }
+        let numbers = self.args.iter().filter(|(_, _, made)| match made {
+            Made::Single(Slot::Number(_)) => true,
+            Made::Compound(slots) => slots.values().any(|slot| matches!(slot, Slot::Number(_))),
+            Made::Single(Slot::Buffer(_)) => false,
+        });
+        let numbers: Vec<String> = numbers.map(|(name, ..)| format!("`{name}`")).collect();
+        if !numbers.is_empty() {
+            notes.push(format!("The numbers in {} are guesses.", numbers.join(", ")));
+        }
+        notes
+    }
+
+    /// The launch file; `outcome` is one more sentence for its comment.
+    pub fn text(&self, outcome: &str) -> String {
+        let mut notes = self.notes();
+        if !outcome.is_empty() {
+            notes.push(outcome.to_owned());
+        }
+        let quoted: Vec<String> = notes.iter().map(|note| json!(note).to_string()).collect();
+        let mut text = format!("{{\"comment\": [{}],\n", quoted.join(",\n             "));
+        let _ = write!(
+            text,
+            " \"kernel\": {},\n \"grid\": {:?}, \"block\": {:?}, \"dynamic_shared\": {},\n",
+            json!(self.kernel),
+            self.grid,
+            self.block,
+            self.dynamic_shared
+        );
+        let buffers: Vec<String> =
+            self.buffers.iter().enumerate().map(|(seed, buffer)| buffer.text(seed)).collect();
+        let _ = writeln!(text, " \"buffers\": {{{}}},", buffers.join(",\n             "));
+        let args: Vec<String> = self.args.iter().map(|arg| self.argument(arg)).collect();
+        let _ = writeln!(text, " \"args\": [{}]}}", args.join(",\n          "));
+        text
+    }
+
+    fn argument(&self, (_, size, made): &(String, u64, Made)) -> String {
+        let slots = match made {
+            Made::Single(slot) => return self.slot(*slot),
+            Made::Compound(slots) => slots,
+        };
+        let zeros = |count: u64| format!("{{\"bytes\": \"{}\"}}", "00".repeat(count as usize));
+        if slots.is_empty() {
+            return zeros(*size);
+        }
+        let (mut members, mut end) = (Vec::new(), 0);
+        for (&at, &slot) in slots {
+            if at > end {
+                members.push(zeros(at - end));
+            }
+            members.push(self.slot(slot));
+            end = at
+                + match slot {
+                    Slot::Buffer(_) => 8,
+                    Slot::Number(ty) => ty.bytes() as u64,
+                };
+        }
+        if *size > end {
+            members.push(zeros(size - end));
+        }
+        format!("{{\"struct\": [{}]}}", members.join(", "))
+    }
+
+    fn slot(&self, slot: Slot) -> String {
+        match slot {
+            Slot::Buffer(index) => {
+                let buffer = &self.buffers[index];
+                match buffer.front {
+                    0 => format!("{{\"buffer\": {}}}", json!(buffer.name)),
+                    front => format!("{{\"buffer\": {}, \"offset\": {front}}}", json!(buffer.name)),
+                }
+            }
+            Slot::Number(ty) if ty.is_float() => {
+                format!("{{\"type\": \"{}\", \"value\": 1.0}}", ty.name())
+            }
+            Slot::Number(ty) => {
+                format!("{{\"type\": \"{}\", \"value\": {}}}", ty.name(), value(ty, self.number))
+            }
+        }
+    }
+}
+
+impl BufferPlan {
+    /// Makes room for an access.
+    pub fn grow(&mut self, offset: i64, bytes: u64) {
+        self.length = Length::Trial;
+        // The offset is that from the buffer's beginning.
+        if offset < 0 {
+            self.front = (self.front + offset.unsigned_abs()).next_power_of_two().max(8);
+        } else {
+            let end = (offset as u64).saturating_sub(self.front) + bytes;
+            self.bytes = end.next_power_of_two().max(self.ty.bytes() as u64);
+        }
+    }
+
+    fn text(&self, seed: usize) -> String {
+        let bytes = (self.front + self.bytes).max(1);
+        let len = bytes.div_ceil(self.ty.bytes() as u64);
+        let fill = if self.ty.is_float() {
+            format!("\"fill\": \"random\", \"seed\": {}", seed + 1)
+        } else {
+            "\"fill\": \"index\"".to_owned()
+        };
+        let (name, ty) = (json!(self.name), self.ty.name());
+        format!("{name}: {{\"type\": \"{ty}\", \"len\": {len}, {fill}}}")
+    }
+}
+
+/// The longest buffer that is drafted, in bytes.
+pub const MOST_BYTES: u64 = 1 << 26;
+
+fn buffer(
+    parameter: &Parameter,
+    part: Part,
+    uses: &Use,
+    reach: Option<(i64, i64)>,
+    threads: u64,
+) -> BufferPlan {
+    let name = match part.1 {
+        0 if !parameter.compound => parameter.short.clone(),
+        at => format!("{}+{at}", parameter.short),
+    };
+    let (ty, indexes) = (uses.ty(), uses.indexes);
+    let element = ty.bytes() as u64;
+    let possible = |&(low, high): &(i64, i64)| {
+        high > low && low.unsigned_abs() <= MOST_BYTES && high.unsigned_abs() <= MOST_BYTES
+    };
+    let (front, bytes, length) = match reach.filter(possible) {
+        Some((low, high)) => {
+            (low.unsigned_abs().next_multiple_of(16), high.max(1) as u64, Length::Bounds)
+        }
+        None => (0, threads * element, Length::Guess),
+    };
+    BufferPlan { name, part, ty, front, bytes, length, indexes }
+}

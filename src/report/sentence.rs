@@ -1,0 +1,90 @@
+//! What was done with some loads, what was left alone and why, in one sentence.
+
+use super::{Cost, Decision, LoadReport};
+
+/// Counts of things by their names, in the order in which the names came first.
+#[derive(Default)]
+struct Counts<N>(Vec<(N, usize)>);
+
+impl<N: PartialEq> Counts<N> {
+    fn add(&mut self, name: N) {
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((name, 1)),
+        }
+    }
+
+    fn all(&self) -> usize {
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+}
+
+impl<N: AsRef<str>> Counts<N> {
+    /// `2 of a, 1 of b`, or the name alone where there is one.
+    fn named(&self) -> String {
+        match &self.0[..] {
+            [(only, _)] => format!("`{}`", only.as_ref()),
+            all => {
+                let each = all.iter().map(|(name, count)| format!("{count} `{}`", name.as_ref()));
+                each.collect::<Vec<_>>().join(", ")
+            }
+        }
+    }
+}
+
+/// Where values could come from, and the architecture on which that does not pay.
+type Unpaid = (&'static str, Option<u32>);
+
+/// Where a strategy would take a value from.
+fn origin(strategy: &str) -> &'static str {
+    match strategy {
+        "reuse" => "could come from registers",
+        "wide" => "could be joined to vectors",
+        _ => "could come from other lanes",
+    }
+}
+
+/// The sentence about loads; `cost` is that of what was chosen. Names between backquotes are strategies and
+/// rules: those that `ptxasw explain` knows.
+pub fn sentence<'r>(loads: impl Iterator<Item = &'r LoadReport>, cost: Option<Cost>) -> String {
+    let (mut replaced, mut kept) = (Counts::default(), Counts::default());
+    let mut unpaid: Vec<(Unpaid, Vec<Cost>)> = Vec::new();
+    let mut total = 0;
+    for load in loads {
+        total += 1;
+        match (load.decision, &load.possible) {
+            (Decision::Keep, Some(possible)) => {
+                let how = possible.first().map_or("", |name| origin(name));
+                let key = (how, load.architecture);
+                let at = unpaid.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+                    unpaid.push((key, Vec::new()));
+                    unpaid.len() - 1
+                });
+                unpaid[at].1.extend(load.cost.or(Some(Cost { strategy: 0.0, load: 0.0 })));
+            }
+            (Decision::Keep, None) => kept.add(load.rule.as_deref().unwrap_or("kept")),
+            (decision, _) => replaced.add(decision.word()),
+        }
+    }
+    let mut parts = Vec::new();
+    if replaced.all() > 0 {
+        let cost = cost.map(|cost| format!(": {cost}")).unwrap_or_default();
+        let verb = if replaced.all() == 1 { "is" } else { "are" };
+        parts.push(format!("{} {verb} replaced ({}{cost})", replaced.all(), replaced.named()));
+    }
+    for ((how, architecture), costs) in unpaid {
+        let on = architecture.map(|number| format!("on sm_{number} ")).unwrap_or_default();
+        let (count, cost) = (costs.len(), Cost::sum(costs.into_iter()));
+        let cost = cost.map(|cost| format!(": {cost}")).unwrap_or_default();
+        parts.push(format!("{count} {how}, but {on}that does not pay (`does-not-pay`{cost})"));
+    }
+    if kept.all() > 0 {
+        let verb = if kept.all() == 1 { "stays as it is" } else { "stay as they are" };
+        parts.push(format!("{} {verb} ({})", kept.all(), kept.named()));
+    }
+    let many = if total == 1 { "" } else { "s" };
+    match parts.is_empty() {
+        true => "no global load".to_owned(),
+        false => format!("{total} global load{many}: {}", parts.join("; ")),
+    }
+}

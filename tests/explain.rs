@@ -1,0 +1,112 @@
+//! Every reason why a load is kept can be looked up by the name that messages give it, and one sentence says
+//! what was done with a file.
+
+#![expect(clippy::disallowed_methods, reason = "the program under test is a process")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use ptxasw::pipeline::{Options, rewrite};
+use ptxasw::report::{Cost, FUNCTION_LEFT};
+use ptxasw::source::SourceFile;
+
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("the file is there")
+}
+
+fn ptxasw(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ptxasw")).args(arguments).output().expect("it runs")
+}
+
+/// The names in `Refusal::rule`, and that of functions that are left as they are.
+fn rules() -> BTreeSet<String> {
+    let source = read("src/reuse/refusal.rs");
+    let (_, names) = source.split_once("fn rule(&self)").expect("the names");
+    let (names, _) = names.split_once("\n    }\n").expect("their end");
+    let names = names.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next());
+    names.chain([FUNCTION_LEFT]).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_rule_has_a_page_and_every_page_a_rule() {
+    let output = ptxasw(&["explain"]);
+    let pages: BTreeSet<String> =
+        String::from_utf8(output.stdout).expect("a text").lines().map(str::to_owned).collect();
+    assert!(pages.len() > 20, "{pages:?}");
+    assert_eq!(pages, rules());
+    for rule in pages {
+        let output = ptxasw(&["explain", &rule]);
+        let text = String::from_utf8(output.stdout).expect("a text");
+        assert!(output.status.success() && text.starts_with(&rule), "{rule}: {text}");
+        assert!(text.len() > rule.len() + 40 && !text.contains("##"), "{rule}: {text}");
+    }
+}
+
+#[test]
+fn remarks_spell_names_otherwise() {
+    let (one, other) =
+        (ptxasw(&["explain", "MayHaveChanged"]), ptxasw(&["explain", "may-have-changed"]));
+    assert!(one.status.success());
+    assert_eq!(one.stdout, other.stdout);
+    let none = ptxasw(&["explain", "may-have-change"]);
+    let message = String::from_utf8(none.stderr).expect("a text");
+    assert_eq!(none.status.code(), Some(2));
+    assert!(message.contains("`may-have-changed`"), "{message}");
+}
+
+/// The names in what `candidates` prints of a sample, and in its sentence, can be looked up.
+#[test]
+fn messages_lead_to_pages() {
+    for (sample, expected) in [
+        (
+            "jacobi",
+            "9 global loads: 9 could come from other lanes, but on sm_80 that does not pay \
+             (`does-not-pay`: COST)",
+        ),
+        (
+            "rowwise",
+            "3 global loads: 2 are replaced (`reuse`: COST); 1 stays as it is (`no-partner`)",
+        ),
+    ] {
+        let file =
+            format!("{}/ptx-samples/{sample}/{sample}.sm_80.ptx", env!("CARGO_MANIFEST_DIR"));
+        let source = SourceFile::new(sample, fs::read_to_string(&file).expect("the sample"));
+        let report = rewrite(&source, &Options::default()).expect("it parses").report;
+        // The costs are those of the loads.
+        let costs = report.kernels.iter().flat_map(|kernel| &kernel.loads);
+        let costs: Vec<_> = costs.filter_map(|load| load.cost).collect();
+        let sum =
+            |each: fn(&Cost) -> f64| (costs.iter().map(each).sum::<f64>() * 100.0).round() / 100.0;
+        let (strategy, load) = (sum(|cost| cost.strategy), sum(|cost| cost.load));
+        assert!(strategy > 0.0 && load > 0.0);
+        let cost = format!("{strategy} cycles against {load}");
+        assert_eq!(report.sentence(), expected.replace("COST", &cost));
+        let output = ptxasw(&["candidates", &file]);
+        let text = String::from_utf8(output.stdout).expect("a text");
+        let last = text.lines().last().expect("a line");
+        let names = last.strip_prefix("`ptxasw explain RULE` says more of ").expect(&text);
+        for name in names.split(", ") {
+            assert!(rules().contains(name), "{name}");
+        }
+    }
+}
+
+/// The log says it of each file that is assembled.
+#[test]
+fn the_log_says_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = concat!(env!("CARGO_MANIFEST_DIR"), "/ptx-samples/rowwise/rowwise.sm_80.ptx");
+    let output = folder.path().join("out");
+    let called = Command::new(env!("CARGO_BIN_EXE_ptxasw"))
+        .args(["ptxas", "--", "-arch=sm_80", input, "-o"])
+        .arg(&output)
+        .env("PTXASW_PTXAS", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wrapper/fake-ptxas"))
+        .env("PTXASW_LOG", "info")
+        .output()
+        .expect("it runs");
+    let log = String::from_utf8(called.stderr).expect("a text");
+    assert!(log.contains("3 global loads: 2 are replaced (`reuse`: "), "{log}");
+    assert!(log.contains("`ptxasw explain no-partner`"), "{log}");
+}
