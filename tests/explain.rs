@@ -99,10 +99,14 @@ fn the_log_says_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let input = concat!(env!("CARGO_MANIFEST_DIR"), "/ptx-samples/rowwise/rowwise.sm_80.ptx");
     let output = folder.path().join("out");
+    // It writes down its calls beside itself.
+    let fake = folder.path().join("ptxas");
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wrapper/fake-ptxas"), &fake)
+        .expect("it is there");
     let called = Command::new(env!("CARGO_BIN_EXE_ptxasw"))
         .args(["ptxas", "--", "-arch=sm_80", input, "-o"])
         .arg(&output)
-        .env("PTXASW_PTXAS", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wrapper/fake-ptxas"))
+        .env("PTXASW_PTXAS", &fake)
         .env("PTXASW_LOG", "info")
         .output()
         .expect("it runs");
