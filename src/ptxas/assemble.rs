@@ -13,6 +13,7 @@ use crate::ptxas::messages::{Renamed, Shown, TEXT_NAME, translate};
 use crate::ptxas::signals::{Folder, Watch};
 use crate::source::comments::gap_length;
 use crate::source::{Diagnostic, LineMap, SourceFile};
+use rustix::fs::{FileType, SeekFrom, fstat, seek, tell};
 use rustix::stdio::dup2_stdin;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -62,6 +63,8 @@ struct Once {
     bytes: Vec<u8>,
     /// Whether that is all of it.
     whole: bool,
+    /// Where it began, if it is a file, which can be read again.
+    began: Option<u64>,
 }
 
 impl<R: Replacement> Examined<R> {
@@ -81,13 +84,25 @@ impl<R: Replacement> Examined<R> {
     }
 }
 
-/// The standard input of a run on the originals.
+/// The standard input of a run on the originals. Where it is a file, that is wound back, so only one
+/// run at a time may have it.
 pub(super) fn stdin<R>(examined: &[Examined<R>]) -> Stdin<'_> {
-    match examined.iter().find_map(|one| one.stdin.as_ref()) {
-        None => Stdin::Inherit,
-        Some(once) if once.whole => Stdin::Bytes(&once.bytes),
-        Some(once) => Stdin::Begun(&once.bytes),
+    let Some(once) = read_once(examined) else { return Stdin::Inherit };
+    let wind_back = |at| seek(io::stdin(), SeekFrom::Start(at)).is_ok();
+    match once.whole {
+        _ if once.began.is_some_and(wind_back) => Stdin::Inherit,
+        true => Stdin::Bytes(&once.bytes),
+        false => Stdin::Begun(&once.bytes),
     }
+}
+
+/// Whether there is more of standard input than was read.
+pub(super) fn is_too_long<R>(examined: &[Examined<R>]) -> bool {
+    read_once(examined).is_some_and(|once| !once.whole)
+}
+
+fn read_once<R>(examined: &[Examined<R>]) -> Option<&Once> {
+    examined.iter().find_map(|one| one.stdin.as_ref())
 }
 
 /// How a call ended.
@@ -114,12 +129,15 @@ pub struct Call<'c> {
     pub watch: &'c Watch,
 }
 
-/// Why the inputs of a call are not to be looked at, if they are not: one can be read only once, and it
-/// is ptxas that has to read it. No input is opened for this.
+/// Why the inputs of a call are not to be looked at, if they are not: one can be read only once, or is
+/// named by a descriptor of this process, which another one for ptxas may be (`/dev/stdout`); it is ptxas
+/// that has to read it. No input is opened for this.
 pub fn only_for_ptxas(line: &CommandLine) -> Option<&'static str> {
     let is_passing = |input: &Input| {
-        input.kind == Kind::File
-            && std::fs::metadata(line.value(input)).is_ok_and(|there| !there.is_file())
+        let name = line.value(input);
+        let is_descriptor = writes_to_stdout(Some(name));
+        let is_no_file = || std::fs::metadata(name).is_ok_and(|there| !there.is_file());
+        input.kind == Kind::File && (is_descriptor || is_no_file())
     };
     line.inputs.iter().any(is_passing).then_some("an input is no file, and may be read only once")
 }
@@ -137,8 +155,9 @@ pub fn examine<R>(
             Kind::Text => value.as_bytes().to_vec(),
             Kind::File => read_file(Path::new(value)),
             Kind::Stdin => {
+                let began = position();
                 let (bytes, whole) = read_while_ptx(&mut stdin);
-                once = Some(Once { bytes: bytes.clone(), whole });
+                once = Some(Once { bytes: bytes.clone(), whole, began });
                 if whole { bytes } else { Vec::new() }
             }
         };
@@ -174,6 +193,12 @@ fn text_length(bytes: &[u8]) -> usize {
 
 /// The end of a file under DOS.
 const CTRL_Z: u8 = 0x1a;
+
+/// Where standard input stands, if it is a file.
+fn position() -> Option<u64> {
+    let kind = FileType::from_raw_mode(fstat(io::stdin()).ok()?.st_mode);
+    if kind == FileType::RegularFile { tell(io::stdin()).ok() } else { None }
+}
 
 /// Reads standard input as long as it may be a PTX text that is not too large; the second result says
 /// whether that is all of it. What ptxas refuses at once must not be waited for.
@@ -241,11 +266,11 @@ pub fn is_untouched<R: Replacement>(examined: &[Examined<R>]) -> bool {
 /// # Errors
 /// There is more of it than was read, or no room.
 pub fn unread<R>(examined: &[Examined<R>]) -> io::Result<()> {
-    let Some(once) = examined.iter().find_map(|one| one.stdin.as_ref()) else { return Ok(()) };
-    if !once.whole {
-        return Err(io::ErrorKind::FileTooLarge.into());
+    match stdin(examined) {
+        Stdin::Inherit => Ok(()),
+        Stdin::Bytes(bytes) => Ok(dup2_stdin(in_memory(bytes)?)?),
+        Stdin::Begun(_) => Err(io::ErrorKind::FileTooLarge.into()),
     }
-    Ok(dup2_stdin(in_memory(&once.bytes)?)?)
 }
 
 /// Runs the real ptxas on the rewritten inputs and, if it refuses them or they cannot be handed to it,
@@ -341,8 +366,13 @@ pub(super) fn run_rewritten<'c, R: Replacement>(
         folder.write(&name, bytes)
     };
     let from_stdin = examined.iter().find(|one| one.stdin.is_some());
-    let stdin_bytes = from_stdin.and_then(Examined::new_bytes);
-    let stdin = stdin_bytes.as_deref().map_or_else(|| stdin(examined), Stdin::Bytes);
+    let new_bytes = from_stdin.and_then(Examined::new_bytes);
+    // (A run on the originals may go on at the same time, and have standard input itself.)
+    let stdin = match (&new_bytes, read_once(examined)) {
+        (Some(bytes), _) => Stdin::Bytes(bytes),
+        (None, Some(once)) if once.whole => Stdin::Bytes(&once.bytes),
+        _ => stdin(examined),
+    };
     let texts = line.inputs.iter().filter(|input| input.kind == Kind::Text).count();
     for (index, one) in examined.iter().enumerate() {
         let Some(((_, rewritten), bytes)) = one.changed().zip(one.new_bytes()) else { continue };

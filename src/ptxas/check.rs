@@ -14,11 +14,11 @@
 //! is refused or does not come to its end, nothing of this counts: the call is made as it came.
 
 use crate::ptxas::assemble::writes_to_stdout;
-use crate::ptxas::assemble::{Call, Examined, How, Replacement, run_rewritten, stdin};
+use crate::ptxas::assemble::{Call, Examined, How, Replacement, is_too_long, run_rewritten, stdin};
 use crate::ptxas::command_line::OutputPlace;
 use crate::ptxas::complaints::{Complaint, complaints};
 use crate::ptxas::cubin::{self, Cubin};
-use crate::ptxas::invoke::{Finished, Run, Stdin, Stream};
+use crate::ptxas::invoke::{Finished, Run, Stream};
 use crate::ptxas::leash::Leash;
 use crate::ptxas::losses::{Loss, losses};
 use crate::ptxas::messages::agree;
@@ -187,11 +187,11 @@ fn run_both<'c, R: Replacement>(
     let (of_original, beside) = place;
     let words = call.line.with_output(of_original.as_os_str());
     let Call { tool, watch, .. } = *call;
-    let stdin = match stdin(examined) {
+    if is_too_long(examined) {
         // Two cannot read it.
-        Stdin::Begun(_) => return Err(io::ErrorKind::FileTooLarge.into()),
-        stdin => stdin,
-    };
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let stdin = stdin(examined);
     std::thread::scope(|scope| {
         let start = |words: Vec<OsString>| {
             let work = move || {

@@ -74,6 +74,8 @@ fn inputs_that_are_pipes_are_read_once() {
     let plain =
         check_same(&ptxas, "cat b.ptx | \"$P\" -arch sm_80 k.ptx /dev/fd/3 -o out 3<&0", &[]);
     assert!(plain.status.success(), "{plain:?}");
+    // Another descriptor than ours: theirs would be a pipe that nobody writes to.
+    check_same(&ptxas, "\"$P\" -arch sm_80 k.ptx /dev/stdout -o out > said", &[]);
     // What ptxas refuses, it has read. (Of what it accepts it opens a named pipe again.)
     let refused = "mkfifo p; (sed s/st.global/st.glbal/ b.ptx > p) & \"$P\" -arch sm_80 k.ptx p";
     let plain = check_same(&ptxas, refused, &[]);
