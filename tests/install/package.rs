@@ -78,3 +78,80 @@ fn a_package_is_complete() {
     assert!(count > 15, "{dependencies}");
     assert!(notices.matches("Permission is hereby granted, free of charge").count() > 20);
 }
+
+/// Runs a program to its end, without variables that are about ptxasw.
+fn ran(program: &Path, arguments: &[&str]) -> std::process::Output {
+    let mut call = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PTXASW") {
+            call.env_remove(name);
+        }
+    }
+    call.args(arguments).output().unwrap()
+}
+
+/// The wheel, in an environment of its own with NVIDIA's wheel of ptxas: in front of that, behind an upgrade
+/// of it, and gone again.
+#[test]
+fn a_wheel_stands_in_for_the_ptxas_of_a_wheel() {
+    let folder = Folder::empty();
+    let environment = folder.path("environment");
+    let made = ran(Path::new("python3"), &["-m", "venv", environment.to_str().unwrap()]);
+    assert!(made.status.success(), "{made:?}");
+    let pip = environment.join("bin/pip");
+    let nvcc = ["install", "--quiet", "--no-deps", "--retries", "1", "nvidia-cuda-nvcc"];
+    let got = ran(&pip, &nvcc);
+    if !got.status.success() {
+        let why = String::from_utf8_lossy(&got.stderr).into_owned();
+        eprintln!("skipped, since no package index gives out nvidia-cuda-nvcc: {why}");
+        return;
+    }
+    let mut script = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/package"));
+    script.args(["--wheel", "--profile", "dev", "--output"]).arg(folder.path("made"));
+    let output = script.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let wheel = stdout(&output).trim().to_owned();
+    let name = format!("ptxasw-{}-py3-none-manylinux_2_", env!("CARGO_PKG_VERSION"));
+    assert!(wheel.contains(&name) && wheel.ends_with(".whl"), "{wheel}");
+    let installed = ran(&pip, &["install", "--quiet", "--no-deps", &wheel]);
+    assert!(installed.status.success(), "{installed:?}");
+
+    // The library that it runs with is the environment's.
+    let program = environment.join("bin/ptxasw");
+    let found = stdout(&ran(Path::new("ldd"), &[program.to_str().unwrap()]));
+    let line = found.lines().find(|line| line.contains("libz3")).expect("libz3");
+    assert!(line.contains("environment/bin/../lib/ptxasw/"), "{line}");
+    assert!(stdout(&ran(&program, &["--version"])).contains("\nz3 "));
+    assert!(environment.join("share/man/man1/ptxasw.1.gz").exists());
+
+    let nvidia = fs::read_dir(environment.join("lib")).unwrap().flatten();
+    let nvidia = nvidia.map(|entry| entry.path().join("site-packages/nvidia"));
+    let nvidia = nvidia.filter_map(|path| fs::read_dir(path).ok()).flatten().flatten();
+    let mut folders = nvidia.map(|entry| entry.path()).filter(|p| p.join("bin/ptxas").exists());
+    let toolkit = folders.next().expect("the folder of ptxas");
+    let (ptxas, toolkit) = (toolkit.join("bin/ptxas"), toolkit.to_str().unwrap());
+    let (real, version) = (fs::read(&ptxas).unwrap(), stdout(&ran(&ptxas, &["--version"])));
+
+    let output = ran(&program, &["install", toolkit]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(fs::read_link(&ptxas).unwrap(), program);
+    assert_eq!(stdout(&ran(&ptxas, &["--version"])), version);
+    let output = ran(&program, &["doctor", toolkit]);
+    assert!(stdout(&output).contains("its load was replaced by a shuffle"), "{output:?}");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+
+    // An upgrade puts another ptxas there.
+    let again = ["install", "--quiet", "--no-deps", "--force-reinstall", "nvidia-cuda-nvcc"];
+    let output = ran(&pip, &again);
+    assert!(output.status.success(), "{output:?}");
+    let output = ran(&program, &["doctor", toolkit]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(stdout(&output).contains("is not ptxasw"), "{output:?}");
+    fs::remove_file(ptxas.with_file_name("ptxas.real")).unwrap();
+    assert!(ran(&program, &["install", toolkit]).status.success());
+
+    let output = ran(&program, &["uninstall", toolkit]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(fs::read(&ptxas).unwrap() == real);
+    assert!(!ptxas.with_file_name("ptxas.real").exists());
+}
