@@ -93,6 +93,7 @@ fn ran(program: &Path, arguments: &[&str]) -> std::process::Output {
 /// The wheel, in an environment of its own with NVIDIA's wheel of ptxas: in front of that, behind an upgrade
 /// of it, and gone again.
 #[test]
+#[ignore = "maturin builds the program anew in the place of the one that the other tests run"]
 fn a_wheel_stands_in_for_the_ptxas_of_a_wheel() {
     let folder = Folder::empty();
     let environment = folder.path("environment");
