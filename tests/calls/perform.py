@@ -218,7 +218,9 @@ def differences(plain, tested):
         elif before[:2] != after[:2]:
             found.append(f"file {name!r}: {after[:2]} instead of {before[:2]}")
         elif before[3] is None or before[3] != after[3]:
-            what = "no whole cubin" if after[3] is None else "other contents"
+            added = adds_functions(before[3], after[3])
+            other_code = other_code or added
+            what = "functions that ptxas adds" if added else "no whole cubin" if after[3] is None else "other contents"
             found.append(f"file {name!r}: {what}")
         else:
             other_code = True
@@ -234,6 +236,16 @@ def differences(plain, tested):
     if tested.seconds > 10 * plain.seconds + 5:
         found.append("takes over ten times as long, and 5 s")
     return found
+
+
+def adds_functions(before, after):
+    """Whether a cubin has all that another one has, and beside it only functions of ptxas for warp-level instructions."""
+    if before is None or after is None or before[:3] != after[:3]:
+        return False
+    names = [{*after[at]} - {*before[at]} for at in (3, 4)]
+    theirs = r"__cuda_sm70_\w+$|^\.nv\.prototype$|^\.rela?\.text\.\w+$"
+    return all({*before[at]} <= {*after[at]} for at in (3, 4)) and all(re.search(theirs, name) for name in names[0] | names[1]) \
+        and any("__cuda_sm70_" in name for name in names[1])
 
 
 def counted(text):
