@@ -116,6 +116,10 @@ pub enum Bug {
     WrongElement,
     /// Sign and zero extension count as the same.
     Extension,
+    /// Of two neighbouring bytes of a register the other one is taken.
+    WrongByte,
+    /// Bytes are always extended by zeros.
+    ZeroExtension,
     /// The source's register is sent although it has been overwritten.
     StaleRegister,
     /// A register is sent by its name although the name means another register there.
@@ -328,7 +332,7 @@ impl Bug {
     ];
 
     /// All other mistakes.
-    pub const ALL: [Bug; 40] = [
+    pub const ALL: [Bug; 42] = [
         Bug::WrongSign,
         Bug::CornerTooFarUp,
         Bug::CornerTooFarDown,
@@ -367,6 +371,8 @@ impl Bug {
         Bug::UnknownValue,
         Bug::WrongElement,
         Bug::Extension,
+        Bug::WrongByte,
+        Bug::ZeroExtension,
         Bug::StaleRegister,
         Bug::InnerScope,
     ];

@@ -98,6 +98,13 @@ impl Arena {
                 let high = self.extract(inner, low, rest);
                 self.zero_extend(high, width)
             }
+            // (Of the bits above, each is the sign.)
+            Node::SignExtend(inner) => {
+                let own = self.width(inner);
+                let low = low.min(own - 1);
+                let high = self.extract(inner, low, own - low);
+                self.sign_extend(high, width)
+            }
             Node::Concatenate(high, bottom) => {
                 let split = self.width(bottom);
                 if low >= split {

@@ -14,7 +14,9 @@ mod carried;
 mod distance;
 mod eligible;
 mod facts;
+mod gathered;
 mod opportunities;
+mod pieces;
 mod prove;
 mod quiet;
 mod refusal;
@@ -33,6 +35,7 @@ pub use carried::{
 };
 pub use eligible::{Element, Load, OWN_REGISTERS};
 pub use opportunities::{Candidate, Guards, Opportunities, Opportunity, Options, lane_stride};
+pub use pieces::{Part, Piece};
 pub use prove::{NoWrap, WrapKind};
 pub use quiet::Quiet;
 pub use refusal::{Refusal, Unpaid};

@@ -4,17 +4,17 @@
 //! an [`Opportunity`] with its guards, or the [`Refusal`] that forbids it. Nothing is chosen here.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 use super::alignment::MAX_VECTOR;
 use super::alike::{Alike, LaneClaim};
 use super::availability::{Asked, Availability, StoreApart};
 use super::distance::{Outline, outline};
-use super::eligible::{Element, Load, MAX_ADDRESS, addressed_by_register, eligible};
+use super::eligible::{Load, MAX_ADDRESS, addressed_by_register, eligible};
+use super::pieces::{Piece, displacements, pieces};
 use super::prove::{NoWrap, Proof, Prover};
 use super::quiet::Quiet;
 use super::refusal::Refusal;
@@ -98,14 +98,27 @@ pub struct Guards {
 /// known of it, and what has to be checked.
 #[derive(Clone, Debug)]
 pub struct Opportunity {
-    /// Index of the source load's instruction.
+    /// Index of the source load's instruction; of the first one, if there are several.
     pub source: u32,
-    /// For each element of the load the element of the source load that stands for it.
-    pub pieces: Vec<(Element, Element)>,
+    /// For each element of the load what its register is made of.
+    pub pieces: Vec<Piece>,
     /// `A(tid.x + delta) = B(tid.x)`.
     pub delta: i32,
     /// The checks at run time.
     pub guards: Guards,
+}
+
+impl Opportunity {
+    /// The instructions of the loads that the value comes from.
+    pub fn sources(&self) -> impl Iterator<Item = u32> + '_ {
+        self.pieces.iter().flat_map(|piece| piece.parts.iter().map(|part| part.source))
+    }
+
+    /// How many words of 32 bits come from another lane.
+    pub fn words(&self) -> u32 {
+        let words: BTreeSet<_> = self.pieces.iter().flat_map(Piece::words).collect();
+        words.len() as u32
+    }
 }
 
 /// A load whose registers may be read.
@@ -139,6 +152,8 @@ pub struct Opportunities<'a, 'm, 's> {
     pub(super) aligned: FxHashMap<String, u64>,
     sources: Vec<Source>,
     likely: Likely,
+    /// Bits of the narrowest element of a source.
+    narrowest: u32,
     /// Sources by outline.
     groups: FxHashMap<TermId, Group>,
     /// The blocks of which it was asked whether a warp can be whole there.
@@ -195,6 +210,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
                 .collect(),
             sources: Vec::new(),
             likely: Likely::default(),
+            narrowest: u32::MAX,
             groups: FxHashMap::default(),
             never_whole: FxHashMap::default(),
             known: FxHashMap::default(),
@@ -226,6 +242,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
 
     /// Offers a load as a source for those that come behind it.
     pub fn offer(&mut self, trace: &mut KernelTrace, load: Load) {
+        self.narrowest = self.narrowest.min(load.elements[0].ty.bits());
         let at = outline(&mut trace.arena, load.address);
         let place = self.place(trace, &load);
         let loops = &self.prover.flow.loops;
@@ -324,6 +341,11 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         self.look(trace, candidate, load, true)
     }
 
+    /// Bits of the narrowest element of a source.
+    pub(super) fn narrowest(&self) -> u32 {
+        self.narrowest
+    }
+
     /// The instruction of the load that a candidate is.
     pub fn source_of(&self, candidate: Candidate) -> u32 {
         self.sources[candidate.index].load.inst
@@ -397,7 +419,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         found
     }
 
-    fn look(
+    pub(super) fn look(
         &mut self,
         trace: &mut KernelTrace,
         candidate: Candidate,
@@ -572,39 +594,6 @@ pub struct Candidate {
     displacement: i64,
     /// Whether lanes are asked about the registers that make the source's address.
     in_rows: bool,
-}
-
-/// The distances in bytes at which some element of the source lines up with the load's first one.
-fn displacements(source: &Load, load: &Load) -> SmallVec<[i64; 4]> {
-    let first = load.elements[0];
-    source
-        .elements
-        .iter()
-        .filter(|element| element.ty.bits() == first.ty.bits())
-        .map(|element| element.offset - first.offset)
-        .collect()
-}
-
-/// For each element of the load the one of the source that stands for it.
-pub(super) fn pieces(
-    source: &Load,
-    load: &Load,
-    displacement: i64,
-    planted: Planted,
-) -> Option<Vec<(Element, Element)>> {
-    load.elements
-        .iter()
-        .map(|to| {
-            let at = to.offset + displacement;
-            let mut index = source.elements.iter().position(|from| from.offset == at)?;
-            if planted.has(Bug::WrongElement) {
-                index = (index + 1) % source.elements.len();
-            }
-            let from = source.elements[index];
-            let alike = planted.has(Bug::Extension) && from.ty.bits() == to.ty.bits();
-            (alike || from.stands_for(to)).then_some((from, *to))
-        })
-        .collect()
 }
 
 /// Whether an instruction writes the register that it is addressed by.

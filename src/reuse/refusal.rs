@@ -29,7 +29,7 @@ pub enum Refusal {
     Register,
     /// A destination register is an element of a vector register, which `shfl` does not take.
     VectorRegister,
-    /// The source load's elements differ in width or extension.
+    /// Some bytes are in none of the source load's registers.
     Elements(u32),
     /// The address is not known.
     Address,

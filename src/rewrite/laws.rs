@@ -202,18 +202,23 @@
 //!
 //! # What the registers hold
 //!
-//! **17. The source's register holds exactly what the destination's would**: the same bytes, extended alike
-//! to the same width. A shuffle moves 32 bits: wider registers are split, narrower ones packed, and
-//! vectors go element by element. Elements of a vector register (`%v.x`) are no operands of a shuffle.
+//! **17. A register gets exactly the bytes that the load would put there, extended as the load extends them.**
+//! A shuffle moves 32 bits: wider registers are split, narrower ones packed, and vectors go element by
+//! element. Where the source's register does not hold the same bytes, extended alike to the same width, the
+//! register is put together from bytes of one register or several; a byte that is in none of them keeps the
+//! load. Elements of a vector register (`%v.x`) are no operands of a shuffle.
 //!
 //! ```text
-//! s: ld.u8 r1, [a];  d: ld.s8 r2, [a]     // 200 is not -56
+//! s: ld.u8 r1, [a];   d: ld.s8 r2, [a]      // 200 is not -56: the sign has to be made
+//! s: ld.u32 r1, [a];  d: ld.u8 r2, [a+3]    // the uppermost byte, by a permutation of bytes
+//! s: ld.u16 r1, [a];  d: ld.u32 r2, [a]     // two of the bytes are in no register
 //! ```
 //!
 //! Rules `width`, `register-width`, `vector-register`, `element-width`, `form`.
-//! `tests/cases/refuse/width.ptx`, `tests/cases/refuse/wide_values.ptx`,
-//! `tests/cases/refuse/vector_operands.ptx`, `tests/cases/refuse/vector_register.ptx`; mistakes
-//! `Extension`, `WrongElement`, `SwappedHalves`.
+//! `tests/cases/refuse/width.ptx`, `tests/cases/refuse/widths.ptx`, `tests/cases/accept/widths.ptx`,
+//! `tests/cases/refuse/wide_values.ptx`, `tests/cases/refuse/vector_operands.ptx`,
+//! `tests/cases/refuse/vector_register.ptx`; mistakes `Extension`, `WrongElement`, `SwappedHalves`, `WrongByte`,
+//! `ZeroExtension`.
 //!
 //! **18. What is sent is what was loaded.** If the register may have been written again by then, a copy is
 //! made behind the source load.

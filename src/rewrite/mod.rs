@@ -6,6 +6,7 @@
 //!
 //! What every strategy has to respect stands in [`laws`], each with what breaks without it.
 
+mod bytes;
 mod carried;
 mod checks;
 mod edit;
@@ -17,6 +18,7 @@ mod strategy;
 mod taps;
 mod vectors;
 
+pub use bytes::{Assembly, SentWord};
 pub use edit::{Edit, Edits, Overlap};
 pub use names::{Fresh, Names};
 pub use plan::{KernelPlan, Replacement, Transfer, plan};

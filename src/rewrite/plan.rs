@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use super::bytes::Assembly;
 use super::names::{Fresh, Names};
 use super::taps::{WarpTest, Window};
 use crate::cfg::{Base, BlockId, Flow, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::planted::{Bug, Planted};
-use crate::reuse::{LaneClaim, Multiple, Opportunity, StoreApart};
+use crate::reuse::{LaneClaim, Multiple, Opportunity, Part, StoreApart};
 use crate::select::{Choice, Verdict};
 use crate::source::SourceFile;
 
@@ -39,8 +40,10 @@ pub struct Replacement {
     pub guard: Option<String>,
     /// Its address: base as written and bytes added.
     pub address: (String, i64),
-    /// The transfers that stand for the load, one for each register.
+    /// The registers that are filled from one register each.
     pub transfers: Vec<Transfer>,
+    /// Those that are put together from bytes.
+    pub assembly: Assembly,
     /// The opportunity that covers it: the source load, the distance and the guards.
     pub covered: Opportunity,
     /// If addresses are compared: the copy of the register that the source is addressed by, and what
@@ -215,15 +218,25 @@ impl Planner<'_, '_, '_, '_> {
 
     fn replacement(&mut self, at: u32, block: BlockId, covered: &Opportunity) {
         let inst = &self.flow.insts[at as usize];
-        let transfers = covered
-            .pieces
-            .iter()
-            .map(|(from, to)| Transfer {
-                sent: self.sent(covered.source, from.register, from.register_bits, at),
-                destination: self.name(to.register),
-                bits: to.register_bits,
-            })
-            .collect();
+        let (mut transfers, mut assembly) = (Vec::new(), Assembly::default());
+        for piece in &covered.pieces {
+            let mut sent = |part: &Part| {
+                self.sent(part.source, part.from.register, part.from.register_bits, at)
+            };
+            match piece.whole() {
+                Some(_) => transfers.push(Transfer {
+                    sent: sent(&piece.parts[0]),
+                    destination: self.name(piece.to.register),
+                    bits: piece.to.register_bits,
+                }),
+                None => {
+                    let parts: Vec<_> =
+                        piece.parts.iter().map(|part| (sent(part), *part)).collect();
+                    let destination = self.name(piece.to.register);
+                    assembly.add(destination, &piece.to, &parts, self.plan.planted);
+                }
+            }
+        }
         let guards = &covered.guards;
         let checked = guards.no_wrap.iter().map(|check| check.register);
         for register in checked.chain(guards.source_active.map(|(register, _)| register)) {
@@ -243,6 +256,7 @@ impl Planner<'_, '_, '_, '_> {
             guard,
             address: self.address(at),
             transfers,
+            assembly,
             covered: covered.clone(),
             compared,
             executed,

@@ -62,5 +62,6 @@ fn partner(
             Err(reason) => refusal = refusal.or(Some(reason)),
         }
     }
-    Err(refusal.unwrap_or(Refusal::NoPartner))
+    let gathered = opportunities.gathered(trace, load, options.max_delta);
+    gathered.ok_or(refusal.unwrap_or(Refusal::NoPartner))
 }

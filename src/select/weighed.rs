@@ -11,7 +11,7 @@ use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
 use crate::reuse::{
-    Adjacent, Carried, Guards, Load, Opportunities, Opportunity, Refusal, Row, Unpaid,
+    Adjacent, Carried, Guards, Load, Opportunities, Opportunity, Piece, Refusal, Row, Unpaid,
 };
 
 /// Instructions beside the shuffle and the load that the paper's code needs for a load: the bound of
@@ -302,17 +302,7 @@ impl Weigher<'_, '_, '_, '_> {
                 }
                 _ => self.opportunities.prove(trace, candidate, load),
             };
-            let legal = legal.and_then(|opportunity| {
-                let divided = self.in_parts.contains(&trace.accesses[load.access].block);
-                let in_circle = opportunity.delta != 0
-                    && self.passed_on.contains(&load.inst)
-                    && self.in_ring.contains_key(&opportunity.source);
-                match in_circle || divided && opportunity.guards != Guards::default() {
-                    true => Err(Refusal::NoPartner),
-                    false => Ok(opportunity),
-                }
-            });
-            match legal.and_then(|opportunity| self.weigh(trace, load, name, opportunity)) {
+            match legal.and_then(|legal| self.fitting(trace, load, name, legal)) {
                 Ok(opportunity) => return Ok((name, opportunity)),
                 // That a partner does not pay says more than why another one is not legal.
                 Err(unpaid @ Refusal::DoesNotPay(_)) => {
@@ -323,7 +313,34 @@ impl Weigher<'_, '_, '_, '_> {
                 Err(reason) => refusal = refusal.or(Some(reason)),
             }
         }
+        if let Some(legal) = self.opportunities.gathered(trace, load, self.options.max_delta) {
+            let name = match legal.delta {
+                0 if self.options.strategies.allow(StrategyName::Reuse) => StrategyName::Reuse,
+                _ => StrategyName::Paper,
+            };
+            if self.options.strategies.allow(name) {
+                return self.fitting(trace, load, name, legal).map(|legal| (name, legal));
+            }
+        }
         Err(refusal.unwrap_or(Refusal::NoPartner))
+    }
+
+    /// The opportunity, if it fits what is chosen already and takes fewer cycles than the load.
+    fn fitting(
+        &mut self,
+        trace: &mut KernelTrace,
+        load: &Load,
+        name: StrategyName,
+        legal: Opportunity,
+    ) -> Result<Opportunity, Refusal> {
+        let divided = self.in_parts.contains(&trace.accesses[load.access].block);
+        let in_circle = legal.delta != 0
+            && self.passed_on.contains(&load.inst)
+            && legal.sources().any(|source| self.in_ring.contains_key(&source));
+        match in_circle || divided && legal.guards != Guards::default() {
+            true => Err(Refusal::NoPartner),
+            false => self.weigh(trace, load, name, legal),
+        }
     }
 
     /// The opportunity, if it takes fewer cycles than the load.
@@ -340,9 +357,7 @@ impl Weigher<'_, '_, '_, '_> {
         let request = self.request(trace, load);
         let costs = &self.options.costs;
         let kept = costs.load(&request) + costs.instructions(1);
-        let bits = |opportunity: &Opportunity| -> u32 {
-            opportunity.pieces.iter().map(|(_, to)| to.ty.bits().max(32)).sum()
-        };
+        let moves: u32 = opportunity.pieces.iter().map(Piece::instructions).sum();
         let comparison = match opportunity.guards.bytes_apart {
             Some(_) => costs.instructions(COMPARISON),
             None => 0.0,
@@ -357,15 +372,18 @@ impl Weigher<'_, '_, '_, '_> {
                 StrategyName::Paper => {
                     let corner = Request { lanes: opportunity.delta.unsigned_abs(), ..request };
                     let corner = if opportunity.delta == 0 { 0.0 } else { costs.load(&corner) };
-                    let instead = costs.shuffle(bits(&opportunity))
+                    // (The load needs a move of what is received in any case.)
+                    let assembled = opportunity.pieces.iter().filter(|p| p.whole().is_none());
+                    let extra: u32 = assembled.map(Piece::instructions).sum();
+                    let instead = costs.shuffle(32 * opportunity.words())
                         + corner
-                        + costs.instructions(PAPER_EXTRA + 1);
+                        + costs.instructions(PAPER_EXTRA + 1 + extra);
                     match costs.allow_shuffles(&request) || opportunity.delta == 0 {
                         true => instead,
                         false => instead.max(kept),
                     }
                 }
-                _ => costs.instructions(bits(&opportunity).div_ceil(32)),
+                _ => costs.instructions(moves),
             };
         // Where lanes have to be asked, the load is performed for some: half of the time, as nobody knows how
         // often that is.

@@ -173,6 +173,12 @@ impl Prover {
         (a, b): (TermId, TermId),
         known: &[TermId],
     ) -> Option<Proof> {
+        // Other bytes may have the same bits in these places.
+        if let Some(claim) = Prover::narrowed(terms, (a, b))
+            && self.by_cases(terms, lanes, place, claim, known) == Proof::Equal
+        {
+            return Some(Proof::Equal);
+        }
         if let Some(halves) = halves(&mut terms.arena, a, b) {
             let unequal = self.first_unequal(terms, lanes, place, &halves, known);
             return Some(unequal.map_or(Proof::Equal, |(_, proof)| proof));

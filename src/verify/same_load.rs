@@ -64,6 +64,28 @@ impl Prover {
         Some(pairs)
     }
 
+    /// What two parts of loads come to: loads of as many bytes as the smaller one, or as little as both parts
+    /// are in. A load delivers what loads of its bytes would, of the same version of memory.
+    pub fn narrowed(terms: &mut Terms, (a, b): (TermId, TermId)) -> Option<(TermId, TermId)> {
+        let (mine, theirs) = (part_of_load(terms, a)?, part_of_load(terms, b)?);
+        let bits = terms.arena.width(a);
+        // The bytes that the part is in.
+        let within = |low: u8| (low % 8, (low % 8 + bits).div_ceil(8) * 8);
+        let (low, own) = within(mine.low);
+        let loads = matches!(own, 8 | 16 | 32) && within(theirs.low) == (low, own);
+        let both_narrow = [&mine, &theirs].iter().all(|part| part.bits == own);
+        if !loads || both_narrow || mine.space != theirs.space {
+            return None;
+        }
+        let narrow = |terms: &mut Terms, part: &Part| {
+            let address = terms.arena.add_constant(part.address, u64::from(part.low) / 8);
+            let name = format!("load.{}.{own}", part.space);
+            terms.function(&name, &[part.version, address], own)
+        };
+        // (Which bits of these bytes it is does not matter, so long as they are the same.)
+        Some((narrow(terms, &mine), narrow(terms, &theirs)))
+    }
+
     /// Whether a store is apart from what is loaded by what was tested of their distance.
     fn disjoint(
         &mut self,
@@ -127,4 +149,30 @@ impl Prover {
         let b = side(self, terms, b, negated);
         terms.arena.if_then_else(condition, a, b)
     }
+}
+
+/// Some bits of what a load delivers.
+struct Part {
+    space: &'static str,
+    version: TermId,
+    address: TermId,
+    /// Width of the load in bits.
+    bits: u8,
+    /// The first of the bits.
+    low: u8,
+}
+
+/// The part of a load that a term is; all of it, if it is a load.
+fn part_of_load(terms: &Terms, term: TermId) -> Option<Part> {
+    let (load, low) = match *terms.arena.node(term) {
+        Node::Extract(load, low) => (load, low),
+        _ => (term, 0),
+    };
+    let Node::Apply(function, operands) = terms.arena.node(load) else { return None };
+    let name = terms.symbols.function(*function);
+    let space = ["global", "shared"]
+        .into_iter()
+        .find(|space| name.strip_prefix("load.").is_some_and(|rest| rest.starts_with(space)))?;
+    let (version, address) = (operands[0], operands[1]);
+    Some(Part { space, version, address, bits: terms.arena.width(load), low })
 }

@@ -86,6 +86,12 @@ impl<'s> Evaluation<'_, 's> {
                 let b = self.operand(&inst.args[2], width)?;
                 self.two_operands(name, inst, a, b, ty)
             }
+            (Opcode::Prmt, 4) => {
+                let b = self.operand(&inst.args[2], width)?;
+                let selector = self.operand(&inst.args[3], 32)?;
+                let selector = self.terms.arena.constant_value(selector)?;
+                Some(self.permuted(a, b, selector))
+            }
             (Opcode::Mad, 4) => {
                 let b = self.operand(&inst.args[2], width)?;
                 let product = self.product(inst, a, b, ty)?;
@@ -159,6 +165,27 @@ impl<'s> Evaluation<'_, 's> {
             }
             _ => return None,
         })
+    }
+
+    /// `prmt` without a mode and with a constant selector: four bits for each byte, of which three number
+    /// a byte of the two operands, and the last one says that its sign is wanted eight times.
+    fn permuted(&mut self, a: TermId, b: TermId, selector: u64) -> TermId {
+        let arena = &mut self.terms.arena;
+        let mut byte = |at: u64| {
+            let control = (selector >> (4 * at)) as u8 & 15;
+            let from = if control & 4 == 0 { a } else { b };
+            let byte = arena.extract(from, 8 * (control & 3), 8);
+            match control & 8 {
+                0 => byte,
+                _ => {
+                    let sign = arena.extract(byte, 7, 1);
+                    arena.sign_extend(sign, 8)
+                }
+            }
+        };
+        let bytes = [byte(3), byte(2), byte(1), byte(0)];
+        let [top, rest @ ..] = bytes;
+        rest.into_iter().fold(top, |high, low| self.terms.arena.concatenate(high, low))
     }
 
     /// `mul.lo`, `mul.wide` of two values of the instruction's type.

@@ -22,7 +22,8 @@ mod slice;
 use smallvec::SmallVec;
 
 use super::eligible::{Element, Load};
-use super::opportunities::{Opportunities, pieces};
+use super::opportunities::Opportunities;
+use super::pieces::pieces;
 use crate::cfg::{BlockId, Flow, LoopId, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::planted::Bug;
@@ -154,7 +155,10 @@ fn links(
         let always = everywhere(block(trace, load), &ring.ends);
         for candidate in later.candidates(flow, trace, number) {
             let source = sources[candidate.source];
-            let Some(pieces) = pieces(source, load, 0, flow.planted) else { continue };
+            let pieces = pieces(source, load, 0, flow.planted).and_then(|pieces| {
+                pieces.iter().map(|piece| Some((*piece.whole()?, piece.to))).collect()
+            });
+            let Some(pieces) = pieces else { continue };
             let distance = candidate.distance;
             let is_safe = [source, load].iter().any(|one| trace.accesses[one.access].read_only)
                 || flow.planted.has(Bug::CarriedOverStores);

@@ -1,7 +1,7 @@
 //! One of the paper's two instruments (CC '23, section 7): shuffles without the load for corner cases,
 //! which shows what that load costs. Computes wrong results.
 
-use super::paper::{copies, receive};
+use super::paper::{copies, received};
 use super::{Strategy, reuse, wide, window};
 use crate::cfg::BlockId;
 use crate::rewrite::checks::Checks;
@@ -27,13 +27,8 @@ impl Strategy for NoCorner {
             let mask = last.as_ref().map_or("", |(_, mask)| mask);
             let when = replacement.guard.as_ref().map(|guard| format!("@{guard} "));
             let when = when.as_deref().unwrap_or("");
-            let received: Vec<String> = replacement
-                .transfers
-                .iter()
-                .map(|transfer| {
-                    receive(transfer, delta, mask, when, &mut checks.fresh, plan.planted)
-                })
-                .collect();
+            let way = (delta, mask);
+            let received = received(replacement, way, when, &mut checks.fresh, plan.planted);
             code += &received.join("\n\t");
             edits.push(Edit { range: replacement.span.clone(), text: code });
         }

@@ -31,12 +31,8 @@ pub(super) fn replace(
     let mask = checks.mask(replacement.block);
     let delta = replacement.covered.delta;
     let planted = checks.planted();
-    let received = |when: &str, fresh: &mut Fresh<'_>| -> Vec<String> {
-        replacement
-            .transfers
-            .iter()
-            .map(|transfer| receive(transfer, delta, &mask, when, fresh, planted))
-            .collect()
+    let received = |when: &str, fresh: &mut Fresh<'_>| {
+        received(replacement, (delta, &mask), when, fresh, planted)
     };
     let when = |predicate: &Option<String>| match predicate {
         Some(predicate) => format!("@{predicate} "),
@@ -62,35 +58,61 @@ pub(super) fn replace(
     edits.push(Edit::insert(replacement.behind, code));
 }
 
-/// The instructions that bring one register's value from `delta` lanes away; the register is
-/// written under the prefix `when` only. A shuffle moves 32 bits: narrower registers are packed,
-/// wider ones split.
-pub(super) fn receive(
-    transfer: &Transfer,
-    delta: i32,
-    mask: &str,
+/// The instructions that fill a load's registers from `delta` lanes away, of the warp's lanes in `mask`; the
+/// registers are written under the prefix `when` only.
+pub(super) fn received(
+    replacement: &Replacement,
+    (delta, mask): (i32, &str),
     when: &str,
     fresh: &mut Fresh<'_>,
     planted: Planted,
-) -> String {
-    let Transfer { sent, destination, bits } = transfer;
-    if delta == 0 {
-        return moved(transfer, when);
-    }
+) -> Vec<String> {
+    let transfers = replacement.transfers.iter();
+    let mut lines: Vec<String> =
+        transfers.map(|transfer| receive(transfer, (delta, mask), when, fresh, planted)).collect();
+    lines.extend(replacement.assembly.code(when, fresh, |word, fresh| match delta {
+        0 => (word, None),
+        _ => {
+            let (received, code) = shuffle(&word, (delta, mask), fresh, planted);
+            (received, Some(code))
+        }
+    }));
+    lines
+}
+
+/// The register of 32 bits that receives a word from `delta` lanes away, and the shuffle.
+fn shuffle(
+    word: &str,
+    (delta, mask): (i32, &str),
+    fresh: &mut Fresh<'_>,
+    planted: Planted,
+) -> (String, String) {
     let delta = if planted.has(Bug::WrongSign) { -delta } else { delta };
     let clamp = match (delta > 0) != planted.has(Bug::WrongClamp) {
         true => 31,
         false => 0,
     };
-    let shuffle = |word: &str, fresh: &mut Fresh<'_>| {
-        let received = fresh.word();
-        let code = if delta > 0 {
-            format!("shfl.sync.down.b32 {received}, {word}, {delta}, {clamp}, {mask};")
-        } else {
-            format!("shfl.sync.up.b32 {received}, {word}, {}, {clamp}, {mask};", -delta)
-        };
-        (received, code)
-    };
+    let received = fresh.word();
+    let (way, lanes) = if delta > 0 { ("down", delta) } else { ("up", -delta) };
+    let code = format!("shfl.sync.{way}.b32 {received}, {word}, {lanes}, {clamp}, {mask};");
+    (received, code)
+}
+
+/// The instructions that bring one register's value from `delta` lanes away; the register is
+/// written under the prefix `when` only. A shuffle moves 32 bits: narrower registers are packed,
+/// wider ones split.
+fn receive(
+    transfer: &Transfer,
+    way: (i32, &str),
+    when: &str,
+    fresh: &mut Fresh<'_>,
+    planted: Planted,
+) -> String {
+    let Transfer { sent, destination, bits } = transfer;
+    if way.0 == 0 {
+        return moved(transfer, when);
+    }
+    let shuffle = |word: &str, fresh: &mut Fresh<'_>| shuffle(word, way, fresh, planted);
     match bits {
         16 => {
             let (word, unused) = (fresh.word(), fresh.bits(16));
