@@ -193,10 +193,12 @@ fn run_both<'c, R: Replacement>(
     }
     let stdin = stdin(examined);
     std::thread::scope(|scope| {
+        let of_original = of_original.as_path();
         let start = |words: Vec<OsString>| {
             let work = move || {
                 let run = Run::new(&words, Stream::Capture, Stream::Capture);
-                let finished = tool.run(Run { stdin, ..run }, watch);
+                let temporary = of_original.parent();
+                let finished = tool.run(Run { stdin, temporary, ..run }, watch);
                 match &finished {
                     Ok(finished) if finished.status.success() => leash.set(finished.work),
                     _ => leash.end(),
@@ -210,8 +212,8 @@ fn run_both<'c, R: Replacement>(
         let finished = run_rewritten(call, examined, folder, how);
         let original = original.and_then(|thread| thread.join().ok()).and_then(Result::ok);
         let original = original.map(|finished| {
-            let bytes = if finished.status.success() { read(&of_original) } else { Vec::new() };
-            let cubin = parse(&of_original, &bytes);
+            let bytes = if finished.status.success() { read(of_original) } else { Vec::new() };
+            let cubin = parse(of_original, &bytes);
             Original { finished, bytes, cubin, beside: beside.clone() }
         });
         Ok((original, finished?))

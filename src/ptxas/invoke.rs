@@ -7,11 +7,13 @@
 use crate::ptxas::child::{self, Work};
 use crate::ptxas::leash::Leash;
 use crate::ptxas::signals::Watch;
+use crate::ptxas::temporary::Temporary;
 use rustix::fs::{FileType, MemfdFlags, fstat, memfd_create};
 use rustix::process::Pid;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
@@ -65,7 +67,8 @@ pub struct Run<'r> {
     pub stderr: Stream,
     /// What bounds its work, if something does.
     pub leash: Option<&'r Leash>,
-    /// Its folder for temporary files, if not the usual one: a run that is ended leaves them behind.
+    /// Its folder for temporary files, if not the usual one: a run that is ended leaves them behind. (In what
+    /// is captured they are in the usual one.)
     pub temporary: Option<&'r Path>,
 }
 
@@ -171,9 +174,29 @@ impl Tool {
             let waited = watch.wait(child);
             drop(ended);
             let stopped = guard.and_then(|guard| guard.join().ok()).flatten();
+            let in_place = |said| match run.temporary {
+                Some(folder) => in_usual_folder(said, folder),
+                None => said,
+            };
+            let (stdout, stderr) = (in_place(stdout), in_place(stderr));
             waited.map(|(status, work)| Finished { status, stdout, stderr, work, stopped })
         })
     }
+}
+
+/// What was said, with the names of temporary files in `folder` as they are without it.
+fn in_usual_folder(said: Vec<u8>, folder: &Path) -> Vec<u8> {
+    let named = |folder: &Path| [folder.as_os_str().as_bytes(), b"/tmpxft_"].concat();
+    let (own, usual) = (named(folder), named(&Temporary::usual()));
+    let mut rest = &said[..];
+    let mut shown = Vec::new();
+    while let Some(at) = memchr::memmem::find(rest, &own) {
+        shown.extend_from_slice(&rest[..at]);
+        shown.extend_from_slice(&usual);
+        rest = &rest[at + own.len()..];
+    }
+    shown.extend_from_slice(rest);
+    shown
 }
 
 /// Bytes as the kind of file that our standard input is: what ptxas can read a second time, as it does

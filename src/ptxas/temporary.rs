@@ -24,7 +24,7 @@ use std::ffi::CStr;
 use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// How the names of the folders begin.
@@ -79,6 +79,12 @@ impl Temporary {
             .inspect_err(|error| log::debug!("cannot lock a temporary folder: {error}"))
             .ok();
         Ok(Temporary { folder, lock })
+    }
+
+    /// The folder in which ptxas makes its temporary files by itself.
+    pub fn usual() -> PathBuf {
+        let named = std::env::temp_dir();
+        if named.as_os_str().is_empty() { PathBuf::from(USUAL) } else { named }
     }
 
     /// The path of the folder.

@@ -153,7 +153,7 @@ def others(session):
 def clean(said, folder):
     """What was said, without what no two runs have in common."""
     text = said.decode("utf-8", "backslashreplace")
-    text = re.sub(r"[^ '\n]*/tmpxft_[0-9a-f]+_[0-9a-f]+(-\w+)?", "TEMPORARY", text)
+    text = re.sub(r"/tmpxft_[0-9a-f]+_[0-9a-f]+(-\w+)?", "/TEMPORARY", text)
     text = re.sub(r"Compile time = [0-9.]+ ms", "Compile time", text)
     # (Of what is no text, a line number that is none.)
     text = re.sub(r"on line \d{5,}", "on line N", text)

@@ -7,10 +7,19 @@ use std::path::Path;
 
 /// The tests of this file.
 pub const TESTS: crate::Tests = &[
+    ("temporary_files_are_named_as_without_us", temporary_files_are_named_as_without_us),
     ("signals_about_resources_take_the_original", signals_about_resources_take_the_original),
     ("what_is_cut_off_is_not_used", what_is_cut_off_is_not_used),
     ("small_limits_change_nothing", small_limits_change_nothing),
 ];
+
+fn temporary_files_are_named_as_without_us() {
+    let bench = Bench::new();
+    let said = "echo \"$TMPDIR/tmpxft_1, line 3\" >&2; echo yes > $out";
+    let done = run(scripted(&bench, said));
+    let usual = bench.path("tmp/tmpxft_1");
+    assert_eq!(stderr(&done), format!("{}, line 3\n", usual.display()));
+}
 
 fn signals_about_resources_take_the_original() {
     for name in ["KILL", "XFSZ", "XCPU"] {
@@ -36,6 +45,13 @@ fn signals_about_resources_take_the_original() {
     }
     let bench = Bench::new();
     assert_eq!(run(scripted(&bench, "kill -s XCPU $$")).status.signal(), Some(24));
+    // What ends the original where its output is looked at first need not end it where the user wants it; and
+    // what it leaves there is ours to remove.
+    let bench = Bench::new();
+    let lines = "if [ -n \"$original\" ]; then echo x > $TMPDIR/tmpxft_1; kill -s XFSZ $$; fi; echo yes > $out";
+    assert!(run(scripted(&bench, lines)).status.success());
+    assert_eq!(bench.names("tmp"), [""; 0]);
+    assert_eq!(std::fs::read(bench.path("work/out")).unwrap(), b"yes\n");
 }
 
 /// As ptxas does on a full disk where it ignores the signal: half a file, and status 0.

@@ -175,3 +175,18 @@ pub fn real_ptxas() -> Option<PathBuf> {
     }
     found
 }
+
+/// Whether a real ptxas is of CUDA `major` or newer. A test about something that older ones do not have says
+/// so and leaves it out.
+pub fn is_of_release(ptxas: &Path, major: u32) -> bool {
+    let mut question = Command::new(ptxas);
+    question.arg("--version");
+    let answer = run(question);
+    let text = stdout(&answer);
+    let release = text.split("release ").nth(1).and_then(|rest| rest.split('.').next());
+    let own: u32 = release.and_then(|number| number.parse().ok()).expect("a release");
+    if own < major {
+        eprintln!("left out: the real ptxas is of CUDA {own}, this is about {major} and newer");
+    }
+    own >= major
+}
