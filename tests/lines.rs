@@ -40,7 +40,8 @@ const SOURCES: [&str; 15] = [
     "whispering",
 ];
 
-const TARGETS: [&str; 5] = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"];
+const TARGETS: [&str; 9] =
+    ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121"];
 
 /// The file that all places are in.
 const FILE: &str = ".file 1 \"sample.cu\"\n";
