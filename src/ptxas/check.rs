@@ -23,6 +23,7 @@ use crate::ptxas::leash::Leash;
 use crate::ptxas::losses::{Loss, losses};
 use crate::ptxas::messages::agree;
 use crate::ptxas::signals::Folder;
+use crate::ptxas::temporary::Temporary;
 use crate::source::SourceFile;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -90,7 +91,7 @@ pub fn run<R: Replacement>(
     let Some(original) = original else {
         return Ok(Checked::unused("the original cannot be assembled beside the rewritten text"));
     };
-    if call.watch.was_interrupted() && original.finished.interrupted().is_some() {
+    if call.watch.passed_on().is_some() && original.finished.interrupted().is_some() {
         return Ok(Checked { finished: Some(original.finished), ..Checked::default() });
     }
     if !original.finished.status.success() {
@@ -197,7 +198,10 @@ fn run_both<'c, R: Replacement>(
         let start = |words: Vec<OsString>| {
             let work = move || {
                 let run = Run::new(&words, Stream::Capture, Stream::Capture);
-                let temporary = of_original.parent();
+                // (Where the usual folder cannot be written to, ptxas is to say so.)
+                let usual = Temporary::usual();
+                let temporary =
+                    of_original.parent().filter(|own| own.parent() == Some(usual.as_path()));
                 let finished = tool.run(Run { stdin, temporary, ..run }, watch);
                 match &finished {
                     Ok(finished) if finished.status.success() => leash.set(finished.work),

@@ -95,6 +95,8 @@ pub struct Finished {
     pub work: Work,
     /// Why it was ended on its leash, if it was.
     pub stopped: Option<String>,
+    /// The signal that somebody sent to this process and that was passed on, if one was.
+    pub passed_on: Option<i32>,
 }
 
 impl Finished {
@@ -104,7 +106,8 @@ impl Finished {
     pub fn interrupted(&self) -> Option<i32> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
         let meant = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
-        self.status.signal().filter(|signal| meant.contains(signal))
+        let by = self.status.signal();
+        by.filter(|signal| meant.contains(signal) || self.passed_on == Some(*signal))
     }
 
     /// The signal with which a limit on resources ended the run, if one did.
@@ -179,7 +182,15 @@ impl Tool {
                 None => said,
             };
             let (stdout, stderr) = (in_place(stdout), in_place(stderr));
-            waited.map(|(status, work)| Finished { status, stdout, stderr, work, stopped })
+            let passed_on = watch.passed_on();
+            waited.map(|(status, work)| Finished {
+                status,
+                stdout,
+                stderr,
+                work,
+                stopped,
+                passed_on,
+            })
         })
     }
 }

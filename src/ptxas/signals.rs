@@ -1,8 +1,8 @@
 //! Interrupted calls: the real ptxas ends with ptxasw, and temporary files are removed.
 //!
-//! While a [`Watch`] exists, SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the running children,
-//! whose end the caller then reports; with no child running they remove the temporary folder and end
-//! this process as if they had not been caught. Signals that were ignored from the start (`nohup`)
+//! While a [`Watch`] exists, SIGINT, SIGTERM and all others that end a process are passed on to the running
+//! children, whose end the caller then reports; with no child running they remove the temporary folder and
+//! end this process as if they had not been caught. Signals that were ignored from the start (`nohup`)
 //! stay ignored, for the child too.
 //!
 //! SIGXFSZ is caught to be nothing: where a limit on the size of files (`ulimit -f`) holds, writing a
@@ -12,7 +12,10 @@
 use crate::ptxas::child::{self, Work};
 use crate::ptxas::temporary::Temporary;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{
+    SIGALRM, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU,
+    SIGXFSZ,
+};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use std::io;
@@ -20,12 +23,17 @@ use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// Signals that end a process which does not expect them, and can be caught. (SIGPIPE is ignored by programs
+/// in Rust; those about mistakes of the process itself are its own affair.)
+const ENDING: [i32; 10] =
+    [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU];
+
 /// What a signal has to end or remove.
 #[derive(Default)]
 struct State {
     children: Vec<Pid>,
-    /// Whether a signal was passed on.
-    interrupted: bool,
+    /// The signal that was passed on last.
+    passed_on: Option<i32>,
     folder: Option<PathBuf>,
 }
 
@@ -59,9 +67,9 @@ impl Watch {
         Ok(Folder { folder: Some(folder), watch: self })
     }
 
-    /// Whether a signal was passed on to a child.
-    pub fn was_interrupted(&self) -> bool {
-        lock(&self.state).interrupted
+    /// The signal that was passed on to a child, if one was.
+    pub fn passed_on(&self) -> Option<i32> {
+        lock(&self.state).passed_on
     }
 
     /// Starts a child that signals are passed on to.
@@ -141,9 +149,8 @@ impl Drop for Folder<'_> {
 
 fn catch_signals(state: Arc<Mutex<State>>) -> io::Result<()> {
     let ignored = ignored_signals();
-    let watched = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXFSZ]
-        .into_iter()
-        .filter(|signal| ignored & (1 << (signal - 1)) == 0);
+    let watched =
+        ENDING.into_iter().chain([SIGXFSZ]).filter(|signal| ignored & (1 << (signal - 1)) == 0);
     let mut signals = Signals::new(watched)?;
     let watch = move || signals.forever().for_each(|signal| on_signal(&mut lock(&state), signal));
     std::thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
@@ -159,7 +166,7 @@ fn on_signal(state: &mut State, signal: i32) {
     }
     match (state.children.as_slice(), Signal::from_named_raw(signal)) {
         (children @ [_, ..], Some(signal)) => {
-            state.interrupted = true;
+            state.passed_on = Some(signal.as_raw());
             for &child in children {
                 if let Err(error) = kill_process(child, signal) {
                     log::debug!("cannot pass a signal on: {error}");

@@ -7,13 +7,13 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::alignment::MAX_VECTOR;
 use super::alike::{Alike, LaneClaim};
 use super::availability::{Asked, Availability, StoreApart};
 use super::distance::{Outline, outline};
-use super::eligible::{Load, MAX_ADDRESS, addressed_by_register, eligible};
+use super::eligible::{Load, MAX_ADDRESS, OWN_REGISTERS, addressed_by_register, eligible};
 use super::pieces::{Piece, displacements, pieces};
 use super::prove::{NoWrap, Proof, Prover};
 use super::quiet::Quiet;
@@ -156,6 +156,8 @@ pub struct Opportunities<'a, 'm, 's> {
     narrowest: u32,
     /// Sources by outline.
     groups: FxHashMap<TermId, Group>,
+    /// Registers that an earlier rewrite sends: their loads are sources, and stay.
+    sent: FxHashSet<RegisterId>,
     /// The blocks of which it was asked whether a warp can be whole there.
     never_whole: FxHashMap<BlockId, bool>,
     /// The opportunities that were found, by candidate and load. (Refused pairs are not kept: they are
@@ -212,6 +214,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             likely: Likely::default(),
             narrowest: u32::MAX,
             groups: FxHashMap::default(),
+            sent: sent(flow),
             never_whole: FxHashMap::default(),
             known: FxHashMap::default(),
         }
@@ -280,6 +283,11 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         to: &Load,
     ) -> Result<(), Refusal> {
         self.availability.check(trace, &mut self.prover, from, to, &mut Asked::default())
+    }
+
+    /// Whether an earlier rewrite has replaced loads by this one's registers.
+    pub fn serves_already(&self, load: &Load) -> bool {
+        load.elements.iter().any(|element| self.sent.contains(&element.register))
     }
 
     /// The instruction of a load, as parsed.
@@ -594,6 +602,37 @@ pub struct Candidate {
     displacement: i64,
     /// Whether lanes are asked about the registers that make the source's address.
     in_rows: bool,
+}
+
+/// The registers that are sent, or copied to be sent, by what a rewrite has added.
+fn sent(flow: &Flow<'_, '_>) -> FxHashSet<RegisterId> {
+    let is_own =
+        |register: RegisterId| flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS);
+    let mut sent = FxHashSet::default();
+    if !flow.registers.iter().any(|register| register.name.starts_with(OWN_REGISTERS)) {
+        return sent;
+    }
+    for inst in &flow.insts {
+        // (What is moved to another register of the text stands under a predicate of the rewrite.)
+        let added = definitions(inst).into_iter().any(is_own)
+            || inst.guard.is_some_and(|(register, _)| is_own(register));
+        if added {
+            sent.extend(inst.args.iter().flat_map(|arg| {
+                match arg {
+                    Arg::Register(register) => vec![*register],
+                    Arg::Vector(all) => all
+                        .iter()
+                        .filter_map(|one| match one {
+                            Arg::Register(register) => Some(*register),
+                            _ => None,
+                        })
+                        .collect(),
+                    _ => Vec::new(),
+                }
+            }));
+        }
+    }
+    sent
 }
 
 /// Whether an instruction writes the register that it is addressed by.

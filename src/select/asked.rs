@@ -41,6 +41,9 @@ pub(super) fn add(
             return;
         }
         let Ok(load) = opportunities.load(trace, index) else { continue };
+        if opportunities.serves_already(&load) {
+            continue;
+        }
         let found = partner(opportunities, trace, &load, options, &covered, &name);
         if let Some((strategy, opportunity)) = found {
             serving.insert(opportunity.source);

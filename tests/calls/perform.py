@@ -193,9 +193,15 @@ def shape(data):
         for row in (row for row in table if row[1] == 2):
             for at in range(row[4], row[4] + row[5], 24):
                 symbols.append(string(data, table[row[6]][4] + struct.unpack_from("<I", data, at)[0]))
-        return kind, machine, flags, sorted({string(data, strings[4] + row[0]) for row in table}), sorted(set(symbols))
+        sections = {string(data, strings[4] + row[0]) for row in table}
+        return kind, machine, flags, sorted(map(unnumbered, sections)), sorted({unnumbered(name) for name in symbols})
     except (struct.error, IndexError):
         return None
+
+
+def unnumbered(name):
+    """A name without the number that ptxas has made of the text: of its hash, or of how many registers it has."""
+    return re.sub(r"^(\.nv_debug_ptx_txt\.|\$__s__)\d+$", r"\1N", name)
 
 
 def string(data, at):

@@ -53,13 +53,18 @@ fn is_running(words: &str) -> bool {
 }
 
 fn ptxas_and_temporary_files_go() {
-    for sent in [Signal::TERM, Signal::INT, Signal::HUP] {
+    for sent in [Signal::TERM, Signal::INT, Signal::HUP, Signal::XCPU, Signal::USR1, Signal::ALARM]
+    {
         let bench = Bench::new();
         bench.input("a.ptx", &["// rewrite: wait"]);
         // The tests themselves may have been started with signals ignored (`nohup`, a background job).
         let executable = std::env::current_exe().unwrap();
-        let words =
-            ["--default-signal=HUP,INT,TERM", executable.to_str().unwrap(), "stand-in", "a.ptx"];
+        let words = [
+            "--default-signal=HUP,INT,TERM,XCPU,USR1,ALRM",
+            executable.to_str().unwrap(),
+            "stand-in",
+            "a.ptx",
+        ];
         let mut call = bench.call(Path::new("env"), &words);
         call.env("PTXASW_PTXAS", bench.path("fake/ptxas")).env("PTXASW_CHECK", "off");
         let mut child = call.stderr(Stdio::piped()).spawn().unwrap();

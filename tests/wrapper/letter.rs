@@ -76,6 +76,9 @@ fn inputs_that_are_pipes_are_read_once() {
     let plain =
         check_same(&ptxas, "cat b.ptx | \"$P\" -arch sm_80 k.ptx /dev/fd/3 -o out 3<&0", &[]);
     assert!(plain.status.success(), "{plain:?}");
+    // Where there is no room for its copy of standard input, ptxas says so.
+    let missing = [("TMPDIR", "missing")];
+    check_same(&ptxas, "cat k.ptx | \"$P\" -arch sm_80 - -o out", &missing);
     // Another descriptor than ours: theirs would be a pipe that nobody writes to.
     check_same(&ptxas, "\"$P\" -arch sm_80 k.ptx /dev/stdout -o out > said", &[]);
     // What ptxas refuses, it has read. (Of what it accepts it opens a named pipe again.)
