@@ -164,7 +164,7 @@ def contents(folder):
     """What lies in a folder: kinds, modes, and what is in the files."""
     found = {}
     for path in sorted(folder.rglob("*")):
-        name, about = str(path.relative_to(folder)), path.lstat()
+        name, about = re.sub("tmpxft_[0-9a-f]+_[0-9a-f]+", "tmpxft", str(path.relative_to(folder))), path.lstat()
         if path.is_symlink():
             found[name] = ("link", os.readlink(path), None, None)
         elif path.is_dir():
