@@ -1,6 +1,6 @@
 //! `ptxasw synth`: every sketch of `tests/synth` against what stands in it, every message of
 //! `tests/synth/errors.txt`, small random sketches against an exhaustive search that knows no pruning, the same
-//! bytes with any number of threads, networks against closed formulas, and the code of every solution against what the goals say; a long search on a
+//! bytes with any number of threads, networks against closed formulas, places against the interpreter, and the code of every solution against what the goals say; a long search on a
 //! terminal.
 //!
 //! At the end of a sketch `#$` begins the options of a call, `#=` its exit status unless it is 0, and `#>` each
@@ -16,6 +16,8 @@ mod common;
 mod emitted;
 #[path = "synth/networks.rs"]
 mod networks;
+#[path = "synth/places.rs"]
+mod places;
 #[path = "synth/planted.rs"]
 mod planted;
 #[path = "synth/planted_cuda.rs"]
