@@ -1,6 +1,6 @@
 //! `ptxasw synth`: every sketch of `tests/synth` against what stands in it, every message of
 //! `tests/synth/errors.txt`, small random sketches against an exhaustive search that knows no pruning, the same
-//! bytes with any number of threads, and the code of every solution against what the goals say; a long search on a
+//! bytes with any number of threads, networks against closed formulas, places against the interpreter, and the code of every solution against what the goals say; a long search on a
 //! terminal.
 //!
 //! At the end of a sketch `#$` begins the options of a call, `#=` its exit status unless it is 0, and `#>` each
@@ -14,6 +14,10 @@ mod brute;
 mod common;
 #[path = "synth/emitted.rs"]
 mod emitted;
+#[path = "synth/networks.rs"]
+mod networks;
+#[path = "synth/places.rs"]
+mod places;
 #[path = "synth/planted.rs"]
 mod planted;
 #[path = "synth/planted_cuda.rs"]
@@ -27,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ptxasw::source::SourceFile;
-use ptxasw::synth::{lower::lower, parse};
+use ptxasw::synth::{ast::Statement, lower::lower, network, parse, place};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/synth")
@@ -125,8 +129,17 @@ fn each_mistake_has_its_message() {
             },
         );
         let source = SourceFile::new("sketch", sketch.as_str());
-        let message = match parse(&source).and_then(|tree| lower(&source, &tree, &[], 3)) {
-            Ok(_) => panic!("this sketch is fine:\n{case}"),
+        let read = |tree: Vec<Statement>| {
+            if network::is_network(&tree) {
+                network::problem(&source, &tree, &[]).map(|_| ())
+            } else if place::is_placement(&tree) {
+                place::problem(&source, &tree, &[]).map(|_| ())
+            } else {
+                lower(&source, &tree, &[], 3).map(|_| ())
+            }
+        };
+        let message = match parse(&source).and_then(read) {
+            Ok(()) => panic!("this sketch is fine:\n{case}"),
             Err(message) => message.to_string(),
         };
         let _ = write!(actual, "=== {}\n{sketch}", case.lines().next().unwrap_or_default());

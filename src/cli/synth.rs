@@ -21,7 +21,7 @@ use crate::synth::ast::Statement;
 use crate::synth::emit::kernel::{self, Kernel};
 use crate::synth::emit::{self, Width};
 use crate::synth::search::{Limits, MOST_PLANNED, Mode, Progress, Solution, search};
-use crate::synth::{self, Lowered, report, states};
+use crate::synth::{self, Lowered, network, place, report, states};
 use crate::timings::Timings;
 
 /// `synth`
@@ -143,7 +143,16 @@ impl Synth {
 
     fn solve(&self, timings: Option<&Timings>) -> Result<Status, Failure> {
         let source = io::read(&self.sketch)?;
-        let (tree, mut sketch) = Timings::measure(timings, "parse", || self.lowered(&source))?;
+        let tree = Timings::measure(timings, "parse", || self.tree(&source))?;
+        if network::is_network(&tree) {
+            return self.network(&source, &tree, timings);
+        }
+        if place::is_placement(&tree) {
+            return self.placement(&source, &tree, timings);
+        }
+        let mut sketch = Timings::measure(timings, "lower", || {
+            synth::lower::lower(&source, &tree, &self.define, self.space)
+        })?;
         // An interrupted search ends with what it has; a second signal ends the program.
         let stop = Arc::new(AtomicBool::new(false));
         let handlers = flag::register_conditional_default(SIGINT, Arc::clone(&stop))
@@ -206,8 +215,8 @@ impl Synth {
         Ok(Status::SUCCESS)
     }
 
-    /// The sketch as a tree and as a straight line.
-    fn lowered(&self, source: &SourceFile) -> Result<(Vec<Statement>, Lowered), Failure> {
+    /// The sketch as a tree; whatever `-D` names has to be a param of it.
+    fn tree(&self, source: &SourceFile) -> Result<Vec<Statement>, Failure> {
         let tree = synth::parse(source)?;
         let unknown =
             self.define.iter().find(|(name, _)| synth::params(&tree).all(|own| own != name));
@@ -218,8 +227,86 @@ impl Synth {
             };
             return Err(Failure::about(source.name(), why));
         }
-        let sketch = synth::lower::lower(source, &tree, &self.define, self.space)?;
-        Ok((tree, sketch))
+        Ok(tree)
+    }
+
+    /// Solves the sketch of a network.
+    fn network(
+        &self,
+        source: &SourceFile,
+        tree: &[Statement],
+        timings: Option<&Timings>,
+    ) -> Result<Status, Failure> {
+        let problem = network::problem(source, tree, &self.define)?;
+        let outcome = Timings::measure(timings, "search", || network::search(&problem));
+        if let Some(dead) = &outcome.dead {
+            let status = if outcome.over { Status::BUDGET } else { Status::EMPTY };
+            let why = network::empty(source, &problem, dead, outcome.over);
+            return Err(Failure::from(why).with_status(status));
+        }
+        if let Some(solution) = &outcome.solution {
+            let name = emit::identifier(source.name());
+            let failure = |why| Failure::about(source.name(), why);
+            if self.check {
+                Timings::measure(timings, "check", || {
+                    network::check(&problem, solution, &name)
+                        .map_err(|why| failure(format!("the emitted code is wrong: {why}")))
+                })?;
+            }
+            let table = || network::table(source, &problem, solution);
+            let text = Timings::measure(timings, "write", || match self.emit {
+                Emit::Json => io::json(&network::json(source, &problem, solution)),
+                Emit::Table => Ok(table()),
+                Emit::Cuda => network::cuda(&problem, solution, &name, &table()).map_err(failure),
+                Emit::Ptx => {
+                    let sum = network::Operator::Sum;
+                    network::ptx(&problem, solution, &name, sum, &table()).map_err(failure)
+                }
+            })?;
+            self.output.write(&text)?;
+        }
+        Ok(Status::SUCCESS)
+    }
+}
+
+impl Synth {
+    /// Solves the sketch of a placement.
+    fn placement(
+        &self,
+        source: &SourceFile,
+        tree: &[Statement],
+        timings: Option<&Timings>,
+    ) -> Result<Status, Failure> {
+        let problem = place::problem(source, tree, &self.define)?;
+        let outcome = Timings::measure(timings, "search", || place::search(&problem));
+        let Some(outcome) = outcome else {
+            let why = place::empty(source, &problem);
+            return Err(Failure::from(why).with_status(Status::EMPTY));
+        };
+        let name = emit::identifier(source.name());
+        let code = || {
+            let mut comment = format!("{name} by ptxasw synth\n");
+            comment.push_str(&place::table(source, &problem, &outcome));
+            place::ptx(&name, &problem, &outcome, &comment)
+                .map_err(|why| Failure::about(source.name(), why))
+        };
+        if self.check {
+            Timings::measure(timings, "check", || {
+                let wrong = |why| format!("the emitted code is wrong: {why}");
+                place::check(&name, &problem, &outcome, &code()?)
+                    .map_err(|why| Failure::about(source.name(), wrong(why)))
+            })?;
+        }
+        let text = Timings::measure(timings, "write", || match self.emit {
+            Emit::Table => Ok(place::table(source, &problem, &outcome)),
+            Emit::Json => io::json(&place::json(source, &problem, &outcome)),
+            Emit::Ptx => code(),
+            Emit::Cuda => {
+                Err(Failure::about(source.name(), "a placement is written as PTX, not as CUDA"))
+            }
+        })?;
+        self.output.write(&text)?;
+        Ok(Status::SUCCESS)
     }
 }
 

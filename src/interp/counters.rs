@@ -36,6 +36,8 @@ pub struct Counters {
     pub global_store_wavefronts: u64,
     /// Loads from and stores to shared memory.
     pub shared_requests: u64,
+    /// Wavefronts of these: each bank gives one word of four bytes in each. Accesses of `wmma` are not counted.
+    pub shared_wavefronts: u64,
     /// Loads from and stores to local memory.
     pub local_requests: u64,
     /// Atomics and reductions on any memory.
@@ -78,6 +80,7 @@ impl Counters {
             global_store_requests,
             global_store_wavefronts,
             shared_requests,
+            shared_wavefronts,
             local_requests,
             atomic_requests,
             shuffles,
@@ -93,6 +96,7 @@ impl Counters {
         self.global_store_requests += global_store_requests;
         self.global_store_wavefronts += global_store_wavefronts;
         self.shared_requests += shared_requests;
+        self.shared_wavefronts += shared_wavefronts;
         self.local_requests += local_requests;
         self.atomic_requests += atomic_requests;
         self.shuffles += shuffles;

@@ -1,6 +1,7 @@
 //! The tree of a sketch, in the order of its lines.
 
 use super::expr::{Cmp, Expr};
+use super::{network, place};
 use crate::source::Span;
 
 /// A name and where it stands.
@@ -102,6 +103,10 @@ pub enum Statement {
     Fold(Reference, Folded),
     /// A goal.
     Goal(Reference, Folded),
+    /// A statement of a network.
+    Network(network::ast::Item),
+    /// A statement of a placement.
+    Place(place::ast::Item),
     /// What makes a solution cheap.
     Minimise(Vec<Name>),
 }

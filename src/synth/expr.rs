@@ -26,6 +26,10 @@ pub enum Op {
     Shl,
     /// Shift to the right.
     Shr,
+    /// Power.
+    Pow,
+    /// The least exponent with which a power of the first is not below the second.
+    Log,
 }
 
 impl Op {
@@ -41,18 +45,23 @@ impl Op {
             Op::And => "&",
             Op::Shl => "<<",
             Op::Shr => ">>",
+            Op::Pow => "**",
+            Op::Log => "log",
         }
     }
 
     /// The operator that is written so.
     pub fn of(text: &str) -> Option<Op> {
-        use Op::{Add, And, Div, Mul, Rem, Shl, Shr, Sub, Xor};
-        [Add, Sub, Mul, Div, Rem, Xor, And, Shl, Shr].into_iter().find(|op| op.text() == text)
+        use Op::{Add, And, Div, Mul, Pow, Rem, Shl, Shr, Sub, Xor};
+        [Add, Sub, Mul, Div, Rem, Xor, And, Shl, Shr, Pow].into_iter().find(|op| op.text() == text)
     }
 
     /// How tightly it binds, as in C.
     pub fn binds(self) -> u8 {
         match self {
+            // Written as a function, so that nothing binds more tightly.
+            Op::Log => 7,
+            Op::Pow => 6,
             Op::Mul | Op::Div | Op::Rem => 5,
             Op::Add | Op::Sub => 4,
             Op::Shl | Op::Shr => 3,
@@ -73,6 +82,14 @@ impl Op {
             Op::And => Some(a & b),
             Op::Shl => u32::try_from(b).ok().filter(|&b| b < 32).and_then(|b| a.checked_shl(b)),
             Op::Shr => u32::try_from(b).ok().filter(|&b| b < 64).map(|b| a >> b),
+            Op::Pow => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
+            Op::Log => (a >= 2 && b >= 1).then(|| {
+                let (mut power, mut exponent) = (1i64, 0);
+                while power < b {
+                    (power, exponent) = (power.saturating_mul(a), exponent + 1);
+                }
+                exponent
+            }),
         }
     }
 }
@@ -184,6 +201,16 @@ impl Expr {
         }
     }
 
+    /// Whether there is a power or a logarithm in it.
+    pub fn has_powers(&self) -> bool {
+        match self {
+            Expr::Number(_) | Expr::Name(_) => false,
+            Expr::Binary(Op::Pow | Op::Log, ..) => true,
+            Expr::Binary(_, a, b) | Expr::Compare(_, a, b) => a.has_powers() || b.has_powers(),
+            Expr::Choose(a, b, c) => a.has_powers() || b.has_powers() || c.has_powers(),
+        }
+    }
+
     /// The number of operators.
     pub fn size(&self) -> usize {
         match self {
@@ -277,11 +304,17 @@ impl Expr {
             }
             // C reads `a < b & c` otherwise than people do, so comparisons stand in parentheses within others.
             Expr::Compare(cmp, a, b) => (0, cmp.text(), a, b),
+            Expr::Binary(Op::Log, a, b) => return write!(f, "log({a}, {b})"),
             Expr::Binary(op, a, b) => (op.binds(), op.text(), a, b),
         };
         // The operands of bitwise operators are set apart as well.
         let bitwise = own > 0 && own < 4;
-        let (left, right) = if bitwise { (6, 6) } else { (own, own + 1) };
+        let (left, right) = match self {
+            // As in C, where bitwise operators bind less tightly than comparisons.
+            Expr::Compare(..) => (4, 4),
+            _ if bitwise => (6, 6),
+            _ => (own, own + 1),
+        };
         let parentheses = own < outer;
         if parentheses {
             f.write_str("(")?;

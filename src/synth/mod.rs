@@ -7,6 +7,7 @@
 //! - `parse`, `ast`, `expr`: the text and its tree. `lower`: the tree as a straight line over cells (`program`).
 //! - `term`: what a cell holds. `family`: what holes range over. `search`: the search. `report`, `states`, `resources`:
 //!   what it found.
+//! - `network`, `place`: networks of scans, and places in shared memory, each with a search of its own.
 //! - `emit`: what it found as PTX and CUDA, and the judges of that.
 
 pub mod ast;
@@ -14,7 +15,9 @@ pub mod emit;
 pub mod expr;
 pub mod family;
 pub mod lower;
+pub mod network;
 mod parse;
+pub mod place;
 pub mod program;
 pub mod report;
 pub mod resources;

@@ -8,6 +8,9 @@ use super::ast::{Folded, HoleText, Index, Name, Part, Reference, Spanned, Statem
 use super::expr::{Cmp, Expr, Op};
 use crate::source::{Diagnostic, SourceFile, Span};
 
+mod network;
+mod place;
+
 #[derive(pest_derive::Parser)]
 #[grammar = "../grammar/sketch.pest"]
 struct Grammar;
@@ -95,6 +98,15 @@ fn word(rule: &Rule) -> &'static str {
         Rule::parenthesis => "`)`",
         Rule::hole | Rule::index => "an index",
         Rule::name | Rule::axis_entry => "a name",
+        Rule::brace => "`}`",
+        Rule::pair | Rule::drawn => "a pair such as `0>1`",
+        Rule::guard => "a condition",
+        Rule::repeated => "a step",
+        Rule::word_in => "`in`",
+        Rule::word_of => "`of`",
+        Rule::word_at => "`at`",
+        Rule::star => "`(*)`",
+        Rule::scan => "an array with its indices",
         Rule::reference | Rule::product | Rule::part | Rule::folded => "an array with its indices",
         _ => "a statement",
     }
@@ -111,6 +123,12 @@ fn name(node: &Node<'_>) -> Name {
 
 fn statement(node: Node<'_>) -> Option<Statement> {
     let rule = node.as_rule();
+    if let Some(item) = network::item(&node) {
+        return Some(Statement::Network(item));
+    }
+    if let Some(item) = place::item(&node) {
+        return Some(Statement::Place(item));
+    }
     // The first child is the statement's word.
     let inner = node.into_inner().skip(1);
     let mut inner = inner.filter(|inner| inner.as_rule() != Rule::parenthesis);
@@ -210,6 +228,11 @@ fn tree(node: Node<'_>) -> Expr {
     match node.as_rule() {
         Rule::number => Expr::Number(node.as_str().parse().unwrap_or_default()),
         Rule::name => Expr::name(node.as_str()),
+        Rule::logarithm => {
+            let mut inner = node.into_inner().filter(|n| n.as_rule() != Rule::parenthesis);
+            let mut next = || inner.next().map_or(Expr::Number(0), tree);
+            Expr::binary(Op::Log, next(), next())
+        }
         Rule::negation => {
             let inner = node.into_inner().next().map_or(Expr::Number(0), tree);
             Expr::binary(Op::Sub, Expr::Number(0), inner)

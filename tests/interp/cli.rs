@@ -193,6 +193,7 @@ fn a_profile_counts_events_line_by_line() {
         (&line(12)["global_load_wavefronts"], &line(12)["shared_requests"]),
         (&json!(6), &json!(6))
     );
+    assert_eq!(line(12)["shared_wavefronts"], 6);
     // The first warp of each block splits; its 24 lanes and the whole second warp shuffle.
     assert_eq!((&line(15)["branches"], &line(15)["divergent_branches"]), (&json!(6), &json!(3)));
     assert_eq!(line(15)["source_line"], 18);

@@ -1,5 +1,6 @@
 //! Loads, stores and atomics of a warp: addresses, checks, and the bytes.
 
+use super::banks;
 use crate::interp::counters::Counters;
 use crate::interp::fault::{FaultKind, Outside};
 use crate::interp::memory::{Accessor, Global, Kind, Race, Shadow, StateSpaceLayout, Window};
@@ -269,6 +270,7 @@ impl<'a> Spaces<'a> {
         let what = (load.place.space, load.align, Intent::Read);
         self.parts(what, &addresses, mask, |part, home| {
             tally.add(part, home);
+            tally.add_banks(part, home, load.align);
             for lane in lanes(part.lanes) {
                 watch.note(part, home, lane, 0, load.align, Kind::Read, load.strong)?;
             }
@@ -310,6 +312,7 @@ impl<'a> Spaces<'a> {
         let what = (store.place.space, store.align, Intent::Write);
         self.parts(what, &addresses, mask, |part, home| {
             tally.add(part, home);
+            tally.add_banks(part, home, store.align);
             for (index, &(file, slot)) in store.sources.iter().enumerate() {
                 let skip = index as u64 * u64::from(store.bytes);
                 for lane in lanes(part.lanes) {
@@ -392,6 +395,7 @@ impl<'a> Spaces<'a> {
         let from = self.addresses(registers, &copy.from);
         self.parts((copy.from.space, bytes, Intent::Read), &from, sources, |part, home| {
             tally.add(part, home);
+            tally.add_banks(part, home, bytes);
             for lane in lanes(part.lanes) {
                 watch.note(part, home, lane, 0, bytes, Kind::Read, false)?;
                 for word in 0..bytes / 4 {
@@ -407,6 +411,7 @@ impl<'a> Spaces<'a> {
         counters.global_load_wavefronts += tally.lines;
         let to = self.addresses(registers, &copy.to);
         self.parts((copy.to.space, bytes, Intent::Write), &to, mask, |part, home| {
+            tally.add_banks(part, home, bytes);
             for lane in lanes(part.lanes) {
                 let kind = Kind::Write { changes: true };
                 watch.note(part, home, lane, 0, bytes, kind, false)?;
@@ -418,6 +423,7 @@ impl<'a> Spaces<'a> {
             Ok(())
         })?;
         counters.shared_requests += 1;
+        counters.shared_wavefronts += tally.banks;
         Ok(())
     }
 
@@ -481,6 +487,7 @@ pub struct Tally {
     shared: bool,
     local: bool,
     lines: u64,
+    banks: u64,
     /// The lines themselves, for an instruction that accesses memory in several steps.
     touched: Vec<(Option<usize>, u64)>,
 }
@@ -495,6 +502,13 @@ impl Tally {
             StateSpace::Shared => self.shared = true,
             StateSpace::Local => self.local = true,
             _ => {}
+        }
+    }
+
+    /// Adds the wavefronts of shared memory, for an access of so many bytes in each lane.
+    pub fn add_banks(&mut self, part: &Part<'_>, home: StateSpace, bytes: u32) {
+        if home == StateSpace::Shared {
+            self.banks += banks::wavefronts(&part.offsets, part.lanes, u64::from(bytes));
         }
     }
 
@@ -517,6 +531,7 @@ impl Tally {
     /// Counts requests to shared and local memory.
     pub fn count_others(&self, counters: &mut Counters) {
         counters.shared_requests += u64::from(self.shared);
+        counters.shared_wavefronts += self.banks;
         counters.local_requests += u64::from(self.local);
     }
 }

@@ -62,10 +62,12 @@ impl<'a> Spaces<'a> {
             counters.global_load_wavefronts += from.lines(size);
             counters.global_store_requests += u64::from(to.home == StateSpace::Global);
             counters.global_store_wavefronts += to.lines(size);
-            counters.shared_requests += [&from, &to]
-                .into_iter()
-                .map(|stretch| u64::from(stretch.home == StateSpace::Shared))
-                .sum::<u64>();
+            for stretch in [&from, &to].into_iter().filter(|s| s.home == StateSpace::Shared) {
+                counters.shared_requests += 1;
+                // All banks give a word each.
+                let end = stretch.offset + u64::from(size);
+                counters.shared_wavefronts += end.div_ceil(128) - stretch.offset / 128;
+            }
             if let Some(barrier) = &copy.barrier {
                 self.complete_transaction(registers, barrier, lane, size)?;
             }

@@ -1,11 +1,13 @@
 //! Matrix fragments between memory and registers. All lanes take part.
 
 use super::access::{AccessFault, Intent, Spaces, Tally, Watch};
+use super::banks::wavefronts;
 use crate::interp::counters::Counters;
 use crate::interp::fault::FaultKind;
 use crate::interp::memory::Kind;
 use crate::interp::program::rare::{FragmentBase, FragmentMove};
 use crate::interp::registers::{FULL, LANES, Registers, lanes};
+use crate::ptx::StateSpace;
 
 impl Spaces<'_> {
     /// `ldmatrix`, `stmatrix`, `wmma.load`, `wmma.store`.
@@ -37,6 +39,11 @@ impl Spaces<'_> {
             let addresses: [u64; LANES] = std::array::from_fn(of_lane);
             self.parts(what, &addresses, FULL, |part, home| {
                 tally.add_lines(part, home);
+                // Rows of 16 bytes, as eight lanes each give them.
+                if index == 0 && home == StateSpace::Shared && fragment.stride.is_none() {
+                    let givers = FULL >> (LANES - fragment.givers);
+                    counters.shared_wavefronts += wavefronts(&base.addresses, givers, 16);
+                }
                 for lane in lanes(part.lanes) {
                     let (at, bytes) = (part.offsets[lane], fragment.bytes);
                     let mask = u64::MAX >> (64 - 8 * bytes) << shift;

@@ -1,6 +1,7 @@
 //! Execution of a decoded kernel: grid, blocks, warps, lanes.
 
 mod access;
+mod banks;
 mod barrier;
 mod block;
 mod bulk;

@@ -2,11 +2,12 @@
 //!
 //! - `kernel`: the statements of a sketch over registers and lanes, with what was found. `domain`: expressions over
 //!   loops and lanes. `turn`: rows of registers that are turned in rounds of selects.
-//! - `ptx`, `cuda`: the texts. `check`, `taint`: the judges of both.
+//! - `ptx`, `cuda`: the texts. `index`: PTX of an expression over the lane, for the other subsystems. `check`, `taint`: the judges of both.
 
 pub mod check;
 mod cuda;
-mod domain;
+pub mod domain;
+pub mod index;
 pub mod kernel;
 mod ptx;
 mod taint;

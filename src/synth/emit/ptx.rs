@@ -225,6 +225,9 @@ impl Writer<'_> {
             Op::And => "and.b32",
             Op::Shl => "shl.b32",
             Op::Shr => "shr.s32",
+            // Lowering has refused them; every assembler would.
+            Op::Pow => "pow",
+            Op::Log => "log",
         };
         self.once(1, operation, &format!("{a}, {b}"))
     }

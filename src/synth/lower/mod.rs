@@ -197,6 +197,8 @@ impl Lowering<'_> {
             Statement::Move(target, from) => self.movement(target, from)?,
             Statement::Fold(target, folded) => self.fold(target, folded)?,
             Statement::Goal(target, folded) => self.goal(target, folded)?,
+            // Sketches with one of them are read elsewhere.
+            Statement::Network(_) | Statement::Place(_) => {}
             Statement::Minimise(names) => {
                 for name in names {
                     let found = Measure::ALL.iter().find(|(own, _)| *own == name.text);

@@ -59,6 +59,7 @@ impl Lowering<'_> {
         scope: &Scope,
         place: &[i64],
     ) -> Result<i64, Diagnostic> {
+        self.without_powers(value)?;
         let of = |name: &str| match scope.axis(name) {
             Some(axis) => Some(place[axis]),
             None => self.params.get(name).copied(),
@@ -70,6 +71,15 @@ impl Lowering<'_> {
                 Err(self.error(value.span, "this has no value"))
             }
         }
+    }
+
+    /// Refuses powers and logarithms, for which there is no code.
+    pub(super) fn without_powers(&self, value: &Spanned) -> Result<(), Diagnostic> {
+        if value.expr.has_powers() {
+            let message = "powers and logarithms stand in params, extents and networks";
+            return Err(self.error(value.span, message));
+        }
+        Ok(())
     }
 
     /// The array that a reference names, with as many indices as it has.

@@ -262,6 +262,7 @@ impl Lowering<'_> {
                     let of = |name: &str| self.params.get(name).copied();
                     let known = |name: &str| own.contains(&name).then_some(0).or(of(name));
                     self.known(member, &known)?;
+                    self.without_powers(member)?;
                     expressions.push(member.expr.clone());
                 }
                 Some(Family::listed(&request, &own, &expressions, &self.params))

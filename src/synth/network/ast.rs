@@ -1,0 +1,77 @@
+//! The tree of the statements that only networks have.
+
+use crate::source::Span;
+use crate::synth::ast::{Name, Reference, Spanned, When};
+
+/// A statement of a network.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// The laws of the operator, each a word.
+    Laws(Vec<Name>),
+    /// What the steps change, and what it is at first.
+    State(Reference, Reference),
+    /// Steps, once for each number.
+    Repeat(Repeat),
+    /// A drawn network.
+    Example(Example),
+    /// What the state shall hold in the end.
+    Goal(Scan),
+}
+
+/// `repeat s in 0..5 { ... }`
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    /// Whether the expressions in it are opened.
+    pub relax: bool,
+    /// What counts.
+    pub variable: Name,
+    /// Where the numbers begin; where this is greater than the end they are gone through backwards.
+    pub from: Spanned,
+    /// The number behind the last one.
+    pub to: Spanned,
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// A step of a network.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What is made.
+    pub target: Reference,
+    /// What it is made from.
+    pub from: Reference,
+    /// What that is combined with, on the right of the operator.
+    pub with: Option<Reference>,
+    /// The conditions, which all have to hold.
+    pub when: Vec<When>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// `example n = 16 { 0>1 2>3; 1>3 }`
+#[derive(Clone, Debug)]
+pub struct Example {
+    /// The number of lanes.
+    pub lanes: Spanned,
+    /// For each step the pairs of source and target, each with its place.
+    pub steps: Vec<Vec<(u32, u32, Span)>>,
+    /// The name behind the word.
+    pub span: Span,
+}
+
+/// `goal v[lane] = scan(*) x[lane] backward segmented`
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// What holds the result.
+    pub of: Reference,
+    /// The last element of each lane's product; backward, the first.
+    pub input: Reference,
+    /// Whether products go to the end.
+    pub backward: bool,
+    /// Whether they stop at the borders of segments.
+    pub segmented: bool,
+    /// All of it.
+    pub span: Span,
+}

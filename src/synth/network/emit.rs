@@ -1,0 +1,323 @@
+//! A network of at most one warp as code: a CUDA header with a device function over the element and the operator, and
+//! a PTX kernel of one warp for a given operator. Each step is a shuffle and, in the lanes that combine, an operation.
+
+use std::fmt::Write as _;
+
+use super::outcome::Solution;
+use super::problem::{Network, SEGMENT, Slot};
+use super::run::filled;
+use crate::synth::emit::domain::{Domain, at};
+use crate::synth::emit::index::Lines;
+use crate::synth::expr::Expr;
+
+/// What headers of networks begin with; several of them may stand in one file.
+const HELPERS: &str = "\
+#ifndef PTXASW_SYNTH_NETWORK
+#define PTXASW_SYNTH_NETWORK
+#include <string.h>
+namespace synth {
+
+// The value of another lane, whatever its type is, as long as it is made of words.
+template <typename T>
+__device__ __forceinline__ T moved(T value, int lane)
+{
+    static_assert(sizeof(T) % 4 == 0, \"a value is made of words of four bytes\");
+    unsigned words[sizeof(T) / 4];
+    memcpy(words, &value, sizeof(T));
+#pragma unroll
+    for (unsigned &word : words)
+        word = __shfl_sync(0xffffffffu, word, lane);
+    memcpy(&value, words, sizeof(T));
+    return value;
+}
+
+}
+#endif
+";
+
+/// The most lanes of a warp.
+pub const WARP: usize = 32;
+
+/// An operator in PTX, on so many registers of 32 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operator {
+    /// The sum of integers.
+    Sum,
+    /// Affine functions, one after the other: associative, and nothing else.
+    Affine,
+    /// The first's first, the second's second, the greatest third: associative and idempotent, and nothing else.
+    Band,
+}
+
+impl Operator {
+    /// How many registers a value takes.
+    pub fn registers(self) -> usize {
+        match self {
+            Operator::Sum => 1,
+            Operator::Affine => 2,
+            Operator::Band => 3,
+        }
+    }
+
+    /// The result for two values.
+    pub fn apply(self, a: &[u32], b: &[u32]) -> Vec<u32> {
+        match self {
+            Operator::Sum => vec![a[0].wrapping_add(b[0])],
+            Operator::Affine => {
+                vec![a[0].wrapping_mul(b[0]), b[0].wrapping_mul(a[1]).wrapping_add(b[1])]
+            }
+            Operator::Band => vec![a[0], b[1], a[2].max(b[2])],
+        }
+    }
+
+    /// Lines that put `a * b` into new registers.
+    fn code(self, lines: &mut Lines, a: &[String], b: &[String]) -> Vec<String> {
+        let mut made = |instruction: &str, operands: String| {
+            let register = lines.register();
+            lines.line(&format!("{instruction} {register}, {operands};"));
+            register
+        };
+        match self {
+            Operator::Sum => vec![made("add.u32", format!("{}, {}", a[0], b[0]))],
+            Operator::Affine => vec![
+                made("mul.lo.u32", format!("{}, {}", a[0], b[0])),
+                made("mad.lo.u32", format!("{}, {}, {}", b[0], a[1], b[1])),
+            ],
+            Operator::Band => {
+                vec![a[0].clone(), b[1].clone(), made("max.u32", format!("{}, {}", a[2], b[2]))]
+            }
+        }
+    }
+}
+
+/// One step with the numbers of its round put in.
+struct Step {
+    source: Expr,
+    guards: Vec<Expr>,
+    behind: bool,
+}
+
+/// The element that lanes begin with, and the steps in which some lane combines.
+fn steps(network: &Network, solution: &Solution) -> Result<(Expr, Vec<Step>), String> {
+    let lanes = network.lanes;
+    if lanes > WARP {
+        return Err(format!("code is for one warp, not for {lanes} lanes"));
+    }
+    let params = network.params(lanes);
+    let rounds = network.rounds(&params).unwrap_or_default();
+    let domain = Domain::of([&(network.lane.clone(), lanes)]);
+    let known: Vec<(String, i64)> = {
+        let mut known: Vec<_> = params.into_iter().collect();
+        known.sort();
+        known
+    };
+    let put = |expr: &Expr, place: &[(String, i64)]| {
+        let expr = at(expr, place);
+        let mut segments = false;
+        expr.names(&mut |name| segments |= SEGMENT.contains(&name));
+        if segments { expr } else { domain.simplified(expr) }
+    };
+    let initial = put(filled(&network.initial, &solution.choice), &known);
+    let mut all = Vec::new();
+    for (number, value) in rounds {
+        let repeat = &network.repeats[number];
+        let mut place = known.clone();
+        place.push((repeat.variable.clone(), value));
+        for stage in &repeat.stages {
+            let source = match &stage.source {
+                Slot::Fixed(expr) => expr,
+                Slot::Hole(hole) => &solution.choice[*hole][0],
+            };
+            let found = stage.guard.map_or(&[][..], |hole| &solution.choice[hole]);
+            let guards = stage.guards.iter().chain(found).map(|guard| put(guard, &place));
+            let guards: Vec<Expr> = guards.filter(|guard| *guard != Expr::Number(1)).collect();
+            if guards.contains(&Expr::Number(0)) {
+                continue;
+            }
+            let behind = stage.behind != solution.turned;
+            all.push(Step { source: put(source, &place), guards, behind });
+        }
+    }
+    Ok((initial, all))
+}
+
+/// The names of segments that a network reads.
+fn borders(initial: &Expr, steps: &[Step]) -> Vec<&'static str> {
+    let mut used = [false; 2];
+    let exprs = steps.iter().flat_map(|step| step.guards.iter().chain([&step.source]));
+    for expr in exprs.chain([initial]) {
+        expr.names(&mut |name| {
+            SEGMENT.iter().zip(&mut used).for_each(|(own, used)| *used |= *own == name);
+        });
+    }
+    SEGMENT.into_iter().zip(used).filter(|(_, used)| *used).map(|(name, _)| name).collect()
+}
+
+/// A CUDA header with a device function `name` over the element's type and the operator.
+///
+/// # Errors
+/// There are more lanes than a warp has, or an expression has no code.
+pub fn cuda(
+    network: &Network,
+    solution: &Solution,
+    name: &str,
+    comment: &str,
+) -> Result<String, String> {
+    let (initial, steps) = steps(network, solution)?;
+    let domain = Domain::of([&(network.lane.clone(), network.lanes)]);
+    let machine = |expr: &Expr| -> Result<String, String> {
+        let mut segments = false;
+        expr.names(&mut |name| segments |= SEGMENT.contains(&name));
+        Ok(if segments { expr.clone() } else { domain.machine(expr)? }.to_string())
+    };
+    let lane = &network.lane;
+    let mut text = String::new();
+    comment.lines().for_each(|line| _ = writeln!(text, "{}", format!("// {line}").trim_end()));
+    let params: String =
+        borders(&initial, &steps).iter().map(|name| format!(", int {name}")).collect();
+    let _ = write!(
+        text,
+        "#pragma once\n\n{HELPERS}\n// All lanes of a warp call it together; `op(a, b)` is the product of a and b in this order.\n\
+         template <typename T, typename Op>\n__device__ __forceinline__ T {name}(T value, Op op, int \
+         {lane}{params})\n{{\n"
+    );
+    let shuffle = |source: &str| format!("synth::moved(value, {source})");
+    if initial != Expr::name(lane) {
+        let _ = writeln!(text, "    value = {};", shuffle(&machine(&initial)?));
+    }
+    for step in &steps {
+        let _ =
+            writeln!(text, "    {{\n        const T other = {};", shuffle(&machine(&step.source)?));
+        let guards: Result<Vec<String>, String> = step.guards.iter().map(machine).collect();
+        let guards = guards?;
+        if !guards.is_empty() {
+            let guards: Vec<String> = guards.iter().map(|guard| format!("({guard})")).collect();
+            let _ = writeln!(text, "        if ({})", guards.join(" && "));
+        }
+        let product = if step.behind { "op(value, other)" } else { "op(other, value)" };
+        let indent = if step.guards.is_empty() { 8 } else { 12 };
+        let _ = writeln!(text, "{:indent$}value = {product};\n    }}", "");
+    }
+    text.push_str("    return value;\n}\n");
+    Ok(text)
+}
+
+/// A PTX kernel of one warp: `input` has the registers of lane 0's element, then lane 1's; `output` likewise; with
+/// segments `borders` has for each lane what the network reads of them.
+///
+/// # Errors
+/// There are more lanes than a warp has, or an expression has no code.
+pub fn ptx(
+    network: &Network,
+    solution: &Solution,
+    name: &str,
+    operator: Operator,
+    comment: &str,
+) -> Result<String, String> {
+    let (initial, steps) = steps(network, solution)?;
+    let borders = borders(&initial, &steps);
+    let domain = Domain::of([&(network.lane.clone(), network.lanes)]);
+    let mut lines = Lines::default();
+    let lane = lines.register();
+    let registers = operator.registers();
+    lines.line(&format!("mov.u32 {lane}, %tid.x;"));
+    lines.line("ld.param.u64 %rd0, [input];");
+    lines.line("ld.param.u64 %rd1, [output];");
+    let address = |lines: &mut Lines, base: u32, each: usize| {
+        lines.line(&format!("mad.wide.u32 %rd{}, {lane}, {each}, %rd{base};", base + 3));
+    };
+    address(&mut lines, 0, 4 * registers);
+    address(&mut lines, 1, 4 * registers);
+    // Lanes beyond the network take part in shuffles alone.
+    let inside = lines.condition(
+        &Expr::Compare(
+            crate::synth::expr::Cmp::Lt,
+            Expr::name(&network.lane).into(),
+            Expr::Number(network.lanes as i64).into(),
+        ),
+        &[(&network.lane, &lane)],
+    )?;
+    let mut values: Vec<String> = (0..registers).map(|_| lines.register()).collect();
+    for (number, value) in values.iter().enumerate() {
+        lines.line(&format!("mov.b32 {value}, 0;"));
+        lines.line(&format!("@{inside} ld.global.b32 {value}, [%rd3+{}];", 4 * number));
+    }
+    let mut names: Vec<(&str, String)> = vec![(&network.lane, lane.clone())];
+    if !borders.is_empty() {
+        lines.line("ld.param.u64 %rd2, [borders];");
+        address(&mut lines, 2, 4 * borders.len());
+        for (number, border) in borders.iter().enumerate() {
+            let register = lines.register();
+            lines.line(&format!("mov.b32 {register}, 0;"));
+            lines.line(&format!("@{inside} ld.global.b32 {register}, [%rd5+{}];", 4 * number));
+            names.push((border, register));
+        }
+    }
+    let names: Vec<(&str, &str)> = names.iter().map(|(n, r)| (*n, r.as_str())).collect();
+    let machine = |expr: &Expr| {
+        let mut segments = false;
+        expr.names(&mut |name| segments |= SEGMENT.contains(&name));
+        if segments { Ok(expr.clone()) } else { domain.machine(expr) }
+    };
+    let shuffled = |lines: &mut Lines, values: &[String], source: &str| -> Vec<String> {
+        let one = |value: &String| {
+            let register = lines.register();
+            lines.line(&format!("shfl.sync.idx.b32 {register}, {value}, {source}, 31, -1;"));
+            register
+        };
+        values.iter().map(one).collect()
+    };
+    if initial != Expr::name(&network.lane) {
+        let source = lines.value(&machine(&initial)?, &names)?;
+        values = shuffled(&mut lines, &values, &source);
+    }
+    for step in &steps {
+        let source = lines.value(&machine(&step.source)?, &names)?;
+        let other = shuffled(&mut lines, &values, &source);
+        let (a, b) = if step.behind { (&values, &other) } else { (&other, &values) };
+        let new = operator.code(&mut lines, a, b);
+        let mut predicates = Vec::new();
+        for guard in &step.guards {
+            predicates.push(lines.condition(&machine(guard)?, &names)?);
+        }
+        let all = predicates.into_iter().reduce(|a, b| {
+            let both = lines.predicate();
+            lines.line(&format!("and.pred {both}, {a}, {b};"));
+            both
+        });
+        let Some(all) = all else {
+            values = new;
+            continue;
+        };
+        let chosen = |(new, old): (&String, &String)| {
+            let register = lines.register();
+            lines.line(&format!("selp.b32 {register}, {new}, {old}, {all};"));
+            register
+        };
+        values = new.iter().zip(&values).map(chosen).collect();
+    }
+    for (number, value) in values.iter().enumerate() {
+        lines.line(&format!("@{inside} st.global.b32 [%rd4+{}], {value};", 4 * number));
+    }
+    let mut text = String::new();
+    comment.lines().for_each(|line| _ = writeln!(text, "{}", format!("// {line}").trim_end()));
+    let more = if borders.is_empty() { "" } else { ",\n    .param .u64 borders" };
+    let _ = write!(
+        text,
+        ".version 7.0\n.target sm_70\n.address_size 64\n\n.visible .entry {name}_kernel(\n    \
+         .param .u64 input,\n    .param .u64 output{more}\n)\n{{\n    .reg .b64 %rd<6>;\n"
+    );
+    text.push_str(&lines.declarations());
+    text.push_str(&lines.text);
+    text.push_str("    ret;\n}\n");
+    Ok(text)
+}
+
+/// Which borders of segments the kernel reads for each lane, in their order.
+///
+/// # Errors
+/// There are more lanes than a warp has.
+pub fn reads(network: &Network, solution: &Solution) -> Result<Vec<&'static str>, String> {
+    let (initial, steps) = steps(network, solution)?;
+    Ok(borders(&initial, &steps))
+}

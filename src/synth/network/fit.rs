@@ -1,0 +1,294 @@
+//! Expressions for tables: built bottom up from given parts, one for each behaviour.
+//!
+//! A behaviour is a row of values at *points*: each is a lane in a round of an instance. A table says of the first
+//! points what is wanted there; the others are further numbers of lanes, and tell apart what is equal by chance.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+use super::problem::{Hole, Kind, Network};
+use super::run::{Instance, NONE, Names};
+use crate::synth::expr::{Cmp, Expr, Op};
+
+/// The operators of sources.
+const OPERATORS: usize = 3;
+
+/// How many behaviours there are at most.
+const MOST: usize = 60_000;
+
+/// How many conditions are kept that hold wherever they have to, and somewhere else.
+const MOST_WIDER: usize = 1500;
+
+/// How many conditions a step has at most.
+const MOST_CONDITIONS: usize = 3;
+
+/// How many of these are kept that hold at the same points.
+const MOST_ALIKE: usize = 3;
+
+/// The most that the conditions of one step cost together.
+const MOST_COST: usize = 9;
+
+/// Values are below this number.
+const BOUND: i64 = 1 << 20;
+
+/// An expression and its values.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The expression.
+    pub expr: Rc<Expr>,
+    /// Its values at all points.
+    pub values: Rc<[i32]>,
+}
+
+/// Expressions by the number of their operators.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    sizes: Vec<Vec<Member>>,
+}
+
+/// The points of a hole: its rounds in each instance, lane by lane.
+fn leaf(network: &Network, hole: &Hole, instances: &[Instance], expr: &Expr) -> Option<Vec<i32>> {
+    let mut values = Vec::new();
+    for instance in instances {
+        let mut names = Names::new(network, instance);
+        let mut rounds = network.rounds(&names.params)?;
+        rounds.retain(|round| round.0 == hole.repeat);
+        if hole.kind == Kind::Initial {
+            rounds = vec![(usize::MAX, 0)];
+        }
+        for (number, value) in rounds {
+            if let Some(repeat) = network.repeats.get(number) {
+                names.round = (&repeat.variable, value);
+            }
+            let column = names.column(expr);
+            for lane in 0..instance.lanes {
+                let value = column.at(lane);
+                values.push(i32::try_from(value).ok().filter(|_| value != NONE)?);
+            }
+        }
+    }
+    Some(values)
+}
+
+impl Pool {
+    /// The expressions of a hole.
+    pub fn new(network: &Network, hole: &Hole, instances: &[Instance], operators: usize) -> Pool {
+        let mut known: FxHashSet<Rc<[i32]>> = FxHashSet::default();
+        let mut leaves: Vec<Member> = Vec::new();
+        let numbers = [1, 2, 0].map(|number| Rc::new(Expr::Number(number)));
+        for expr in hole.leaves.iter().cloned().chain(numbers) {
+            let Some(values) = leaf(network, hole, instances, &expr) else { continue };
+            let values: Rc<[i32]> = values.into();
+            if known.insert(values.clone()) {
+                leaves.push(Member { expr, values });
+            }
+        }
+        let mut operations = vec![Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Rem];
+        // The bits of powers of other numbers have no meaning.
+        if hole.leaves.iter().all(|leaf| !is_power(leaf) || is_power_of_two(leaf)) {
+            operations.extend([Op::Xor, Op::And]);
+        }
+        let mut pool = Pool { sizes: vec![leaves] };
+        let mut count = 0;
+        for size in 1..=operators {
+            let mut found: Vec<Member> = Vec::new();
+            'size: for left in (0..size).rev() {
+                for a in &pool.sizes[left] {
+                    for b in &pool.sizes[size - 1 - left] {
+                        for &op in &operations {
+                            // The same the other way round comes too.
+                            let turned = matches!(op, Op::Add | Op::Mul | Op::Xor | Op::And);
+                            if turned && left < size - 1 - left {
+                                continue;
+                            }
+                            let Some(values) = combined(op, &a.values, &b.values) else { continue };
+                            if known.insert(values.clone()) {
+                                let expr = Expr::Binary(op, a.expr.clone(), b.expr.clone());
+                                found.push(Member { expr: Rc::new(expr), values });
+                                count += 1;
+                            }
+                        }
+                        if count >= MOST {
+                            break 'size;
+                        }
+                    }
+                }
+            }
+            pool.sizes.push(found);
+        }
+        pool
+    }
+
+    /// All expressions, those with few operators first.
+    pub fn members(&self) -> impl Iterator<Item = &Member> {
+        self.sizes.iter().flatten()
+    }
+
+    /// The expressions that have the values of a table where it wants some.
+    pub fn with_values(&self, wanted: &[Option<i32>], most: usize) -> Vec<Rc<Expr>> {
+        let fits = |member: &&Member| {
+            wanted.iter().zip(&*member.values).all(|(w, v)| w.is_none_or(|wanted| wanted == *v))
+        };
+        self.members().filter(fits).map(|member| member.expr.clone()).take(most).collect()
+    }
+
+    /// Lists of conditions that all have to hold, with the values of a table where it wants some; the cheapest first.
+    pub fn conditions(&self, wanted: &[Option<bool>], most: usize) -> Vec<Vec<Expr>> {
+        let points = |holds: bool| -> Vec<usize> {
+            (0..wanted.len()).filter(|&point| wanted[point] == Some(holds)).collect()
+        };
+        let (on, off) = (points(true), points(false));
+        if off.is_empty() {
+            return vec![Vec::new()];
+        }
+        let mut wider: Vec<Wider> = Vec::new();
+        let mut known: FxHashMap<Vec<u64>, usize> = FxHashMap::default();
+        let mut exact = 0;
+        self.comparisons(&mut |cmp, a, b| {
+            let holds =
+                |point: &usize| cmp.holds(i64::from(a.values[*point]), i64::from(b.values[*point]));
+            if !on.iter().all(holds) {
+                return true;
+            }
+            let mut set = vec![0u64; off.len().div_ceil(64)];
+            for (at, _) in off.iter().enumerate().filter(|(_, point)| holds(point)) {
+                set[at / 64] |= 1 << (at % 64);
+            }
+            let alone = set.iter().all(|word| *word == 0);
+            exact += usize::from(alone);
+            let alike = known.entry(set.clone()).or_default();
+            *alike += 1;
+            if alone || *alike <= MOST_ALIKE && wider.len() < MOST_WIDER {
+                let expr = Expr::Compare(cmp, a.expr.clone(), b.expr.clone());
+                wider.push(Wider { cost: cost(&expr), expr, set });
+            }
+            exact < most
+        });
+        wider.sort_by_key(|wider| wider.cost);
+        let mut all = vec![u64::MAX; off.len().div_ceil(64)];
+        let last = all.len() - 1;
+        all[last] >>= all.len() * 64 - off.len();
+        let mut found = Vec::new();
+        for cost in 1..=MOST_COST {
+            several(&wider, (MOST_CONDITIONS, cost), &all, &mut Vec::new(), &mut found, most);
+        }
+        found
+    }
+
+    /// Calls `visit` for each comparison, those with few operators first; it ends that with false.
+    fn comparisons(&self, visit: &mut dyn FnMut(Cmp, &Member, &Member) -> bool) {
+        for size in 0..2 * self.sizes.len() {
+            for (left, first) in self.sizes.iter().enumerate().take(size + 1) {
+                let Some(second) = self.sizes.get(size - left) else { continue };
+                for a in first {
+                    for b in second {
+                        for cmp in [Cmp::Eq, Cmp::Lt, Cmp::Ge, Cmp::Ne] {
+                            if !visit(cmp, a, b) {
+                                return;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A condition that holds wherever it has to.
+struct Wider {
+    expr: Expr,
+    cost: usize,
+    /// The points where it should not hold, and does.
+    set: Vec<u64>,
+}
+
+/// What a condition costs: operators, of which some are less likely to be meant.
+fn cost(expr: &Expr) -> usize {
+    match expr {
+        Expr::Binary(Op::Pow | Op::Log, ..) | Expr::Number(_) | Expr::Name(_) => 0,
+        Expr::Binary(Op::Add | Op::Sub | Op::Rem, a, b) => 1 + cost(a) + cost(b),
+        Expr::Binary(_, a, b) => 2 + cost(a) + cost(b),
+        Expr::Compare(_, a, b) => 1 + cost(a) + cost(b),
+        Expr::Choose(a, b, c) => 1 + cost(a) + cost(b) + cost(c),
+    }
+}
+
+/// Lists of further conditions, at most so many and of exactly this cost, of which no point of `left` meets all.
+fn several(
+    wider: &[Wider],
+    (more, budget): (usize, usize),
+    left: &[u64],
+    chosen: &mut Vec<usize>,
+    found: &mut Vec<Vec<Expr>>,
+    most: usize,
+) {
+    if left.iter().all(|word| *word == 0) {
+        if budget == 0 {
+            found.push(chosen.iter().map(|&at| wider[at].expr.clone()).collect());
+        }
+        return;
+    }
+    if more == 0 || budget == 0 {
+        return;
+    }
+    // The point that the fewest conditions exclude.
+    let cheap = &wider[..wider.partition_point(|wider| wider.cost <= budget)];
+    let points = (0..left.len() * 64).filter(|point| left[point / 64] >> (point % 64) & 1 == 1);
+    let excludes = |wider: &Wider, point: usize| wider.set[point / 64] >> (point % 64) & 1 == 0;
+    let count = |point: usize| cheap.iter().filter(|wider| excludes(wider, point)).count();
+    let Some(point) = points.min_by_key(|&point| count(point)) else { return };
+    let last = more == 1;
+    for (at, one) in cheap.iter().enumerate().filter(|(_, one)| excludes(one, point)) {
+        if found.len() >= most {
+            return;
+        }
+        if last && one.cost != budget {
+            continue;
+        }
+        let left: Vec<u64> = left.iter().zip(&one.set).map(|(left, set)| left & set).collect();
+        chosen.push(at);
+        several(wider, (more - 1, budget - one.cost), &left, chosen, found, most);
+        chosen.pop();
+    }
+}
+
+/// Whether an expression has a power in it.
+fn is_power(expr: &Expr) -> bool {
+    match expr {
+        Expr::Binary(Op::Pow, ..) => true,
+        Expr::Binary(_, a, b) => is_power(a) || is_power(b),
+        _ => false,
+    }
+}
+
+/// Whether its powers are those of two.
+fn is_power_of_two(expr: &Expr) -> bool {
+    match expr {
+        Expr::Binary(Op::Pow, base, _) => {
+            matches!(**base, Expr::Number(base) if base.count_ones() == 1)
+        }
+        Expr::Binary(_, a, b) => is_power_of_two(a) && is_power_of_two(b),
+        _ => true,
+    }
+}
+
+/// The values of an operation; `None` where one has no value.
+fn combined(op: Op, a: &[i32], b: &[i32]) -> Option<Rc<[i32]>> {
+    let value = |(a, b): (&i32, &i32)| {
+        let value = op.apply(i64::from(*a), i64::from(*b)).filter(|value| value.abs() < BOUND)?;
+        i32::try_from(value).ok()
+    };
+    let values: Option<Vec<i32>> = a.iter().zip(b).map(value).collect();
+    values.map(Into::into)
+}
+
+/// How many operators the expressions of a hole have.
+pub fn operators(hole: &Hole) -> usize {
+    let before = hole.before.iter().map(Expr::size).max().unwrap_or(0);
+    match hole.kind {
+        Kind::Initial => 1,
+        Kind::Guard => 2,
+        Kind::Source if before > 0 => OPERATORS.min(before + 1),
+        Kind::Source => OPERATORS,
+    }
+}

@@ -1,0 +1,52 @@
+//! What a search for a network has found, or why it has found nothing.
+
+use super::measure::Measures;
+use super::run::Value;
+use crate::synth::expr::Expr;
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// For each hole its expression, or the conditions that all have to hold.
+    pub choice: Vec<Vec<Expr>>,
+    /// Whether operands changed places.
+    pub turned: bool,
+    /// What it costs for the number of lanes of the sketch.
+    pub measures: Measures,
+}
+
+/// Why there is nothing.
+#[derive(Clone, Debug)]
+pub enum Dead {
+    /// The drawn network does not compute what is asked for: the lane, and what it holds in the end.
+    Drawn(usize, Value, Value),
+    /// A goal has more elements than so many steps can bring together: the lane, how many, the steps.
+    Steps(usize, u64, usize),
+    /// No expression of this hole has the values of the example.
+    Hole(usize),
+    /// Sources that were tried; those that lead to the goals; those of them for which there were conditions too.
+    Nothing(usize, usize, usize),
+}
+
+/// The outcome of a search.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The solution.
+    pub solution: Option<Solution>,
+    /// Why there is none.
+    pub dead: Option<Dead>,
+    /// Whether a bound ended the search.
+    pub over: bool,
+}
+
+impl Outcome {
+    /// A solution was found.
+    pub fn solved(solution: Solution) -> Outcome {
+        Outcome { solution: Some(solution), dead: None, over: false }
+    }
+
+    /// There is none, or a bound came first.
+    pub fn dead(dead: Dead, over: bool) -> Outcome {
+        Outcome { solution: None, dead: Some(dead), over }
+    }
+}

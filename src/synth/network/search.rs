@@ -1,0 +1,36 @@
+//! Networks from an example or from what they compute. Either way the result is executed for every number of lanes,
+//! and one that fails anywhere is no solution.
+
+use super::context::Context;
+use super::execute::divided;
+use super::outcome::Outcome;
+use super::problem::Network;
+use super::run::Instance;
+
+/// The number of lanes from which networks with segments are resolved.
+const SEGMENTED_LANES: usize = 8;
+
+/// Looks for a network.
+pub fn search(network: &Network) -> Outcome {
+    let lanes = match &network.drawn {
+        Some(drawn) => drawn.lanes,
+        None if network.goal.segmented && network.size.is_some() => SEGMENTED_LANES,
+        None if network.size.is_some() => network.lanes.min(32),
+        None => network.lanes,
+    };
+    let main = match network.goal.segmented && network.drawn.is_none() {
+        false => vec![Instance::whole(lanes)],
+        true => {
+            let mut all = vec![Instance::segmented(lanes, |_| false)];
+            all.extend((0..12).map(|number| divided(lanes, number)));
+            all
+        }
+    };
+    let others = [5, 11, 2 * lanes].map(Instance::whole);
+    let others = others.into_iter().filter(|other| network.size.is_some() && other.lanes <= 64);
+    let context = Context { network, main, others: others.collect() };
+    match &network.drawn {
+        Some(_) => context.drawn_network(),
+        None => context.network_of_goal(),
+    }
+}

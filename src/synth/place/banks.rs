@@ -1,0 +1,69 @@
+//! The model of shared memory: 32 banks, each of one word of four bytes in a wavefront (CUDA C++ Programming Guide,
+//! "Shared Memory"). A warp that accesses 8 bytes for each lane does so half by half, one that accesses 16 by quarters.
+
+/// Banks.
+const BANKS: usize = 32;
+
+/// Bytes of a word.
+const WORD: u64 = 4;
+
+/// Lanes of a warp.
+pub const LANES: usize = 32;
+
+/// How many lanes access together.
+fn together(bytes: u64) -> usize {
+    match bytes {
+        0..=4 => LANES,
+        5..=8 => LANES / 2,
+        _ => LANES / 4,
+    }
+}
+
+/// The wavefronts of one access: each lane accesses so many bytes at its address.
+pub fn wavefronts(addresses: &[u64], bytes: u64) -> u32 {
+    let each = |lanes: &[u64]| {
+        let words = lanes.iter().flat_map(|at| at / WORD..(at + bytes).div_ceil(WORD));
+        let mut words: Vec<u64> = words.collect();
+        words.sort_unstable();
+        words.dedup();
+        let mut banks = [0u32; BANKS];
+        words.into_iter().for_each(|word| banks[word as usize % BANKS] += 1);
+        banks.into_iter().max().unwrap_or(0)
+    };
+    addresses.chunks(together(bytes)).map(each).sum()
+}
+
+/// The wavefronts that an access has at least, wherever its bytes are; the cells of each lane are given by number.
+pub fn least(cells: &[usize], element: u64, bytes: u64) -> u32 {
+    let each = |lanes: &[usize]| {
+        let mut cells = lanes.to_vec();
+        cells.sort_unstable();
+        cells.dedup();
+        let distinct = (cells.len() as u64) * bytes.max(element);
+        distinct.div_ceil(WORD * BANKS as u64) as u32
+    };
+    cells.chunks(together(bytes)).map(each).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strided(stride: u64, bytes: u64) -> u32 {
+        let addresses: Vec<u64> = (0..32).map(|lane| lane * stride).collect();
+        wavefronts(&addresses, bytes)
+    }
+
+    #[test]
+    fn words_of_one_bank_wait_for_each_other() {
+        assert_eq!([4, 8, 12, 64, 128, 132].map(|stride| strided(stride, 4)), [1, 2, 1, 16, 32, 1]);
+        assert_eq!(strided(0, 4), 1, "one word for all");
+        assert_eq!(strided(2, 2), 1, "two lanes in each word");
+    }
+
+    #[test]
+    fn wide_accesses_go_in_parts() {
+        assert_eq!([8, 16, 128].map(|stride| strided(stride, 8)), [2, 4, 32]);
+        assert_eq!([16, 128, 144].map(|stride| strided(stride, 16)), [4, 32, 4]);
+    }
+}
