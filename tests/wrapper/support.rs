@@ -178,6 +178,7 @@ pub fn real_ptxas() -> Option<PathBuf> {
 
 /// Whether a real ptxas is of CUDA `major` or newer. A test about something that older ones do not have says
 /// so and leaves it out.
+#[expect(clippy::disallowed_methods, reason = "the assembler is asked for its release")]
 pub fn is_of_release(ptxas: &Path, major: u32) -> bool {
     let mut question = Command::new(ptxas);
     question.arg("--version");
