@@ -144,6 +144,9 @@ impl Synth {
     fn solve(&self, timings: Option<&Timings>) -> Result<Status, Failure> {
         let source = io::read(&self.sketch)?;
         let tree = Timings::measure(timings, "parse", || self.tree(&source))?;
+        if network::is_network(&tree) || place::is_placement(&tree) {
+            self.one_answer(&source)?;
+        }
         if network::is_network(&tree) {
             return self.network(&source, &tree, timings);
         }
@@ -228,6 +231,18 @@ impl Synth {
             return Err(Failure::about(source.name(), why));
         }
         Ok(tree)
+    }
+
+    /// Refuses options that ask for several solutions where there is one answer.
+    fn one_answer(&self, source: &SourceFile) -> Result<(), Failure> {
+        let asked = [(self.wanted.all, "--all"), (self.wanted.count, "--count")];
+        match asked.into_iter().find(|(asked, _)| *asked) {
+            None => Ok(()),
+            Some((_, option)) => {
+                let why = format!("{option} is for sketches of steps, folds and goals");
+                Err(Failure::about(source.name(), why))
+            }
+        }
     }
 
     /// Solves the sketch of a network.

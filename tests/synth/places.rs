@@ -30,7 +30,8 @@ fn the_interpreter_counts_the_wavefronts_of_the_model() {
             let text = format!(
                 "axis i = 2048, g = 2, lane = 32\nshared t[i] of {element} at i\n\
                  access t[{several} * (32 * g + lane)] by {wide} for g\n\
-                 access t[{several} * (lane * {stride} + g) % 2048] by {wide} for g\n"
+                 access t[{several} * (lane * {stride} + g) % 2048] by {wide} for g\n\
+                 access t[{several} * (lane * {stride} % 64) + lane % 3 / 2 * 4096] by {wide}\n"
             );
             seen.push(checked(&text));
         }

@@ -199,8 +199,43 @@ pub fn cuda(
         let _ = writeln!(text, "{:indent$}value = {product};\n    }}", "");
     }
     text.push_str("    return value;\n}\n");
+    if scans_a_warp(network, solution, &initial) {
+        text.push_str(&BLOCK.replace("NAME", name));
+    }
     Ok(text)
 }
+
+/// Whether a network is the inclusive scan of a whole warp, so that blocks can be made of it.
+fn scans_a_warp(network: &Network, solution: &Solution, initial: &Expr) -> bool {
+    let (goal, own) = (&network.goal, Expr::name(&network.lane));
+    let inclusive = goal.input == own && *initial == own && goal.only.is_none();
+    let forward = !goal.backward && !goal.segmented && !solution.turned;
+    network.lanes == WARP && inclusive && forward
+}
+
+/// The scan of a block by scans of its warps.
+const BLOCK: &str = "
+// All threads of a one-dimensional block of any size call it together; `totals` are 32 elements of shared memory.
+template <typename T, typename Op>
+__device__ __forceinline__ T NAME_block(T value, Op op, T *totals)
+{
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int warps = (blockDim.x + 31) / 32;
+    value = NAME(value, op, lane);
+    if (lane == 31 || threadIdx.x + 1 == blockDim.x)
+        totals[warp] = value;
+    __syncthreads();
+    if (warp == 0) {
+        T total = totals[lane < warps ? lane : 0];
+        total = NAME(total, op, lane);
+        __syncwarp();
+        if (lane < warps)
+            totals[lane] = total;
+    }
+    __syncthreads();
+    return warp == 0 ? value : op(totals[warp - 1], value);
+}
+";
 
 /// A PTX kernel of one warp: `input` has the registers of lane 0's element, then lane 1's; `output` likewise; with
 /// segments `borders` has for each lane what the network reads of them.

@@ -54,7 +54,7 @@ impl Context<'_> {
                 }
             };
             if lists[number].is_empty() {
-                return Outcome::dead(Dead::Hole(number), false);
+                return Outcome::dead(Dead::Hole(number), pool.cut);
             }
         }
         // A drawing that is wrong has no solution; it is said where.
@@ -81,7 +81,10 @@ impl Context<'_> {
         });
         match found {
             Some(choice) => Outcome::solved(self.solution(choice, false)),
-            None => Outcome::dead(Dead::Nothing(tried, tried, 0), over),
+            None => {
+                let cut = lists.iter().any(|list| list.len() >= MOST_FITTED);
+                Outcome::dead(Dead::Nothing(tried, tried, 0), over || cut)
+            }
         }
     }
 

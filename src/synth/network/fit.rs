@@ -28,6 +28,9 @@ const MOST_ALIKE: usize = 3;
 /// The most that the conditions of one step cost together.
 const MOST_COST: usize = 9;
 
+/// The most operators of both sides of a comparison.
+const MOST_COMPARED: usize = 3;
+
 /// Values are below this number.
 const BOUND: i64 = 1 << 20;
 
@@ -44,6 +47,8 @@ pub struct Member {
 #[derive(Clone, Debug)]
 pub struct Pool {
     sizes: Vec<Vec<Member>>,
+    /// Whether a bound has left expressions out.
+    pub cut: bool,
 }
 
 /// The points of a hole: its rounds in each instance, lane by lane.
@@ -88,7 +93,7 @@ impl Pool {
         if hole.leaves.iter().all(|leaf| !is_power(leaf) || is_power_of_two(leaf)) {
             operations.extend([Op::Xor, Op::And]);
         }
-        let mut pool = Pool { sizes: vec![leaves] };
+        let mut pool = Pool { sizes: vec![leaves], cut: false };
         let mut count = 0;
         for size in 1..=operators {
             let mut found: Vec<Member> = Vec::new();
@@ -109,6 +114,7 @@ impl Pool {
                             }
                         }
                         if count >= MOST {
+                            pool.cut = true;
                             break 'size;
                         }
                     }
@@ -177,7 +183,7 @@ impl Pool {
 
     /// Calls `visit` for each comparison, those with few operators first; it ends that with false.
     fn comparisons(&self, visit: &mut dyn FnMut(Cmp, &Member, &Member) -> bool) {
-        for size in 0..2 * self.sizes.len() {
+        for size in 0..=MOST_COMPARED {
             for (left, first) in self.sizes.iter().enumerate().take(size + 1) {
                 let Some(second) = self.sizes.get(size - left) else { continue };
                 for a in first {

@@ -47,7 +47,7 @@ impl Context<'_> {
     }
 
     /// What lanes have to do in each main instance, and how often they combine in all.
-    fn resolved(&self, choice: &Choice, turned: bool) -> Option<Resolved> {
+    fn resolved(&self, choice: &Choice, turned: bool, cut: &mut bool) -> Option<Resolved> {
         let mut plans = Vec::new();
         for instance in &self.main {
             let names = Names::new(self.network, instance);
@@ -58,7 +58,7 @@ impl Context<'_> {
                 return None;
             }
             let steps = self.steps(instance, choice, turned);
-            let (_, plan) = resolve(&steps, &values, &goals, self.network.idempotent)?;
+            let (_, plan) = resolve(&steps, &values, &goals, self.network.idempotent, cut)?;
             plans.push((steps, plan));
         }
         Some(plans)
@@ -144,6 +144,7 @@ impl Context<'_> {
         let mut bounds: Vec<usize> = lists.iter().map(Vec::len).collect();
         // Whether operands change places is the last choice.
         bounds.push(if network.relaxed { 2 } else { 1 });
+        let mut cut = pools.iter().flatten().any(|pool| pool.cut);
         let (mut tried, mut reached, mut guarded) = (0, 0, 0);
         let mut candidates: Vec<(Vec<u32>, Vec<Vec<Expr>>, Resolved)> = Vec::new();
         let mut first = None;
@@ -154,7 +155,7 @@ impl Context<'_> {
             for ((&hole, list), &at) in free.iter().zip(&lists).zip(tuple) {
                 choice[hole] = vec![(*list[at]).clone()];
             }
-            let Some(plans) = self.resolved(&choice, turned) else { return true };
+            let Some(plans) = self.resolved(&choice, turned, &mut cut) else { return true };
             reached += 1;
             if network.relaxed {
                 // The nearest is wanted, not the cheapest.
@@ -188,7 +189,8 @@ impl Context<'_> {
             Some(solution) => Outcome::solved(solution),
             None => Outcome::dead(
                 Dead::Nothing(tried, reached, guarded),
-                full || candidates.len() > MOST_GUARDED,
+                // Conditions are not tried without bounds.
+                full || cut || reached > 0,
             ),
         }
     }

@@ -82,6 +82,8 @@ pub struct Repeat {
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Goal {
+    /// The lane that holds the result, if it is one alone.
+    pub only: Option<Expr>,
     /// The last element of a lane's product; backward, the first.
     pub input: Expr,
     /// Whether products go to the end.

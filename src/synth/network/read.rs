@@ -33,7 +33,13 @@ pub fn problem(
     let segmented = tree.iter().any(
         |statement| matches!(statement, Statement::Network(Item::Goal(goal)) if goal.segmented),
     );
-    let goal = Goal { input: Expr::Number(0), backward: false, segmented, span: Span::new(0, 0) };
+    let goal = Goal {
+        only: None,
+        input: Expr::Number(0),
+        backward: false,
+        segmented,
+        span: Span::new(0, 0),
+    };
     let network = Network {
         texts: Vec::new(),
         given: defines.to_vec(),
@@ -207,7 +213,14 @@ impl Reader<'_> {
     }
 
     fn goal(&mut self, goal: &Scan) -> Result<(), Diagnostic> {
-        self.lane_of(&goal.of)?;
+        let only = match self.index(&goal.of)? {
+            Index::Plain(plain) if self.is_lane(&plain.expr) => None,
+            Index::Plain(plain) => {
+                self.names(plain, None)?;
+                Some(plain.expr.clone())
+            }
+            Index::Hole(_) => return Err(self.error(goal.of.span, "a goal has no holes")),
+        };
         if self.state.as_ref().is_none_or(|(state, _)| state.text != goal.of.array.text) {
             return Err(self.error(goal.of.span, "a goal is about the state"));
         }
@@ -222,6 +235,7 @@ impl Reader<'_> {
         };
         self.names(input, Some(""))?;
         self.goal = Some(Goal {
+            only,
             input: input.expr.clone(),
             backward: goal.backward,
             segmented: goal.segmented,

@@ -23,6 +23,9 @@ pub type Plan = Vec<Vec<Option<bool>>>;
 /// How many choices are tried for one instance.
 const MOST_TRIED: usize = 20_000;
 
+/// How many more are tried for a better plan, once there is one.
+const MOST_BETTER: usize = 1500;
+
 /// How many different values of one lane are followed.
 const MOST_VALUES: usize = 64;
 
@@ -32,17 +35,21 @@ struct Resolver<'r> {
     sets: Vec<Vec<Vec<Value>>>,
     idempotent: bool,
     tried: usize,
+    /// How many were tried when the first plan was there.
+    first: usize,
     operations: usize,
     plan: Plan,
     best: Option<(usize, Plan)>,
 }
 
-/// The plan with the fewest combinations with which every goal is met, as far as that was tried.
+/// The plan with the fewest combinations with which every goal is met, as far as that was tried; `cut` becomes true
+/// where a bound has left out some and none was found.
 pub fn resolve(
     steps: &[Step],
     initial: &[Value],
     goals: &[Value],
     idempotent: bool,
+    cut: &mut bool,
 ) -> Option<(usize, Plan)> {
     let lanes = initial.len();
     let mut sets = vec![initial.iter().map(|value| vec![*value]).collect::<Vec<_>>()];
@@ -83,8 +90,9 @@ pub fn resolve(
     }
     let plan = vec![vec![None; lanes]; steps.len()];
     let mut resolver =
-        Resolver { steps, sets, idempotent, tried: 0, operations: 0, plan, best: None };
+        Resolver { steps, sets, idempotent, tried: 0, first: 0, operations: 0, plan, best: None };
     resolver.before(steps.len(), goals);
+    *cut |= resolver.best.is_none() && resolver.tried > MOST_TRIED;
     resolver.best
 }
 
@@ -93,6 +101,9 @@ impl Resolver<'_> {
     fn before(&mut self, place: usize, wanted: &[Value]) {
         if place == 0 {
             let fewer = self.best.as_ref().is_none_or(|best| self.operations < best.0);
+            if self.best.is_none() {
+                self.first = self.tried;
+            }
             if fewer {
                 self.best = Some((self.operations, self.plan.clone()));
             }
@@ -104,7 +115,10 @@ impl Resolver<'_> {
 
     fn lane(&mut self, step: usize, lane: usize, wanted: &[Value], below: &mut [Value]) {
         self.tried += 1;
-        let dear = self.best.as_ref().is_some_and(|best| self.operations >= best.0);
+        let dear = self
+            .best
+            .as_ref()
+            .is_some_and(|best| self.operations >= best.0 || self.tried > self.first + MOST_BETTER);
         if dear || self.tried > MOST_TRIED {
             return;
         }

@@ -141,7 +141,11 @@ impl<'a> Names<'a> {
 /// What each lane has to hold in the end; nothing where it may hold anything.
 pub fn goals(network: &Network, names: &Names<'_>, instance: &Instance) -> Vec<Value> {
     let last = names.column(&network.goal.input);
+    let only = network.goal.only.as_ref().map(|only| names.column(only).at(0));
     let goal = |lane: usize| {
+        if only.is_some_and(|only| only != lane as i64) {
+            return None;
+        }
         let (head, tail) = instance.segment(lane);
         let at = i32::try_from(last.at(lane)).ok()?;
         let interval = if network.goal.backward { (at, tail) } else { (head, at) };

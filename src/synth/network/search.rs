@@ -10,6 +10,9 @@ use super::run::Instance;
 /// The number of lanes from which networks with segments are resolved.
 const SEGMENTED_LANES: usize = 8;
 
+/// A number of lanes that is no power of two.
+const NO_POWER: usize = 11;
+
 /// Looks for a network.
 pub fn search(network: &Network) -> Outcome {
     let lanes = match &network.drawn {
@@ -19,6 +22,10 @@ pub fn search(network: &Network) -> Outcome {
         None => network.lanes,
     };
     let main = match network.goal.segmented && network.drawn.is_none() {
+        // What has to be done at the end shows where that is no power of two.
+        false if network.drawn.is_none() && network.size.is_some() => {
+            vec![Instance::whole(lanes), Instance::whole(NO_POWER)]
+        }
         false => vec![Instance::whole(lanes)],
         true => {
             let mut all = vec![Instance::segmented(lanes, |_| false)];
@@ -26,7 +33,7 @@ pub fn search(network: &Network) -> Outcome {
             all
         }
     };
-    let others = [5, 11, 2 * lanes].map(Instance::whole);
+    let others = [5, 13, 2 * lanes].map(Instance::whole);
     let others = others.into_iter().filter(|other| network.size.is_some() && other.lanes <= 64);
     let context = Context { network, main, others: others.collect() };
     match &network.drawn {

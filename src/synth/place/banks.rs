@@ -19,8 +19,21 @@ fn together(bytes: u64) -> usize {
     }
 }
 
-/// The wavefronts of one access: each lane accesses so many bytes at its address.
-pub fn wavefronts(addresses: &[u64], bytes: u64) -> u32 {
+/// What lanes that access together have: `each` is one for each lane of the mask.
+fn turns<T>(each: &[T], mask: u32, bytes: u64) -> impl Iterator<Item = &[T]> {
+    let together = together(bytes);
+    let all = if together == LANES { u32::MAX } else { (1 << together) - 1 };
+    let mut rest = each;
+    (0..LANES).step_by(together).map(move |first| {
+        let count = (mask & all << first).count_ones() as usize;
+        let (now, later) = rest.split_at(count.min(rest.len()));
+        rest = later;
+        now
+    })
+}
+
+/// The wavefronts of one access: each lane of the mask accesses so many bytes at its address.
+pub fn wavefronts(addresses: &[u64], mask: u32, bytes: u64) -> u32 {
     let each = |lanes: &[u64]| {
         let words = lanes.iter().flat_map(|at| at / WORD..(at + bytes).div_ceil(WORD));
         let mut words: Vec<u64> = words.collect();
@@ -30,19 +43,19 @@ pub fn wavefronts(addresses: &[u64], bytes: u64) -> u32 {
         words.into_iter().for_each(|word| banks[word as usize % BANKS] += 1);
         banks.into_iter().max().unwrap_or(0)
     };
-    addresses.chunks(together(bytes)).map(each).sum()
+    turns(addresses, mask, bytes).map(each).sum()
 }
 
 /// The wavefronts that an access has at least, wherever its bytes are; the cells of each lane are given by number.
-pub fn least(cells: &[usize], element: u64, bytes: u64) -> u32 {
+pub fn least(cells: &[usize], mask: u32, bytes: u64) -> u32 {
     let each = |lanes: &[usize]| {
         let mut cells = lanes.to_vec();
         cells.sort_unstable();
         cells.dedup();
-        let distinct = (cells.len() as u64) * bytes.max(element);
+        let distinct = cells.len() as u64 * bytes;
         distinct.div_ceil(WORD * BANKS as u64) as u32
     };
-    cells.chunks(together(bytes)).map(each).sum()
+    turns(cells, mask, bytes).map(each).sum()
 }
 
 #[cfg(test)]
@@ -51,7 +64,7 @@ mod tests {
 
     fn strided(stride: u64, bytes: u64) -> u32 {
         let addresses: Vec<u64> = (0..32).map(|lane| lane * stride).collect();
-        wavefronts(&addresses, bytes)
+        wavefronts(&addresses, u32::MAX, bytes)
     }
 
     #[test]
@@ -59,6 +72,13 @@ mod tests {
         assert_eq!([4, 8, 12, 64, 128, 132].map(|stride| strided(stride, 4)), [1, 2, 1, 16, 32, 1]);
         assert_eq!(strided(0, 4), 1, "one word for all");
         assert_eq!(strided(2, 2), 1, "two lanes in each word");
+    }
+
+    #[test]
+    fn lanes_that_take_no_part_leave_the_parts_as_they_are() {
+        // Lanes 0 and 31 are never in one part of a wide access.
+        assert_eq!([4, 8, 16].map(|bytes| wavefronts(&[0, 0], 1 << 31 | 1, bytes)), [1, 2, 2]);
+        assert_eq!([4, 8, 16].map(|bytes| least(&[3, 3], 1 << 31 | 1, bytes)), [1, 2, 2]);
     }
 
     #[test]

@@ -69,11 +69,11 @@ fn fits(placement: &Placement, table: &[i64]) -> bool {
 /// The cost of a table, without the operators of its index.
 fn cost(placement: &Placement, table: &[i64]) -> Cost {
     let each = |access: &Access| {
-        let round = |cells: &Vec<usize>| {
+        let round = |(cells, &mask): (&Vec<usize>, &u32)| {
             let at = cells.iter().map(|&cell| table[cell] as u64 * placement.element);
-            wavefronts(&at.collect::<Vec<_>>(), access.bytes)
+            wavefronts(&at.collect::<Vec<_>>(), mask, access.bytes)
         };
-        access.rounds.iter().map(round).sum()
+        access.rounds.iter().zip(&access.masks).map(round).sum()
     };
     let last = table.iter().copied().max().unwrap_or(0) as u64;
     Cost {
@@ -88,8 +88,8 @@ pub fn search(placement: &Placement) -> Option<Outcome> {
     let cells = placement.cells();
     let plain: Vec<i64> = (0..cells as i64).collect();
     let least = |access: &Access| {
-        let each = access.rounds.iter();
-        each.map(|cells| least(cells, placement.element, access.bytes)).sum()
+        let each = access.rounds.iter().zip(&access.masks);
+        each.map(|(cells, &mask)| least(cells, mask, access.bytes)).sum()
     };
     let least: Vec<u32> = placement.accesses.iter().map(least).collect();
     let mut plain_cost = cost(placement, &plain);
