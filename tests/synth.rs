@@ -1,7 +1,7 @@
 //! `ptxasw synth`: every sketch of `tests/synth` against what stands in it, every message of
 //! `tests/synth/errors.txt`, small random sketches against an exhaustive search that knows no pruning, the same
 //! bytes with any number of threads, and the code of every solution against what the goals say; a long search on a
-//! terminal.
+//! terminal; every operator of a loop against the loop.
 //!
 //! At the end of a sketch `#$` begins the options of a call, `#=` its exit status unless it is 0, and `#>` each
 //! line that it prints. `BLESS=1` writes what is printed.
@@ -14,6 +14,8 @@ mod brute;
 mod common;
 #[path = "synth/emitted.rs"]
 mod emitted;
+#[path = "synth/operators.rs"]
+mod operators;
 #[path = "synth/planted.rs"]
 mod planted;
 #[path = "synth/planted_cuda.rs"]
@@ -27,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ptxasw::source::SourceFile;
-use ptxasw::synth::{lower::lower, parse};
+use ptxasw::synth::{lower::lower, parse, scan};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/synth")
@@ -125,8 +127,12 @@ fn each_mistake_has_its_message() {
             },
         );
         let source = SourceFile::new("sketch", sketch.as_str());
-        let message = match parse(&source).and_then(|tree| lower(&source, &tree, &[], 3)) {
-            Ok(_) => panic!("this sketch is fine:\n{case}"),
+        let read = parse(&source).and_then(|tree| match scan::is_loop(&tree) {
+            true => scan::read(&source, &tree, &[]).map(drop),
+            false => lower(&source, &tree, &[], 3).map(drop),
+        });
+        let message = match read {
+            Ok(()) => panic!("this sketch is fine:\n{case}"),
             Err(message) => message.to_string(),
         };
         let _ = write!(actual, "=== {}\n{sketch}", case.lines().next().unwrap_or_default());

@@ -21,7 +21,7 @@ use crate::synth::ast::Statement;
 use crate::synth::emit::kernel::{self, Kernel};
 use crate::synth::emit::{self, Width};
 use crate::synth::search::{Limits, MOST_PLANNED, Mode, Progress, Solution, search};
-use crate::synth::{self, Lowered, report, states};
+use crate::synth::{self, Lowered, report, scan, states};
 use crate::timings::Timings;
 
 /// `synth`
@@ -143,7 +143,26 @@ impl Synth {
 
     fn solve(&self, timings: Option<&Timings>) -> Result<Status, Failure> {
         let source = io::read(&self.sketch)?;
-        let (tree, mut sketch) = Timings::measure(timings, "parse", || self.lowered(&source))?;
+        let tree = Timings::measure(timings, "parse", || self.tree(&source))?;
+        if scan::is_loop(&tree) {
+            let asked = [
+                (matches!(self.emit, Emit::Cuda | Emit::Ptx), "code"),
+                (self.check, "--check"),
+                (self.states, "--states"),
+                (self.wanted.all, "--all"),
+                (self.wanted.count, "--count"),
+            ];
+            if let Some((_, option)) = asked.into_iter().find(|(asked, _)| *asked) {
+                let why =
+                    format!("{option} is for sketches of data movement; a loop has one operator");
+                return Err(Failure::about(source.name(), why));
+            }
+            let json = self.emit == Emit::Json;
+            return super::scan::run(&source, &tree, &self.define, json, &self.output, timings);
+        }
+        let mut sketch = Timings::measure(timings, "lower", || {
+            synth::lower::lower(&source, &tree, &self.define, self.space)
+        })?;
         // An interrupted search ends with what it has; a second signal ends the program.
         let stop = Arc::new(AtomicBool::new(false));
         let handlers = flag::register_conditional_default(SIGINT, Arc::clone(&stop))
@@ -206,8 +225,8 @@ impl Synth {
         Ok(Status::SUCCESS)
     }
 
-    /// The sketch as a tree and as a straight line.
-    fn lowered(&self, source: &SourceFile) -> Result<(Vec<Statement>, Lowered), Failure> {
+    /// The sketch as a tree; whatever `-D` names has to be a param of it.
+    fn tree(&self, source: &SourceFile) -> Result<Vec<Statement>, Failure> {
         let tree = synth::parse(source)?;
         let unknown =
             self.define.iter().find(|(name, _)| synth::params(&tree).all(|own| own != name));
@@ -218,8 +237,7 @@ impl Synth {
             };
             return Err(Failure::about(source.name(), why));
         }
-        let sketch = synth::lower::lower(source, &tree, &self.define, self.space)?;
-        Ok((tree, sketch))
+        Ok(tree)
     }
 }
 

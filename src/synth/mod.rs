@@ -7,6 +7,7 @@
 //! - `parse`, `ast`, `expr`: the text and its tree. `lower`: the tree as a straight line over cells (`program`).
 //! - `term`: what a cell holds. `family`: what holes range over. `search`: the search. `report`, `states`, `resources`:
 //!   what it found.
+//! - `scan`: sketches of loops, for which an associative operator is looked for.
 //! - `emit`: what it found as PTX and CUDA, and the judges of that.
 
 pub mod ast;
@@ -18,6 +19,7 @@ mod parse;
 pub mod program;
 pub mod report;
 pub mod resources;
+pub mod scan;
 pub mod search;
 pub mod states;
 pub mod term;
