@@ -1,7 +1,7 @@
 //! `ptxasw synth`: every sketch of `tests/synth` against what stands in it, every message of
 //! `tests/synth/errors.txt`, small random sketches against an exhaustive search that knows no pruning, the same
-//! bytes with any number of threads, networks against closed formulas, places against the interpreter, and the code of every solution against what the goals say; a long search on a
-//! terminal.
+//! bytes with any number of threads, networks against closed formulas, places against the interpreter, every operator
+//! of a loop against the loop, and the code of every solution against what the goals say; a long search on a terminal.
 //!
 //! At the end of a sketch `#$` begins the options of a call, `#=` its exit status unless it is 0, and `#>` each
 //! line that it prints. `BLESS=1` writes what is printed.
@@ -16,6 +16,8 @@ mod common;
 mod emitted;
 #[path = "synth/networks.rs"]
 mod networks;
+#[path = "synth/operators.rs"]
+mod operators;
 #[path = "synth/places.rs"]
 mod places;
 #[path = "synth/planted.rs"]
@@ -31,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ptxasw::source::SourceFile;
-use ptxasw::synth::{ast::Statement, lower::lower, network, parse, place};
+use ptxasw::synth::{ast::Statement, lower::lower, network, parse, place, scan};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/synth")
@@ -134,6 +136,8 @@ fn each_mistake_has_its_message() {
                 network::problem(&source, &tree, &[]).map(|_| ())
             } else if place::is_placement(&tree) {
                 place::problem(&source, &tree, &[]).map(|_| ())
+            } else if scan::is_loop(&tree) {
+                scan::read(&source, &tree, &[]).map(drop)
             } else {
                 lower(&source, &tree, &[], 3).map(|_| ())
             }

@@ -28,6 +28,7 @@ mod profile;
 pub mod report;
 mod rewrite;
 pub mod run;
+mod scan;
 mod synth;
 mod timing;
 mod toolkit;

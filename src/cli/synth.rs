@@ -21,7 +21,7 @@ use crate::synth::ast::Statement;
 use crate::synth::emit::kernel::{self, Kernel};
 use crate::synth::emit::{self, Width};
 use crate::synth::search::{Limits, MOST_PLANNED, Mode, Progress, Solution, search};
-use crate::synth::{self, Lowered, network, place, report, states};
+use crate::synth::{self, Lowered, network, place, report, scan, states};
 use crate::timings::Timings;
 
 /// `synth`
@@ -152,6 +152,22 @@ impl Synth {
         }
         if place::is_placement(&tree) {
             return self.placement(&source, &tree, timings);
+        }
+        if scan::is_loop(&tree) {
+            let asked = [
+                (matches!(self.emit, Emit::Cuda | Emit::Ptx), "code"),
+                (self.check, "--check"),
+                (self.states, "--states"),
+                (self.wanted.all, "--all"),
+                (self.wanted.count, "--count"),
+            ];
+            if let Some((_, option)) = asked.into_iter().find(|(asked, _)| *asked) {
+                let why =
+                    format!("{option} is for sketches of data movement; a loop has one operator");
+                return Err(Failure::about(source.name(), why));
+            }
+            let json = self.emit == Emit::Json;
+            return super::scan::run(&source, &tree, &self.define, json, &self.output, timings);
         }
         let mut sketch = Timings::measure(timings, "lower", || {
             synth::lower::lower(&source, &tree, &self.define, self.space)

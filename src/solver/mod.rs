@@ -9,6 +9,7 @@
 //! **Architecture invariant:** no other module names the z3 crate, and an unknown never becomes a yes.
 
 mod context;
+pub mod numbers;
 mod relevance;
 mod size;
 mod smtlib;

@@ -8,6 +8,7 @@
 //! - `term`: what a cell holds. `family`: what holes range over. `search`: the search. `report`, `states`, `resources`:
 //!   what it found.
 //! - `network`, `place`: networks of scans, and places in shared memory, each with a search of its own.
+//! - `scan`: sketches of loops, for which an associative operator is looked for.
 //! - `emit`: what it found as PTX and CUDA, and the judges of that.
 
 pub mod ast;
@@ -21,6 +22,7 @@ pub mod place;
 pub mod program;
 pub mod report;
 pub mod resources;
+pub mod scan;
 pub mod search;
 pub mod states;
 pub mod term;

@@ -4,7 +4,10 @@ use pest::Parser as _;
 use pest::error::{ErrorVariant, InputLocation};
 use pest::iterators::Pair;
 
-use super::ast::{Folded, HoleText, Index, Name, Part, Reference, Spanned, Statement, When};
+use super::ast::{
+    Folded, HoleText, Index, LoopStatement, LoopText, Name, Part, Reference, Spanned, SpannedValue,
+    Statement, Value, When,
+};
 use super::expr::{Cmp, Expr, Op};
 use crate::source::{Diagnostic, SourceFile, Span};
 
@@ -33,16 +36,17 @@ fn nesting(source: &SourceFile) -> Result<(), Diagnostic> {
         if code.len() > LONGEST_LINE {
             return refuse(0, format!("this line has more than {LONGEST_LINE} bytes"));
         }
-        let (mut open, mut signs) = (0usize, 0usize);
+        let (mut open, mut signs, mut choices) = (0usize, 0usize, 0usize);
         for (at, byte) in code.bytes().enumerate() {
             match byte {
                 b'(' => open += 1,
                 b')' => open = open.saturating_sub(1),
-                b'-' => signs += 1,
+                b'-' | b'!' => signs += 1,
+                b'i' if code[at..].starts_with("if ") => choices += 1,
                 b' ' | b'\t' => {}
                 _ => signs = 0,
             }
-            if open + signs > MOST_NESTED {
+            if open + signs + choices > MOST_NESTED {
                 let message =
                     format!("more than {MOST_NESTED} parentheses and signs within each other");
                 return refuse(at, message);
@@ -90,6 +94,19 @@ fn word(rule: &Rule) -> &'static str {
             "a statement"
         }
         Rule::load | Rule::step | Rule::fold | Rule::goal | Rule::minimise => "a statement",
+        Rule::digits | Rule::decimal => "a number",
+        Rule::variable | Rule::start | Rule::declared => "a name",
+        Rule::assignment => "an assignment",
+        Rule::loop_end => "`}`",
+        Rule::infix => "an operator",
+        Rule::prefix | Rule::value | Rule::choice | Rule::call | Rule::truth => "a value",
+        Rule::extremum => "a value",
+        Rule::operator_name => "an operator",
+        Rule::word_over | Rule::over => "`over`",
+        Rule::word_given | Rule::given => "`given`",
+        Rule::word_assuming | Rule::assuming => "`assuming`",
+        Rule::word_then => "`then`",
+        Rule::word_else => "`else`",
         Rule::word_when => "`when`",
         Rule::number | Rule::negation | Rule::expression | Rule::condition => "an expression",
         Rule::operator => "an operator",
@@ -129,6 +146,7 @@ fn statement(node: Node<'_>) -> Option<Statement> {
     if let Some(item) = place::item(&node) {
         return Some(Statement::Place(item));
     }
+    let place = span(&node);
     // The first child is the statement's word.
     let inner = node.into_inner().skip(1);
     let mut inner = inner.filter(|inner| inner.as_rule() != Rule::parenthesis);
@@ -155,6 +173,12 @@ fn statement(node: Node<'_>) -> Option<Statement> {
         Rule::fold => Statement::Fold(reference(inner.next()?)?, folded(inner.next()?)),
         Rule::goal => Statement::Goal(reference(inner.next()?)?, folded(inner.next()?)),
         Rule::minimise => Statement::Minimise(inner.map(|n| name(&n)).collect()),
+        Rule::r#loop => Statement::Loop(LoopStatement::Loop(serial(inner, place)?)),
+        Rule::result => Statement::Loop(LoopStatement::Result(inner.map(value).collect())),
+        Rule::operators => {
+            Statement::Loop(LoopStatement::Operators(inner.map(|n| name(&n)).collect()))
+        }
+        Rule::aux => Statement::Loop(LoopStatement::Aux(name(&inner.next()?))),
         _ => return None,
     })
 }
@@ -264,4 +288,128 @@ fn tree(node: Node<'_>) -> Expr {
             operands.pop().unwrap_or(Expr::Number(0))
         }
     }
+}
+
+/// A serial loop, from what stands behind its word.
+fn serial<'s>(inner: impl Iterator<Item = Node<'s>>, span: Span) -> Option<LoopText> {
+    let mut text = LoopText {
+        start: Vec::new(),
+        over: Vec::new(),
+        given: Vec::new(),
+        assuming: None,
+        body: Vec::new(),
+        span: Span::new(span.start as usize, span.start as usize + "loop".len()),
+    };
+    let declared = |node: Node<'s>| -> Vec<(Name, Name)> {
+        let entries = node.into_inner().filter(|entry| entry.as_rule() == Rule::declared);
+        let pairs = entries.map(|entry| {
+            let mut entry = entry.into_inner();
+            Some((name(&entry.next()?), name(&entry.next()?)))
+        });
+        pairs.flatten().collect()
+    };
+    for node in inner {
+        match node.as_rule() {
+            Rule::start | Rule::assignment => {
+                let list = match node.as_rule() {
+                    Rule::start => &mut text.start,
+                    _ => &mut text.body,
+                };
+                let mut inner = node.into_inner();
+                list.push((name(&inner.next()?), value(inner.next()?)));
+            }
+            Rule::over => text.over = declared(node),
+            Rule::given => text.given = declared(node),
+            Rule::assuming => text.assuming = node.into_inner().nth(1).map(|n| name(&n)),
+            _ => {}
+        }
+    }
+    Some(text)
+}
+
+/// How tightly an operator of a loop binds.
+fn binds(operator: &str) -> u8 {
+    match operator {
+        "||" => 1,
+        "&&" => 2,
+        "==" | "!=" => 3,
+        "<" | "<=" | ">" | ">=" => 4,
+        "+" | "-" => 5,
+        _ => 6,
+    }
+}
+
+/// A value of a loop.
+fn value(node: Node<'_>) -> SpannedValue {
+    let place = span(&node);
+    let at = |value: Value| SpannedValue { value, span: place };
+    match node.as_rule() {
+        Rule::digits => at(Value::Number(node.as_str().parse().unwrap_or_default())),
+        Rule::decimal => {
+            let (whole, fraction) = node.as_str().split_once('.').unwrap_or_default();
+            match fraction.bytes().all(|digit| digit == b'0') {
+                true => at(Value::Number(whole.parse().unwrap_or_default())),
+                // No name of a program is written so: the reader of the tree refuses it.
+                false => at(Value::Name(node.as_str().to_owned())),
+            }
+        }
+        Rule::truth => at(Value::Truth(node.as_str() == "true")),
+        Rule::variable => at(Value::Name(node.as_str().to_owned())),
+        Rule::choice => {
+            let values = node.into_inner().filter(|inner| inner.as_rule() == Rule::value);
+            let mut values = values.map(value);
+            match (values.next(), values.next(), values.next()) {
+                (Some(c), Some(a), Some(b)) => at(Value::If(Box::new([c, a, b]))),
+                _ => at(Value::Number(0)),
+            }
+        }
+        Rule::call => {
+            let mut inner = node.into_inner();
+            let of = inner.next().map_or(String::new(), |n| n.as_str().to_owned());
+            let values = inner.filter(|inner| inner.as_rule() == Rule::value).map(value);
+            let all = values.reduce(|a, b| at(Value::Infix(of.clone(), Box::new(a), Box::new(b))));
+            all.unwrap_or_else(|| at(Value::Number(0)))
+        }
+        _ => row(node.into_inner().collect()),
+    }
+}
+
+/// A row of operands, signs and operators as a tree.
+fn row(nodes: Vec<Node<'_>>) -> SpannedValue {
+    let mut operands: Vec<SpannedValue> = Vec::new();
+    let mut operators: Vec<String> = Vec::new();
+    let mut signs: Vec<(char, Span)> = Vec::new();
+    let reduce = |operands: &mut Vec<SpannedValue>, operators: &mut Vec<String>, least: u8| {
+        while operators.last().is_some_and(|op| binds(op) >= least) {
+            let (Some(op), Some(b), Some(a)) = (operators.pop(), operands.pop(), operands.pop())
+            else {
+                return;
+            };
+            let span = a.span.to(b.span);
+            operands.push(SpannedValue { value: Value::Infix(op, Box::new(a), Box::new(b)), span });
+        }
+    };
+    for node in nodes {
+        match node.as_rule() {
+            Rule::parenthesis => {}
+            Rule::prefix => {
+                signs.push((node.as_str().chars().next().unwrap_or('-'), span(&node)));
+            }
+            Rule::infix => {
+                reduce(&mut operands, &mut operators, binds(node.as_str()));
+                operators.push(node.as_str().to_owned());
+            }
+            _ => {
+                let mut operand = value(node);
+                while let Some((sign, place)) = signs.pop() {
+                    let span = place.to(operand.span);
+                    operand = SpannedValue { value: Value::Prefix(sign, Box::new(operand)), span };
+                }
+                operands.push(operand);
+            }
+        }
+    }
+    reduce(&mut operands, &mut operators, 0);
+    let nothing = SpannedValue { value: Value::Number(0), span: Span::new(0, 0) };
+    operands.pop().unwrap_or(nothing)
 }

@@ -194,6 +194,8 @@ impl Lowering<'_> {
             Statement::Family(name, coordinates, members) => {
                 self.families.insert(name.text.clone(), (coordinates.clone(), members.clone()));
             }
+            // `scan` reads sketches with loops.
+            Statement::Loop(_) => {}
             Statement::Move(target, from) => self.movement(target, from)?,
             Statement::Fold(target, folded) => self.fold(target, folded)?,
             Statement::Goal(target, folded) => self.goal(target, folded)?,

@@ -129,9 +129,9 @@ impl Reader<'_> {
                 }
             }
             Statement::Network(item) => self.item(item)?,
-            Statement::Place(_) => {
+            Statement::Place(_) | Statement::Loop(_) => {
                 let end = self.source.text().trim_end().len();
-                let message = "a network has no arrays in shared memory";
+                let message = "a network has neither arrays in shared memory nor serial loops";
                 return Err(self.error(Span::new(end, end), message));
             }
             Statement::Family(name, ..) => {

@@ -1,0 +1,291 @@
+//! Expressions over the states of two lists, bottom up, with one representative for each behaviour on the examples.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::examples::Example;
+use super::subject::Loop;
+use super::term::{self, GIVEN, Op, RIGHT, Shared, Sort};
+
+/// The most examples: a set of them is a mask of bits.
+pub const MOST_EXAMPLES: usize = 128;
+
+/// The most numbers of a bank.
+const MOST_NUMBERS: usize = 60_000;
+
+/// The most expressions of which sums with every other one are looked for.
+const MOST_ADDED: usize = 1_000;
+
+/// The most predicates of a bank.
+const MOST_TRUTHS: usize = 40_000;
+
+/// A number for each example.
+#[derive(Clone, Debug)]
+pub struct Number {
+    /// The expression.
+    pub term: Shared,
+    /// Its values.
+    pub values: Vec<i64>,
+}
+
+/// A predicate of examples.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    /// The expression.
+    pub term: Shared,
+    /// The examples for which it holds.
+    pub mask: u128,
+}
+
+/// What a component of the state has to be.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// A number for each example.
+    Number(Vec<i64>),
+    /// The examples for which it holds.
+    Truth(u128),
+}
+
+/// Expressions by size, and what they shall be.
+#[derive(Debug)]
+pub struct Bank {
+    /// All examples.
+    pub all: u128,
+    /// Numbers, the smaller expressions first.
+    pub numbers: Vec<Number>,
+    /// Predicates, the smaller expressions first.
+    pub truths: Vec<Truth>,
+    /// How many of `truths` compare no sums.
+    pub simple: usize,
+    /// For each accumulator, its value after both lists.
+    pub targets: Vec<Target>,
+    /// Which operators there are.
+    pub operators: Vec<Op>,
+    leaves: usize,
+    moduli: Vec<Shared>,
+    known: FxHashMap<Vec<i64>, usize>,
+    seen: FxHashSet<u128>,
+}
+
+impl Bank {
+    /// The bank of a loop with expressions of at most one operator, and comparisons of these.
+    pub fn new(subject: &Loop, examples: &[Example]) -> Bank {
+        let mut rows = Vec::new();
+        for example in examples.iter().take(MOST_EXAMPLES) {
+            let run = |list| subject.run(&example.givens, list);
+            let both = (run(&example.left), run(&example.right), run(&example.whole()));
+            // Where a number becomes too large nothing is learned.
+            if let (Some(left), Some(right), Some(whole)) = both {
+                rows.push((left, right, whole, &example.givens));
+            }
+        }
+        let all = if rows.len() == 128 { u128::MAX } else { (1 << rows.len()) - 1 };
+        let mut bank = Bank {
+            all,
+            numbers: Vec::new(),
+            truths: Vec::new(),
+            simple: 0,
+            targets: Vec::new(),
+            operators: subject.operators.clone(),
+            leaves: 0,
+            moduli: moduli(subject),
+            known: FxHashMap::default(),
+            seen: FxHashSet::default(),
+        };
+        let mask = |values: &[i64]| {
+            values.iter().enumerate().fold(0, |mask, (at, v)| mask | u128::from(*v != 0) << at)
+        };
+        for (at, accumulator) in subject.accumulators.iter().enumerate() {
+            let columns: [Vec<i64>; 3] = [
+                rows.iter().map(|row| row.0[at]).collect(),
+                rows.iter().map(|row| row.1[at]).collect(),
+                rows.iter().map(|row| row.2[at]).collect(),
+            ];
+            let [left, right, whole] = columns;
+            let place = at as u32;
+            if accumulator.sort == Sort::Boolean {
+                bank.truth(term::variable(place), mask(&left));
+                bank.truth(term::variable(RIGHT + place), mask(&right));
+                bank.targets.push(Target::Truth(mask(&whole)));
+            } else {
+                bank.number(term::variable(place), left);
+                bank.number(term::variable(RIGHT + place), right);
+                bank.targets.push(Target::Number(whole));
+            }
+        }
+        for (at, given) in subject.givens.iter().enumerate() {
+            let column: Vec<i64> = rows.iter().map(|row| row.3[at]).collect();
+            let term = term::variable(GIVEN + at as u32);
+            match given.sort {
+                Sort::Boolean => bank.truth(term, mask(&column)),
+                _ => bank.number(term, column),
+            }
+        }
+        for constant in constants(subject) {
+            bank.number(term::number(constant), vec![constant; rows.len()]);
+        }
+        bank.leaves = bank.numbers.len();
+        let negations: Vec<Truth> = bank.truths.clone();
+        for truth in negations {
+            bank.truth(term::not(truth.term), !truth.mask & all);
+        }
+        let literals: Vec<Truth> = bank.truths.clone();
+        for (at, a) in literals.iter().enumerate() {
+            for b in &literals[at + 1..] {
+                let both = |op| term::binary(op, a.term.clone(), b.term.clone());
+                bank.truth(both(Op::And), a.mask & b.mask);
+                bank.truth(both(Op::Or), a.mask | b.mask);
+            }
+        }
+        bank.grow(0);
+        bank.compare(bank.leaves);
+        bank.simple = bank.truths.len();
+        bank.compare(bank.numbers.len());
+        bank
+    }
+
+    /// Adds expressions of one operator more.
+    pub fn deepen(&mut self) {
+        self.grow(self.leaves);
+    }
+
+    /// Leaves out all but the first numbers.
+    pub fn forget(&mut self, first: usize) {
+        for number in self.numbers.drain(first..) {
+            self.known.remove(&number.values);
+        }
+    }
+
+    /// The remainder of an expression that has these values.
+    pub fn remainder(&self, values: &[i64], care: u128) -> Option<Shared> {
+        self.moduli.iter().find_map(|modulus| {
+            let term::Term::Number(by) = **modulus else { return None };
+            let is = |entry: &&Number| {
+                let mut pairs = entry.values.iter().zip(values).enumerate();
+                pairs.all(|(at, (own, wanted))| {
+                    care >> at & 1 == 0 || own.checked_rem_euclid(by) == Some(*wanted)
+                })
+            };
+            let found = self.numbers.iter().find(is)?;
+            Some(term::binary(Op::Rem, found.term.clone(), modulus.clone()))
+        })
+    }
+
+    /// A sum of two expressions, of which the second is small, that has these values.
+    pub fn sum(&self, values: &[i64]) -> Option<Shared> {
+        if !self.operators.contains(&Op::Add) {
+            return None;
+        }
+        self.numbers.iter().take(MOST_ADDED).find_map(|small| {
+            let pairs = values.iter().zip(&small.values);
+            let rest: Option<Vec<i64>> = pairs.map(|(&a, &b)| a.checked_sub(b)).collect();
+            let other = &self.numbers[*self.known.get(&rest?)?];
+            Some(term::binary(Op::Add, other.term.clone(), small.term.clone()))
+        })
+    }
+
+    fn number(&mut self, term: Shared, values: Vec<i64>) {
+        if self.numbers.len() < MOST_NUMBERS && !self.known.contains_key(&values) {
+            self.known.insert(values.clone(), self.numbers.len());
+            self.numbers.push(Number { term, values });
+        }
+    }
+
+    fn truth(&mut self, term: Shared, mask: u128) {
+        if self.truths.len() < MOST_TRUTHS && self.seen.insert(mask) {
+            self.truths.push(Truth { term, mask });
+        }
+    }
+
+    /// Combines the numbers from `first` with the leaves.
+    fn grow(&mut self, first: usize) {
+        let last = self.numbers.len();
+        // Remainders stand outside of everything else.
+        let operators = self.operators.iter().copied().filter(|op| *op != Op::Rem);
+        let operators: Vec<Op> = operators.collect();
+        for at in first..last {
+            for leaf in 0..self.leaves.min(if first == 0 { at + 1 } else { self.leaves }) {
+                for &op in &operators {
+                    self.combine(op, at, leaf);
+                    if op == Op::Sub {
+                        self.combine(op, leaf, at);
+                    }
+                }
+            }
+        }
+    }
+
+    fn combine(&mut self, op: Op, a: usize, b: usize) {
+        let (left, right) = (&self.numbers[a], &self.numbers[b]);
+        let pairs = left.values.iter().zip(&right.values);
+        let values: Option<Vec<i64>> = pairs.map(|(&a, &b)| term::apply(op, a, b)).collect();
+        if let Some(values) = values.filter(|values| !self.known.contains_key(values)) {
+            // Behind each other as in the lists: a.x + b.y.
+            let (left, right) = (left.term.clone(), right.term.clone());
+            let swapped = op != Op::Sub && b < a;
+            let (left, right) = if swapped { (right, left) } else { (left, right) };
+            self.number(term::binary(op, left, right), values);
+        }
+    }
+
+    /// Compares the leaves with the first `most` numbers.
+    fn compare(&mut self, most: usize) {
+        for other in 0..most {
+            for leaf in 0..self.leaves {
+                if leaf == other {
+                    continue;
+                }
+                let (a, b) = (&self.numbers[leaf], &self.numbers[other]);
+                let (mut less, mut equal) = (0u128, 0u128);
+                for (at, (a, b)) in a.values.iter().zip(&b.values).enumerate() {
+                    less |= u128::from(a < b) << at;
+                    equal |= u128::from(a == b) << at;
+                }
+                let (a, b, all) = (a.term.clone(), b.term.clone(), self.all);
+                let made = |op| term::binary(op, a.clone(), b.clone());
+                self.truth(made(Op::LessEqual), less | equal);
+                self.truth(made(Op::Less), less);
+                self.truth(made(Op::Equal), equal);
+                self.truth(term::not(made(Op::LessEqual)), !(less | equal) & all);
+                self.truth(term::not(made(Op::Less)), !less & all);
+                self.truth(term::not(made(Op::Equal)), !equal & all);
+            }
+        }
+    }
+}
+
+/// The constants of a loop, with 0 and 1 in front.
+fn constants(subject: &Loop) -> Vec<i64> {
+    let mut found = vec![0, 1];
+    let mut add = |value: i64| {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    };
+    for accumulator in &subject.accumulators {
+        if accumulator.sort != Sort::Boolean {
+            add(accumulator.start);
+        }
+        term::parts(&accumulator.step, &mut |part| {
+            if let term::Term::Number(value) = &**part {
+                add(*value);
+            }
+        });
+    }
+    found
+}
+
+/// The numbers by which a loop's body divides for a remainder, if its operator may have remainders.
+pub fn moduli(subject: &Loop) -> Vec<Shared> {
+    let mut found = Vec::new();
+    for accumulator in &subject.accumulators[..subject.own] {
+        term::parts(&accumulator.step, &mut |part| {
+            if let term::Term::Binary(Op::Rem, _, by) = &**part
+                && matches!(**by, term::Term::Number(1..))
+                && !found.contains(by)
+            {
+                found.push(by.clone());
+            }
+        });
+    }
+    found
+}

@@ -1,0 +1,83 @@
+//! Lists of elements on which loops are run: the same ones in every run.
+
+use super::subject::Loop;
+use super::term::Sort;
+
+/// A list of elements.
+pub type List = Vec<Vec<i64>>;
+
+/// Two lists, and what is the same for all elements of both.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Example {
+    /// The values of what is given.
+    pub givens: Vec<i64>,
+    /// The list in front.
+    pub left: List,
+    /// The list behind it.
+    pub right: List,
+}
+
+impl Example {
+    /// Both lists as one.
+    pub fn whole(&self) -> List {
+        self.left.iter().chain(&self.right).cloned().collect()
+    }
+}
+
+/// Random elements of a loop.
+#[derive(Debug)]
+pub struct Source<'l> {
+    subject: &'l Loop,
+    random: fastrand::Rng,
+}
+
+impl<'l> Source<'l> {
+    /// The same elements for the same seed.
+    pub fn new(subject: &'l Loop, seed: u64) -> Source<'l> {
+        Source { subject, random: fastrand::Rng::with_seed(seed) }
+    }
+
+    fn one(&mut self, sort: Sort, range: Option<(i64, i64)>, most: i64) -> i64 {
+        if sort == Sort::Boolean {
+            return i64::from(self.random.bool());
+        }
+        let (low, high) = range.unwrap_or((i64::MIN, i64::MAX));
+        // Whole ranges are seen by the prover; here, small numbers and ties matter.
+        self.random.i64(-most..=most).clamp(low, high)
+    }
+
+    /// Values of what is given, of numbers up to `most`.
+    pub fn givens(&mut self, most: i64) -> Vec<i64> {
+        let subject = self.subject;
+        subject.givens.iter().map(|read| self.one(read.sort, read.range, most)).collect()
+    }
+
+    /// A list of up to `longest` elements of numbers up to `most`.
+    pub fn list(&mut self, longest: usize, most: i64) -> List {
+        let (subject, length) = (self.subject, self.random.usize(0..=longest));
+        // A boolean that is nearly always the same makes long blocks.
+        let lean = self.random.u32(0..4);
+        (0..length)
+            .map(|_| {
+                let reads = subject.inputs.iter();
+                reads
+                    .map(|read| match (read.sort, lean, self.random.u32(0..4)) {
+                        (Sort::Boolean, 0, 1..) => 0,
+                        (Sort::Boolean, 1, 1..) => 1,
+                        _ => self.one(read.sort, read.range, most),
+                    })
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// A pair of lists.
+    pub fn example(&mut self, longest: usize, most: i64) -> Example {
+        let most = if self.random.bool() { 2.min(most) } else { most };
+        Example {
+            givens: self.givens(most),
+            left: self.list(longest, most),
+            right: self.list(longest, most),
+        }
+    }
+}
