@@ -163,7 +163,7 @@ impl Context<'_> {
                 first = self.guarded(&choice, turned, &plans, &pools).map(|whole| (whole, turned));
                 return first.is_none();
             }
-            let key = self.key(&plans);
+            let key = self.key(&choice, &plans);
             candidates.push((key, choice, plans));
             true
         });
@@ -196,7 +196,7 @@ impl Context<'_> {
     }
 
     /// What a resolved network costs at least.
-    fn key(&self, plans: &Resolved) -> Vec<u32> {
+    fn key(&self, choice: &Choice, plans: &Resolved) -> Vec<u32> {
         let Some((steps, plan)) = plans.first() else { return Vec::new() };
         let pairs = |(step, plan): (&Step, &Vec<Option<bool>>)| {
             let lanes = (0..plan.len()).filter(|&lane| plan[lane] == Some(true));
@@ -204,7 +204,8 @@ impl Context<'_> {
         };
         let trace: Trace = steps.iter().zip(plan).map(pairs).collect();
         let lanes = self.main[0].lanes.min(MOST_LANES);
-        measures(self.network, lanes, &trace, None).key(&self.network.order)
+        // Conditions are added later.
+        measures(self.network, lanes, &trace, Some(choice)).key(&self.network.order)
     }
 }
 
