@@ -16,7 +16,7 @@ use affine::environments::environment;
 use affine::evaluate::Environment;
 use affine::expect::{covered, displacements};
 use affine::guards::{linear, passes, windows};
-use affine::kernel::{Access, Kernel, Loop};
+use affine::kernel::{Access, Kernel, Load, Loop};
 use affine::machine::Machine;
 use fastrand::Rng;
 use ptxasw::interp;
@@ -141,6 +141,13 @@ fn contradiction(trial: &Trial<'_>, load: usize, delta: i32, tally: &mut Tally) 
         return Some("claims a value of another lane without asking for a whole warp".to_owned());
     }
     let mut fitting = displacements(&loads[source], &loads[load]);
+    // (Put together from several loads: all that are no one's copies, of which the report names one.)
+    let several = fitting.is_empty();
+    let originals = || {
+        let kept =
+            case.loads()[..load].iter().zip(loads).filter(|(report, _)| report.delta.is_none());
+        kept.map(|(_, load)| load)
+    };
     for (lane, &thread) in lanes.iter().enumerate() {
         let from = lane as i32 + delta;
         let Some(&other) = usize::try_from(from).ok().and_then(|from| lanes.get(from)) else {
@@ -157,6 +164,22 @@ fn contradiction(trial: &Trial<'_>, load: usize, delta: i32, tally: &mut Tally) 
         tally.pairs += 1;
         let sent = environment.address(kernel, &loads[source], other);
         let wanted = environment.address(kernel, &loads[load], thread);
+        if several {
+            let has = |byte: i64| {
+                let ahead = |original: &Load| {
+                    let at = environment.address(kernel, original, other);
+                    wanted.wrapping_add(byte as u64).wrapping_sub(at)
+                };
+                originals().any(|original| ahead(original) < original.access.bytes() as u64)
+            };
+            if !(0..loads[load].access.bytes()).all(has) {
+                return Some(format!(
+                    "in {environment:x?} lane {lane} of warp {warp} wants {wanted:#x}, of which \
+                     lane {from} has not all bytes"
+                ));
+            }
+            continue;
+        }
         fitting.retain(|&skipped| sent.wrapping_add(skipped as u64) == wanted);
         if fitting.is_empty() {
             return Some(format!(
@@ -364,6 +387,14 @@ fn the_kernels_cover_what_they_are_meant_to() {
             count(&|c, l| {
                 let source = c.kernel.loads[c.source(l)].access;
                 access(c, l) == Access::F32 && source != Access::F32
+            }),
+        ),
+        (
+            "from several loads",
+            count(&|c, l| {
+                let loads = &c.kernel.loads;
+                let index = c.text.lines.iter().position(|&line| line == l.line);
+                displacements(&loads[c.source(l)], &loads[index.expect("a load")]).is_empty()
             }),
         ),
         ("in loops", count(&|c, _| c.kernel.around != Loop::None)),

@@ -171,6 +171,12 @@ impl Access {
             Access::V2F64 => (2, 8),
         }
     }
+
+    /// Bytes of all elements.
+    pub fn bytes(self) -> i64 {
+        let (elements, bytes) = self.elements();
+        elements * bytes
+    }
 }
 
 fn pick<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
