@@ -4,7 +4,7 @@
 //! loads, all at one distance in lanes, if each part of the load may be taken from one of them under guards
 //! that are of the warp or of this lane's index.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::eligible::{Element, Load};
 use super::opportunities::{Candidate, Guards, Opportunities, Opportunity};
@@ -23,51 +23,54 @@ impl Opportunities<'_, '_, '_> {
         load: &Load,
         most: u32,
     ) -> Option<Opportunity> {
-        let mut parts: Vec<Load> = Vec::new();
-        for element in &load.elements {
-            self.split(trace, load, *element, &mut parts);
-        }
-        if !(2..=MAX_PARTS).contains(&parts.len()) || trace.arena.is_nearly_spent() {
+        let first = part_of(load, load.elements[0]);
+        if load.elements.len() == 1 && halves(&first.elements[0]).is_none() {
             return None;
         }
-        // By distance: what may stand for each part.
-        let mut found: BTreeMap<(u32, i32), Vec<Vec<Candidate>>> = BTreeMap::new();
-        for (index, part) in parts.iter().enumerate() {
-            for candidate in self.candidates(trace, part) {
-                let distance = candidate.delta.unsigned_abs();
-                if distance <= most {
-                    let all = found.entry((distance, candidate.delta)).or_default();
-                    all.resize(parts.len(), Vec::new());
-                    all[index].push(candidate);
-                }
-            }
+        let mut lowest = first;
+        while let Some([low, _]) = halves(&lowest.elements[0])
+            && self.narrowest() < lowest.elements[0].ty.bits()
+        {
+            lowest = part_of(load, low);
         }
-        let complete = found.into_values().filter(|all| all.iter().all(|some| !some.is_empty()));
-        complete.into_iter().find_map(|all| self.merged(trace, load, &parts, &all))
+        let distances: BTreeSet<(u32, i32)> = self
+            .candidates(trace, &lowest)
+            .iter()
+            .map(|candidate| (candidate.delta.unsigned_abs(), candidate.delta))
+            .filter(|&(distance, _)| distance <= most)
+            .collect();
+        distances.into_iter().find_map(|(_, delta)| {
+            let mut parts = Vec::new();
+            let complete = load
+                .elements
+                .iter()
+                .all(|element| self.split(trace, part_of(load, *element), delta, &mut parts));
+            let several = complete && parts.len() > 1 && !trace.arena.is_nearly_spent();
+            several.then(|| self.merged(trace, load, &parts)).flatten()
+        })
     }
 
-    /// Adds an element as a load by itself, or its halves if nothing stands for it as a whole.
+    /// Adds what may stand for a part at a distance, or for its halves if nothing has all of its bytes;
+    /// whether there is something for each.
     fn split(
         &mut self,
         trace: &mut KernelTrace,
-        load: &Load,
-        element: Element,
-        parts: &mut Vec<Load>,
-    ) {
-        let part = Load { elements: [element].into_iter().collect(), ..load.clone() };
-        let half = match element.ty.bits() {
-            64 => ScalarType::U32,
-            32 => ScalarType::U16,
-            16 => ScalarType::U8,
-            _ => return parts.push(part),
-        };
-        let is_done = parts.len() >= MAX_PARTS || self.narrowest() >= element.ty.bits();
-        if is_done || !self.candidates(trace, &part).is_empty() {
-            return parts.push(part);
+        part: Load,
+        delta: i32,
+        parts: &mut Vec<(Load, Vec<Candidate>)>,
+    ) -> bool {
+        let mut candidates = self.candidates(trace, &part);
+        candidates.retain(|candidate| candidate.delta == delta);
+        if !candidates.is_empty() {
+            parts.push((part, candidates));
+            return parts.len() <= MAX_PARTS;
         }
-        let ahead = i64::from(half.bits() / 8);
-        for offset in [element.offset, element.offset + ahead] {
-            self.split(trace, load, Element { offset, ty: half, ..element }, parts);
+        let element = part.elements[0];
+        match halves(&element) {
+            Some(halves) if self.narrowest() < element.ty.bits() => {
+                halves.into_iter().all(|half| self.split(trace, part_of(&part, half), delta, parts))
+            }
+            _ => false,
         }
     }
 
@@ -76,12 +79,11 @@ impl Opportunities<'_, '_, '_> {
         &mut self,
         trace: &mut KernelTrace,
         load: &Load,
-        parts: &[Load],
-        candidates: &[Vec<Candidate>],
+        parts: &[(Load, Vec<Candidate>)],
     ) -> Option<Opportunity> {
         let mut merged: Option<Opportunity> = None;
         let mut taken: Vec<Part> = Vec::new();
-        for (part, candidates) in parts.iter().zip(candidates) {
+        for (part, candidates) in parts {
             let legal = candidates.iter().find_map(|&candidate| {
                 self.look(trace, candidate, part, false).ok().filter(|one| is_plain(&one.guards))
             })?;
@@ -112,6 +114,23 @@ impl Opportunities<'_, '_, '_> {
         let pieces = pieces.collect::<Option<Vec<_>>>()?;
         merged.map(|all| Opportunity { pieces, ..all })
     }
+}
+
+/// One element of a load, or a part of one, as a load by itself.
+fn part_of(load: &Load, element: Element) -> Load {
+    Load { elements: [element].into_iter().collect(), ..load.clone() }
+}
+
+/// The lower and the upper half of an element's bytes.
+fn halves(element: &Element) -> Option<[Element; 2]> {
+    let ty = match element.ty.bits() {
+        64 => ScalarType::U32,
+        32 => ScalarType::U16,
+        16 => ScalarType::U8,
+        _ => return None,
+    };
+    let upper = element.offset + i64::from(ty.bits() / 8);
+    Some([element.offset, upper].map(|offset| Element { offset, ty, ..*element }))
 }
 
 /// Whether guards hold for all lanes of a warp or speak of this lane alone.

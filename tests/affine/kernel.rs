@@ -237,7 +237,29 @@ impl Kernel {
         kernel.shifted |= kernel.stride < 0;
         let count = rng.usize(2..14);
         kernel.loads = (0..count).map(|_| kernel.load(rng)).collect();
+        if rng.bool() {
+            kernel.add_parts_and_whole(rng);
+        }
         kernel
+    }
+
+    /// Adds loads of all parts of an element, and behind them one of a whole element.
+    fn add_parts_and_whole(&mut self, rng: &mut Rng) {
+        use Access::{F32, F64, U8, U16, U32, V2F64, V4F32};
+        let (whole, part, fields): (Access, Access, &[i32]) = match self.unit {
+            2 => (U16, U8, &[0, 1]),
+            4 => (U32, U8, &[0, 1, 2, 3]),
+            8 => (F64, F32, &[0, 4]),
+            16 if rng.bool() => (V4F32, F32, &[0, 4, 8, 12]),
+            16 => (V2F64, F64, &[0, 8]),
+            _ => return,
+        };
+        let place = self.load(rng);
+        for &field in fields {
+            self.loads.push(Load { access: part, field, ..place });
+        }
+        let columns = if place.spelling == Spelling::Or { 0 } else { rng.i32(-2..=2) };
+        self.loads.push(Load { access: whole, field: 0, column: place.column + columns, ..place });
     }
 
     fn load(&self, rng: &mut Rng) -> Load {
