@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::eligible::{Element, Load};
 use super::opportunities::{Candidate, Guards, Opportunities, Opportunity};
 use super::pieces::{Part, Piece};
+use super::refusal::Refusal;
 use crate::emulate::KernelTrace;
 use crate::ptx::ScalarType;
 
@@ -17,15 +18,18 @@ const MAX_PARTS: usize = 8;
 
 impl Opportunities<'_, '_, '_> {
     /// The opportunity to put a load together from others that are at most `most` lanes away.
+    ///
+    /// # Errors
+    /// Why the nearest loads that together have read its bytes may not stand for it.
     pub fn gathered(
         &mut self,
         trace: &mut KernelTrace,
         load: &Load,
         most: u32,
-    ) -> Option<Opportunity> {
+    ) -> Result<Opportunity, Refusal> {
         let first = part_of(load, load.elements[0]);
         if load.elements.len() == 1 && halves(&first.elements[0]).is_none() {
-            return None;
+            return Err(Refusal::NoPartner);
         }
         let mut lowest = first;
         while let Some([low, _]) = halves(&lowest.elements[0])
@@ -39,15 +43,21 @@ impl Opportunities<'_, '_, '_> {
             .map(|candidate| (candidate.delta.unsigned_abs(), candidate.delta))
             .filter(|&(distance, _)| distance <= most)
             .collect();
-        distances.into_iter().find_map(|(_, delta)| {
+        let mut refusal = None;
+        for (_, delta) in distances {
             let mut parts = Vec::new();
             let complete = load
                 .elements
                 .iter()
                 .all(|element| self.split(trace, part_of(load, *element), delta, &mut parts));
-            let several = complete && parts.len() > 1 && !trace.arena.is_nearly_spent();
-            several.then(|| self.merged(trace, load, &parts)).flatten()
-        })
+            if complete && parts.len() > 1 && !trace.arena.is_nearly_spent() {
+                match self.merged(trace, load, &parts) {
+                    Ok(merged) => return Ok(merged),
+                    Err(reason) => refusal = refusal.or(Some(reason)),
+                }
+            }
+        }
+        Err(refusal.unwrap_or(Refusal::NoPartner))
     }
 
     /// Adds what may stand for a part at a distance, or for its halves if nothing has all of its bytes;
@@ -80,13 +90,16 @@ impl Opportunities<'_, '_, '_> {
         trace: &mut KernelTrace,
         load: &Load,
         parts: &[(Load, Vec<Candidate>)],
-    ) -> Option<Opportunity> {
+    ) -> Result<Opportunity, Refusal> {
         let mut merged: Option<Opportunity> = None;
         let mut taken: Vec<Part> = Vec::new();
         for (part, candidates) in parts {
+            let mut refusal = Refusal::NoPartner;
             let legal = candidates.iter().find_map(|&candidate| {
-                self.look(trace, candidate, part, false).ok().filter(|one| is_plain(&one.guards))
-            })?;
+                let looked = self.look(trace, candidate, part, false);
+                looked.map_err(|reason| refusal = reason).ok().filter(|one| is_plain(&one.guards))
+            });
+            let legal = legal.ok_or(refusal)?;
             taken.extend(legal.pieces.iter().flat_map(|piece| &piece.parts));
             match &mut merged {
                 None => merged = Some(legal),
@@ -111,8 +124,8 @@ impl Opportunities<'_, '_, '_> {
             }
             Some(Piece::new(*element, parts, self.options.planted))
         });
-        let pieces = pieces.collect::<Option<Vec<_>>>()?;
-        merged.map(|all| Opportunity { pieces, ..all })
+        let pieces = pieces.collect::<Option<Vec<_>>>().ok_or(Refusal::NoPartner)?;
+        merged.map(|all| Opportunity { pieces, ..all }).ok_or(Refusal::NoPartner)
     }
 }
 

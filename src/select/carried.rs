@@ -9,11 +9,6 @@ use crate::cfg::RegisterId;
 use crate::emulate::KernelTrace;
 use crate::reuse::{Carried, Load, SameAddress, Slice, Start, Tested, Unpaid};
 
-/// Values that go round a loop under a predicate are taken beside the first-level cache if they save at
-/// least this share of the loop's loads. Fewer gain nothing in the simulator: two of seven
-/// loads 1.00 to 1.03 times as long, six of nine 0.86 to 1.01 (`openacc-bench/results/strategies.md`).
-const CARRIED_SHARE: f64 = 0.5;
-
 /// What identifies a test at the end of each iteration: the loop's entry, the iterations, the copies that
 /// compute the one base, the register with the other.
 type Test = (u32, u32, Slice, RegisterId);
@@ -46,12 +41,9 @@ impl Weigher<'_, '_, '_, '_> {
         let mut links = self.opportunities.carried(trace, &simple);
         let tests: Vec<_> = links.iter().map(tested_always).collect();
         let shares: Vec<f64> = tests.iter().map(|test| share(test.as_ref(), &tests)).collect();
-        let saved: Vec<f64> =
-            links.iter().map(|link| self.share_of_loop(trace, link, &links, loads)).collect();
-        let mut shares = shares.into_iter().zip(saved);
+        let mut shares = shares.into_iter();
         links.retain(|link| {
-            let shares = shares.next().unwrap_or((0.0, 0.0));
-            let weighed = self.weigh_carried(trace, link, shares);
+            let weighed = self.weigh_carried(trace, link, shares.next().unwrap_or(0.0));
             if let Err(unpaid) = weighed {
                 self.not_in_ring.insert(link.load.inst, unpaid);
             }
@@ -65,36 +57,13 @@ impl Weigher<'_, '_, '_, '_> {
         links
     }
 
-    /// The share of the loads of a link's loop that are left out, under a predicate, for values that go round
-    /// it.
-    fn share_of_loop(
-        &self,
-        trace: &KernelTrace,
-        link: &Carried,
-        links: &[Carried],
-        loads: &[usize],
-    ) -> f64 {
-        let around = |inst: u32| {
-            let block = self.opportunities.block_of(inst)?;
-            self.opportunities.flow().loops.innermost(block)
-        };
-        let here = around(link.load.inst);
-        let of_loop = loads.iter().filter(|&&at| around(trace.accesses[at].inst) == here).count();
-        let is_left_out = |other: &&Carried| {
-            other.entry == link.entry && matches!(other.start, Start::Performed(_))
-        };
-        let left_out = links.iter().filter(is_left_out).count();
-        left_out as f64 / of_loop.max(1) as f64
-    }
-
     /// Whether a value that goes round a loop takes fewer cycles than the load; `test` are the instructions of
-    /// a test in each iteration, or its share of one for several loads, and `saved` is the share of the
-    /// loop's loads that all such values save.
+    /// a test in each iteration, or its share of one for several loads.
     fn weigh_carried(
         &mut self,
         trace: &mut KernelTrace,
         link: &Carried,
-        (test, saved): (f64, f64),
+        test: f64,
     ) -> Result<(), Unpaid> {
         if !self.options.strategies.are_weighed() {
             return Ok(());
@@ -109,11 +78,10 @@ impl Weigher<'_, '_, '_, '_> {
             Start::Performed(_) => {
                 let instead =
                     costs.instructions((words + 1) * link.distance) + test * costs.instructions(1);
-                // Beside the first-level cache, what is issued to go without a load takes longer in the
-                // simulator than the load if it is tested in each iteration (1.00 to 1.16 times as long in
-                // marches over rows and planes), or if there is little of it.
-                let pays = tested_always(link).is_none() && saved >= CARRIED_SHARE;
-                match costs.allow_shuffles(&request) || pays {
+                // Beside the first-level cache a load that is there under a predicate takes its time all the
+                // same: in the simulator such marches over rows and planes took 1.00 to 1.19 times as long, and
+                // less only where the assembler had unrolled all of a loop.
+                match costs.allow_shuffles(&request) {
                     true => instead,
                     false => instead.max(kept),
                 }

@@ -63,5 +63,5 @@ fn partner(
         }
     }
     let gathered = opportunities.gathered(trace, load, options.max_delta);
-    gathered.ok_or(refusal.unwrap_or(Refusal::NoPartner))
+    gathered.map_err(|reason| refusal.unwrap_or(reason))
 }

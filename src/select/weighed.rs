@@ -313,14 +313,17 @@ impl Weigher<'_, '_, '_, '_> {
                 Err(reason) => refusal = refusal.or(Some(reason)),
             }
         }
-        if let Some(legal) = self.opportunities.gathered(trace, load, self.options.max_delta) {
-            let name = match legal.delta {
-                0 if self.options.strategies.allow(StrategyName::Reuse) => StrategyName::Reuse,
-                _ => StrategyName::Paper,
-            };
-            if self.options.strategies.allow(name) {
-                return self.fitting(trace, load, name, legal).map(|legal| (name, legal));
+        match self.opportunities.gathered(trace, load, self.options.max_delta) {
+            Ok(legal) => {
+                let name = match legal.delta {
+                    0 if self.options.strategies.allow(StrategyName::Reuse) => StrategyName::Reuse,
+                    _ => StrategyName::Paper,
+                };
+                if self.options.strategies.allow(name) {
+                    return self.fitting(trace, load, name, legal).map(|legal| (name, legal));
+                }
             }
+            Err(reason) => refusal = refusal.or(Some(reason)),
         }
         Err(refusal.unwrap_or(Refusal::NoPartner))
     }

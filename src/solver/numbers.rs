@@ -122,7 +122,7 @@ impl Prover {
         super::bound_memory();
         self.queries += 1;
         let reals = self.numbers == Sort::Real;
-        let mut made = Translation { sort, done: FxHashMap::default(), reals };
+        let mut made = Translation { sort, done: FxHashMap::default(), values: Vec::new(), reals };
         let solver = Solver::new();
         let mut params = Params::new();
         let limit = u64::from(self.limit).min(self.left);
@@ -169,8 +169,11 @@ impl Prover {
 /// From terms to z3's.
 struct Translation<'a> {
     sort: &'a dyn Fn(u32) -> Sort,
-    /// By the address of a term, which the claim keeps alive.
-    done: FxHashMap<*const Term, Value>,
+    /// The place in `values`, by the address of a term, which the claim keeps alive.
+    done: FxHashMap<*const Term, usize>,
+    /// In the order in which they were made, and so dropped in it: z3 gives numbers of dropped terms out
+    /// again, and what it finds depends on numbers.
+    values: Vec<Value>,
     /// Whether numbers are reals.
     reals: bool,
 }
@@ -210,8 +213,8 @@ impl Translation<'_> {
     }
 
     fn value(&mut self, term: &Arc<Term>) -> Value {
-        if let Some(known) = self.done.get(&Arc::as_ptr(term)) {
-            return known.clone();
+        if let Some(&known) = self.done.get(&Arc::as_ptr(term)) {
+            return self.values[known].clone();
         }
         let made = match &**term {
             Term::Number(n) if self.reals => Value::Real(Real::from_int(&Int::from_i64(*n))),
@@ -262,7 +265,8 @@ impl Translation<'_> {
                 }
             },
         };
-        self.done.insert(Arc::as_ptr(term), made.clone());
+        self.done.insert(Arc::as_ptr(term), self.values.len());
+        self.values.push(made.clone());
         made
     }
 }

@@ -277,7 +277,7 @@ fn fill(pattern: &str, pair: [&str; 2], which: usize) -> Option<String> {
     };
     let (_, source_rest) = source.split_once('[')?;
     let source_base = source_rest.split([']', '+']).next()?;
-    if pattern.contains("{byte}") && source.contains("8 ") {
+    if pattern.contains("{byte}") && pair.iter().any(|line| line.contains("8 ")) {
         return None;
     }
     let filled = pattern
