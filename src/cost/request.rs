@@ -42,8 +42,10 @@ impl Costs {
     fn at_position(&self, request: &Request, stride: i64, first: i64) -> f64 {
         let bytes = i64::from(request.bytes.max(1));
         let all = Lanes { first, stride, count: i64::from(request.lanes).min(LANES), bytes };
-        // Lanes that read 64 or 128 bits go in two or four groups.
-        let in_pass = ((self.threads_in_pass as i64) * WORD / bytes.max(WORD)).clamp(1, LANES);
+        // Lanes that read 64 or 128 bits go in two or four groups; of those that read bytes or halves four
+        // times or twice as many go together, as far as they are a warp's. (No document says so of Maxwell and Pascal:
+        // it is the assumption by which fewer replacements pay.)
+        let in_pass = ((self.threads_in_pass as i64) * WORD / bytes).clamp(1, LANES);
         let passes = (0..all.count).step_by(in_pass as usize);
         let pipe: f64 = passes.map(|at| self.pass(all.part(at, in_pass))).sum();
         let mut sectors = 0;
@@ -138,6 +140,8 @@ mod tests {
     fn rows_on_older_ones() {
         // Requests of eight threads.
         assert!(cycles(60, 4, 4) >= 4.0, "{}", cycles(60, 4, 4));
+        // Bytes of a row are as many as a request has.
+        assert!(cycles(60, 1, 1) < 2.0, "{}", cycles(60, 1, 1));
         // Kepler goes past L1.
         assert!(cycles(35, 4, 4) > 4.0, "{}", cycles(35, 4, 4));
     }
