@@ -8,8 +8,9 @@ use clap::Args;
 
 use super::env::{self, Settings};
 use super::exit::{Failure, Status};
-use super::{io, wrapper};
+use super::{io, python, wrapper};
 use crate::install::doctor::{self, Examination, Finding, Level};
+use crate::install::python::Standing;
 
 /// `doctor`
 #[derive(Debug, Args)]
@@ -29,6 +30,9 @@ impl Doctor {
         let settings = Settings::of_process();
         let search = wrapper::search(called_as, &settings);
         let mut findings = doctor::examine(&Examination { directory, search, off: settings.off });
+        if directory.is_none() {
+            findings.extend(packages());
+        }
         findings.extend(
             env::problems(&env::names_of_process(), &settings)
                 .into_iter()
@@ -55,4 +59,28 @@ impl Doctor {
         io::print(&text)?;
         Ok(if wrong == 0 { Status::SUCCESS } else { Status::UNUSABLE })
     }
+}
+
+/// What stands under the names of the current Python environment's assemblers, as far as ptxasw has to do with it.
+fn packages() -> Vec<Finding> {
+    // (Without Python there are no packages.)
+    let all = python::all().unwrap_or_default();
+    let found = all.iter().filter_map(|one| {
+        let (front, package) = (one.place.front(), &one.package);
+        let of = format!("{}, of {package} {}", front.display(), one.version);
+        let again = format!("`ptxasw install --python {package}` does it again");
+        match one.standing() {
+            Standing::Plain => None,
+            Standing::Ours => Some(Finding::good(format!("{of}, is ptxasw"))),
+            Standing::Upgraded => {
+                let what = format!("{of}, is not ptxasw any more: the package was upgraded since");
+                Some(Finding::wrong(what, again))
+            }
+            Standing::Broken => {
+                let help = format!("`pip install --force-reinstall {package}` puts it back");
+                Some(Finding::wrong(format!("{of}, is no assembler that can be run"), help))
+            }
+        }
+    });
+    found.collect()
 }

@@ -295,6 +295,14 @@ fn choice<T: ValueEnum>(variable: &str, value: &str) -> Result<T, String> {
     })
 }
 
+/// The interpreter of the current Python environment: that of `VIRTUAL_ENV`, else `python3` in `PATH`.
+#[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
+pub fn python() -> Option<PathBuf> {
+    let environment = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
+    let own = environment.map(|folder| folder.join("bin/python")).filter(|python| python.exists());
+    own.or_else(|| which::which("python3").ok())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

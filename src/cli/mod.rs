@@ -25,6 +25,7 @@ mod man;
 pub mod options;
 mod parse;
 mod profile;
+mod python;
 pub mod report;
 mod rewrite;
 pub mod run;

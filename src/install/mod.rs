@@ -7,6 +7,7 @@
 //! - [`state`]: what lies there: nothing, the real one, a stand-in, something else.
 //! - [`disk`]: the few operations that change anything, behind an interface that tests let fail.
 //! - [`toolkit`]: a folder of links that mirrors a toolkit which one may not change.
+//! - [`python`]: the assemblers of a Python environment's packages.
 //! - [`doctor`]: checks an installation from end to end.
 //!
 //! **Invariant:** at no moment is there no real assembler: it gets its second name before it loses
@@ -21,6 +22,7 @@
 pub mod disk;
 pub mod doctor;
 pub mod place;
+pub mod python;
 pub mod state;
 pub mod toolkit;
 

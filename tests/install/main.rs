@@ -11,6 +11,7 @@ mod faults;
 mod folder;
 mod gcc;
 mod package;
+mod python;
 mod refusals;
 mod toolkit;
 mod uses;
