@@ -10,7 +10,7 @@ use super::env::{self, Settings};
 use super::exit::{Failure, Status};
 use super::{io, python, wrapper};
 use crate::install::doctor::{self, Examination, Finding, Level};
-use crate::install::python::Standing;
+use crate::install::python::{Assembler, Standing};
 
 /// `doctor`
 #[derive(Debug, Args)]
@@ -26,13 +26,27 @@ impl Doctor {
     /// # Errors
     /// Standard output cannot be written.
     pub fn run(&self, called_as: &OsStr) -> Result<Status, Failure> {
-        let directory = self.directory.as_deref();
         let settings = Settings::of_process();
         let search = wrapper::search(called_as, &settings);
+        // (Without Python there are no packages.)
+        let all = match self.directory {
+            Some(_) => Vec::new(),
+            None => python::all().unwrap_or_default(),
+        };
+        // Where no compiler finds a ptxas in `PATH`, those that packages bring along are what is used.
+        let of_package = || {
+            let ours = |one: &&Assembler| one.standing() == Standing::Ours;
+            let ours = all.iter().filter(ours).map(|one| &one.place);
+            ours.clone().find(|place| place.name == "ptxas").map(|place| place.folder.clone())
+        };
+        let in_path = which::which_in("ptxas", search.path.as_ref(), &search.directory).is_ok();
+        let directory = match &self.directory {
+            None if !in_path => of_package(),
+            named => named.clone(),
+        };
+        let directory = directory.as_deref();
         let mut findings = doctor::examine(&Examination { directory, search, off: settings.off });
-        if directory.is_none() {
-            findings.extend(packages());
-        }
+        findings.extend(packages(&all));
         findings.extend(
             env::problems(&env::names_of_process(), &settings)
                 .into_iter()
@@ -62,9 +76,7 @@ impl Doctor {
 }
 
 /// What stands under the names of the current Python environment's assemblers, as far as ptxasw has to do with it.
-fn packages() -> Vec<Finding> {
-    // (Without Python there are no packages.)
-    let all = python::all().unwrap_or_default();
+fn packages(all: &[Assembler]) -> Vec<Finding> {
     let found = all.iter().filter_map(|one| {
         let (front, package) = (one.place.front(), &one.package);
         let of = format!("{}, of {package} {}", front.display(), one.version);

@@ -44,7 +44,7 @@ pub enum OutputPlace {
         /// The byte where the path begins.
         at: usize,
     },
-    /// The call names it twice, or in an options file, or perhaps in an option that is not known.
+    /// The call names it twice, or in an options file, or perhaps in or behind an option that is not known.
     #[default]
     Unclear,
 }
@@ -172,7 +172,9 @@ impl<'r> Scan<'r> {
                 Word::Unknown(has_value) => {
                     self.words.push(argument.clone());
                     doubtful = !has_value;
-                    self.output_place = OutputPlace::Unclear;
+                    if !has_value || may_name_a_file(argument.as_bytes()) {
+                        self.output_place = OutputPlace::Unclear;
+                    }
                 }
                 Word::Complete(spec, at) => {
                     self.option(spec, std::slice::from_ref(argument), at, nesting);
@@ -304,6 +306,14 @@ fn input_kind(word: &OsStr) -> Kind {
     }
 }
 
+/// Whether the value of an option that is not known may be an output file. ptxas has hundreds of options that it does not
+/// document; what compilers pass of them are levels and switches.
+fn may_name_a_file(argument: &[u8]) -> bool {
+    let text = argument.to_ascii_lowercase();
+    let has = |word: &[u8]| memchr::memmem::find(&text, word).is_some();
+    has(b"out") || has(b"file") || has(b"/") || has(b".")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -352,6 +362,21 @@ mod tests {
         assert_eq!(inputs("--new x a.ptx"), ["a.ptx"]);
         assert_eq!(inputs("--new a.ptx"), ["a.ptx"]);
         assert_eq!(inputs("--new=x a.ptx b.ptx"), ["a.ptx", "b.ptx"]);
+    }
+
+    #[test]
+    fn where_the_output_is_named_may_be_unclear() {
+        let place = |line: &str| parse(line).output_place;
+        let clear = OutputPlace::Word { word: 2, at: 0 };
+        assert_eq!(place("a.ptx -o x"), clear);
+        for option in ["--new=2", "--regAllocOptLevel=2", "-knob=on"] {
+            assert_eq!(place(&format!("a.ptx -o x {option}")), clear, "{option}");
+        }
+        assert_eq!(place("--regAllocOptLevel 2 -v"), OutputPlace::Nowhere);
+        for option in ["--new", "--new 2", "--outfile=y", "--dump-File=y", "--new=./y", "-o y"] {
+            let place = place(&format!("a.ptx -o x {option}"));
+            assert_eq!(place, OutputPlace::Unclear, "{option}");
+        }
     }
 
     #[test]

@@ -70,7 +70,8 @@ const fn value(long: &'static str, short: &'static str) -> Spec {
     spec(long, short, Value, Plain)
 }
 
-/// Every documented option, by its long name.
+/// Every documented option, by its long name; and `regAllocOptLevel`, which Triton passes and `--help` of 12.9 and 13.5
+/// does not list.
 pub const OPTIONS: &[Spec] = &[
     value("Ofast-compile", "Ofc"),
     value("allow-expensive-optimizations", "allow-expensive-optimizations"),
@@ -115,6 +116,7 @@ pub const OPTIONS: &[Spec] = &[
     flag("override-directive-values", "override-directive-values"),
     value("position-independent-code", "pic"),
     flag("preserve-relocs", "preserve-relocs"),
+    value("regAllocOptLevel", "regAllocOptLevel"),
     value("register-usage-level", "regUsageLevel"),
     flag("return-at-end", "ret-end"),
     value("sanitize", "sanitize"),

@@ -155,4 +155,44 @@ fn a_wheel_stands_in_for_the_ptxas_of_a_wheel() {
     assert!(output.status.success(), "{output:?}");
     assert!(fs::read(&ptxas).unwrap() == real);
     assert!(!ptxas.with_file_name("ptxas.real").exists());
+
+    let got = ran(&pip, &["install", "--quiet", "--no-deps", "--retries", "1", "triton"]);
+    if !got.status.success() {
+        let why = String::from_utf8_lossy(&got.stderr).into_owned();
+        eprintln!("Triton is left out, since no package index gives it out: {why}");
+        return;
+    }
+    behind_triton(&folder, &environment);
+}
+
+/// In front of all that the environment's packages have brought; Triton compiles through it.
+fn behind_triton(folder: &Folder, environment: &Path) {
+    let call = |program: &Path, arguments: &[&str]| {
+        let mut call = Command::new(program);
+        call.current_dir(folder.path("")).env("VIRTUAL_ENV", environment);
+        call.env("TRITON_CACHE_DIR", folder.path("cache")).env("HOME", folder.path(""));
+        call.env("PTXASW_STRATEGY", "paper").env("PTXASW_REPORT", folder.path("reports"));
+        call.env_remove("PTXASW_PTXAS").args(arguments).output().unwrap()
+    };
+    fs::create_dir(folder.path("reports")).unwrap();
+    let program = environment.join("bin/ptxasw");
+    let output = call(&program, &["install", "--python", "--yes"]);
+    assert!(output.status.success(), "{output:?}");
+    let said = stdout(&output);
+    assert!(said.contains("/triton/backends/nvidia/bin/ptxas is ptxasw now"), "{said}");
+    assert!(said.contains("/nvidia/cu"), "{said}");
+
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/install/kernel.py");
+    let output = call(&environment.join("bin/python"), &[script.to_str().unwrap()]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(stdout(&output).lines().count(), 2, "{output:?}");
+    let reports = fs::read_dir(folder.path("reports")).unwrap().flatten();
+    let reports: Vec<String> =
+        reports.map(|entry| fs::read_to_string(entry.path()).unwrap()).collect();
+    assert_eq!(reports.len(), 2, "{reports:?}");
+    for report in &reports {
+        assert!(report.contains("\"shuffle\"") && report.contains("\"stencil\""), "{report}");
+    }
+    let output = call(&program, &["uninstall", "--python"]);
+    assert!(output.status.success(), "{output:?}");
 }

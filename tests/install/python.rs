@@ -139,6 +139,7 @@ fn an_upgrade_is_noticed_and_can_be_made_good() {
     let environment = Environment::new();
     environment.done(&["install", "--python", "--yes"]);
     let findings = stdout(&environment.ptxasw(&["doctor"]));
+    assert!(findings.contains("/nvidia/cu13/bin/ptxas is ptxasw"), "{findings}");
     assert_eq!(findings.matches("nvidia_cuda_nvcc 13.1, is ptxasw").count(), 1, "{findings}");
     let newer = REAL.replace("99.1", "99.2");
     environment.package("nvidia_cuda_nvcc", "13.2", &["nvidia/cu13/bin/ptxas"], &newer);

@@ -69,7 +69,9 @@ fn one_text_is_assembled() {
         (&["a.ptx", "-o", "out", "-o", "out"], 1),
         // Whatever that is.
         (&["a.ptx", "-o", "out", "--new"], 1),
-        (&["a.ptx", "--new=1"], 1),
+        (&["a.ptx", "-o", "out", "--new-file=1"], 1),
+        // A level or a switch names no output.
+        (&["a.ptx", "-o", "out", "--new=1"], 2),
         // What can be written is known at the end.
         (&["a.ptx", "-o", "folder"], 3),
         (&["a.ptx", "-o", "no/such/folder"], 3),
