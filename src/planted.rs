@@ -240,9 +240,106 @@ pub enum Bug {
     CudaConditionLost,
     /// In CUDA, the registers of a goal are stored one over the other.
     CudaResultsMoved,
+    /// The law that makes an operator right for longer lists is not proved.
+    LawForgotten,
+    /// What was guessed of the states that lists reach is taken for proved.
+    GuessesBelieved,
+    /// The prover does not know what inputs range over.
+    RangesForgotten,
+    /// A refuted operator's lists do not become an example.
+    NothingLearned,
+    /// A law about which the prover says nothing is taken for proved.
+    UnknownBelieved,
+    /// No degree is too high for an operator.
+    DegreeIgnored,
+    /// An element's state is computed from zeros.
+    LiftFromZeros,
+    /// In an operator's code, what is put in front goes behind.
+    OperandsTurned,
+    /// In an operator's code, the first lane begins with what its shuffle gave it.
+    UnitForgotten,
+    /// In an operator's code, every warp begins as the first one does.
+    FrontForgotten,
+    /// In an operator's code, nobody waits for the totals.
+    TotalsTooEarly,
+    /// In an operator's code, the totals of all accumulators are in one place.
+    TotalsOverlap,
+    /// In an operator's code, all booleans have one bit.
+    OneFlag,
+    /// In an operator's code, the high half of a number is the lane's own.
+    HighHalfStays,
+    /// In an operator's code, remainders are as the machine has them.
+    MachineRemainder,
+    /// In an operator's code, a part of a warp is reduced as if it were whole.
+    AllLanesReduced,
+    /// In an operator's code, shares go on behind the end.
+    ShareTooLong,
+    /// In an operator's code, elements are loaded without their sign.
+    ElementSign,
+    /// In an operator's code, accumulators are written one after the other.
+    WrittenTooEarly,
+    /// Sums are accumulated in the width of the elements.
+    SumsTooNarrow,
+    /// Products of values that do not meet are known.
+    NothingMeets,
+    /// In the code of a network, the first condition of a step is the only one.
+    OneCondition,
+    /// In the code of a network, operands that changed places are where they were.
+    TurnForgotten,
+    /// In the code of a network, the last step is left out.
+    LastStepLost,
+    /// In the code of a network, each lane begins with its own element.
+    OwnElementFirst,
+    /// The depth of a network is that of the values that come in.
+    DepthOfSources,
+    /// A network is executed for its own number of lanes alone.
+    OneSize,
+    /// Wide accesses take one turn.
+    WideAtOnce,
+    /// Places of elements may overlap.
+    PlacesOverlap,
+    /// What a lane accesses at once may be apart.
+    VectorsApart,
+    /// In the code of a placement, elements are stored row by row.
+    StoredPlain,
 }
 
 impl Bug {
+    /// Mistakes in operators of loops, networks and places, and in their code.
+    pub const SCANS: [Bug; 31] = [
+        Bug::LawForgotten,
+        Bug::GuessesBelieved,
+        Bug::RangesForgotten,
+        Bug::NothingLearned,
+        Bug::UnknownBelieved,
+        Bug::DegreeIgnored,
+        Bug::LiftFromZeros,
+        Bug::OperandsTurned,
+        Bug::UnitForgotten,
+        Bug::FrontForgotten,
+        Bug::TotalsTooEarly,
+        Bug::TotalsOverlap,
+        Bug::OneFlag,
+        Bug::HighHalfStays,
+        Bug::MachineRemainder,
+        Bug::AllLanesReduced,
+        Bug::ShareTooLong,
+        Bug::ElementSign,
+        Bug::WrittenTooEarly,
+        Bug::SumsTooNarrow,
+        Bug::NothingMeets,
+        Bug::OneCondition,
+        Bug::TurnForgotten,
+        Bug::LastStepLost,
+        Bug::OwnElementFirst,
+        Bug::DepthOfSources,
+        Bug::OneSize,
+        Bug::WideAtOnce,
+        Bug::PlacesOverlap,
+        Bug::VectorsApart,
+        Bug::StoredPlain,
+    ];
+
     /// Mistakes of the analysis about where lanes meet and how control flows.
     pub const CONVERGENCE: [Bug; 7] = [
         Bug::EarlyExits,

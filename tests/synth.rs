@@ -1,7 +1,8 @@
 //! `ptxasw synth`: every sketch of `tests/synth` against what stands in it, every message of
 //! `tests/synth/errors.txt`, small random sketches against an exhaustive search that knows no pruning, the same
 //! bytes with any number of threads, networks against closed formulas, places against the interpreter, every operator
-//! of a loop against the loop, and the code of every solution against what the goals say; a long search on a terminal.
+//! of a loop and its code against the loop, and the code of every solution against what the goals say; a long search on
+//! a terminal.
 //!
 //! At the end of a sketch `#$` begins the options of a call, `#=` its exit status unless it is 0, and `#>` each
 //! line that it prints. `BLESS=1` writes what is printed.
@@ -14,6 +15,8 @@ mod brute;
 mod common;
 #[path = "synth/emitted.rs"]
 mod emitted;
+#[path = "synth/loops.rs"]
+mod loops;
 #[path = "synth/networks.rs"]
 mod networks;
 #[path = "synth/operators.rs"]
@@ -24,6 +27,8 @@ mod places;
 mod planted;
 #[path = "synth/planted_cuda.rs"]
 mod planted_cuda;
+#[path = "synth/planted_scans.rs"]
+mod planted_scans;
 #[path = "synth/terminal.rs"]
 mod terminal;
 

@@ -1,4 +1,4 @@
-//! `ptxasw synth` on a sketch with a `loop`: the loop in, an associative operator with its proof out.
+//! `ptxasw synth` on a sketch with a `loop`: the loop in, an associative operator with its proof out, or its code.
 
 use super::exit::{Failure, Status};
 use super::io;
@@ -6,51 +6,111 @@ use super::options::Output;
 use crate::source::SourceFile;
 use crate::synth::Defines;
 use crate::synth::ast::Statement;
-use crate::synth::scan::{self, report};
+use crate::synth::emit::identifier;
+use crate::synth::scan::emit::{Code, Networks, check, cuda, ptx};
+use crate::synth::scan::{self, Found, Outcome, report};
 use crate::timings::Timings;
 
-/// Solves the sketch and writes what was found, for programs or for people.
-///
-/// # Errors
-/// The loop cannot be read, there is no operator, or the result cannot be written.
-pub fn run(
-    source: &SourceFile,
-    tree: &[Statement],
-    defines: &Defines,
-    json: bool,
-    output: &Output,
-    timings: Option<&Timings>,
-) -> Result<Status, Failure> {
-    let subject = Timings::measure(timings, "lower", || scan::read(source, tree, defines))?;
-    let outcome =
-        Timings::measure(timings, "search", || crate::solver::session(|| scan::solve(&subject)));
-    log::info!(
-        "{}: {} sets of auxiliary accumulators, {} candidates refuted, {} claims",
-        source.name(),
-        outcome.sets,
-        outcome.refuted,
-        outcome.claims
-    );
-    if json {
-        output.write(&io::json(&report::report(source, &outcome))?)?;
-    }
-    match &outcome.found {
-        Some(found) => {
-            if !json {
-                output.write(&report::table(&outcome))?;
+/// What is written of an operator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Written {
+    /// What was found, for people.
+    Table,
+    /// The same for programs.
+    Json,
+    /// A CUDA header.
+    Cuda,
+    /// PTX kernels.
+    Ptx,
+}
+
+/// What is asked for a loop.
+#[derive(Debug)]
+pub struct Scan<'s> {
+    /// The sketch.
+    pub source: &'s SourceFile,
+    /// Its tree.
+    pub tree: &'s [Statement],
+    /// Values of its params.
+    pub defines: &'s Defines,
+    /// What is written.
+    pub written: Written,
+    /// Whether the code is executed.
+    pub check: bool,
+    /// The bits of numbers in the code, if not as many as the operator needs.
+    pub bits: Option<u32>,
+    /// Where the result goes.
+    pub output: &'s Output,
+    /// How long it takes.
+    pub timings: Option<&'s Timings>,
+}
+
+impl Scan<'_> {
+    /// Solves the sketch and writes what was found, for programs or for people.
+    ///
+    /// # Errors
+    /// The loop cannot be read, there is no operator, its code is wrong, or the result cannot be written.
+    pub fn run(&self) -> Result<Status, Failure> {
+        let source = self.source;
+        let subject = Timings::measure(self.timings, "lower", || {
+            scan::read(source, self.tree, self.defines)
+        })?;
+        let outcome = Timings::measure(self.timings, "search", || {
+            crate::solver::session(|| scan::solve(&subject))
+        });
+        log::info!(
+            "{}: {} sets of auxiliary accumulators, {} candidates refuted, {} claims",
+            source.name(),
+            outcome.sets,
+            outcome.refuted,
+            outcome.claims
+        );
+        if self.written == Written::Json {
+            self.output.write(&io::json(&report::report(source, &outcome))?)?;
+        }
+        match &outcome.found {
+            Some(found) => {
+                self.found(&outcome, found)?;
+                if found.unproved.is_empty() { Ok(Status::SUCCESS) } else { Ok(Status::BUDGET) }
             }
-            if found.unproved.is_empty() { Ok(Status::SUCCESS) } else { Ok(Status::BUDGET) }
+            None if outcome.exhausted => {
+                eprintln!(
+                    "{}: the search has not ended: it has fitted as many operators as it may",
+                    source.name()
+                );
+                Ok(Status::BUDGET)
+            }
+            None => {
+                let why = report::none(source, &subject, &outcome);
+                Err(Failure::from(why).with_status(Status::EMPTY))
+            }
         }
-        None if outcome.exhausted => {
-            eprintln!(
-                "{}: the search has not ended: it has fitted as many operators as it may",
-                source.name()
-            );
-            Ok(Status::BUDGET)
+    }
+
+    /// Executes the code of an operator if that is asked for, and writes what is asked for.
+    fn found(&self, outcome: &Outcome, found: &Found) -> Result<(), Failure> {
+        let failure = |why: String| Failure::about(self.source.name(), why);
+        let name = identifier(self.source.name());
+        let code = Code::new(found, &name, self.bits);
+        let made = matches!(self.written, Written::Cuda | Written::Ptx);
+        let networks = match made || self.check {
+            true => Some(Networks::solve().map_err(failure)?),
+            false => None,
+        };
+        let comment = format!("{name} by ptxasw synth\n{}", report::table(outcome));
+        if let (true, Some(networks)) = (self.check, &networks) {
+            Timings::measure(self.timings, "check", || {
+                let text = ptx(&code, networks, "")?;
+                check::check(&code, &text, &check::few())
+            })
+            .map_err(|why| failure(format!("the emitted code is wrong: {why}")))?;
         }
-        None => {
-            let why = report::none(source, &subject, &outcome);
-            Err(Failure::from(why).with_status(Status::EMPTY))
-        }
+        let text = match (self.written, &networks) {
+            (Written::Json, _) => return Ok(()),
+            (Written::Cuda, Some(networks)) => cuda(&code, networks, &comment).map_err(failure)?,
+            (Written::Ptx, Some(networks)) => ptx(&code, networks, &comment).map_err(failure)?,
+            _ => report::table(outcome),
+        };
+        self.output.write(&text)
     }
 }

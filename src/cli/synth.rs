@@ -16,6 +16,7 @@ use signal_hook::flag;
 use super::exit::{Failure, Status};
 use super::io;
 use super::options::Output;
+use super::scan::{Scan, Written};
 use crate::source::{SourceFile, listed};
 use crate::synth::ast::Statement;
 use crate::synth::emit::kernel::{self, Kernel};
@@ -45,11 +46,12 @@ pub struct Synth {
     /// Put into the JSON what lanes hold after each step, which `report` draws
     #[arg(long)]
     states: bool,
-    /// The bits of an element in emitted PTX
-    #[arg(long, value_name = "32|64", default_value = "32", value_parser = width)]
-    width: Width,
+    /// The bits of an element in emitted PTX, 32 if nothing else is said; of a loop's numbers in emitted code, as many
+    /// as its operator needs
+    #[arg(long, value_name = "32|64", value_parser = width)]
+    width: Option<Width>,
     /// Execute the emitted code for each written solution in the interpreter, and compare with the goals: movements
-    /// on elements of which no two are equal, folds on random numbers of 64 bits
+    /// on elements of which no two are equal, folds on random numbers of 64 bits, loops on lists of several lengths
     #[arg(long)]
     check: bool,
     /// Show on standard error how long reading, searching, checking and writing took
@@ -154,20 +156,7 @@ impl Synth {
             return self.placement(&source, &tree, timings);
         }
         if scan::is_loop(&tree) {
-            let asked = [
-                (matches!(self.emit, Emit::Cuda | Emit::Ptx), "code"),
-                (self.check, "--check"),
-                (self.states, "--states"),
-                (self.wanted.all, "--all"),
-                (self.wanted.count, "--count"),
-            ];
-            if let Some((_, option)) = asked.into_iter().find(|(asked, _)| *asked) {
-                let why =
-                    format!("{option} is for sketches of data movement; a loop has one operator");
-                return Err(Failure::about(source.name(), why));
-            }
-            let json = self.emit == Emit::Json;
-            return super::scan::run(&source, &tree, &self.define, json, &self.output, timings);
+            return self.serial_loop(&source, &tree, timings);
         }
         let mut sketch = Timings::measure(timings, "lower", || {
             synth::lower::lower(&source, &tree, &self.define, self.space)
@@ -217,7 +206,7 @@ impl Synth {
                 }
                 (Emit::Table, _) | (_, None) => Ok(report::table(&source, &sketch, &found, mode)),
                 (Emit::Cuda, Some(solution)) => code.cuda(solution),
-                (Emit::Ptx, Some(solution)) => code.ptx(solution, self.width),
+                (Emit::Ptx, Some(solution)) => code.ptx(solution, self.width.unwrap_or(Width::B32)),
             })?;
         self.output.write(&text)?;
         if found.exhausted_budget {
@@ -259,6 +248,30 @@ impl Synth {
                 Err(Failure::about(source.name(), why))
             }
         }
+    }
+
+    /// Solves the sketch of a loop.
+    fn serial_loop(
+        &self,
+        source: &SourceFile,
+        tree: &[Statement],
+        timings: Option<&Timings>,
+    ) -> Result<Status, Failure> {
+        let asked =
+            [(self.states, "--states"), (self.wanted.all, "--all"), (self.wanted.count, "--count")];
+        if let Some((_, option)) = asked.into_iter().find(|(asked, _)| *asked) {
+            let why = format!("{option} is for sketches of data movement; a loop has one operator");
+            return Err(Failure::about(source.name(), why));
+        }
+        let written = match self.emit {
+            Emit::Table => Written::Table,
+            Emit::Json => Written::Json,
+            Emit::Cuda => Written::Cuda,
+            Emit::Ptx => Written::Ptx,
+        };
+        let bits = self.width.map(|width| width.bits() as u32);
+        let (defines, output) = (&self.define, &self.output);
+        Scan { source, tree, defines, written, check: self.check, bits, output, timings }.run()
     }
 
     /// Solves the sketch of a network.
@@ -412,7 +425,7 @@ impl Code<'_> {
     fn check(&self, solution: &Solution) -> Result<(), Failure> {
         let kernel = self.kernel(solution)?;
         let entry = format!("{}_kernel", kernel.name);
-        for width in [Width::B64, self.command.width] {
+        for width in [Width::B64, self.command.width.unwrap_or(Width::B32)] {
             let code = self.ptx(solution, width)?;
             let checked = emit::check::check(&kernel, self.sketch, &code, &entry, width);
             checked.map_err(|why| self.failure(format!("the emitted code is wrong: {why}")))?;

@@ -11,7 +11,7 @@ use ptxasw::synth::scan::{self, Loop, Outcome};
 use super::sketches;
 
 /// Every sketch of a loop whose name begins so, with what was found.
-fn solved(wanted: &str) -> Vec<(String, Loop, Outcome)> {
+pub fn solved(wanted: &str) -> Vec<(String, Loop, Outcome)> {
     let mut solved = Vec::new();
     for path in sketches() {
         let text = fs::read_to_string(&path).expect("the sketch can be read");
@@ -32,7 +32,7 @@ fn solved(wanted: &str) -> Vec<(String, Loop, Outcome)> {
 fn element(random: &mut fastrand::Rng, subject: &Loop, large: bool) -> Vec<i64> {
     let reads = subject.inputs.iter();
     reads
-        .map(|read| match read.range {
+        .map(|read| match read.range() {
             Some((low, high)) if large => random.i64(low.max(-1 << 40)..=high.min(1 << 40)),
             Some((low, high)) => random.i64(-4..=4).clamp(low, high),
             None => random.i64(0..=1),

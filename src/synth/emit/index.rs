@@ -11,6 +11,7 @@ pub struct Lines {
     /// The lines.
     pub text: String,
     registers: u32,
+    wide: u32,
     predicates: u32,
     known: FxHashMap<String, String>,
 }
@@ -27,6 +28,12 @@ impl Lines {
         format!("%r{}", self.registers - 1)
     }
 
+    /// A register of 64 bits that nothing uses yet.
+    pub fn wide(&mut self) -> String {
+        self.wide += 1;
+        format!("%d{}", self.wide - 1)
+    }
+
     /// A predicate that nothing uses yet.
     pub fn predicate(&mut self) -> String {
         self.predicates += 1;
@@ -40,6 +47,9 @@ impl Lines {
             let _ = writeln!(text, "    .reg .pred %p<{}>;", self.predicates);
         }
         let _ = writeln!(text, "    .reg .b32 %r<{}>;", self.registers.max(1));
+        if self.wide > 0 {
+            let _ = writeln!(text, "    .reg .b64 %d<{}>;", self.wide);
+        }
         text
     }
 

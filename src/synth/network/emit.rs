@@ -6,29 +6,58 @@ use std::fmt::Write as _;
 use super::outcome::Solution;
 use super::problem::{Network, SEGMENT, Slot};
 use super::run::filled;
+use crate::planted::Bug;
 use crate::synth::emit::domain::{Domain, at};
 use crate::synth::emit::index::Lines;
-use crate::synth::expr::Expr;
+use crate::synth::expr::{Expr, Op};
 
 /// What headers of networks begin with; several of them may stand in one file.
-const HELPERS: &str = "\
+pub const HELPERS: &str = "\
 #ifndef PTXASW_SYNTH_NETWORK
 #define PTXASW_SYNTH_NETWORK
-#include <string.h>
 namespace synth {
 
-// The value of another lane, whatever its type is, as long as it is made of words.
-template <typename T>
-__device__ __forceinline__ T moved(T value, int lane)
+// A value whose words a shuffle has made of those of another one; values of any type that is made of words.
+template <typename T, typename Shuffle>
+__device__ __forceinline__ T by_words(const T &value, Shuffle shuffle)
 {
-    static_assert(sizeof(T) % 4 == 0, \"a value is made of words of four bytes\");
-    unsigned words[sizeof(T) / 4];
-    memcpy(words, &value, sizeof(T));
+    static_assert(sizeof(T) % 4 == 0 && alignof(T) % 4 == 0, \"a value is made of words of four bytes\");
+    T other = value;
+    const unsigned *from = reinterpret_cast<const unsigned *>(&value);
+    unsigned *to = reinterpret_cast<unsigned *>(&other);
 #pragma unroll
-    for (unsigned &word : words)
-        word = __shfl_sync(0xffffffffu, word, lane);
-    memcpy(&value, words, sizeof(T));
-    return value;
+    for (int word = 0; word < int(sizeof(T) / 4); ++word)
+        to[word] = shuffle(from[word], word);
+    return other;
+}
+
+// The value of another lane.
+template <typename T>
+__device__ __forceinline__ T moved(const T &value, int lane)
+{
+    return by_words(value, [=](unsigned word, int) { return __shfl_sync(0xffffffffu, word, lane); });
+}
+
+// The value of the lane so far in front; the own one where there is none.
+template <typename T>
+__device__ __forceinline__ T moved_up(const T &value, int by)
+{
+    return by_words(value, [=](unsigned word, int) { return __shfl_up_sync(0xffffffffu, word, by); });
+}
+
+// The value of the lane so far behind; the own one where there is none.
+template <typename T>
+__device__ __forceinline__ T moved_down(const T &value, int by)
+{
+    return by_words(value, [=](unsigned word, int) { return __shfl_down_sync(0xffffffffu, word, by); });
+}
+
+// One of two values, without a branch.
+template <typename T>
+__device__ __forceinline__ T chosen(bool first, const T &a, const T &b)
+{
+    const unsigned *other = reinterpret_cast<const unsigned *>(&b);
+    return by_words(a, [=](unsigned word, int at) { return first ? word : other[at]; });
 }
 
 }
@@ -91,14 +120,88 @@ impl Operator {
 }
 
 /// One step with the numbers of its round put in.
-struct Step {
-    source: Expr,
-    guards: Vec<Expr>,
-    behind: bool,
+#[derive(Debug)]
+pub struct Step {
+    /// The lane that the value is of.
+    pub source: Expr,
+    /// Conditions that all have to hold.
+    pub guards: Vec<Expr>,
+    /// Whether the value goes behind the lane's own.
+    pub behind: bool,
 }
 
-/// The element that lanes begin with, and the steps in which some lane combines.
-fn steps(network: &Network, solution: &Solution) -> Result<(Expr, Vec<Step>), String> {
+/// How a value comes from another lane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Shuffle {
+    /// From so many lanes in front; where there is none, a lane has its own.
+    Up(i64),
+    /// From so many lanes behind.
+    Down(i64),
+    /// From the lane of this number.
+    Index(Expr),
+}
+
+impl Shuffle {
+    /// How the value of a lane that stands in a network comes; what a network takes from beyond its lanes is never used.
+    ///
+    /// # Errors
+    /// The expression has no code.
+    pub fn of(network: &Network, source: &Expr) -> Result<Shuffle, String> {
+        let own = Expr::name(&network.lane);
+        Ok(match source {
+            Expr::Binary(op @ (Op::Add | Op::Sub), a, b) if **a == own => match (op, &**b) {
+                (Op::Sub, Expr::Number(by @ 1..32)) => Shuffle::Up(*by),
+                (Op::Add, Expr::Number(by @ 1..32)) => Shuffle::Down(*by),
+                _ => Shuffle::Index(machine(network, source)?),
+            },
+            _ => Shuffle::Index(machine(network, source)?),
+        })
+    }
+
+    /// The instruction without its operands, its operands behind the value, and what the latter need of `index`.
+    ///
+    /// # Errors
+    /// `index` fails.
+    pub fn code(
+        &self,
+        index: impl FnOnce(&Expr) -> Result<String, String>,
+    ) -> Result<(&'static str, String), String> {
+        Ok(match self {
+            Shuffle::Up(by) => ("shfl.sync.up.b32", format!("{by}, 0, -1")),
+            Shuffle::Down(by) => ("shfl.sync.down.b32", format!("{by}, 31, -1")),
+            Shuffle::Index(expr) => ("shfl.sync.idx.b32", format!("{}, 31, -1", index(expr)?)),
+        })
+    }
+}
+
+/// Whether an expression is of the lane alone.
+fn is_of_lane(network: &Network, expr: &Expr) -> bool {
+    let mut of_lane = true;
+    expr.names(&mut |name| of_lane &= name == network.lane);
+    of_lane
+}
+
+/// What machines compute for an expression of the lane; others divide nothing.
+///
+/// # Errors
+/// It has no code.
+pub fn machine(network: &Network, expr: &Expr) -> Result<Expr, String> {
+    match is_of_lane(network, expr) {
+        true => Domain::of([&(network.lane.clone(), network.lanes)]).machine(expr),
+        false => Ok(expr.clone()),
+    }
+}
+
+/// The element that lanes begin with, and the steps in which some lane combines. The param `open`, if there is one,
+/// is known when the code runs.
+///
+/// # Errors
+/// There are more lanes than a warp has.
+pub fn steps(
+    network: &Network,
+    solution: &Solution,
+    open: Option<&str>,
+) -> Result<(Expr, Vec<Step>), String> {
     let lanes = network.lanes;
     if lanes > WARP {
         return Err(format!("code is for one warp, not for {lanes} lanes"));
@@ -107,15 +210,14 @@ fn steps(network: &Network, solution: &Solution) -> Result<(Expr, Vec<Step>), St
     let rounds = network.rounds(&params).unwrap_or_default();
     let domain = Domain::of([&(network.lane.clone(), lanes)]);
     let known: Vec<(String, i64)> = {
-        let mut known: Vec<_> = params.into_iter().collect();
+        let mut known: Vec<_> =
+            params.into_iter().filter(|(name, _)| Some(name.as_str()) != open).collect();
         known.sort();
         known
     };
     let put = |expr: &Expr, place: &[(String, i64)]| {
         let expr = at(expr, place);
-        let mut segments = false;
-        expr.names(&mut |name| segments |= SEGMENT.contains(&name));
-        if segments { expr } else { domain.simplified(expr) }
+        if is_of_lane(network, &expr) { domain.simplified(expr) } else { expr }
     };
     let initial = put(filled(&network.initial, &solution.choice), &known);
     let mut all = Vec::new();
@@ -130,13 +232,20 @@ fn steps(network: &Network, solution: &Solution) -> Result<(Expr, Vec<Step>), St
             };
             let found = stage.guard.map_or(&[][..], |hole| &solution.choice[hole]);
             let guards = stage.guards.iter().chain(found).map(|guard| put(guard, &place));
-            let guards: Vec<Expr> = guards.filter(|guard| *guard != Expr::Number(1)).collect();
+            let mut guards: Vec<Expr> = guards.filter(|guard| *guard != Expr::Number(1)).collect();
+            if network.planted.has(Bug::OneCondition) {
+                guards.truncate(1);
+            }
             if guards.contains(&Expr::Number(0)) {
                 continue;
             }
-            let behind = stage.behind != solution.turned;
+            let turned = solution.turned && !network.planted.has(Bug::TurnForgotten);
+            let behind = stage.behind != turned;
             all.push(Step { source: put(source, &place), guards, behind });
         }
+    }
+    if network.planted.has(Bug::LastStepLost) {
+        all.pop();
     }
     Ok((initial, all))
 }
@@ -153,6 +262,54 @@ fn borders(initial: &Expr, steps: &[Step]) -> Vec<&'static str> {
     SEGMENT.into_iter().zip(used).filter(|(_, used)| *used).map(|(name, _)| name).collect()
 }
 
+/// A device function `name` over the element's type and the operator.
+///
+/// # Errors
+/// There are more lanes than a warp has, or an expression has no code.
+pub fn function(
+    network: &Network,
+    solution: &Solution,
+    name: &str,
+    open: Option<&str>,
+) -> Result<String, String> {
+    let (initial, steps) = steps(network, solution, open)?;
+    let machine = |expr: &Expr| Ok::<_, String>(machine(network, expr)?.to_string());
+    let lane = &network.lane;
+    let names = borders(&initial, &steps).into_iter().chain(open);
+    let params: String = names.map(|name| format!(", int {name}")).collect();
+    let mut text = format!(
+        "// All lanes of a warp call it together; `op(a, b)` is the product of a and b in this order.\n\
+         template <typename T, typename Op>\n__device__ __forceinline__ T {name}(T value, Op op, int \
+         {lane}{params})\n{{\n"
+    );
+    let shuffle = |source: &Expr| {
+        Ok::<_, String>(match Shuffle::of(network, source)? {
+            Shuffle::Up(by) => format!("synth::moved_up(value, {by})"),
+            Shuffle::Down(by) => format!("synth::moved_down(value, {by})"),
+            Shuffle::Index(source) => format!("synth::moved(value, {source})"),
+        })
+    };
+    if initial != Expr::name(lane) {
+        let _ = writeln!(text, "    value = {};", shuffle(&initial)?);
+    }
+    for step in &steps {
+        let _ = writeln!(text, "    {{\n        const T other = {};", shuffle(&step.source)?);
+        let guards: Result<Vec<String>, String> = step.guards.iter().map(machine).collect();
+        let product = if step.behind { "op(value, other)" } else { "op(other, value)" };
+        let product = match &guards?[..] {
+            [] => product.to_owned(),
+            [one] => format!("synth::chosen({one}, {product}, value)"),
+            several => {
+                let several: Vec<String> = several.iter().map(|one| format!("({one})")).collect();
+                format!("synth::chosen({}, {product}, value)", several.join(" && "))
+            }
+        };
+        let _ = writeln!(text, "        value = {product};\n    }}");
+    }
+    text.push_str("    return value;\n}\n");
+    Ok(text)
+}
+
 /// A CUDA header with a device function `name` over the element's type and the operator.
 ///
 /// # Errors
@@ -163,42 +320,10 @@ pub fn cuda(
     name: &str,
     comment: &str,
 ) -> Result<String, String> {
-    let (initial, steps) = steps(network, solution)?;
-    let domain = Domain::of([&(network.lane.clone(), network.lanes)]);
-    let machine = |expr: &Expr| -> Result<String, String> {
-        let mut segments = false;
-        expr.names(&mut |name| segments |= SEGMENT.contains(&name));
-        Ok(if segments { expr.clone() } else { domain.machine(expr)? }.to_string())
-    };
-    let lane = &network.lane;
     let mut text = String::new();
     comment.lines().for_each(|line| _ = writeln!(text, "{}", format!("// {line}").trim_end()));
-    let params: String =
-        borders(&initial, &steps).iter().map(|name| format!(", int {name}")).collect();
-    let _ = write!(
-        text,
-        "#pragma once\n\n{HELPERS}\n// All lanes of a warp call it together; `op(a, b)` is the product of a and b in this order.\n\
-         template <typename T, typename Op>\n__device__ __forceinline__ T {name}(T value, Op op, int \
-         {lane}{params})\n{{\n"
-    );
-    let shuffle = |source: &str| format!("synth::moved(value, {source})");
-    if initial != Expr::name(lane) {
-        let _ = writeln!(text, "    value = {};", shuffle(&machine(&initial)?));
-    }
-    for step in &steps {
-        let _ =
-            writeln!(text, "    {{\n        const T other = {};", shuffle(&machine(&step.source)?));
-        let guards: Result<Vec<String>, String> = step.guards.iter().map(machine).collect();
-        let guards = guards?;
-        if !guards.is_empty() {
-            let guards: Vec<String> = guards.iter().map(|guard| format!("({guard})")).collect();
-            let _ = writeln!(text, "        if ({})", guards.join(" && "));
-        }
-        let product = if step.behind { "op(value, other)" } else { "op(other, value)" };
-        let indent = if step.guards.is_empty() { 8 } else { 12 };
-        let _ = writeln!(text, "{:indent$}value = {product};\n    }}", "");
-    }
-    text.push_str("    return value;\n}\n");
+    let _ = write!(text, "#pragma once\n\n{HELPERS}\n{}", function(network, solution, name, None)?);
+    let (initial, _) = steps(network, solution, None)?;
     if scans_a_warp(network, solution, &initial) {
         text.push_str(&BLOCK.replace("NAME", name));
     }
@@ -249,9 +374,8 @@ pub fn ptx(
     operator: Operator,
     comment: &str,
 ) -> Result<String, String> {
-    let (initial, steps) = steps(network, solution)?;
+    let (initial, steps) = steps(network, solution, None)?;
     let borders = borders(&initial, &steps);
-    let domain = Domain::of([&(network.lane.clone(), network.lanes)]);
     let mut lines = Lines::default();
     let lane = lines.register();
     let registers = operator.registers();
@@ -289,26 +413,22 @@ pub fn ptx(
         }
     }
     let names: Vec<(&str, &str)> = names.iter().map(|(n, r)| (*n, r.as_str())).collect();
-    let machine = |expr: &Expr| {
-        let mut segments = false;
-        expr.names(&mut |name| segments |= SEGMENT.contains(&name));
-        if segments { Ok(expr.clone()) } else { domain.machine(expr) }
-    };
-    let shuffled = |lines: &mut Lines, values: &[String], source: &str| -> Vec<String> {
+    let machine = |expr: &Expr| machine(network, expr);
+    let shuffled = |lines: &mut Lines, values: &[String], source: &Expr| {
+        let shuffle = Shuffle::of(network, source)?;
+        let (instruction, operands) = shuffle.code(|index| lines.value(index, &names))?;
         let one = |value: &String| {
             let register = lines.register();
-            lines.line(&format!("shfl.sync.idx.b32 {register}, {value}, {source}, 31, -1;"));
+            lines.line(&format!("{instruction} {register}, {value}, {operands};"));
             register
         };
-        values.iter().map(one).collect()
+        Ok::<Vec<String>, String>(values.iter().map(one).collect())
     };
-    if initial != Expr::name(&network.lane) {
-        let source = lines.value(&machine(&initial)?, &names)?;
-        values = shuffled(&mut lines, &values, &source);
+    if initial != Expr::name(&network.lane) && !network.planted.has(Bug::OwnElementFirst) {
+        values = shuffled(&mut lines, &values, &initial)?;
     }
     for step in &steps {
-        let source = lines.value(&machine(&step.source)?, &names)?;
-        let other = shuffled(&mut lines, &values, &source);
+        let other = shuffled(&mut lines, &values, &step.source)?;
         let (a, b) = if step.behind { (&values, &other) } else { (&other, &values) };
         let new = operator.code(&mut lines, a, b);
         let mut predicates = Vec::new();
@@ -353,6 +473,6 @@ pub fn ptx(
 /// # Errors
 /// There are more lanes than a warp has.
 pub fn reads(network: &Network, solution: &Solution) -> Result<Vec<&'static str>, String> {
-    let (initial, steps) = steps(network, solution)?;
+    let (initial, steps) = steps(network, solution, None)?;
     Ok(borders(&initial, &steps))
 }

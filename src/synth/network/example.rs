@@ -146,7 +146,7 @@ impl Context<'_> {
             for &(source, target) in pairs {
                 let (own, other) = (old[target as usize], old[source as usize]);
                 let (a, b) = if stage.behind { (own, other) } else { (other, own) };
-                values[target as usize] = product(a, b, self.network.idempotent);
+                values[target as usize] = product(a, b, self.network.law());
             }
         }
         let goals = goals(self.network, &names, instance);

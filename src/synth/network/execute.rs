@@ -2,6 +2,7 @@
 
 use super::problem::Network;
 use super::run::{Choice, Instance, Trace, run};
+use crate::planted::Bug;
 
 /// Up to this number of lanes every division into segments is executed.
 const ALL_SEGMENTS: usize = 8;
@@ -37,6 +38,9 @@ pub fn instances(network: &Network, lanes: usize) -> Vec<Instance> {
 /// The least number of lanes for which it is wrong.
 pub fn executed(network: &Network, choice: &Choice, turned: bool) -> Result<(), usize> {
     for lanes in network.sizes() {
+        if network.planted.has(Bug::OneSize) && lanes != network.lanes {
+            continue;
+        }
         for instance in instances(network, lanes) {
             if run(network, choice, turned, &instance, None) != Some(0) {
                 return Err(lanes);

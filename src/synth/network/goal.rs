@@ -58,7 +58,7 @@ impl Context<'_> {
                 return None;
             }
             let steps = self.steps(instance, choice, turned);
-            let (_, plan) = resolve(&steps, &values, &goals, self.network.idempotent, cut)?;
+            let (_, plan) = resolve(&steps, &values, &goals, self.network.law(), cut)?;
             plans.push((steps, plan));
         }
         Some(plans)

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::order::Measure;
 use super::problem::Network;
 use super::run::{Choice, Trace, filled};
+use crate::planted::Bug;
 use crate::synth::expr::Expr;
 
 /// Banks of shared memory, of four bytes each (CUDA C++ Programming Guide, "Shared Memory").
@@ -72,7 +73,10 @@ pub fn measures(
         let mut readers: FxHashMap<u32, u32> = FxHashMap::default();
         for &(source, target) in pairs {
             let (source, target) = (source as usize, target as usize);
-            let deeper = old.get(source).copied().unwrap_or(0).max(old[target]) + 1;
+            let mut deeper = old.get(source).copied().unwrap_or(0).max(old[target]) + 1;
+            if network.planted.has(Bug::DepthOfSources) {
+                deeper = old.get(source).copied().unwrap_or(0) + 1;
+            }
             depths[target] = deeper;
             *readers.entry(source as u32).or_default() += 1;
         }

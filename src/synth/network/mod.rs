@@ -16,7 +16,7 @@
 pub mod ast;
 mod check;
 mod context;
-mod emit;
+pub mod emit;
 mod example;
 mod execute;
 mod fit;

@@ -4,6 +4,8 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 use super::order::Measure;
+use super::run::Law;
+use crate::planted::Planted;
 use crate::source::Span;
 use crate::synth::expr::Expr;
 
@@ -134,9 +136,16 @@ pub struct Network {
     pub relaxed: bool,
     /// What makes a solution cheap.
     pub order: Vec<Measure>,
+    /// A mistake, for tests of the tests.
+    pub planted: Planted,
 }
 
 impl Network {
+    /// What is known of the operator.
+    pub fn law(&self) -> Law {
+        Law { idempotent: self.idempotent, planted: self.planted }
+    }
+
     /// The values of params for a number of lanes.
     pub fn params(&self, lanes: usize) -> FxHashMap<String, i64> {
         let mut known: FxHashMap<String, i64> = FxHashMap::default();

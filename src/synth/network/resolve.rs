@@ -4,7 +4,7 @@
 //! has to hold one thing, and either held it before or gets it now; what another lane has to hold for that is wanted
 //! of it too. The search goes through these choices, fewest combinations first.
 
-use super::run::{Value, product};
+use super::run::{Law, Value, product};
 
 /// One step in one instance: for each lane its source, whether it may combine, and whether it has to.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ struct Resolver<'r> {
     steps: &'r [Step],
     /// What each lane may hold before each step, and in the end.
     sets: Vec<Vec<Vec<Value>>>,
-    idempotent: bool,
+    law: Law,
     tried: usize,
     /// How many were tried when the first plan was there.
     first: usize,
@@ -48,7 +48,7 @@ pub fn resolve(
     steps: &[Step],
     initial: &[Value],
     goals: &[Value],
-    idempotent: bool,
+    law: Law,
     cut: &mut bool,
 ) -> Option<(usize, Plan)> {
     let lanes = initial.len();
@@ -70,7 +70,7 @@ pub fn resolve(
             for &own in &old[lane] {
                 for &other in &old[from] {
                     let (a, b) = if step.behind { (own, other) } else { (other, own) };
-                    let value = product(a, b, idempotent);
+                    let value = product(a, b, law);
                     if value.is_some()
                         && !new[lane].contains(&value)
                         && new[lane].len() < MOST_VALUES
@@ -90,7 +90,7 @@ pub fn resolve(
     }
     let plan = vec![vec![None; lanes]; steps.len()];
     let mut resolver =
-        Resolver { steps, sets, idempotent, tried: 0, first: 0, operations: 0, plan, best: None };
+        Resolver { steps, sets, law, tried: 0, first: 0, operations: 0, plan, best: None };
     resolver.before(steps.len(), goals);
     *cut |= resolver.best.is_none() && resolver.tried > MOST_TRIED;
     resolver.best
@@ -150,7 +150,7 @@ impl Resolver<'_> {
         for own in self.sets[step][lane].clone() {
             for other in self.sets[step][from].clone() {
                 let (a, b) = if self.steps[step].behind { (own, other) } else { (other, own) };
-                let fits = product(a, b, self.idempotent) == want
+                let fits = product(a, b, self.law) == want
                     && open(below, lane, own)
                     && open(below, from, other)
                     && (from != lane || own == other);

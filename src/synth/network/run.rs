@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::problem::{Network, SEGMENT, Slot};
+use crate::planted::{Bug, Planted};
 use crate::synth::expr::Expr;
 
 /// The product of the inputs from the first to the last.
@@ -11,12 +12,21 @@ pub type Interval = (i32, i32);
 /// What a lane holds; nothing where no product is known.
 pub type Value = Option<Interval>;
 
+/// What is known of an operator beside that it is associative.
+#[derive(Clone, Copy, Debug)]
+pub struct Law {
+    /// Whether `a * a` is `a`.
+    pub idempotent: bool,
+    /// A mistake, for tests of the tests.
+    pub planted: Planted,
+}
+
 /// `a * b`: they have to meet; if the operator is idempotent they may also overlap.
-pub fn product(a: Value, b: Value, idempotent: bool) -> Value {
+pub fn product(a: Value, b: Value, law: Law) -> Value {
     let (a, b) = (a?, b?);
     let meet = a.1 + 1 == b.0;
-    let overlap = idempotent && a.0 <= b.0 && b.0 <= a.1 + 1 && a.1 <= b.1;
-    (meet || overlap).then_some((a.0, b.1))
+    let overlap = law.idempotent && a.0 <= b.0 && b.0 <= a.1 + 1 && a.1 <= b.1;
+    (meet || overlap || law.planted.has(Bug::NothingMeets)).then_some((a.0, b.1))
 }
 
 /// A number of lanes, and where segments begin and end.
@@ -208,7 +218,7 @@ pub fn run(
                 let from = usize::try_from(source.at(lane)).ok().filter(|from| *from < lanes);
                 let other = from.and_then(|from| old[from]);
                 let (a, b) = if stage.behind != behind { (*value, other) } else { (other, *value) };
-                *value = product(a, b, network.idempotent);
+                *value = product(a, b, network.law());
                 pairs.extend(from.map(|from| (from as u32, lane as u32)));
             }
             if let Some(trace) = trace.as_deref_mut() {

@@ -3,6 +3,7 @@
 use super::banks::{least, wavefronts};
 use super::family::{Member, expression, members};
 use super::problem::{Access, Family, Measure, Placement};
+use crate::planted::Bug;
 use crate::synth::expr::Expr;
 
 /// What a placement costs.
@@ -61,8 +62,11 @@ fn fits(placement: &Placement, table: &[i64]) -> bool {
             first.rem_euclid(several as i64) == 0
                 && (0..several).all(|next| table[cell + next] == first + next as i64)
         };
-        several == 1 || access.rounds.iter().flatten().all(whole)
+        let careless = placement.planted.has(Bug::VectorsApart);
+        several == 1 || careless || access.rounds.iter().flatten().all(whole)
     };
+    let apart = apart || placement.planted.has(Bug::PlacesOverlap);
+    let apart = apart && table.iter().all(|at| *at >= 0);
     apart && placement.accesses.iter().all(together)
 }
 
@@ -71,7 +75,9 @@ fn cost(placement: &Placement, table: &[i64]) -> Cost {
     let each = |access: &Access| {
         let round = |(cells, &mask): (&Vec<usize>, &u32)| {
             let at = cells.iter().map(|&cell| table[cell] as u64 * placement.element);
-            wavefronts(&at.collect::<Vec<_>>(), mask, access.bytes)
+            let careless = placement.planted.has(Bug::WideAtOnce);
+            let bytes = if careless { access.bytes.min(4) } else { access.bytes };
+            wavefronts(&at.collect::<Vec<_>>(), mask, bytes)
         };
         access.rounds.iter().zip(&access.masks).map(round).sum()
     };

@@ -40,9 +40,9 @@ impl Tester {
     pub fn new(subject: &Loop) -> Tester {
         let mut source = Source::new(subject, 1);
         // Neither 0 nor 1, and no two equal: what is given shall show.
-        let given = |(read, value): (&super::subject::Read, i64)| match read.range {
+        let given = |(read, value): (&super::subject::Read, i64)| match read.range() {
             Some((low, high)) => value.clamp(low, high),
-            None if read.sort == Sort::Boolean => 1,
+            None if read.sort() == Sort::Boolean => 1,
             None => value,
         };
         let givens = subject.givens.iter().zip(2..).map(given).collect::<Vec<i64>>();
@@ -124,7 +124,7 @@ fn pure(subject: &Loop) -> (Vec<Shared>, Vec<Shared>) {
     let (mut numbers, mut truths): (Vec<Shared>, Vec<Shared>) = (Vec::new(), Vec::new());
     for (at, read) in (0u32..).zip(&subject.inputs) {
         let input = term::variable(INPUT + at);
-        if read.sort == Sort::Boolean { truths.push(input) } else { numbers.push(input) }
+        if read.sort() == Sort::Boolean { truths.push(input) } else { numbers.push(input) }
     }
     numbers.push(term::number(1));
     for accumulator in &subject.accumulators[..subject.own] {
@@ -183,7 +183,7 @@ fn shapes(subject: &Loop, own: u32) -> Vec<(Sort, i64, Shared)> {
             push(subject.numbers, start, term::binary(op, itself.clone(), e));
         }
         for (read, at) in subject.inputs.iter().zip(0u32..) {
-            let start = read.range.map(|(low, high)| if op == Op::Max { low } else { high });
+            let start = read.range().map(|(low, high)| if op == Op::Max { low } else { high });
             if let Some(start) = start {
                 let step = term::binary(op, itself.clone(), term::variable(INPUT + at));
                 push(subject.numbers, start, step);
@@ -215,7 +215,7 @@ fn shapes(subject: &Loop, own: u32) -> Vec<(Sort, i64, Shared)> {
         }
         for (at, read) in (0u32..).zip(&subject.inputs) {
             let step = term::choose(c.clone(), term::variable(INPUT + at), itself.clone());
-            let sort = if read.sort == Sort::Boolean { Sort::Boolean } else { subject.numbers };
+            let sort = if read.sort() == Sort::Boolean { Sort::Boolean } else { subject.numbers };
             push(sort, 0, step);
         }
     }

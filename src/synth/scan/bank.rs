@@ -115,7 +115,7 @@ impl Bank {
         for (at, given) in subject.givens.iter().enumerate() {
             let column: Vec<i64> = rows.iter().map(|row| row.3[at]).collect();
             let term = term::variable(GIVEN + at as u32);
-            match given.sort {
+            match given.sort() {
                 Sort::Boolean => bank.truth(term, mask(&column)),
                 _ => bank.number(term, column),
             }

@@ -49,22 +49,28 @@ impl<'l> Source<'l> {
     /// Values of what is given, of numbers up to `most`.
     pub fn givens(&mut self, most: i64) -> Vec<i64> {
         let subject = self.subject;
-        subject.givens.iter().map(|read| self.one(read.sort, read.range, most)).collect()
+        subject.givens.iter().map(|read| self.one(read.sort(), read.range(), most)).collect()
     }
 
     /// A list of up to `longest` elements of numbers up to `most`.
     pub fn list(&mut self, longest: usize, most: i64) -> List {
-        let (subject, length) = (self.subject, self.random.usize(0..=longest));
+        let length = self.random.usize(0..=longest);
+        self.exactly(length, most)
+    }
+
+    /// A list of so many elements of numbers up to `most`.
+    pub fn exactly(&mut self, length: usize, most: i64) -> List {
+        let subject = self.subject;
         // A boolean that is nearly always the same makes long blocks.
         let lean = self.random.u32(0..4);
         (0..length)
             .map(|_| {
                 let reads = subject.inputs.iter();
                 reads
-                    .map(|read| match (read.sort, lean, self.random.u32(0..4)) {
+                    .map(|read| match (read.sort(), lean, self.random.u32(0..4)) {
                         (Sort::Boolean, 0, 1..) => 0,
                         (Sort::Boolean, 1, 1..) => 1,
-                        _ => self.one(read.sort, read.range, most),
+                        _ => self.one(read.sort(), read.range(), most),
                     })
                     .collect()
             })

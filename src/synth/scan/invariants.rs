@@ -4,6 +4,7 @@
 
 use super::subject::Loop;
 use super::term::{self, GIVEN, INPUT, Op, Shared, Sort, Term};
+use crate::planted::Bug;
 use crate::solver::numbers::{Prover, Verdict};
 
 /// The most guesses.
@@ -101,6 +102,9 @@ fn guesses(subject: &Loop, reached: &[Reached]) -> Vec<Shared> {
 /// Predicates that hold in front of the loop and after each element if they held before it, all together.
 pub fn find(subject: &Loop, prover: &mut Prover, reached: &[Reached]) -> Vec<Shared> {
     let mut found = guesses(subject, reached);
+    if subject.planted.has(Bug::GuessesBelieved) {
+        return found;
+    }
     let sort = |variable: u32| subject.sort(variable);
     let states = 0..subject.accumulators.len() as u32;
     let inputs = INPUT..INPUT + subject.inputs.len() as u32;

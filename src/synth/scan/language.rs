@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::subject::{Accumulator, Loop, Read};
+use super::subject::{Accumulator, Kind, Loop, Read};
 use super::term::{self, GIVEN, INPUT, Op, Shared, Sort, Term, binary, choose, not};
+use crate::planted::Planted;
 use crate::source::{Diagnostic, SourceFile, Span};
 use crate::synth::Defines;
 use crate::synth::ast::{LoopStatement, LoopText, Name, SpannedValue, Statement, Value};
@@ -151,25 +152,14 @@ impl Reader<'_> {
     fn reads(&mut self, from: &[(Name, Name)], first: u32) -> Result<Vec<Read>, Diagnostic> {
         let mut reads = Vec::new();
         for (at, (name, kind)) in (0u32..).zip(from) {
-            let (sort, range) = match kind.text.as_str() {
-                "bool" => (Sort::Boolean, None),
-                "i8" => (Sort::Integer, Some((i8::MIN.into(), i8::MAX.into()))),
-                "i16" => (Sort::Integer, Some((i16::MIN.into(), i16::MAX.into()))),
-                "i32" => (Sort::Integer, Some((i32::MIN.into(), i32::MAX.into()))),
-                "i64" => (Sort::Integer, Some((i64::MIN, i64::MAX))),
-                "u8" => (Sort::Integer, Some((0, u8::MAX.into()))),
-                "u16" => (Sort::Integer, Some((0, u16::MAX.into()))),
-                "u32" => (Sort::Integer, Some((0, u32::MAX.into()))),
-                "f32" | "f64" => (Sort::Real, None),
-                _ => {
-                    let message = format!("unknown type `{}`", kind.text);
-                    let diagnostic = self.source.diagnostic(kind.span, message);
-                    let hint = "types are bool, i8, i16, i32, i64, u8, u16, u32, f32 and f64";
-                    return Err(diagnostic.with_hint(hint));
-                }
+            let Some(kind) = Kind::named(&kind.text) else {
+                let message = format!("unknown type `{}`", kind.text);
+                let diagnostic = self.source.diagnostic(kind.span, message);
+                let hint = "types are bool, i8, i16, i32, i64, u8, u16, u32, f32 and f64";
+                return Err(diagnostic.with_hint(hint));
             };
-            self.declare(name, sort, term::variable(first + at))?;
-            reads.push(Read { name: name.text.clone(), sort, range });
+            self.declare(name, kind.sort(), term::variable(first + at))?;
+            reads.push(Read { name: name.text.clone(), kind });
         }
         Ok(reads)
     }
@@ -180,7 +170,7 @@ impl Reader<'_> {
         }
         let inputs = self.reads(&text.over, INPUT)?;
         let givens = self.reads(&text.given, GIVEN)?;
-        let has = |sort: Sort| inputs.iter().chain(&givens).any(|read| read.sort == sort);
+        let has = |sort: Sort| inputs.iter().chain(&givens).any(|read| read.sort() == sort);
         if has(Sort::Real) {
             if has(Sort::Integer) {
                 return self
@@ -243,8 +233,19 @@ impl Reader<'_> {
         let own = accumulators.len();
         let result = (0u32..).zip(&accumulators).map(|(at, _)| term::variable(at)).collect();
         let (numbers, span) = (self.numbers, text.span);
-        let operators = Vec::new();
-        Ok(Loop { accumulators, own, inputs, givens, result, numbers, operators, most: 3, span })
+        let (operators, planted) = (Vec::new(), Planted::default());
+        Ok(Loop {
+            accumulators,
+            own,
+            inputs,
+            givens,
+            result,
+            numbers,
+            operators,
+            most: 3,
+            span,
+            planted,
+        })
     }
 
     fn number(&self, value: &SpannedValue) -> Result<Shared, Diagnostic> {

@@ -7,10 +7,11 @@
 //! - `auxiliary`: which accumulators are tried. `bank`, `fit`: the function, from examples. `growth`: loops
 //!   for which there is none.
 //! - `laws`, `invariants`: the proof. `search`: all of it; lists that refute a candidate become examples. `report`:
-//!   what is written.
+//!   what is written. `emit`: code.
 
 mod auxiliary;
 mod bank;
+pub mod emit;
 mod examples;
 mod fit;
 mod growth;

@@ -10,7 +10,8 @@ use super::growth::Growth;
 use super::laws::LAWS;
 use super::search::{Found, Outcome};
 use super::subject::Loop;
-use super::term::{self, INPUT, Op, Shared, Sort, Term};
+use super::term::{self, INPUT, Shared, Sort, Term};
+use crate::planted::Bug;
 use crate::source::{Diagnostic, SourceFile};
 
 /// The outcome for programs.
@@ -67,23 +68,6 @@ pub struct AccumulatorReport {
     pub combine: String,
 }
 
-/// Whether only sums, differences and products are made of numbers, so that the laws, which are then identities of
-/// polynomials, hold in every ring.
-fn is_polynomial(found: &Found) -> bool {
-    let mut polynomial = found.invariants.is_empty() && found.subject.numbers == Sort::Integer;
-    let steps = found.subject.accumulators.iter().map(|accumulator| &accumulator.step);
-    for term in steps.chain(&found.combine) {
-        term::parts(term, &mut |part| {
-            polynomial &= match &**part {
-                Term::Binary(op, ..) => matches!(op, Op::Add | Op::Sub | Op::Mul),
-                Term::If(..) | Term::Not(_) | Term::Truth(_) => false,
-                _ => true,
-            };
-        });
-    }
-    polynomial
-}
-
 fn operator(found: &Found) -> OperatorReport {
     let subject = &found.subject;
     let plain = |term: &Term| term::show(term, &|variable| subject.name(variable, "", ""));
@@ -94,6 +78,9 @@ fn operator(found: &Found) -> OperatorReport {
     };
     let lift = |term: &Shared| {
         let by = |variable: u32| match variable {
+            0..INPUT if subject.planted.has(Bug::LiftFromZeros) => {
+                term::constant(subject.sort(variable), 0)
+            }
             0..INPUT => start(variable as usize),
             _ => term::variable(variable),
         };
@@ -110,7 +97,7 @@ fn operator(found: &Found) -> OperatorReport {
         });
     OperatorReport {
         numbers: if subject.numbers == Sort::Real { "reals" } else { "integers" },
-        wraps: is_polynomial(found),
+        wraps: found.is_polynomial(),
         proved: found.unproved.is_empty(),
         unproved: found.unproved.clone(),
         accumulators: accumulators.collect(),
@@ -184,7 +171,7 @@ pub fn table(outcome: &Outcome) -> String {
 /// A list as it is written.
 fn list(elements: &List, subject: &Loop) -> String {
     let element = |element: &Vec<i64>| {
-        let values = element.iter().zip(&subject.inputs).map(|(value, read)| match read.sort {
+        let values = element.iter().zip(&subject.inputs).map(|(value, read)| match read.sort() {
             Sort::Boolean => (*value != 0).to_string(),
             _ => value.to_string(),
         });

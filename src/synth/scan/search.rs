@@ -7,10 +7,11 @@ use super::examples::{Example, Source};
 use super::growth::{Growth, growth};
 use super::laws::Proof;
 use super::subject::Loop;
-use super::term::{self, Shared};
+use super::term::{self, Shared, Sort};
 
 use rustc_hash::FxHashSet;
 
+use crate::planted::Bug;
 use crate::solver::numbers::Prover;
 
 /// How many pairs of random lists a search begins with.
@@ -30,7 +31,7 @@ const CLAIMS: u64 = 4_000_000;
 const MOST_FITTED: u32 = 400;
 
 /// An operator that was found.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Found {
     /// The loop with its auxiliary accumulators.
     pub subject: Loop,
@@ -145,7 +146,9 @@ impl Search {
                     Proof::Proved(invariants) => (invariants, Vec::new()),
                     Proof::Refuted(example) => {
                         self.outcome.refuted += 1;
-                        self.learn(example);
+                        if !subject.planted.has(Bug::NothingLearned) {
+                            self.learn(example);
+                        }
                         continue;
                     }
                     Proof::Unknown(unproved) => (Vec::new(), unproved),
@@ -191,6 +194,15 @@ impl Found {
     /// The state of two lists, from the states of each; `None` where a number becomes too large.
     pub fn combine(&self, givens: &[i64], left: &[i64], right: &[i64]) -> Option<Vec<i64>> {
         combined(&self.combine, givens, left, right).collect()
+    }
+
+    /// Whether only sums, differences and products are made of numbers, so that the laws, which are then identities of
+    /// polynomials, hold in every ring.
+    pub fn is_polynomial(&self) -> bool {
+        let steps = self.subject.accumulators.iter().map(|accumulator| &accumulator.step);
+        self.invariants.is_empty()
+            && self.subject.numbers == Sort::Integer
+            && steps.chain(&self.combine).all(term::is_polynomial)
     }
 }
 

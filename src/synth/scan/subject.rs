@@ -1,17 +1,83 @@
 //! A serial loop: what it reads, its accumulators, what one step does to them; and how it is run.
 
 use super::term::{self, GIVEN, INPUT, Op, Shared, Sort, binary};
+use crate::planted::{Bug, Planted};
 use crate::source::Span;
+
+/// The type of something that a loop reads; numbers with their bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A boolean.
+    Boolean,
+    /// An integer with a sign.
+    Signed(u32),
+    /// An integer without one.
+    Unsigned(u32),
+    /// A floating-point number.
+    Float(u32),
+}
+
+impl Kind {
+    /// The type of this name in a sketch.
+    pub fn named(name: &str) -> Option<Kind> {
+        if name == "bool" {
+            return Some(Kind::Boolean);
+        }
+        let bits = name.get(1..)?.parse().ok()?;
+        Some(match (name.as_bytes()[0], bits) {
+            (b'i', 8 | 16 | 32 | 64) => Kind::Signed(bits),
+            (b'u', 8 | 16 | 32) => Kind::Unsigned(bits),
+            (b'f', 32 | 64) => Kind::Float(bits),
+            _ => return None,
+        })
+    }
+
+    /// What it ranges over, in the eyes of the prover.
+    pub fn sort(self) -> Sort {
+        match self {
+            Kind::Boolean => Sort::Boolean,
+            Kind::Float(_) => Sort::Real,
+            Kind::Signed(_) | Kind::Unsigned(_) => Sort::Integer,
+        }
+    }
+
+    /// The least and the largest value of an integer.
+    pub fn range(self) -> Option<(i64, i64)> {
+        match self {
+            Kind::Signed(bits) => Some((i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))),
+            Kind::Unsigned(bits) => Some((0, (1 << bits) - 1)),
+            Kind::Boolean | Kind::Float(_) => None,
+        }
+    }
+
+    /// The bits of a value in memory; a boolean is a byte.
+    pub fn bits(self) -> u32 {
+        match self {
+            Kind::Boolean => 8,
+            Kind::Signed(bits) | Kind::Unsigned(bits) | Kind::Float(bits) => bits,
+        }
+    }
+}
 
 /// Something that a loop reads.
 #[derive(Clone, Debug)]
 pub struct Read {
     /// Its name.
     pub name: String,
+    /// Its type.
+    pub kind: Kind,
+}
+
+impl Read {
     /// What it ranges over.
-    pub sort: Sort,
+    pub fn sort(&self) -> Sort {
+        self.kind.sort()
+    }
+
     /// Its least and its largest value, if it is an integer.
-    pub range: Option<(i64, i64)>,
+    pub fn range(&self) -> Option<(i64, i64)> {
+        self.kind.range()
+    }
 }
 
 /// An accumulator.
@@ -48,6 +114,8 @@ pub struct Loop {
     pub most: usize,
     /// The loop's place.
     pub span: Span,
+    /// A mistake, for tests of the tests.
+    pub planted: Planted,
 }
 
 impl Loop {
@@ -55,8 +123,8 @@ impl Loop {
     pub fn sort(&self, variable: u32) -> Sort {
         let at = (variable & 0xff) as usize;
         match variable & !0xff {
-            INPUT => self.inputs[at % self.inputs.len()].sort,
-            GIVEN => self.givens[at].sort,
+            INPUT => self.inputs[at % self.inputs.len()].sort(),
+            GIVEN => self.givens[at].sort(),
             _ => self.accumulators[at].sort,
         }
     }
@@ -93,6 +161,9 @@ impl Loop {
     /// What is known of what is read, of elements with the numbers from 0.
     pub fn ranges(&self, elements: usize) -> Vec<Shared> {
         let mut known = Vec::new();
+        if self.planted.has(Bug::RangesForgotten) {
+            return known;
+        }
         let mut bound = |variable: u32, range: Option<(i64, i64)>| {
             if let Some((low, high)) = range {
                 let variable = term::variable(variable);
@@ -102,11 +173,11 @@ impl Loop {
         };
         for element in 0..elements {
             for (at, read) in self.inputs.iter().enumerate() {
-                bound(INPUT + (element * self.inputs.len() + at) as u32, read.range);
+                bound(INPUT + (element * self.inputs.len() + at) as u32, read.range());
             }
         }
         for (at, read) in self.givens.iter().enumerate() {
-            bound(GIVEN + at as u32, read.range);
+            bound(GIVEN + at as u32, read.range());
         }
         known
     }

@@ -161,6 +161,19 @@ pub fn parts(term: &Shared, visit: &mut dyn FnMut(&Shared)) {
     visit(term);
 }
 
+/// Whether a term is made of sums, differences and products alone.
+pub fn is_polynomial(term: &Shared) -> bool {
+    let mut polynomial = true;
+    parts(term, &mut |part| {
+        polynomial &= match &**part {
+            Term::Binary(op, ..) => matches!(op, Op::Add | Op::Sub | Op::Mul),
+            Term::If(..) | Term::Not(_) | Term::Truth(_) => false,
+            Term::Number(_) | Term::Variable(_) => true,
+        };
+    });
+    polynomial
+}
+
 /// The term as text.
 pub fn show(term: &Term, names: &dyn Fn(u32) -> String) -> String {
     fn walk(term: &Term, names: &dyn Fn(u32) -> String, least: u8) -> String {

@@ -1,0 +1,227 @@
+//! The code of an operator in the interpreter, beside its serial loop.
+
+use std::collections::BTreeMap;
+
+use super::Code;
+use super::numbers::natural;
+use crate::interp;
+use crate::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
+use crate::ptx::{self, Depth, Module};
+use crate::source::SourceFile;
+use crate::synth::scan::examples::{List, Source};
+use crate::synth::scan::subject::{Kind, Loop};
+use crate::synth::scan::term::{self, GIVEN, INPUT, Op, Shared, Term};
+
+/// One execution of both kernels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trial {
+    /// How many elements the list has.
+    pub length: usize,
+    /// How many threads the block has.
+    pub threads: u32,
+    /// Where lanes meet again.
+    pub meet: Meet,
+    /// The list's seed.
+    pub seed: u64,
+}
+
+/// Trials that take less than a second for each operator.
+pub fn few() -> Vec<Trial> {
+    let lengths = [0, 1, 2, 3, 31, 32, 33, 63, 100, 257, 600, 1000];
+    let blocks = [32, 100, 33, 256, 1, 64, 20, 1024, 96, 31];
+    let meets = [Meet::Assembler, Meet::Never, Meet::Random(1), Meet::Random(2)];
+    let all = lengths.into_iter().zip(blocks.into_iter().cycle()).zip(meets.into_iter().cycle());
+    let all = (0..).zip(all);
+    all.map(|(seed, ((length, threads), meet))| Trial { length, threads, meet, seed }).collect()
+}
+
+/// Executes both kernels of a text and compares every result; how many were compared.
+///
+/// # Errors
+/// The text cannot be parsed, an execution faults, a result is wrong, or numbers are narrower than the operator needs.
+pub fn check(code: &Code, text: &str, trials: &[Trial]) -> Result<u64, String> {
+    let needed = natural(code.found).bits();
+    if code.numbers.bits() < needed {
+        return Err(format!(
+            "in {} bits auxiliary values may wrap around where the loop's own do not; the operator needs {needed}",
+            code.numbers.bits()
+        ));
+    }
+    let source = SourceFile::new(code.name.as_str(), text);
+    let module = ptx::parse(&source, Depth::All).map_err(|error| error.to_string())?;
+    let mut compared = 0;
+    for trial in trials {
+        compared += try_one(code, &module, trial).map_err(|why| {
+            let Trial { length, threads, .. } = trial;
+            format!("{length} elements, {threads} threads: {why}")
+        })?;
+    }
+    if compared == 0 { Err("no result could be compared".to_owned()) } else { Ok(compared) }
+}
+
+fn try_one(code: &Code, module: &Module, trial: &Trial) -> Result<u64, String> {
+    let subject = code.subject();
+    let mut source = Source::new(subject, trial.seed);
+    let reals = matches!(code.numbers, Kind::Float(_));
+    // Powers of what is given are among the values: over the reals these have to stay exact.
+    let givens = source.givens(if reals { 1 } else { 6 });
+    let most = match trial.seed % 3 {
+        0 => 3,
+        1 => 1000,
+        // Sums of these leave 32 bits, and not 64.
+        _ => 1 << if reals { 10 } else { 40 },
+    };
+    let list = source.exactly(trial.length, most);
+    let expected = expected(code, &givens, &list);
+    let mut compared = 0;
+    for (kernel, count) in [("scan", trial.length), ("reduce", 1)] {
+        let launch = launch(code, kernel, &givens, &list, count, trial);
+        let done = interp::run(module, &launch).map_err(|fault| fault.to_string())?;
+        for at in 0..subject.result.len() {
+            let found: Vec<u64> = done.buffers[&format!("out {at}")].elements().collect();
+            let expected = match kernel {
+                "scan" => &expected[1..],
+                _ => &expected[trial.length..],
+            };
+            for (place, (found, expected)) in found.iter().zip(expected).enumerate() {
+                let Some(expected) = expected.as_ref().and_then(|results| results[at]) else {
+                    continue;
+                };
+                compared += 1;
+                if !agree(code.result(at), *found, expected) {
+                    return Err(format!(
+                        "result {at} of {kernel} is {found:#x} in place {place}, and {expected} is right"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(compared)
+}
+
+/// For each number of elements the results of the loop; none behind a number that is too large.
+fn expected(code: &Code, givens: &[i64], list: &List) -> Vec<Option<Vec<Option<i64>>>> {
+    let subject = code.subject();
+    let wraps = matches!(code.numbers, Kind::Unsigned(_));
+    let most = match code.numbers {
+        Kind::Float(32) => 1 << f32::MANTISSA_DIGITS,
+        Kind::Float(_) => 1 << f64::MANTISSA_DIGITS,
+        _ => i64::MAX,
+    };
+    let small = |value: &i64| (-most..=most).contains(value);
+    let results = |state: &[i64]| {
+        let of = |variable: u32| match variable {
+            GIVEN.. => givens[(variable - GIVEN) as usize],
+            _ => state[variable as usize],
+        };
+        let results = subject.result.iter().map(|term| value(term, &of, wraps).filter(small));
+        results.collect()
+    };
+    let mut state = Some(subject.start());
+    let mut all = vec![state.as_deref().map(results)];
+    for element in list {
+        state = state.and_then(|state| stepped(subject, givens, &state, element, wraps));
+        state = state.filter(|state| state.iter().all(small));
+        all.push(state.as_deref().map(results));
+    }
+    all
+}
+
+fn stepped(
+    subject: &Loop,
+    givens: &[i64],
+    state: &[i64],
+    element: &[i64],
+    wraps: bool,
+) -> Option<Vec<i64>> {
+    let of = |variable: u32| match variable {
+        GIVEN.. => givens[(variable - GIVEN) as usize],
+        INPUT.. => element[(variable - INPUT) as usize],
+        _ => state[variable as usize],
+    };
+    subject.accumulators.iter().map(|own| value(&own.step, &of, wraps)).collect()
+}
+
+/// A term's value, of integers that may wrap around modulo 2^64 or of such that must not.
+fn value(term: &Shared, of: &dyn Fn(u32) -> i64, wraps: bool) -> Option<i64> {
+    match &**term {
+        Term::Binary(op @ (Op::Add | Op::Sub | Op::Mul), a, b) if wraps => {
+            let (a, b) = (value(a, of, wraps)?, value(b, of, wraps)?);
+            Some(match op {
+                Op::Add => a.wrapping_add(b),
+                Op::Sub => a.wrapping_sub(b),
+                _ => a.wrapping_mul(b),
+            })
+        }
+        _ => term::value(term, of),
+    }
+}
+
+/// Whether the bits in memory are those of a value.
+fn agree(kind: Kind, bits: u64, value: i64) -> bool {
+    match kind {
+        // (A zero may have a sign.)
+        Kind::Float(32) => f64::from(f32::from_bits(bits as u32)) == value as f64,
+        Kind::Float(_) => f64::from_bits(bits) == value as f64,
+        Kind::Signed(32) | Kind::Unsigned(32) => bits as u32 == value as u32,
+        _ => bits == value as u64,
+    }
+}
+
+/// A value as it stands in memory.
+fn bytes(kind: Kind, value: i64) -> Vec<u8> {
+    let raw = match kind {
+        Kind::Float(32) => u64::from((value as f32).to_bits()),
+        Kind::Float(_) => (value as f64).to_bits(),
+        _ => value as u64,
+    };
+    raw.to_le_bytes()[..(kind.bits() / 8) as usize].to_vec()
+}
+
+fn launch(
+    code: &Code,
+    kernel: &str,
+    givens: &[i64],
+    list: &List,
+    count: usize,
+    trial: &Trial,
+) -> Launch {
+    let subject = code.subject();
+    let mut buffers = BTreeMap::new();
+    let mut args = Vec::new();
+    let add = |name: String, ty, bytes, args: &mut Vec<Argument>, buffers: &mut BTreeMap<_, _>| {
+        args.push(Argument::Pointer { buffer: name.clone(), offset: 0 });
+        buffers.insert(name, Buffer { ty, bytes });
+    };
+    for (at, read) in subject.inputs.iter().enumerate() {
+        let values = list.iter().flat_map(|element| bytes(read.kind, element[at])).collect();
+        add(format!("in {at}"), Type::U8, values, &mut args, &mut buffers);
+    }
+    for (read, given) in subject.givens.iter().zip(givens) {
+        args.push(Argument::Value(bytes(read.kind, *given)));
+    }
+    for at in 0..subject.result.len() {
+        let bits = code.result(at).bits();
+        let ty = match bits {
+            8 => Type::U8,
+            32 => Type::U32,
+            _ => Type::U64,
+        };
+        let values = vec![0xa5; count * (bits / 8) as usize];
+        add(format!("out {at}"), ty, values, &mut args, &mut buffers);
+    }
+    args.push(Argument::Value((list.len() as u32).to_le_bytes().to_vec()));
+    Launch {
+        kernel: Some(format!("{}_{kernel}_kernel", code.name)),
+        grid: [1; 3],
+        block: [trial.threads, 1, 1],
+        dynamic_shared: 0,
+        buffers,
+        args,
+        limit: DEFAULT_LIMIT,
+        races: true,
+        // Lanes that a block has not are read from, and what they give is dropped.
+        strict_shuffles: trial.threads.is_multiple_of(32),
+        meet: trial.meet,
+    }
+}

@@ -1,0 +1,440 @@
+//! An operator as a CUDA header: the state, the operator as a functor, and functions of a block.
+
+use std::fmt::Write as _;
+
+use super::Code;
+use super::names::{Names, names};
+use super::networks::{LANES, Networks};
+use crate::synth::network::emit::{HELPERS, function};
+use crate::synth::scan::subject::{Kind, Read};
+use crate::synth::scan::term::{self, GIVEN, INPUT, Op, RIGHT, Shared, Sort, Term};
+
+/// Arithmetic of sketches.
+const ARITHMETIC: &str = "\
+#ifndef PTXASW_SYNTH_ARITHMETIC
+#define PTXASW_SYNTH_ARITHMETIC
+namespace synth {
+
+template <typename T>
+__host__ __device__ __forceinline__ T least(T a, T b)
+{
+    return b < a ? b : a;
+}
+
+template <typename T>
+__host__ __device__ __forceinline__ T greatest(T a, T b)
+{
+    return a < b ? b : a;
+}
+
+// Quotients and remainders as Euclid has them: what remains is never negative.
+template <typename T>
+__host__ __device__ __forceinline__ T quotient(T a, T b)
+{
+    return a % b < 0 ? (b < 0 ? a / b + 1 : a / b - 1) : a / b;
+}
+
+template <typename T>
+__host__ __device__ __forceinline__ T remainder(T a, T b)
+{
+    const T left = a % b;
+    return left < 0 ? (b < 0 ? left - b : left + b) : left;
+}
+
+}
+#endif
+";
+
+/// What is made of a warp's networks for blocks; `SCAN` and `REDUCE` are these.
+const BLOCKS: &str = "\
+#ifndef PTXASW_SYNTH_SCAN
+#define PTXASW_SYNTH_SCAN
+namespace synth {
+
+// The scan of a warp: the product of the values up to each lane.
+SCAN
+// The product of the values of a warp's first `lanes` lanes, in lane 0.
+REDUCE
+// Functions of a block: all threads of a one-dimensional block of any size call them together, and `totals` are 32
+// elements of shared memory, which may be written again behind the next barrier.
+
+// The scan of each warp; afterwards `totals` holds the product of everything up to each warp's end.
+template <typename T, typename Op>
+__device__ __forceinline__ T scanned(T value, Op op, T *totals)
+{
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int warps = (blockDim.x + 31) / 32;
+    value = warp_scan(value, op, lane);
+    if (lane == 31 || threadIdx.x + 1 == blockDim.x)
+        totals[warp] = value;
+    __syncthreads();
+    if (warp == 0) {
+        T total = totals[lane < warps ? lane : 0];
+        total = warp_scan(total, op, lane);
+        __syncwarp();
+        if (lane < warps)
+            totals[lane] = total;
+    }
+    __syncthreads();
+    return value;
+}
+
+// The product of the values up to each thread.
+template <typename T, typename Op>
+__device__ __forceinline__ T block_scan(T value, Op op, T *totals)
+{
+    const int warp = threadIdx.x / 32;
+    value = scanned(value, op, totals);
+    return warp == 0 ? value : op(totals[warp - 1], value);
+}
+
+// The product of the values in front of each thread; `unit` is that of none.
+template <typename T, typename Op>
+__device__ __forceinline__ T block_prefix(T value, Op op, T *totals, T unit)
+{
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    value = moved_up(scanned(value, op, totals), 1);
+    value = chosen(lane == 0, unit, value);
+    return warp == 0 ? value : op(totals[warp - 1], value);
+}
+
+// The product of all values, in thread 0.
+template <typename T, typename Op>
+__device__ __forceinline__ T block_reduce(T value, Op op, T *totals)
+{
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int warps = (blockDim.x + 31) / 32, rest = blockDim.x - 32 * warp;
+    value = warp_reduce(value, op, lane, rest < 32 ? rest : 32);
+    if (lane == 0)
+        totals[warp] = value;
+    __syncthreads();
+    if (warp == 0)
+        value = warp_reduce(totals[lane < warps ? lane : 0], op, lane, warps);
+    return value;
+}
+
+}
+#endif
+";
+
+/// The functions of a list; `NAME`, `ARRAYS`, `READ`, `OUTPUTS` and `WRITE` are the operator's.
+const LIST: &str = "
+// The results for the elements up to each one, of a list of n < 2^30: all threads of a one-dimensional block of any
+// size call it together, and each goes through its share. `totals` are 32 states of shared memory.
+__device__ inline void NAME_scan(ARRAYS, OUTPUTS, int n,
+    const NAME_operator &op, NAME_state *totals)
+{
+    const int each = (n + blockDim.x - 1) / blockDim.x;
+    const int first = synth::least<int>(threadIdx.x * each, n);
+    const int last = synth::least(first + each, n);
+    NAME_state s = NAME_operator::unit();
+    for (int i = first; i < last; ++i)
+        s = op.step(s, READ);
+    s = synth::block_prefix(s, op, totals, NAME_operator::unit());
+    for (int i = first; i < last; ++i) {
+        s = op.step(s, READ);
+WRITE
+    }
+}
+
+// The state after a list of n < 2^30 elements, in thread 0; called in the same way.
+__device__ inline NAME_state NAME_reduce(ARRAYS, int n,
+    const NAME_operator &op, NAME_state *totals)
+{
+    const int each = (n + blockDim.x - 1) / blockDim.x;
+    const int first = synth::least<int>(threadIdx.x * each, n);
+    const int last = synth::least(first + each, n);
+    NAME_state s = NAME_operator::unit();
+    for (int i = first; i < last; ++i)
+        s = op.step(s, READ);
+    return synth::block_reduce(s, op, totals);
+}
+";
+
+/// The type of a value.
+fn c_type(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Boolean => "bool",
+        Kind::Signed(8) => "signed char",
+        Kind::Signed(16) => "short",
+        Kind::Signed(32) => "int",
+        Kind::Signed(_) => "long long",
+        Kind::Unsigned(8) => "unsigned char",
+        Kind::Unsigned(16) => "unsigned short",
+        Kind::Unsigned(32) => "unsigned",
+        Kind::Unsigned(_) => "unsigned long long",
+        Kind::Float(32) => "float",
+        Kind::Float(_) => "double",
+    }
+}
+
+impl Code<'_> {
+    /// The type of a value that is computed with.
+    fn c_type(&self, sort: Sort) -> &'static str {
+        c_type(if sort == Sort::Boolean { Kind::Boolean } else { self.numbers })
+    }
+
+    /// A number of the type that is computed with.
+    fn literal(&self, number: i64) -> String {
+        let sign = |suffix: &str, least: i64| match number {
+            _ if number == least => format!("(-{}{suffix} - 1)", (least + 1).unsigned_abs()),
+            ..0 => format!("({number}{suffix})"),
+            _ => format!("{number}{suffix}"),
+        };
+        match self.numbers {
+            Kind::Unsigned(32) => format!("{}u", number as u32),
+            Kind::Unsigned(_) => format!("{}ull", number as u64),
+            Kind::Float(32) => format!("{number}.0f"),
+            Kind::Float(_) => format!("{number}.0"),
+            Kind::Signed(32) => sign("", i32::MIN.into()),
+            _ => sign("ll", i64::MIN),
+        }
+    }
+
+    /// A term in C++.
+    fn expression(&self, term: &Term, names: &dyn Fn(u32) -> String) -> String {
+        let go = |term: &Shared| self.expression(term, names);
+        match term {
+            Term::Number(number) => self.literal(*number),
+            Term::Truth(truth) => truth.to_string(),
+            Term::Variable(variable) => names(*variable),
+            Term::Not(a) => format!("!{}", go(a)),
+            Term::If(c, a, b) => format!("({} ? {} : {})", go(c), go(a), go(b)),
+            Term::Binary(op, a, b) => {
+                let call = |name: &str| {
+                    let (a, b) = (self.whole(a, names), self.whole(b, names));
+                    format!("synth::{name}({a}, {b})")
+                };
+                let sign = match op {
+                    Op::Div => return call("quotient"),
+                    Op::Rem => return call("remainder"),
+                    Op::Min => return call("least"),
+                    Op::Max => return call("greatest"),
+                    Op::Add => "+",
+                    Op::Sub => "-",
+                    Op::Mul => "*",
+                    Op::Equal => "==",
+                    Op::Less => "<",
+                    Op::LessEqual => "<=",
+                    Op::And => "&&",
+                    Op::Or => "||",
+                };
+                format!("({} {sign} {})", go(a), go(b))
+            }
+        }
+    }
+
+    /// A term without parentheses around it.
+    fn whole(&self, term: &Term, names: &dyn Fn(u32) -> String) -> String {
+        let text = self.expression(term, names);
+        let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+        // The outer two belong together if none inside closes what it has not opened.
+        let mut open = 0;
+        let balanced = |inner: &&str| {
+            inner.chars().all(|c| {
+                open += i32::from(c == '(') - i32::from(c == ')');
+                open >= 0
+            })
+        };
+        inner.filter(balanced).map(str::to_owned).unwrap_or(text)
+    }
+}
+
+/// A CUDA header. `comment` stands in front of it.
+///
+/// # Errors
+/// A network has no code.
+pub fn cuda(code: &Code, networks: &Networks, comment: &str) -> Result<String, String> {
+    let (name, subject) = (&code.name, code.subject());
+    let names = names(subject);
+    let mut text = String::new();
+    comment.lines().for_each(|line| _ = writeln!(text, "{}", format!("// {line}").trim_end()));
+    text.push_str(
+        "//\n// Lists that are longer than one block should take: cub::DeviceScan of the CUDA toolkit takes the operator as it\n\
+         // is, with decoupled look-back.\n",
+    );
+    let network = |(network, solution): &_, name, open| function(network, solution, name, open);
+    let scan = network(&networks.scan, "warp_scan", None)?;
+    let reduce = network(&networks.reduce, "warp_reduce", Some(LANES))?;
+    let blocks = BLOCKS.replace("SCAN\n//", &format!("{scan}\n//"));
+    let blocks = blocks.replace("REDUCE\n", &format!("{reduce}\n"));
+    let _ = write!(text, "#pragma once\n\n{HELPERS}\n{ARITHMETIC}\n{blocks}\n");
+    text.push_str(&state(code, &names));
+    text.push_str(&operator(code, &names));
+    let arrays = subject.inputs.iter().zip(&names.inputs);
+    let arrays: Vec<String> =
+        arrays.map(|(read, name)| format!("const {} *{name}", c_type(read.kind))).collect();
+    let read: Vec<String> = names.inputs.iter().map(|name| format!("{name}[i]")).collect();
+    let results = names.results.iter().enumerate();
+    let outputs: Vec<String> =
+        results.map(|(at, name)| format!("{} *{name}", c_type(code.result(at)))).collect();
+    let write = match &names.results[..] {
+        [one] => format!("        {one}[i] = op.result(s);"),
+        several => {
+            let lines = several.iter().map(|name| format!("        {name}[i] = made.{name};"));
+            let lines: Vec<String> = lines.collect();
+            format!("        const {name}_result made = op.result(s);\n{}", lines.join("\n"))
+        }
+    };
+    let list = LIST.replace("NAME", name).replace("ARRAYS", &arrays.join(", "));
+    let list = list.replace("READ", &read.join(", ")).replace("OUTPUTS", &outputs.join(", "));
+    text.push_str(&list.replace("WRITE", &write));
+    Ok(text)
+}
+
+/// The state, and what is made of it if that is more than one value.
+fn state(code: &Code, names: &Names) -> String {
+    let (name, subject) = (&code.name, code.subject());
+    let sorts: Vec<Sort> = subject.accumulators.iter().map(|own| own.sort).collect();
+    // (Shuffles move words of four bytes.)
+    let align = if sorts.contains(&subject.numbers) { "" } else { "alignas(4) " };
+    let mut text = format!("// What is accumulated.\nstruct {align}{name}_state {{\n");
+    for at in members(code) {
+        let _ = writeln!(text, "    {} {};", code.c_type(sorts[at]), names.accumulators[at]);
+    }
+    text.push_str("};\n\n");
+    if names.results.len() > 1 {
+        let _ = writeln!(text, "// What is made of it in the end.\nstruct {name}_result {{");
+        for (at, name) in names.results.iter().enumerate() {
+            let _ = writeln!(text, "    {} {name};", c_type(code.result(at)));
+        }
+        text.push_str("};\n\n");
+    }
+    text
+}
+
+/// The accumulators in the order of members: booleans, which are bytes, at the end.
+fn members(code: &Code) -> Vec<usize> {
+    let accumulators = &code.subject().accumulators;
+    let mut order: Vec<usize> = (0..accumulators.len()).collect();
+    order.sort_by_key(|&at| accumulators[at].sort == Sort::Boolean);
+    order
+}
+
+/// The operator as a functor.
+fn operator(code: &Code, names: &Names) -> String {
+    let (name, subject) = (&code.name, code.subject());
+    let mut text =
+        format!("// The operator.\nstruct {name}_operator {{\n    typedef {name}_state State;\n");
+    for (read, name) in subject.givens.iter().zip(&names.givens) {
+        let _ = writeln!(text, "    {} {name};", code.c_type(read.sort()));
+    }
+    let params = |reads: &[Read]| {
+        let params = reads.iter().zip(&names.inputs);
+        let params: Vec<String> =
+            params.map(|(read, name)| format!("{} {name}", code.c_type(read.sort()))).collect();
+        params.join(", ")
+    };
+    let params = params(&subject.inputs);
+    let of = |left: &'static str| {
+        move |variable: u32| {
+            let at = (variable & 0xff) as usize;
+            match variable & !0xff {
+                INPUT => names.inputs[at].clone(),
+                GIVEN => names.givens[at].clone(),
+                RIGHT => format!("b.{}", names.accumulators[at]),
+                _ => format!("{left}.{}", names.accumulators[at]),
+            }
+        }
+    };
+    let made = |terms: &[Shared], left: &'static str| {
+        let lines = members(code).into_iter().map(|at| {
+            let value = code.whole(&terms[at], &of(left));
+            format!("            {value}, // {}\n", names.accumulators[at])
+        });
+        format!("        return State{{\n{}        }};\n", lines.collect::<String>())
+    };
+    let start = |at: usize| {
+        let own = &subject.accumulators[at];
+        term::constant(own.sort, own.start)
+    };
+    let unit: Vec<Shared> = (0..subject.accumulators.len()).map(start).collect();
+    let steps: Vec<Shared> = subject.accumulators.iter().map(|own| own.step.clone()).collect();
+    let by = |variable: u32| match variable {
+        0..INPUT => start(variable as usize),
+        _ => term::variable(variable),
+    };
+    let lift: Vec<Shared> = steps.iter().map(|step| term::substitute(step, &by)).collect();
+    let results = subject.result.iter().map(|result| code.whole(result, &of("s")));
+    let results: Vec<String> = results.collect();
+    let (kind, result) = match &results[..] {
+        [one] => (c_type(code.result(0)).to_owned(), one.clone()),
+        several => {
+            // (A sum of unsigned numbers may be a result with a sign.)
+            let each = several.iter().enumerate().map(|(at, value)| match code.result(at) {
+                kind if kind == code.numbers || kind == Kind::Boolean => value.clone(),
+                kind => format!("({})({value})", c_type(kind)),
+            });
+            let each: Vec<String> = each.collect();
+            (format!("{name}_result"), format!("{name}_result{{{}}}", each.join(", ")))
+        }
+    };
+    for (about, head, body) in [
+        ("no element", "static State unit()".to_owned(), made(&unit, "s")),
+        ("one element", format!("State lift({params}) const"), made(&lift, "s")),
+        (
+            "one more element",
+            format!("State step(const State &s, {params}) const"),
+            made(&steps, "s"),
+        ),
+        (
+            "two lists, from those after each",
+            "State operator()(const State &a, const State &b) const".to_owned(),
+            made(&code.found.combine, "a"),
+        ),
+    ] {
+        let _ = write!(
+            text,
+            "\n    // The state after {about}.\n    __host__ __device__ {head}\n    {{\n{body}    }}\n"
+        );
+    }
+    let _ = write!(
+        text,
+        "\n    // What is made of the state in the end.\n    __host__ __device__ {kind} result(const State &s) const\n    \
+         {{\n        return {result};\n    }}\n}};\n"
+    );
+    text
+}
+
+/// The entries `NAME_scan_kernel` and `NAME_reduce_kernel` around a header, with the params of those in PTX.
+pub fn entries(code: &Code, header: &str) -> String {
+    let (name, subject) = (&code.name, code.subject());
+    let names = names(subject);
+    let inputs = subject.inputs.iter().zip(&names.inputs);
+    let inputs = inputs.map(|(read, name)| format!("const {} *{name}", c_type(read.kind)));
+    let givens = subject.givens.iter().zip(&names.givens);
+    let givens = givens.map(|(read, name)| format!("{} {name}", c_type(read.kind)));
+    let outputs = names.results.iter().enumerate();
+    let outputs = outputs.map(|(at, name)| format!("{} *{name}", c_type(code.result(at))));
+    let params: Vec<String> = inputs.chain(givens).chain(outputs).collect();
+    let params = params.join(", ");
+    let reads = names.inputs.join(", ");
+    let mut text = format!("#include \"{header}\"\n");
+    // (What is read may have a sign where numbers are accumulated without one.)
+    let given = subject.givens.iter().zip(&names.givens);
+    let given = given.map(|(read, name)| format!("({})({name})", code.c_type(read.sort())));
+    let given = given.collect::<Vec<_>>().join(", ");
+    let write = match &names.results[..] {
+        [one] => format!("*{one} = op.result(s);"),
+        several => {
+            let each = several.iter().map(|name| format!("*{name} = op.result(s).{name};"));
+            each.collect::<Vec<_>>().join(" ")
+        }
+    };
+    for (kind, body) in [
+        ("scan", format!("{name}_scan({reads}, {}, n, op, totals);", names.results.join(", "))),
+        (
+            "reduce",
+            format!(
+                "const {name}_state s = {name}_reduce({reads}, n, op, totals);\n    if (threadIdx.x == 0) {{ {write} }}"
+            ),
+        ),
+    ] {
+        let _ = write!(
+            text,
+            "extern \"C\" __global__ void {name}_{kind}_kernel({params}, int n)\n{{\n    __shared__ {name}_state \
+             totals[32];\n    const {name}_operator op = {{{given}}};\n    {body}\n}}\n"
+        );
+    }
+    text
+}

@@ -1,0 +1,182 @@
+//! Each planted mistake in operators of loops, in networks and in places is noticed: another result comes out, or the
+//! code does not do what the sketch says.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use ptxasw::planted::{Bug, Planted};
+use ptxasw::solver;
+use ptxasw::source::SourceFile;
+use ptxasw::synth::network::Network;
+use ptxasw::synth::place::Placement;
+use ptxasw::synth::scan::emit::{Code, Networks, check, ptx};
+use ptxasw::synth::scan::{self, Outcome, report};
+use ptxasw::synth::{network, parse, place};
+
+/// Mistakes that may lead to another result, and what the sketches for which they may have in them; all others are in
+/// the code that is written for a result.
+const SEARCHES: [(&str, &[Bug]); 3] = [
+    (
+        "loop (",
+        &[
+            Bug::LawForgotten,
+            Bug::GuessesBelieved,
+            Bug::RangesForgotten,
+            Bug::NothingLearned,
+            Bug::UnknownBelieved,
+            Bug::DegreeIgnored,
+        ],
+    ),
+    ("state v", &[Bug::NothingMeets, Bug::DepthOfSources, Bug::OneSize]),
+    ("shared ", &[Bug::WideAtOnce, Bug::PlacesOverlap, Bug::VectorsApart]),
+];
+
+/// Sketches of `tests/synth` that lead through everything in which a mistake is planted.
+const FILES: [&str; 18] = [
+    "loopatoi",
+    "loopaverage",
+    "loophashmodulo",
+    "loopmax",
+    "loopmps",
+    "loopparentheses",
+    "looplogistic",
+    "loopsorted",
+    "loopsquares",
+    "loopmpsposition",
+    "loopzerosones",
+    "brentkung",
+    "scanwarp",
+    "exclusive",
+    "segmentedbackward",
+    "backward",
+    "rows128",
+    "tile",
+];
+
+/// Small ones beside them.
+const TEXTS: [&str; 7] = [
+    // An accumulator that takes the place of another one, of elements with a sign.
+    "loop (last = 0, before = 0) over x: i8 assuming exact {\nbefore = last\nlast = x\n}\nresult before, last\n",
+    "loop (sum = 0, odd = false) over x: i16 assuming exact {\nsum = sum + x\nodd = sum % 2 == 1\n}\nresult sum / 3, odd\n",
+    // Networks that are wrong: what is combined does not meet, and five rounds are too few for many lanes.
+    "axis lane = 4\nop (*) associative\ninput x[lane]\nstate v[lane] = x[lane]\nrepeat s in 0..2 {\n\
+     step t[lane] = v[lane - 1 - 2 * s]\nstep v[lane] = t[lane] * v[lane] when lane >= 1 + 2 * s\n}\n\
+     goal v[3] = scan(*) x[lane]\n",
+    "param N = 32\naxis lane = N\nop (*) associative\ninput x[lane]\nstate v[lane] = x[lane]\nrepeat s in 0..5 {\n\
+     step t[lane] = v[lane - 2 ** s]\nstep v[lane] = t[lane] * v[lane] when lane >= 2 ** s\n}\n\
+     goal v[lane] = scan(*) x[lane]\n",
+    // Places that are wrong: two elements in one, and a pair that is apart.
+    "axis i = 64, lane = 32\nshared t[i] of 4 at i / 2\naccess t[lane] by 4\naccess t[lane] by 4\n",
+    "axis i = 64, lane = 32\nshared t[i] of 4 at i * 2\naccess t[2 * lane] by 8\naccess t[2 * lane] by 8\n",
+    // Reductions from behind.
+    "axis lane = 16\nop (*) associative\ninput x[lane]\nstate v[lane] = x[lane]\nrepeat s in 0..4 {\n\
+     step t[lane] = v[?xform(lane; s)]\nstep v[lane] = v[lane] * t[lane] when ?cond(lane, s)\n}\n\
+     goal v[lane] = scan(*) x[lane] backward\n",
+];
+
+/// What came of a sketch.
+enum Solved {
+    None(String),
+    Loop(Outcome),
+    Network(SourceFile, Box<Network>, network::Solution),
+    Placement(SourceFile, Box<Placement>, place::Outcome),
+}
+
+/// Solves a sketch.
+fn solved(text: &str, planted: Planted) -> Solved {
+    let source = SourceFile::new("planted", text);
+    let tree = parse(&source).unwrap_or_else(|error| panic!("{error}"));
+    if network::is_network(&tree) {
+        let problem = network::problem(&source, &tree, &[]);
+        let mut problem = problem.unwrap_or_else(|error| panic!("{error}"));
+        problem.planted = planted;
+        return match network::search(&problem).solution {
+            Some(solution) => Solved::Network(source, Box::new(problem), solution),
+            None => Solved::None("no network".to_owned()),
+        };
+    }
+    if place::is_placement(&tree) {
+        let problem = place::problem(&source, &tree, &[]);
+        let mut problem = problem.unwrap_or_else(|error| panic!("{error}"));
+        problem.planted = planted;
+        return match place::search(&problem) {
+            Some(outcome) => Solved::Placement(source, Box::new(problem), outcome),
+            None => Solved::None("no place".to_owned()),
+        };
+    }
+    let mut subject = scan::read(&source, &tree, &[]).unwrap_or_else(|error| panic!("{error}"));
+    subject.planted = planted;
+    // Mistakes lead to searches for what is not there.
+    subject.most = subject.most.min(1);
+    let outcome = solver::session(|| scan::solve(&subject));
+    match &outcome.found {
+        None => Solved::None(report::none(&source, &subject, &outcome).to_string()),
+        Some(_) => Solved::Loop(outcome),
+    }
+}
+
+/// What is written for it; what is wrong with that by itself is an error.
+fn judged(solved: &mut Solved, networks: &Networks, planted: Planted) -> Result<String, String> {
+    match solved {
+        Solved::None(why) => Ok(why.clone()),
+        Solved::Loop(outcome) => {
+            let found = outcome.found.as_mut().expect("an operator");
+            found.subject.planted = planted;
+            let code = Code::new(found, "planted", None);
+            check::check(&code, &ptx(&code, networks, "")?, &check::few())?;
+            Ok(report::table(outcome))
+        }
+        Solved::Network(source, problem, solution) => {
+            problem.planted = planted;
+            network::check(problem, solution, "planted")?;
+            Ok(network::table(source, problem, solution))
+        }
+        Solved::Placement(source, problem, outcome) => {
+            problem.planted = planted;
+            let code = place::ptx("planted", problem, outcome, "")?;
+            place::check("planted", problem, outcome, &code)?;
+            Ok(place::table(source, problem, outcome))
+        }
+    }
+}
+
+#[test]
+fn each_planted_mistake_is_noticed() {
+    let networks = Networks::solve().expect("the networks of a warp");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/synth");
+    let read = |name: &&str| {
+        let path = folder.join(name).with_extension("sketch");
+        std::fs::read_to_string(path).expect("the sketch can be read")
+    };
+    let texts: Vec<String> =
+        FILES.iter().map(read).chain(TEXTS.iter().map(|text| (*text).to_owned())).collect();
+    let plain = Planted::default();
+    let mut right: Vec<(Solved, String)> = texts
+        .iter()
+        .map(|text| {
+            let mut solved = solved(text, plain);
+            let right = judged(&mut solved, &networks, plain);
+            (solved, right.unwrap_or_else(|why| panic!("{text}\n{why}")))
+        })
+        .collect();
+    let missed: Vec<Bug> = Bug::SCANS
+        .into_iter()
+        .filter(|bug| {
+            let planted = Planted::bug(*bug);
+            let of_search = SEARCHES.iter().find(|(_, bugs)| bugs.contains(bug));
+            let of_search = of_search.map(|(word, _)| *word);
+            texts.iter().zip(&mut right).all(|(text, (first, right))| {
+                let run = AssertUnwindSafe(|| match of_search {
+                    Some(word) if text.contains(word) => {
+                        judged(&mut solved(text, planted), &networks, planted)
+                    }
+                    Some(_) => Ok(right.clone()),
+                    None => judged(first, &networks, planted),
+                });
+                // A panic is an assertion of the program's own that has noticed it.
+                catch_unwind(run).is_ok_and(|planted| planted.as_ref() == Ok(right))
+            })
+        })
+        .collect();
+    assert!(missed.is_empty(), "nobody notices {missed:?}");
+}
