@@ -4,7 +4,7 @@
 //! the networks of `scan.sketch` and `reduce.sketch`, and across warps in shared memory.
 //!
 //! - `numbers`: the type of accumulators. `names`: names that C takes. `networks`: the networks.
-//! - `cuda`, `ptx`: the texts. `check`: their execution beside the serial loop.
+//! - `cuda`, `ptx`: the texts; `writer`: PTX of terms and states. `check`: their execution beside the serial loop.
 
 pub mod check;
 mod cuda;
@@ -12,6 +12,7 @@ mod names;
 mod networks;
 mod numbers;
 mod ptx;
+mod writer;
 
 pub use cuda::{cuda, entries as cuda_entries};
 pub use networks::Networks;
