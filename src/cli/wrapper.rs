@@ -113,6 +113,7 @@ pub fn search(called_as: &OsStr, settings: &Settings) -> Search {
         explicit: settings.ptxas.clone(),
         called_as: called_as.to_owned(),
         executable: std::env::current_exe().unwrap_or_else(|_| PathBuf::from(called_as)),
+        image: Some(PathBuf::from("/proc/self/exe")).filter(|image| image.exists()),
         path: settings.path.clone(),
         directory: std::env::current_dir().unwrap_or_default(),
     }

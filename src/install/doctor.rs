@@ -149,6 +149,7 @@ fn real(
     if let Some(front) = front {
         search.called_as = front.as_os_str().to_owned();
         search.executable = front.canonicalize().unwrap_or_else(|_| front.to_owned());
+        search.image = None;
     }
     let path = match locate::find(&search, &Role::default()) {
         Ok(path) => path,

@@ -22,6 +22,9 @@ pub struct Search {
     pub called_as: OsString,
     /// The program's own file, links resolved.
     pub executable: PathBuf,
+    /// Where the file that is being executed can be opened, if `executable` may be another one's name by
+    /// now: uninstalling gives the real assembler the name that this program was started by.
+    pub image: Option<PathBuf>,
     /// The value of `PATH`.
     pub path: Option<OsString>,
     /// The working directory, for names in `path` that are relative.
@@ -103,7 +106,7 @@ pub fn find(search: &Search, role: &Role) -> Result<PathBuf, NotFound> {
 
 /// Looks at each place once.
 fn search_once(search: &Search, role: &Role) -> Result<PathBuf, NotFound> {
-    let own = Own::new(&search.executable);
+    let own = Own::new(search);
     let mut looked = Vec::new();
     let real = real_name(&role.name);
     let mut beside: Vec<PathBuf> =
@@ -189,7 +192,7 @@ fn called_file(search: &Search) -> Option<PathBuf> {
     if called.components().count() > 1 {
         return Some(search.directory.join(called));
     }
-    let own = Own::new(&search.executable);
+    let own = Own::new(search);
     in_path(search.called_as.clone(), search).into_iter().find(|file| own.is_same_file(file))
 }
 
@@ -228,8 +231,9 @@ struct Own {
 }
 
 impl Own {
-    fn new(file: &Path) -> Own {
-        Own { file: file.to_owned(), metadata: fs::metadata(file).ok() }
+    fn new(search: &Search) -> Own {
+        let file = search.image.as_ref().unwrap_or(&search.executable);
+        Own { file: file.clone(), metadata: fs::metadata(file).ok() }
     }
 
     fn is_same_file(&self, path: &Path) -> bool {
@@ -266,5 +270,32 @@ pub fn same_bytes(a: &Path, b: &Path) -> std::io::Result<bool> {
         if b.read_exact(&mut right[..count]).is_err() || left[..count] != right[..count] {
             return Ok(false);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_real_one_may_have_the_name_by_which_the_program_was_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let [name, image] = ["ptxas", "deleted"].map(|name| folder.path().join(name));
+        for (file, content) in [(&name, "real"), (&image, "ptxasw")] {
+            fs::write(file, content).unwrap();
+            fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let mut search = Search {
+            called_as: name.clone().into(),
+            executable: name.clone(),
+            image: Some(image.clone()),
+            ..Search::default()
+        };
+        assert_eq!(find(&search, &Role::default()).unwrap(), name);
+        fs::copy(&image, &name).unwrap();
+        let missing = find(&search, &Role::default()).unwrap_err();
+        assert!(missing.looked.contains(&(name.clone(), ITSELF)), "{missing}");
+        search.image = None;
+        assert!(find(&search, &Role::default()).is_err());
     }
 }
