@@ -2,9 +2,10 @@
 
 use super::context::{Context, MOST_FITTED};
 use super::execute::{executed, traced};
+use super::law::product;
 use super::outcome::{Dead, Outcome};
 use super::problem::{Kind, Slot, Stage};
-use super::run::{Choice, Instance, Names, goals, initial, product, run};
+use super::run::{Choice, Instance, Names, goals, initial, run};
 use super::tuples::tuples;
 use crate::synth::expr::Expr;
 

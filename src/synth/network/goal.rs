@@ -6,11 +6,12 @@ use std::rc::Rc;
 use super::context::{Context, MOST_FITTED};
 use super::execute::executed;
 use super::fit::Pool;
+use super::law::Value;
 use super::measure::measures;
 use super::outcome::{Dead, Outcome, Solution};
 use super::problem::{Kind, MOST_LANES};
 use super::resolve::{Plan, Step, resolve};
-use super::run::{Choice, Instance, Names, Trace, Value, filled, goals, initial};
+use super::run::{Choice, Instance, Names, Trace, filled, goals, initial};
 use super::tuples::tuples;
 use crate::synth::expr::Expr;
 

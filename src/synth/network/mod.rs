@@ -21,6 +21,7 @@ mod example;
 mod execute;
 mod fit;
 mod goal;
+mod law;
 mod measure;
 mod order;
 mod outcome;

@@ -1,7 +1,7 @@
 //! What a search for a network has found, or why it has found nothing.
 
+use super::law::Value;
 use super::measure::Measures;
-use super::run::Value;
 use crate::synth::expr::Expr;
 
 /// What was found.

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
+use super::law::Law;
 use super::order::Measure;
-use super::run::Law;
 use crate::planted::Planted;
 use crate::source::Span;
 use crate::synth::expr::Expr;

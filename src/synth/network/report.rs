@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::execute::traced;
+use super::law::Value;
 use super::measure::{Measures, measures};
 use super::outcome::{Dead, Solution};
 use super::problem::{Kind, MOST_LANES, Network};
-use super::run::Value;
 use crate::source::{Diagnostic, SourceFile};
 
 /// The outcome for programs.

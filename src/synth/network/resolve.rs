@@ -4,7 +4,7 @@
 //! has to hold one thing, and either held it before or gets it now; what another lane has to hold for that is wanted
 //! of it too. The search goes through these choices, fewest combinations first.
 
-use super::run::{Law, Value, product};
+use super::law::{Law, Value, product};
 
 /// One step in one instance: for each lane its source, whether it may combine, and whether it has to.
 #[derive(Clone, Debug)]

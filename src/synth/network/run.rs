@@ -2,32 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::law::{Value, product};
 use super::problem::{Network, SEGMENT, Slot};
-use crate::planted::{Bug, Planted};
 use crate::synth::expr::Expr;
-
-/// The product of the inputs from the first to the last.
-pub type Interval = (i32, i32);
-
-/// What a lane holds; nothing where no product is known.
-pub type Value = Option<Interval>;
-
-/// What is known of an operator beside that it is associative.
-#[derive(Clone, Copy, Debug)]
-pub struct Law {
-    /// Whether `a * a` is `a`.
-    pub idempotent: bool,
-    /// A mistake, for tests of the tests.
-    pub planted: Planted,
-}
-
-/// `a * b`: they have to meet; if the operator is idempotent they may also overlap.
-pub fn product(a: Value, b: Value, law: Law) -> Value {
-    let (a, b) = (a?, b?);
-    let meet = a.1 + 1 == b.0;
-    let overlap = law.idempotent && a.0 <= b.0 && b.0 <= a.1 + 1 && a.1 <= b.1;
-    (meet || overlap || law.planted.has(Bug::NothingMeets)).then_some((a.0, b.1))
-}
 
 /// A number of lanes, and where segments begin and end.
 #[derive(Clone, Debug)]
