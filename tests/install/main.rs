@@ -6,6 +6,7 @@
 #[expect(dead_code, reason = "only what the build script finds out is of interest")]
 #[path = "../../src/build.rs"]
 mod build;
+mod debian;
 mod doctor;
 mod faults;
 mod folder;

@@ -9,7 +9,7 @@ use crate::synth::parse;
 pub struct Networks {
     /// The inclusive scan of all lanes.
     pub scan: (Network, Solution),
-    /// The product of the first [`LANES`] lanes, in lane 0.
+    /// The product of the first `LANES` lanes, in lane 0.
     pub reduce: (Network, Solution),
 }
 
