@@ -39,6 +39,16 @@ pub enum Bug {
     RowWraps,
     /// Each lane decides for itself whether to take part in a row's shuffles.
     RowNoVote,
+    /// Indices of structs may wrap around.
+    StructWraps,
+    /// A word of a struct comes from the lane before.
+    StructLane,
+    /// The words of a struct are turned the other way before they are sent.
+    StructTurn,
+    /// The words that the lanes of a struct load begin one word too far up.
+    StructBegin,
+    /// The fields of a struct are a place off.
+    StructField,
     /// The shuffle goes the other way.
     WrongSign,
     /// `shfl.down` is used one lane too far up.
@@ -357,6 +367,9 @@ impl Bug {
     /// Mistakes in a row of taps for which two loads stand.
     pub const ROWS: [Bug; 5] =
         [Bug::RowBound, Bug::RowIndex, Bug::RowEnd, Bug::RowWraps, Bug::RowNoVote];
+    /// Loads of structs as loads of consecutive words.
+    pub const STRUCTS: [Bug; 5] =
+        [Bug::StructWraps, Bug::StructLane, Bug::StructTurn, Bug::StructBegin, Bug::StructField];
     /// What strategies other than the paper's may get wrong.
     pub const STRATEGIES: [Bug; 11] = [
         Bug::NothingPassedOn,

@@ -51,10 +51,11 @@ fn about_load(out: &mut String, places: &Places<'_>, kernel: &KernelReport, load
                 argument(out, "Guards", &guards.join(", "));
             }
         }
-        Decision::Reuse | Decision::Wide | Decision::Window => {
+        Decision::Reuse | Decision::Wide | Decision::Window | Decision::Aos => {
             let name = match load.decision {
                 Decision::Reuse => "LoadReplacedByMove",
                 Decision::Wide => "LoadJoinedToVector",
+                Decision::Aos => "StructTransposed",
                 _ => "LoadReplacedByWindow",
             };
             head(out, "Passed", name, &place, &kernel.name);

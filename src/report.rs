@@ -128,6 +128,8 @@ pub enum Decision {
     Wide,
     /// A tap of a row, most of which come by shuffles from two loads.
     Window,
+    /// A part of a struct, which comes by a shuffle from the lanes that have loaded the words of all structs.
+    Aos,
     /// Left as it is.
     Keep,
 }
@@ -140,6 +142,7 @@ impl Decision {
             Decision::Reuse => "reuse",
             Decision::Wide => "wide",
             Decision::Window => "window",
+            Decision::Aos => "aos",
             Decision::Keep => "keep",
         }
     }

@@ -86,7 +86,7 @@ fn render_kernel(kernel: &KernelReport) -> String {
                     out += &format!(" [{}]", guards.join(", "));
                 }
             }
-            Decision::Reuse | Decision::Wide | Decision::Window => {
+            Decision::Reuse | Decision::Wide | Decision::Window | Decision::Aos => {
                 out += load.decision.word();
                 if let Some(delta) = load.delta {
                     out += &format!(" {delta:+}");

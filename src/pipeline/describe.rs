@@ -109,6 +109,15 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
             guards.dedup();
             report.guards = Some(guards);
         }
+        Verdict::Aos(whole) => {
+            let whole = &decided.choice.structs[*whole];
+            let first = whole.fields[0].load.inst;
+            report.decision = Decision::Aos;
+            report.source_line = (first != finding.inst).then(|| line(first));
+            let mut guards = warp_guards(flow, whole.linear_lanes, true, &whole.no_wrap);
+            guards.dedup();
+            report.guards = Some(guards);
+        }
         Verdict::Covered(name, covered) => {
             report.decision = match name {
                 StrategyName::Reuse => Decision::Reuse,

@@ -23,6 +23,8 @@ mod refusal;
 mod rows;
 mod sampling;
 mod shift;
+mod structs;
+pub mod transposition;
 mod under;
 mod whole;
 
@@ -40,3 +42,4 @@ pub use prove::{NoWrap, WrapKind};
 pub use quiet::Quiet;
 pub use refusal::{Refusal, Unpaid};
 pub use rows::{Row, Tap};
+pub use structs::{Field, STRUCT_WORDS, StructLoads};

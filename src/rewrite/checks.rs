@@ -95,7 +95,8 @@ impl<'p, 'a> Checks<'p, 'a> {
             }
         }
         let linear = replacements.iter().any(|load| load.covered.guards.linear_lanes)
-            || plan.windows.iter().any(|window| window.linear_lanes);
+            || plan.windows.iter().any(|window| window.linear_lanes)
+            || plan.structs.iter().any(|whole| whole.linear_lanes);
         // These are needed before any code is chosen, since the whole-warp checks are joined to them.
         if linear {
             checks.linear = Some(checks.fresh.predicate());
@@ -251,6 +252,11 @@ impl<'p, 'a> Checks<'p, 'a> {
         let (all, mask) = (self.fresh.predicate(), self.mask(block));
         let _ = write!(setup, "vote.sync.all.pred {all}, {predicate}, {mask};\n\t");
         all
+    }
+
+    /// The register that holds the lane's number.
+    pub fn lane(&mut self) -> String {
+        self.lane.get_or_insert_with(|| self.fresh.word()).clone()
     }
 
     /// The register that holds the number of the lane `distance` further on, and the predicate that

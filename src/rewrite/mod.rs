@@ -15,6 +15,7 @@ mod names;
 mod plan;
 mod rows;
 mod strategy;
+mod structs;
 mod taps;
 mod vectors;
 

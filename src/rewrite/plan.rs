@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::bytes::Assembly;
 use super::names::{Fresh, Names};
+use super::structs::StructPlan;
 use super::taps::{WarpTest, Window};
 use crate::cfg::{Base, BlockId, Flow, RegisterId};
 use crate::emulate::KernelTrace;
@@ -125,6 +126,8 @@ pub struct KernelPlan<'a> {
     pub vectors: Vec<VectorLoad>,
     /// Rows of taps that two loads stand for.
     pub windows: Vec<Window>,
+    /// Loads of structs that loads of consecutive words stand for.
+    pub structs: Vec<StructPlan>,
     /// Values that go round loops.
     pub carried: Vec<CarriedLoad>,
     /// Code that stands twice: as rewritten and as it was.
@@ -161,6 +164,7 @@ pub fn plan<'a>(
             replacements: Vec::new(),
             vectors: Vec::new(),
             windows: Vec::new(),
+            structs: Vec::new(),
             carried: Vec::new(),
             versions: Vec::new(),
             copies: Vec::new(),
@@ -180,6 +184,7 @@ pub fn plan<'a>(
     }
     planner.vectors(choice);
     planner.rows(choice);
+    planner.structs(choice);
     planner.carried(choice);
     planner.plan
 }
@@ -190,6 +195,7 @@ impl KernelPlan<'_> {
         self.replacements.is_empty()
             && self.vectors.is_empty()
             && self.windows.is_empty()
+            && self.structs.is_empty()
             && self.carried.is_empty()
     }
 }

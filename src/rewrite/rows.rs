@@ -45,7 +45,7 @@ impl Planner<'_, '_, '_, '_> {
         self.add_version(open);
     }
 
-    fn add_version(&mut self, found: Option<(Range<u32>, WarpTest)>) {
+    pub(super) fn add_version(&mut self, found: Option<(Range<u32>, WarpTest)>) {
         let Some((range, test)) = found else { return };
         let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
         let end = span(range.end - 1).end;

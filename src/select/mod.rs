@@ -8,6 +8,7 @@ mod carried;
 mod paper;
 mod rows;
 mod strategies;
+mod structs;
 mod weighed;
 
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use crate::cfg::Flow;
 use crate::cost::Costs;
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::{Function, StateSpace};
-use crate::reuse::{Adjacent, Carried, Opportunities, Opportunity, Refusal, Row};
+use crate::reuse::{Adjacent, Carried, Opportunities, Opportunity, Refusal, Row, StructLoads};
 use crate::source::SourceFile;
 
 pub use strategies::{Strategies, StrategyName, UnknownStrategy};
@@ -72,6 +73,8 @@ pub enum Verdict {
     Wide(usize),
     /// A tap of a row: the index of the row in [`Choice::rows`].
     Window(usize),
+    /// A part of a struct: the index of the struct in [`Choice::structs`].
+    Aos(usize),
     /// Kept.
     Kept(Refusal),
 }
@@ -108,6 +111,8 @@ pub struct Choice {
     pub vectors: Vec<Adjacent>,
     /// The rows for which two loads stand.
     pub rows: Vec<Row>,
+    /// The structs that are loaded word by word of all lanes.
+    pub structs: Vec<StructLoads>,
     /// The values that go round loops in registers.
     pub carried: Vec<Carried>,
 }
@@ -119,15 +124,18 @@ impl Choice {
     }
 
     /// Keeps those replaced loads for which `keep` returns true; it is called once for each, in program
-    /// order. A group of a vector load or a row is only kept if all of its loads are.
+    /// order. A group of a vector load, a row or a struct is only kept if all
+    /// of its loads are.
     pub fn retain(&mut self, mut keep: impl FnMut() -> bool) {
         let mut dropped = vec![false; self.vectors.len()];
         let mut dropped_rows = vec![false; self.rows.len()];
+        let mut dropped_structs = vec![false; self.structs.len()];
         for finding in &mut self.findings {
             match finding.verdict {
                 Verdict::Kept(_) => {}
                 Verdict::Wide(group) => dropped[group] |= !keep(),
                 Verdict::Window(row) => dropped_rows[row] |= !keep(),
+                Verdict::Aos(whole) => dropped_structs[whole] |= !keep(),
                 Verdict::Covered(..) | Verdict::Carried(_) => {
                     if !keep() {
                         finding.verdict = Verdict::Kept(Refusal::NotSelected);
@@ -139,6 +147,7 @@ impl Choice {
             let goes = match finding.verdict {
                 Verdict::Wide(group) => dropped[group],
                 Verdict::Window(row) => dropped_rows[row],
+                Verdict::Aos(whole) => dropped_structs[whole],
                 _ => false,
             };
             if goes {
@@ -177,8 +186,8 @@ pub fn decide(
         })
         .collect();
     add_unreachable(flow, &mut findings);
-    let weighed::Groups { vectors, carried, rows, .. } = groups;
-    Choice { findings, vectors, carried, rows }
+    let weighed::Groups { vectors, carried, rows, structs, .. } = groups;
+    Choice { findings, vectors, rows, structs, carried }
 }
 
 /// Adds a finding for each load in code that no way leads to, which has no trace.

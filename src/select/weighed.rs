@@ -11,7 +11,8 @@ use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
 use crate::reuse::{
-    Adjacent, Carried, Guards, Load, Opportunities, Opportunity, Piece, Refusal, Row, Unpaid,
+    Adjacent, Carried, Guards, Load, Opportunities, Opportunity, Piece, Refusal, Row, StructLoads,
+    Unpaid,
 };
 
 /// Instructions beside the shuffle and the load that the paper's code needs for a load: the bound of
@@ -46,16 +47,19 @@ pub(super) fn verdicts(
         passed_on: FxHashSet::default(),
         not_in_ring: FxHashMap::default(),
         in_row: FxHashMap::default(),
+        in_struct: FxHashMap::default(),
+        with_structs: FxHashSet::default(),
         in_parts: FxHashSet::default(),
         prices: FxHashMap::default(),
     };
     let carried = weigher.carried(trace, loads);
+    let structs = weigher.structs(trace, loads, &carried);
     let vectors = weigher.vectors(trace, loads);
     let rows = weigher.rows(trace, loads, &carried);
     let mut verdicts: Vec<Verdict> =
         loads.iter().map(|&index| weigher.verdict(trace, index)).collect();
     weigher.asked(trace, loads, &mut verdicts);
-    (verdicts, Groups { vectors, carried, rows, prices: weigher.prices })
+    (verdicts, Groups { vectors, carried, rows, structs, prices: weigher.prices })
 }
 
 /// Replacements that serve several loads at once, or a load in several iterations.
@@ -64,6 +68,7 @@ pub(super) struct Groups {
     pub vectors: Vec<Adjacent>,
     pub carried: Vec<Carried>,
     pub rows: Vec<Row>,
+    pub structs: Vec<StructLoads>,
     /// By instruction, what was weighed for the replacement that is chosen.
     pub prices: FxHashMap<u32, Price>,
 }
@@ -78,6 +83,10 @@ pub(super) struct Weigher<'o, 'a, 'm, 's> {
     pub(super) in_vector: FxHashMap<u32, Result<usize, Unpaid>>,
     /// For each load by its instruction, the row that it is a tap of, or why the row does not pay.
     pub(super) in_row: FxHashMap<u32, Result<usize, Unpaid>>,
+    /// For each load by its instruction, the struct that it is a part of, or why the struct does not pay.
+    pub(super) in_struct: FxHashMap<u32, Result<usize, Unpaid>>,
+    /// Blocks with structs: they get no other code that stands twice.
+    pub(super) with_structs: FxHashSet<BlockId>,
     /// Blocks of which a part stands twice, for a row or for vectors: a check that is made in one of
     /// the two parts is not known behind them.
     pub(super) in_parts: FxHashSet<BlockId>,
@@ -102,7 +111,10 @@ impl Weigher<'_, '_, '_, '_> {
         }
         let mut simple: Vec<Load> =
             loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok()).collect();
-        simple.retain(|load: &Load| !self.in_ring.contains_key(&load.inst));
+        simple.retain(|load: &Load| {
+            let block = trace.accesses[load.access].block;
+            !self.in_ring.contains_key(&load.inst) && !self.with_structs.contains(&block)
+        });
         let groups = self.opportunities.adjacent(trace, &simple);
         let mut taken = Vec::new();
         for group in groups {
@@ -125,8 +137,8 @@ impl Weigher<'_, '_, '_, '_> {
         taken
     }
 
-    /// The rows that are chosen: none in blocks with vector loads, which may stand twice as well, and
-    /// none in blocks that get code for values that go round loops.
+    /// The rows that are chosen: none in blocks with vector loads or structs, which may stand twice as well,
+    /// and none in blocks that get code for values that go round loops.
     fn rows(&mut self, trace: &mut KernelTrace, loads: &[usize], carried: &[Carried]) -> Vec<Row> {
         if !self.options.strategies.allow(StrategyName::Window) {
             return Vec::new();
@@ -137,12 +149,8 @@ impl Weigher<'_, '_, '_, '_> {
         let in_vector = |load: &&Load| matches!(self.in_vector.get(&load.inst), Some(Ok(_)));
         let mut with_others: FxHashSet<BlockId> =
             legal.iter().filter(in_vector).map(|load| block(trace, load)).collect();
-        for link in carried {
-            let around = [link.load.inst, link.source, link.entry, link.entry + 1];
-            let places = around.iter().chain(&link.latches);
-            let blocks = places.filter_map(|&inst| self.opportunities.block_of(inst));
-            with_others.extend(blocks);
-        }
+        with_others.extend(self.blocks_of(carried));
+        with_others.extend(&self.with_structs);
         let free: Vec<Load> =
             legal.into_iter().filter(|load| !with_others.contains(&block(trace, load))).collect();
         let mut taken = Vec::new();
@@ -221,6 +229,15 @@ impl Weigher<'_, '_, '_, '_> {
             Some(Err(other)) => unpaid.or(Some(*other)),
             None => unpaid,
         };
+        let unpaid = match self.in_struct.get(&load.inst) {
+            Some(Ok(whole)) => {
+                let whole = *whole;
+                self.opportunities.offer(trace, load);
+                return Verdict::Aos(whole);
+            }
+            Some(Err(other)) => unpaid.or(Some(*other)),
+            None => unpaid,
+        };
         if self.replaced >= self.options.most {
             return Verdict::Kept(Refusal::Crowded(self.options.most));
         }
@@ -245,7 +262,10 @@ impl Weigher<'_, '_, '_, '_> {
     /// load. How many lanes these are is not known, and the load is issued for the others.
     fn asked(&mut self, trace: &mut KernelTrace, loads: &[usize], verdicts: &mut [Verdict]) {
         let taken = |verdict: &Verdict| {
-            matches!(verdict, Verdict::Wide(_) | Verdict::Window(_) | Verdict::Carried(_))
+            matches!(
+                verdict,
+                Verdict::Wide(_) | Verdict::Window(_) | Verdict::Aos(_) | Verdict::Carried(_)
+            )
         };
         if verdicts.iter().any(taken) {
             return;

@@ -2,16 +2,31 @@
 //! the rewritten program has the whole warp at one place, a lane may load what a lane some lanes up
 //! loads in the original, since the bytes are read there and the address is aligned there.
 
+use super::by_lane;
 use super::comparison::Comparison;
 use super::conditions;
 use super::execution::Load;
 use super::place::{Gathered, Place, Reach};
 use super::proof::Proof;
 use super::wrap;
-use crate::expr::{Comparison as Compare, TermId};
+use crate::cfg::LoopId;
+use crate::expr::TermId;
+use crate::isa::limits::WARP_SIZE;
+
+/// The most pairs of loads and distances that are proved for one load lane by lane.
+const MAX_CLAIMS_BY_LANE: u32 = 32 * MAX_CLAIMS;
 
 /// The most pairs of loads and distances that are tried for one load.
 const MAX_CLAIMS: u32 = 32;
+
+/// A search for the lanes that read what a load reads.
+struct ByLane<'p> {
+    place: &'p Place,
+    gathered: &'p Gathered,
+    around: Option<LoopId>,
+    /// For a condition and a distance, whether the lane so far up is known to fulfil it.
+    performed: Vec<((TermId, i32), bool)>,
+}
 
 impl Comparison<'_, '_> {
     /// Whether some other lane reads in the original the bytes that a load of the rewritten program
@@ -55,10 +70,10 @@ impl Comparison<'_, '_> {
                     }
                     let condition = self.warp.lanes.shift(self.terms, one.condition, *n, around);
                     // Whether the other lane is there is asked once.
-                    let is_there =
-                        *is_there.get_or_insert_with(|| self.holds(&there, reach.condition, load));
+                    let is_there = *is_there
+                        .get_or_insert_with(|| self.holds(&there, reach.condition, load, &[]));
                     if is_there
-                        && self.holds(&there, condition, load)
+                        && self.holds(&there, condition, load, &[])
                         && self.prove(&there, at, load.address, &[load.condition, reach.condition])
                             == Proof::Equal
                     {
@@ -70,34 +85,104 @@ impl Comparison<'_, '_> {
         false
     }
 
+    /// The same for a load whose address depends on the lane's number: for each lane, some other lane reads the
+    /// bytes.
+    pub(super) fn is_read_by_other_lanes(&mut self, load: &Load) -> bool {
+        let around = self.rewritten.loop_of(load.block);
+        let Some(lane) = self.warp.prover.by_lane.lane else { return false };
+        let (before, place) = (self.before, self.place(load.block));
+        let alike = |one: &&Load| {
+            let same = one.space == load.space && one.bytes == load.bytes;
+            same && self.original.loop_of(one.block) == around
+        };
+        let alike: Vec<&Load> = before.loads.iter().filter(alike).collect();
+        let gathered: Vec<Gathered> = self.warp.gathered.clone();
+        gathered.iter().filter(|one| one.block == load.block && one.lane == lane).any(|gathered| {
+            let mut search = ByLane { place: &place, gathered, around, performed: Vec::new() };
+            let (mut last, mut claims) = ((0, 0), 0);
+            by_lane::all().all(|own| {
+                let address = by_lane::in_lane(&mut self.terms.arena, lane, own, load.address);
+                // Lanes that follow each other mostly read what follows each other.
+                let distances = (-(own as i32)..WARP_SIZE as i32 - own as i32).collect::<Vec<_>>();
+                let mut pairs: Vec<(i32, usize)> = distances
+                    .iter()
+                    .flat_map(|n| (0..alike.len()).map(move |at| (*n, at)))
+                    .collect();
+                pairs.sort_by_key(|&(n, at)| {
+                    let next = usize::from(at != (last.1 + 1) % alike.len().max(1));
+                    ((n - last.0).abs() > 1, next, n.abs(), n)
+                });
+                pairs.into_iter().any(|(n, at)| {
+                    self.terms.arena.charge(4);
+                    let other = alike[at];
+                    let there = self.warp.lanes.shift(self.terms, other.address, n, around);
+                    let there = by_lane::in_lane(&mut self.terms.arena, lane, own, there);
+                    if !wrap::may_be_equal(&mut self.terms.arena, (there, address)) {
+                        return false;
+                    }
+                    claims += 1;
+                    let found = claims <= MAX_CLAIMS_BY_LANE
+                        && self.reads(&mut search, load, (other, n), (there, address));
+                    if found {
+                        last = (n, at);
+                    }
+                    found
+                })
+            })
+        })
+    }
+
+    /// Whether the lane `n` up performs a load of the original whenever `load` is performed, and its address is
+    /// that of `load`.
+    fn reads(
+        &mut self,
+        search: &mut ByLane<'_>,
+        load: &Load,
+        (other, n): (&Load, i32),
+        (there, address): (TermId, TermId),
+    ) -> bool {
+        let place = self.with_lane(search.place, search.gathered, n);
+        let Some(reach) = place.reaches.last().copied() else { return false };
+        let key = (other.condition, n);
+        let performed = match search.performed.iter().find(|(known, _)| *known == key) {
+            Some((_, performed)) => *performed,
+            None => {
+                let condition =
+                    self.warp.lanes.shift(self.terms, other.condition, n, search.around);
+                // That the lane is one of the warp is certain: its number was chosen so.
+                let together = search.gathered.together;
+                let performed = self.holds(&place, together, load, &[])
+                    && self.holds(&place, condition, load, &[reach.condition]);
+                search.performed.push((key, performed));
+                performed
+            }
+        };
+        let known = [load.condition, reach.condition];
+        let alone = Place { reaches: Vec::new(), ..place };
+        performed && self.prove(&alone, there, address, &known) == Proof::Equal
+    }
+
     /// A place with the facts about the lane `n` up, for a whole warp of which that lane is a part.
     fn with_lane(&mut self, place: &Place, gathered: &Gathered, n: i32) -> Place {
         let Gathered { block, together, lane } = *gathered;
         let arena = &mut self.terms.arena;
-        let in_range = match n > 0 {
-            true => {
-                let end = arena.constant(32 - n as u64, 32);
-                arena.compare(Compare::UnsignedLess, lane, end)
-            }
-            false => {
-                let least = arena.constant(u64::from(n.unsigned_abs()), 32);
-                arena.compare(Compare::UnsignedLessEqual, least, lane)
-            }
-        };
+        let in_range = by_lane::has_lane(arena, lane, n);
         let condition = arena.and(together, in_range);
         let mut there = place.clone();
         there.reaches.push(Reach { block, condition, n });
         there
     }
 
-    /// Whether a condition holds whenever a load is performed.
-    fn holds(&mut self, place: &Place, condition: TermId, load: &Load) -> bool {
+    /// Whether a condition holds whenever a load is performed and `more` is true.
+    fn holds(&mut self, place: &Place, condition: TermId, load: &Load, more: &[TermId]) -> bool {
+        let all: Vec<TermId> =
+            std::iter::once(load.condition).chain(more.iter().copied()).collect();
         let known = conditions::literals(&mut self.terms.arena, load.condition);
         let needed = conditions::literals(&mut self.terms.arena, condition);
         let always = self.terms.arena.boolean(true);
         conditions::hold(&self.terms.arena, &needed, &known)
-            || needed.iter().all(|&literal| {
-                self.prove(place, literal, always, &[load.condition]) == Proof::Equal
-            })
+            || needed
+                .iter()
+                .all(|&literal| self.prove(place, literal, always, &all) == Proof::Equal)
     }
 }

@@ -3,7 +3,7 @@
 //! condition that holds, and the address is aligned. Or another lane that is at the place reads it
 //! (`elsewhere`).
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::comparison::Comparison;
 use super::conditions;
@@ -18,6 +18,21 @@ use crate::expr::TermId;
 /// A load of the original near one of the rewritten program: its first byte and its end within the
 /// latter's bytes, and the condition under which it is performed.
 type Near = (i64, i64, TermId);
+
+/// Whether a term has another one in it.
+fn mentions(terms: &Terms, term: TermId, part: TermId) -> bool {
+    let (mut work, mut seen) = (vec![term], FxHashSet::default());
+    while let Some(next) = work.pop() {
+        if next == part {
+            return true;
+        }
+        if seen.insert(next) {
+            terms.arena.charge(1);
+            work.extend(terms.arena.operands(next));
+        }
+    }
+    false
+}
 
 impl Comparison<'_, '_> {
     /// Checks that each load of the rewritten program reads bytes that the original reads too;
@@ -38,7 +53,17 @@ impl Comparison<'_, '_> {
             if alike.iter().any(|one| same(&one)) {
                 continue;
             }
-            if !self.is_covered(load) && !self.is_read_elsewhere(load) {
+            let by_lane = self
+                .warp
+                .prover
+                .by_lane
+                .lane
+                .is_some_and(|lane| mentions(self.terms, load.address, lane));
+            let read = match by_lane {
+                true => self.is_read_by_other_lanes(load) || self.is_covered(load),
+                false => self.is_covered(load) || self.is_read_elsewhere(load),
+            };
+            if !read {
                 let reason =
                     "reads an address of which it is not shown that the original reads it, \
                               too: it may fault"

@@ -67,6 +67,7 @@
 //! - `query`: a claim put to the solver
 //! - `same_load`: when two loads deliver the same
 //! - `proof`: what a claim came to
+//! - `by_lane`: what shuffles deliver lane by lane, and claims about it
 //! - `prove`: whether two terms are equal at a place
 //!
 //! The `Guide` of the rewritten program:
@@ -98,6 +99,7 @@
 mod align;
 mod apart;
 mod beliefs;
+mod by_lane;
 mod carried;
 mod commute;
 mod compare;

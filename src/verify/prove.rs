@@ -42,10 +42,14 @@ impl Prover {
             all.extend(conditions::literals(&mut terms.arena, condition));
         }
         self.flags.add_to(&mut all);
-        self.by_cases(terms, lanes, place, (original, rewritten), &all)
+        let claim = (original, rewritten);
+        if self.by_lane.is_in(terms, rewritten) {
+            return self.equal_in_each_lane(terms, lanes, place, claim, &all);
+        }
+        self.by_cases(terms, lanes, place, claim, &all)
     }
 
-    fn by_cases(
+    pub(super) fn by_cases(
         &mut self,
         terms: &mut Terms,
         lanes: &mut Lanes<'_, '_>,

@@ -3,6 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::by_lane::ByLane;
 use super::execution::StoreRecord;
 use super::facts::{SHAPES, abstracted, assumptions, in_shape, there_too, with_divisions};
 use super::flags::Flags;
@@ -30,6 +31,8 @@ pub(super) struct Prover {
     /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
     pub induction: Induction,
+    /// What shuffles have delivered to lanes one by one.
+    pub by_lane: ByLane,
     /// What the rewritten program's flags say; none while it is being evaluated.
     pub flags: Flags,
     pub cases: u32,
@@ -52,6 +55,7 @@ impl Prover {
             solver,
             stores,
             induction,
+            by_lane: ByLane::default(),
             flags: Flags::default(),
             cases: 0,
             crossings: 0,

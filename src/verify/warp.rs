@@ -5,9 +5,12 @@
 //! are consecutive in `tid.x`, the lane's own value if lane L + n lies outside the warp, and an
 //! unpredictable value otherwise.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
+use super::by_lane;
 use super::conditions;
 use super::hardware;
 use super::lanes::Lanes;
@@ -133,17 +136,16 @@ impl<'s> Warp<'_, 's> {
             return None;
         }
         let whole = self.whole(here, &inst.args[4])?;
-        let Source { near, far, n } = source(here, inst, control & 31)?;
+        let by_lane = inst.ast.form.has(Qualifier::Idx) && control & 31 == 31;
+        let Some(Source { near, far, n }) = source(here, inst, control & 31) else {
+            return if by_lane { self.shuffle_by_lane(here, inst, (sent, whole)) } else { None };
+        };
         let linear = consecutive(here);
         let nothing = here.terms.symbol(Kind::Unpredictable(here.at), 32, here.here());
         // A value from the past may be a different one in the other lane.
         let current = here.is_current(sent);
         let in_warp = here.terms.arena.and(whole, linear);
-        let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
-        let gathered = Gathered { block: here.block, together: in_warp, lane };
-        if !self.gathered.contains(&gathered) {
-            self.gathered.push(gathered);
-        }
+        self.gather(here, in_warp)?;
         let beyond = here.terms.arena.not(near);
         let mut from = |this: &mut Self, n: i32, when: TermId| {
             let there = match current {
@@ -174,6 +176,64 @@ impl<'s> Warp<'_, 's> {
             }
             single => smallvec![(single, received)],
         })
+    }
+
+    /// Notes that all lanes of the warp are in the block that is evaluated, under a condition; returns the
+    /// number of the lane.
+    fn gather(&mut self, here: &mut Evaluation<'_, 's>, together: TermId) -> Option<TermId> {
+        let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
+        let gathered = Gathered { block: here.block, together, lane };
+        if !self.gathered.contains(&gathered) {
+            self.gathered.push(gathered);
+        }
+        Some(lane)
+    }
+
+    /// `shfl.sync.idx.b32 d, a, b, 31, mask` whose source lane is any function of the lane's own number.
+    fn shuffle_by_lane<'i>(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        inst: &'i Inst<'_, 's>,
+        (sent, whole): (TermId, TermId),
+    ) -> Option<Results<'i, 's>> {
+        if matches!(inst.args[0], Arg::Pair(_)) {
+            return None;
+        }
+        let number = here.operand(&inst.args[2], 32)?;
+        let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
+        let sources = by_lane::sources(&mut here.terms.arena, lane, number)?;
+        let linear = consecutive(here);
+        let in_warp = here.terms.arena.and(whole, linear);
+        self.gather(here, in_warp)?;
+        let nothing = here.terms.symbol(Kind::Unpredictable(here.at), 32, here.here());
+        // A value from the past may be a different one in the other lane.
+        let current = here.is_current(sent);
+        let mut values = Vec::new();
+        let mut distances = BTreeSet::new();
+        for (own, source) in by_lane::all().zip(sources) {
+            let n = source as i32 - own as i32;
+            distances.insert(n);
+            let there = match current {
+                true => self.lanes.shift_current(here.terms, sent, n, here.here()),
+                false => nothing,
+            };
+            let value = by_lane::in_lane(&mut here.terms.arena, lane, own, there);
+            self.receive(here.terms, value);
+            values.push(value);
+        }
+        for n in distances {
+            let arena = &mut here.terms.arena;
+            let is_lane = by_lane::has_lane(arena, lane, n);
+            let condition = arena.and(in_warp, is_lane);
+            self.reaches.push(Reach { block: here.block, condition, n });
+        }
+        self.shuffles += 1;
+        let received = self.prover.by_lane.select(&mut here.terms.arena, lane, &values);
+        self.taint.received(received);
+        let arena = &mut here.terms.arena;
+        let in_order = arena.if_then_else(linear, received, nothing);
+        let received = arena.if_then_else(whole, in_order, nothing);
+        Some(smallvec![(&inst.args[0], received)])
     }
 
     /// Notes a value that came from another lane. A selection is looked at again where its condition

@@ -12,7 +12,7 @@
 //! The text behind `keep:` must occur in the reason. `from` names a register of the source load;
 //! `guards:` lists all run-time checks in any order. Where they are left out, anything is right, but for one
 //! thing: `compared` stands where addresses are compared at run time, and only there. Behind the
-//! name of another strategy (`reuse:`, `wide:`, `window:`) stands a register of the load that serves it, if
+//! name of another strategy (`reuse:`, `wide:`, `window:`, `aos:`) stands a register of the load that serves it, if
 //! there is another one.
 
 use std::collections::BTreeSet;
@@ -62,8 +62,8 @@ pub fn split(line: &str) -> Result<(&str, Option<Expectation>), String> {
     let parsed = match kind.trim_end() {
         _ if statement.trim().is_empty() => None,
         "keep" => Some(Expectation::Keep { reason: rest.trim().to_owned() }),
-        "reuse" | "wide" | "window" => {
-            let by = ["reuse", "wide", "window"].into_iter().find(|word| *word == kind.trim_end());
+        word @ ("reuse" | "wide" | "window" | "aos") => {
+            let by = ["reuse", "wide", "window", "aos"].into_iter().find(|name| *name == word);
             let from = Some(rest.trim().to_owned()).filter(|from| !from.is_empty());
             by.map(|by| Expectation::Served { by, from })
         }
@@ -104,10 +104,12 @@ impl Expectation {
     pub fn of(load: &LoadReport, source: Option<&LoadReport>) -> Expectation {
         match load.decision {
             Decision::Keep => Expectation::Keep { reason: load.reason.clone().unwrap_or_default() },
-            Decision::Reuse | Decision::Wide | Decision::Window => Expectation::Served {
-                by: load.decision.word(),
-                from: source.map(|source| source.register.clone()),
-            },
+            Decision::Reuse | Decision::Wide | Decision::Window | Decision::Aos => {
+                Expectation::Served {
+                    by: load.decision.word(),
+                    from: source.map(|source| source.register.clone()),
+                }
+            }
             Decision::Shuffle => Expectation::Shuffle {
                 delta: load.delta.unwrap_or(i32::MAX),
                 from: source.map(|s| s.register.clone()),

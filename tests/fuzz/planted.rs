@@ -65,15 +65,23 @@ fn planted_bugs_are_noticed() {
 /// The same for rows of taps.
 #[test]
 fn bugs_planted_into_rows_are_noticed() {
-    let rows = Options {
-        select: select::Options {
-            strategies: Strategies::only(StrategyName::Window),
-            ..select::Options::default()
-        },
+    of_strategy(StrategyName::Window, "planted_rows", &Bug::ROWS);
+}
+
+/// The same for loads of structs.
+#[test]
+fn bugs_planted_into_structs_are_noticed() {
+    of_strategy(StrategyName::Aos, "planted_structs", &Bug::STRUCTS);
+}
+
+fn of_strategy(name: StrategyName, folder: &str, bugs: &[Bug]) {
+    let strategies = Strategies::only(name);
+    let right = Options {
+        select: select::Options { strategies, ..select::Options::default() },
         ..Options::default()
     };
-    noticed("planted_rows", &Bug::ROWS, &rows, |bug| {
-        let mut options = rows.clone();
+    noticed(folder, bugs, &right, |bug| {
+        let mut options = right.clone();
         options.reuse.planted = Planted::bug(bug);
         options
     });

@@ -1,6 +1,6 @@
 //! The code of all strategies together, for everything that was chosen in one function.
 
-use super::{Strategy, paper, reuse, wide, window};
+use super::{Strategy, aos, paper, reuse, wide, window};
 use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::plan::KernelPlan;
@@ -20,6 +20,7 @@ impl Strategy for Full {
         // The tests come first: the shuffles of a row name the mask that its test has found.
         let tests = wide::edits(plan, text, &mut checks, &mut edits);
         window::edits(plan, &mut checks, &mut edits);
+        aos::edits(plan, &mut checks, &mut edits);
         reuse::carry(plan, &mut edits);
         edits.push(Edit::insert(plan.body, checks.prologue() + &tests));
         edits

@@ -15,7 +15,9 @@ impl Strategy for NoLoad {
         let carried = plan.carried.iter().map(|carried| &carried.span);
         let taps = plan.windows.iter().flat_map(|window| &window.taps);
         let taps = taps.filter(|tap| tap.distance > 0).map(|tap| &tap.span);
-        let removed = covered.chain(others).chain(carried).chain(taps);
+        let fields = plan.structs.iter().flat_map(|whole| &whole.fields[1..]);
+        let fields = fields.map(|field| &field.span);
+        let removed = covered.chain(others).chain(carried).chain(taps).chain(fields);
         removed.map(|span| Edit { range: span.clone(), text: String::new() }).collect()
     }
 }

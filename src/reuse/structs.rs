@@ -1,0 +1,221 @@
+//! Loads of structs: every lane loads all words of a struct of its own, one struct behind the other, so that
+//! the warp's lanes could as well load consecutive words and give them to each other.
+//!
+//! In: loads of one block that may take part. Out: [`StructLoads`]. Let a lane's struct begin at the address
+//! `X(L)`. It is proved, up to checks at run time, that `X(L + n)` is n structs further on, for every n by
+//! which two lanes of a warp can be apart. So the structs of a warp are one piece of memory of which every
+//! byte is read, and which bytes a lane reads does not matter where the whole warp is there: that is tested.
+
+use std::ops::Range;
+
+use super::distance::outline;
+use super::eligible::Load;
+use super::opportunities::Opportunities;
+use super::prove::NoWrap;
+use crate::cfg::BlockId;
+use crate::emulate::KernelTrace;
+use crate::expr::TermId;
+use crate::isa::limits::WARP_SIZE;
+use crate::planted::Bug;
+
+/// The fewest and the most words of a struct.
+pub const STRUCT_WORDS: std::ops::RangeInclusive<u32> = 2..=16;
+
+/// A load of some words of a struct.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// The load; each of its elements is a word.
+    pub load: Load,
+    /// The number of its first word in the struct.
+    pub word: u32,
+}
+
+/// The loads of all words of a struct by each lane.
+#[derive(Clone, Debug)]
+pub struct StructLoads {
+    /// The loads in program order; all words are loaded in the place of the first.
+    pub fields: Vec<Field>,
+    /// The block that they stand in.
+    pub block: BlockId,
+    /// The instruction in front of which it is tested whether all lanes are there; from there on the
+    /// code stands twice.
+    pub place: u32,
+    /// Words of a struct, within [`STRUCT_WORDS`].
+    pub words: u32,
+    /// Bits of a word, 32 or 64.
+    pub word_bits: u32,
+    /// Bytes from the first load's address to the beginning of the lane's struct.
+    pub offset: i64,
+    /// Whether a test has to show that lanes are consecutive in `tid.x`.
+    pub linear_lanes: bool,
+    /// Indices that must not wrap around, in any lane; their registers hold them at `place`.
+    pub no_wrap: Vec<NoWrap>,
+}
+
+/// Loads that may become a struct.
+struct Run {
+    block: BlockId,
+    /// The outline of the addresses, and the bytes from lane to lane.
+    form: (TermId, i64),
+    /// Bytes of a word.
+    word: i64,
+    /// Each load with its distance in words from the first one.
+    loads: Vec<(Load, i64)>,
+}
+
+impl Run {
+    fn words(&self) -> i64 {
+        self.form.1 / self.word
+    }
+
+    /// The first word that is loaded and the one behind the last, counted from the first load's.
+    fn ends(&self) -> (i64, i64) {
+        let first = self.loads.iter().map(|(_, at)| *at).min().unwrap_or(0);
+        let end = self.loads.iter().map(|(load, at)| at + load.elements.len() as i64).max();
+        (first, end.unwrap_or(0))
+    }
+
+    /// Whether every word of a struct is loaded, none of them twice, and not by one vector load alone.
+    fn is_whole(&self) -> bool {
+        let loaded: usize = self.loads.iter().map(|(load, _)| load.elements.len()).sum();
+        let (first, end) = self.ends();
+        self.loads.len() > 1 && loaded as i64 == self.words() && end - first == self.words()
+    }
+
+    /// Whether a load of words `at` from the first load's can be another part of the same struct.
+    fn takes(&self, load: &Load, at: i64) -> bool {
+        let count = load.elements.len() as i64;
+        let (first, end) = self.ends();
+        let apart = |(other, from): &(Load, i64)| {
+            at + count <= *from || from + other.elements.len() as i64 <= at
+        };
+        end.max(at + count) - first.min(at) <= self.words() && self.loads.iter().all(apart)
+    }
+
+    fn range(&self) -> Range<u32> {
+        let last = self.loads.last().map_or(0, |(load, _)| load.inst);
+        self.loads[0].0.inst..last + 1
+    }
+}
+
+impl Opportunities<'_, '_, '_> {
+    /// The structs that some loads, in program order, read. A load reads one struct at most. Structs of
+    /// one `place` are tested for together.
+    pub fn structs(&mut self, trace: &mut KernelTrace, loads: &[Load]) -> Vec<StructLoads> {
+        let mut runs: Vec<Run> = Vec::new();
+        if self.linear != Some(false) && !self.narrow && !self.observes_lanes {
+            for load in loads {
+                if trace.arena.is_nearly_spent() {
+                    break;
+                }
+                self.add_to_struct(trace, &mut runs, load);
+            }
+        }
+        runs.retain(Run::is_whole);
+        runs.sort_by_key(|run| run.range().start);
+        let mut found: Vec<StructLoads> = Vec::new();
+        // The code that stands twice so far.
+        let mut region: Option<(BlockId, Range<u32>)> = None;
+        for run in runs {
+            let range = run.range();
+            let joined = region.as_ref().filter(|(block, region)| {
+                *block == run.block && self.quiet(trace).between(region.end - 1, range.start)
+            });
+            let (place, end) = match joined {
+                Some((_, known)) => (known.start, known.end.max(range.end)),
+                None => (range.start, range.end),
+            };
+            let behind = region
+                .as_ref()
+                .is_none_or(|(block, known)| *block != run.block || known.end <= range.start);
+            if (joined.is_some() || behind)
+                && let Some(whole) = self.whole_struct(trace, &run, place)
+            {
+                region = Some((run.block, place..end));
+                found.push(whole);
+            }
+        }
+        found
+    }
+
+    /// Adds a load to the struct of which it may be a part.
+    fn add_to_struct(&mut self, trace: &mut KernelTrace, runs: &mut Vec<Run>, load: &Load) {
+        let inst = &self.flow().insts[load.inst as usize];
+        let element = load.elements[0];
+        let is_word = matches!(element.ty.bits(), 32 | 64)
+            && load.elements.iter().all(|one| one.register_bits == one.ty.bits());
+        if !is_word || load.generic || inst.guard.is_some() || load.guard.is_some() {
+            return;
+        }
+        // (An unused word is no element: that nobody reads it is a reason not to load it.)
+        if !self.is_simple(load) || trace.arena.width(load.address) != 64 {
+            return;
+        }
+        let word = i64::from(element.ty.bits() / 8);
+        let is_struct = |stride: &i64| {
+            stride % word == 0
+                && u32::try_from(stride / word).is_ok_and(|words| STRUCT_WORDS.contains(&words))
+        };
+        let Some(stride) = self.lane_stride(trace, load).filter(is_struct) else { return };
+        if self.never_whole(trace, load) {
+            return;
+        }
+        let block = trace.accesses[load.access].block;
+        let at = outline(&mut trace.arena, load.address);
+        let form = (at.key, stride);
+        for run in runs.iter_mut().rev().filter(|run| (run.block, run.form) == (block, form)) {
+            trace.arena.charge(2);
+            let first = run.loads[0].0.clone();
+            let from = outline(&mut trace.arena, first.address);
+            let Some(bytes) = at.constant.checked_sub(from.constant) else { continue };
+            let fits = bytes % word == 0 && run.word == word && run.takes(load, bytes / word);
+            if fits && self.same_kind(&first, load) && self.may_move(trace, &first, load) {
+                run.loads.push((load.clone(), bytes / word));
+                return;
+            }
+        }
+        runs.push(Run { block, form, word, loads: vec![(load.clone(), 0)] });
+    }
+
+    /// A run as a struct, if everything said in the module's head is proved of it, up to checks in front
+    /// of the instruction `place`.
+    fn whole_struct(
+        &mut self,
+        trace: &mut KernelTrace,
+        run: &Run,
+        place: u32,
+    ) -> Option<StructLoads> {
+        let stride = run.form.1;
+        let first = &run.loads[0].0;
+        let mut no_wrap = Vec::new();
+        let own_lane = run.loads[1..].iter().map(|(load, at)| (load, 0, at * run.word));
+        // Of all pairs of lanes; of which of the two loads that is asked does not matter.
+        let others = (1..WARP_SIZE as i32).flat_map(|n| [n, -n]);
+        let others = others.map(|n| (first, n, -i64::from(n) * stride));
+        for (load, n, displacement) in own_lane.chain(others) {
+            let pair = (first, load);
+            let proof = self.prover.prove_checked_at(trace, pair, n, displacement, place).ok()?;
+            no_wrap.extend(proof.checks);
+        }
+        if self.options.planted.has(Bug::StructWraps) {
+            no_wrap.clear();
+        }
+        no_wrap.sort_unstable();
+        no_wrap.dedup();
+        let (begin, _) = run.ends();
+        let fields = run
+            .loads
+            .iter()
+            .map(|(load, at)| Field { load: load.clone(), word: (at - begin) as u32 });
+        Some(StructLoads {
+            fields: fields.collect(),
+            block: run.block,
+            place,
+            words: run.words() as u32,
+            word_bits: 8 * run.word as u32,
+            offset: begin * run.word,
+            linear_lanes: self.linear.is_none(),
+            no_wrap,
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! The catalogue of transpositions: how 32 lanes that have loaded consecutive words give each other the words of
+//! their own structs, for each size of a struct.
+//!
+//! In: `transpositions.toml`, which a test derives anew by `synth` from `tests/synth/linear.sketch`. Out, for a
+//! number of words S, an [`Entry`] that says of three steps:
+//!
+//! 1. the word that a lane has loaded as its r-th becomes its slot `(fan[r] + lane) mod S`;
+//! 2. slot i of a lane comes from lane `(S * lane + (i + turn * (lane / every)) mod S) mod 32`;
+//! 3. word e of its struct is then slot `(e - turn * (lane / every)) mod S`.
+//!
+//! Nothing is searched for here.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::isa::limits::WARP_SIZE;
+
+/// How structs of one size are transposed.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Words of a struct.
+    pub words: u32,
+    /// The slot of the r-th word that lane 0 has loaded.
+    pub fan: Vec<u32>,
+    /// So many lanes in a row have their structs turned alike; 32 if all have.
+    pub every: u32,
+    /// 1 or -1: which way the structs of further lanes are turned.
+    pub turn: i32,
+}
+
+/// The whole file.
+#[derive(Deserialize)]
+struct Catalogue {
+    transposition: Vec<Entry>,
+}
+
+static CATALOGUE: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let text = include_str!("transpositions.toml");
+    toml::from_str::<Catalogue>(text).map_or_else(|_| Vec::new(), |read| read.transposition)
+});
+
+impl Entry {
+    /// The entry for structs of so many words, if there is one.
+    pub fn of(words: u32) -> Option<&'static Entry> {
+        CATALOGUE.iter().find(|entry| entry.words == words)
+    }
+
+    /// How often a lane's struct is turned.
+    fn turned(&self, lane: u32) -> i64 {
+        i64::from(self.turn) * i64::from(lane / self.every)
+    }
+
+    /// Step 1: the slot of the r-th word that a lane has loaded.
+    pub fn slot(&self, loaded: u32, lane: u32) -> u32 {
+        (self.fan[loaded as usize] + lane) % self.words
+    }
+
+    /// Step 2: the lane that a slot comes from.
+    pub fn source(&self, slot: u32, lane: u32) -> u32 {
+        let turned = (i64::from(slot) + self.turned(lane)).rem_euclid(self.words.into());
+        (self.words * lane + turned as u32) % WARP_SIZE
+    }
+
+    /// Step 3: the slot that is a word of a lane's struct.
+    pub fn word(&self, word: u32, lane: u32) -> u32 {
+        (i64::from(word) - self.turned(lane)).rem_euclid(self.words.into()) as u32
+    }
+
+    /// Selects that the turns of steps 1 and 3 take for words of 32 bits.
+    pub fn selects(&self) -> u32 {
+        let rounds = |amounts: u32| amounts.next_power_of_two().trailing_zeros();
+        self.words * (rounds(self.words) + rounds(WARP_SIZE / self.every))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reuse::STRUCT_WORDS;
+
+    #[test]
+    fn every_size_is_there_and_gives_each_lane_its_struct() {
+        let sizes: Vec<u32> = CATALOGUE.iter().map(|entry| entry.words).collect();
+        assert_eq!(sizes, STRUCT_WORDS.collect::<Vec<u32>>());
+        for entry in CATALOGUE.iter() {
+            let words = entry.words;
+            // What each slot of each lane holds: the number of a word of the warp's structs.
+            let mut slots = vec![vec![None; words as usize]; WARP_SIZE as usize];
+            for lane in 0..WARP_SIZE {
+                for loaded in 0..words {
+                    let slot = entry.slot(loaded, lane) as usize;
+                    assert_eq!(slots[lane as usize][slot], None, "{words}");
+                    slots[lane as usize][slot] = Some(WARP_SIZE * loaded + lane);
+                }
+            }
+            for lane in 0..WARP_SIZE {
+                for word in 0..words {
+                    let slot = entry.word(word, lane);
+                    let source = entry.source(slot, lane);
+                    let found = slots[source as usize][slot as usize];
+                    assert_eq!(found, Some(words * lane + word), "{words} {lane} {word}");
+                }
+            }
+        }
+    }
+}

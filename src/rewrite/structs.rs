@@ -1,0 +1,100 @@
+//! The part of a plan for loads of structs: their text, and which statements stand twice.
+
+use std::ops::Range;
+
+use super::plan::Planner;
+use super::taps::WarpTest;
+use super::vectors::without_type;
+use crate::reuse::StructLoads;
+use crate::reuse::transposition::Entry;
+use crate::select::{Choice, Verdict};
+
+/// The loads of a struct by each lane, and the code in their place.
+#[derive(Clone, Debug)]
+pub struct StructPlan {
+    /// The opcode of the loads, without vector and type.
+    pub opcode: String,
+    /// The address of the lane's struct: base as written and bytes added.
+    pub address: (String, i64),
+    /// Bits of a word, 32 or 64.
+    pub word_bits: u32,
+    /// The loads in program order; all words are loaded in the place of the first.
+    pub fields: Vec<FieldPlan>,
+    /// The [place](WarpTest::place) of their test.
+    pub place: u32,
+    /// Whether a test has to show that lanes are consecutive in `tid.x`.
+    pub linear_lanes: bool,
+    /// How words are moved.
+    pub entry: &'static Entry,
+}
+
+/// A load of some words of a struct.
+#[derive(Clone, Debug)]
+pub struct FieldPlan {
+    /// The whole statement's bytes in the text.
+    pub span: Range<usize>,
+    /// The registers that it fills, each with the number of the word.
+    pub registers: Vec<(String, u32)>,
+}
+
+impl Planner<'_, '_, '_, '_> {
+    /// Plans the structs that have been chosen.
+    pub(super) fn structs(&mut self, choice: &Choice) {
+        let wanted = choice.chosen(|verdict| match verdict {
+            Verdict::Aos(whole) => Some(*whole),
+            _ => None,
+        });
+        // Structs tested for at one place follow each other.
+        let mut open: Option<(Range<u32>, WarpTest)> = None;
+        for at in wanted {
+            let whole = &choice.structs[at];
+            let Some(entry) = Entry::of(whole.words) else { continue };
+            let plan = self.struct_plan(whole, entry);
+            self.plan.structs.push(plan);
+            for check in &whole.no_wrap {
+                let name = self.name(check.register);
+                self.plan.registers.insert(check.register, name);
+            }
+            let last = whole.fields.last().map_or(whole.place, |field| field.load.inst);
+            match &mut open {
+                Some((range, test)) if range.start == whole.place => {
+                    range.end = range.end.max(last + 1);
+                    test.no_wrap.extend(&whole.no_wrap);
+                }
+                _ => {
+                    let (block, no_wrap) = (whole.block, whole.no_wrap.clone());
+                    let test = WarpTest { block, place: whole.place, no_wrap };
+                    let before = open.replace((whole.place..last + 1, test));
+                    self.add_version(before);
+                }
+            }
+        }
+        self.add_version(open);
+    }
+
+    fn struct_plan(&self, whole: &StructLoads, entry: &'static Entry) -> StructPlan {
+        let first = whole.fields[0].load.inst;
+        let (base, offset) = self.address(first);
+        let size = i64::from(whole.word_bits / 8);
+        let fields = whole.fields.iter().map(|field| FieldPlan {
+            span: self.flow.insts[field.load.inst as usize].ast.span.range(),
+            registers: field
+                .load
+                .elements
+                .iter()
+                .map(|element| {
+                    (self.name(element.register), field.word + (element.offset / size) as u32)
+                })
+                .collect(),
+        });
+        StructPlan {
+            opcode: without_type(self.flow.insts[first as usize].ast.opcode.text).to_owned(),
+            address: (base, offset + whole.offset),
+            word_bits: whole.word_bits,
+            fields: fields.collect(),
+            place: whole.place,
+            linear_lanes: whole.linear_lanes,
+            entry,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Lane by lane: a shuffle whose source lane is any function of the lane's own number, and claims about what it
+//! has delivered.
+//!
+//! In: terms with the number of the lane in them. Out: the terms of one lane, whose number is a constant, so that
+//! what it selects and where it receives from is decided; a claim holds if it holds in each of the 32 lanes.
+
+use rustc_hash::FxHashSet;
+
+use super::conditions;
+use super::lanes::Lanes;
+use super::place::Place;
+use super::proof::Proof;
+use super::query::Prover;
+use super::symbols::Terms;
+use crate::expr::{Arena, Comparison, Substitution, TermId};
+use crate::isa::limits::WARP_SIZE;
+
+/// The numbers of a warp's lanes.
+pub(super) fn all() -> std::ops::Range<u32> {
+    0..WARP_SIZE
+}
+
+/// A term in the lane of a number; `lane` is the symbol of the lane's number.
+pub(super) fn in_lane(arena: &mut Arena, lane: TermId, number: u32, term: TermId) -> TermId {
+    Substitution::new().transform(arena, term, &mut |arena, next| {
+        (next == lane).then(|| arena.constant(number.into(), arena.width(lane)))
+    })
+}
+
+/// The condition that the lane `n` up is one of the warp's.
+pub(super) fn has_lane(arena: &mut Arena, lane: TermId, n: i32) -> TermId {
+    let width = arena.width(lane);
+    match n > 0 {
+        true => {
+            let end = arena.constant((WARP_SIZE - n.unsigned_abs()).into(), width);
+            arena.compare(Comparison::UnsignedLess, lane, end)
+        }
+        false => {
+            let least = arena.constant(n.unsigned_abs().into(), width);
+            arena.compare(Comparison::UnsignedLessEqual, least, lane)
+        }
+    }
+}
+
+/// For each lane the number of the lane that `number` names (its upper bits do not count: PTX ISA,
+/// "shfl.sync"), if that depends on nothing but the lane.
+pub(super) fn sources(arena: &mut Arena, lane: TermId, number: TermId) -> Option<Vec<u32>> {
+    let low = arena.extract(number, 0, 5);
+    all()
+        .map(|own| {
+            let source = in_lane(arena, lane, own, low);
+            arena.constant_value(source).map(|source| source as u32)
+        })
+        .collect()
+}
+
+/// What has been received lane by lane.
+#[derive(Default)]
+pub(super) struct ByLane {
+    /// The lane's number.
+    pub lane: Option<TermId>,
+    /// The conditions, one for each lane, that tell what is received.
+    conditions: FxHashSet<TermId>,
+}
+
+impl ByLane {
+    /// The value that is `values` in the lanes, in their order; what it is in others does not matter.
+    pub fn select(&mut self, arena: &mut Arena, lane: TermId, values: &[TermId]) -> TermId {
+        self.lane = Some(lane);
+        let mut lanes = all().zip(values).rev();
+        let Some((_, last)) = lanes.next() else { return lane };
+        lanes.fold(*last, |others, (number, value)| {
+            let number = arena.constant(number.into(), arena.width(lane));
+            let here = arena.equal(lane, number);
+            self.conditions.insert(here);
+            arena.if_then_else(here, *value, others)
+        })
+    }
+
+    /// Whether a term has something in it that was received lane by lane.
+    pub fn is_in(&self, terms: &Terms, term: TermId) -> bool {
+        if self.conditions.is_empty() {
+            return false;
+        }
+        let (mut work, mut seen) = (vec![term], FxHashSet::default());
+        while let Some(next) = work.pop() {
+            if self.conditions.contains(&next) {
+                return true;
+            }
+            if seen.insert(next) {
+                terms.arena.charge(1);
+                work.extend(terms.arena.operands(next));
+            }
+        }
+        false
+    }
+}
+
+impl Prover {
+    /// What a claim comes to in each lane by what is known there of that lane alone: the first lane in which it
+    /// is not shown decides.
+    pub(super) fn equal_in_each_lane(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        claim: (TermId, TermId),
+        known: &[TermId],
+    ) -> Proof {
+        let Some(lane) = self.by_lane.lane else { return Proof::Unknown };
+        let alone = Place { reaches: Vec::new(), ..place.clone() };
+        for number in all() {
+            let arena = &mut terms.arena;
+            let mut at = |term: TermId| in_lane(arena, lane, number, term);
+            let here = (at(claim.0), at(claim.1));
+            let facts: Vec<TermId> = known.iter().map(|fact| at(*fact)).collect();
+            let mut facts: Vec<TermId> =
+                facts.into_iter().flat_map(|fact| conditions::literals(arena, fact)).collect();
+            let number = arena.constant(number.into(), arena.width(lane));
+            facts.push(arena.equal(lane, number));
+            self.cases = 0;
+            match self.by_cases(terms, lanes, &alone, here, &facts) {
+                Proof::Equal => {}
+                other => return other,
+            }
+        }
+        Proof::Equal
+    }
+}
