@@ -47,6 +47,8 @@ pub enum Bug {
     StructTurn,
     /// The words that the lanes of a struct load begin one word too far up.
     StructBegin,
+    /// Nobody waits for what other lanes write to their structs.
+    StructUnordered,
     /// The fields of a struct are a place off.
     StructField,
     /// The shuffle goes the other way.
@@ -368,8 +370,14 @@ impl Bug {
     pub const ROWS: [Bug; 5] =
         [Bug::RowBound, Bug::RowIndex, Bug::RowEnd, Bug::RowWraps, Bug::RowNoVote];
     /// Loads of structs as loads of consecutive words.
-    pub const STRUCTS: [Bug; 5] =
-        [Bug::StructWraps, Bug::StructLane, Bug::StructTurn, Bug::StructBegin, Bug::StructField];
+    pub const STRUCTS: [Bug; 6] = [
+        Bug::StructUnordered,
+        Bug::StructWraps,
+        Bug::StructLane,
+        Bug::StructTurn,
+        Bug::StructBegin,
+        Bug::StructField,
+    ];
     /// What strategies other than the paper's may get wrong.
     pub const STRATEGIES: [Bug; 11] = [
         Bug::NothingPassedOn,

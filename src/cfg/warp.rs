@@ -43,7 +43,9 @@ impl<'s> OwnMask<'s> {
     /// Who is brought together at the next instruction, if anybody is.
     pub fn step(&mut self, source: &SourceFile, inst: &Inst<'_, 's>) -> Option<Members> {
         let members = members(source, inst, self.own, &mut self.callees);
-        let written = inst.args.first().and_then(|first| self.own.filter(|own| names(first, *own)));
+        // A barrier's first operand is read.
+        let result = inst.args.first().filter(|_| inst.ast.form.opcode != Opcode::Bar);
+        let written = result.and_then(|result| self.own.filter(|own| names(result, *own)));
         if written.is_some() || members.is_some() {
             self.own = None;
         }

@@ -29,7 +29,7 @@ pub struct Ab {
     #[command(flatten)]
     shown: Shown,
     /// What to compare: `original`, `full`, `no-load`, `no-corner` (as --mode), and strategies whatever
-    /// --strategy says: `auto`, `none`, `reuse`, `wide`, `window`, `paper`, or some of these joined by `+`.
+    /// --strategy says: `auto`, `none`, `reuse`, `wide`, `window`, `paper`, `aos`, or some of these joined by `+`.
     /// The original is always one of them [default: original,full, or original alone with --against]
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     variants: Option<Vec<Variant>>,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::plan::Planner;
 use super::taps::WarpTest;
 use super::vectors::without_type;
+use crate::isa::Qualifier;
 use crate::reuse::StructLoads;
 use crate::reuse::transposition::Entry;
 use crate::select::{Choice, Verdict};
@@ -18,6 +19,8 @@ pub struct StructPlan {
     pub address: (String, i64),
     /// Bits of a word, 32 or 64.
     pub word_bits: u32,
+    /// Whether nothing in the kernel writes what they read (`.nc`).
+    pub read_only: bool,
     /// The loads in program order; all words are loaded in the place of the first.
     pub fields: Vec<FieldPlan>,
     /// The [place](WarpTest::place) of their test.
@@ -91,6 +94,7 @@ impl Planner<'_, '_, '_, '_> {
             opcode: without_type(self.flow.insts[first as usize].ast.opcode.text).to_owned(),
             address: (base, offset + whole.offset),
             word_bits: whole.word_bits,
+            read_only: self.flow.insts[first as usize].ast.form.has(Qualifier::Nc),
             fields: fields.collect(),
             place: whole.place,
             linear_lanes: whole.linear_lanes,

@@ -34,11 +34,16 @@
 //! lane's event but the assembler's choice. Their results are taken for the same only if both programs
 //! have the same graph and branch alike.
 //!
-//! The rewritten program may have `activemask`, `shfl.sync` and `vote.sync.all` of its own: without a
+//! The rewritten program may have `activemask`, `shfl.sync`, `vote.sync.all` and `bar.warp.sync` of its own: without a
 //! guard predicate, with a mask fresh from an `activemask` of the same block and nothing in between at
 //! which one lane may wait for what another one does later. Then exactly the lanes of the mask come
 //! by. The mask may also come from a block before, if all its lanes or none take each branch in
 //! between.
+//!
+//! That the original has no data races says nothing of a load by which a lane reads what another one reads in
+//! the original: the other one may write those bytes before and after without asking anybody. Where lanes load for
+//! each other at any distance, such a load has to be of memory that nobody writes, or to stand between two
+//! `bar.warp.sync` of the whole warp with nothing around it that writes.
 //!
 //! # What "different" means
 //!

@@ -6,6 +6,8 @@ use super::by_lane;
 use super::comparison::Comparison;
 use super::conditions;
 use super::execution::Load;
+use super::instructions::{Role, role};
+use super::memory::read_only;
 use super::place::{Gathered, Place, Reach};
 use super::proof::Proof;
 use super::wrap;
@@ -90,12 +92,19 @@ impl Comparison<'_, '_> {
     pub(super) fn is_read_by_other_lanes(&mut self, load: &Load) -> bool {
         let around = self.rewritten.loop_of(load.block);
         let Some(lane) = self.warp.prover.by_lane.lane else { return false };
+        if !self.is_ordered(load) {
+            return false;
+        }
         let (before, place) = (self.before, self.place(load.block));
+        // Also parts of what a load reads: a part of an aligned access is aligned.
         let alike = |one: &&Load| {
-            let same = one.space == load.space && one.bytes == load.bytes;
-            same && self.original.loop_of(one.block) == around
+            let holds = one.space == load.space && one.bytes.is_multiple_of(load.bytes);
+            holds && self.original.loop_of(one.block) == around
         };
-        let alike: Vec<&Load> = before.loads.iter().filter(alike).collect();
+        let alike = before.loads.iter().filter(alike);
+        let alike: Vec<(&Load, u32)> = alike
+            .flat_map(|one| (0..one.bytes).step_by(load.bytes as usize).map(move |at| (one, at)))
+            .collect();
         let gathered: Vec<Gathered> = self.warp.gathered.clone();
         gathered.iter().filter(|one| one.block == load.block && one.lane == lane).any(|gathered| {
             let mut search = ByLane { place: &place, gathered, around, performed: Vec::new() };
@@ -114,8 +123,9 @@ impl Comparison<'_, '_> {
                 });
                 pairs.into_iter().any(|(n, at)| {
                     self.terms.arena.charge(4);
-                    let other = alike[at];
+                    let (other, part) = alike[at];
                     let there = self.warp.lanes.shift(self.terms, other.address, n, around);
+                    let there = self.terms.arena.add_constant(there, part.into());
                     let there = by_lane::in_lane(&mut self.terms.arena, lane, own, there);
                     if !wrap::may_be_equal(&mut self.terms.arena, (there, address)) {
                         return false;
@@ -130,6 +140,22 @@ impl Comparison<'_, '_> {
                 })
             })
         })
+    }
+
+    /// Whether nothing that a lane of the warp writes can meet a load of another lane: nobody writes there, or the
+    /// whole warp waits before and behind it, and nothing in between writes.
+    fn is_ordered(&self, load: &Load) -> bool {
+        let insts = &self.rewritten.flow.insts;
+        if read_only(&insts[load.inst as usize]) {
+            return true;
+        }
+        let waits = |at: &u32| self.warp.ordered.contains(&(load.block, *at));
+        let quiet =
+            |at: &u32| matches!(role(&insts[*at as usize]), Role::Pure | Role::Load) || waits(at);
+        let instructions = self.rewritten.flow.block(load.block).instructions();
+        let (first, end) = (instructions.start as u32, instructions.end as u32);
+        let before = (first..load.inst).rev().take_while(quiet).any(|at| waits(&at));
+        before && (load.inst + 1..end).take_while(quiet).any(|at| waits(&at))
     }
 
     /// Whether the lane `n` up performs a load of the original whenever `load` is performed, and its address is

@@ -315,6 +315,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 }
 
-fn read_only(inst: &Inst<'_, '_>) -> bool {
+/// Whether a load promises that nobody writes what it reads while the kernel runs.
+pub(super) fn read_only(inst: &Inst<'_, '_>) -> bool {
     inst.ast.form.opcode == Opcode::Ldu || inst.ast.form.has(Qualifier::Nc)
 }

@@ -1,5 +1,5 @@
 //! The warp instructions that only the rewritten program has, and the values that lanes receive by
-//! them (PTX ISA, "activemask", "shfl.sync", "vote.sync").
+//! them (PTX ISA, "activemask", "shfl.sync", "vote.sync", "bar.warp.sync").
 //!
 //! A shuffle delivers "the value of the same expression in lane L + n" if all 32 lanes take part and
 //! are consecutive in `tid.x`, the lane's own value if lane L + n lies outside the warp, and an
@@ -45,6 +45,8 @@ pub(super) struct Warp<'r, 's> {
     pub written: FxHashMap<RegisterId, Vec<(u32, TermId)>>,
     /// Blocks in which all lanes of a warp are known to be together.
     pub gathered: Vec<Gathered>,
+    /// The blocks and instructions at which the rewritten program orders the memory of a whole warp.
+    pub ordered: Vec<(BlockId, u32)>,
 }
 
 impl<'r, 's> Warp<'r, 's> {
@@ -72,6 +74,7 @@ impl<'r, 's> Warp<'r, 's> {
             originals,
             written,
             gathered: Vec::new(),
+            ordered: Vec::new(),
         }
     }
 }
@@ -96,6 +99,16 @@ impl<'s> Warp<'_, 's> {
             }
             Opcode::Shfl => self.shuffle(here, inst),
             Opcode::Vote => self.vote(here, inst),
+            // It orders memory, so that there are fewer races than without it: nothing else changes.
+            Opcode::Bar if inst.ast.form.has(Qualifier::Warp) => {
+                let whole = self.whole(here, inst.args.first()?)?;
+                let path = here.path()?;
+                let path = conditions::literals(&mut here.terms.arena, path);
+                path.contains(&whole).then(|| {
+                    self.ordered.push((here.block, here.at));
+                    smallvec![]
+                })
+            }
             _ => None,
         }
     }

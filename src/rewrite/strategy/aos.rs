@@ -71,7 +71,9 @@ fn transpose(whole: &StructPlan, checks: &mut Checks<'_, '_>) -> Words {
     Words { code, values }
 }
 
-/// Loads the words that the lanes' structs have in memory one behind the other; returns their registers.
+/// Loads the words that the lanes' structs have in memory one behind the other; returns their registers. What a lane
+/// has written to its own struct, or will write, only the lane itself has to keep apart from the loads in the
+/// original; so here the lanes wait for each other around the loads.
 fn load(whole: &StructPlan, checks: &mut Checks<'_, '_>, code: &mut String) -> Vec<String> {
     let (words, bits) = (whole.entry.words, whole.word_bits);
     let size = i64::from(bits / 8);
@@ -82,6 +84,12 @@ fn load(whole: &StructPlan, checks: &mut Checks<'_, '_>, code: &mut String) -> V
     let nearer = size * (1 - i64::from(words));
     let _ = write!(code, "mad.wide.s32 {own}, {lane}, {nearer}, {base};\n\t");
     let from = offset + size * i64::from(checks.planted().has(Bug::StructBegin));
+    let ordered = !whole.read_only && !checks.planted().has(Bug::StructUnordered);
+    let barrier = match ordered {
+        true => format!("bar.warp.sync {};\n\t", checks.mask_of_row(whole.place)),
+        false => String::new(),
+    };
+    code.push_str(&barrier);
     let mut registers = Vec::new();
     for index in 0..i64::from(words) {
         let register = checks.fresh.bits(bits);
@@ -89,6 +97,7 @@ fn load(whole: &StructPlan, checks: &mut Checks<'_, '_>, code: &mut String) -> V
         let _ = write!(code, "{}.b{bits} {register}, [{own}+{at}];\n\t", whole.opcode);
         registers.push(register);
     }
+    code.push_str(&barrier);
     registers
 }
 
