@@ -7,7 +7,7 @@ use crate::source::SourceFile;
 use crate::synth::Defines;
 use crate::synth::ast::Statement;
 use crate::synth::emit::identifier;
-use crate::synth::scan::emit::{Code, Networks, check, cuda, ptx};
+use crate::synth::scan::emit::{Code, Networks, check, cuda, ptx, sweep};
 use crate::synth::scan::{self, Found, Outcome, report};
 use crate::timings::Timings;
 
@@ -37,6 +37,8 @@ pub struct Scan<'s> {
     pub written: Written,
     /// Whether the code is executed.
     pub check: bool,
+    /// On how many lists of each length besides.
+    pub lists: Option<u32>,
     /// The bits of numbers in the code, if not as many as the operator needs.
     pub bits: Option<u32>,
     /// Where the result goes.
@@ -101,7 +103,8 @@ impl Scan<'_> {
         if let (true, Some(networks)) = (self.check, &networks) {
             Timings::measure(self.timings, "check", || {
                 let text = ptx(&code, networks, "")?;
-                check::check(&code, &text, &check::few())
+                check::check(&code, &text, &check::few())?;
+                self.lists.map(|lists| self.sweep(&code, &text, lists)).transpose()
             })
             .map_err(|why| failure(format!("the emitted code is wrong: {why}")))?;
         }
@@ -112,5 +115,18 @@ impl Scan<'_> {
             _ => report::table(outcome),
         };
         self.output.write(&text)
+    }
+
+    /// Executes the code on lists of each length, and says how many there were.
+    fn sweep(&self, code: &Code, text: &str, lists: u32) -> Result<(), String> {
+        let swept = sweep::sweep(code, text, lists as usize, sweep::LONGEST)?;
+        eprintln!(
+            "{}: {} lists of 1 to {} elements scanned and reduced, {} results as the loop's",
+            self.source.name(),
+            swept.lists,
+            sweep::LONGEST,
+            swept.results
+        );
+        Ok(())
     }
 }

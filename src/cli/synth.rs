@@ -54,6 +54,10 @@ pub struct Synth {
     /// on elements of which no two are equal, folds on random numbers of 64 bits, loops on lists of several lengths
     #[arg(long)]
     check: bool,
+    /// With `--check`, for a loop: also on so many random lists of each length from 1 to 2,048, in blocks of 1 to 1,024
+    /// threads
+    #[arg(long, value_name = "N", requires = "check", value_parser = clap::value_parser!(u32).range(1..))]
+    lists: Option<u32>,
     /// Show on standard error how long reading, searching, checking and writing took
     #[arg(long)]
     timings: bool,
@@ -146,6 +150,10 @@ impl Synth {
     fn solve(&self, timings: Option<&Timings>) -> Result<Status, Failure> {
         let source = io::read(&self.sketch)?;
         let tree = Timings::measure(timings, "parse", || self.tree(&source))?;
+        if self.lists.is_some() && !scan::is_loop(&tree) {
+            let why = "--lists is for sketches with a loop";
+            return Err(Failure::about(source.name(), why));
+        }
         if network::is_network(&tree) || place::is_placement(&tree) {
             self.one_answer(&source)?;
         }
@@ -271,7 +279,8 @@ impl Synth {
         };
         let bits = self.width.map(|width| width.bits() as u32);
         let (defines, output) = (&self.define, &self.output);
-        Scan { source, tree, defines, written, check: self.check, bits, output, timings }.run()
+        let (check, lists) = (self.check, self.lists);
+        Scan { source, tree, defines, written, check, lists, bits, output, timings }.run()
     }
 
     /// Solves the sketch of a network.

@@ -12,6 +12,15 @@ use crate::report::KernelReport;
 /// Rows of loads of a kernel that are open from the start.
 const OPEN_ROWS: usize = 6;
 
+/// A sentence in which code stands between backticks.
+fn with_code(sentence: &str) -> Markup {
+    html! {
+        @for (at, part) in sentence.split('`').enumerate() {
+            @if at % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
 /// Writes the page.
 pub fn page(kernels: &[Kernel<'_>], inputs: &Inputs) -> String {
     let markup = html! {
@@ -170,7 +179,7 @@ fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
             @if let Some(skipped) = kernel.report.and_then(|report| report.skipped.as_ref()) {
                 p.warning { "Left as it is: " (skipped) }
             } @else if let Some(report) = kernel.report {
-                p { (report.sentence()) }
+                p { (with_code(&report.sentence())) }
             }
             @if !kernel.rows.is_empty() { (rows(kernel)) }
             @if let Some(listing) = listing::listing(kernel, &id) {

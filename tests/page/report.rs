@@ -84,6 +84,7 @@ fn every_load_is_on_the_page_with_its_reason() {
     assert_eq!(count(&html, "<svg"), 1 + 3, "one chart, three rows");
     assert!(html.contains("Δ -2 from line 65 [linear-lanes, whole-warp, no-wrap %r15]"));
     assert!(html.contains("the source of 2 others"));
+    assert!(html.contains("3 stay as they are (<code>no-partner</code>)"));
     assert!(html.contains("78 requests of 1.92 lines"), "the profile");
     assert!(html.contains("title=\"jacobi_param_0 + 4*s32("), "the address on hover");
     assert!(html.contains("1.125 [1.105, 1.145] faster"));

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use ptxasw::launch::Meet;
-use ptxasw::synth::scan::emit::check::{Trial, check, few};
+use ptxasw::synth::scan::emit::check::{check, few};
+use ptxasw::synth::scan::emit::sweep::sweep;
 use ptxasw::synth::scan::emit::{Code, Networks, cuda, cuda_entries, ptx};
 
 use super::emitted::{compiled, nvcc};
@@ -68,32 +68,28 @@ fn cuda_of_operators_does_what_their_loops_do() {
     assert!(failures.is_empty() && codes.len() >= 26, "{}", failures.join("\n"));
 }
 
-/// A thousand lists of each length up to 64, and some of each up to 2,048, for every operator.
+/// (`scripts/scan-sweep` does it with a thousand lists of each length up to 2,048.)
 #[test]
-#[ignore = "takes half an hour"]
 fn lists_of_every_length() {
     let networks = Networks::solve().expect("the networks of a warp");
-    let (mut operators, mut compared, mut lists) = (0, 0, 0);
-    for (name, _, outcome) in solved("loop") {
-        let Some(found) = &outcome.found else { continue };
-        let code = Code::new(found, &name, None);
-        let text = ptx(&code, &networks, "").unwrap_or_else(|why| panic!("{name}: {why}"));
-        let mut random = fastrand::Rng::with_seed(11);
-        let mut trial = |length: usize, most: u32| Trial {
-            length,
-            threads: random.u32(1..=most),
-            meet: [Meet::Assembler, Meet::Never, Meet::Random(random.u64(..))][random.usize(..3)],
-            seed: random.u64(..),
-        };
-        for length in 1..=2048 {
-            let (count, most) = if length <= 64 { (1000, 96) } else { (8, 1024) };
-            let trials: Vec<Trial> = (0..count).map(|_| trial(length, most)).collect();
-            lists += trials.len();
-            compared += check(&code, &text, &trials).unwrap_or_else(|why| panic!("{name}: {why}"));
+    for wanted in ["loopsum", "loopmss", "loopsecond", "loopsorted", "loopsmoothing"] {
+        let all = solved(wanted);
+        let found = all[0].2.found.as_ref().expect("an operator");
+        let code = Code::new(found, wanted, None);
+        let text = ptx(&code, &networks, "").expect("code");
+        let swept = sweep(&code, &text, 3, 150).unwrap_or_else(|why| panic!("{wanted}: {why}"));
+        assert_eq!(swept.lists, 450, "{wanted}");
+        assert!(swept.results > 10_000, "{wanted}: {swept:?}");
+
+        // One step of the warp's scan leaves out a lane.
+        let wrong = text.replacen("setp.ge.s32 %p1, %r2, 1", "setp.ge.s32 %p1, %r2, 2", 1);
+        if wanted == "loopsum" {
+            assert_ne!(wrong, text);
+            let why = sweep(&code, &wrong, 3, 150).expect_err("a wrong sum");
+            assert!(why.contains("elements") && why.contains("is right"), "{why}");
+            assert_eq!(sweep(&code, &wrong, 3, 150), Err(why));
         }
-        operators += 1;
     }
-    println!("{operators} operators, {lists} lists, {compared} results");
 }
 
 #[test]

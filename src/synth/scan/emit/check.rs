@@ -40,6 +40,18 @@ pub fn few() -> Vec<Trial> {
 /// # Errors
 /// The text cannot be parsed, an execution faults, a result is wrong, or numbers are narrower than the operator needs.
 pub fn check(code: &Code, text: &str, trials: &[Trial]) -> Result<u64, String> {
+    let compared = with_module(code, text, |module| {
+        trials.iter().try_fold(0, |compared, trial| Ok(compared + try_one(code, module, trial)?))
+    })?;
+    if compared == 0 { Err("no result could be compared".to_owned()) } else { Ok(compared) }
+}
+
+/// The parsed text of an operator whose numbers are wide enough, and what is to be done with it.
+pub(super) fn with_module<T>(
+    code: &Code,
+    text: &str,
+    act: impl FnOnce(&Module) -> Result<T, String>,
+) -> Result<T, String> {
     let needed = natural(code.found).bits();
     if code.numbers.bits() < needed {
         return Err(format!(
@@ -48,18 +60,17 @@ pub fn check(code: &Code, text: &str, trials: &[Trial]) -> Result<u64, String> {
         ));
     }
     let source = SourceFile::new(code.name.as_str(), text);
-    let module = ptx::parse(&source, Depth::All).map_err(|error| error.to_string())?;
-    let mut compared = 0;
-    for trial in trials {
-        compared += try_one(code, &module, trial).map_err(|why| {
-            let Trial { length, threads, .. } = trial;
-            format!("{length} elements, {threads} threads: {why}")
-        })?;
-    }
-    if compared == 0 { Err("no result could be compared".to_owned()) } else { Ok(compared) }
+    act(&ptx::parse(&source, Depth::All).map_err(|error| error.to_string())?)
 }
 
-fn try_one(code: &Code, module: &Module, trial: &Trial) -> Result<u64, String> {
+/// One execution, with its length and number of threads in front of what is wrong.
+pub(super) fn try_one(code: &Code, module: &Module, trial: &Trial) -> Result<u64, String> {
+    let Trial { length, threads, .. } = trial;
+    execute(code, module, trial)
+        .map_err(|why| format!("{length} elements, {threads} threads: {why}"))
+}
+
+fn execute(code: &Code, module: &Module, trial: &Trial) -> Result<u64, String> {
     let subject = code.subject();
     let mut source = Source::new(subject, trial.seed);
     let reals = matches!(code.numbers, Kind::Float(_));

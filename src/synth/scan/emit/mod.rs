@@ -4,7 +4,8 @@
 //! the networks of `scan.sketch` and `reduce.sketch`, and across warps in shared memory.
 //!
 //! - `numbers`: the type of accumulators. `names`: names that C takes. `networks`: the networks.
-//! - `cuda`, `ptx`: the texts; `writer`: PTX of terms and states. `check`: their execution beside the serial loop.
+//! - `cuda`, `ptx`: the texts; `writer`: PTX of terms and states. `check`: their execution beside the serial loop,
+//!   `sweep`: on many lists of each length.
 
 pub mod check;
 mod cuda;
@@ -12,6 +13,7 @@ mod names;
 mod networks;
 mod numbers;
 mod ptx;
+pub mod sweep;
 mod writer;
 
 pub use cuda::{cuda, entries as cuda_entries};
