@@ -45,9 +45,8 @@ impl Rewrite {
             let mode = if options.mode == Mode::NoLoad { "no-load" } else { "no-corner" };
             warn(&format!("--mode {mode} is for measuring and computes wrong results"));
         }
-        let rewritten = wrapper::summarised(&source, || {
-            holes::filled(&source, &options, &pipeline::rewrite)
-        })?;
+        let rewritten =
+            wrapper::summarised(&source, || holes::filled(&source, &options, &pipeline::rewrite))?;
         if let Some(message) = rewritten.report.errors.first() {
             return Err(Failure::unusable(message.clone()));
         }

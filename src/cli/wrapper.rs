@@ -188,9 +188,8 @@ fn call(
         let new: Vec<String> = said.filter(|line| !warnings.contains(line)).cloned().collect();
         warnings.extend(new);
     }
-    let reports = || {
-        examined.iter().filter_map(|one| Some(&one.outcome.as_ref()?.1.as_ref().ok()?.report))
-    };
+    let reports =
+        || examined.iter().filter_map(|one| Some(&one.outcome.as_ref()?.1.as_ref().ok()?.report));
     let errors: Vec<&String> = reports().flat_map(|report| &report.errors).collect();
     if !errors.is_empty() {
         errors.iter().for_each(|message| error(message));

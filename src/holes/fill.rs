@@ -6,9 +6,7 @@
 use super::hole::{self, Holes, Site};
 use crate::cfg::Flow;
 use crate::isa::{Opcode, StateSpace};
-use crate::ptx::{
-    AddressBase, Function, Instruction, Operand, Statement, Variable,
-};
+use crate::ptx::{AddressBase, Function, Instruction, Operand, Statement, Variable};
 use crate::rewrite::Edit;
 use crate::source::{Diagnostic, SourceFile, Span};
 use crate::synth::emit::domain::{Domain, at};
@@ -151,7 +149,9 @@ fn one(
     let mut registers: Vec<(&str, &str)> = Vec::new();
     for ((name, place), extent) in coordinates.iter().zip(own).zip(hole.extents) {
         match operands.get(place)? {
-            Operand::Immediate(immediate) => known.push((name.clone(), immediate.value.as_integer()?)),
+            Operand::Immediate(immediate) => {
+                known.push((name.clone(), immediate.value.as_integer()?))
+            }
             Operand::Name(register) => {
                 registers.push((name, register.text));
                 domain.axes.push((name.clone(), extent));
@@ -193,7 +193,9 @@ fn truth(expr: Expr) -> Expr {
         Expr::Choose(condition, a, b) => {
             let condition = match &*condition {
                 Expr::Compare(..) => condition,
-                other => Expr::Compare(Cmp::Ne, other.clone().into(), Expr::Number(0).into()).into(),
+                other => {
+                    Expr::Compare(Cmp::Ne, other.clone().into(), Expr::Number(0).into()).into()
+                }
             };
             Expr::Choose(condition, truth((*a).clone()).into(), truth((*b).clone()).into())
         }

@@ -30,7 +30,8 @@ pub fn apply(form: &Form, args: &[u64]) -> Option<u64> {
     if types.iter().any(|ty| ty.is_float() || ty.bits() > 64) && form.opcode != Opcode::Selp {
         return None;
     }
-    if matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) || form.has_any(&[Q::Cc, Q::Sat, Q::Relu])
+    if matches!(ty, ScalarType::U16x2 | ScalarType::S16x2)
+        || form.has_any(&[Q::Cc, Q::Sat, Q::Relu])
     {
         return None;
     }
@@ -45,7 +46,11 @@ pub fn apply(form: &Form, args: &[u64]) -> Option<u64> {
         Opcode::Mad => {
             let product = product(form, ty, signed(0)?, signed(1)?)?;
             let sum = product.wrapping_add(*args.get(2)?);
-            if form.has(Q::Wide) && bits == 32 { Some(sum) } else { Some(cut(sum, wider(form, ty))) }
+            if form.has(Q::Wide) && bits == 32 {
+                Some(sum)
+            } else {
+                Some(cut(sum, wider(form, ty)))
+            }
         }
         Opcode::Div => back(signed(0)?.checked_div(signed(1)?)?),
         Opcode::Rem => back(signed(0)?.checked_rem(signed(1)?)?),

@@ -16,7 +16,8 @@ pub fn judge(source: &SourceFile, pairs: &[Pair<'_, '_>], text: &str) -> Result<
     let module = ptx::parse(&filled, Depth::All)?;
     for pair in pairs {
         let wrong = |why: String| {
-            let message = format!("`{}` filled is not its specification: {why}", pair.kernel.name.text);
+            let message =
+                format!("`{}` filled is not its specification: {why}", pair.kernel.name.text);
             source.diagnostic(pair.kernel.name.span, message)
         };
         let body = |name: &str| {

@@ -12,7 +12,9 @@ use super::warp::Outcome;
 use crate::isa::{Form, Opcode};
 use crate::source::Span;
 use crate::synth::family::{Family, Request};
-use crate::synth::program::{self, Cell, Edge, Goal, Guard, Made, Measure, Price, Program, Statement};
+use crate::synth::program::{
+    self, Cell, Edge, Goal, Guard, Made, Measure, Price, Program, Statement,
+};
 use crate::synth::term::{Fold, Term};
 
 /// The most ways of values through all statements.
@@ -107,7 +109,10 @@ pub fn lower(
     for ((buffer, offset), (bytes, node)) in wanted.results() {
         let name = place(nodes, buffer, offset, bytes);
         let Some(&(own, value)) = kernel.memory.get(&(buffer, offset)) else {
-            return refused(None, format!("the kernel does not store {name}, and its specification does"));
+            return refused(
+                None,
+                format!("the kernel does not store {name}, and its specification does"),
+            );
         };
         if own != bytes {
             return refused(None, format!("the kernel stores {name} by accesses of another size"));
@@ -115,7 +120,11 @@ pub fn lower(
         if lowering.is_open(node) {
             return refused(None, "the specification has holes itself");
         }
-        let term = lowering.term(node);
+        let term = match lowering.operator(value, 0).filter(|_| lowering.is_nothing(node)) {
+            // A sum of nothing.
+            Some(op) => lowering.program.terms.fold(op, &[]),
+            None => lowering.term(node),
+        };
         if !lowering.is_open(value) {
             // Nothing to be found here; the proof compares it.
             continue;
@@ -126,7 +135,10 @@ pub fn lower(
     for ((buffer, offset), (bytes, _)) in kernel.results() {
         if !wanted.memory.contains_key(&(buffer, offset)) {
             let name = place(nodes, buffer, offset, bytes);
-            return refused(None, format!("the kernel stores {name}, and its specification does not"));
+            return refused(
+                None,
+                format!("the kernel stores {name}, and its specification does not"),
+            );
         }
     }
     lowering.finish(goals, space, spec)
@@ -372,8 +384,7 @@ impl Lowering<'_> {
         {
             let (point, options) = (*point, options.to_vec());
             let &[without, with] = &options[..] else { return Ok(None) };
-            let (Some(mut without), Some(with)) =
-                (self.slots(without, op)?, self.slots(with, op)?)
+            let (Some(mut without), Some(with)) = (self.slots(without, op)?, self.slots(with, op)?)
             else {
                 return Ok(None);
             };
@@ -396,14 +407,18 @@ impl Lowering<'_> {
                     for arg in args {
                         match self.slots(arg, op)? {
                             Some(more) => slots.extend(more),
-                            None => slots.push(Slot { factors: vec![self.cell(arg)?], guard: None }),
+                            None => {
+                                slots.push(Slot { factors: vec![self.cell(arg)?], guard: None })
+                            }
                         }
                     }
                     slots
                 }
                 Reading::Product(args) => vec![self.product(&args)?],
                 // A sum of another kind is a cell of its own, and so is what an index chooses.
-                Reading::Other if !self.is_open(id) || matches!(self.nodes.node(id), Node::Choice(..)) => {
+                Reading::Other
+                    if !self.is_open(id) || matches!(self.nodes.node(id), Node::Choice(..)) =>
+                {
                     vec![Slot { factors: vec![self.cell(id)?], guard: None }]
                 }
                 Reading::Fold(..) => vec![Slot { factors: vec![self.cell(id)?], guard: None }],
@@ -628,6 +643,12 @@ impl Lowering<'_> {
 /// The names of a hole's coordinates; what differs between the lanes is called `lane`.
 pub fn coordinates(hole: &super::hole::Hole) -> Vec<String> {
     let [first, second] = hole.lanes;
-    let second = if first { "k" } else if second { "lane" } else { "k" };
+    let second = if first {
+        "k"
+    } else if second {
+        "lane"
+    } else {
+        "k"
+    };
     vec![if first { "lane" } else { "i" }.to_owned(), second.to_owned()]
 }

@@ -11,7 +11,13 @@ type Done<T = ()> = Result<T, Diagnostic>;
 
 impl<'s> Warp<'_, '_, 's> {
     /// The address of an access in a lane.
-    fn address(&mut self, inst: &Inst<'_, 's>, base: Base<'s>, offset: i64, lane: usize) -> Done<Id> {
+    fn address(
+        &mut self,
+        inst: &Inst<'_, 's>,
+        base: Base<'s>,
+        offset: i64,
+        lane: usize,
+    ) -> Done<Id> {
         let base = match base {
             Base::Register(register) => self.register(register, lane),
             Base::Symbol { name, local } => {
@@ -216,7 +222,9 @@ impl Nodes {
                 self.number(number)
             }
             Node::Load(_, _, bytes) if u32::from(*bytes) * 8 <= ty.bits() => id,
-            _ if ty.bits() < 32 && id != UNDEFINED => self.tree(&format!("cut .b{}", ty.bits()), &[id]),
+            _ if ty.bits() < 32 && id != UNDEFINED => {
+                self.tree(&format!("cut .b{}", ty.bits()), &[id])
+            }
             _ => id,
         }
     }

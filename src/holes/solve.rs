@@ -96,7 +96,8 @@ fn empty(program: &Program, dead: &Dead) -> (String, Option<usize>) {
         Dead::Demand { hole, term, goal: wanting } => {
             let term = program.show(&program.terms, term);
             let name = &goal(wanting).name;
-            let message = format!("{term} cannot come through this hole, and {name} has to hold it");
+            let message =
+                format!("{term} cannot come through this hole, and {name} has to hold it");
             (message, Some(hole as usize))
         }
         Dead::Crowded { hole, values, cells, goal: wanting } => {
@@ -108,7 +109,8 @@ fn empty(program: &Program, dead: &Dead) -> (String, Option<usize>) {
             (message, Some(hole as usize))
         }
         Dead::NoMember { hole } => {
-            let message = "no expression of this hole's family does what the specification asks for";
+            let message =
+                "no expression of this hole's family does what the specification asks for";
             (message.to_owned(), Some(hole as usize))
         }
         Dead::Goal { goal: number } => {

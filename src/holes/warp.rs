@@ -4,7 +4,8 @@
 //! Promised: an instruction that is not understood is an error with its place, never skipped.
 //!
 //! The lanes that are farthest behind in the text go first, so that lanes which part meet again where the text says so.
-//! Branches must not depend on loaded data or on holes.
+//! A branch forwards that depends on loaded data or a hole is not taken: what stands between it and its target is
+//! executed, and registers are chosen between at the target.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,6 +51,17 @@ impl Outcome {
     }
 }
 
+/// Code that a lane executes although it may not come to it.
+#[derive(Debug)]
+struct Doubtful {
+    /// Where it ends.
+    end: usize,
+    /// Whether the lane comes to it.
+    guard: Id,
+    /// What registers held before.
+    before: BTreeMap<RegisterId, Id>,
+}
+
 pub(super) struct Warp<'w, 'm, 's> {
     pub(super) source: &'w SourceFile,
     pub(super) function: &'m Function<'s>,
@@ -57,6 +69,7 @@ pub(super) struct Warp<'w, 'm, 's> {
     pub(super) nodes: &'w mut Nodes,
     registers: Vec<[Id; LANES]>,
     at: [usize; LANES],
+    doubtful: Vec<Vec<Doubtful>>,
     pub(super) out: Outcome,
     /// Parameters of calls: name, scope, bytes.
     parameters: FxHashMap<(&'s str, Option<u32>, i64), [Id; LANES]>,
@@ -83,6 +96,7 @@ pub fn execute<'m, 's>(
         nodes,
         registers: vec![[UNDEFINED; LANES]; flow.registers.len()],
         at: [0; LANES],
+        doubtful: (0..LANES).map(|_| Vec::new()).collect(),
         out: Outcome::default(),
         parameters: FxHashMap::default(),
         not: Form::of("not.pred"),
@@ -105,7 +119,9 @@ impl<'s> Warp<'_, '_, 's> {
     fn trouble(&self, inst: &Inst<'_, '_>, trouble: Trouble) -> Diagnostic {
         match trouble {
             Trouble::Unknown => self.unknown(inst),
-            Trouble::Large => self.error(inst, "the kernel is too large for its holes to be filled"),
+            Trouble::Large => {
+                self.error(inst, "the kernel is too large for its holes to be filled")
+            }
         }
     }
 
@@ -118,9 +134,38 @@ impl<'s> Warp<'_, '_, 's> {
             if self.out.steps > MOST_STEPS {
                 return Err(self.trouble(inst, Trouble::Large));
             }
-            lanes.iter().for_each(|&lane| self.at[lane] = at + 1);
+            for &lane in &lanes {
+                self.settle(at, inst, lane)?;
+                self.at[lane] = at + 1;
+            }
             self.one(at, inst, &lanes)?;
         }
+    }
+
+    /// Ends the doubtful code of a lane that ends here.
+    fn settle(&mut self, at: usize, inst: &Inst<'_, '_>, lane: usize) -> Done {
+        while self.doubtful[lane].last().is_some_and(|own| own.end <= at) {
+            let Some(Doubtful { guard, before, .. }) = self.doubtful[lane].pop() else { break };
+            for (register, old) in before {
+                let new = self.registers[register.0 as usize][lane];
+                let value = self.chosen(inst, new, old, guard)?;
+                self.set(register, lane, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, register: RegisterId, lane: usize, value: Id) {
+        let old = std::mem::replace(&mut self.registers[register.0 as usize][lane], value);
+        if let Some(own) = self.doubtful[lane].last_mut() {
+            own.before.entry(register).or_insert(old);
+        }
+    }
+
+    fn chosen(&mut self, inst: &Inst<'_, '_>, new: Id, old: Id, guard: Id) -> Done<Id> {
+        let select = self.select.clone();
+        let chosen = self.nodes.apply(&select, "selp.b64", &[new, old, guard]);
+        chosen.map_err(|why| self.trouble(inst, why))
     }
 
     /// Executes an instruction in some lanes.
@@ -147,27 +192,26 @@ impl<'s> Warp<'_, '_, 's> {
             return Ok(());
         }
         let opcode = inst.ast.form.opcode;
-        let computes = !matches!(
-            opcode,
-            Opcode::Bra
-                | Opcode::Ret
-                | Opcode::Exit
-                | Opcode::St
-                | Opcode::Call
-                | Opcode::Shfl
-                | Opcode::Bar
-                | Opcode::Barrier
-        );
-        if !computes && guards.iter().any(Option::is_some) {
-            let message = format!("whether `{opcode}` is executed depends on loaded data or a hole");
+        let computes = !matches!(opcode, |Opcode::Ret| Opcode::Exit
+            | Opcode::St
+            | Opcode::Call
+            | Opcode::Shfl
+            | Opcode::Bar
+            | Opcode::Barrier);
+        let doubtful = active.iter().any(|&lane| !self.doubtful[lane].is_empty());
+        let pure_call = opcode == Opcode::Call || Self::is_param(&inst.ast.form);
+        if !computes && (guards.iter().any(Option::is_some) || doubtful && !pure_call) {
+            let message =
+                format!("whether `{opcode}` is executed depends on loaded data or a hole");
             let hint = "choose between values instead: `x = condition ? a : b`";
             return Err(self.error(inst, message).with_hint(hint));
         }
         match opcode {
             Opcode::Bra => {
                 let Some(&target) = inst.targets.first() else { return Err(self.unknown(inst)) };
-                active.iter().for_each(|&lane| self.at[lane] = target as usize);
-                Ok(())
+                active.iter().try_for_each(|&lane| {
+                    self.branch(at, inst, target as usize, lane, guards[lane])
+                })
             }
             Opcode::Ret | Opcode::Exit => {
                 active.iter().for_each(|&lane| self.at[lane] = GONE);
@@ -176,7 +220,11 @@ impl<'s> Warp<'_, '_, 's> {
             // Lanes go in step, and what one stores the others see at once.
             Opcode::Bar | Opcode::Barrier | Opcode::Membar | Opcode::Fence => {
                 let form = &inst.ast.form;
-                if form.has_any(&[Q::Popc, Q::And, Q::Or]) { Err(self.unknown(inst)) } else { Ok(()) }
+                if form.has_any(&[Q::Popc, Q::And, Q::Or]) {
+                    Err(self.unknown(inst))
+                } else {
+                    Ok(())
+                }
             }
             Opcode::St => self.store(inst, &active),
             Opcode::Ld => self.load(inst, &active, &guards),
@@ -202,14 +250,34 @@ impl<'s> Warp<'_, '_, 's> {
         let old = self.registers[register.0 as usize][lane];
         let value = match guard {
             None => value,
-            Some(guard) => {
-                let select = self.select.clone();
-                let args = [value, old, guard];
-                let chosen = self.nodes.apply(&select, "selp.b64", &args);
-                chosen.map_err(|why| self.trouble(inst, why))?
-            }
+            Some(guard) => self.chosen(inst, value, old, guard)?,
         };
-        self.registers[register.0 as usize][lane] = value;
+        self.set(register, lane, value);
+        Ok(())
+    }
+
+    /// A branch that a lane takes, or may take.
+    fn branch(
+        &mut self,
+        at: usize,
+        inst: &Inst<'_, '_>,
+        target: usize,
+        lane: usize,
+        guard: Option<Id>,
+    ) -> Done {
+        let within = self.doubtful[lane].last().is_none_or(|own| at < target && target <= own.end);
+        match guard {
+            None if within => self.at[lane] = target,
+            Some(guard) if within && at < target => {
+                let guard = self.negated(inst, guard)?;
+                self.doubtful[lane].push(Doubtful { end: target, guard, before: BTreeMap::new() });
+            }
+            _ => {
+                let message = "where this branch leads depends on loaded data or a hole";
+                let hint = "choose between values instead: `x = condition ? a : b`";
+                return Err(self.error(inst, message).with_hint(hint));
+            }
+        }
         Ok(())
     }
 
@@ -320,7 +388,9 @@ impl<'s> Warp<'_, '_, 's> {
                 for (number, part) in parts.iter().enumerate() {
                     let value = self.nodes.part(whole, number, parts.len(), ty.bits());
                     match part {
-                        Arg::Register(part) => self.write(inst, *part, lane, value, guards[lane])?,
+                        Arg::Register(part) => {
+                            self.write(inst, *part, lane, value, guards[lane])?
+                        }
                         Arg::Sink => {}
                         _ => return Err(self.unknown(inst)),
                     }
@@ -346,7 +416,9 @@ impl<'s> Warp<'_, '_, 's> {
         let form = &inst.ast.form;
         let mode = form.qualifiers().find(|q| matches!(q, Q::Idx | Q::Up | Q::Down | Q::Bfly));
         let (Some(mode), true) = (mode, form.has(Q::Sync)) else { return Err(self.unknown(inst)) };
-        let [to, value, by, clamp, members] = &inst.args[..] else { return Err(self.unknown(inst)) };
+        let [to, value, by, clamp, members] = &inst.args[..] else {
+            return Err(self.unknown(inst));
+        };
         let (to, ok) = match to {
             Arg::Register(to) => (*to, None),
             Arg::Pair(pair) => match **pair {
