@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::hole::{Holes, Kind, Use};
 use super::node::{Bag, Id, Node, Nodes, Point, UNDEFINED};
+use super::staged::{self, Staged};
 use super::warp::Outcome;
 use crate::isa::{Form, Opcode};
 use crate::source::Span;
@@ -35,14 +36,16 @@ fn refused<T>(hole: Option<usize>, message: impl Into<String>) -> Result<T, Refu
 
 /// A slot over virtual cells.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Slot {
-    factors: Vec<u32>,
-    guard: Option<Point>,
+pub struct Slot {
+    /// What is multiplied.
+    pub factors: Vec<u32>,
+    /// The point of the condition under which it takes part.
+    pub guard: Option<Point>,
 }
 
 /// A cell before its place in the program is known.
 #[derive(Debug)]
-enum Virtual {
+pub enum Virtual {
     /// It holds this from the beginning.
     Initial(Term),
     /// One of these, by the value at a point.
@@ -81,6 +84,15 @@ struct Lowering<'l> {
     others: FxHashMap<Id, u32>,
 }
 
+/// What is to be solved.
+#[derive(Debug)]
+pub enum Problem {
+    /// Statement by statement.
+    Program(Program),
+    /// All steps at once.
+    Staged(Staged),
+}
+
 /// Makes the program.
 ///
 /// # Errors
@@ -91,7 +103,7 @@ pub fn lower(
     wanted: &Outcome,
     space: u8,
     spec: Span,
-) -> Result<Program, Refused> {
+) -> Result<Problem, Refused> {
     let mut lowering = Lowering {
         nodes,
         holes: &kernel.holes,
@@ -446,7 +458,7 @@ impl Lowering<'_> {
         goals: Vec<(u32, Term, String)>,
         space: u8,
         spec: Span,
-    ) -> Result<Program, Refused> {
+    ) -> Result<Problem, Refused> {
         // Conditions of one fold belong together.
         let mut root: Vec<usize> = (0..self.holes.holes.len()).collect();
         let find = |root: &[usize], mut at: usize| {
@@ -506,12 +518,19 @@ impl Lowering<'_> {
                 before.iter().all(|(first, then)| then != own || order.contains(first))
             });
             let Some(at) = ready else {
+                if let Some((index, condition)) = staged::shape(self.holes) {
+                    self.holes_of(space)?;
+                    let Lowering { program, cells, .. } = self;
+                    let goals = goals.into_iter().map(|(cell, term, _)| (cell, term)).collect();
+                    let staged = Staged { program, cells, goals, index, condition };
+                    return Ok(Problem::Staged(staged));
+                }
                 let hole = left.iter().find_map(|group| match group {
                     Group::Move(hole) | Group::Guarded(hole) => Some(*hole),
                     Group::Plain(..) => None,
                 });
-                let message = "this hole chooses among values that it has chosen itself; give the hole of each step \
-                               a number of its own";
+                let message = "this hole chooses among values that it has chosen itself, and there are other holes; \
+                               give the hole of each step a number of its own";
                 return refused(hole, message);
             };
             order.push(left.remove(at));
@@ -543,7 +562,7 @@ impl Lowering<'_> {
             let cell = number[cell as usize];
             self.program.goals.push(Goal { cell, term, name, span: spec });
         }
-        Ok(self.program)
+        Ok(Problem::Program(self.program))
     }
 
     fn statement(

@@ -7,7 +7,8 @@
 //!
 //! - `spec`: which kernel is the specification of which. `hole`: calls and what their arguments say.
 //! - `node`, `integer`: what registers hold. `warp`, `memory`: the execution of one warp.
-//! - `lower`, `solve`: both kernels as a program for [`crate::synth`], and its search.
+//! - `lower`, `solve`: both kernels as a program for [`crate::synth`], and its search. `staged`: networks, whose steps
+//!   share a hole.
 //! - `fill`: the edits. `judge`: the proof and the run.
 
 mod fill;
@@ -19,6 +20,7 @@ mod memory;
 mod node;
 mod solve;
 mod spec;
+mod staged;
 mod warp;
 
 use memchr::memmem;
