@@ -32,12 +32,12 @@ pub fn edits(
     flow: &Flow<'_, '_>,
     holes: &Holes,
     formulas: &[Expr],
-    stem: &str,
+    (stem, first): (&str, usize),
 ) -> Result<Vec<Edit>, Diagnostic> {
     let mut edits = Vec::new();
     for (number, site) in holes.sites.values().enumerate() {
         let call = flow.insts[site.inst].ast;
-        let stem = format!("{stem}{}_{number}_", function.span.start);
+        let stem = format!("{stem}{}_", first + number);
         let filled = one(source, function, call, holes, site, &formulas[site.hole], &stem);
         match filled {
             Some(own) => edits.extend(own?),

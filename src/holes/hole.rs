@@ -57,8 +57,6 @@ pub const MOST_PLACES: u64 = 64;
 /// How the values of a hole are used.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Use {
-    /// They pick a register.
-    Select,
     /// They are part of an address.
     Address,
     /// They are the source lane of a shuffle.
@@ -82,7 +80,7 @@ pub struct Hole {
     pub span: Span,
     /// Whether each coordinate differs between the lanes of a call.
     pub lanes: [bool; 2],
-    /// How its values are used.
+    /// How its values are used, where they do not only pick registers.
     pub used: Option<Use>,
 }
 

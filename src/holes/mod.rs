@@ -113,15 +113,20 @@ pub fn fill(source: &SourceFile) -> Result<Option<Filled>, Diagnostic> {
     let mut calls = calls(&module);
     let pairs = spec::pairs(&module).map_err(|name| unclear(source, &module, name))?;
     let stem = fill::stem(source.text());
+    // (Registers are numbered through the text.)
+    let mut calls_before = 0;
     let mut edits = Vec::new();
     let mut kernels = Vec::new();
+    let mut done = Vec::new();
     for pair in &pairs {
         if !calls.iter().any(|(name, _)| *name == pair.kernel.name.text) {
             continue;
         }
-        let (own, kernel, filled) = one(source, pair, &stem)?;
+        let (own, kernel, filled) = one(source, pair, &stem, calls_before)?;
         edits.extend(own);
         kernels.push(kernel);
+        done.push(*pair);
+        calls_before += filled.len();
         calls.retain(|(_, call)| !filled.contains(call));
     }
     if let Some(&(name, call)) = calls.first() {
@@ -150,8 +155,18 @@ pub fn fill(source: &SourceFile) -> Result<Option<Filled>, Diagnostic> {
         source.diagnostic(Span::new(at, at), "two holes share an instruction")
     })?;
     let (text, lines) = edits.apply(source.text());
-    judge::judge(source, &pairs, &text)?;
+    judge::judge(source, &done, &text)?;
     Ok(Some(Filled { text, lines, kernels }))
+}
+
+/// Judges a text as if [`fill`] had made it of another one.
+///
+/// # Errors
+/// A kernel of it does something else than the specification that the other text names for it.
+pub fn judge(source: &SourceFile, text: &str) -> Result<(), Diagnostic> {
+    let module = ptx::parse(source, Depth::All)?;
+    let pairs = spec::pairs(&module).map_err(|name| unclear(source, &module, name))?;
+    judge::judge(source, &pairs, text)
 }
 
 /// Whether a function is the declaration of a hole.
@@ -204,6 +219,7 @@ fn one(
     source: &SourceFile,
     pair: &Pair<'_, '_>,
     stem: &str,
+    calls_before: usize,
 ) -> Result<(Vec<Edit>, Kernel, Vec<Span>), Diagnostic> {
     let mut nodes = Nodes::default();
     let flow = cfg::build(source, pair.kernel)?;
@@ -229,6 +245,7 @@ fn one(
             source.diagnostic(name.span, message)
         }
     })?;
+    let stem = (stem, calls_before);
     let edits = fill::edits(source, pair.kernel, &flow, &kernel.holes, &solved.formulas, stem)?;
     let filled = kernel.holes.sites.values().map(|site| flow.insts[site.inst].ast.span).collect();
     let holes = kernel.holes.holes.iter().zip(&solved.formulas).map(|(hole, formula)| Hole {
