@@ -44,6 +44,8 @@
 //! - [`install`]: puts ptxasw in front of an assembler, takes it away again, checks that it works.
 //! - [`synth`]: sketches of data movement, whose index expressions are searched for; what is found as PTX and CUDA,
 //!   executed by [`interp`] for a check; serial loops, for which an associative operator is.
+//! - [`holes`]: calls of holes in kernels, filled by [`synth`] with what makes a kernel do what its
+//!   specification does.
 //! - [`page`]: the HTML page made from the output of other subcommands.
 //! - [`cli`]: the command line.
 //!
@@ -69,6 +71,7 @@ pub mod draft;
 pub mod emulate;
 pub mod expr;
 pub mod float;
+pub mod holes;
 pub mod install;
 pub mod interp;
 pub mod isa;

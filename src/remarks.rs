@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::ptx::{self, Depth, Directive, Item, Location, Statement};
-use crate::report::{Cost, Decision, KernelReport, LoadReport, Report};
+use crate::report::{Cost, Decision, HoleReport, KernelReport, LoadReport, Report};
 use crate::source::SourceFile;
 
 /// The pass that LLVM's tools show and filter by.
@@ -27,7 +27,43 @@ pub fn yaml(source: &SourceFile, report: &Report) -> String {
         }
         about_function(&mut out, &places, kernel);
     }
+    for hole in &report.holes {
+        about_hole(&mut out, &places, hole);
+    }
     out
+}
+
+/// The place in the sources that a line of the PTX comes from, as `file:line:column`, if a `.loc` names one.
+pub fn origin(source: &SourceFile, line: u32) -> Option<String> {
+    let places = Places::of(source);
+    let place = places.of_line(line);
+    let named = place.column != 0 || place.file != source.name();
+    named.then(|| format!("{}:{}:{}", place.file, place.line, place.column))
+}
+
+fn about_hole(out: &mut String, places: &Places<'_>, hole: &HoleReport) {
+    head(out, "Passed", "HoleFilled", &places.of_line(hole.line), &hole.kernel);
+    argument(out, "String", "hole ");
+    argument(out, "Hole", &hole.hole.to_string());
+    argument(out, "String", " of family ");
+    argument(out, "Family", &hole.family);
+    argument(out, "String", " filled with ");
+    argument(out, "Expression", &hole.expression);
+    argument(out, "String", " as in ");
+    argument(out, "Specification", &hole.specification);
+    let which = match (hole.solutions, hole.cheapest) {
+        (1, _) => ", the only solution that was seen",
+        (_, true) => ", the cheapest of the solutions: ",
+        (_, false) => ", the cheapest so far of the solutions: ",
+    };
+    argument(out, "String", which);
+    if hole.solutions > 1 {
+        argument(out, "Solutions", &hole.solutions.to_string());
+    }
+    argument(out, "String", " (PTX line ");
+    argument(out, "PtxLine", &hole.line.to_string());
+    argument(out, "String", ")");
+    out.push_str("...\n");
 }
 
 fn about_load(out: &mut String, places: &Places<'_>, kernel: &KernelReport, load: &LoadReport) {

@@ -22,6 +22,35 @@ pub struct Report {
     /// What the user should know besides, one line each: measurements that could not be used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// The holes that were filled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holes: Vec<HoleReport>,
+    /// Why the file cannot be assembled: holes that cannot be filled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+}
+
+/// A hole of a kernel, and what it was filled with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoleReport {
+    /// The kernel.
+    pub kernel: String,
+    /// The kernel that says what it has to do.
+    pub specification: String,
+    /// The number that its calls give it.
+    pub hole: u64,
+    /// The family of expressions.
+    pub family: String,
+    /// The PTX line of its first call.
+    pub line: u32,
+    /// The expression.
+    pub expression: String,
+    /// How many solutions were seen for the kernel.
+    pub solutions: u64,
+    /// Whether the chosen one is the cheapest of its space.
+    pub cheapest: bool,
+    /// What that costs: accumulates, shuffles, loads, selects.
+    pub cost: [u32; 4],
 }
 
 impl Report {

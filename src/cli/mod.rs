@@ -4,6 +4,7 @@
 //!   does. `options`: those that several share.
 //! - [`exit`]: every exit status, and the one type of what ends a subcommand early.
 //! - [`wrapper`]: called as ptxas. [`mod@env`]: the variables that it reads. [`keep`]: what it stores.
+//! - [`holes`]: holes in kernels are filled before anything else looks at a text.
 //! - `io`: files and standard streams; [`gpu`]: what needs a GPU; [`variants`], `timing`: what is timed there
 //!   and how.
 
@@ -17,6 +18,7 @@ pub mod env;
 pub mod exit;
 mod explain;
 pub mod gpu;
+pub mod holes;
 mod install;
 mod io;
 pub mod keep;

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::exit::Failure;
 use super::options::{Decisions, Input, Output, show_timings, warn};
-use super::{io, wrapper};
+use super::{holes, io, wrapper};
 use crate::pipeline::{self, Options};
 use crate::remarks;
 use crate::rewrite::Mode;
@@ -45,7 +45,11 @@ impl Rewrite {
             let mode = if options.mode == Mode::NoLoad { "no-load" } else { "no-corner" };
             warn(&format!("--mode {mode} is for measuring and computes wrong results"));
         }
-        let rewritten = wrapper::summarised(&source, || pipeline::rewrite(&source, &options))?;
+        let rewritten =
+            wrapper::summarised(&source, || holes::filled(&source, &options, &pipeline::rewrite))?;
+        if let Some(message) = rewritten.report.errors.first() {
+            return Err(Failure::unusable(message.clone()));
+        }
         show_timings(&options);
         rewritten.report.warnings.iter().for_each(|warning| warn(warning));
         if let Some(path) = &self.remarks {

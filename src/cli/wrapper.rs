@@ -6,7 +6,7 @@
 
 use super::env::{self, Settings};
 use super::exit::{Failure, Status};
-use super::keep;
+use super::{holes, keep};
 use crate::pipeline::{self, Options, Rewritten};
 use crate::ptxas::assemble::{self, Call, Examined, Replacement, one_line};
 use crate::ptxas::check::Again;
@@ -50,9 +50,15 @@ pub fn is_assembler(called_as: &OsStr) -> bool {
 /// Stands in for ptxas. `called_as` is the name the program was called by, `arguments` follow it.
 pub fn main(called_as: &OsStr, arguments: &[OsString]) -> ExitCode {
     if Settings::of_process().verify {
-        main_with(called_as, arguments, &pipeline::rewrite_proved)
+        let rewriter = |source: &SourceFile, options: &Options| {
+            holes::filled(source, options, &pipeline::rewrite_proved)
+        };
+        main_with(called_as, arguments, &rewriter)
     } else {
-        main_with(called_as, arguments, &pipeline::rewrite)
+        let rewriter = |source: &SourceFile, options: &Options| {
+            holes::filled(source, options, &pipeline::rewrite)
+        };
+        main_with(called_as, arguments, &rewriter)
     }
 }
 
@@ -182,6 +188,14 @@ fn call(
         let new: Vec<String> = said.filter(|line| !warnings.contains(line)).cloned().collect();
         warnings.extend(new);
     }
+    let reports =
+        || examined.iter().filter_map(|one| Some(&one.outcome.as_ref()?.1.as_ref().ok()?.report));
+    let errors: Vec<&String> = reports().flat_map(|report| &report.errors).collect();
+    if !errors.is_empty() {
+        errors.iter().for_each(|message| error(message));
+        return Status::REFUSED.into();
+    }
+    let has_holes = reports().any(|report| !report.holes.is_empty());
     keep_texts(settings, &examined, &mut warnings);
     if assemble::is_untouched(&examined) && warnings.is_empty() {
         keep_reports(settings, &examined, None, &mut warnings);
@@ -198,7 +212,8 @@ fn call(
         })
     };
     // The other modes are for measuring what a rewrite costs.
-    let checked = !settings.unchecked && options.mode == Mode::Full;
+    // A text with holes is nothing that ptxas could assemble for a comparison.
+    let checked = !settings.unchecked && options.mode == Mode::Full && !has_holes;
     let call = Call { tool, arguments, line, watch: &watch };
     let again: Option<&Again<'_, Rewritten>> = if checked { Some(&again) } else { None };
     let mut assembled = match assemble::assemble(call, &mut examined, again, warnings) {

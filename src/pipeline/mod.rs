@@ -136,7 +136,8 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
         settled.into_iter().map(|Settled { report, edits }| (report, edits)).unzip();
     let strategy = options.select.strategies.to_string();
     let warnings = job.advised.warnings;
-    let report = Report { file: source.name().to_owned(), strategy, kernels, warnings };
+    let file = source.name().to_owned();
+    let report = Report { file, strategy, kernels, warnings, ..Report::default() };
     let unchanged =
         |report| Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() };
     match Edits::new(edits.into_iter().flatten().collect()) {

@@ -10,6 +10,8 @@ use crate::synth::expr::{Cmp, Expr, Op};
 pub struct Lines {
     /// The lines.
     pub text: String,
+    /// What all registers begin with; nothing stands for a percent sign.
+    stem: String,
     registers: u32,
     wide: u32,
     predicates: u32,
@@ -17,6 +19,15 @@ pub struct Lines {
 }
 
 impl Lines {
+    /// Lines whose registers begin with these words.
+    pub fn with_stem(stem: &str) -> Lines {
+        Lines { stem: stem.to_owned(), ..Lines::default() }
+    }
+
+    fn stem(&self) -> &str {
+        if self.stem.is_empty() { "%" } else { &self.stem }
+    }
+
     /// Adds a line.
     pub fn line(&mut self, line: &str) {
         let _ = writeln!(self.text, "    {line}");
@@ -25,30 +36,31 @@ impl Lines {
     /// A register of 32 bits that nothing uses yet.
     pub fn register(&mut self) -> String {
         self.registers += 1;
-        format!("%r{}", self.registers - 1)
+        format!("{}r{}", self.stem(), self.registers - 1)
     }
 
     /// A register of 64 bits that nothing uses yet.
     pub fn wide(&mut self) -> String {
         self.wide += 1;
-        format!("%d{}", self.wide - 1)
+        format!("{}d{}", self.stem(), self.wide - 1)
     }
 
     /// A predicate that nothing uses yet.
     pub fn predicate(&mut self) -> String {
         self.predicates += 1;
-        format!("%p{}", self.predicates - 1)
+        format!("{}p{}", self.stem(), self.predicates - 1)
     }
 
     /// The declarations of what was used.
     pub fn declarations(&self) -> String {
         let mut text = String::new();
+        let stem = self.stem();
         if self.predicates > 0 {
-            let _ = writeln!(text, "    .reg .pred %p<{}>;", self.predicates);
+            let _ = writeln!(text, "    .reg .pred {stem}p<{}>;", self.predicates);
         }
-        let _ = writeln!(text, "    .reg .b32 %r<{}>;", self.registers.max(1));
+        let _ = writeln!(text, "    .reg .b32 {stem}r<{}>;", self.registers.max(1));
         if self.wide > 0 {
-            let _ = writeln!(text, "    .reg .b64 %d<{}>;", self.wide);
+            let _ = writeln!(text, "    .reg .b64 {stem}d<{}>;", self.wide);
         }
         text
     }
@@ -77,7 +89,16 @@ impl Lines {
                 let register = known.map(|(_, register)| (*register).to_owned());
                 return register.ok_or_else(|| format!("`{name}` has no register"));
             }
-            Expr::Compare(..) | Expr::Choose(..) => return Err(format!("`{expr}` has no code")),
+            Expr::Compare(..) => {
+                let holds = self.condition(expr, names)?;
+                return Ok(self.once("selp.b32", &format!("1, 0, {holds}")));
+            }
+            Expr::Choose(condition, a, b) => {
+                let (a, b) = (self.value(a, names)?, self.value(b, names)?);
+                let holds = self.condition(condition, names)?;
+                // (Registers are shared between equal instructions, predicates are not.)
+                return Ok(self.once("selp.b32", &format!("{a}, {b}, {holds}")));
+            }
             Expr::Binary(op, a, b) => (op, self.value(a, names)?, self.value(b, names)?),
         };
         let power = |number: &str| number.parse::<u32>().ok().filter(|n| n.is_power_of_two());

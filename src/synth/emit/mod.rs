@@ -10,7 +10,7 @@ pub mod domain;
 pub mod index;
 pub mod kernel;
 mod ptx;
-mod taint;
+pub mod taint;
 mod turn;
 
 pub use cuda::{cuda, entry as cuda_entry};

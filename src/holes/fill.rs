@@ -1,0 +1,204 @@
+//! Instructions in the place of calls.
+//!
+//! In: a kernel, its calls and the formula of each hole. Out: edits of the text: the call, the parameters that it is
+//! handed and their declarations go; where the result was read it is computed. Nothing else changes.
+
+use super::hole::{self, Holes, Site};
+use crate::cfg::Flow;
+use crate::isa::{Opcode, StateSpace};
+use crate::ptx::{AddressBase, Function, Instruction, Operand, Statement, Variable};
+use crate::rewrite::Edit;
+use crate::source::{Diagnostic, SourceFile, Span};
+use crate::synth::emit::domain::{Domain, at};
+use crate::synth::emit::index::Lines;
+use crate::synth::expr::{Cmp, Expr};
+
+/// What registers of ours begin with in a text that does not have it.
+pub fn stem(text: &str) -> String {
+    let mut stem = "%ptxasw_hole_".to_owned();
+    while text.contains(stem.trim_start_matches('%')) {
+        stem.push('_');
+    }
+    stem
+}
+
+/// The edits that fill the holes of a kernel; `formulas` has one for each hole, over its coordinates' names.
+///
+/// # Errors
+/// A call is not of the form that compilers write.
+pub fn edits(
+    source: &SourceFile,
+    function: &Function<'_>,
+    flow: &Flow<'_, '_>,
+    holes: &Holes,
+    formulas: &[Expr],
+    (stem, first): (&str, usize),
+) -> Result<Vec<Edit>, Diagnostic> {
+    let mut edits = Vec::new();
+    for (number, site) in holes.sites.values().enumerate() {
+        let call = flow.insts[site.inst].ast;
+        let stem = format!("{stem}{}_", first + number);
+        let filled = one(source, function, call, holes, site, &formulas[site.hole], &stem);
+        match filled {
+            Some(own) => edits.extend(own?),
+            None => {
+                let message = "this call of a hole has a form that is not understood";
+                return Err(source.diagnostic(call.span, message));
+            }
+        }
+    }
+    Ok(edits)
+}
+
+/// The statements of the innermost scope that an instruction stands in.
+fn scope<'m, 's>(statements: &'m [Statement<'s>], span: Span) -> Option<&'m [Statement<'s>]> {
+    statements.iter().find_map(|statement| match statement {
+        Statement::Instruction(own) if own.span == span => Some(statements),
+        Statement::Block { statements, span: block }
+            if block.start < span.start && span.end <= block.end =>
+        {
+            scope(statements, span)
+        }
+        _ => None,
+    })
+}
+
+/// The parameter that an instruction of some opcode accesses.
+fn parameter<'s>(instruction: &Instruction<'s>, opcode: Opcode) -> Option<&'s str> {
+    let form = &instruction.form;
+    if form.opcode != opcode || form.space() != StateSpace::Param {
+        return None;
+    }
+    instruction.operands.iter().find_map(|operand| match operand {
+        Operand::Address(address) => match address.base {
+            AddressBase::Name(name) if address.offset == 0 => Some(name.text),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+fn declares(variable: &Variable<'_>, names: &[&str]) -> bool {
+    variable.space == StateSpace::Param
+        && variable.names.iter().all(|declarator| names.contains(&declarator.name.text))
+}
+
+fn one(
+    source: &SourceFile,
+    function: &Function<'_>,
+    call: &Instruction<'_>,
+    holes: &Holes,
+    site: &Site,
+    formula: &Expr,
+    stem: &str,
+) -> Option<Result<Vec<Edit>, Diagnostic>> {
+    let [Operand::List(results, _), Operand::Name(_), Operand::List(arguments, _), ..] =
+        &call.operands[..]
+    else {
+        return None;
+    };
+    let [Operand::Name(result)] = &results[..] else { return None };
+    let statements = scope(function.statements()?, call.span)?;
+    let instructions = || {
+        statements.iter().filter_map(|statement| match statement {
+            Statement::Instruction(instruction) => Some(instruction),
+            _ => None,
+        })
+    };
+    let mut gone: Vec<Span> = Vec::new();
+    // What stands for each argument: an operand of the call, or what is stored to a parameter before it.
+    let mut names: Vec<&str> = Vec::new();
+    let mut operands: Vec<&Operand<'_>> = Vec::new();
+    for argument in arguments {
+        let stored = match argument {
+            Operand::Name(name) => instructions()
+                .filter(|one| one.span.start < call.span.start && one.guard.is_none())
+                .filter(|one| parameter(one, Opcode::St) == Some(name.text))
+                .next_back(),
+            _ => None,
+        };
+        match (stored, argument) {
+            (Some(store), Operand::Name(name)) => {
+                names.push(name.text);
+                gone.push(store.span);
+                operands.push(store.operands.get(1)?);
+            }
+            _ => operands.push(argument),
+        }
+    }
+    let reads: Vec<&Instruction<'_>> = instructions()
+        .filter(|one| one.span.start > call.span.start)
+        .filter(|one| parameter(one, Opcode::Ld) == Some(result.text))
+        .collect();
+    if !reads.is_empty() {
+        names.push(result.text);
+    }
+    let declared = statements.iter().filter_map(|statement| match statement {
+        Statement::Variable(variable) if declares(variable, &names) => Some(variable.span),
+        _ => None,
+    });
+    gone.extend(declared);
+    let hole = &holes.holes[site.hole];
+    let coordinates = super::lower::coordinates(hole);
+    let own = match hole.kind {
+        hole::Kind::Index => [1, 3],
+        _ => [1, 2],
+    };
+    let mut domain = Domain::default();
+    let mut known = Vec::new();
+    let mut registers: Vec<(&str, &str)> = Vec::new();
+    for ((name, place), extent) in coordinates.iter().zip(own).zip(hole.extents) {
+        match operands.get(place)? {
+            Operand::Immediate(immediate) => {
+                known.push((name.clone(), immediate.value.as_integer()?))
+            }
+            Operand::Name(register) => {
+                registers.push((name, register.text));
+                domain.axes.push((name.clone(), extent));
+            }
+            _ => return None,
+        }
+    }
+    let expr = domain.simplified(at(formula, &known));
+    let mut lines = Lines::with_stem(stem);
+    let value = domain.machine(&expr).and_then(|expr| lines.value(&truth(expr), &registers));
+    let value = match value {
+        Ok(value) => value,
+        Err(why) => return Some(Err(source.diagnostic(call.span, why))),
+    };
+    let text = format!("{}{}", lines.declarations(), lines.text);
+    let mut text = text.trim().replace("\n    ", "\n\t");
+    if reads.is_empty() {
+        let guard = match &call.guard {
+            Some(guard) => {
+                let not = if guard.negated { "!" } else { "" };
+                format!("@{not}{} ", guard.register.text)
+            }
+            None => String::new(),
+        };
+        text.push_str(&format!("\n\t{guard}mov.b32 {}, {value};", result.text));
+    }
+    let mut edits = vec![Edit { range: call.span.range(), text }];
+    for read in reads {
+        let to = source.slice(read.operands.first()?.span());
+        edits.push(Edit { range: read.span.range(), text: format!("mov.b32 \t{to}, {value};") });
+    }
+    edits.extend(gone.into_iter().map(|span| Edit { range: span.range(), text: String::new() }));
+    Some(Ok(edits))
+}
+
+/// An expression in which what decides is a comparison.
+fn truth(expr: Expr) -> Expr {
+    match expr {
+        Expr::Choose(condition, a, b) => {
+            let condition = match &*condition {
+                Expr::Compare(..) => condition,
+                other => {
+                    Expr::Compare(Cmp::Ne, other.clone().into(), Expr::Number(0).into()).into()
+                }
+            };
+            Expr::Choose(condition, truth((*a).clone()).into(), truth((*b).clone()).into())
+        }
+        other => other,
+    }
+}

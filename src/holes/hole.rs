@@ -1,0 +1,199 @@
+//! The holes of a kernel: the functions that nobody defines, what their arguments say, and the points at which they
+//! are called.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::node::Point;
+use crate::source::Span;
+
+/// What all names of holes begin with.
+pub const PREFIX: &str = "ptxasw_";
+
+/// What a function's result ranges over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// `(id, i, n, k, m)`: an index below `n`, by a family of index expressions.
+    Index,
+    /// `(id, i, k, ways)`: one of several ways, by conditions.
+    Part,
+    /// `(id, i, k)`: whether something takes part.
+    Condition,
+}
+
+/// The functions: their names behind the prefix, their kinds, and the family of expressions.
+const FUNCTIONS: [(&str, Kind); 8] = [
+    ("xform", Kind::Index),
+    ("rot", Kind::Index),
+    ("linear", Kind::Index),
+    ("xor", Kind::Index),
+    ("table", Kind::Index),
+    ("fit", Kind::Index),
+    ("part", Kind::Part),
+    ("cond", Kind::Condition),
+];
+
+impl Kind {
+    /// How many arguments the function takes.
+    pub fn arguments(self) -> usize {
+        match self {
+            Kind::Index => 5,
+            Kind::Part => 4,
+            Kind::Condition => 3,
+        }
+    }
+}
+
+/// The family and the kind of the hole that a function is.
+pub fn function(name: &str) -> Option<(&'static str, Kind)> {
+    let rest = name.strip_prefix(PREFIX)?;
+    FUNCTIONS.into_iter().find(|(own, _)| *own == rest)
+}
+
+/// The most places of a coordinate, and the most values of a hole.
+pub const MOST_PLACES: u64 = 64;
+
+/// How the values of a hole are used.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Use {
+    /// They are part of an address.
+    Address,
+    /// They are the source lane of a shuffle.
+    Shuffle,
+}
+
+/// One hole.
+#[derive(Clone, Debug)]
+pub struct Hole {
+    /// The number that the calls give it.
+    pub id: u64,
+    /// The family.
+    pub family: &'static str,
+    /// See [`Kind`].
+    pub kind: Kind,
+    /// Values are below this number.
+    pub values: usize,
+    /// The extents of its coordinates.
+    pub extents: [usize; 2],
+    /// Where it is called first.
+    pub span: Span,
+    /// Whether each coordinate differs between the lanes of a call.
+    pub lanes: [bool; 2],
+    /// How its values are used, where they do not only pick registers.
+    pub used: Option<Use>,
+}
+
+/// A call of a hole.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The number of the hole.
+    pub hole: usize,
+    /// The instruction.
+    pub inst: usize,
+    /// The coordinates with which it is called, each with its values in order.
+    pub seen: [Vec<u64>; 2],
+}
+
+/// What one call says.
+#[derive(Clone, Copy, Debug)]
+pub struct Called {
+    /// The hole's own number.
+    pub id: u64,
+    /// Its coordinates.
+    pub at: [u64; 2],
+    /// The extents that the call names; 0 for one that it does not name.
+    pub extents: [u64; 2],
+    /// How many values there are.
+    pub values: u64,
+}
+
+/// All holes of a kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Holes {
+    /// In the order of their first calls.
+    pub holes: Vec<Hole>,
+    /// By instruction.
+    pub sites: BTreeMap<usize, Site>,
+    /// The points that were asked for: hole and coordinates.
+    pub points: Vec<(usize, [u64; 2])>,
+    known: FxHashMap<(usize, [u64; 2]), Point>,
+}
+
+impl Holes {
+    /// Notes a call of one lane; returns the point.
+    ///
+    /// # Errors
+    /// The call contradicts another one, or itself.
+    pub fn call(
+        &mut self,
+        inst: usize,
+        span: Span,
+        (family, kind): (&'static str, Kind),
+        called: Called,
+    ) -> Result<Point, String> {
+        let Called { id, at, extents, values } = called;
+        if values == 0 || values.max(extents[0]).max(extents[1]) > MOST_PLACES {
+            return Err(format!("a hole has 1 to {MOST_PLACES} values, and so many places"));
+        }
+        for (at, extent) in at.into_iter().zip(extents) {
+            let extent = if extent == 0 { MOST_PLACES } else { extent };
+            if at >= extent {
+                return Err(format!("the coordinate {at} of this hole is not below {extent}"));
+            }
+        }
+        let number = match self.holes.iter().position(|hole| hole.id == id) {
+            Some(number) => {
+                let hole = &self.holes[number];
+                let own = hole.extents.map(|extent| extent as u64);
+                let extents_differ = kind == Kind::Index && own != extents;
+                if hole.family != family || hole.values as u64 != values || extents_differ {
+                    return Err(format!(
+                        "the hole {id} is called with other extents, or by another function, before"
+                    ));
+                }
+                number
+            }
+            None => {
+                let extents = extents.map(|extent| (extent as usize).max(1));
+                let values = values as usize;
+                let (lanes, used) = ([false; 2], None);
+                self.holes.push(Hole { id, family, kind, values, extents, span, lanes, used });
+                self.holes.len() - 1
+            }
+        };
+        if kind != Kind::Index {
+            let hole = &mut self.holes[number];
+            hole.extents[0] = hole.extents[0].max(at[0] as usize + 1);
+            hole.extents[1] = hole.extents[1].max(at[1] as usize + 1);
+        }
+        let none = || Site { hole: number, inst, seen: [Vec::new(), Vec::new()] };
+        let site = self.sites.entry(inst).or_insert_with(none);
+        if site.hole != number {
+            return Err("one call is of several holes: its first argument varies".to_owned());
+        }
+        for (seen, at) in site.seen.iter_mut().zip(at) {
+            if let Err(place) = seen.binary_search(&at) {
+                seen.insert(place, at);
+            }
+        }
+        let next = self.points.len() as Point;
+        let point = *self.known.entry((number, at)).or_insert(next);
+        if point == next {
+            self.points.push((number, at));
+        }
+        Ok(point)
+    }
+
+    /// The hole of a point, and the point's number in the hole's table.
+    pub fn place(&self, point: Point) -> (usize, u32) {
+        let (hole, [i, k]) = self.points[point as usize];
+        (hole, (k * self.holes[hole].extents[0] as u64 + i) as u32)
+    }
+
+    /// Notes how the values at a point are used.
+    pub fn used(&mut self, point: Point, how: Use) {
+        let hole = &mut self.holes[self.points[point as usize].0];
+        hole.used = hole.used.max(Some(how));
+    }
+}

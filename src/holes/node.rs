@@ -1,0 +1,479 @@
+//! What registers hold while a kernel with holes is executed for one warp: hash-consed nodes, equal where their
+//! numbers are.
+//!
+//! Numbers and addresses are known in every lane. What was loaded is a leaf. What depends on a hole is a [`Node::Choice`]:
+//! one node for each value that the hole may have at a point. [`Nodes::apply`] computes numbers, goes through choices,
+//! and otherwise keeps an operation in normal form: sums, products and bitwise operations of integers without order,
+//! everything else as it was written.
+
+use rustc_hash::FxHashMap;
+
+use super::integer;
+use crate::isa::{Form, Opcode, Qualifier, ScalarType};
+
+/// The number of a node.
+pub type Id = u32;
+
+/// The number of a buffer: what a pointer points into.
+pub type Buffer = u32;
+
+/// The number of a point of a hole.
+pub type Point = u32;
+
+/// Nodes that one kernel may take.
+const MOST: usize = 1 << 22;
+
+/// Operations on integers whose operands have no order.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Bag {
+    /// Sum, by width.
+    Add(u8),
+    /// Low half of the product, by width.
+    Mul(u8),
+    /// Exclusive or.
+    Xor,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Least or greatest: the opcode and its type.
+    Extreme(Opcode, ScalarType),
+}
+
+/// What a register holds.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Node {
+    /// Nobody has written it.
+    Undefined,
+    /// A number, at most 64 bits.
+    Number(u64),
+    /// A place in a buffer.
+    Pointer(Buffer, i64),
+    /// What stood in a buffer at the beginning: offset and bytes.
+    Load(Buffer, i64, u8),
+    /// An operation without order.
+    Bag(Bag, Box<[Id]>),
+    /// Any other operation, by the number of its text.
+    Tree(u32, Box<[Id]>),
+    /// One node for each value at a point of a hole.
+    Choice(Point, Box<[Id]>),
+}
+
+/// Why something has no node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trouble {
+    /// The instruction is not understood.
+    Unknown,
+    /// There would be too many nodes.
+    Large,
+}
+
+/// All nodes.
+#[derive(Debug)]
+pub struct Nodes {
+    nodes: Vec<Node>,
+    /// Whether a node is made of numbers, addresses and choices of them.
+    fixed: Vec<bool>,
+    numbers: FxHashMap<Node, Id>,
+    texts: Vec<String>,
+    text_numbers: FxHashMap<String, u32>,
+    /// The names of buffers.
+    pub buffers: Vec<String>,
+    buffer_numbers: FxHashMap<String, Buffer>,
+}
+
+impl Default for Nodes {
+    fn default() -> Nodes {
+        let mut nodes = Nodes {
+            nodes: Vec::new(),
+            fixed: Vec::new(),
+            numbers: FxHashMap::default(),
+            texts: Vec::new(),
+            text_numbers: FxHashMap::default(),
+            buffers: Vec::new(),
+            buffer_numbers: FxHashMap::default(),
+        };
+        nodes.intern(Node::Undefined);
+        nodes
+    }
+}
+
+/// The node of what nobody has written.
+pub const UNDEFINED: Id = 0;
+
+impl Nodes {
+    /// How many nodes there are.
+    pub fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there are more nodes than there may be.
+    pub fn too_many(&self) -> bool {
+        self.nodes.len() > MOST
+    }
+
+    /// A node by its number.
+    pub fn node(&self, id: Id) -> &Node {
+        &self.nodes[id as usize]
+    }
+
+    /// The text of an operation.
+    pub fn text(&self, number: u32) -> &str {
+        &self.texts[number as usize]
+    }
+
+    /// Whether a node is made of numbers, addresses and choices of them.
+    pub fn is_fixed(&self, id: Id) -> bool {
+        self.fixed[id as usize]
+    }
+
+    /// The number that a node is.
+    pub fn value(&self, id: Id) -> Option<u64> {
+        match self.node(id) {
+            Node::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn intern(&mut self, node: Node) -> Id {
+        if let Some(&id) = self.numbers.get(&node) {
+            return id;
+        }
+        let id = self.nodes.len() as Id;
+        let fixed = match &node {
+            Node::Number(_) | Node::Pointer(..) => true,
+            Node::Choice(_, options) => options.iter().all(|&option| self.is_fixed(option)),
+            _ => false,
+        };
+        self.nodes.push(node.clone());
+        self.fixed.push(fixed);
+        self.numbers.insert(node, id);
+        id
+    }
+
+    /// A number.
+    pub fn number(&mut self, value: u64) -> Id {
+        self.intern(Node::Number(value))
+    }
+
+    /// A buffer by its name.
+    pub fn buffer(&mut self, name: &str) -> Buffer {
+        if let Some(&number) = self.buffer_numbers.get(name) {
+            return number;
+        }
+        let number = self.buffers.len() as Buffer;
+        self.buffers.push(name.to_owned());
+        self.buffer_numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    /// A place in a buffer.
+    pub fn pointer(&mut self, buffer: Buffer, offset: i64) -> Id {
+        self.intern(Node::Pointer(buffer, offset))
+    }
+
+    /// What stood in a buffer at the beginning.
+    pub fn load(&mut self, buffer: Buffer, offset: i64, bytes: u8) -> Id {
+        self.intern(Node::Load(buffer, offset, bytes))
+    }
+
+    /// An operation that is kept as it is written.
+    pub fn tree(&mut self, text: &str, args: &[Id]) -> Id {
+        let number = match self.text_numbers.get(text) {
+            Some(&number) => number,
+            None => {
+                let number = self.texts.len() as u32;
+                self.texts.push(text.to_owned());
+                self.text_numbers.insert(text.to_owned(), number);
+                number
+            }
+        };
+        self.intern(Node::Tree(number, args.into()))
+    }
+
+    /// A choice; one whose options are all the same is none.
+    pub fn choice(&mut self, point: Point, options: &[Id]) -> Id {
+        match options {
+            [first, rest @ ..] if rest.iter().all(|option| option == first) => *first,
+            _ => self.intern(Node::Choice(point, options.into())),
+        }
+    }
+
+    /// What a node is where a point has a value.
+    pub(super) fn under(&mut self, id: Id, point: Point, value: usize) -> Id {
+        let Node::Choice(own, options) = self.node(id) else { return id };
+        if *own == point {
+            return options.get(value).copied().unwrap_or(UNDEFINED);
+        }
+        let (own, options) = (*own, options.clone());
+        let options: Vec<Id> =
+            options.iter().map(|&option| self.under(option, point, value)).collect();
+        self.choice(own, &options)
+    }
+
+    /// The first argument that is a choice for which `wanted` holds: its point and the number of its options.
+    fn first_choice(&self, args: &[Id], wanted: impl Fn(Id) -> bool) -> Option<(Point, usize)> {
+        args.iter().find_map(|&arg| match self.node(arg) {
+            Node::Choice(point, options) if wanted(arg) => Some((*point, options.len())),
+            _ => None,
+        })
+    }
+
+    /// The result of an instruction without effects on its operands.
+    ///
+    /// # Errors
+    /// The instruction is not understood, or there are too many nodes.
+    pub fn apply(&mut self, form: &Form, text: &str, args: &[Id]) -> Result<Id, Trouble> {
+        if self.too_many() {
+            return Err(Trouble::Large);
+        }
+        if matches!(form.opcode, Opcode::Mov | Opcode::Cvta) {
+            return args.first().copied().ok_or(Trouble::Unknown);
+        }
+        if let (Opcode::Selp, &[a, b, p]) = (form.opcode, args) {
+            match self.value(p) {
+                Some(truth) => return Ok(if truth & 1 == 1 { a } else { b }),
+                None if a == b => return Ok(a),
+                None => {}
+            }
+        }
+        // A choice of numbers is a number under each of its values; so is any other choice among numbers.
+        let others_known = |choice: Id| {
+            args.iter().all(|&arg| arg == choice || matches!(self.node(arg), Node::Number(_)))
+        };
+        let choice = self
+            .first_choice(args, |arg| self.is_fixed(arg))
+            .or_else(|| self.first_choice(args, others_known));
+        if let Some((point, count)) = choice {
+            let mut options = Vec::with_capacity(count);
+            for value in 0..count {
+                let own: Vec<Id> = args.iter().map(|&arg| self.under(arg, point, value)).collect();
+                options.push(self.apply(form, text, &own)?);
+            }
+            return Ok(self.choice(point, &options));
+        }
+        if args.contains(&UNDEFINED) {
+            return Ok(UNDEFINED);
+        }
+        let values: Option<Vec<u64>> = args.iter().map(|&arg| self.value(arg)).collect();
+        if let Some(values) = values
+            && let Some(result) = integer::apply(form, &values)
+        {
+            return Ok(self.number(result));
+        }
+        if let Some(moved) = self.moved(form, args) {
+            return Ok(moved);
+        }
+        self.operation(form, text, args)
+    }
+
+    /// An address plus a number.
+    fn moved(&mut self, form: &Form, args: &[Id]) -> Option<Id> {
+        let sum = |nodes: &mut Nodes, a: Id, b: Id, sign: i64| {
+            let (&Node::Pointer(buffer, offset), Some(by)) = (nodes.node(a), nodes.value(b)) else {
+                return None;
+            };
+            let by = match form.last_type()?.bits() {
+                32 => i64::from(by as i32),
+                _ => by as i64,
+            };
+            Some(nodes.pointer(buffer, offset.wrapping_add(sign * by)))
+        };
+        match (form.opcode, args) {
+            (Opcode::Add, &[a, b]) => sum(self, a, b, 1).or_else(|| sum(self, b, a, 1)),
+            (Opcode::Sub, &[a, b]) => sum(self, a, b, -1),
+            (Opcode::Mad, &[a, b, c]) => {
+                let (a, b) = (self.value(a)?, self.value(b)?);
+                let name = if form.has(Qualifier::Wide) { "mul.wide" } else { "mul.lo" };
+                let product = Form::of(&format!("{name}{}", form.last_type()?));
+                let by = integer::apply(&product, &[a, b])?;
+                match *self.node(c) {
+                    Node::Pointer(buffer, offset) => {
+                        Some(self.pointer(buffer, offset.wrapping_add(by as i64)))
+                    }
+                    _ => None,
+                }
+            }
+            (Opcode::Cvt, &[a]) if form.types().iter().all(|ty| ty.bits() == 64) => Some(a),
+            _ => None,
+        }
+    }
+
+    /// An operation on what was loaded.
+    fn operation(&mut self, form: &Form, text: &str, args: &[Id]) -> Result<Id, Trouble> {
+        let ty = form.last_type().ok_or(Trouble::Unknown)?;
+        let plain = form.modifiers().len() == 1;
+        let bits = ty.bits() as u8;
+        let bag = match form.opcode {
+            _ if ty.is_float() || ty == ScalarType::U16x2 || ty == ScalarType::S16x2 => None,
+            Opcode::Add if plain => Some(Bag::Add(bits)),
+            Opcode::Mul if form.has(Qualifier::Lo) => Some(Bag::Mul(bits)),
+            Opcode::Xor => Some(Bag::Xor),
+            Opcode::And => Some(Bag::And),
+            Opcode::Or => Some(Bag::Or),
+            Opcode::Min | Opcode::Max if plain => Some(Bag::Extreme(form.opcode, ty)),
+            _ => None,
+        };
+        if let Some(bag) = bag {
+            return Ok(self.bag(bag, args));
+        }
+        match (form.opcode, args) {
+            (Opcode::Mad, &[a, b, c])
+                if form.has(Qualifier::Lo) && form.modifiers().len() == 2 && !ty.is_float() =>
+            {
+                let product = self.bag(Bag::Mul(bits), &[a, b]);
+                return Ok(self.bag(Bag::Add(bits), &[product, c]));
+            }
+            (Opcode::Sub, &[a, b]) if plain && !ty.is_float() => {
+                if let Some(number) = self.value(b) {
+                    let negative = self.number(integer::cut(number.wrapping_neg(), ty));
+                    return Ok(self.bag(Bag::Add(bits), &[a, negative]));
+                }
+            }
+            _ => {}
+        }
+        if !is_pure(form.opcode) {
+            return Err(Trouble::Unknown);
+        }
+        let mut args = args.to_vec();
+        // The products and sums of floating-point numbers do not depend on the order of two operands.
+        let commutes = ty.is_float() && matches!(form.opcode, Opcode::Add | Opcode::Mul);
+        if (commutes || form.opcode == Opcode::Fma) && args.len() >= 2 {
+            args[..2].sort_unstable();
+        }
+        Ok(self.tree(text, &args))
+    }
+
+    /// An operation without order in normal form: flat, sorted, numbers put together.
+    pub fn bag(&mut self, bag: Bag, args: &[Id]) -> Id {
+        let mut flat: Vec<Id> = Vec::new();
+        let mut constant: Option<u64> = None;
+        let mut open: Vec<Id> = args.to_vec();
+        while let Some(arg) = open.pop() {
+            match self.node(arg) {
+                Node::Bag(own, inner) if *own == bag => open.extend(inner.iter()),
+                Node::Number(value) => {
+                    constant = Some(match constant {
+                        None => *value,
+                        Some(other) => bag.numbers(other, *value),
+                    });
+                }
+                _ => flat.push(arg),
+            }
+        }
+        flat.sort_unstable();
+        match bag {
+            Bag::Xor => {
+                let mut kept: Vec<Id> = Vec::new();
+                for arg in flat {
+                    if kept.last() == Some(&arg) {
+                        kept.pop();
+                    } else {
+                        kept.push(arg);
+                    }
+                }
+                flat = kept;
+            }
+            Bag::And | Bag::Or | Bag::Extreme(..) => flat.dedup(),
+            Bag::Add(_) | Bag::Mul(_) => {}
+        }
+        let neutral = bag.neutral();
+        if let Some(constant) = constant {
+            if matches!(bag, Bag::Mul(_) | Bag::And) && constant == 0 {
+                return self.number(0);
+            }
+            if Some(constant) != neutral {
+                let constant = self.number(constant);
+                flat.push(constant);
+                flat.sort_unstable();
+            }
+        }
+        match *flat {
+            [] => self.number(neutral.unwrap_or(0)),
+            [only] => only,
+            _ => self.intern(Node::Bag(bag, flat.into())),
+        }
+    }
+}
+
+impl Bag {
+    /// The number that changes nothing.
+    fn neutral(self) -> Option<u64> {
+        match self {
+            Bag::Add(_) | Bag::Xor | Bag::Or => Some(0),
+            Bag::Mul(_) => Some(1),
+            Bag::And | Bag::Extreme(..) => None,
+        }
+    }
+
+    /// The operation on two numbers.
+    fn numbers(self, a: u64, b: u64) -> u64 {
+        let cut = |value: u64, bits: u8| if bits >= 64 { value } else { value & ((1 << bits) - 1) };
+        match self {
+            Bag::Add(bits) => cut(a.wrapping_add(b), bits),
+            Bag::Mul(bits) => cut(a.wrapping_mul(b), bits),
+            Bag::Xor => a ^ b,
+            Bag::And => a & b,
+            Bag::Or => a | b,
+            Bag::Extreme(opcode, ty) => {
+                let form = Form::of(&format!("{}{ty}", opcode.name()));
+                integer::apply(&form, &[a, b]).unwrap_or(a)
+            }
+        }
+    }
+}
+
+/// Whether an instruction's result is a function of its operands and nothing else.
+fn is_pure(opcode: Opcode) -> bool {
+    use Opcode::*;
+    matches!(
+        opcode,
+        Add | Sub
+            | Mul
+            | Mad
+            | Mul24
+            | Mad24
+            | Sad
+            | Div
+            | Rem
+            | Abs
+            | Neg
+            | Min
+            | Max
+            | Popc
+            | Clz
+            | Bfind
+            | Brev
+            | Bfe
+            | Bfi
+            | Szext
+            | Bmsk
+            | Dp4a
+            | Dp2a
+            | Copysign
+            | Fma
+            | Rcp
+            | Sqrt
+            | Rsqrt
+            | Sin
+            | Cos
+            | Lg2
+            | Ex2
+            | Tanh
+            | Set
+            | Setp
+            | Selp
+            | Slct
+            | And
+            | Or
+            | Xor
+            | Not
+            | Cnot
+            | Lop3
+            | Shf
+            | Shl
+            | Shr
+            | Prmt
+            | Cvt
+    )
+}
