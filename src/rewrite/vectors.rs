@@ -157,7 +157,7 @@ fn strongest(groups: &[&Adjacent]) -> impl Fn(&Multiple) -> Multiple + use<> {
 }
 
 /// An opcode without its type and vector: `ld.global.nc` of `ld.global.nc.v2.f32`.
-fn without_type(opcode: &str) -> &str {
+pub(super) fn without_type(opcode: &str) -> &str {
     let rest = opcode.rsplit_once('.').map_or(opcode, |(rest, _)| rest);
     [".v2", ".v4"].iter().find_map(|vector| rest.strip_suffix(vector)).unwrap_or(rest)
 }
