@@ -51,6 +51,12 @@ pub enum Bug {
     StructUnordered,
     /// The fields of a struct are a place off.
     StructField,
+    /// The values in front of the warp's part of a row are loaded 31 lanes before.
+    RowBefore,
+    /// Values of a row whose lanes hold vectors are those of the next element.
+    RowOtherCell,
+    /// Nobody asks whether the generic addresses of a row are global.
+    RowNotGlobal,
     /// The shuffle goes the other way.
     WrongSign,
     /// `shfl.down` is used one lane too far up.
@@ -367,8 +373,16 @@ impl Bug {
     pub const MEMORY: [Bug; 3] = [Bug::MemoryAtJoins, Bug::MemoryBehindBarriers, Bug::UnequalWaits];
 
     /// Mistakes in a row of taps for which two loads stand.
-    pub const ROWS: [Bug; 5] =
-        [Bug::RowBound, Bug::RowIndex, Bug::RowEnd, Bug::RowWraps, Bug::RowNoVote];
+    pub const ROWS: [Bug; 8] = [
+        Bug::RowBound,
+        Bug::RowIndex,
+        Bug::RowEnd,
+        Bug::RowWraps,
+        Bug::RowNoVote,
+        Bug::RowBefore,
+        Bug::RowOtherCell,
+        Bug::RowNotGlobal,
+    ];
     /// Loads of structs as loads of consecutive words.
     pub const STRUCTS: [Bug; 6] = [
         Bug::StructUnordered,

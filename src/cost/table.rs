@@ -52,6 +52,9 @@ pub struct Costs {
     /// 1 where a shuffle may stand for a load that hits the first-level cache, 0 where that was seen to
     /// cost more whatever the number of requests says.
     pub shuffles_beside_l1: f64,
+    /// Cycles that a warp takes longer for code that stands twice, beyond the instructions of its test: what
+    /// comes behind the branch waits for the test.
+    pub version_cycles: f64,
     /// Warp instructions that are issued in a cycle.
     pub instructions_in_cycle: f64,
     /// Bytes that arrive from the second-level cache in a cycle, all SMs taking part.
@@ -116,6 +119,7 @@ impl Costs {
             loads_in_l1: take("loads_in_l1", 0.0)?,
             shuffle_cycles: take("shuffle_cycles", 0.0)?,
             shuffles_beside_l1: take("shuffles_beside_l1", 0.0)?,
+            version_cycles: take("version_cycles", 0.0)?,
             instructions_in_cycle: take("instructions_in_cycle", 0.1)?,
             l2_bytes_in_cycle: take("l2_bytes_in_cycle", 0.1)?,
         };
@@ -136,6 +140,7 @@ impl Costs {
             loads_in_l1: 1.0,
             shuffle_cycles: 32.0,
             shuffles_beside_l1: 0.0,
+            version_cycles: 32.0,
             instructions_in_cycle: 1.0,
             l2_bytes_in_cycle: 128.0,
         }

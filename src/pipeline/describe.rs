@@ -103,9 +103,13 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
             let tap = row.taps.iter().find(|tap| tap.load.inst == finding.inst);
             report.decision = Decision::Window;
             report.source_line = (start != finding.inst).then(|| line(start));
-            let distance = tap.map_or(0, |tap| tap.distance);
-            report.delta = (distance > 0).then_some(distance as i32);
+            let mut distances = tap.iter().flat_map(|tap| tap.values.iter().map(|v| v.distance));
+            report.delta = distances.find(|distance| *distance != 0);
             let mut guards = warp_guards(flow, row.linear_lanes, true, &row.no_wrap);
+            guards.extend(row.multiples.iter().map(alignment));
+            if row.start().load.generic {
+                guards.push("global-address".to_owned());
+            }
             guards.dedup();
             report.guards = Some(guards);
         }

@@ -146,6 +146,22 @@ impl Opportunities<'_, '_, '_> {
         kept && self.check_available(trace, first, load).is_ok()
     }
 
+    /// The remainder of an address modulo a power of two, and what has to be tested of parameters for it.
+    pub(super) fn remainder_of(
+        &self,
+        trace: &KernelTrace,
+        address: TermId,
+        modulus: i64,
+    ) -> Option<(i64, SmallVec<[Multiple; 2]>)> {
+        let mut base = remainder(trace, address, modulus as u64)?;
+        // What the parameter's declaration says need not be tested.
+        base.multiples.retain(|multiple| {
+            let declared = self.aligned.get(&multiple.parameter).copied().unwrap_or(1);
+            multiple.offset != 0 || multiple.bits != 64 || multiple.of > declared
+        });
+        Some((base.value as i64, base.multiples))
+    }
+
     /// Splits loads at constant distances into vectors that are aligned.
     fn split_run(&mut self, trace: &mut KernelTrace, run: &Run, found: &mut Vec<Adjacent>) {
         let first = &run[0].0;
@@ -166,20 +182,17 @@ impl Opportunities<'_, '_, '_> {
             let count = (modulus / size) as usize;
             let exists = matches!((count, size), (2 | 4, _) | (8, 4))
                 && (modulus <= MAX_VECTOR || size >= 4);
-            if exists && let Some(mut base) = remainder(trace, first.address, modulus as u64) {
-                // What the parameter's declaration says need not be tested.
-                base.multiples.retain(|multiple| {
-                    let declared = self.aligned.get(&multiple.parameter).copied().unwrap_or(1);
-                    multiple.offset != 0 || multiple.bits != 64 || multiple.of > declared
-                });
-                let may_test = !self.observes_lanes || base.multiples.is_empty();
+            if exists
+                && let Some((base, multiples)) = self.remainder_of(trace, first.address, modulus)
+            {
+                let may_test = !self.observes_lanes || multiples.is_empty();
                 for window in elements.windows(count) {
                     let start = window[0].0;
-                    let aligned = (base.value as i64 + start).rem_euclid(modulus) == 0;
+                    let aligned = (base + start).rem_euclid(modulus) == 0;
                     let whole = window[count - 1].0 - start == modulus - size;
                     if may_test && aligned && whole && fits(run, window, &taken) {
                         window.iter().for_each(|(_, at, _)| taken[*at] = true);
-                        found.push(group(run, window, modulus, base.multiples.clone()));
+                        found.push(group(run, window, modulus, multiples.clone()));
                     }
                 }
             }

@@ -261,6 +261,14 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         self.sources.push(Source { load, outline: at, stride, rows: None, fingerprint: None });
     }
 
+    /// Takes back all offers, for another choice among the same loads.
+    pub fn take_back_offers(&mut self) {
+        self.sources.clear();
+        self.groups.clear();
+        self.known.clear();
+        self.narrowest = u32::MAX;
+    }
+
     /// The function's control flow.
     pub fn flow(&self) -> &'a Flow<'m, 's> {
         self.prover.flow

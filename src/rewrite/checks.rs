@@ -170,7 +170,7 @@ impl<'p, 'a> Checks<'p, 'a> {
         if !guards.global_address {
             return same;
         }
-        Some(self.global_address(replacement, same, setup))
+        Some(self.global_address(&replacement.address, same, setup))
     }
 
     /// Computes the predicate that the load's address is what the source's lets expect, in this lane.
@@ -234,19 +234,36 @@ impl<'p, 'a> Checks<'p, 'a> {
         made
     }
 
-    /// The predicate that all lanes of the warp are there and no index wraps around in any of them: it
-    /// is the same in all lanes.
-    pub fn of_warp(&mut self, test: &WarpTest, setup: &mut String) -> String {
+    /// The predicate that all lanes of the warp are there, no index wraps around in any of them, and their
+    /// addresses are global where that is asked: it is the same in all lanes. `aligned`, the same
+    /// in all lanes too, is made a part of it.
+    pub fn of_warp(
+        &mut self,
+        test: &WarpTest,
+        aligned: Option<&str>,
+        setup: &mut String,
+    ) -> String {
         let block = test.block;
         let mut predicate = self.whole_warp(block, setup);
         self.row_masks.insert(test.place, self.mask(block));
+        if let Some(aligned) = aligned {
+            let made = self.fresh.predicate();
+            let _ = write!(setup, "and.pred {made}, {predicate}, {aligned};\n\t");
+            predicate = made;
+        }
         let mut checks: Vec<Check> = test.no_wrap.iter().map(no_wrap).collect();
         checks.sort_unstable();
         checks.dedup();
         for check in &checks {
             predicate = self.check(block, check, Some(predicate), setup);
         }
-        if checks.is_empty() || self.planted().has(Bug::RowNoVote) {
+        let mut global = test.global.clone();
+        global.sort_unstable();
+        global.dedup();
+        for address in &global {
+            predicate = self.global_address(address, Some(predicate), setup);
+        }
+        if checks.is_empty() && global.is_empty() || self.planted().has(Bug::RowNoVote) {
             return predicate;
         }
         let (all, mask) = (self.fresh.predicate(), self.mask(block));
@@ -414,15 +431,13 @@ impl<'p, 'a> Checks<'p, 'a> {
         predicate
     }
 
-    /// Computes the predicate that the load's own address lies in the global window (PTX ISA,
-    /// "isspacep").
+    /// Computes the predicate that an address of the lane lies in the global window (PTX ISA, "isspacep").
     fn global_address(
         &mut self,
-        replacement: &Replacement,
+        (base, offset): &(String, i64),
         before: Option<String>,
         setup: &mut String,
     ) -> String {
-        let (base, offset) = &replacement.address;
         let made = self.fresh.predicate();
         let address = match offset {
             0 => base.clone(),

@@ -309,31 +309,37 @@
 //!
 //! # Rows of taps
 //!
-//! **27. The two loads of a row read what the original reads, no byte more.** What the row begins with is
-//! a tap of the lane itself; what follows 32 lanes further on is read by as many lanes as the row is
-//! long, and each of these bytes is the last tap's of a lane that is there. So no tap may be left out by
-//! a lane, whereas gaps between the taps do no harm.
+//! **27. The loads of a row read what the original reads, no byte more.** What every lane loads is what its
+//! own taps read; what follows 32 lanes further on is read by as many lanes as the row is long, and each of
+//! these bytes is the last tap's of a lane that is there; likewise what comes 32 lanes before. So no tap may be
+//! left out by a lane, whereas gaps between the taps do no harm. Where a lane holds several elements, one vector
+//! loads those that the lane reads itself, each of them, and only where that is aligned: because the original
+//! loads such a vector, or by a test of parameters. The elements that other lanes' taps read beyond the warp
+//! are loaded by themselves, so that no vector reaches over the end of a buffer.
 //!
 //! ```text
 //! d0: ld f1, [a-8];  d1: ld f2, [a+8]     // w0 = [a-8];  lane < 4: w1 = [a+120]
+//! ld f1 .. f4, [a] .. [a+12];  ld f5, [a+16]     // v4 w = [a];  lane < 1: w1 = [a+512], not v4
 //! ```
 //!
 //! `tests/cases/refuse/window_row.ptx`, `tests/cases/refuse/window_span.ptx`,
-//! `tests/cases/refuse/window_predicated.ptx`, `tests/cases/refuse/window_width.ptx`; mistakes
-//! `RowEnd`, `RowBound`, `RowIndex`.
+//! `tests/cases/refuse/window_predicated.ptx`, `tests/cases/refuse/window_width.ptx`,
+//! `tests/cases/refuse/window_broad.ptx`; mistakes `RowEnd`, `RowBound`, `RowIndex`, `RowBefore`,
+//! `RowOtherCell`.
 //!
 //! **28. One test for the warp stands in front, and everything that was behind it stands twice.** The
 //! lanes' own conditions (no index wraps around) are voted on, or some would wait in the shuffles for
 //! others; and only loads and arithmetic may stand between the taps, since what others notice would
-//! otherwise stand twice.
+//! otherwise stand twice. Generic addresses have to be global in every lane: elsewhere each lane has bytes of its
+//! own at one address.
 //!
 //! ```text
 //! @p bra old;  shfl.sync ..., m;      // a lane of m in which p holds is waited for
 //! ```
 //!
 //! `tests/cases/refuse/window_store.ptx`, `tests/cases/refuse/window_barrier.ptx`,
-//! `tests/cases/refuse/window_wrap.ptx`, `tests/cases/refuse/window_loop.ptx`; mistakes `RowWraps`,
-//! `RowNoVote`.
+//! `tests/cases/refuse/window_wrap.ptx`, `tests/cases/refuse/window_loop.ptx`,
+//! `tests/cases/accept/window_generic.ptx`; mistakes `RowWraps`, `RowNoVote`, `RowNotGlobal`.
 //!
 //! # Structs
 //!

@@ -66,7 +66,8 @@ impl Planner<'_, '_, '_, '_> {
                 }
                 _ => {
                     let (block, no_wrap) = (whole.block, whole.no_wrap.clone());
-                    let test = WarpTest { block, place: whole.place, no_wrap };
+                    let (multiples, global) = (Vec::new(), Vec::new());
+                    let test = WarpTest { block, place: whole.place, no_wrap, multiples, global };
                     let before = open.replace((whole.place..last + 1, test));
                     self.add_version(before);
                 }

@@ -1,24 +1,22 @@
-//! A row of taps as a plan holds it: its two loads, its taps, and the test in front of it.
+//! A row of taps as a plan holds it: its loads, its taps, and the test in front of it.
 
 use std::ops::Range;
 
 use crate::cfg::BlockId;
-use crate::reuse::NoWrap;
+use crate::reuse::{Multiple, NoWrap};
 
-/// The two loads of a row and the code in the place of its taps.
+/// The loads of a row and the code in the place of its taps.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// The opcode of the loads.
+    /// The opcode of the load that every lane performs.
     pub opcode: String,
-    /// The address of the first load: base as written and bytes added.
+    /// The address of that load: base as written and bytes added.
     pub address: (String, i64),
-    /// Bytes from the first load's address to the second's.
-    pub beyond: i64,
-    /// How many lanes perform the second load.
-    pub span: u32,
-    /// Widths in bits of the registers that each load fills, in order.
+    /// Widths in bits of the registers that it fills, one for each cell.
     pub widths: Vec<u32>,
-    /// The taps in program order; both loads stand in the place of the first.
+    /// What some lanes load beside it.
+    pub beyond: Vec<Beyond>,
+    /// The taps in program order; the loads stand in the place of the first.
     pub taps: Vec<WindowTap>,
     /// The [place](WarpTest::place) of their test.
     pub place: u32,
@@ -26,15 +24,37 @@ pub struct Window {
     pub linear_lanes: bool,
 }
 
+/// A load of some cells 32 lanes further on, by the first lanes, or 32 lanes before, by the last ones.
+#[derive(Clone, Debug)]
+pub struct Beyond {
+    /// Its opcode.
+    pub opcode: String,
+    /// Bytes from the address of every lane's load.
+    pub bytes: i64,
+    /// The cells that it loads.
+    pub cells: Range<usize>,
+    /// The first lanes if this is positive, otherwise the last ones.
+    pub lanes: i32,
+}
+
 /// A tap of a row.
 #[derive(Clone, Debug)]
 pub struct WindowTap {
     /// The whole statement's bytes in the text.
     pub span: Range<usize>,
-    /// The registers that it fills, in the order of the loads' registers.
-    pub registers: Vec<String>,
-    /// Lanes up to the one that has loaded its value.
-    pub distance: u32,
+    /// The registers that it fills.
+    pub values: Vec<WindowValue>,
+}
+
+/// A register of a tap.
+#[derive(Clone, Debug)]
+pub struct WindowValue {
+    /// The register that is filled.
+    pub register: String,
+    /// The index of the cell that holds its value.
+    pub cell: usize,
+    /// Lanes up to the one whose cell it is; negative if that comes before.
+    pub distance: i32,
 }
 
 /// The test of a warp in front of rewritten statements.
@@ -46,4 +66,8 @@ pub struct WarpTest {
     pub place: u32,
     /// Indices that must not wrap around in any lane.
     pub no_wrap: Vec<NoWrap>,
+    /// Numbers of which parameters have to be multiples.
+    pub multiples: Vec<Multiple>,
+    /// Addresses that must be global in every lane: base as written and bytes added.
+    pub global: Vec<(String, i64)>,
 }

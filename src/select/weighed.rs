@@ -5,7 +5,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Options, Price, StrategyName, Verdict, asked, rows};
+use super::{Options, Price, StrategyName, Verdict, asked};
 use crate::cfg::BlockId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
@@ -31,12 +31,39 @@ const TEST: u32 = 3;
 /// two words 1.01 to 1.07 times as long (`openacc-bench/results/strategies.md`).
 const VECTOR_SHARE: f64 = 0.5;
 
-/// The verdict about each of some loads, which come in program order, the vector loads, and the rows.
+/// The verdict about each of some loads, which come in program order, the vector loads, and the rows. Where
+/// there are rows and it is weighed, what is chosen is compared with what would be chosen without them: a
+/// row takes loads that could also be replaced one by one, and keeps others from being sources.
 pub(super) fn verdicts(
     opportunities: &mut Opportunities<'_, '_, '_>,
     trace: &mut KernelTrace,
     loads: &[usize],
     options: &Options,
+) -> (Vec<Verdict>, Groups) {
+    let with_rows = options.strategies.allow(StrategyName::Window);
+    let (verdicts, groups) = plan(opportunities, trace, loads, options, with_rows);
+    if groups.rows.is_empty()
+        || !options.strategies.are_weighed()
+        || !options.strategies.allow(StrategyName::Paper)
+    {
+        return (verdicts, groups);
+    }
+    opportunities.take_back_offers();
+    let (others, without) = plan(opportunities, trace, loads, options, false);
+    let saved =
+        |verdicts: &[Verdict], groups: &Groups| groups.saved(trace, loads, verdicts, options);
+    match saved(&verdicts, &groups) >= saved(&others, &without) {
+        true => (verdicts, groups),
+        false => (others, without),
+    }
+}
+
+fn plan(
+    opportunities: &mut Opportunities<'_, '_, '_>,
+    trace: &mut KernelTrace,
+    loads: &[usize],
+    options: &Options,
+    with_rows: bool,
 ) -> (Vec<Verdict>, Groups) {
     let mut weigher = Weigher {
         opportunities,
@@ -54,8 +81,15 @@ pub(super) fn verdicts(
     };
     let carried = weigher.carried(trace, loads);
     let structs = weigher.structs(trace, loads, &carried);
+    // Rows whose lanes hold vectors come first: they have the vectors in them.
+    let mut rows = match with_rows {
+        true => weigher.broad_rows(trace, loads, &carried),
+        false => Vec::new(),
+    };
     let vectors = weigher.vectors(trace, loads);
-    let rows = weigher.rows(trace, loads, &carried);
+    if with_rows {
+        weigher.narrow_rows(trace, loads, &carried, &mut rows);
+    }
     let mut verdicts: Vec<Verdict> =
         loads.iter().map(|&index| weigher.verdict(trace, index)).collect();
     weigher.asked(trace, loads, &mut verdicts);
@@ -71,6 +105,37 @@ pub(super) struct Groups {
     pub structs: Vec<StructLoads>,
     /// By instruction, what was weighed for the replacement that is chosen.
     pub prices: FxHashMap<u32, Price>,
+}
+
+impl Groups {
+    /// The cycles that all that is chosen is predicted to save a warp.
+    fn saved(
+        &self,
+        trace: &KernelTrace,
+        loads: &[usize],
+        verdicts: &[Verdict],
+        options: &Options,
+    ) -> f64 {
+        let mut vectors = FxHashSet::default();
+        let mut saved = 0.0;
+        for (&index, verdict) in loads.iter().zip(verdicts) {
+            let counts = match verdict {
+                Verdict::Kept(_) => false,
+                // A vector load is weighed against all that it stands for.
+                Verdict::Wide(group) => vectors.insert(*group),
+                Verdict::Covered(..)
+                | Verdict::Carried(_)
+                | Verdict::Window(_)
+                | Verdict::Aos(_) => true,
+            };
+            let price = self.prices.get(&trace.accesses[index].inst);
+            if let Some(price) = price.filter(|_| counts) {
+                saved += (f64::from(price.kept) - f64::from(price.instead)) / 100.0;
+            }
+        }
+        let places: FxHashSet<u32> = self.rows.iter().map(|row| row.place).collect();
+        saved - places.len() as f64 * options.costs.version_cycles
+    }
 }
 
 /// Goes through the loads of one function.
@@ -113,7 +178,7 @@ impl Weigher<'_, '_, '_, '_> {
             loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok()).collect();
         simple.retain(|load: &Load| {
             let block = trace.accesses[load.access].block;
-            !self.in_ring.contains_key(&load.inst) && !self.with_structs.contains(&block)
+            !self.in_ring.contains_key(&load.inst) && !self.in_parts.contains(&block)
         });
         let groups = self.opportunities.adjacent(trace, &simple);
         let mut taken = Vec::new();
@@ -132,53 +197,6 @@ impl Weigher<'_, '_, '_, '_> {
                     self.in_parts.insert(trace.accesses[access].block);
                 }
                 taken.push(group);
-            }
-        }
-        taken
-    }
-
-    /// The rows that are chosen: none in blocks with vector loads or structs, which may stand twice as well,
-    /// and none in blocks that get code for values that go round loops.
-    fn rows(&mut self, trace: &mut KernelTrace, loads: &[usize], carried: &[Carried]) -> Vec<Row> {
-        if !self.options.strategies.allow(StrategyName::Window) {
-            return Vec::new();
-        }
-        let block = |trace: &KernelTrace, load: &Load| trace.accesses[load.access].block;
-        let legal: Vec<Load> =
-            loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok()).collect();
-        let in_vector = |load: &&Load| matches!(self.in_vector.get(&load.inst), Some(Ok(_)));
-        let mut with_others: FxHashSet<BlockId> =
-            legal.iter().filter(in_vector).map(|load| block(trace, load)).collect();
-        with_others.extend(self.blocks_of(carried));
-        with_others.extend(&self.with_structs);
-        let free: Vec<Load> =
-            legal.into_iter().filter(|load| !with_others.contains(&block(trace, load))).collect();
-        let mut taken = Vec::new();
-        for row in self.opportunities.rows(trace, &free, self.options.max_delta) {
-            if self.replaced + row.taps.len() > self.options.most {
-                continue;
-            }
-            let weighed = match self.options.strategies.are_weighed() {
-                false => Ok(()),
-                true => {
-                    let request = self.request(trace, &row.taps[0].load);
-                    let (instead, kept) = rows::costs(&self.options.costs, &row, &request);
-                    let instead = match self.options.costs.allow_shuffles(&request) {
-                        true => instead,
-                        false => instead.max(kept),
-                    };
-                    // Each tap has a share of the row's cost.
-                    let taps = row.taps.len() as f64;
-                    let members: Vec<u32> = row.taps.iter().map(|tap| tap.load.inst).collect();
-                    self.pays(StrategyName::Window, &members, instead / taps, kept / taps)
-                }
-            };
-            let decided = weighed.map(|()| taken.len());
-            self.in_row.extend(row.taps.iter().map(|tap| (tap.load.inst, decided)));
-            if decided.is_ok() {
-                self.replaced += row.taps.len();
-                self.in_parts.insert(row.block);
-                taken.push(row);
             }
         }
         taken

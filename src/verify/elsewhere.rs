@@ -12,7 +12,7 @@ use super::place::{Gathered, Place, Reach};
 use super::proof::Proof;
 use super::wrap;
 use crate::cfg::LoopId;
-use crate::expr::TermId;
+use crate::expr::{Arena, TermId};
 use crate::isa::limits::WARP_SIZE;
 
 /// The most pairs of loads and distances that are proved for one load lane by lane.
@@ -32,8 +32,33 @@ struct ByLane<'p> {
 
 impl Comparison<'_, '_> {
     /// Whether some other lane reads in the original the bytes that a load of the rewritten program
-    /// reads, and is at that place whenever the load is performed.
+    /// reads, and is at that place whenever the load is performed: by one load, or by several of one size
+    /// if the address is aligned as the whole.
     pub(super) fn is_read_elsewhere(&mut self, load: &Load) -> bool {
+        if self.is_loaded_elsewhere(load, (load.address, load.bytes)) {
+            return true;
+        }
+        let parts = load.bytes.trailing_zeros();
+        let alike = |bytes: u32| move |one: &Load| one.space == load.space && one.bytes == bytes;
+        let before = self.before;
+        (0..parts).rev().map(|power| 1 << power).any(|bytes: u32| {
+            let part =
+                |at: u32, arena: &mut Arena| (arena.add_constant(load.address, at.into()), bytes);
+            before.loads.iter().any(alike(bytes))
+                && (0..load.bytes).step_by(bytes as usize).all(|at| {
+                    let part = part(at, &mut self.terms.arena);
+                    self.is_loaded_elsewhere(load, part)
+                })
+                && {
+                    let place = self.place(load.block);
+                    self.is_aligned(&place, load)
+                }
+        })
+    }
+
+    /// Whether some other lane performs, in the original, a load of so many bytes at an address that `load`
+    /// reads, and is at that place whenever `load` is performed.
+    fn is_loaded_elsewhere(&mut self, load: &Load, (address, bytes): (TermId, u32)) -> bool {
         let around = self.rewritten.loop_of(load.block);
         let gathered: Vec<Gathered> =
             self.warp.gathered.iter().filter(|one| one.block == load.block).copied().collect();
@@ -58,12 +83,12 @@ impl Comparison<'_, '_> {
                 let mut is_there = None;
                 for one in &before.loads {
                     self.terms.arena.charge(4);
-                    let alike = one.space == load.space && one.bytes == load.bytes;
+                    let alike = one.space == load.space && one.bytes == bytes;
                     if !alike || self.original.loop_of(one.block) != around {
                         continue;
                     }
                     let at = self.warp.lanes.shift(self.terms, one.address, *n, around);
-                    if !wrap::may_be_equal(&mut self.terms.arena, (at, load.address)) {
+                    if !wrap::may_be_equal(&mut self.terms.arena, (at, address)) {
                         continue;
                     }
                     claims += 1;
@@ -76,7 +101,7 @@ impl Comparison<'_, '_> {
                         .get_or_insert_with(|| self.holds(&there, reach.condition, load, &[]));
                     if is_there
                         && self.holds(&there, condition, load, &[])
-                        && self.prove(&there, at, load.address, &[load.condition, reach.condition])
+                        && self.prove(&there, at, address, &[load.condition, reach.condition])
                             == Proof::Equal
                     {
                         return true;

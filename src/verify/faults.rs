@@ -178,7 +178,7 @@ impl Comparison<'_, '_> {
 
     /// Whether a load's address is a multiple of its bytes (PTX ISA, "Addresses as Operands": a vector is
     /// aligned as a whole).
-    fn is_aligned(&mut self, place: &Place, load: &Load) -> bool {
+    pub(super) fn is_aligned(&mut self, place: &Place, load: &Load) -> bool {
         let bytes = u64::from(load.bytes);
         if !bytes.is_power_of_two() {
             return false;

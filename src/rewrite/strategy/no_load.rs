@@ -4,6 +4,7 @@
 use super::Strategy;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::plan::KernelPlan;
+use crate::rewrite::taps::WindowTap;
 
 /// Removes covered loads.
 pub(super) struct NoLoad;
@@ -14,7 +15,8 @@ impl Strategy for NoLoad {
         let others = plan.vectors.iter().flat_map(|vector| &vector.others).map(|(span, _)| span);
         let carried = plan.carried.iter().map(|carried| &carried.span);
         let taps = plan.windows.iter().flat_map(|window| &window.taps);
-        let taps = taps.filter(|tap| tap.distance > 0).map(|tap| &tap.span);
+        let from_others = |tap: &&WindowTap| tap.values.iter().any(|value| value.distance != 0);
+        let taps = taps.filter(from_others).map(|tap| &tap.span);
         let fields = plan.structs.iter().flat_map(|whole| &whole.fields[1..]);
         let fields = fields.map(|field| &field.span);
         let removed = covered.chain(others).chain(carried).chain(taps).chain(fields);

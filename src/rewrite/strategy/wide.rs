@@ -36,7 +36,14 @@ pub(super) fn edits(
             Condition::Multiples(multiples) => {
                 (String::new(), tests.test(multiples, &mut checks.fresh))
             }
-            Condition::Warp(test) => window::test(test, checks),
+            Condition::Warp(test) if test.multiples.is_empty() => window::test(test, None, checks),
+            Condition::Warp(test) if plan.planted.has(Bug::NoAlignmentTest) => {
+                window::test(test, None, checks)
+            }
+            Condition::Warp(test) => {
+                let aligned = tests.test(&strongest(&test.multiples), &mut checks.fresh);
+                window::test(test, Some(&aligned), checks)
+            }
         };
         let [old, join] = checks.fresh.labels();
         let branch = format!("{setup}@!{holds} bra {old};\n\t");
@@ -62,6 +69,15 @@ fn with_copies(plan: &KernelPlan<'_>, text: &str, version: &Version) -> String {
         done = at;
     }
     out + &text[done..range.end]
+}
+
+/// Of several conditions on one parameter the strongest, which implies the others.
+fn strongest(multiples: &[Multiple]) -> Vec<Multiple> {
+    let mut found = multiples.to_vec();
+    found.sort();
+    found.reverse();
+    found.dedup_by(|a, b| (&a.parameter, a.offset, a.bits) == (&b.parameter, b.offset, b.bits));
+    found
 }
 
 /// The tests of a kernel, each made once.

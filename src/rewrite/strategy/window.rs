@@ -1,11 +1,13 @@
-//! Two loads and shuffles in place of a row of loads.
+//! A few loads and shuffles in place of a row of loads.
 //!
 //! Once per function: for each distance d the number of the lane d further on, and whether the lane's
 //! own number is below d. In front of the first tap one test, the same for all lanes: whether the
-//! whole warp is there, consecutive in `tid.x`, and no index wraps around; if not, the untouched
-//! statements are performed. Then the first load by all lanes, and the second, of the bytes that
-//! follow 32 lanes further on, by as many lanes as the row is long. For a tap each lane sends the
-//! value that the lane asking it wants: the first lanes send the value of the second load.
+//! whole warp is there, consecutive in `tid.x`, no index wraps around, and addresses are aligned and global
+//! as far as that is needed; if not, the untouched statements are performed. Then the load by all lanes, and
+//! those of the bytes that follow 32 lanes further on, by as many of the first lanes as the row is long, or
+//! that come 32 lanes before, by the last ones. For a tap each lane sends the value that the lane asking
+//! it wants: that is what it has loaded beside its own if the asking lane is on the warp's other end. The lane
+//! d before is the one 32 - d further on, as lanes are counted modulo 32.
 
 use std::fmt::Write;
 
@@ -13,7 +15,7 @@ use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::names::Fresh;
 use crate::rewrite::plan::KernelPlan;
-use crate::rewrite::taps::{WarpTest, Window, WindowTap};
+use crate::rewrite::taps::{WarpTest, Window, WindowValue};
 
 /// Adds the edits for rows of taps.
 pub(super) fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) {
@@ -22,17 +24,32 @@ pub(super) fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &
     }
 }
 
-/// The code of a test, and the predicate with its outcome, which is one for the warp.
-pub(super) fn test(test: &WarpTest, checks: &mut Checks<'_, '_>) -> (String, String) {
+/// The code of a test, and the predicate with its outcome, which is one for the warp; `aligned` is a predicate
+/// that is part of it.
+pub(super) fn test(
+    test: &WarpTest,
+    aligned: Option<&str>,
+    checks: &mut Checks<'_, '_>,
+) -> (String, String) {
     let mut code = String::new();
-    let predicate = checks.of_warp(test, &mut code);
+    let predicate = checks.of_warp(test, aligned, &mut code);
     (code, predicate)
 }
 
+/// The registers of a row: of each cell its lane's own, and what is loaded beside it further on and before.
+struct Loaded {
+    own: Vec<String>,
+    ahead: Vec<String>,
+    behind: Vec<String>,
+}
+
 fn replace(window: &Window, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) {
-    let mut loaded =
-        || -> Vec<String> { window.widths.iter().map(|bits| checks.fresh.bits(*bits)).collect() };
-    let (near, far) = (loaded(), loaded());
+    let cells = window.widths.len();
+    let mut loaded = Loaded {
+        own: window.widths.iter().map(|bits| checks.fresh.bits(*bits)).collect(),
+        ahead: vec![String::new(); cells],
+        behind: vec![String::new(); cells],
+    };
     let (base, offset) = &window.address;
     let at = |offset: i64| match offset {
         0 => base.clone(),
@@ -42,19 +59,29 @@ fn replace(window: &Window, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) 
         [single] => single.clone(),
         several => format!("{{{}}}", several.join(", ")),
     };
-    let (_, below) = checks.lanes_on(window.span);
-    let mut code = format!(
-        "{opcode} {}, [{}];\n\t@{below} {opcode} {}, [{}];\n\t",
-        into(&near),
-        at(*offset),
-        into(&far),
-        at(offset + window.beyond),
-        opcode = window.opcode,
-    );
+    let (opcode, own) = (&window.opcode, into(&loaded.own));
+    let mut code = format!("{opcode} {own}, [{}];\n\t", at(*offset));
+    for beyond in &window.beyond {
+        let known = match beyond.lanes > 0 {
+            true => &mut loaded.ahead,
+            false => &mut loaded.behind,
+        };
+        for cell in beyond.cells.clone() {
+            known[cell] = checks.fresh.bits(window.widths[cell]);
+        }
+        let (_, below) = checks.lanes_on(around(beyond.lanes));
+        let sign = if beyond.lanes > 0 { "" } else { "!" };
+        let _ = write!(
+            code,
+            "@{sign}{below} {} {}, [{}];\n\t",
+            beyond.opcode,
+            into(&known[beyond.cells.clone()]),
+            at(offset + beyond.bytes),
+        );
+    }
     for tap in &window.taps {
-        for (index, register) in tap.registers.iter().enumerate() {
-            let (near, far) = (&near[index], &far[index]);
-            value(window, tap, (register, window.widths[index]), (near, far), checks, &mut code);
+        for filled in &tap.values {
+            value(window, filled, &loaded, checks, &mut code);
         }
         let text = code.trim_end().to_owned();
         edits.push(Edit { range: tap.span.clone(), text });
@@ -62,24 +89,34 @@ fn replace(window: &Window, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) 
     }
 }
 
+/// A distance as one upwards, lanes being counted modulo 32.
+fn around(distance: i32) -> u32 {
+    distance.rem_euclid(32).unsigned_abs()
+}
+
 /// The code that fills one register of a tap.
 fn value(
     window: &Window,
-    tap: &WindowTap,
-    (register, bits): (&str, u32),
-    (near, far): (&str, &str),
+    filled: &WindowValue,
+    loaded: &Loaded,
     checks: &mut Checks<'_, '_>,
     code: &mut String,
 ) {
-    if tap.distance == 0 {
-        let _ = write!(code, "mov.b{bits} {register}, {near};\n\t");
+    let (register, bits) = (&filled.register, window.widths[filled.cell]);
+    let own = &loaded.own[filled.cell];
+    if filled.distance == 0 {
+        let _ = write!(code, "mov.b{bits} {register}, {own};\n\t");
         return;
     }
-    let (lane, below) = checks.lanes_on(tap.distance);
+    let (lane, below) = checks.lanes_on(around(filled.distance));
+    let (when, otherwise) = match filled.distance > 0 {
+        true => (&loaded.ahead[filled.cell], own),
+        false => (own, &loaded.behind[filled.cell]),
+    };
     let mask = checks.mask_of_row(window.place);
     let fresh = &mut checks.fresh;
     let sent = fresh.bits(bits);
-    let _ = write!(code, "selp.b{bits} {sent}, {far}, {near}, {below};\n\t");
+    let _ = write!(code, "selp.b{bits} {sent}, {when}, {otherwise}, {below};\n\t");
     let shuffle = |word: &str, fresh: &mut Fresh<'_>, code: &mut String| {
         let received = fresh.word();
         let _ = write!(code, "shfl.sync.idx.b32 {received}, {word}, {lane}, 31, {mask};\n\t");
