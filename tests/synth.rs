@@ -11,6 +11,8 @@
 
 #[path = "synth/brute.rs"]
 mod brute;
+#[path = "synth/cheapest.rs"]
+mod cheapest;
 #[expect(dead_code, reason = "only the assembler is needed")]
 mod common;
 #[path = "synth/emitted.rs"]
