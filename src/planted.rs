@@ -238,6 +238,10 @@ pub enum Bug {
     ResultsMoved,
     /// Of the registers that a lane may pick, the last one is never picked.
     PickedBefore,
+    /// Where steps run along an axis together, a fold begins anew at each place of it.
+    SumsBegunAgain,
+    /// In CUDA, a fold begins anew at each place of the axis along which steps run together.
+    CudaSumsBegunAgain,
     /// In CUDA, a row of registers is turned the other way.
     CudaTurnBack,
     /// In CUDA, the last round of a turn is left out.
@@ -408,7 +412,7 @@ impl Bug {
     ];
 
     /// Mistakes in the families, the search and the code of sketches.
-    pub const SYNTHESIS: [Bug; 38] = [
+    pub const SYNTHESIS: [Bug; 39] = [
         Bug::FanFormula,
         Bug::TurnFormula,
         Bug::GroupFormula,
@@ -447,10 +451,12 @@ impl Bug {
         Bug::InverseForgotten,
         Bug::ResultsMoved,
         Bug::PickedBefore,
+        Bug::SumsBegunAgain,
     ];
 
     /// Mistakes in the CUDA that is written for a solution.
-    pub const CUDA: [Bug; 10] = [
+    pub const CUDA: [Bug; 11] = [
+        Bug::CudaSumsBegunAgain,
         Bug::CudaTurnBack,
         Bug::CudaRoundLost,
         Bug::CudaAxesLost,

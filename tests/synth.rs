@@ -13,6 +13,8 @@
 mod brute;
 #[path = "synth/catalogue.rs"]
 mod catalogue;
+#[path = "synth/cheapest.rs"]
+mod cheapest;
 #[expect(dead_code, reason = "only the assembler is needed")]
 mod common;
 #[path = "synth/emitted.rs"]

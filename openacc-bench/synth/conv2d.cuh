@@ -76,7 +76,7 @@ __device__ __forceinline__ void conv2d(T &y, const T (&a)[2][2], const T *w, int
     for (int column = 0; column < 2; ++column) {
 #pragma unroll
         for (int p = 0; p < 3; ++p) {
-            c[column][p] = (column == 0 && p == 0 || column == 1 && p == 0 ? b[column][p] : synth::shuffle<16>(b[column][p], ((lane_y + p) & 3) * 4 + lane_x));
+            c[column][p] = (p == 0 ? b[column][p] : synth::shuffle<16>(b[column][p], ((lane_y + p) & 3) * 4 + lane_x));
         }
     }
     T d[3][3];
@@ -92,7 +92,7 @@ __device__ __forceinline__ void conv2d(T &y, const T (&a)[2][2], const T *w, int
     for (int p = 0; p < 3; ++p) {
 #pragma unroll
         for (int q = 0; q < 3; ++q) {
-            e[p][q] = (p == 0 && q == 0 || p == 1 && q == 0 || p == 2 && q == 0 ? d[p][q] : synth::shuffle<16>(d[p][q], lane_y * 4 + ((lane_x + q) & 3)));
+            e[p][q] = (q == 0 ? d[p][q] : synth::shuffle<16>(d[p][q], lane_y * 4 + ((lane_x + q) & 3)));
         }
     }
     {

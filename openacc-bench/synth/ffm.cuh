@@ -67,37 +67,38 @@ template <typename T, typename P = synth::Times>
 __device__ __forceinline__ void ffm(T &low, T &high, const T &a, const T &b, int lane_of_warp, P product = P())
 {
     [[maybe_unused]] const int lane = lane_of_warp;
-    T s[32];
-#pragma unroll
-    for (int k = 0; k < 32; ++k) {
-        s[k] = synth::shuffle<32>(a, k);
-    }
-    T t[32];
-#pragma unroll
-    for (int k = 0; k < 32; ++k) {
-        t[k] = (k == 0 ? b : synth::shuffle<32>(b, (lane - k) & 31));
+    {
+        low = T();
     }
     {
-        T sum_ = T();
-#pragma unroll
-        for (int k = 0; k < 32; ++k) {
-            if (lane >= k) {
-                const T value_ = product(s[k], t[k]);
-                sum_ = sum_ ^ value_;
-            }
-        }
-        low = sum_;
+        high = T();
     }
-    {
-        T sum_ = T();
-#pragma unroll
-        for (int k = 0; k < 32; ++k) {
-            if (lane < k) {
-                const T value_ = product(s[k], t[k]);
-                sum_ = sum_ ^ value_;
+#pragma unroll 4
+    for (int k = 0; k < 32; ++k) {
+        T s;
+        {
+            s = synth::shuffle<32>(a, k);
+        }
+        T t;
+        {
+            t = (k == 0 ? b : synth::shuffle<32>(b, (lane - k) & 31));
+        }
+        {
+            {
+                if (lane >= k) {
+                    const T value_ = product(s, t);
+                    low = low ^ value_;
+                }
             }
         }
-        high = sum_;
+        {
+            {
+                if (lane < k) {
+                    const T value_ = product(s, t);
+                    high = high ^ value_;
+                }
+            }
+        }
     }
 }
 

@@ -1,13 +1,20 @@
-// Kernels around the headers of `ptxasw synth`, each beside one that does the same with shared memory. A kernel
-// `NAME_synth` and its `NAME_shared` take the same arguments, those of `NAME.json`.
+// Kernels around the headers of `ptxasw synth`, each beside one that does the same with shared memory and one that
+// loads each value where it needs it, past L1. `NAME_synth`, `NAME_shared` and `NAME_direct` take the same arguments,
+// those of `NAME.json`.
 
 #include "conv.cuh"
 #include "conv2d.cuh"
 #include "crc.cuh"
 #include "ffm.cuh"
+#include "ffm128.cuh"
+#include "ffm192.cuh"
+#include "ffm256.cuh"
+#include "ffm384.cuh"
+#include "ffm96.cuh"
 #include "mult64six.cuh"
 #include "stencil.cuh"
 #include "stencil2d.cuh"
+#include "store.cuh"
 #include "sum.cuh"
 #include "transpose.cuh"
 
@@ -42,6 +49,15 @@ extern "C" __global__ void conv1d_shared(const float *x, const float *w, float *
     y[first + threadIdx.x] = sum;
 }
 
+extern "C" __global__ void conv1d_direct(const float *x, const float *w, float *y)
+{
+    const float *first = x + blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = w[0] * __ldcg(first);
+    for (int k = 1; k < POINTS; ++k)
+        sum = sum + w[k] * __ldcg(first + k);
+    y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
 extern "C" __global__ void stencil1d_synth(const float *x, float *y)
 {
     stencil_warp(x + 32 * WARP, y + 32 * WARP, LANE);
@@ -60,17 +76,27 @@ extern "C" __global__ void stencil1d_shared(const float *x, float *y)
     y[first + threadIdx.x] = sum;
 }
 
+extern "C" __global__ void stencil1d_direct(const float *x, float *y)
+{
+    const float *first = x + blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = __ldcg(first);
+    for (int k = 1; k < POINTS; ++k)
+        sum = sum + __ldcg(first + k);
+    y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
 // Two dimensions, 4 x 4 lanes to a tile and two tiles to a warp: 3 x 3 points with weights, 5 x 5 without. Tiles lie
 // one after the other in memory, each with its border.
 
-template <int SIDE, int WIDTH>
+template <int SIDE, int WIDTH, bool DIRECT = false>
 __device__ float window(const float *tile, const float *w)
 {
     const int lane = threadIdx.x & 15, row = lane / 4, column = lane % 4;
     float sum = 0;
     for (int p = 0; p < SIDE; ++p)
         for (int q = 0; q < SIDE; ++q) {
-            const float value = tile[(row + p) * WIDTH + column + q];
+            const float *from = tile + (row + p) * WIDTH + column + q;
+            const float value = DIRECT ? __ldcg(from) : *from;
             sum = sum + (w ? w[p * SIDE + q] * value : value);
         }
     return sum;
@@ -92,6 +118,12 @@ extern "C" __global__ void conv2d_shared(const float *x, const float *w, float *
     y[16 * tile + (threadIdx.x & 15)] = window<3, 7>(tiles[own], w);
 }
 
+extern "C" __global__ void conv2d_direct(const float *x, const float *w, float *y)
+{
+    const int tile = (blockIdx.x * blockDim.x + threadIdx.x) / 16;
+    y[16 * tile + (threadIdx.x & 15)] = window<3, 7, true>(x + 49 * tile, w);
+}
+
 extern "C" __global__ void stencil2d_synth(const float *x, float *y)
 {
     const int tile = (blockIdx.x * blockDim.x + threadIdx.x) / 16;
@@ -108,8 +140,14 @@ extern "C" __global__ void stencil2d_shared(const float *x, float *y)
     y[16 * tile + (threadIdx.x & 15)] = window<5, 9>(tiles[own], nullptr);
 }
 
+extern "C" __global__ void stencil2d_direct(const float *x, float *y)
+{
+    const int tile = (blockIdx.x * blockDim.x + threadIdx.x) / 16;
+    y[16 * tile + (threadIdx.x & 15)] = window<5, 9, true>(x + 81 * tile, nullptr);
+}
+
 // Finite field multiplication: products of polynomials over GF(2), 32 of them beside each other in the bits of a word.
-// 32 coefficients in a warp, then 64 with six accumulates for each of them.
+// 32 coefficients in a warp, then 64 with six accumulates for each of them, then blocks of 32 up to 384.
 
 struct And {
     __device__ unsigned operator()(unsigned a, unsigned b) const { return a & b; }
@@ -122,6 +160,23 @@ extern "C" __global__ void ffm32_synth(const unsigned *x, const unsigned *y, uns
     ffm_warp(a, b, c, c + 32, LANE, And());
 }
 
+// A lane's coefficients of the product, each of the first factor's taken once. `load` reads the factors.
+template <int N, typename L>
+__device__ void coefficients(const unsigned *a, const unsigned *b, unsigned *z, L load)
+{
+    unsigned sum[N / 16] = {};
+    for (int k = 0; k < N; ++k) {
+        const unsigned own = load(a + k);
+        for (int r = 0; r < N / 16; ++r) {
+            const int i = 32 * r + LANE - k;
+            if (i >= 0 && i < N)
+                sum[r] ^= own & load(b + i);
+        }
+    }
+    for (int r = 0; r < N / 16; ++r)
+        z[2 * N * WARP + 32 * r + LANE] = sum[r];
+}
+
 template <int N>
 __device__ void product(const unsigned *x, const unsigned *y, unsigned *z)
 {
@@ -132,18 +187,23 @@ __device__ void product(const unsigned *x, const unsigned *y, unsigned *z)
         b[own][i] = y[N * WARP + i];
     }
     __syncwarp();
-    for (int i = LANE; i < 2 * N; i += 32) {
-        unsigned sum = 0;
-        for (int k = 0; k < N; ++k)
-            if (i - k >= 0 && i - k < N)
-                sum ^= a[own][k] & b[own][i - k];
-        z[2 * N * WARP + i] = sum;
-    }
+    coefficients<N>(a[own], b[own], z, [](const unsigned *from) { return *from; });
+}
+
+template <int N>
+__device__ void product_direct(const unsigned *x, const unsigned *y, unsigned *z)
+{
+    coefficients<N>(x + N * WARP, y + N * WARP, z, [](const unsigned *from) { return __ldcg(from); });
 }
 
 extern "C" __global__ void ffm32_shared(const unsigned *x, const unsigned *y, unsigned *z)
 {
     product<32>(x, y, z);
+}
+
+extern "C" __global__ void ffm32_direct(const unsigned *x, const unsigned *y, unsigned *z)
+{
+    product_direct<32>(x, y, z);
 }
 
 // The field's sum is an exclusive or.
@@ -165,6 +225,32 @@ extern "C" __global__ void ffm64_shared(const unsigned *x, const unsigned *y, un
 {
     product<64>(x, y, z);
 }
+
+extern "C" __global__ void ffm64_direct(const unsigned *x, const unsigned *y, unsigned *z)
+{
+    product_direct<64>(x, y, z);
+}
+
+#define PRODUCT(N)                                                                                       \
+    extern "C" __global__ void ffm##N##_synth(const unsigned *x, const unsigned *y, unsigned *z)         \
+    {                                                                                                    \
+        unsigned *c = z + 2 * N * WARP;                                                                  \
+        ffm##N##_warp(x + N * WARP, y + N * WARP, c, c + N, LANE, And());                                \
+    }                                                                                                    \
+    extern "C" __global__ void ffm##N##_shared(const unsigned *x, const unsigned *y, unsigned *z)        \
+    {                                                                                                    \
+        product<N>(x, y, z);                                                                             \
+    }                                                                                                    \
+    extern "C" __global__ void ffm##N##_direct(const unsigned *x, const unsigned *y, unsigned *z)        \
+    {                                                                                                    \
+        product_direct<N>(x, y, z);                                                                      \
+    }
+
+PRODUCT(96)
+PRODUCT(128)
+PRODUCT(192)
+PRODUCT(256)
+PRODUCT(384)
 
 // Structs of seven words, loaded by coalesced loads: each lane works on its own struct, or sums it up.
 
@@ -197,6 +283,14 @@ extern "C" __global__ void structs_shared(const float *x, float *y)
     y[32 * WARP + LANE] = norm(v);
 }
 
+extern "C" __global__ void structs_direct(const float *x, float *y)
+{
+    float v[7];
+    for (int i = 0; i < 7; ++i)
+        v[i] = __ldcg(x + 224 * WARP + 7 * LANE + i);
+    y[32 * WARP + LANE] = norm(v);
+}
+
 extern "C" __global__ void sums_synth(const float *x, float *y)
 {
     sum_warp(x + 224 * WARP, y + 32 * WARP, LANE);
@@ -215,6 +309,61 @@ extern "C" __global__ void sums_shared(const float *x, float *y)
     y[32 * WARP + LANE] = sum;
 }
 
+extern "C" __global__ void sums_direct(const float *x, float *y)
+{
+    float sum = 0;
+    for (int i = 0; i < 7; ++i)
+        sum += __ldcg(x + 224 * WARP + 7 * LANE + i);
+    y[32 * WARP + LANE] = sum;
+}
+
+// Structs of seven words that come back as structs: loads and stores are coalesced.
+
+__device__ void update(float (&v)[7])
+{
+    for (int i = 6; i > 0; --i)
+        v[i] = v[i] * 3 + v[i - 1];
+}
+
+extern "C" __global__ void updates_synth(const float *x, float *y)
+{
+    float a[7], v[7], d[7];
+    crc_load_a(a, x + 224 * WARP, LANE);
+    crc(v, a, LANE);
+    update(v);
+    store(d, v, LANE);
+    store_store_d(y + 224 * WARP, d, LANE);
+}
+
+extern "C" __global__ void updates_shared(const float *x, float *y)
+{
+    __shared__ float tile[8][224];
+    const int own = threadIdx.x / 32;
+    for (int i = 0; i < 7; ++i)
+        tile[own][32 * i + LANE] = x[224 * WARP + 32 * i + LANE];
+    __syncwarp();
+    float v[7];
+    for (int i = 0; i < 7; ++i)
+        v[i] = tile[own][7 * LANE + i];
+    update(v);
+    // Each lane writes what it alone has read.
+    for (int i = 0; i < 7; ++i)
+        tile[own][7 * LANE + i] = v[i];
+    __syncwarp();
+    for (int i = 0; i < 7; ++i)
+        y[224 * WARP + 32 * i + LANE] = tile[own][32 * i + LANE];
+}
+
+extern "C" __global__ void updates_direct(const float *x, float *y)
+{
+    float v[7];
+    for (int i = 0; i < 7; ++i)
+        v[i] = __ldcg(x + 224 * WARP + 7 * LANE + i);
+    update(v);
+    for (int i = 0; i < 7; ++i)
+        y[224 * WARP + 7 * LANE + i] = v[i];
+}
+
 // A matrix of 32 columns, transposed tile by tile.
 
 extern "C" __global__ void transpose_synth(const float *x, float *y)
@@ -231,4 +380,10 @@ extern "C" __global__ void transpose_shared(const float *x, float *y)
     __syncwarp();
     for (int i = 0; i < 32; ++i)
         y[1024 * WARP + 32 * i + LANE] = tile[own][LANE][i];
+}
+
+extern "C" __global__ void transpose_direct(const float *x, float *y)
+{
+    for (int i = 0; i < 32; ++i)
+        y[1024 * WARP + 32 * i + LANE] = __ldcg(x + 1024 * WARP + 32 * LANE + i);
 }

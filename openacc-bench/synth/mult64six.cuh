@@ -75,95 +75,90 @@ template <typename T, typename P = synth::Times>
 __device__ __forceinline__ void mult64six(T &c0, T &c1, T &c2, T &c3, const T (&a)[2], const T (&b)[2], int lane_of_warp, P product = P())
 {
     [[maybe_unused]] const int lane = lane_of_warp;
-    T s0[32];
-#pragma unroll
-    for (int k = 0; k < 32; ++k) {
-        s0[k] = synth::shuffle<32>(a[0], k);
-    }
-    T p[32];
-#pragma unroll
-    for (int k = 0; k < 32; ++k) {
-        p[k] = (lane < 32 - k ? b[0] : b[1]);
-    }
-    T t[32];
-#pragma unroll
-    for (int k = 0; k < 32; ++k) {
-        t[k] = (k == 0 ? p[k] : synth::shuffle<32>(p[k], (lane - k) & 31));
+    {
+        c0 = T();
     }
     {
-        T sum_ = T();
-#pragma unroll
-        for (int k = 0; k < 32; ++k) {
-            if (lane >= k) {
-                const T value_ = product(s0[k], t[k]);
-                sum_ = sum_ + value_;
-            }
-        }
-        c0 = sum_;
+        c3 = T();
     }
-    T s1[32];
+    bool c1_begun_ = false;
+    {
+        c1 = T();
+    }
+    bool c2_begun_ = false;
+    {
+        c2 = T();
+    }
 #pragma unroll
     for (int k = 0; k < 32; ++k) {
-        s1[k] = synth::shuffle<32>(a[1], k);
-    }
-    {
-        T sum_ = T();
-#pragma unroll
-        for (int k = 0; k < 32; ++k) {
-            if (lane < k) {
-                const T value_ = product(s1[k], t[k]);
-                sum_ = sum_ + value_;
+        T s0;
+        {
+            s0 = synth::shuffle<32>(a[0], k);
+        }
+        T p;
+        {
+            p = (lane < 32 - k ? b[0] : b[1]);
+        }
+        T t;
+        {
+            t = (k == 0 ? p : synth::shuffle<32>(p, (lane - k) & 31));
+        }
+        {
+            {
+                if (lane >= k) {
+                    const T value_ = product(s0, t);
+                    c0 = c0 + value_;
+                }
             }
         }
-        c3 = sum_;
-    }
-    T q[32];
-#pragma unroll
-    for (int k = 0; k < 32; ++k) {
-        q[k] = (lane >= 32 - k ? b[0] : b[1]);
-    }
-    T u[32];
-#pragma unroll
-    for (int k = 0; k < 32; ++k) {
-        u[k] = (k == 0 ? q[k] : synth::shuffle<32>(q[k], (lane - k) & 31));
-    }
-    {
-        T sum_ = T();
-        bool begun_ = false;
-#pragma unroll
-        for (int k = 0; k < 32; ++k) {
-            const T value_ = product(s0[k], u[k]);
-            sum_ = begun_ ? (sum_ + value_) : value_;
-            begun_ = true;
+        T s1;
+        {
+            s1 = synth::shuffle<32>(a[1], k);
         }
-#pragma unroll
-        for (int k = 0; k < 32; ++k) {
-            if (lane >= k) {
-                const T value_ = product(s1[k], t[k]);
-                sum_ = begun_ ? (sum_ + value_) : value_;
-                begun_ = true;
+        {
+            {
+                if (lane < k) {
+                    const T value_ = product(s1, t);
+                    c3 = c3 + value_;
+                }
             }
         }
-        c1 = sum_;
-    }
-    {
-        T sum_ = T();
-        bool begun_ = false;
-#pragma unroll
-        for (int k = 0; k < 32; ++k) {
-            const T value_ = product(s1[k], u[k]);
-            sum_ = begun_ ? (sum_ + value_) : value_;
-            begun_ = true;
+        T q;
+        {
+            q = (lane >= 32 - k ? b[0] : b[1]);
         }
-#pragma unroll
-        for (int k = 0; k < 32; ++k) {
-            if (lane < k) {
-                const T value_ = product(s0[k], t[k]);
-                sum_ = begun_ ? (sum_ + value_) : value_;
-                begun_ = true;
+        T u;
+        {
+            u = (k == 0 ? q : synth::shuffle<32>(q, (lane - k) & 31));
+        }
+        {
+            {
+                const T value_ = product(s0, u);
+                c1 = c1_begun_ ? (c1 + value_) : value_;
+                c1_begun_ = true;
+            }
+            {
+                if (lane >= k) {
+                    const T value_ = product(s1, t);
+                    c1 = c1_begun_ ? (c1 + value_) : value_;
+                    c1_begun_ = true;
+                }
             }
         }
-        c2 = sum_;
+        {
+            {
+                const T value_ = product(s1, u);
+                c2 = c2_begun_ ? (c2 + value_) : value_;
+                c2_begun_ = true;
+            }
+            {
+                if (lane < k) {
+                    const T value_ = product(s0, t);
+                    c2 = c2_begun_ ? (c2 + value_) : value_;
+                    c2_begun_ = true;
+                }
+            }
+        }
     }
 }
 

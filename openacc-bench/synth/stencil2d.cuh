@@ -63,51 +63,40 @@ __device__ __forceinline__ void stencil2d(T &y, const T (&a)[2][2], int lane_of_
 {
     [[maybe_unused]] const int lane_y = (lane_of_warp & 15) / 4;
     [[maybe_unused]] const int lane_x = (lane_of_warp & 15) % 4;
-    T b[2][5];
-#pragma unroll
-    for (int column = 0; column < 2; ++column) {
-#pragma unroll
-        for (int p = 0; p < 5; ++p) {
-            b[column][p] = (lane_y >= p ? a[0][column] : a[1][column]);
-        }
-    }
-    T c[2][5];
-#pragma unroll
-    for (int column = 0; column < 2; ++column) {
-#pragma unroll
-        for (int p = 0; p < 5; ++p) {
-            c[column][p] = (column == 0 && p == 0 || column == 0 && p == 4 || column == 1 && p == 0 || column == 1 && p == 4 ? b[column][p] : synth::shuffle<16>(b[column][p], ((lane_y + p) & 3) * 4 + lane_x));
-        }
-    }
-    T d[5][5];
-#pragma unroll
-    for (int p = 0; p < 5; ++p) {
-#pragma unroll
-        for (int q = 0; q < 5; ++q) {
-            d[p][q] = (lane_x >= q ? c[0][p] : c[1][p]);
-        }
-    }
-    T e[5][5];
-#pragma unroll
-    for (int p = 0; p < 5; ++p) {
-#pragma unroll
-        for (int q = 0; q < 5; ++q) {
-            e[p][q] = synth::shuffle<16>(d[p][q], lane_y * 4 + ((lane_x + q) & 3));
-        }
-    }
+    bool y_begun_ = false;
     {
-        T sum_ = T();
-        bool begun_ = false;
+        y = T();
+    }
 #pragma unroll
-        for (int p = 0; p < 5; ++p) {
+    for (int p = 0; p < 5; ++p) {
+        T b[2];
+#pragma unroll
+        for (int column = 0; column < 2; ++column) {
+            b[column] = (lane_y >= p ? a[0][column] : a[1][column]);
+        }
+        T c[2];
+#pragma unroll
+        for (int column = 0; column < 2; ++column) {
+            c[column] = (p == 0 || p == 4 ? b[column] : synth::shuffle<16>(b[column], ((lane_y + p) & 3) * 4 + lane_x));
+        }
+        T d[5];
+#pragma unroll
+        for (int q = 0; q < 5; ++q) {
+            d[q] = (lane_x >= q ? c[0] : c[1]);
+        }
+        T e[5];
+#pragma unroll
+        for (int q = 0; q < 5; ++q) {
+            e[q] = (q == 0 || q == 4 ? d[q] : synth::shuffle<16>(d[q], lane_y * 4 + ((lane_x + q) & 3)));
+        }
+        {
 #pragma unroll
             for (int q = 0; q < 5; ++q) {
-                const T value_ = e[p][q];
-                sum_ = begun_ ? (sum_ + value_) : value_;
-                begun_ = true;
+                const T value_ = e[q];
+                y = y_begun_ ? (y + value_) : value_;
+                y_begun_ = true;
             }
         }
-        y = sum_;
     }
 }
 

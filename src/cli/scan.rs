@@ -6,7 +6,6 @@ use super::options::Output;
 use crate::source::SourceFile;
 use crate::synth::Defines;
 use crate::synth::ast::Statement;
-use crate::synth::emit::identifier;
 use crate::synth::scan::emit::{Code, Networks, check, cuda, ptx, sweep};
 use crate::synth::scan::{self, Found, Outcome, report};
 use crate::timings::Timings;
@@ -35,6 +34,8 @@ pub struct Scan<'s> {
     pub defines: &'s Defines,
     /// What is written.
     pub written: Written,
+    /// The name of the code.
+    pub name: String,
     /// Whether the code is executed.
     pub check: bool,
     /// On how many lists of each length besides.
@@ -92,7 +93,7 @@ impl Scan<'_> {
     /// Executes the code of an operator if that is asked for, and writes what is asked for.
     fn found(&self, outcome: &Outcome, found: &Found) -> Result<(), Failure> {
         let failure = |why: String| Failure::about(self.source.name(), why);
-        let name = identifier(self.source.name());
+        let name = self.name.clone();
         let code = Code::new(found, &name, self.bits);
         let made = matches!(self.written, Written::Cuda | Written::Ptx);
         let networks = match made || self.check {

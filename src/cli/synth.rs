@@ -19,7 +19,8 @@ use super::options::Output;
 use super::scan::{Scan, Written};
 use crate::source::{SourceFile, listed};
 use crate::synth::ast::Statement;
-use crate::synth::emit::kernel::{self, Kernel};
+use crate::synth::emit::build;
+use crate::synth::emit::kernel::Kernel;
 use crate::synth::emit::{self, Width};
 use crate::synth::search::{Limits, MOST_PLANNED, Mode, Progress, Solution, search};
 use crate::synth::{self, Lowered, network, place, report, scan, states};
@@ -50,6 +51,9 @@ pub struct Synth {
     /// as its operator needs
     #[arg(long, value_name = "32|64", value_parser = width)]
     width: Option<Width>,
+    /// The name of the emitted code; the sketch's own if nothing else is said
+    #[arg(long, value_name = "NAME", value_parser = identifier)]
+    name: Option<String>,
     /// Execute the emitted code for each written solution in the interpreter, and compare with the goals: movements
     /// on elements of which no two are equal, folds on random numbers of 64 bits, loops on lists of several lengths
     #[arg(long)]
@@ -114,6 +118,14 @@ fn width(text: &str) -> Result<Width, String> {
     }
 }
 
+/// Reads a name that C and PTX take as it is.
+fn identifier(text: &str) -> Result<String, String> {
+    match emit::identifier(text) == text {
+        true => Ok(text.to_owned()),
+        false => Err("a name is a letter with letters, digits and `_` behind it".to_owned()),
+    }
+}
+
 /// Reads `NAME=VALUE`.
 fn define(text: &str) -> Result<(String, i64), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
@@ -133,6 +145,11 @@ impl Wanted {
 }
 
 impl Synth {
+    /// The name of the code.
+    fn named(&self, source: &SourceFile) -> String {
+        self.name.clone().unwrap_or_else(|| emit::identifier(source.name()))
+    }
+
     /// Solves the sketch and writes what was found.
     ///
     /// # Errors
@@ -279,8 +296,8 @@ impl Synth {
         };
         let bits = self.width.map(|width| width.bits() as u32);
         let (defines, output) = (&self.define, &self.output);
-        let (check, lists) = (self.check, self.lists);
-        Scan { source, tree, defines, written, check, lists, bits, output, timings }.run()
+        let (name, check, lists) = (self.named(source), self.check, self.lists);
+        Scan { source, tree, defines, written, name, check, lists, bits, output, timings }.run()
     }
 
     /// Solves the sketch of a network.
@@ -298,7 +315,7 @@ impl Synth {
             return Err(Failure::from(why).with_status(status));
         }
         if let Some(solution) = &outcome.solution {
-            let name = emit::identifier(source.name());
+            let name = self.named(source);
             let failure = |why| Failure::about(source.name(), why);
             if self.check {
                 Timings::measure(timings, "check", || {
@@ -336,7 +353,7 @@ impl Synth {
             let why = place::empty(source, &problem);
             return Err(Failure::from(why).with_status(Status::EMPTY));
         };
-        let name = emit::identifier(source.name());
+        let name = self.named(source);
         let code = || {
             let mut comment = format!("{name} by ptxasw synth\n");
             comment.push_str(&place::table(source, &problem, &outcome));
@@ -397,8 +414,8 @@ struct Code<'c> {
 
 impl Code<'_> {
     fn kernel(&self, solution: &Solution) -> Result<Kernel, Failure> {
-        let name = emit::identifier(self.source.name());
-        kernel::kernel(&name, self.tree, self.sketch, solution).map_err(|why| self.failure(why))
+        let name = self.command.named(self.source);
+        build::kernel(&name, self.tree, self.sketch, solution).map_err(|why| self.failure(why))
     }
 
     fn failure(&self, why: impl std::fmt::Display) -> Failure {

@@ -59,7 +59,7 @@ fn picture(solved: &Solved) -> String {
         .set("viewBox", (0.0, 0.0, WIDTH, height))
         .set("width", WIDTH)
         .set("role", "img")
-        .set("class", "lanes")
+        .set("class", "lanes steps")
         .add(Definitions::new().add(head));
     for (number, (state, &top)) in states.iter().zip(&tops).enumerate() {
         drawing = drawing.add(grid(state, top, width, count));

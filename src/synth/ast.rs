@@ -58,21 +58,29 @@ pub struct Reference {
 /// A condition of a part.
 #[derive(Clone, Debug)]
 pub enum When {
-    /// Always.
-    Always,
     /// To be found.
     Hole(HoleText),
     /// A comparison.
     Compare(Cmp, Spanned, Spanned),
 }
 
-/// A product under a condition.
+/// A product under conditions.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// The factors.
     pub factors: Vec<Reference>,
-    /// The condition.
-    pub when: When,
+    /// What has to hold, all of it; at most one of them is to be found.
+    pub when: Vec<When>,
+}
+
+impl Part {
+    /// The conditions that are to be found.
+    pub fn holes(&self) -> impl Iterator<Item = &HoleText> {
+        self.when.iter().filter_map(|when| match when {
+            When::Hole(hole) => Some(hole),
+            When::Compare(..) => None,
+        })
+    }
 }
 
 /// The right-hand side of a fold or goal.

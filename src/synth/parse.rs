@@ -108,6 +108,7 @@ fn word(rule: &Rule) -> &'static str {
         Rule::word_then => "`then`",
         Rule::word_else => "`else`",
         Rule::word_when => "`when`",
+        Rule::word_and => "`and`",
         Rule::number | Rule::negation | Rule::expression | Rule::condition => "an expression",
         Rule::operator => "an operator",
         Rule::comparison => "a comparison",
@@ -185,7 +186,7 @@ fn statement(node: Node<'_>) -> Option<Statement> {
 
 fn folded(node: Node<'_>) -> Folded {
     if node.as_rule() == Rule::product {
-        let parts = vec![Part { factors: product(node), when: When::Always }];
+        let parts = vec![Part { factors: product(node), when: Vec::new() }];
         return Folded { operator: None, axes: Vec::new(), parts };
     }
     let (names, parts): (Vec<_>, Vec<_>) =
@@ -200,16 +201,18 @@ fn folded(node: Node<'_>) -> Folded {
 fn part(node: Node<'_>) -> Option<Part> {
     let mut inner = node.into_inner();
     let factors = product(inner.next()?);
-    let when = match inner.nth(1) {
-        None => When::Always,
-        Some(node) if node.as_rule() == Rule::hole => When::Hole(hole(node)?),
-        Some(node) => {
-            let mut inner = node.into_inner();
-            let (a, cmp, b) = (inner.next()?, inner.next()?, inner.next()?);
-            When::Compare(Cmp::of(cmp.as_str())?, expression(&a), expression(&b))
-        }
-    };
-    Some(Part { factors, when })
+    let tests = inner.filter(|node| matches!(node.as_rule(), Rule::hole | Rule::condition));
+    Some(Part { factors, when: tests.filter_map(when).collect() })
+}
+
+/// A condition, written out or to be found.
+fn when(node: Node<'_>) -> Option<When> {
+    if node.as_rule() == Rule::hole {
+        return Some(When::Hole(hole(node)?));
+    }
+    let mut inner = node.into_inner();
+    let (a, cmp, b) = (inner.next()?, inner.next()?, inner.next()?);
+    Some(When::Compare(Cmp::of(cmp.as_str())?, expression(&a), expression(&b)))
 }
 
 fn product(node: Node<'_>) -> Vec<Reference> {

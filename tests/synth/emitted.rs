@@ -9,7 +9,8 @@ use ptxasw::interp;
 use ptxasw::launch::Launch;
 use ptxasw::ptx;
 use ptxasw::source::SourceFile;
-use ptxasw::synth::emit::kernel::{Kernel, kernel};
+use ptxasw::synth::emit::build::kernel;
+use ptxasw::synth::emit::kernel::Kernel;
 use ptxasw::synth::emit::{
     self, Width,
     check::{check, is_movement},
@@ -153,21 +154,19 @@ pub fn compiled(nvcc: &Path, folder: &Path, text: &str) -> String {
 }
 
 /// The headers of `openacc-bench/synth` are what is made of their sketches, and each kernel around them does what the
-/// one beside it does with shared memory.
+/// ones beside it do with shared memory, and with loads alone.
 #[test]
-fn kernels_around_headers_do_what_those_with_shared_memory_do() {
+fn kernels_around_headers_do_what_those_without_do() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("openacc-bench/synth");
     let read =
         |name: &str| std::fs::read_to_string(folder.join(name)).expect("a file of the folder");
     for line in read("headers.txt").lines().filter(|line| !line.starts_with('#')) {
+        let (name, line) = line.split_once(' ').expect("a name");
         let (sketch, options) = line.split_once(' ').expect("a sketch and its options");
         let path = super::folder().join(sketch).with_extension("sketch");
-        let (status, made) = super::call(&path, &format!("{options} --emit cuda"), 2);
+        let (status, made) = super::call(&path, &format!("{options} --name {name} --emit cuda"), 2);
         assert_eq!(status, 0, "{made}");
-        assert!(
-            made == read(&format!("{sketch}.cuh")),
-            "{sketch}.cuh: scripts/synth-headers makes it"
-        );
+        assert!(made == read(&format!("{name}.cuh")), "{name}.cuh: scripts/synth-headers makes it");
     }
     let Some(nvcc) = nvcc() else { return };
     let there = tempfile::tempdir().expect("a folder can be made");
@@ -191,13 +190,16 @@ fn kernels_around_headers_do_what_those_with_shared_memory_do() {
         let text = std::fs::read_to_string(&path).expect("a launch file");
         let mut launch = Launch::from_json(&text).expect("a launch file");
         launch.strict_shuffles = true;
-        let outcomes = ["synth", "shared"].map(|kind| {
+        let outcomes = ["synth", "shared", "direct"].map(|kind| {
             launch.kernel = Some(format!("{stem}_{kind}"));
             interp::run(&module, &launch).unwrap_or_else(|fault| panic!("{stem}_{kind}: {fault}"))
         });
         assert!(outcomes[0].counters.shuffles > 0, "{stem} shuffles");
-        assert!(outcomes[0].buffers == outcomes[1].buffers, "{stem}: other results");
+        assert!(outcomes[1].counters.shuffles == 0 && outcomes[2].counters.shuffles == 0, "{stem}");
+        for other in &outcomes[1..] {
+            assert!(outcomes[0].buffers == other.buffers, "{stem}: other results");
+        }
         compared += 1;
     }
-    assert!(compared > 8, "{compared} kernels");
+    assert!(compared > 14, "{compared} kernels");
 }

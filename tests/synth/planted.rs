@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ptxasw::planted::{Bug, Planted};
 use ptxasw::source::SourceFile;
-use ptxasw::synth::emit::kernel::kernel;
+use ptxasw::synth::emit::build::kernel;
 use ptxasw::synth::emit::{self, Width, check::check};
 use ptxasw::synth::lower::lower_with;
 use ptxasw::synth::parse;
@@ -15,7 +15,7 @@ use ptxasw::synth::search::{Limits, Mode, search};
 const EXECUTED: usize = 4;
 
 /// Small sketches that lead through everything in which a mistake is planted.
-pub const SKETCHES: [&str; 21] = [
+pub const SKETCHES: [&str; 22] = [
     // Structs, by selects around shuffles: groups, fans and quotients are needed.
     "axis lane = 8, reg = 2\ninput x[lane * reg]\nload a[lane, reg] = x[8 * reg + lane]
      step b[lane, reg] = a[lane, ?xform(reg; lane)]\nstep c[lane, reg] = b[?xform(lane; reg), reg]
@@ -80,6 +80,10 @@ pub const SKETCHES: [&str; 21] = [
      goal d[lane, reg] = x[(lane + 3 * reg) % 6]\n",
     "axis lane = 4, reg = 3\ninput x[lane, reg]\nload a[lane, reg] = x[lane, reg]\nstep b[lane, reg] = a[lane, ?table(reg)]
      step c[lane, reg] = b[lane, ?table(reg)]\ngoal c[lane, 0] = x[lane, 2]\ngoal c[lane, 1] = x[lane, 1]\n",
+    // So many registers that steps run along an axis together.
+    "axis lane = 32, k = 32\ninput x[lane], y[lane]\nfamily one(i; k) = (i + k) % 32, k\nload a[lane] = x[lane]
+     load b[lane] = y[lane]\nstep s[lane, k] = a[?one(lane; k)]\nstep t[lane, k] = b[?one(lane; k)]
+     fold z[lane] = sum(k) s[lane, k] * t[lane, k]\ngoal z[lane] = sum(k) x[k] * y[(lane + k) % 32]\n",
 ];
 
 /// What comes of one sketch; what is wrong with it by itself is an error.

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use ptxasw::planted::{Bug, Planted};
 use ptxasw::source::SourceFile;
+use ptxasw::synth::emit::build::kernel;
 use ptxasw::synth::emit::check::check;
-use ptxasw::synth::emit::kernel::{Kernel, kernel};
+use ptxasw::synth::emit::kernel::Kernel;
 use ptxasw::synth::emit::{cuda, cuda_entry};
 use ptxasw::synth::search::{Limits, Mode, search};
 use ptxasw::synth::{Lowered, lower::lower, parse};

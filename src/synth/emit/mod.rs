@@ -1,12 +1,15 @@
 //! A solution as code: a PTX function or a CUDA header.
 //!
-//! - `kernel`: the statements of a sketch over registers and lanes, with what was found. `domain`: expressions over
-//!   loops and lanes. `turn`: rows of registers that are turned in rounds of selects.
+//! - `kernel`: the statements of a sketch over registers and lanes, with what was found; `build` makes it. `domain`:
+//!   expressions over loops and lanes. `turn`: rows of registers that are turned in rounds of selects. `fuse`: steps
+//!   that run along an axis together.
 //! - `ptx`, `cuda`: the texts. `index`: PTX of an expression over the lane, for the other subsystems. `check`, `taint`: the judges of both.
 
+pub mod build;
 pub mod check;
 mod cuda;
 pub mod domain;
+mod fuse;
 pub mod index;
 pub mod kernel;
 mod ptx;

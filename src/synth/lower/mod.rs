@@ -1,5 +1,6 @@
 //! From the tree to the straight line over cells.
 
+mod folds;
 mod scope;
 mod statements;
 

@@ -1,14 +1,11 @@
-//! Loads, steps, folds and goals.
-
-use rustc_hash::FxHashSet;
+//! Loads and steps, and the holes in them.
 
 use super::scope::Scope;
 use super::{Array, Lowering, volume};
 use crate::source::{Diagnostic, Span};
-use crate::synth::ast::{Folded, HoleText, Index, Name, Part, Reference, When};
+use crate::synth::ast::{HoleText, Index, Reference};
 use crate::synth::family::{Family, Request};
-use crate::synth::program::{Edge, Goal, Guard, Hole, Made, Price, Slot, Statement};
-use crate::synth::term::{Fold, UNDEFINED};
+use crate::synth::program::{Edge, Hole, Made, Price, Statement};
 
 /// The most ways of values through one statement.
 const MOST_EDGES: usize = 1 << 23;
@@ -17,7 +14,7 @@ const MOST_EDGES: usize = 1 << 23;
 const MOST_VALUES: usize = 64;
 
 /// Where the hole of a reference stands.
-fn hole_of(reference: &Reference) -> Option<(usize, &HoleText)> {
+pub(super) fn hole_of(reference: &Reference) -> Option<(usize, &HoleText)> {
     reference.indices.iter().enumerate().find_map(|(at, index)| match index {
         Index::Hole(hole) => Some((at, hole)),
         Index::Plain(_) => None,
@@ -76,7 +73,7 @@ impl Lowering<'_> {
     }
 
     /// The axes of an array that a statement makes, and their extents: of each index the first axis.
-    fn shape(&self, to: &Reference) -> Result<(Vec<String>, Vec<usize>), Diagnostic> {
+    pub(super) fn shape(&self, to: &Reference) -> Result<(Vec<String>, Vec<usize>), Diagnostic> {
         let extent = |index: &Index| {
             let expr = match index {
                 Index::Plain(plain) => plain,
@@ -97,7 +94,7 @@ impl Lowering<'_> {
         Ok(axes?.into_iter().unzip())
     }
 
-    fn made(&mut self, count: usize) -> Made {
+    pub(super) fn made(&mut self, count: usize) -> Made {
         let first = self.program.cells as u32;
         self.program.cells += count;
         Made { first, count: count as u32 }
@@ -204,14 +201,14 @@ impl Lowering<'_> {
         }
     }
 
-    fn point(&self, hole: u32, coordinates: &[usize], place: &[i64]) -> u32 {
+    pub(super) fn point(&self, hole: u32, coordinates: &[usize], place: &[i64]) -> u32 {
         let first = place[coordinates[0]] as u32;
         let second = coordinates.get(1).map_or(0, |&axis| place[axis] as u32);
         second * self.program.holes[hole as usize].extents[0] as u32 + first
     }
 
     /// Makes a hole; returns its number and its coordinates' axes in the scope.
-    fn hole(
+    pub(super) fn hole(
         &mut self,
         text: &HoleText,
         scope: &Scope,
@@ -283,194 +280,5 @@ impl Lowering<'_> {
         let span = text.span;
         self.program.holes.push(Hole { span, family, coordinates: names, extents, values, price });
         Ok((number, coordinates))
-    }
-
-    /// `fold`
-    pub(super) fn fold(&mut self, to: &Reference, folded: &Folded) -> Result<(), Diagnostic> {
-        self.fresh(&to.array)?;
-        let op = self.operator(folded)?.unwrap_or(Fold::Sum);
-        let factors = folded.parts.iter().flat_map(|part| &part.factors);
-        for reference in std::iter::once(to).chain(factors) {
-            if let Some((_, hole)) = hole_of(reference) {
-                let hint = "write a step in front of it";
-                return Err(self
-                    .error(hole.span, "a fold has no holes in its indices")
-                    .with_hint(hint));
-            }
-        }
-        let (scope, inner) = self.fold_scope(to, folded)?;
-        let (axes, shape) = self.shape(to)?;
-        let count = volume(&shape);
-        let places = scope.places().saturating_mul(folded.parts.len());
-        self.room(places.max(count), to.span)?;
-        let mut slots: Vec<Vec<Slot>> = vec![Vec::new(); count];
-        self.pending.clear();
-        for part in &folded.parts {
-            let guard = match &part.when {
-                When::Hole(text) => {
-                    let price = Price::Accumulates(1);
-                    let hole = self.hole(text, &scope, 2, price)?;
-                    self.pending.push(hole.0);
-                    Some(hole)
-                }
-                _ => None,
-            };
-            // Lanes accumulate together.
-            let mut together = FxHashSet::default();
-            for number in 0..scope.places() {
-                let place = scope.place(number);
-                if !self.holds(part, &scope, &place)? {
-                    continue;
-                }
-                if guard.is_none() {
-                    let axes = scope.axes.iter().zip(&place);
-                    let registers = axes.filter(|(axis, _)| !axis.0.starts_with("lane"));
-                    let register: Vec<i64> = registers.map(|(_, at)| *at).collect();
-                    self.program.accumulates += u32::from(together.insert(register));
-                }
-                let mut factors = Vec::new();
-                for factor in &part.factors {
-                    factors.push(self.cell(factor, self.array(factor)?, &scope, &place)?);
-                }
-                let guard = match &guard {
-                    Some((hole, axes)) => Guard::Hole(*hole, self.point(*hole, axes, &place)),
-                    None => Guard::Always,
-                };
-                let own: Vec<i64> = place[..inner].to_vec();
-                let flat = own.iter().zip(&shape).fold(0, |flat, (&at, n)| flat * n + at as usize);
-                slots[flat].push(Slot { factors, guard });
-            }
-        }
-        let made = self.made(count);
-        let cells = (made.first..made.first + made.count).collect();
-        let holes = std::mem::take(&mut self.pending);
-        self.program.statements.push(Statement::Fold { op, holes, slots, made });
-        let array = Array { shape, axes, cells, input: false };
-        self.arrays.insert(to.array.text.clone(), array);
-        Ok(())
-    }
-
-    /// The axes of a fold: those on the left, then those that it folds. Returns the number of the former.
-    fn fold_scope(&self, to: &Reference, folded: &Folded) -> Result<(Scope, usize), Diagnostic> {
-        let mut scope = Scope::default();
-        for index in &to.indices {
-            let axis = match index {
-                Index::Plain(plain) => Self::plain(&plain.expr),
-                Index::Hole(_) => None,
-            };
-            let found = axis.and_then(|name| self.axes.iter().find(|(axis, _)| axis == name));
-            let Some(axis) = found.filter(|axis| scope.axis(&axis.0).is_none()) else {
-                let message = "the left-hand side of a fold names axes, each once";
-                return Err(self.error(to.span, message));
-            };
-            scope.axes.push(axis.clone());
-        }
-        let inner = scope.axes.len();
-        for Name { text, span } in &folded.axes {
-            match self.axes.iter().find(|(axis, _)| axis == text) {
-                Some(axis) if scope.axis(text).is_none() => scope.axes.push(axis.clone()),
-                Some(_) => {
-                    return Err(self.error(*span, format!("`{text}` stands here twice")));
-                }
-                None => return Err(self.error(*span, format!("unknown axis `{text}`"))),
-            }
-        }
-        Ok((scope, inner))
-    }
-
-    /// Whether an ordinary condition of a part holds at a place; a hole counts as if it did.
-    fn holds(&self, part: &Part, scope: &Scope, place: &[i64]) -> Result<bool, Diagnostic> {
-        match &part.when {
-            When::Compare(cmp, a, b) => {
-                Ok(cmp.holds(self.at(a, scope, place)?, self.at(b, scope, place)?))
-            }
-            When::Always | When::Hole(_) => Ok(true),
-        }
-    }
-
-    fn operator(&self, folded: &Folded) -> Result<Option<Fold>, Diagnostic> {
-        let Some(name) = &folded.operator else { return Ok(None) };
-        match Fold::of(&name.text) {
-            Some(op) => Ok(Some(op)),
-            None => {
-                let message = format!("unknown operator `{}`", name.text);
-                let hint = "one of sum, xor, min, max, or, and, list";
-                Err(self.error(name.span, message).with_hint(hint))
-            }
-        }
-    }
-
-    /// `goal`
-    pub(super) fn goal(&mut self, to: &Reference, folded: &Folded) -> Result<(), Diagnostic> {
-        let array = self.array(to)?.clone();
-        let op = self.operator(folded)?;
-        let factors = folded.parts.iter().flat_map(|part| &part.factors);
-        for reference in std::iter::once(to).chain(factors) {
-            if let Some((_, hole)) = hole_of(reference) {
-                return Err(self.error(hole.span, "a goal has no holes"));
-            }
-        }
-        let mut outer = Scope::default();
-        self.extend(&mut outer, to);
-        let inner = outer.axes.len();
-        let mut scope = outer.clone();
-        for Name { text, span } in &folded.axes {
-            let axis = self.axes.iter().find(|(axis, _)| axis == text);
-            let Some(axis) = axis else {
-                return Err(self.error(*span, format!("unknown axis `{text}`")));
-            };
-            scope.axes.push(axis.clone());
-        }
-        for factor in folded.parts.iter().flat_map(|part| &part.factors) {
-            if !self.array(factor)?.input {
-                let message = format!("a goal reads inputs, and `{}` is none", factor.array.text);
-                return Err(self.error(factor.span, message));
-            }
-        }
-        self.room(scope.places(), to.span)?;
-        let folds = scope.places() / outer.places();
-        for number in 0..outer.places() {
-            let mut values = Vec::new();
-            for fold in 0..folds {
-                let place = scope.place(number * folds + fold);
-                for part in &folded.parts {
-                    if let When::Hole(hole) = &part.when {
-                        return Err(self.error(hole.span, "a goal has no holes"));
-                    }
-                    if self.holds(part, &scope, &place)? {
-                        values.push(self.wanted(part, &scope, &place)?);
-                    }
-                }
-            }
-            let term = match op {
-                Some(op) => self.program.terms.fold(op, &values),
-                None => values[0],
-            };
-            let place = outer.place(number);
-            let at = self.indices(to, &outer, &place)?;
-            let flat = array.flat(&at);
-            let flat = flat.map_err(|n| self.beyond(to, &array, n, &at, &outer, &place))?;
-            let name = format!("{}{at:?}", to.array.text);
-            let cell = array.cells[flat];
-            self.program.goals.push(Goal { cell, term, name, span: to.span });
-        }
-        debug_assert!(inner == outer.axes.len(), "the outer axes come first");
-        Ok(())
-    }
-
-    /// What a part of a goal is at a place.
-    fn wanted(&mut self, part: &Part, scope: &Scope, place: &[i64]) -> Result<u32, Diagnostic> {
-        let mut factors = Vec::new();
-        for factor in &part.factors {
-            let array = self.array(factor)?;
-            let at = self.indices(factor, scope, place)?;
-            match array.flat(&at) {
-                Ok(flat) => factors.push(self.program.initial[array.cells[flat] as usize]),
-                Err(n) => return Err(self.beyond(factor, array, n, &at, scope, place)),
-            }
-        }
-        let term = self.program.terms.product(&factors);
-        debug_assert!(term != UNDEFINED, "inputs hold atoms");
-        Ok(term)
     }
 }

@@ -1,8 +1,6 @@
 //! The statements of networks, from the parser's pairs to the tree.
 
-use super::{Node, Rule, expression, hole, name, reference, span};
-use crate::synth::ast::When;
-use crate::synth::expr::Cmp;
+use super::{Node, Rule, expression, name, reference, span};
 use crate::synth::network::ast::{Example, Item, Repeat, Scan, Step};
 
 /// The statement, if it is one of networks.
@@ -72,15 +70,6 @@ fn step(node: Node<'_>) -> Option<Step> {
     let (target, from) = (reference(inner.next()?)?, reference(inner.next()?)?);
     let with = inner.next_if(|inner| inner.as_rule() == Rule::reference).and_then(reference);
     let guards = inner.filter(|inner| inner.as_rule() == Rule::guard);
-    let when = |guard: Node<'_>| {
-        let inner = guard.into_inner().next()?;
-        if inner.as_rule() == Rule::hole {
-            return Some(When::Hole(hole(inner)?));
-        }
-        let mut parts = inner.into_inner();
-        let (a, cmp, b) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(When::Compare(Cmp::of(cmp.as_str())?, expression(&a), expression(&b)))
-    };
-    let when = guards.filter_map(when).collect();
+    let when = guards.filter_map(|guard| super::when(guard.into_inner().next()?)).collect();
     Some(Step { target, from, with, when, span })
 }

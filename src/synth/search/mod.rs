@@ -4,8 +4,13 @@
 //! The members of the first hole are dealt to threads in batches, and what they find is put together in their
 //! order, so that neither solutions nor counts depend on the number of threads. Budgets are counts.
 
+mod conditions;
+mod cost;
+mod dead;
+mod level;
 mod plan;
 mod sets;
+mod ways;
 mod worker;
 
 use rayon::prelude::*;
@@ -13,13 +18,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use super::family::{Recipe, Wanted};
-use serde::Serialize;
-
-use super::program::{Hole, Measure, Price, Program};
-use super::term::Term;
-use crate::planted::{Bug, Planted};
+use super::program::Program;
+use crate::planted::Bug;
+pub use cost::Cost;
+use cost::{fixed, price, rest};
+pub use dead::Dead;
 use plan::Plan;
-use worker::{Reason, Worker};
+use worker::Worker;
 
 /// What is looked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -73,82 +78,6 @@ pub struct Solution {
     pub cost: Cost,
 }
 
-/// What a solution costs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Cost {
-    /// Accumulates that are not statically false.
-    pub accumulates: u32,
-    /// Shuffles, each of one register.
-    pub shuffles: u32,
-    /// Loads whose index was found, each of one register.
-    pub loads: u32,
-    /// Selects between registers.
-    pub selects: u32,
-}
-
-impl Cost {
-    /// The numbers that are compared, the one that counts most first.
-    fn key(self, order: &[Measure]) -> [u32; 5] {
-        let mut key = [0; 5];
-        for (at, measure) in key.iter_mut().zip(order) {
-            *at = match measure {
-                Measure::Accumulates => self.accumulates,
-                Measure::Shuffles => self.shuffles,
-                Measure::Loads => self.loads,
-                Measure::Selects => self.selects,
-                Measure::Instructions => {
-                    self.accumulates + self.shuffles + self.loads + self.selects
-                }
-            };
-        }
-        key
-    }
-
-    fn plus(self, other: Cost) -> Cost {
-        Cost {
-            accumulates: self.accumulates + other.accumulates,
-            shuffles: self.shuffles + other.shuffles,
-            loads: self.loads + other.loads,
-            selects: self.selects + other.selects,
-        }
-    }
-}
-
-/// Why there is no solution: what is farthest from the beginning in the first attempt that came so far.
-#[derive(Clone, Debug)]
-pub enum Dead {
-    /// A goal's value cannot come through the statement of this hole.
-    Demand {
-        /// The hole that would have to let it through.
-        hole: u32,
-        /// The value.
-        term: Term,
-        /// The number of the goal.
-        goal: usize,
-    },
-    /// More values have to come through a statement than it has cells.
-    Crowded {
-        /// The hole.
-        hole: u32,
-        /// How many values.
-        values: usize,
-        /// How many cells.
-        cells: usize,
-        /// A goal that wants one of them.
-        goal: usize,
-    },
-    /// The family has no member that does what is needed.
-    NoMember {
-        /// The hole.
-        hole: u32,
-    },
-    /// A goal is not met, whatever is chosen.
-    Goal {
-        /// Its number.
-        goal: usize,
-    },
-}
-
 /// What was found.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
@@ -174,48 +103,6 @@ const TOLD: u64 = 256;
 /// How many members of the first hole make one batch.
 const BATCH: usize = 256;
 
-/// What costs the same in every solution.
-fn fixed(program: &Program) -> Cost {
-    Cost { accumulates: program.accumulates, ..Cost::default() }
-}
-
-/// What the choice of a table for a hole costs.
-fn price(hole: &Hole, table: &[u8], planted: Planted) -> Cost {
-    let [first, second] = hole.extents;
-    let lane_at = hole.coordinates.iter().position(|name| name.starts_with("lane"));
-    // For each register the values along the lanes.
-    let along = |register: usize| {
-        let (lanes, registers_first) = match lane_at {
-            Some(1) => (second, true),
-            _ => (first, false),
-        };
-        (0..lanes).map(move |lane| match registers_first {
-            true => (lane, table[lane * first + register]),
-            false => (lane, table[register * first + lane]),
-        })
-    };
-    let registers = if lane_at == Some(1) { first } else { second };
-    let mut cost = Cost::default();
-    for register in 0..registers {
-        match hole.price {
-            Price::Accumulates(times) => {
-                cost.accumulates += times * u32::from(along(register).any(|(_, value)| value == 1));
-            }
-            Price::Shuffles(times) => {
-                let moves = along(register).any(|(lane, value)| lane != usize::from(value))
-                    || planted.has(Bug::IdentityCosts);
-                cost.shuffles += times * u32::from(moves);
-            }
-            Price::Loads(times) => cost.loads += times,
-            Price::Selects(times) => {
-                let values = along(register).fold(0u64, |set, (_, value)| set | 1 << value);
-                cost.selects += times * (values.count_ones() - 1);
-            }
-        }
-    }
-    cost
-}
-
 /// The part of the search behind one member of the first hole.
 #[derive(Default)]
 struct Branch {
@@ -232,6 +119,8 @@ struct Search<'s> {
     plan: &'s Plan,
     limits: &'s Limits<'s>,
     workers: Mutex<Vec<Worker<'s>>>,
+    /// For each number of choices the least that those behind them cost together.
+    rest: Vec<Cost>,
 }
 
 impl<'s> Search<'s> {
@@ -267,7 +156,7 @@ impl<'s> Search<'s> {
                 let (tables, recipes) = chosen.iter().cloned().unzip();
                 branch.solutions.push(Solution { tables, recipes, cost });
             }
-            return self.limits.mode != Mode::First;
+            return self.limits.mode != Mode::First && !self.least(*bound);
         };
         let Ok(masks) = worker.masks(at) else { return true };
         let hole = &self.program.holes[level.hole as usize];
@@ -290,7 +179,7 @@ impl<'s> Search<'s> {
                 return false;
             }
             let cost = cost.plus(price(hole, table, self.program.planted));
-            if self.too_dear(cost, *bound) {
+            if self.too_dear(cost.plus(self.rest[at + 1]), *bound) {
                 return true;
             }
             if worker.choose(level, table).is_ok() {
@@ -303,6 +192,17 @@ impl<'s> Search<'s> {
         go_on
     }
 
+    /// Whether nothing is cheaper than this cost, so that nothing else need be looked at.
+    fn least(&self, bound: Option<Cost>) -> bool {
+        let order = &self.program.order;
+        self.limits.mode == Mode::Cheapest
+            && bound.is_some_and(|bound| {
+                fixed(self.program).plus(self.rest[0]).key(order) == bound.key(order)
+            })
+            && !self.program.planted.has(Bug::DearerKept)
+    }
+
+    /// Whether what costs at least this much cannot be better than the best.
     fn too_dear(&self, cost: Cost, bound: Option<Cost>) -> bool {
         let order = &self.program.order;
         self.limits.mode == Mode::Cheapest
@@ -337,7 +237,7 @@ impl<'s> Search<'s> {
         if self.stopped() {
             branch.over = true;
         }
-        if branch.over || self.too_dear(cost, bound) {
+        if branch.over || self.too_dear(cost.plus(self.rest[1]), bound) {
             return branch;
         }
         let mut worker = self.worker();
@@ -349,6 +249,15 @@ impl<'s> Search<'s> {
             workers.push(worker);
         }
         branch
+    }
+
+    /// Whether what was found in a branch makes the branches behind it needless.
+    fn ends(&self, branch: &Branch) -> bool {
+        match self.limits.mode {
+            Mode::First => branch.count > 0,
+            Mode::Cheapest => self.least(branch.solutions.last().map(|found| found.cost)),
+            Mode::All | Mode::Count => false,
+        }
     }
 
     /// Deals a batch to threads and puts together what they found; false ends the search.
@@ -364,15 +273,15 @@ impl<'s> Search<'s> {
             .par_iter()
             .enumerate()
             .map(|(number, (table, recipe))| {
-                // What comes behind the first solution is not looked at.
-                if self.limits.mode == Mode::First && first.load(Ordering::Relaxed) < number {
+                // What comes behind the solution that ends the search is not looked at.
+                if first.load(Ordering::Relaxed) < number {
                     return Branch::default();
                 }
                 let branch = self.branch(table, recipe, bound);
                 if let Some(progress) = self.limits.progress {
                     progress.tried.fetch_add(branch.tried % TOLD, Ordering::Relaxed);
                 }
-                if branch.count > 0 {
+                if self.ends(&branch) {
                     first.fetch_min(number, Ordering::Relaxed);
                 }
                 branch
@@ -382,6 +291,7 @@ impl<'s> Search<'s> {
         for branch in branches {
             found.tried += branch.tried;
             found.count += branch.count;
+            let ends = self.ends(&branch);
             if let Some(deepest) = branch.deepest
                 && best.deepest.as_ref().is_none_or(|known| known.len() < deepest.len())
             {
@@ -408,48 +318,11 @@ impl<'s> Search<'s> {
                 found.exhausted_budget = true;
                 return false;
             }
-            if self.limits.mode == Mode::First && found.count > 0 {
+            if ends {
                 return false;
             }
         }
         true
-    }
-
-    /// Why an attempt ended where it did.
-    fn dead(&self, deepest: &[Vec<u8>]) -> Dead {
-        let mut worker = Worker::new(self.program, self.plan);
-        if let Err(Reason::Sink(sink, _)) = worker.begin() {
-            return Dead::Goal { goal: self.plan.sinks[sink].goal };
-        }
-        let mut last = None;
-        for (level, table) in self.plan.levels.iter().zip(deepest) {
-            last = Some(level.hole);
-            if worker.choose(level, table).is_err() {
-                return Dead::NoMember { hole: level.hole };
-            }
-        }
-        let at = deepest.len();
-        let Some(level) = self.plan.levels.get(at) else {
-            return Dead::NoMember { hole: last.unwrap_or_default() };
-        };
-        let hole = level.hole;
-        match worker.masks(at) {
-            Err(Reason::Demand(number)) => {
-                let demand = &level.demands[number];
-                let goal = self.plan.sinks[demand.sink as usize].goal;
-                Dead::Demand { hole, term: demand.term, goal }
-            }
-            Err(Reason::Sink(sink, term)) => {
-                Dead::Demand { hole, term, goal: self.plan.sinks[sink].goal }
-            }
-            Err(Reason::Crowded) => match level.crowded {
-                Some((values, cells, sink)) => {
-                    Dead::Crowded { hole, values, cells, goal: self.plan.sinks[sink].goal }
-                }
-                None => Dead::NoMember { hole },
-            },
-            Err(Reason::Overlap) | Ok(_) => Dead::NoMember { hole },
-        }
     }
 }
 
@@ -467,7 +340,8 @@ pub fn search(program: &mut Program, limits: &Limits<'_>) -> Found {
         return Found { exhausted_budget: true, too_large: true, ..Found::default() };
     }
     let program = &*program;
-    let search = Search { program, plan: &plan, limits, workers: Mutex::new(Vec::new()) };
+    let (workers, rest) = (Mutex::new(Vec::new()), rest(program, &plan));
+    let search = Search { program, plan: &plan, limits, workers, rest };
     let mut found = Found::default();
     let mut best = Best::default();
     let mut worker = Worker::new(program, &plan);
@@ -502,7 +376,7 @@ pub fn search(program: &mut Program, limits: &Limits<'_>) -> Found {
     let ended = limits.mode == Mode::First && found.count > 0;
     found.exhaustive = !ended && !found.exhausted_budget;
     if found.count == 0 && !found.exhausted_budget {
-        found.dead = Some(search.dead(best.deepest.as_deref().unwrap_or_default()));
+        found.dead = Some(dead::dead(program, &plan, best.deepest.as_deref().unwrap_or_default()));
     }
     found
 }

@@ -1,8 +1,10 @@
 //! One thread's part of the search: what cells hold under the choices made so far, and what that means for the
 //! next choice.
 
-use super::plan::{Level, Plan, Sink, Used};
+use super::level::{Level, Sink, Used};
+use super::plan::Plan;
 use super::sets;
+use super::ways::Ways;
 use crate::planted::Bug;
 use crate::synth::program::{Guard, Program, Slot, Statement};
 use crate::synth::term::{Fold, Term, Terms, UNDEFINED};
@@ -25,8 +27,8 @@ pub enum Reason {
 
 /// The state of one thread.
 pub struct Worker<'p> {
-    program: &'p Program,
-    plan: &'p Plan,
+    pub(super) program: &'p Program,
+    pub(super) plan: &'p Plan,
     terms: Terms,
     /// What each cell holds.
     holds: Vec<Term>,
@@ -132,7 +134,7 @@ impl<'p> Worker<'p> {
     }
 
     /// Whether a sink cannot be judged value by value.
-    fn loose(&self, sink: &Sink) -> bool {
+    pub(super) fn loose(&self, sink: &Sink) -> bool {
         sink.op != Fold::Sum
             || self.program.statements.iter().enumerate().any(|(number, statement)| {
                 // A value that is itself a fold may stand for several.
@@ -148,7 +150,7 @@ impl<'p> Worker<'p> {
         })
     }
 
-    fn product(&mut self, slot: &Slot) -> Term {
+    pub(super) fn product(&mut self, slot: &Slot) -> Term {
         match *slot.factors {
             [only] => self.holds[only as usize],
             [a, b] => {
@@ -163,7 +165,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    fn count(&mut self, term: Term) -> &mut i32 {
+    pub(super) fn count(&mut self, term: Term) -> &mut i32 {
         if self.counts.len() <= term as usize {
             self.counts.resize(self.terms.count().max(term as usize + 1), 0);
         }
@@ -377,119 +379,5 @@ impl<'p> Worker<'p> {
                 return Ok(());
             }
         }
-    }
-
-    /// What the conditions of a hole have to be, with all values known.
-    fn conditions(&mut self, level: &Level, masks: &mut [u64]) -> Result<(), Reason> {
-        let plan = self.plan;
-        for (number, sink) in plan.sinks.iter().enumerate() {
-            if sink.fold != Some(level.statement) || self.loose(sink) {
-                continue;
-            }
-            let terms: Vec<Term> = sink.slots.iter().map(|slot| self.product(slot)).collect();
-            for &(term, count) in &sink.elements {
-                *self.count(term) = count as i32;
-            }
-            let mut fine = true;
-            // What surely takes part, then what still may.
-            let decided = |guard: Guard| match guard {
-                Guard::Always => Some(true),
-                Guard::Hole(hole, point) if hole < level.hole => {
-                    Some(self.tables[hole as usize][point as usize] == 1)
-                }
-                Guard::Hole(..) => None,
-            };
-            let decided: Vec<Option<bool>> =
-                sink.slots.iter().map(|slot| decided(slot.guard)).collect();
-            for (decided, &term) in decided.iter().zip(&terms) {
-                if *decided == Some(true) {
-                    *self.count(term) -= 1;
-                    fine &= *self.count(term) >= 0;
-                }
-            }
-            let needs: Vec<i32> = terms.iter().map(|&term| *self.count(term)).collect();
-            for (decided, &term) in decided.iter().zip(&terms) {
-                if decided.is_none() && *self.count(term) > -(1 << 20) {
-                    *self.count(term) -= 1;
-                }
-            }
-            // Now a count above 0 says that too little can come.
-            let missing = sink.elements.iter().map(|(term, _)| *term).find(|&t| *self.count(t) > 0);
-            for ((slot, &term), &need) in sink.slots.iter().zip(&terms).zip(&needs) {
-                let Guard::Hole(hole, point) = slot.guard else { continue };
-                if hole != level.hole {
-                    continue;
-                }
-                let mask = &mut masks[point as usize];
-                if term == UNDEFINED || need <= 0 {
-                    *mask &= 1;
-                } else if *self.count(term) == 0 || self.program.planted.has(Bug::EverythingForced)
-                {
-                    *mask &= 2;
-                }
-                fine &= *mask != 0;
-            }
-            for &(term, _) in &sink.elements {
-                *self.count(term) = 0;
-            }
-            for &term in &terms {
-                *self.count(term) = 0;
-            }
-            if let Some(term) = missing {
-                return Err(Reason::Sink(number, term));
-            }
-            if !fine {
-                return Err(Reason::Sink(number, plan.sinks[number].elements[0].0));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The ways of one demand, as far as they matter.
-struct Ways {
-    /// How many different cells are needed.
-    copies: u32,
-    cells: Vec<u32>,
-    point: u32,
-    values: u64,
-    several: bool,
-}
-
-impl Ways {
-    fn new(copies: u32) -> Ways {
-        Ways { copies, cells: Vec::new(), point: NONE, values: 0, several: false }
-    }
-
-    /// Adds a way; true if more are of no interest.
-    fn add(&mut self, point: u32, value: u8, cell: u32) -> bool {
-        if self.copies > 1 {
-            if !self.cells.contains(&cell) {
-                self.cells.push(cell);
-            }
-            return self.cells.len() >= self.copies as usize;
-        }
-        if self.point == NONE {
-            self.point = point;
-        }
-        self.several |= self.point != point;
-        self.values |= 1 << value;
-        self.several
-    }
-
-    /// Takes away what would leave the demand without a way; false if it has none.
-    fn apply(self, masks: &mut [u64], changed: &mut bool) -> bool {
-        if self.copies > 1 {
-            return self.cells.len() >= self.copies as usize;
-        }
-        if self.point == NONE {
-            return false;
-        }
-        if !self.several {
-            let mask = &mut masks[self.point as usize];
-            *changed |= *mask & self.values != *mask;
-            *mask &= self.values;
-        }
-        true
     }
 }

@@ -20,7 +20,6 @@ impl Reader<'_> {
         let (mut fixed, mut hole, mut spans) = (Vec::new(), None, Vec::new());
         for when in &step.when {
             match when {
-                When::Always => {}
                 When::Compare(cmp, a, b) => {
                     self.names(a, Some(scope.0))?;
                     self.names(b, Some(scope.0))?;

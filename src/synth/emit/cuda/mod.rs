@@ -4,14 +4,15 @@
 //! For a sketch `name` these are `name_load_a` for each array that is loaded, `name` itself from loaded arrays to
 //! those of the goals, `name_store_d` for each of the latter, and `name_warp`, which is all of them.
 
+mod steps;
+mod values;
+
 use std::fmt::Write as _;
 
 use super::domain::Domain;
-use super::kernel::{Kernel, Part, Read, Registers, Step, What};
-use super::turn::Turn;
+use super::fuse::{self, Group};
+use super::kernel::{Kernel, Read, Registers, Step, What};
 use crate::planted::Bug;
-use crate::synth::expr::Expr;
-use crate::synth::term::Fold;
 
 /// What every header begins with; several of them may stand in one file.
 const HELPERS: &str = "\
@@ -73,6 +74,8 @@ struct Writer<'k> {
     kernel: &'k Kernel,
     text: String,
     indent: usize,
+    /// The steps that are being written, if they run along an axis together.
+    group: Option<&'k Group<'k>>,
 }
 
 /// Writes a header. `comment` goes to its beginning, line by line.
@@ -90,13 +93,14 @@ pub fn cuda(kernel: &Kernel, comment: &str) -> Result<String, String> {
         helpers = helpers.replace("step <= MOST", "step * 2 <= MOST");
     }
     text.push_str(&helpers);
-    let mut writer = Writer { kernel, text, indent: 0 };
+    let mut writer = Writer { kernel, text, indent: 0, group: None };
     let (loads, steps): (Vec<&Step>, Vec<&Step>) =
         kernel.steps.iter().partition(|step| step.loads());
     for step in &loads {
         writer.load(step)?;
     }
-    writer.function(&loads, &steps)?;
+    let groups = fuse::groups(kernel, &steps);
+    writer.function(&loads, &steps, &groups)?;
     for &goal in &kernel.goals {
         writer.store(goal);
     }
@@ -141,7 +145,7 @@ fn input(read: &Read) -> Option<usize> {
     }
 }
 
-impl Writer<'_> {
+impl<'k> Writer<'k> {
     fn line(&mut self, line: &str) {
         let _ = writeln!(self.text, "{:width$}{line}", "", width = self.indent * 4);
     }
@@ -207,271 +211,6 @@ impl Writer<'_> {
         }
     }
 
-    /// An expression over loops and lanes.
-    fn expression(&self, expr: &Expr, loops: &Domain) -> Result<String, String> {
-        let domain = self.domain(loops);
-        let expr = domain.machine(&domain.simplified(expr.clone()))?;
-        let put = |name: &str| (named(name) != name).then(|| Expr::name(&named(name)));
-        Ok(super::domain::replaced(&expr, &put).to_string())
-    }
-
-    fn domain(&self, loops: &Domain) -> Domain {
-        Domain::of(loops.axes.iter().chain(&self.kernel.lanes.axes))
-    }
-
-    /// Whether an expression does not depend on the lane.
-    fn uniform(&self, expr: &Expr) -> bool {
-        let mut found = true;
-        expr.names(&mut |name| {
-            found &= self.kernel.lanes.axes.iter().all(|lane| lane.0 != name);
-        });
-        found
-    }
-
-    fn element(&self, array: usize, place: &[String]) -> String {
-        let place: String = place.iter().map(|index| format!("[{index}]")).collect();
-        format!("{}{place}", named(&self.kernel.arrays[array].name))
-    }
-
-    /// A value as an expression; where a register depends on the lane, lines that pick it come first.
-    fn read(&mut self, read: &Read, loops: &Domain) -> Result<String, String> {
-        match read {
-            Read::Input { input, index, guard } => {
-                let name = named(&self.kernel.inputs[*input].0);
-                let index = self.expression(index, loops)?;
-                Ok(match guard {
-                    None => format!("{name}[{index}]"),
-                    Some(_) if self.kernel.planted.has(Bug::CudaLoadUnguarded) => {
-                        format!("{name}[{index}]")
-                    }
-                    Some(guard) => {
-                        let guard = self.expression(guard, loops)?;
-                        format!("({guard} ? {name}[{index}] : T())")
-                    }
-                })
-            }
-            Read::Register { array, place, lane } => {
-                let same = lane.as_ref().map(|lane| self.same(lane, loops));
-                let lane = lane.as_ref().map(|lane| self.expression(lane, loops)).transpose()?;
-                let lanes = self.kernel.lanes.places();
-                let group = if lanes.is_power_of_two() { lanes } else { 32 };
-                let shuffled = |value: String| match (&lane, &same) {
-                    (None, _) => value,
-                    (Some(lane), Some(Some(same)))
-                        if self.kernel.planted.has(Bug::CudaSameSwapped) =>
-                    {
-                        format!("({same} ? synth::shuffle<{group}>({value}, {lane}) : {value})")
-                    }
-                    (Some(lane), Some(Some(same))) => {
-                        format!("({same} ? {value} : synth::shuffle<{group}>({value}, {lane}))")
-                    }
-                    (Some(lane), _) => format!("synth::shuffle<{group}>({value}, {lane})"),
-                };
-                let mut indices = Vec::new();
-                let mut open = None;
-                for (at, index) in place.iter().enumerate() {
-                    if self.uniform(index) {
-                        indices.push(self.expression(index, loops)?);
-                    } else if open.replace(at).is_some() {
-                        return Err("two indices of registers depend on the lane".to_owned());
-                    } else {
-                        indices.push(String::new());
-                    }
-                }
-                let Some(at) = open else { return Ok(shuffled(self.element(*array, &indices))) };
-                let index = self.domain(loops).simplified(place[at].clone());
-                let element = |index: String| {
-                    let mut indices = indices.clone();
-                    indices[at] = index;
-                    shuffled(self.element(*array, &indices))
-                };
-                if let Some(chosen) = self.chosen(&index, loops, &element)? {
-                    return Ok(chosen);
-                }
-                let before = usize::from(self.kernel.planted.has(Bug::CudaPickedBefore));
-                let n = self.kernel.arrays[*array].extents[at] - before;
-                let index = self.expression(&index, loops)?;
-                let (first, other) = (element("0".to_owned()), element("i_".to_owned()));
-                self.line(&format!("const int at_ = {index};"));
-                self.line(&format!("T picked_ = {first};"));
-                let _ = writeln!(self.text, "#pragma unroll");
-                self.open(&format!("for (int i_ = 1; i_ < {n}; ++i_)"));
-                self.line(&format!("picked_ = at_ == i_ ? {other} : picked_;"));
-                self.indent -= 1;
-                Ok("picked_".to_owned())
-            }
-        }
-    }
-
-    /// A register that conditions choose.
-    fn chosen(
-        &self,
-        index: &Expr,
-        loops: &Domain,
-        element: &dyn Fn(String) -> String,
-    ) -> Result<Option<String>, String> {
-        match index {
-            index if self.uniform(index) => Ok(Some(element(self.expression(index, loops)?))),
-            Expr::Choose(condition, a, b) => {
-                let condition = self.expression(condition, loops)?;
-                let (mut a, mut b) =
-                    (self.chosen(a, loops, element)?, self.chosen(b, loops, element)?);
-                if self.kernel.planted.has(Bug::CudaChosenSwapped) {
-                    std::mem::swap(&mut a, &mut b);
-                }
-                Ok(a.zip(b).map(|(a, b)| format!("({condition} ? {a} : {b})")))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// The places of loops where a lane is its own source, as a condition.
-    fn same(&self, lane: &Expr, loops: &Domain) -> Option<String> {
-        let own = self.kernel.own_lane();
-        let domain = self.domain(loops);
-        let (values, own) = (domain.values(lane)?, domain.values(&own)?);
-        let count = self.kernel.lanes.places();
-        let rows = values.chunks(count).zip(own.chunks(count)).enumerate();
-        let same: Vec<usize> = rows.filter(|(_, (a, b))| a == b).map(|(row, _)| row).collect();
-        if same.is_empty() || same.len() > 8 {
-            return None;
-        }
-        let places = same.into_iter().map(|number| {
-            let place = loops.place(number).into_iter();
-            let place: Vec<String> =
-                place.map(|(name, at)| format!("{} == {at}", named(&name))).collect();
-            place.join(" && ")
-        });
-        Some(places.collect::<Vec<_>>().join(" || "))
-    }
-
-    fn write(
-        &mut self,
-        to: usize,
-        place: &[Expr],
-        loops: &Domain,
-        value: &str,
-    ) -> Result<(), String> {
-        let place: Result<Vec<String>, String> =
-            place.iter().map(|index| self.expression(index, loops)).collect();
-        let element = self.element(to, &place?);
-        self.line(&format!("{element} = {value};"));
-        Ok(())
-    }
-
-    fn step(&mut self, step: &Step) -> Result<(), String> {
-        match &step.what {
-            What::Read(read) => {
-                self.begin(&step.loops);
-                let value = self.read(read, &step.loops)?;
-                self.write(step.to, &step.place, &step.loops, &value)?;
-                self.end(&step.loops);
-            }
-            What::Turn(turn) => self.turn(step, turn)?,
-            What::Fold(op, parts) => self.fold(step, *op, parts)?,
-        }
-        Ok(())
-    }
-
-    fn turn(&mut self, step: &Step, turn: &Turn) -> Result<(), String> {
-        let Turn { outer, inner, n, most, .. } = turn;
-        let row = Domain { axes: vec![("i_".to_owned(), *n)] };
-        let along_row = Domain::of(outer.axes.iter().chain(&row.axes));
-        let loops = Domain::of(outer.axes.iter().chain(&inner.axes));
-        self.begin(outer);
-        self.line(&format!("T row_[{n}];"));
-        let register = self.expression(&turn.register, &loops)?;
-        if turn.scatter {
-            let read = Read::Register { array: turn.from, place: turn.place.clone(), lane: None };
-            self.begin(inner);
-            let value = self.read(&read, &loops)?;
-            self.line(&format!("row_[{register}] = {value};"));
-            self.end(inner);
-        } else {
-            let mut place = turn.place.clone();
-            place[turn.at] = Expr::name("i_");
-            self.begin(&row);
-            let value =
-                self.read(&Read::Register { array: turn.from, place, lane: None }, &along_row)?;
-            self.line(&format!("row_[i_] = {value};"));
-            self.end(&row);
-        }
-        let by = self.expression(&turn.by, &Domain::default())?;
-        self.line(&format!("synth::turn<{most}>(row_, {by});"));
-        if turn.scatter {
-            let mut place = step.place.clone();
-            place[turn.at] = Expr::name("i_");
-            self.begin(&row);
-            self.write(step.to, &place, &along_row, "row_[i_]")?;
-            self.end(&row);
-        } else {
-            self.begin(inner);
-            self.write(step.to, &step.place, &loops, &format!("row_[{register}]"))?;
-            self.end(inner);
-        }
-        self.end(outer);
-        Ok(())
-    }
-
-    fn fold(&mut self, step: &Step, op: Fold, parts: &[Part]) -> Result<(), String> {
-        let operation = match op {
-            Fold::Sum => "sum_ + value_",
-            Fold::Xor => "sum_ ^ value_",
-            Fold::Or => "sum_ | value_",
-            Fold::And => "sum_ & value_",
-            Fold::Min => "value_ < sum_ ? value_ : sum_",
-            Fold::Max => "sum_ < value_ ? value_ : sum_",
-            Fold::List => return Err("a list has no instruction".to_owned()),
-        };
-        let zero = self.kernel.planted.has(Bug::CudaNothingBegins);
-        // What a fold of nothing is; by min and max it is left open.
-        let nothing = if op == Fold::And && !zero { "~T()" } else { "T()" };
-        // Where the first value is always there, or no number is below all others, the fold begins with a value.
-        let begins = matches!(op, Fold::Min | Fold::Max)
-            || parts.first().is_none_or(|part| part.when.is_none());
-        let begins = begins && !zero;
-        self.begin(&step.loops);
-        self.line(&format!("T sum_ = {nothing};"));
-        if begins {
-            self.line("bool begun_ = false;");
-        }
-        for part in parts {
-            let loops = Domain::of(step.loops.axes.iter().chain(&part.loops.axes));
-            self.begin(&part.loops);
-            if let Some(when) = &part.when {
-                let when = match self.kernel.planted.has(Bug::CudaConditionLost) {
-                    true => "true".to_owned(),
-                    false => self.expression(when, &loops)?,
-                };
-                self.open(&format!("if ({when}) {{"));
-            }
-            let mut value = String::new();
-            for (number, factor) in part.factors.iter().enumerate() {
-                if let Read::Register { lane: Some(_), .. } = factor
-                    && part.when.is_some()
-                {
-                    return Err("a fold under a condition reads other lanes".to_owned());
-                }
-                let factor = self.read(factor, &loops)?;
-                value = if number == 0 { factor } else { format!("product({value}, {factor})") };
-            }
-            self.line(&format!("const T value_ = {value};"));
-            if begins {
-                self.line(&format!("sum_ = begun_ ? ({operation}) : value_;"));
-                self.line("begun_ = true;");
-            } else {
-                self.line(&format!("sum_ = {operation};"));
-            }
-            if part.when.is_some() {
-                self.close();
-            }
-            self.end(&part.loops);
-        }
-        self.write(step.to, &step.place, &step.loops, "sum_")?;
-        self.end(&step.loops);
-        Ok(())
-    }
-
     fn load(&mut self, step: &Step) -> Result<(), String> {
         let What::Read(read) = &step.what else { return Ok(()) };
         let Some(input) = input(read) else { return Ok(()) };
@@ -503,7 +242,12 @@ impl Writer<'_> {
         found
     }
 
-    fn function(&mut self, loads: &[&Step], steps: &[&Step]) -> Result<(), String> {
+    fn function(
+        &mut self,
+        loads: &[&Step],
+        steps: &[&Step],
+        groups: &'k [Group<'k>],
+    ) -> Result<(), String> {
         let kernel = self.kernel;
         let goals = kernel.goals.iter().filter(|goal| loads.iter().all(|load| load.to != **goal));
         let mut params: Vec<String> =
@@ -517,12 +261,14 @@ impl Writer<'_> {
             "From what was loaded to what the goals ask for; all lanes of the warp take part.";
         self.signature(comment, &kernel.name, &params, ", typename P = synth::Times");
         self.coordinates();
-        for step in steps {
-            if !kernel.goals.contains(&step.to) {
-                let array = &kernel.arrays[step.to];
-                self.line(&format!("T {}{};", named(&array.name), dimensions(array)));
+        for group in groups {
+            for step in &group.steps {
+                if !kernel.goals.contains(&step.to) && !group.local.contains_key(&step.to) {
+                    let array = &kernel.arrays[step.to];
+                    self.line(&format!("T {}{};", named(&array.name), dimensions(array)));
+                }
             }
-            self.step(step)?;
+            self.group(group)?;
         }
         self.close();
         Ok(())

@@ -1,0 +1,103 @@
+// store by ptxasw synth, S = 7
+//   line   6  ?xform(reg; lane)  reg
+//   line   7  ?xform(lane; reg)  (lane * 23 + reg * 9) & 31
+//   line   8  ?xform(reg; lane)  (reg * 4 + lane) % 7
+#pragma once
+
+#ifndef PTXASW_SYNTH
+#define PTXASW_SYNTH
+namespace synth {
+
+// The value that a lane of a group of LANES lanes has.
+template <int LANES, typename T>
+__device__ __forceinline__ T shuffle(T value, int lane)
+{
+    return __shfl_sync(0xffffffffu, value, lane, LANES);
+}
+
+// Turns a row of registers: each becomes what was `by` places further on, in one round of selects for each bit of
+// MOST, the most that `by` is.
+template <int MOST, int N, typename T>
+__device__ __forceinline__ void turn(T (&row)[N], int by)
+{
+#pragma unroll
+    for (int step = 1; step <= MOST; step *= 2) {
+        T old[N];
+#pragma unroll
+        for (int i = 0; i < N; ++i)
+            old[i] = row[i];
+#pragma unroll
+        for (int i = 0; i < N; ++i)
+            row[i] = by & step ? old[(i + step) % N] : old[i];
+    }
+}
+
+// What is folded where the sketch says `*`.
+struct Times {
+    template <typename T>
+    __device__ __forceinline__ T operator()(T a, T b) const { return a * b; }
+};
+
+}
+#endif
+
+// Loads `a` of each lane.
+template <typename T>
+__device__ __forceinline__ void store_load_a(T (&a)[7], const T *x, int lane_of_warp)
+{
+    [[maybe_unused]] const int lane = lane_of_warp;
+#pragma unroll
+    for (int reg = 0; reg < 7; ++reg) {
+        a[reg] = x[7 * lane + reg];
+    }
+}
+
+// From what was loaded to what the goals ask for; all lanes of the warp take part.
+template <typename T, typename P = synth::Times>
+__device__ __forceinline__ void store(T (&d)[7], const T (&a)[7], int lane_of_warp, P product = P())
+{
+    [[maybe_unused]] const int lane = lane_of_warp;
+    T b[7];
+#pragma unroll
+    for (int reg = 0; reg < 7; ++reg) {
+        b[reg] = a[reg];
+    }
+    T c[7];
+#pragma unroll
+    for (int reg = 0; reg < 7; ++reg) {
+        c[reg] = synth::shuffle<32>(b[reg], (lane * 23 + reg * 9) & 31);
+    }
+    {
+        T row_[7];
+#pragma unroll
+        for (int i_ = 0; i_ < 7; ++i_) {
+            row_[i_] = c[i_];
+        }
+        synth::turn<6>(row_, lane % 7);
+#pragma unroll
+        for (int reg = 0; reg < 7; ++reg) {
+            d[reg] = row_[reg * 4 % 7];
+        }
+    }
+}
+
+// Stores `d`: register `r` of lane `l` at `32 * r + l`.
+template <typename T>
+__device__ __forceinline__ void store_store_d(T *to_, const T (&d)[7], int lane_of_warp)
+{
+#pragma unroll
+    for (int r0_ = 0; r0_ < 7; ++r0_) {
+        to_[32 * r0_ + lane_of_warp] = d[r0_];
+    }
+}
+
+// All of it, by one warp.
+template <typename T, typename P = synth::Times>
+__device__ __forceinline__ void store_warp(const T *x, T *d_to_, int lane_of_warp, P product = P())
+{
+    T a[7];
+    store_load_a(a, x, lane_of_warp);
+    T d[7];
+    store(d, a, lane_of_warp, product);
+    store_store_d(d_to_, d, lane_of_warp);
+}

@@ -1,0 +1,76 @@
+//! Why a space is empty, from the attempt that came farthest.
+
+use super::plan::Plan;
+use super::worker::{Reason, Worker};
+use crate::synth::program::Program;
+use crate::synth::term::Term;
+
+/// Why there is no solution: what is farthest from the beginning in the first attempt that came so far.
+#[derive(Clone, Debug)]
+pub enum Dead {
+    /// A goal's value cannot come through the statement of this hole.
+    Demand {
+        /// The hole that would have to let it through.
+        hole: u32,
+        /// The value.
+        term: Term,
+        /// The number of the goal.
+        goal: usize,
+    },
+    /// More values have to come through a statement than it has cells.
+    Crowded {
+        /// The hole.
+        hole: u32,
+        /// How many values.
+        values: usize,
+        /// How many cells.
+        cells: usize,
+        /// A goal that wants one of them.
+        goal: usize,
+    },
+    /// The family has no member that does what is needed.
+    NoMember {
+        /// The hole.
+        hole: u32,
+    },
+    /// A goal is not met, whatever is chosen.
+    Goal {
+        /// Its number.
+        goal: usize,
+    },
+}
+
+/// Why an attempt ended where it did.
+pub fn dead(program: &Program, plan: &Plan, deepest: &[Vec<u8>]) -> Dead {
+    let mut worker = Worker::new(program, plan);
+    if let Err(Reason::Sink(sink, _)) = worker.begin() {
+        return Dead::Goal { goal: plan.sinks[sink].goal };
+    }
+    let mut last = None;
+    for (level, table) in plan.levels.iter().zip(deepest) {
+        last = Some(level.hole);
+        if worker.choose(level, table).is_err() {
+            return Dead::NoMember { hole: level.hole };
+        }
+    }
+    let at = deepest.len();
+    let Some(level) = plan.levels.get(at) else {
+        return Dead::NoMember { hole: last.unwrap_or_default() };
+    };
+    let hole = level.hole;
+    match worker.masks(at) {
+        Err(Reason::Demand(number)) => {
+            let demand = &level.demands[number];
+            let goal = plan.sinks[demand.sink as usize].goal;
+            Dead::Demand { hole, term: demand.term, goal }
+        }
+        Err(Reason::Sink(sink, term)) => Dead::Demand { hole, term, goal: plan.sinks[sink].goal },
+        Err(Reason::Crowded) => match level.crowded {
+            Some((values, cells, sink)) => {
+                Dead::Crowded { hole, values, cells, goal: plan.sinks[sink].goal }
+            }
+            None => Dead::NoMember { hole },
+        },
+        Err(Reason::Overlap) | Ok(_) => Dead::NoMember { hole },
+    }
+}

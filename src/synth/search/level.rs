@@ -1,0 +1,141 @@
+//! What is known of choices and of goals before the search begins.
+//!
+//! A *sink* is a goal cell with what it has to hold: a single value for a movement, a multiset for a fold. A
+//! *demand* is one value that has to come into a set of cells behind a statement, because each way of it to
+//! its sink leads through that set.
+
+use super::sets::SetId;
+use crate::synth::program::{Cell, Edge, Guard, Program, Slot, Statement};
+use crate::synth::term::{Fold, Term};
+
+/// One choice.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// The statement.
+    pub statement: usize,
+    /// The hole.
+    pub hole: u32,
+    /// Demands that do not depend on earlier choices.
+    pub demands: Vec<Demand>,
+    /// Sinks whose demands depend on earlier choices.
+    pub dynamic: Vec<Dynamic>,
+    /// Cells that every solution uses, and what they may hold.
+    pub used: Vec<Used>,
+    /// See [`crate::synth::family::Wanted`].
+    pub first_differ: bool,
+    /// The same for the second coordinate.
+    pub second_differ: bool,
+    /// Folds that are complete after this choice.
+    pub folds: Vec<usize>,
+    /// Sinks whose values are complete after this choice.
+    pub complete: Vec<usize>,
+    /// More values than there are cells for them: (values, cells), and a sink that wants one of them.
+    pub crowded: Option<(usize, usize, usize)>,
+}
+
+/// A value that has to come into a set.
+#[derive(Clone, Debug)]
+pub struct Demand {
+    /// The value.
+    pub term: Term,
+    /// Cells of the statement.
+    pub via: SetId,
+    /// Cells from which it can come to the sink without this statement.
+    pub around: Vec<Cell>,
+    /// In how many cells it has to be.
+    pub copies: u32,
+    /// The sink that wants it.
+    pub sink: u32,
+}
+
+/// A sink of which some factors are known when a choice is made, and exactly one factor of each slot is not.
+#[derive(Clone, Debug)]
+pub struct Dynamic {
+    /// The sink.
+    pub sink: u32,
+    /// For each slot: known factors, and the set of cells of the statement through which the other can come.
+    pub slots: Vec<(Vec<Cell>, SetId)>,
+    /// Each element split into one factor (second) and the product of the others (first).
+    pub splits: Vec<Vec<(Term, Term)>>,
+}
+
+/// A cell that is surely used, with the terms that it may hold, sorted.
+#[derive(Clone, Debug)]
+pub struct Used {
+    /// The edges into the cell.
+    pub edges: Vec<Edge>,
+    /// What it may hold: a number of [`Plan::allowed`].
+    pub allowed: usize,
+}
+
+/// A goal cell and what it has to hold.
+#[derive(Clone, Debug)]
+pub struct Sink {
+    /// The number of the goal.
+    pub goal: usize,
+    /// The operator; a movement is a sum of one value.
+    pub op: Fold,
+    /// What comes in.
+    pub slots: Vec<Slot>,
+    /// What has to come in, and how often.
+    pub elements: Vec<(Term, u32)>,
+    /// Whether values of other folds come in, so that nothing is known about elements.
+    pub opaque: bool,
+    /// The fold, if it is one.
+    pub fold: Option<usize>,
+}
+
+impl Level {
+    /// A choice of which nothing is known.
+    pub fn new(statement: usize, hole: u32) -> Level {
+        Level {
+            statement,
+            hole,
+            demands: Vec::new(),
+            dynamic: Vec::new(),
+            used: Vec::new(),
+            first_differ: false,
+            second_differ: false,
+            folds: Vec::new(),
+            complete: Vec::new(),
+            crowded: None,
+        }
+    }
+}
+
+/// The goals as sinks.
+pub fn sinks(program: &Program) -> Vec<Sink> {
+    let fold_of = |cell: Cell| {
+        program.statements.iter().position(|statement| {
+            matches!(statement, Statement::Fold { .. }) && statement.made().has(cell)
+        })
+    };
+    program
+        .goals
+        .iter()
+        .enumerate()
+        .map(|(number, goal)| {
+            let fold = fold_of(goal.cell);
+            let (op, slots) = match fold.map(|fold| &program.statements[fold]) {
+                Some(Statement::Fold { op, slots, made, .. }) => {
+                    (*op, slots[(goal.cell - made.first) as usize].clone())
+                }
+                _ => (Fold::Sum, vec![Slot { factors: vec![goal.cell], guard: Guard::Always }]),
+            };
+            let mut elements: Vec<(Term, u32)> = Vec::new();
+            let values = match fold {
+                Some(_) => program.terms.values(op, goal.term),
+                None => vec![goal.term],
+            };
+            for value in values {
+                match elements.last_mut() {
+                    Some((term, count)) if *term == value => *count += 1,
+                    _ => elements.push((value, 1)),
+                }
+            }
+            let mixed = fold.is_none()
+                && matches!(program.terms.node(goal.term), crate::synth::term::Node::Fold(..));
+            Sink { goal: number, op, slots, elements, opaque: mixed, fold }
+        })
+        .collect()
+}
