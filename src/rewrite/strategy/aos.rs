@@ -101,14 +101,28 @@ fn load(whole: &StructPlan, checks: &mut Checks<'_, '_>, code: &mut String) -> V
     registers
 }
 
-/// A register with the remainder of `lane` by a number that is no more than 32.
-fn modulo(lane: &str, by: u32, checks: &mut Checks<'_, '_>, code: &mut String) -> String {
+/// A register with the remainder of a number below twice a warp's lanes by one that is no more than 32. (The
+/// assembler makes a general division of a `rem` by a constant, a dozen instructions.)
+fn modulo(number: &str, by: u32, checks: &mut Checks<'_, '_>, code: &mut String) -> String {
     let rest = checks.fresh.word();
-    let _ = match by.is_power_of_two() {
-        true => write!(code, "and.b32 {rest}, {lane}, {};\n\t", by - 1),
-        false => write!(code, "rem.u32 {rest}, {lane}, {by};\n\t"),
-    };
+    if by.is_power_of_two() {
+        let _ = write!(code, "and.b32 {rest}, {number}, {};\n\t", by - 1);
+        return rest;
+    }
+    let (factor, shift) = reciprocal(by);
+    let (product, quotient) = (checks.fresh.word(), checks.fresh.word());
+    let _ = write!(
+        code,
+        "mul.lo.u32 {product}, {number}, {factor};\n\tshr.u32 {quotient}, {product}, {shift};\n\t\
+         mad.lo.s32 {rest}, {quotient}, -{by}, {number};\n\t"
+    );
     rest
+}
+
+/// A factor and a shift that divide every number below twice a warp's lanes by `by`, which is no more than 32.
+fn reciprocal(by: u32) -> (u32, u32) {
+    const SHIFT: u32 = 11;
+    ((1 << SHIFT) / by + 1, SHIFT)
 }
 
 /// Turns registers by an amount that differs between lanes and is below `amounts`: what was in register s is in
@@ -217,4 +231,19 @@ fn shuffle(
     let whole = checks.fresh.bits(64);
     let _ = write!(code, "mov.b64 {whole}, {{{low}, {high}}};\n\t");
     whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reciprocals_divide() {
+        for by in 1..=WARP_SIZE {
+            let (factor, shift) = reciprocal(by);
+            for number in 0..2 * WARP_SIZE {
+                assert_eq!((number * factor) >> shift, number / by, "{number} by {by}");
+            }
+        }
+    }
 }
