@@ -9,6 +9,7 @@ mod paper;
 mod rows;
 mod strategies;
 mod weighed;
+mod whole;
 
 use std::collections::BTreeSet;
 
@@ -165,7 +166,7 @@ pub fn decide(
         Selection::Paper if options.strategies == Strategies::PAPER => {
             (paper::verdicts(&mut opportunities, trace, &loads, options), Default::default())
         }
-        Selection::Paper => weighed::verdicts(&mut opportunities, trace, &loads, options),
+        Selection::Paper => whole::verdicts(&mut opportunities, trace, &loads, options),
     };
     let mut findings: Vec<Finding> = loads
         .into_iter()
@@ -177,7 +178,7 @@ pub fn decide(
         })
         .collect();
     add_unreachable(flow, &mut findings);
-    let weighed::Groups { vectors, carried, rows, .. } = groups;
+    let whole::Groups { vectors, carried, rows, .. } = groups;
     Choice { findings, vectors, carried, rows }
 }
 
