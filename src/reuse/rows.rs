@@ -61,17 +61,17 @@ impl Row {
 const MAX_OFFSET: i64 = 1 << 30;
 
 impl Opportunities<'_, '_, '_> {
-    /// The rows that some loads, in program order, fall into; none is longer than `reach` lanes. A load is
-    /// in one row at most. Rows of one `place` are tested for together. Of the forms with a vector in each lane
+    /// The rows that some loads, in program order, fall into; none is longer than `reach` lanes or, in the
+    /// program, than `apart` instructions. A load is in one row at most. Rows of one `place` are tested for together. Of the forms with a vector in each lane
     /// those are taken that `broad` asks for; it is given the form and those that would stand for it.
     pub fn rows(
         &mut self,
         trace: &mut KernelTrace,
         loads: &[Load],
-        reach: u32,
+        (reach, apart): (u32, u32),
         mut broad: impl FnMut(&Form, &[Form]) -> bool,
     ) -> Vec<Row> {
-        let runs = self.runs(trace, loads, reach);
+        let runs = self.runs(trace, loads, (reach, apart));
         let mut forms: Vec<(BlockId, Form)> = Vec::new();
         for run in &runs {
             forms.extend(

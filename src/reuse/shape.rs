@@ -86,15 +86,21 @@ pub(super) struct Run {
 }
 
 impl Opportunities<'_, '_, '_> {
-    /// The runs that some loads, in program order, fall into.
-    pub(super) fn runs(&mut self, trace: &mut KernelTrace, loads: &[Load], reach: u32) -> Vec<Run> {
+    /// The runs that some loads, in program order, fall into: `reach` lanes and `apart` instructions from
+    /// one to the other at most.
+    pub(super) fn runs(
+        &mut self,
+        trace: &mut KernelTrace,
+        loads: &[Load],
+        (reach, apart): (u32, u32),
+    ) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         if self.linear != Some(false) && !self.narrow && !self.observes_lanes {
             for load in loads {
                 if trace.arena.is_nearly_spent() {
                     break;
                 }
-                self.add_to_run_of_row(trace, &mut runs, load, reach.min(WARP_SIZE - 1));
+                self.add_to_run_of_row(trace, &mut runs, load, (reach.min(WARP_SIZE - 1), apart));
             }
         }
         runs.retain(|run| run.loads.len() > 1);
@@ -107,7 +113,7 @@ impl Opportunities<'_, '_, '_> {
         trace: &mut KernelTrace,
         runs: &mut Vec<Run>,
         load: &Load,
-        reach: u32,
+        (reach, apart): (u32, u32),
     ) {
         let inst = &self.flow().insts[load.inst as usize];
         if inst.guard.is_some() || load.guard.is_some() || !self.is_simple(load) {
@@ -129,7 +135,8 @@ impl Opportunities<'_, '_, '_> {
             let Some(bytes) = at.constant.checked_sub(from.constant) else { continue };
             let near =
                 |other: i64| bytes.abs_diff(other) < u64::from(reach + 1) * stride.unsigned_abs();
-            let fits = self.same_kind(&first, load)
+            let fits = load.inst - first.inst <= apart
+                && self.same_kind(&first, load)
                 && first.generic == load.generic
                 && run.loads.iter().all(|(_, other)| near(*other));
             if fits && self.may_move(trace, &first, load) {

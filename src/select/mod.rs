@@ -10,6 +10,7 @@ mod rows;
 mod strategies;
 mod structs;
 mod weighed;
+mod whole;
 
 use std::collections::BTreeSet;
 
@@ -174,7 +175,7 @@ pub fn decide(
         Selection::Paper if options.strategies == Strategies::PAPER => {
             (paper::verdicts(&mut opportunities, trace, &loads, options), Default::default())
         }
-        Selection::Paper => weighed::verdicts(&mut opportunities, trace, &loads, options),
+        Selection::Paper => whole::verdicts(&mut opportunities, trace, &loads, options),
     };
     let mut findings: Vec<Finding> = loads
         .into_iter()
@@ -186,7 +187,7 @@ pub fn decide(
         })
         .collect();
     add_unreachable(flow, &mut findings);
-    let weighed::Groups { vectors, carried, rows, structs, .. } = groups;
+    let whole::Groups { vectors, carried, rows, structs, .. } = groups;
     Choice { findings, vectors, rows, structs, carried }
 }
 

@@ -16,6 +16,11 @@ use crate::reuse::{Carried, Cell, Form, Load, Row, Tap};
 /// Instructions of the test of the warp and of the branch on it; a few more if indices are checked.
 const TEST: u32 = 3;
 
+/// The values of a row are held in registers from its first tap to its last one, and the code between them stands
+/// twice. Where that were 519 instructions (`curvilinear`) rows made the simulated kernel 1.27 times as long on a
+/// Kepler-like machine, with 142 registers for 114; up to 108 they gained (`openacc-bench/results/strategies.md`).
+const MOST_APART: u32 = 128;
+
 /// Rows of elements of two words pay only if they are predicted to take at most this share: three taps of
 /// doubles take 1.03 times as long on an H100-like machine where 0.72 is predicted, and 0.54 to 0.66 on V100-like ones
 /// where 0.53 is (`openacc-bench/results/strategies.md`).
@@ -47,7 +52,7 @@ impl Weigher<'_, '_, '_, '_> {
                 || options.costs.allow_shuffles(&request)
                     && is_better(&options.costs, broad, narrow, &request)
         };
-        let rows = self.opportunities.rows(trace, &free, options.max_delta, wanted);
+        let rows = self.opportunities.rows(trace, &free, self.limits(), wanted);
         let broad = |row: &&Row| row.taps.iter().any(|tap| row.cells.len() != tap.values.len());
         let blocks: FxHashSet<BlockId> = rows.iter().filter(broad).map(|row| row.block).collect();
         let mut taken = Vec::new();
@@ -75,8 +80,17 @@ impl Weigher<'_, '_, '_, '_> {
             let block = block(load);
             !others.contains(&block) && taken.iter().all(|row| row.block != block)
         });
-        let rows = self.opportunities.rows(trace, &free, self.options.max_delta, |_, _| false);
+        let rows = self.opportunities.rows(trace, &free, self.limits(), |_, _| false);
         self.take(trace, rows.into_iter(), taken);
+    }
+
+    /// The most lanes that a row reaches, and the most instructions from its first tap to its last one.
+    fn limits(&self) -> (u32, u32) {
+        let apart = match self.options.strategies.are_weighed() {
+            true => MOST_APART,
+            false => u32::MAX,
+        };
+        (self.options.max_delta, apart)
     }
 
     /// The loads that may be in rows: none in blocks with structs, or that get code for values that go round loops.
