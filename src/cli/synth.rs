@@ -17,6 +17,7 @@ use super::exit::{Failure, Status};
 use super::io;
 use super::options::Output;
 use super::scan::{Scan, Written};
+use crate::holes;
 use crate::source::{SourceFile, listed};
 use crate::synth::ast::Statement;
 use crate::synth::emit::build;
@@ -30,7 +31,11 @@ use crate::timings::Timings;
 #[derive(Debug, Args)]
 pub struct Synth {
     /// The sketch; `-` is standard input
-    sketch: PathBuf,
+    #[arg(required_unless_present = "header")]
+    sketch: Option<PathBuf>,
+    /// Write `ptxasw/hole.cuh`, with which a CUDA file has holes of its own, and nothing else
+    #[arg(long, conflicts_with_all = ["sketch", "emit"])]
+    header: bool,
     /// Give a param of the sketch another value; may be given several times
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
     define: Vec<(String, i64)>,
@@ -165,7 +170,11 @@ impl Synth {
     }
 
     fn solve(&self, timings: Option<&Timings>) -> Result<Status, Failure> {
-        let source = io::read(&self.sketch)?;
+        let Some(sketch) = self.sketch.as_deref().filter(|_| !self.header) else {
+            self.output.write(holes::HEADER)?;
+            return Ok(Status::SUCCESS);
+        };
+        let source = io::read(sketch)?;
         let tree = Timings::measure(timings, "parse", || self.tree(&source))?;
         if self.lists.is_some() && !scan::is_loop(&tree) {
             let why = "--lists is for sketches with a loop";

@@ -139,7 +139,7 @@ fn one(
     });
     gone.extend(declared);
     let hole = &holes.holes[site.hole];
-    let coordinates = super::lower::coordinates(hole);
+    let coordinates = hole.coordinates();
     let own = match hole.kind {
         hole::Kind::Index => [1, 3],
         _ => [1, 2],

@@ -84,6 +84,15 @@ pub struct Hole {
     pub used: Option<Use>,
 }
 
+impl Hole {
+    /// The names of its coordinates; what differs between the lanes is called `lane`.
+    pub fn coordinates(&self) -> Vec<String> {
+        let [first, second] = self.lanes;
+        let second = if !first && second { "lane" } else { "k" };
+        vec![if first { "lane" } else { "i" }.to_owned(), second.to_owned()]
+    }
+}
+
 /// A call of a hole.
 #[derive(Clone, Debug)]
 pub struct Site {
@@ -91,8 +100,6 @@ pub struct Site {
     pub hole: usize,
     /// The instruction.
     pub inst: usize,
-    /// The coordinates with which it is called, each with its values in order.
-    pub seen: [Vec<u64>; 2],
 }
 
 /// What one call says.
@@ -167,15 +174,9 @@ impl Holes {
             hole.extents[0] = hole.extents[0].max(at[0] as usize + 1);
             hole.extents[1] = hole.extents[1].max(at[1] as usize + 1);
         }
-        let none = || Site { hole: number, inst, seen: [Vec::new(), Vec::new()] };
-        let site = self.sites.entry(inst).or_insert_with(none);
+        let site = self.sites.entry(inst).or_insert(Site { hole: number, inst });
         if site.hole != number {
             return Err("one call is of several holes: its first argument varies".to_owned());
-        }
-        for (seen, at) in site.seen.iter_mut().zip(at) {
-            if let Err(place) = seen.binary_search(&at) {
-                seen.insert(place, at);
-            }
         }
         let next = self.points.len() as Point;
         let point = *self.known.entry((number, at)).or_insert(next);

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::node::{Node, Nodes};
 use super::spec::Pair;
+use super::warp;
 use super::warp::{LANES, Outcome};
-use super::{lower, warp};
 use crate::cfg;
 use crate::interp;
 use crate::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
@@ -54,7 +54,7 @@ pub fn judge(source: &SourceFile, pairs: &[Pair<'_, '_>], text: &str) -> Result<
 /// Whether two kernels store the same nodes.
 fn equal(nodes: &Nodes, wanted: &Outcome, found: &Outcome) -> Result<(), String> {
     for ((buffer, offset), (bytes, node)) in wanted.results() {
-        let place = || lower::place(nodes, buffer, offset, bytes);
+        let place = || nodes.place(buffer, offset, bytes);
         let Some(&(own, value)) = found.memory.get(&(buffer, offset)) else {
             return Err(format!("it does not store {}", place()));
         };

@@ -6,91 +6,35 @@
 
 use rustc_hash::FxHashMap;
 
-use super::hole::{Holes, Kind, Use};
-use super::node::{Bag, Id, Node, Nodes, Point, UNDEFINED};
-use super::staged::{self, Staged};
+use super::bag::Bag;
+use super::cells::{Refused, Slot, Virtual, refused};
+use super::hole::{Holes, Kind};
+use super::node::{Id, Node, Nodes, UNDEFINED};
+use super::statements::{Lowered, Problem};
 use super::warp::Outcome;
 use crate::isa::{Form, Opcode};
 use crate::source::Span;
-use crate::synth::family::{Family, Request};
-use crate::synth::program::{
-    self, Cell, Edge, Goal, Guard, Made, Measure, Price, Program, Statement,
-};
+use crate::synth::program::Program;
 use crate::synth::term::{Fold, Term};
 
-/// The most ways of values through all statements.
-const MOST_EDGES: usize = 1 << 21;
-
-/// Why there is no program.
-#[derive(Debug)]
-pub struct Refused {
-    /// What is wrong.
-    pub message: String,
-    /// The hole that it has to do with.
-    pub hole: Option<usize>,
-}
-
-fn refused<T>(hole: Option<usize>, message: impl Into<String>) -> Result<T, Refused> {
-    Err(Refused { message: message.into(), hole })
-}
-
-/// A slot over virtual cells.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Slot {
-    /// What is multiplied.
-    pub factors: Vec<u32>,
-    /// The point of the condition under which it takes part.
-    pub guard: Option<Point>,
-}
-
-/// A cell before its place in the program is known.
-#[derive(Debug)]
-pub enum Virtual {
-    /// It holds this from the beginning.
-    Initial(Term),
-    /// One of these, by the value at a point.
-    Move(Point, Vec<u32>),
-    /// A fold.
-    Fold(Fold, Vec<Slot>),
-}
-
 /// How an operation is read.
-enum Reading {
+pub(super) enum Reading {
     Fold(Fold, Vec<Id>),
     Product(Vec<Id>),
     Other,
 }
 
-/// The group of cells that one statement makes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-enum Group {
-    Move(usize),
-    /// A fold with conditions: the least of its holes.
-    Guarded(usize),
-    /// A fold without conditions, by its depth and its operator.
-    Plain(usize, u8),
-}
-
-struct Lowering<'l> {
-    nodes: &'l Nodes,
+pub(super) struct Lowering<'l> {
+    pub(super) nodes: &'l Nodes,
     holes: &'l Holes,
-    program: Program,
+    pub(super) program: Program,
     cells: Vec<Virtual>,
     of: FxHashMap<Id, u32>,
     slots: FxHashMap<(Id, u8), Vec<Slot>>,
-    terms: FxHashMap<Id, Term>,
+    pub(super) terms: FxHashMap<Id, Term>,
     open: FxHashMap<Id, bool>,
-    inputs: FxHashMap<String, (u32, u8)>,
-    others: FxHashMap<Id, u32>,
-}
-
-/// What is to be solved.
-#[derive(Debug)]
-pub enum Problem {
-    /// Statement by statement.
-    Program(Program),
-    /// All steps at once.
-    Staged(Staged),
+    pub(super) inputs: FxHashMap<String, (u32, u8)>,
+    pub(super) others: FxHashMap<Id, u32>,
 }
 
 /// Makes the program.
@@ -119,7 +63,7 @@ pub fn lower(
     lowering.of.insert(UNDEFINED, 0);
     let mut goals = Vec::new();
     for ((buffer, offset), (bytes, node)) in wanted.results() {
-        let name = place(nodes, buffer, offset, bytes);
+        let name = nodes.place(buffer, offset, bytes);
         let Some(&(own, value)) = kernel.memory.get(&(buffer, offset)) else {
             return refused(
                 None,
@@ -146,19 +90,15 @@ pub fn lower(
     }
     for ((buffer, offset), (bytes, _)) in kernel.results() {
         if !wanted.memory.contains_key(&(buffer, offset)) {
-            let name = place(nodes, buffer, offset, bytes);
+            let name = nodes.place(buffer, offset, bytes);
             return refused(
                 None,
                 format!("the kernel stores {name}, and its specification does not"),
             );
         }
     }
-    lowering.finish(goals, space, spec)
-}
-
-/// A place in a buffer for people.
-pub fn place(nodes: &Nodes, buffer: u32, offset: i64, bytes: u8) -> String {
-    format!("{}[{}]", nodes.buffers[buffer as usize], offset / i64::from(bytes.max(1)))
+    let Lowering { holes, program, cells, .. } = lowering;
+    Lowered { holes, program, cells }.finish(goals, space, spec)
 }
 
 impl Lowering<'_> {
@@ -176,7 +116,7 @@ impl Lowering<'_> {
         open
     }
 
-    fn reading(&self, id: Id) -> Reading {
+    pub(super) fn reading(&self, id: Id) -> Reading {
         match self.nodes.node(id) {
             Node::Bag(bag, args) => {
                 let args = args.to_vec();
@@ -205,7 +145,7 @@ impl Lowering<'_> {
     }
 
     /// The three operands of a product that is added to something.
-    fn fused(&self, id: Id) -> Option<[Id; 3]> {
+    pub(super) fn fused(&self, id: Id) -> Option<[Id; 3]> {
         let Node::Tree(text, args) = self.nodes.node(id) else { return None };
         let form = Form::of(self.nodes.text(*text));
         match (form.opcode, &args[..]) {
@@ -214,78 +154,8 @@ impl Lowering<'_> {
         }
     }
 
-    fn is_nothing(&self, id: Id) -> bool {
+    pub(super) fn is_nothing(&self, id: Id) -> bool {
         matches!(self.nodes.node(id), Node::Number(0))
-    }
-
-    /// The term of a node without choices.
-    fn term(&mut self, id: Id) -> Term {
-        if let Some(&term) = self.terms.get(&id) {
-            return term;
-        }
-        let term = if id == UNDEFINED {
-            0
-        } else if let Some([a, b, c]) = self.fused(id) {
-            let (a, b) = (self.term(a), self.term(b));
-            let product = self.program.terms.product(&[a, b]);
-            if self.is_nothing(c) {
-                product
-            } else {
-                let c = self.term(c);
-                self.program.terms.fold(Fold::Sum, &[product, c])
-            }
-        } else {
-            match self.reading(id) {
-                Reading::Fold(op, args) => {
-                    let args: Vec<Id> = args.into_iter().filter(|&a| !self.is_nothing(a)).collect();
-                    let terms: Vec<Term> = args.into_iter().map(|arg| self.term(arg)).collect();
-                    self.program.terms.fold(op, &terms)
-                }
-                Reading::Product(args) => {
-                    let terms: Vec<Term> = args.into_iter().map(|arg| self.term(arg)).collect();
-                    self.program.terms.product(&terms)
-                }
-                Reading::Other => self.atom(id),
-            }
-        };
-        self.terms.insert(id, term);
-        term
-    }
-
-    fn atom(&mut self, id: Id) -> Term {
-        let (name, index, bytes) = match *self.nodes.node(id) {
-            Node::Load(buffer, offset, bytes) => {
-                let name = self.nodes.buffers[buffer as usize].clone();
-                (name, offset.div_euclid(i64::from(bytes.max(1))), bytes)
-            }
-            _ => {
-                let next = self.others.len() as u32;
-                let number = *self.others.entry(id).or_insert(next);
-                ("value".to_owned(), i64::from(number), 0)
-            }
-        };
-        // Loads of another size, or from before the beginning, are another input.
-        let name = if index < 0 { format!("before {name}") } else { name };
-        let known = self.inputs.get(&name).copied();
-        let (input, name) = match known {
-            Some((input, own)) if own == bytes => (input, None),
-            Some(_) => {
-                let name = format!("{name} by {bytes} bytes");
-                match self.inputs.get(&name) {
-                    Some(&(input, _)) => (input, None),
-                    None => (self.program.inputs.len() as u32, Some(name)),
-                }
-            }
-            None => (self.program.inputs.len() as u32, Some(name)),
-        };
-        if let Some(name) = name {
-            self.inputs.insert(name.clone(), (input, bytes));
-            self.program.inputs.push((name, vec![1]));
-        }
-        let index = index.unsigned_abs() as u32;
-        let shape = &mut self.program.inputs[input as usize].1;
-        shape[0] = shape[0].max(index as usize + 1);
-        self.program.terms.atom(input, index)
     }
 
     fn push(&mut self, cell: Virtual) -> u32 {
@@ -451,223 +321,4 @@ impl Lowering<'_> {
         }
         Ok(Slot { factors, guard: None })
     }
-
-    /// Groups the cells into statements, orders these, and numbers the cells.
-    fn finish(
-        mut self,
-        goals: Vec<(u32, Term, String)>,
-        space: u8,
-        spec: Span,
-    ) -> Result<Problem, Refused> {
-        // Conditions of one fold belong together.
-        let mut root: Vec<usize> = (0..self.holes.holes.len()).collect();
-        let find = |root: &[usize], mut at: usize| {
-            while root[at] != at {
-                at = root[at];
-            }
-            at
-        };
-        let guards = |slots: &[Slot], holes: &Holes| -> Vec<usize> {
-            slots.iter().filter_map(|slot| slot.guard).map(|point| holes.place(point).0).collect()
-        };
-        for cell in &self.cells {
-            if let Virtual::Fold(_, slots) = cell {
-                for pair in guards(slots, self.holes).windows(2) {
-                    let [a, b] = [find(&root, pair[0]), find(&root, pair[1])];
-                    root[a.max(b)] = a.min(b);
-                }
-            }
-        }
-        let mut depth = vec![0usize; self.cells.len()];
-        let mut group: Vec<Option<Group>> = vec![None; self.cells.len()];
-        let mut before: Vec<(Group, Group)> = Vec::new();
-        for at in 0..self.cells.len() {
-            let (sources, own): (Vec<u32>, Option<Group>) = match &self.cells[at] {
-                Virtual::Initial(_) => (Vec::new(), None),
-                Virtual::Move(point, sources) => {
-                    (sources.clone(), Some(Group::Move(self.holes.place(*point).0)))
-                }
-                Virtual::Fold(op, slots) => {
-                    let sources: Vec<u32> =
-                        slots.iter().flat_map(|slot| slot.factors.clone()).collect();
-                    let deep = sources.iter().map(|&s| depth[s as usize] + 1).max().unwrap_or(0);
-                    let own = match guards(slots, self.holes).first() {
-                        Some(&hole) => Group::Guarded(find(&root, hole)),
-                        None => Group::Plain(deep, *op as u8),
-                    };
-                    (sources, Some(own))
-                }
-            };
-            depth[at] = sources.iter().map(|&s| depth[s as usize] + 1).max().unwrap_or(0);
-            group[at] = own;
-            if let Some(own) = own {
-                before.extend(sources.iter().filter_map(|&s| Some((group[s as usize]?, own))));
-            }
-        }
-        before.sort_unstable();
-        before.dedup();
-        let mut left: Vec<Group> = Vec::new();
-        for own in group.iter().flatten() {
-            if !left.contains(own) {
-                left.push(*own);
-            }
-        }
-        let mut order: Vec<Group> = Vec::new();
-        while !left.is_empty() {
-            let ready = left.iter().position(|own| {
-                before.iter().all(|(first, then)| then != own || order.contains(first))
-            });
-            let Some(at) = ready else {
-                if let Some((index, condition)) = staged::shape(self.holes) {
-                    self.holes_of(space)?;
-                    let Lowering { program, cells, .. } = self;
-                    let goals = goals.into_iter().map(|(cell, term, _)| (cell, term)).collect();
-                    let staged = Staged { program, cells, goals, index, condition };
-                    return Ok(Problem::Staged(staged));
-                }
-                let hole = left.iter().find_map(|group| match group {
-                    Group::Move(hole) | Group::Guarded(hole) => Some(*hole),
-                    Group::Plain(..) => None,
-                });
-                let message = "this hole chooses among values that it has chosen itself, and there are other holes; \
-                               give the hole of each step a number of its own";
-                return refused(hole, message);
-            };
-            order.push(left.remove(at));
-        }
-        self.holes_of(space)?;
-        // Inputs first, then statement by statement.
-        let mut number: Vec<Cell> = vec![0; self.cells.len()];
-        for (at, cell) in self.cells.iter().enumerate() {
-            if let Virtual::Initial(term) = cell {
-                number[at] = self.program.initial.len() as Cell;
-                self.program.initial.push(*term);
-            }
-        }
-        let mut cells = self.program.initial.len();
-        let mut edges_left = MOST_EDGES;
-        for own in order {
-            let members: Vec<usize> =
-                (0..self.cells.len()).filter(|&at| group[at] == Some(own)).collect();
-            let made = Made { first: cells as Cell, count: members.len() as u32 };
-            for &at in &members {
-                number[at] = cells as Cell;
-                cells += 1;
-            }
-            let statement = self.statement(own, &members, &number, made, &mut edges_left)?;
-            self.program.statements.push(statement);
-        }
-        self.program.cells = cells;
-        for (cell, term, name) in goals {
-            let cell = number[cell as usize];
-            self.program.goals.push(Goal { cell, term, name, span: spec });
-        }
-        Ok(Problem::Program(self.program))
-    }
-
-    fn statement(
-        &self,
-        own: Group,
-        members: &[usize],
-        number: &[Cell],
-        made: Made,
-        edges_left: &mut usize,
-    ) -> Result<Statement, Refused> {
-        if let Group::Move(hole) = own {
-            let mut edges = Vec::new();
-            for &at in members {
-                let Virtual::Move(point, sources) = &self.cells[at] else { continue };
-                let (_, point) = self.holes.place(*point);
-                for (value, &source) in sources.iter().enumerate() {
-                    let (source, target) = (number[source as usize], number[at]);
-                    edges.push(Edge { source, target, point, value: value as u8 });
-                }
-            }
-            *edges_left = match edges_left.checked_sub(edges.len()) {
-                Some(left) => left,
-                None => return refused(Some(hole), "too many values could come through this hole"),
-            };
-            edges.sort_by_key(|edge| edge.source);
-            return Ok(Statement::Move { hole: hole as u32, scatter: false, edges, made });
-        }
-        let mut holes: Vec<u32> = Vec::new();
-        let mut lists = Vec::new();
-        let mut operator = None;
-        for &at in members {
-            let Virtual::Fold(op, slots) = &self.cells[at] else { continue };
-            if *operator.get_or_insert(*op) != *op {
-                let Group::Guarded(hole) = own else { continue };
-                return refused(Some(hole), "this hole decides about operations of two kinds");
-            }
-            let mut list = Vec::new();
-            for slot in slots {
-                let guard = match slot.guard {
-                    None => Guard::Always,
-                    Some(point) => {
-                        let (hole, point) = self.holes.place(point);
-                        if !holes.contains(&(hole as u32)) {
-                            holes.push(hole as u32);
-                        }
-                        Guard::Hole(hole as u32, point)
-                    }
-                };
-                let factors = slot.factors.iter().map(|&f| number[f as usize]).collect();
-                list.push(program::Slot { factors, guard });
-            }
-            lists.push(list);
-        }
-        holes.sort_unstable();
-        Ok(Statement::Fold { op: operator.unwrap_or(Fold::Sum), holes, slots: lists, made })
-    }
-
-    /// The holes of the program.
-    fn holes_of(&mut self, space: u8) -> Result<(), Refused> {
-        let mut cells: Vec<usize> = vec![0; self.holes.holes.len()];
-        for cell in &self.cells {
-            if let Virtual::Move(point, _) = cell {
-                cells[self.holes.place(*point).0] += 1;
-            }
-        }
-        for (number, hole) in self.holes.holes.iter().enumerate() {
-            let coordinates = coordinates(hole);
-            let points = hole.extents[0] * hole.extents[1];
-            let times = (cells[number] / points.max(1)).max(1) as u32;
-            let price = match (hole.kind, hole.used) {
-                (Kind::Condition, _) => Price::Accumulates(1),
-                (_, Some(Use::Shuffle)) => Price::Shuffles(times),
-                (_, Some(Use::Address)) => Price::Loads(times),
-                _ => Price::Selects(times),
-            };
-            let planted = self.program.planted;
-            let (extents, values) = (hole.extents, hole.values);
-            let request = Request { extents, values, space, names: &coordinates, planted };
-            let Some(family) = Family::named(hole.family, &request, &[]) else {
-                return refused(Some(number), "this hole has no family of expressions");
-            };
-            let span = hole.span;
-            self.program.holes.push(program::Hole {
-                span,
-                family,
-                coordinates,
-                extents,
-                values,
-                price,
-            });
-        }
-        self.program.order = Measure::ALL.map(|(_, measure)| measure)[..4].to_vec();
-        Ok(())
-    }
-}
-
-/// The names of a hole's coordinates; what differs between the lanes is called `lane`.
-pub fn coordinates(hole: &super::hole::Hole) -> Vec<String> {
-    let [first, second] = hole.lanes;
-    let second = if first {
-        "k"
-    } else if second {
-        "lane"
-    } else {
-        "k"
-    };
-    vec![if first { "lane" } else { "i" }.to_owned(), second.to_owned()]
 }

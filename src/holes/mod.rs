@@ -6,11 +6,14 @@
 //! nodes and executed in [`crate::interp`]; a text without holes is only searched for two words.
 //!
 //! - `spec`: which kernel is the specification of which. `hole`: calls and what their arguments say.
-//! - `node`, `integer`: what registers hold. `warp`, `memory`: the execution of one warp.
-//! - `lower`, `solve`: both kernels as a program for [`crate::synth`], and its search. `staged`: networks, whose steps
-//!   share a hole.
+//! - `node`, `bag`, `integer`: what registers hold. `warp`, `memory`, `collective`: the execution of one warp.
+//! - `lower`, `terms`, `cells`, `statements`: both kernels as a program for [`crate::synth`]. `solve`: its search.
+//!   `staged`: networks, whose steps share a hole.
 //! - `fill`: the edits. `judge`: the proof and the run.
 
+mod bag;
+mod cells;
+mod collective;
 mod fill;
 mod hole;
 mod integer;
@@ -21,6 +24,8 @@ mod node;
 mod solve;
 mod spec;
 mod staged;
+mod statements;
+mod terms;
 mod warp;
 
 use memchr::memmem;
@@ -34,6 +39,9 @@ use crate::source::{Diagnostic, LineMap, SourceFile, Span};
 use node::Nodes;
 use solve::Unsolved;
 use spec::Pair;
+
+/// The header with which a CUDA file has holes.
+pub const HEADER: &str = include_str!("ptxasw/hole.cuh");
 
 /// A text whose holes are filled.
 #[derive(Debug)]
@@ -103,14 +111,10 @@ pub fn fill(source: &SourceFile) -> Result<Option<Filled>, Diagnostic> {
         return Ok(None);
     }
     let module = ptx::parse(source, Depth::All)?;
-    let declared = |item: &Item<'_>| match item {
-        Item::Function(function) => is_hole(function),
-        _ => false,
-    };
-    if !module.items.iter().any(declared) {
+    let mut calls = calls(&module);
+    if calls.is_empty() {
         return Ok(None);
     }
-    let mut calls = calls(&module);
     let pairs = spec::pairs(&module).map_err(|name| unclear(source, &module, name))?;
     let stem = fill::stem(source.text());
     // (Registers are numbered through the text.)

@@ -8,6 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::bag::{Bag, is_pure};
 use super::integer;
 use crate::isa::{Form, Opcode, Qualifier, ScalarType};
 
@@ -22,23 +23,6 @@ pub type Point = u32;
 
 /// Nodes that one kernel may take.
 const MOST: usize = 1 << 22;
-
-/// Operations on integers whose operands have no order.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Bag {
-    /// Sum, by width.
-    Add(u8),
-    /// Low half of the product, by width.
-    Mul(u8),
-    /// Exclusive or.
-    Xor,
-    /// Bitwise and.
-    And,
-    /// Bitwise or.
-    Or,
-    /// Least or greatest: the opcode and its type.
-    Extreme(Opcode, ScalarType),
-}
 
 /// What a register holds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -172,6 +156,11 @@ impl Nodes {
         self.intern(Node::Pointer(buffer, offset))
     }
 
+    /// A place in a buffer for people.
+    pub fn place(&self, buffer: Buffer, offset: i64, bytes: u8) -> String {
+        format!("{}[{}]", self.buffers[buffer as usize], offset / i64::from(bytes.max(1)))
+    }
+
     /// What stood in a buffer at the beginning.
     pub fn load(&mut self, buffer: Buffer, offset: i64, bytes: u8) -> Id {
         self.intern(Node::Load(buffer, offset, bytes))
@@ -229,6 +218,9 @@ impl Nodes {
         }
         if matches!(form.opcode, Opcode::Mov | Opcode::Cvta) {
             return args.first().copied().ok_or(Trouble::Unknown);
+        }
+        if !is_pure(form.opcode) {
+            return Err(Trouble::Unknown);
         }
         if let (Opcode::Selp, &[a, b, p]) = (form.opcode, args) {
             match self.value(p) {
@@ -332,9 +324,6 @@ impl Nodes {
             }
             _ => {}
         }
-        if !is_pure(form.opcode) {
-            return Err(Trouble::Unknown);
-        }
         let mut args = args.to_vec();
         // The products and sums of floating-point numbers do not depend on the order of two operands.
         let commutes = ty.is_float() && matches!(form.opcode, Opcode::Add | Opcode::Mul);
@@ -394,86 +383,4 @@ impl Nodes {
             _ => self.intern(Node::Bag(bag, flat.into())),
         }
     }
-}
-
-impl Bag {
-    /// The number that changes nothing.
-    fn neutral(self) -> Option<u64> {
-        match self {
-            Bag::Add(_) | Bag::Xor | Bag::Or => Some(0),
-            Bag::Mul(_) => Some(1),
-            Bag::And | Bag::Extreme(..) => None,
-        }
-    }
-
-    /// The operation on two numbers.
-    fn numbers(self, a: u64, b: u64) -> u64 {
-        let cut = |value: u64, bits: u8| if bits >= 64 { value } else { value & ((1 << bits) - 1) };
-        match self {
-            Bag::Add(bits) => cut(a.wrapping_add(b), bits),
-            Bag::Mul(bits) => cut(a.wrapping_mul(b), bits),
-            Bag::Xor => a ^ b,
-            Bag::And => a & b,
-            Bag::Or => a | b,
-            Bag::Extreme(opcode, ty) => {
-                let form = Form::of(&format!("{}{ty}", opcode.name()));
-                integer::apply(&form, &[a, b]).unwrap_or(a)
-            }
-        }
-    }
-}
-
-/// Whether an instruction's result is a function of its operands and nothing else.
-fn is_pure(opcode: Opcode) -> bool {
-    use Opcode::*;
-    matches!(
-        opcode,
-        Add | Sub
-            | Mul
-            | Mad
-            | Mul24
-            | Mad24
-            | Sad
-            | Div
-            | Rem
-            | Abs
-            | Neg
-            | Min
-            | Max
-            | Popc
-            | Clz
-            | Bfind
-            | Brev
-            | Bfe
-            | Bfi
-            | Szext
-            | Bmsk
-            | Dp4a
-            | Dp2a
-            | Copysign
-            | Fma
-            | Rcp
-            | Sqrt
-            | Rsqrt
-            | Sin
-            | Cos
-            | Lg2
-            | Ex2
-            | Tanh
-            | Set
-            | Setp
-            | Selp
-            | Slct
-            | And
-            | Or
-            | Xor
-            | Not
-            | Cnot
-            | Lop3
-            | Shf
-            | Shl
-            | Shr
-            | Prmt
-            | Cvt
-    )
 }

@@ -1,8 +1,10 @@
 //! The tables of all holes of a kernel: the search of [`crate::synth`], in ever larger spaces.
 
-use super::lower::{self, Problem, Refused};
+use super::cells::Refused;
+use super::lower;
 use super::node::Nodes;
 use super::staged::Found;
+use super::statements::Problem;
 use super::warp::Outcome;
 use crate::source::Span;
 use crate::synth::expr::Expr;
@@ -11,7 +13,7 @@ use crate::synth::search::{self, Dead, Limits, Mode};
 
 /// Tables that are tried at most in each space: few in all of them, then more. What is found with few is not always
 /// known to be the cheapest, and a build does not wait for that.
-pub const TABLES: [u64; 2] = [1 << 11, 1 << 17];
+const TABLES: [u64; 2] = [1 << 11, 1 << 17];
 
 /// What was found.
 #[derive(Debug)]

@@ -6,15 +6,17 @@
 
 use rustc_hash::FxHashMap;
 
+use super::cells::{Slot, Virtual};
 use super::hole::{Holes, Kind};
-use super::lower::{Slot, Virtual};
 use super::node::Point;
-use super::solve::TABLES;
 use crate::synth::expr::Expr;
 use crate::synth::family::Wanted;
 use crate::synth::program::Program;
 use crate::synth::search::Cost;
 use crate::synth::term::{Fold, Term};
+
+/// Tables that are tried at most.
+const TABLES: u64 = 1 << 17;
 
 /// A network whose steps share their holes.
 #[derive(Debug)]
@@ -59,7 +61,7 @@ impl Staged {
                     found = Some((family.expression(table, &recipe), condition.flatten()));
                 }
             }
-            found.is_none() && tried < TABLES[1]
+            found.is_none() && tried < TABLES
         });
         let found = found.map(|(index, condition)| {
             let mut formulas = vec![Expr::Number(0); self.program.holes.len()];

@@ -1,0 +1,41 @@
+//! Cells before their places in a program are known.
+
+use super::node::Point;
+use crate::synth::term::{Fold, Term};
+
+/// Why there is no program.
+#[derive(Debug)]
+pub struct Refused {
+    /// What is wrong.
+    pub message: String,
+    /// The hole that it has to do with.
+    pub hole: Option<usize>,
+}
+
+/// An error without a place in the text.
+///
+/// # Errors
+/// Always.
+pub fn refused<T>(hole: Option<usize>, message: impl Into<String>) -> Result<T, Refused> {
+    Err(Refused { message: message.into(), hole })
+}
+
+/// A slot over virtual cells.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Slot {
+    /// What is multiplied.
+    pub factors: Vec<u32>,
+    /// The point of the condition under which it takes part.
+    pub guard: Option<Point>,
+}
+
+/// A cell before its place in the program is known.
+#[derive(Debug)]
+pub enum Virtual {
+    /// It holds this from the beginning.
+    Initial(Term),
+    /// One of these, by the value at a point.
+    Move(Point, Vec<u32>),
+    /// A fold.
+    Fold(Fold, Vec<Slot>),
+}
