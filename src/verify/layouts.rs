@@ -20,7 +20,10 @@ use super::symbols::{Kind, Terms};
 use crate::expr::{TermId, Valuation};
 
 /// How many states are sampled for each access.
-const ROUNDS: u64 = 24;
+const ROUNDS: u64 = 64;
+
+/// How many of these have to be within the array for the others not to count.
+const ENOUGH: usize = 8;
 
 /// An access of the rewritten program and what it stands for.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +33,8 @@ pub(super) struct Paired {
     pub original: TermId,
     /// The array's address, as wide.
     pub base: TermId,
+    /// The last byte of the array at which such an access can begin.
+    pub last: u64,
 }
 
 /// The layouts of one pair of programs.
@@ -101,7 +106,7 @@ fn one_array(
 ) -> Result<(), String> {
     let name = old.name.split_once('.').map_or(&*old.name, |(_, name)| name);
     let start = terms.symbol(Kind::Address(old.name.clone()), 64, None);
-    let mut claims: Vec<(u32, TermId, TermId, TermId)> = Vec::new();
+    let mut claims: Vec<(SharedAccess, TermId, TermId, TermId)> = Vec::new();
     for (one, other) in accesses {
         // No way leads to an access without an address.
         let (x, y) = (before.shared.get(&one.inst), after.shared.get(&other.inst));
@@ -116,7 +121,7 @@ fn one_array(
             return Err(format!("the addresses in `{name}` have different widths"));
         }
         let base = terms.arena.extract(start, 0, width);
-        claims.push((other.inst, x, y, base));
+        claims.push((*other, x, y, base));
     }
     let extent = Extent { before: old.bytes, after: new.bytes, align: new.align };
     let bytes: Vec<u32> = accesses.iter().map(|(one, _)| one.bytes).collect();
@@ -130,15 +135,22 @@ fn one_array(
         .iter()
         .flat_map(|&(_, x, y, base)| sampled(terms, [x, y, base], new.align))
         .collect();
-    let agrees = |layout: &Layout| samples.iter().all(|&[x, y, base]| layout.apply(x, base) == y);
+    // What happens beyond the array matters only if there is nothing else to go by.
+    let within = |[x, _, base]: &[u64; 3]| (*base..*base + old.bytes).contains(x);
+    let enough = samples.iter().filter(|one| within(one)).count() >= ENOUGH * claims.len();
+    let agrees = |layout: &Layout| {
+        let mut all = samples.iter().filter(|sample| !enough || within(sample));
+        all.all(|&[x, y, base]| layout.apply(x, base) == y)
+    };
     let fits = Layout::all().find(|layout| agrees(layout) && layout.keeps(extent, &bytes));
     let layout = fits.ok_or_else(|| format!("no layout of `{name}` fits all its accesses"))?;
     if bytes.iter().any(|&bytes| u64::from(bytes) > old.align) || new.align < old.align {
         return Err(format!("accesses to `{name}` are wider than it is aligned"));
     }
     layouts.described.push(format!("{name}: {}", layout.describe()));
-    for (inst, original, _, base) in claims {
-        layouts.paired.insert(inst, Paired { layout, original, base });
+    for (access, original, _, base) in claims {
+        let last = old.bytes.saturating_sub(u64::from(access.bytes));
+        layouts.paired.insert(access.inst, Paired { layout, original, base, last });
     }
     Ok(())
 }

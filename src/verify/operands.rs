@@ -7,7 +7,7 @@ use super::special::{Belief, belief};
 use super::state::Evaluation;
 use super::symbols::{Kind, Side};
 use crate::cfg::{Arg, Base};
-use crate::expr::{Range, TermId};
+use crate::expr::{Comparison, Range, TermId};
 use crate::isa::limits::{MAX_BLOCK, MAX_GRID, WARP_SIZE};
 use crate::isa::{Axis, Special};
 use crate::ptx::{StateSpace, Value};
@@ -154,10 +154,15 @@ impl<'s> Evaluation<'_, 's> {
 
     /// The address of the original for which an address stands by a layout; itself, if that is not shown.
     fn undone(&mut self, own: TermId, paired: Paired) -> TermId {
-        let Paired { layout, original, base } = paired;
+        let Paired { layout, original, base, last } = paired;
         let wanted = layout.terms(self.terms, original, base);
+        let arena = &mut self.terms.arena;
+        let ahead = arena.sub(original, base);
+        let last = arena.constant(last, arena.width(base));
+        let within = arena.compare(Comparison::UnsignedLessEqual, ahead, last);
+        let claim = (wanted[0], own);
         let shown = wanted.contains(&own)
-            || self.guided(|guide, here| guide.is_equal(here, (wanted[0], own))) == Some(true);
+            || self.guided(|guide, here| guide.is_equal(here, claim, within)) == Some(true);
         if !shown {
             self.out.astray.push(self.at);
             return own;

@@ -69,8 +69,13 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         self.understand(here, inst, guard)
     }
 
-    fn is_equal(&mut self, here: &mut Evaluation<'_, 's>, claim: (TermId, TermId)) -> bool {
-        self.proved(here, claim, &[], true)
+    fn is_equal(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        claim: (TermId, TermId),
+        known: TermId,
+    ) -> bool {
+        self.proved(here, claim, &[known], true)
     }
 
     fn may_wait(&mut self) {

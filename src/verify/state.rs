@@ -38,8 +38,13 @@ pub(super) trait Guide<'s> {
         guard: Option<TermId>,
     ) -> Option<Results<'i, 's>>;
 
-    /// Whether two terms are shown to be equal here.
-    fn is_equal(&mut self, at: &mut Evaluation<'_, 's>, claim: (TermId, TermId)) -> bool;
+    /// Whether two terms are shown to be equal here, if something else holds.
+    fn is_equal(
+        &mut self,
+        at: &mut Evaluation<'_, 's>,
+        claim: (TermId, TermId),
+        known: TermId,
+    ) -> bool;
 
     /// Notes that a lane may wait here for what another one does.
     fn may_wait(&mut self);
