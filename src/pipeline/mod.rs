@@ -2,6 +2,7 @@
 //! earlier or joined later.
 
 mod advice;
+mod arrays;
 mod describe;
 
 use std::panic::AssertUnwindSafe;

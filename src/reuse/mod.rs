@@ -22,6 +22,7 @@ mod quiet;
 mod refusal;
 mod rows;
 mod sampling;
+pub mod shared;
 mod shift;
 mod under;
 mod whole;

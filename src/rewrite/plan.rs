@@ -127,6 +127,8 @@ pub struct KernelPlan<'a> {
     pub windows: Vec<Window>,
     /// Values that go round loops.
     pub carried: Vec<CarriedLoad>,
+    /// Declarations and addresses of arrays that are laid out anew: a place in the text, and what stands there.
+    pub arrays: Vec<(Range<usize>, String)>,
     /// Code that stands twice: as rewritten and as it was.
     pub versions: Vec<Version>,
     /// Where copies of source registers go, and the copies.
@@ -162,6 +164,7 @@ pub fn plan<'a>(
             vectors: Vec::new(),
             windows: Vec::new(),
             carried: Vec::new(),
+            arrays: Vec::new(),
             versions: Vec::new(),
             copies: Vec::new(),
             fresh: Fresh::new(names),
@@ -181,6 +184,7 @@ pub fn plan<'a>(
     planner.vectors(choice);
     planner.rows(choice);
     planner.carried(choice);
+    planner.arrays(choice);
     planner.plan
 }
 
@@ -191,6 +195,7 @@ impl KernelPlan<'_> {
             && self.vectors.is_empty()
             && self.windows.is_empty()
             && self.carried.is_empty()
+            && self.arrays.is_empty()
     }
 }
 

@@ -4,6 +4,7 @@
 //! replacement. Out: a [`Finding`] for every global load: covered by which source, or kept and why.
 
 mod asked;
+mod bank;
 mod carried;
 mod paper;
 mod rows;
@@ -16,9 +17,11 @@ use crate::cfg::Flow;
 use crate::cost::Costs;
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::{Function, StateSpace};
+use crate::reuse::shared;
 use crate::reuse::{Adjacent, Carried, Opportunities, Opportunity, Refusal, Row};
 use crate::source::SourceFile;
 
+pub use bank::ArrayFinding;
 pub use strategies::{Strategies, StrategyName, UnknownStrategy};
 
 /// How sources are chosen.
@@ -110,6 +113,8 @@ pub struct Choice {
     pub rows: Vec<Row>,
     /// The values that go round loops in registers.
     pub carried: Vec<Carried>,
+    /// The arrays in shared memory.
+    pub arrays: Vec<ArrayFinding>,
 }
 
 impl Choice {
@@ -178,7 +183,10 @@ pub fn decide(
         .collect();
     add_unreachable(flow, &mut findings);
     let weighed::Groups { vectors, carried, rows, .. } = groups;
-    Choice { findings, vectors, carried, rows }
+    let mut choice = Choice { findings, vectors, carried, rows, arrays: Vec::new() };
+    let arrays = shared::arrays(source, function, flow, trace, legal.planted);
+    choice.arrays = bank::decide(flow, arrays, &choice, options, legal.planted);
+    choice
 }
 
 /// Adds a finding for each load in code that no way leads to, which has no trace.
