@@ -39,6 +39,11 @@ impl Report {
         if let Some(cost) = Cost::sum(self.kernels.iter().filter_map(KernelReport::cost)) {
             out += &format!(", {cost}");
         }
+        let arrays: usize = self.kernels.iter().map(KernelReport::laid_out).sum();
+        if arrays > 0 {
+            let many = if arrays == 1 { "" } else { "s" };
+            out += &format!(", {arrays} array{many} laid out anew");
+        }
         let unpaid: usize = self.kernels.iter().map(KernelReport::unpaid).sum();
         if unpaid > 0 {
             out += &format!(", {unpaid} possible that do not pay");
@@ -98,6 +103,16 @@ impl KernelReport {
     /// Loads that are not performed as they stand.
     pub fn replaced(&self) -> usize {
         self.loads.iter().filter(|load| load.decision != Decision::Keep).count()
+    }
+
+    /// Arrays in shared memory that are laid out anew.
+    pub fn laid_out(&self) -> usize {
+        self.arrays.iter().filter(|array| array.layout.is_some()).count()
+    }
+
+    /// Whether the kernel's text was changed.
+    pub fn is_rewritten(&self) -> bool {
+        self.replaced() + self.laid_out() > 0
     }
 
     /// What was done with the kernel's loads, what was left alone and why, in one sentence.

@@ -67,6 +67,9 @@ fn render_kernel(kernel: &KernelReport) -> String {
     if let Some(cost) = kernel.cost() {
         out += &format!(", {cost}");
     }
+    if kernel.laid_out() > 0 {
+        out += &format!(", {} of {} arrays laid out anew", kernel.laid_out(), kernel.arrays.len());
+    }
     if kernel.unpaid() > 0 {
         out += &format!(", {} possible that do not pay", kernel.unpaid());
     }

@@ -66,6 +66,8 @@ pub enum Refusal {
     ArrayEscapes(String, u32),
     /// It is not known which bytes of an array the access on this line is to.
     ArrayUnknown(u32),
+    /// An earlier rewrite has laid out the array.
+    ArrayLaidOut,
     /// No layout of an array has fewer bank conflicts.
     NoConflict,
     /// What was chosen for other loads lets code with accesses to the array stand twice.
@@ -118,6 +120,7 @@ impl Refusal {
             Refusal::NotSelected => "not-selected",
             Refusal::ArrayEscapes(..) => "array-escapes",
             Refusal::ArrayUnknown(_) => "array-unknown",
+            Refusal::ArrayLaidOut => "array-laid-out",
             Refusal::NoConflict => "no-conflict",
             Refusal::ArrayBesideOthers => "array-beside-others",
             Refusal::DoesNotPay(_) => "does-not-pay",
@@ -189,6 +192,7 @@ impl fmt::Display for Refusal {
             Refusal::ArrayUnknown(line) => {
                 write!(f, "it is not known which bytes are accessed at line {line}")
             }
+            Refusal::ArrayLaidOut => write!(f, "an earlier rewrite has laid out the array"),
             Refusal::NoConflict => write!(f, "no layout has fewer bank conflicts"),
             Refusal::ArrayBesideOthers => {
                 write!(f, "code with its accesses may stand twice for other loads")

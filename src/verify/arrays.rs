@@ -1,9 +1,9 @@
 //! The arrays that a function has in shared memory, and which of its accesses are to which of them.
 //!
 //! In: a function. Out: its own `.shared` variables with their sizes, and each access to shared memory with the
-//! variable from whose name its address is made; or why that is not known of all of them. It is not known once the
-//! address of a variable goes anywhere but into addresses of plain loads and stores: into memory, a call, a
-//! condition, an instruction that accesses shared memory in another way.
+//! variable from whose name its address is made; and for each variable whether it may be reached in another way. It
+//! may once its address goes anywhere but into addresses of plain loads and stores: into memory, a call, a
+//! condition, an instruction that accesses shared memory in a way of its own.
 
 use super::instructions::{Role, results, role};
 use super::program::Program;
@@ -35,6 +35,8 @@ pub(super) struct SharedAccess {
 pub(super) struct Arrays {
     pub declared: Vec<Array>,
     pub accesses: Vec<SharedAccess>,
+    /// For each array, how it may be reached but by these accesses.
+    pub reached: Vec<Option<String>>,
 }
 
 /// The variables that a register's value may be made from: a bit for each array of the function, and the last bit
@@ -90,17 +92,17 @@ impl Arrays {
         if declared.len() > MOST {
             return Err(format!("{} arrays in shared memory", declared.len()));
         }
-        let mut arrays = Arrays { declared, accesses: Vec::new() };
+        let reached = vec![None; declared.len()];
+        let mut arrays = Arrays { declared, accesses: Vec::new(), reached };
         let made = arrays.made(program);
         for (at, inst) in program.flow.insts.iter().enumerate() {
-            arrays.look_at(program, &made, at as u32, inst)?;
+            arrays.look_at(program, &made, at as u32, inst);
         }
         for block in program.flow.block_ids() {
             for edge in &program.flow.block(block).successors {
-                if let EdgeCondition::Predicate(register, _) = edge.condition
-                    && made[register.0 as usize] & !OTHER != 0
-                {
-                    return Err("a branch depends on the address of a shared array".to_owned());
+                if let EdgeCondition::Predicate(register, _) = edge.condition {
+                    let what = "a branch depends on the address of a shared array".to_owned();
+                    arrays.reach(made[register.0 as usize], what);
                 }
             }
         }
@@ -164,54 +166,57 @@ impl Arrays {
         }
     }
 
-    /// Notes an instruction's access, or says what is not known of it.
-    fn look_at(
-        &mut self,
-        program: &Program<'_, '_>,
-        made: &[Made],
-        at: u32,
-        inst: &Inst<'_, '_>,
-    ) -> Result<(), String> {
+    /// Notes how arrays may be reached.
+    fn reach(&mut self, arrays: Made, how: String) {
+        for (index, reached) in self.reached.iter_mut().enumerate() {
+            if arrays & 1 << index != 0 && reached.is_none() {
+                *reached = Some(how.clone());
+            }
+        }
+    }
+
+    /// Notes an instruction's access, and what else it may do to arrays.
+    fn look_at(&mut self, program: &Program<'_, '_>, made: &[Made], at: u32, inst: &Inst<'_, '_>) {
         let opcode = inst.ast.opcode.text;
         let line = program.line(at);
-        let unknown = |what: &str| Err(format!("line {line}: {what} `{opcode}`"));
-        if inst.guard.is_some_and(|(register, _)| made[register.0 as usize] & !OTHER != 0) {
-            return unknown("the address of a shared array decides about");
+        let how = |what: &str| format!("line {line}: {what} `{opcode}`");
+        let goes_to = "the address of a shared array goes to";
+        if let Some((register, _)) = inst.guard {
+            self.reach(
+                made[register.0 as usize],
+                how("the address of a shared array decides about"),
+            );
         }
-        let own = |all: Made| all & !OTHER != 0;
         let space = inst.ast.form.space();
         let plain = matches!(role(inst), Role::Load | Role::Store);
         let place = if role(inst) == Role::Store { 0 } else { 1 };
         for (index, arg) in inst.args.iter().enumerate() {
-            let Arg::Memory { base, rest, .. } = arg else {
-                // Arithmetic may be made with addresses.
-                if own(self.of_operand(arg, made)) && role(inst) != Role::Pure {
-                    return unknown("the address of a shared array goes to");
-                }
-                continue;
-            };
-            let from = self.of_base(*base, made);
-            let is_address = plain && index == place && rest.is_empty();
-            match space {
-                StateSpace::Shared if is_address => {
-                    let array = match from {
-                        0 => return unknown("it is not known which array is accessed by"),
-                        OTHER => None,
-                        one if one.is_power_of_two() => Some(one.trailing_zeros() as usize),
-                        _ => return unknown("it is not known which array is accessed by"),
-                    };
-                    let bytes = inst.ast.form.last_type().map_or(0, |ty| ty.bits() / 8)
-                        * u32::from(inst.ast.form.elements().unwrap_or(1));
-                    if bytes == 0 {
-                        return unknown("it is not known how many bytes are accessed by");
+            match arg {
+                Arg::Memory { base, rest, .. } if space == StateSpace::Shared => {
+                    let from = self.of_base(*base, made);
+                    if from == 0 {
+                        self.reach(!0, how("it is not known which array is accessed by"));
                     }
-                    self.accesses.push(SharedAccess { inst: at, array, bytes });
+                    if plain && index == place && rest.is_empty() {
+                        let array = (from.is_power_of_two() && from != OTHER)
+                            .then(|| from.trailing_zeros() as usize);
+                        let bytes = inst.ast.form.last_type().map_or(0, |ty| ty.bits() / 8)
+                            * u32::from(inst.ast.form.elements().unwrap_or(1));
+                        if array.is_none() || bytes == 0 {
+                            self.reach(from, how("it is not known which bytes are accessed by"));
+                        }
+                        self.accesses.push(SharedAccess { inst: at, array, bytes });
+                    } else {
+                        self.reach(self.of_operand(arg, made), how(goes_to));
+                    }
                 }
-                _ if own(from) => return unknown("the address of a shared array goes to"),
-                StateSpace::Shared if from == 0 => {
-                    return unknown("it is not known which array is accessed by");
+                // The address of an element by its number is no sum.
+                Arg::Symbol { indexed: true, .. } => {
+                    self.reach(self.of_operand(arg, made), how(goes_to));
                 }
-                _ => {}
+                // Arithmetic may be made with addresses.
+                _ if role(inst) == Role::Pure => {}
+                _ => self.reach(self.of_operand(arg, made), how(goes_to)),
             }
         }
         // These reach shared memory by operands or descriptors of other forms.
@@ -228,6 +233,8 @@ impl Arrays {
                 | Opcode::Multimem
                 | Opcode::Unknown
         );
-        if elsewhere { unknown("shared memory may be accessed by") } else { Ok(()) }
+        if elsewhere {
+            self.reach(!0, how("shared memory may be accessed by"));
+        }
     }
 }

@@ -35,6 +35,8 @@ pub(super) struct Paired {
     pub base: TermId,
     /// The last byte of the array at which such an access can begin.
     pub last: u64,
+    /// What the array's address is a multiple of, a power of two.
+    pub align: u64,
 }
 
 /// The layouts of one pair of programs.
@@ -46,7 +48,7 @@ pub(super) struct Layouts {
     pub described: Vec<String>,
 }
 
-/// Finds the layouts; `None` if no array has another one than before.
+/// Finds the layouts; `None` if every array is declared and laid out as before.
 ///
 /// # Errors
 /// Why no layout is known.
@@ -71,9 +73,10 @@ pub(super) fn find(
     for (index, (old, new)) in before.declared.iter().zip(&after.declared).enumerate() {
         let own: Vec<(SharedAccess, SharedAccess)> =
             pairs.iter().filter(|(one, _)| one.array == Some(index)).copied().collect();
-        one_array(terms, executions, (old, new), &own, &mut layouts)?;
+        let reached = before.reached[index].as_ref().or(after.reached[index].as_ref());
+        one_array(terms, executions, (old, new), &own, reached, &mut layouts)?;
     }
-    Ok(Some(layouts).filter(|layouts| !layouts.paired.is_empty()))
+    Ok(Some(layouts).filter(|layouts| !layouts.described.is_empty()))
 }
 
 /// The accesses of both programs, each with the one that it stands for: the first of the one with the first of the
@@ -96,12 +99,13 @@ fn pairs(
     }
 }
 
-/// Finds the layout of one array.
+/// Finds the layout of one array; `reached` says why accesses may come to it in another way.
 fn one_array(
     terms: &mut Terms,
     (before, after): (&Execution, &Execution),
     (old, new): (&Array, &Array),
     accesses: &[(SharedAccess, SharedAccess)],
+    reached: Option<&String>,
     layouts: &mut Layouts,
 ) -> Result<(), String> {
     let name = old.name.split_once('.').map_or(&*old.name, |(_, name)| name);
@@ -126,10 +130,13 @@ fn one_array(
     let extent = Extent { before: old.bytes, after: new.bytes, align: new.align };
     let bytes: Vec<u32> = accesses.iter().map(|(one, _)| one.bytes).collect();
     if claims.iter().all(|(_, x, y, _)| x == y) {
-        return match new.bytes >= old.bytes && new.align >= old.align {
-            true => Ok(()),
-            false => Err(format!("`{name}` has become smaller or less aligned")),
-        };
+        if new.bytes < old.bytes || new.align < old.align {
+            return Err(format!("`{name}` has become smaller or less aligned"));
+        }
+        if new != old {
+            layouts.described.push(format!("{name}: {}", Layout::Same.describe()));
+        }
+        return Ok(());
     }
     let samples: Vec<[u64; 3]> = claims
         .iter()
@@ -142,6 +149,9 @@ fn one_array(
         let mut all = samples.iter().filter(|sample| !enough || within(sample));
         all.all(|&[x, y, base]| layout.apply(x, base) == y)
     };
+    if let Some(reason) = reached {
+        return Err(reason.clone());
+    }
     let fits = Layout::all().find(|layout| agrees(layout) && layout.keeps(extent, &bytes));
     let layout = fits.ok_or_else(|| format!("no layout of `{name}` fits all its accesses"))?;
     if bytes.iter().any(|&bytes| u64::from(bytes) > old.align) || new.align < old.align {
@@ -150,7 +160,9 @@ fn one_array(
     layouts.described.push(format!("{name}: {}", layout.describe()));
     for (access, original, _, base) in claims {
         let last = old.bytes.saturating_sub(u64::from(access.bytes));
-        layouts.paired.insert(access.inst, Paired { layout, original, base, last });
+        layouts
+            .paired
+            .insert(access.inst, Paired { layout, original, base, last, align: new.align });
     }
     Ok(())
 }

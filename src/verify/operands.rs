@@ -154,15 +154,19 @@ impl<'s> Evaluation<'_, 's> {
 
     /// The address of the original for which an address stands by a layout; itself, if that is not shown.
     fn undone(&mut self, own: TermId, paired: Paired) -> TermId {
-        let Paired { layout, original, base, last } = paired;
+        let Paired { layout, original, base, last, align } = paired;
         let wanted = layout.terms(self.terms, original, base);
         let arena = &mut self.terms.arena;
         let ahead = arena.sub(original, base);
         let last = arena.constant(last, arena.width(base));
         let within = arena.compare(Comparison::UnsignedLessEqual, ahead, last);
+        let (low, none) =
+            (arena.and_constant(base, align - 1), arena.constant(0, arena.width(base)));
+        let aligned = arena.equal(low, none);
+        let known = [within, aligned];
         let claim = (wanted[0], own);
         let shown = wanted.contains(&own)
-            || self.guided(|guide, here| guide.is_equal(here, claim, within)) == Some(true);
+            || self.guided(|guide, here| guide.is_equal(here, claim, &known)) == Some(true);
         if !shown {
             self.out.astray.push(self.at);
             return own;

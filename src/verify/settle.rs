@@ -73,9 +73,9 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         &mut self,
         here: &mut Evaluation<'_, 's>,
         claim: (TermId, TermId),
-        known: TermId,
+        known: &[TermId],
     ) -> bool {
-        self.proved(here, claim, &[known], true)
+        self.proved(here, claim, known, true)
     }
 
     fn may_wait(&mut self) {

@@ -38,12 +38,12 @@ pub(super) trait Guide<'s> {
         guard: Option<TermId>,
     ) -> Option<Results<'i, 's>>;
 
-    /// Whether two terms are shown to be equal here, if something else holds.
+    /// Whether two terms are shown to be equal here, if something else is known.
     fn is_equal(
         &mut self,
         at: &mut Evaluation<'_, 's>,
         claim: (TermId, TermId),
-        known: TermId,
+        known: &[TermId],
     ) -> bool;
 
     /// Notes that a lane may wait here for what another one does.

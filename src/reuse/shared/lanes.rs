@@ -5,11 +5,12 @@
 //! layout is chosen, and never whether one is right.
 
 use super::{ArrayAccess, SharedArray};
-use crate::cfg::{Arg, Base, Flow};
+use crate::cfg::{Arg, Base, Flow, RegisterId};
 use crate::emulate::{Access, Effect, KernelTrace, SymbolKind};
 use crate::expr::{Node, SymbolId, TermId, Valuation};
 use crate::isa::{Axis, Special};
 use crate::ptx::Function;
+use crate::reuse::eligible::OWN_REGISTERS;
 use crate::reuse::refusal::Refusal;
 use crate::source::SourceFile;
 
@@ -50,6 +51,10 @@ pub(super) fn access(
         Base::Register(register) => Some(*register),
         _ => None,
     };
+    let name = |register: RegisterId| flow.registers[register.0 as usize].name;
+    if register.is_some_and(|register| name(register).starts_with(OWN_REGISTERS)) {
+        return Err(Refusal::ArrayLaidOut);
+    }
     let offsets = offsets(function, trace, offset).ok_or(unknown)?;
     let width = trace.arena.width(offset);
     let start = trace.arena.add_constant(offset, displacement.wrapping_neg() as u64);
