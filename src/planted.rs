@@ -31,7 +31,7 @@ pub enum Bug {
     NoAlignmentTest,
     /// One access to an array that is laid out anew is left as it was.
     ArrayForgotten,
-    /// A swizzle takes the bits of the row one place too high.
+    /// A swizzle sets the bits that it should turn.
     ArrayBits,
     /// An array with gaps is declared in its old size.
     ArraySize,

@@ -117,11 +117,12 @@ impl Planner<'_, '_, '_, '_> {
         match placement {
             Placement::Same => old.to_owned(),
             Placement::Swizzle { row, bits, unit } => {
-                let by = row - unit + u8::from(self.plan.planted.has(Bug::ArrayBits));
+                let by = row - unit;
                 let mask = ((1u32 << bits) - 1) << unit;
                 let turned = self.result(access, code, "shr.u", &format!("{old}, {by}"));
                 let turned = self.result(access, code, "and.b", &format!("{turned}, {mask}"));
-                self.result(access, code, "xor.b", &format!("{old}, {turned}"))
+                let opcode = if self.plan.planted.has(Bug::ArrayBits) { "or.b" } else { "xor.b" };
+                self.result(access, code, opcode, &format!("{old}, {turned}"))
             }
             Placement::Gaps { row, bytes } => {
                 let start = self.result(access, code, "mov.b", &array.name);

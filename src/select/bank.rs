@@ -97,13 +97,30 @@ fn one(
     }
     let weighed = options.strategies.are_weighed();
     let instruction = 1.0 / options.costs.instructions_in_cycle;
+    // Accesses with many wavefronts come first: they decide soonest.
+    let mut order: Vec<usize> = (0..array.accesses.len()).collect();
+    order.sort_by(|&a, &b| before[b].total_cmp(&before[a]));
     let mut chosen: Option<(f64, f64, Placement, Vec<Made>)> = None;
     for placement in shared::placements(&array, planted) {
-        let made = shared::made(flow, &array, placement, planted);
-        let waves = total(&array, |access| mean(access, placement));
-        if waves >= now {
+        // More than the best so far takes is not counted to the end.
+        let most = chosen.as_ref().map_or(
+            now,
+            |&(waves, cycles, ..)| {
+                if weighed { cycles } else { waves }
+            },
+        );
+        let mut waves = 0.0;
+        for &index in &order {
+            let access = &array.accesses[index];
+            waves += mean(access, placement) * often(access.depth);
+            if waves > most {
+                break;
+            }
+        }
+        if waves >= now || waves > most {
             continue;
         }
+        let made = shared::made(flow, &array, placement, planted);
         let cycles = waves + instruction * shared::added(&array, placement, &made, often);
         let key = |waves: f64, cycles: f64| if weighed { (cycles, waves) } else { (waves, cycles) };
         let better = chosen.as_ref().is_none_or(|&(w, c, ..)| key(waves, cycles) < key(w, c));

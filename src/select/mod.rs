@@ -123,6 +123,11 @@ impl Choice {
         self.findings.iter().filter_map(|finding| index(&finding.verdict)).collect()
     }
 
+    /// The decisions about loads alone.
+    pub fn without_arrays(&self) -> Choice {
+        Choice { arrays: Vec::new(), ..self.clone() }
+    }
+
     /// Keeps those replaced loads for which `keep` returns true; it is called once for each, in program
     /// order. A group of a vector load or a row is only kept if all of its loads are.
     pub fn retain(&mut self, mut keep: impl FnMut() -> bool) {

@@ -50,6 +50,7 @@ pub(super) fn compare<'s>(
     let mut split: Vec<(LoopId, RegisterId)> = Vec::new();
     let mut carried = Carried::default();
     let mut laid_out: Option<Option<Layouts>> = None;
+    let mut doubtful = false;
     for _ in 0..MAX_ROUNDS {
         let reference = Reference {
             execution: &execution,
@@ -76,7 +77,10 @@ pub(super) fn compare<'s>(
             laid_out = Some(match found {
                 Err(reason) if resized => return FunctionReport::unknown(name, reason),
                 // The addresses are compared as they are.
-                Err(_) => None,
+                Err(_) => {
+                    doubtful = true;
+                    None
+                }
                 Ok(found) => found,
             });
             if again {
@@ -84,13 +88,9 @@ pub(super) fn compare<'s>(
                 continue;
             }
         }
-        if let Some(&astray) = result.astray.first() {
-            let line = rewritten.line(astray);
-            let reason = format!("line {line}: not shown to access what the array's layout says");
-            return FunctionReport::unknown(name, reason);
-        }
         let executions = (&execution, &result);
         let mut comparison = Comparison::new(programs, executions, &alignment, &mut terms, warp);
+        comparison.doubtful = doubtful;
         comparison.pair_up();
         if carried.guess(&mut comparison) {
             units = comparison.warp.prover.solver.units_left();
@@ -107,6 +107,11 @@ pub(super) fn compare<'s>(
             units = comparison.warp.prover.solver.units_left();
             split.extend(carried.withdraw(apart));
             continue;
+        }
+        if let Some(&astray) = result.astray.first() {
+            let line = rewritten.line(astray);
+            let reason = format!("line {line}: not shown to access what the array's layout says");
+            return FunctionReport::unknown(name, reason);
         }
         comparison.events();
         comparison.loads();

@@ -27,7 +27,7 @@ pub use placement::{Placement, placements};
 pub const MOST_STATIC: u64 = 48 << 10;
 
 /// The most accesses to one array.
-const MOST_ACCESSES: usize = 512;
+const MOST_ACCESSES: usize = 256;
 
 /// An access to an array, in the lanes of some warps.
 #[derive(Clone, Debug)]
@@ -89,6 +89,8 @@ pub fn arrays(
     });
     let mut arrays: Vec<SharedArray> =
         declared.filter_map(|variable| declaration(source, variable)).collect();
+    // The new code names the array where it is accessed.
+    arrays.retain(|array| !is_hidden(statements, &array.name));
     if arrays.is_empty() {
         return arrays;
     }
@@ -109,6 +111,19 @@ pub fn arrays(
         }
     }
     arrays
+}
+
+/// Whether an inner scope declares something of that name.
+fn is_hidden(statements: &[Statement<'_>], name: &str) -> bool {
+    let declares = |variable: &Variable<'_>| variable.names.iter().any(|one| one.name.text == name);
+    let inner = statements.iter().filter_map(|statement| match statement {
+        Statement::Block { statements, .. } => Some(statements),
+        _ => None,
+    });
+    inner.into_iter().any(|statements| {
+        let own = |one: &Statement<'_>| matches!(one, Statement::Variable(one) if declares(one));
+        statements.iter().any(own) || is_hidden(statements, name)
+    })
 }
 
 /// The one array that a declaration declares.
@@ -139,9 +154,9 @@ fn declaration(source: &SourceFile, variable: &Variable<'_>) -> Option<SharedArr
 /// By how many bytes the arrays of a function may grow together: not at all beside shared memory of which each
 /// launch gives the size, for there may be none left then.
 fn room(source: &SourceFile, arrays: &[SharedArray]) -> u64 {
-    let words: Vec<&str> = source.text().split_ascii_whitespace().collect();
-    let is_dynamic = |pair: &[&str]| pair[0] == ".extern" && pair[1].starts_with(".shared");
-    if words.windows(2).any(is_dynamic) {
+    let mut external = source.text().split(".extern").skip(1);
+    let declared = |rest: &str| rest.split(';').next().unwrap_or(rest).contains(".shared");
+    if external.any(declared) {
         return 0;
     }
     let whole = |array: &SharedArray| array.bytes.next_multiple_of(array.align.max(1));
