@@ -89,7 +89,7 @@ fn folded(access: &ArrayAccess, placement: Placement, planted: Planted) -> Optio
     // The displacement's whole rows and the rest; the rest must not lead into another row.
     let rows = displacement >> row;
     let in_row = bits & ((1 << row) - 1);
-    let stays = in_row + low as u64 <= (1 << row) - 1 || planted.has(Bug::ArrayFolded);
+    let stays = in_row + (low as u64) < 1 << row || planted.has(Bug::ArrayFolded);
     match placement {
         _ if !stays => None,
         Placement::Gaps { bytes, .. } => Some((0, rows * ((1 << row) + bytes as i64) + low)),
