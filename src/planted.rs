@@ -29,6 +29,18 @@ pub enum Bug {
     VectorTooEarly,
     /// The alignment of a vector's address is not checked.
     NoAlignmentTest,
+    /// One access to an array that is laid out anew is left as it was.
+    ArrayForgotten,
+    /// A swizzle sets the bits that it should turn.
+    ArrayBits,
+    /// An array with gaps is declared in its old size.
+    ArraySize,
+    /// Nobody asks where the address of an array goes.
+    ArrayEscapes,
+    /// The new address of a register is used for addresses that are in another row.
+    ArrayFolded,
+    /// The bytes of a vector need not stay together.
+    ArrayVectors,
     /// The lanes of a row that send the value loaded 32 lanes further on are one too many.
     RowBound,
     /// The lane that a tap's value comes from is one too far on.
@@ -397,7 +409,7 @@ impl Bug {
         Bug::StructField,
     ];
     /// What strategies other than the paper's may get wrong.
-    pub const STRATEGIES: [Bug; 11] = [
+    pub const STRATEGIES: [Bug; 17] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
         Bug::CarriedOverStores,
@@ -409,6 +421,12 @@ impl Bug {
         Bug::VectorOffset,
         Bug::VectorTooEarly,
         Bug::NoAlignmentTest,
+        Bug::ArrayForgotten,
+        Bug::ArrayBits,
+        Bug::ArraySize,
+        Bug::ArrayEscapes,
+        Bug::ArrayFolded,
+        Bug::ArrayVectors,
     ];
 
     /// Mistakes in the families, the search and the code of sketches.

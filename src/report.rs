@@ -68,6 +68,11 @@ impl Report {
         if let Some(cost) = Cost::sum(self.kernels.iter().filter_map(KernelReport::cost)) {
             out += &format!(", {cost}");
         }
+        let arrays: usize = self.kernels.iter().map(KernelReport::laid_out).sum();
+        if arrays > 0 {
+            let many = if arrays == 1 { "" } else { "s" };
+            out += &format!(", {arrays} array{many} laid out anew");
+        }
         let unpaid: usize = self.kernels.iter().map(KernelReport::unpaid).sum();
         if unpaid > 0 {
             out += &format!(", {unpaid} possible that do not pay");
@@ -85,6 +90,8 @@ impl Report {
     pub fn rules(&self) -> Vec<&str> {
         let loads = self.kernels.iter().flat_map(|kernel| &kernel.loads);
         let rules = loads.filter_map(|load| load.rule.as_deref());
+        let arrays = self.kernels.iter().flat_map(|kernel| &kernel.arrays);
+        let rules = rules.chain(arrays.filter_map(|array| array.rule.as_deref()));
         rules.collect::<BTreeSet<&str>>().into_iter().collect()
     }
 }
@@ -116,12 +123,25 @@ pub struct KernelReport {
     pub skipped: Option<String>,
     /// Every global load in source order.
     pub loads: Vec<LoadReport>,
+    /// Every array that the kernel declares in shared memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrays: Vec<ArrayReport>,
 }
 
 impl KernelReport {
     /// Loads that are not performed as they stand.
     pub fn replaced(&self) -> usize {
         self.loads.iter().filter(|load| load.decision != Decision::Keep).count()
+    }
+
+    /// Arrays in shared memory that are laid out anew.
+    pub fn laid_out(&self) -> usize {
+        self.arrays.iter().filter(|array| array.layout.is_some()).count()
+    }
+
+    /// Whether the kernel's text was changed.
+    pub fn is_rewritten(&self) -> bool {
+        self.replaced() + self.laid_out() > 0
     }
 
     /// What was done with the kernel's loads, what was left alone and why, in one sentence.
@@ -217,6 +237,78 @@ pub struct LoadReport {
     /// Why that rule refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+/// An array in shared memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArrayReport {
+    /// 1-based line of its declaration.
+    pub line: u32,
+    /// Its name.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: u64,
+    /// How it is laid out anew, in words; `None` if it stays as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    /// The wavefronts that its accesses take, each executed once; `None` where they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wavefronts: Option<Wavefronts>,
+    /// Its accesses, if all are known, in source order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accesses: Vec<ArrayAccessReport>,
+    /// The cycles of the new layout, and of the array as it is, loops taken to go round a few times; if they were
+    /// weighed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// The name of the rule by which it stays as it is, words joined by dashes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Why that rule holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// An access to an array in shared memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArrayAccessReport {
+    /// 1-based line.
+    pub line: u32,
+    /// Bytes that each lane accesses.
+    pub bytes: u32,
+    /// The wavefronts that a warp takes, in the mean of some warps.
+    pub wavefronts: Wavefronts,
+}
+
+/// Wavefronts of shared memory, by the model of its banks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wavefronts {
+    /// As the array is.
+    pub before: f64,
+    /// As it is laid out.
+    pub after: f64,
+}
+
+impl ArrayReport {
+    /// The array and what was decided, in one line.
+    pub fn sentence(&self) -> String {
+        let mut out = format!("`{}`, {} bytes: ", self.name, self.bytes);
+        if let Some(Wavefronts { before, after }) = self.wavefronts {
+            out += &match self.layout {
+                Some(_) => format!("{before} wavefronts become {after}, "),
+                None => format!("{before} wavefronts, "),
+            };
+        }
+        match (&self.layout, &self.reason) {
+            (Some(layout), _) => out += layout,
+            (None, Some(reason)) => out += &format!("keep: {reason}"),
+            (None, None) => out += "keep",
+        }
+        if let Some(cost) = self.cost.filter(|_| self.layout.is_some()) {
+            out += &format!(": {cost}");
+        }
+        out
+    }
 }
 
 /// The cycles of two ways to get a value, per warp on the architecture asked for.

@@ -9,6 +9,7 @@
               harness is outside of it"
 )]
 
+#[expect(dead_code, reason = "only the assembler and the folders are needed")]
 mod common;
 
 use std::collections::BTreeMap;

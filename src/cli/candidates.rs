@@ -6,7 +6,7 @@ use super::exit::Failure;
 use super::io;
 use super::options::{Decisions, Format, Input, Shown, show_timings, warn};
 use crate::pipeline::{self, Options};
-use crate::report::{Decision, KernelReport, Report};
+use crate::report::{Decision, KernelReport, Report, Wavefronts};
 use crate::rewrite::Mode;
 
 /// `candidates`
@@ -67,6 +67,9 @@ fn render_kernel(kernel: &KernelReport) -> String {
     if let Some(cost) = kernel.cost() {
         out += &format!(", {cost}");
     }
+    if kernel.laid_out() > 0 {
+        out += &format!(", {} of {} arrays laid out anew", kernel.laid_out(), kernel.arrays.len());
+    }
     if kernel.unpaid() > 0 {
         out += &format!(", {} possible that do not pay", kernel.unpaid());
     }
@@ -113,6 +116,14 @@ fn render_kernel(kernel: &KernelReport) -> String {
             out += &format!(": {cost}");
         }
         out.push('\n');
+    }
+    for array in &kernel.arrays {
+        out += &format!("  line {:>5}  shared {}\n", array.line, array.sentence());
+        for access in &array.accesses {
+            let Wavefronts { before, after } = access.wavefronts;
+            let more = if before == after { String::new() } else { format!(", then {after}") };
+            out += &format!("  line {:>5}    wavefronts {before}{more}\n", access.line);
+        }
     }
     out
 }

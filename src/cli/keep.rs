@@ -60,7 +60,7 @@ pub fn unused(report: &Report, reason: &str) -> Report {
 /// The report of a kernel whose rewrite was not used.
 pub fn unused_in(kernel: &KernelReport, reason: &str) -> KernelReport {
     let mut kernel = kernel.clone();
-    if kernel.replaced() == 0 {
+    if !kernel.is_rewritten() {
         return kernel;
     }
     kernel.shuffles = 0;
@@ -76,6 +76,16 @@ pub fn unused_in(kernel: &KernelReport, reason: &str) -> KernelReport {
         load.iterations = None;
         load.cost = None;
         load.architecture = None;
+    }
+    for array in kernel.arrays.iter_mut().filter(|array| array.layout.is_some()) {
+        array.layout = None;
+        array.rule = Some(FUNCTION_LEFT.to_owned());
+        array.reason = Some(reason.to_owned());
+        array.cost = None;
+        let moved = array.wavefronts.iter_mut();
+        moved.for_each(|wavefronts| wavefronts.after = wavefronts.before);
+        let moved = array.accesses.iter_mut().map(|access| &mut access.wavefronts);
+        moved.for_each(|wavefronts| wavefronts.after = wavefronts.before);
     }
     kernel
 }

@@ -327,7 +327,7 @@ fn without(
     }
     log::info!("{}: {}, {} taken back", source.name(), report.summary(), lost.len());
     log_sentence(source, &report);
-    if report.kernels.iter().all(|kernel| kernel.replaced() == 0) {
+    if report.kernels.iter().all(|kernel| !kernel.is_rewritten()) {
         return Ok(Rewritten { text: source.text().to_owned(), report, lines: LineMap::default() });
     }
     // The report of `before` knows more of the kernels that are left out than the next report would.

@@ -8,6 +8,7 @@
 //!
 //! This module knows neither PTX nor what is chosen.
 
+pub mod banks;
 mod request;
 mod table;
 

@@ -181,6 +181,9 @@ fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
             } @else if let Some(report) = kernel.report {
                 p { (with_code(&report.sentence())) }
             }
+            @if let Some(report) = kernel.report.filter(|report| !report.arrays.is_empty()) {
+                (arrays(report))
+            }
             @if !kernel.rows.is_empty() { (rows(kernel)) }
             @if let Some(listing) = listing::listing(kernel, &id) {
                 h3 { "Source" }
@@ -191,6 +194,38 @@ fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
             } @else if !kernel.loads().is_empty() {
                 h3 { "Loads" }
                 (loads(kernel))
+            }
+        }
+    }
+}
+
+/// The arrays in shared memory, each with its accesses.
+fn arrays(report: &KernelReport) -> Markup {
+    html! {
+        h3 { "Arrays in shared memory" }
+        @for array in &report.arrays {
+            details.figure {
+                summary { "line " (array.line) ": " (array.sentence()) }
+                @if !array.accesses.is_empty() {
+                    div.wide {
+                        table {
+                            thead { tr {
+                                th.number { "line" } th.number { "bytes" }
+                                th.number { "wavefronts" } th.number { "laid out anew" }
+                            } }
+                            tbody {
+                                @for access in &array.accesses {
+                                    tr {
+                                        td.number { (access.line) }
+                                        td.number { (access.bytes) }
+                                        td.number { (access.wavefronts.before) }
+                                        td.number { (access.wavefronts.after) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
             }
         }
     }

@@ -44,7 +44,7 @@ impl Kernel<'_> {
 }
 
 /// The kernels of all inputs, in the order of the files and of their contents; a kernel with neither
-/// loads nor times is left away.
+/// loads nor arrays nor times is left away.
 pub fn kernels(inputs: &Inputs) -> Vec<Kernel<'_>> {
     let mut found: Vec<Kernel<'_>> = Vec::new();
     for report in &inputs.reports {
@@ -83,7 +83,10 @@ pub fn kernels(inputs: &Inputs) -> Vec<Kernel<'_>> {
             kernel.rows = rows::rows(&report.loads, &kernel.accesses);
         }
     }
-    found.retain(|kernel| !kernel.loads().is_empty() || !kernel.measurements.is_empty());
+    found.retain(|kernel| {
+        let arrays = kernel.report.is_some_and(|report| !report.arrays.is_empty());
+        !kernel.loads().is_empty() || !kernel.measurements.is_empty() || arrays
+    });
     found
 }
 

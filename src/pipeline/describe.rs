@@ -1,6 +1,6 @@
 //! The report of one function: its loads, the decision about each, and the reason.
 
-use super::Decided;
+use super::{Decided, arrays};
 use crate::cfg::Flow;
 use crate::isa::Opcode;
 use crate::ptx::{self, Body, Function, Operand, StateSpace, Statement};
@@ -30,6 +30,12 @@ pub(super) fn decided(
         shuffles: deltas.len(),
         average_delta,
         loads,
+        arrays: decided
+            .choice
+            .arrays
+            .iter()
+            .map(|found| arrays::report(source, decided, found))
+            .collect(),
         ..KernelReport::default()
     }
 }

@@ -2,6 +2,7 @@
 //! earlier or joined later.
 
 mod advice;
+mod arrays;
 mod describe;
 
 use std::panic::AssertUnwindSafe;
@@ -234,6 +235,9 @@ impl Job<'_> {
         };
         let body = span.start as usize + 1;
         let Decided { flow, trace, choice } = decided;
+        // What is measured is what loads take.
+        let plain = self.options.mode.is_wrong().then(|| choice.without_arrays());
+        let choice = plain.as_ref().unwrap_or(choice);
         let planted = self.options.reuse.planted;
         let plan = rewrite::plan(self.source, flow, trace, choice, body, &self.names, planted);
         if plan.is_empty() {

@@ -35,8 +35,8 @@ use crate::source::{Diagnostic, SourceFile};
 pub enum Depth {
     /// Every body.
     All,
-    /// Only bodies in which the lexical scan saw at least two global (or generic) loads: no other body
-    /// can be rewritten.
+    /// Only bodies in which the lexical scan saw at least two global (or generic) loads, or that declare arrays
+    /// in shared memory: no other body can be rewritten.
     Rewritable,
 }
 

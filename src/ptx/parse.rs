@@ -64,6 +64,15 @@ pub(super) fn count(text: &str, depth: Depth) -> Result<Stats, Fault> {
     scanned.map(|()| Stats { bytes: text.len(), ..stats })
 }
 
+/// Whether a body seems to declare a variable in shared memory: `.shared` stands there by itself. (In a comment it may
+/// as well, but then the body is parsed for nothing.)
+fn declares_shared(body: &str) -> bool {
+    memchr::memmem::find_iter(body.as_bytes(), ".shared").any(|at| {
+        let before = body.as_bytes()[..at].last();
+        before.is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b';' | b'{' | b'/'))
+    })
+}
+
 /// Parses one piece; `parse_body` is called for the body if the options want it parsed.
 fn parse_piece<'s>(
     text: &'s str,
@@ -87,7 +96,8 @@ fn parse_piece<'s>(
         Some(Item::Function(function)) => {
             let &ScannedBody { span, global_loads, .. } = scanned;
             function.span.end = span.end;
-            function.body = if depth == Depth::All || global_loads >= LOADS_OF_A_PAIR {
+            let worth = global_loads >= LOADS_OF_A_PAIR || declares_shared(&text[span.range()]);
+            function.body = if depth == Depth::All || worth {
                 parse_body(scanned)?
             } else {
                 Body::Unparsed { span, global_loads }

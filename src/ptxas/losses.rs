@@ -38,13 +38,18 @@ fn fewer_warps(on: &Multiprocessor, before: &Usage, after: &Usage) -> Option<Str
     let own = before.threads.map(|threads| [threads]);
     let blocks = own.as_ref().map_or(&USUAL_BLOCKS[..], |own| &own[..]);
     blocks.iter().find_map(|&threads| {
-        let warps = |usage: &Usage| on.resident_warps(threads, usage.registers, before.shared);
+        let warps = |usage: &Usage| on.resident_warps(threads, usage.registers, usage.shared);
         let (had, has) = (warps(before), warps(after));
         (has < had).then(|| {
             let [old, new] = [before.registers, after.registers];
             let blocks =
                 if own.is_none() { format!(" in blocks of {threads}") } else { String::new() };
-            format!("{new} registers instead of {old} leave {has} of {had} warps{blocks}")
+            let mut what = format!("{new} registers instead of {old}");
+            if after.shared != before.shared {
+                let (new, old) = (after.shared, before.shared);
+                what = format!("{what} and {new} bytes of shared memory instead of {old}");
+            }
+            format!("{what} leave {has} of {had} warps{blocks}")
         })
     })
 }
@@ -76,6 +81,19 @@ mod tests {
             loss(&cubin(32, 0, Some(1024)), &cubin(40, 0, Some(1024))),
             "40 registers instead of 32 leave 32 of 64 warps"
         );
+    }
+
+    #[test]
+    fn shared_memory_counts() {
+        let with = |shared: u32| {
+            let usage = Usage { registers: 32, stack: 0, shared, threads: Some(1024) };
+            Cubin { architecture: 80, kernels: [("k".to_owned(), usage)].into() }
+        };
+        assert_eq!(
+            loss(&with(80 << 10), &with(82 << 10)),
+            "32 registers instead of 32 and 83968 bytes of shared memory instead of 81920 leave 32 of 64 warps"
+        );
+        assert_eq!(loss(&with(4096), &with(4224)), "");
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! the [`Refusal`] that forbids it. Nothing is chosen here, and nothing is edited. Every opportunity rests
 //! on a proof, by normal form, by the path condition or by the solver; what cannot be proved becomes a
 //! guard that is checked at run time, or a refusal.
+//!
+//! Beside loads, [`shared`] has the arrays in shared memory, and where else their bytes may be.
 
 mod adjacent;
 mod alignment;
@@ -23,6 +25,7 @@ mod refusal;
 mod rows;
 mod sampling;
 mod shape;
+pub mod shared;
 mod shift;
 mod structs;
 pub mod transposition;

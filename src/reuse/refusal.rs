@@ -62,6 +62,16 @@ pub enum Refusal {
     CornerCase,
     /// Left out by `--first-shuffle` and `--last-shuffle`.
     NotSelected,
+    /// The address of an array in shared memory goes to this instruction, on this line.
+    ArrayEscapes(String, u32),
+    /// It is not known which bytes of an array the access on this line is to.
+    ArrayUnknown(u32),
+    /// An earlier rewrite has laid out the array.
+    ArrayLaidOut,
+    /// No layout of an array has fewer bank conflicts.
+    NoConflict,
+    /// What was chosen for other loads lets code with accesses to the array stand twice.
+    ArrayBesideOthers,
     /// A legal replacement takes no fewer cycles than the load.
     DoesNotPay(Unpaid),
 }
@@ -108,6 +118,11 @@ impl Refusal {
             Refusal::TooFar(_) => "too-far",
             Refusal::CornerCase => "corner-case",
             Refusal::NotSelected => "not-selected",
+            Refusal::ArrayEscapes(..) => "array-escapes",
+            Refusal::ArrayUnknown(_) => "array-unknown",
+            Refusal::ArrayLaidOut => "array-laid-out",
+            Refusal::NoConflict => "no-conflict",
+            Refusal::ArrayBesideOthers => "array-beside-others",
             Refusal::DoesNotPay(_) => "does-not-pay",
         }
     }
@@ -171,6 +186,17 @@ impl fmt::Display for Refusal {
             }
             Refusal::TooFar(delta) => write!(f, "delta {delta} exceeds --max-delta"),
             Refusal::NotSelected => write!(f, "left out by --first-shuffle/--last-shuffle"),
+            Refusal::ArrayEscapes(opcode, line) => {
+                write!(f, "the array may be reached in another way by `{opcode}` at line {line}")
+            }
+            Refusal::ArrayUnknown(line) => {
+                write!(f, "it is not known which bytes are accessed at line {line}")
+            }
+            Refusal::ArrayLaidOut => write!(f, "an earlier rewrite has laid out the array"),
+            Refusal::NoConflict => write!(f, "no layout has fewer bank conflicts"),
+            Refusal::ArrayBesideOthers => {
+                write!(f, "code with its accesses may stand twice for other loads")
+            }
             Refusal::DoesNotPay(Unpaid { possible, architecture, cost, kept }) => {
                 let cycles = |hundredths: &u32| f64::from(*hundredths) / 100.0;
                 let (cost, kept) = (cycles(cost), cycles(kept));

@@ -293,7 +293,7 @@
 //! **24. A rewrite of a rewritten text changes nothing.** What an earlier one has left for corner cases is
 //! known by the name of its guard predicate and stays.
 //!
-//! Rule `corner-case`; every case file is rewritten twice (`tests/cases.rs`).
+//! Rules `corner-case`, `array-laid-out`; every case file is rewritten twice (`tests/cases.rs`).
 //!
 //! **25. Giving up is a refusal.** Work is bounded by counts that are the same on every machine, and what is
 //! not finished within them stays as it is; so does what would be more than the assembler can take.
@@ -396,3 +396,42 @@
 //!
 //! `tests/cases/accept/carried_stores.ptx`, `tests/cases/refuse/carried_stores.ptx`; mistakes `NoApartTest`,
 //! `CarriedOverStores`.
+//!
+//! # Arrays in shared memory
+//!
+//! **32. All accesses to an array go through one function of its addresses, or none does.** The array is the
+//! function's own, its address goes nowhere but into addresses of plain loads and stores, and of each of these it is
+//! known which array it is made from: not stored, not given to a call, no generic address, no atomic, no copy into
+//! it, no matrix instruction, no condition. What else may be in the block uses the same code.
+//!
+//! ```text
+//! st.global [p], tile;  st.shared [f(tile+o)], r1     // whoever reads p finds the bytes elsewhere
+//! ```
+//!
+//! Rules `array-escapes`, `array-unknown`; and, since code that stands twice for other loads would have accesses
+//! without the function, `array-beside-others`. `tests/cases/refuse/bank.ptx`; mistakes `ArrayEscapes`,
+//! `ArrayForgotten`.
+//!
+//! **33. The function is one to one, stays within the array, and keeps the bytes of each access together and
+//! aligned**: a swizzle changes bits above those of the widest access and within rows that the array consists of,
+//! begins with, and is aligned to; gaps are whole accesses. An array grows only where launches do not count on the
+//! rest: not beside `.extern .shared`, and not beyond 48 KiB.
+//!
+//! ```text
+//! ld.shared.v4 {...}, [f(o)];      // f moves words: the other three are elsewhere
+//! ```
+//!
+//! `tests/cases/refuse/bank.ptx`, `tests/cases/refuse/bank_dynamic.ptx`; mistakes `ArrayVectors`, `ArraySize`,
+//! `ArrayBits`.
+//!
+//! **34. An address is made from another's new address only where the function says so**: the bytes between the two do
+//! not lead into another row, for any value that the register may have.
+//!
+//! ```text
+//! n = f(tile + 128*x + 4*y);  ld.shared [n+32]     // y may be 30: the word is in the next row
+//! ```
+//!
+//! `tests/cases/accept/bank.ptx` (`into_the_next_row`); mistake `ArrayFolded`. That an access stays within its array is
+//! taken for granted, as it is of every program that names one.
+//!
+//! Nothing of this is done where no layout has fewer bank conflicts: rule `no-conflict`.

@@ -6,6 +6,7 @@
 //!
 //! What every strategy has to respect stands in [`laws`], each with what breaks without it.
 
+mod arrays;
 mod bytes;
 mod carried;
 mod checks;

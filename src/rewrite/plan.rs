@@ -130,6 +130,8 @@ pub struct KernelPlan<'a> {
     pub structs: Vec<StructPlan>,
     /// Values that go round loops.
     pub carried: Vec<CarriedLoad>,
+    /// Declarations and addresses of arrays that are laid out anew: a place in the text, and what stands there.
+    pub arrays: Vec<(Range<usize>, String)>,
     /// Code that stands twice: as rewritten and as it was.
     pub versions: Vec<Version>,
     /// Where copies of source registers go, and the copies.
@@ -166,6 +168,7 @@ pub fn plan<'a>(
             windows: Vec::new(),
             structs: Vec::new(),
             carried: Vec::new(),
+            arrays: Vec::new(),
             versions: Vec::new(),
             copies: Vec::new(),
             fresh: Fresh::new(names),
@@ -186,6 +189,7 @@ pub fn plan<'a>(
     planner.rows(choice);
     planner.structs(choice);
     planner.carried(choice);
+    planner.arrays(choice);
     planner.plan
 }
 
@@ -197,6 +201,7 @@ impl KernelPlan<'_> {
             && self.windows.is_empty()
             && self.structs.is_empty()
             && self.carried.is_empty()
+            && self.arrays.is_empty()
     }
 }
 

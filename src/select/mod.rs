@@ -4,6 +4,7 @@
 //! replacement. Out: a [`Finding`] for every global load: covered by which source, or kept and why.
 
 mod asked;
+mod bank;
 mod carried;
 mod paper;
 mod rows;
@@ -18,9 +19,11 @@ use crate::cfg::Flow;
 use crate::cost::Costs;
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::{Function, StateSpace};
+use crate::reuse::shared;
 use crate::reuse::{Adjacent, Carried, Opportunities, Opportunity, Refusal, Row, StructLoads};
 use crate::source::SourceFile;
 
+pub use bank::ArrayFinding;
 pub use strategies::{Strategies, StrategyName, UnknownStrategy};
 
 /// How sources are chosen.
@@ -116,12 +119,19 @@ pub struct Choice {
     pub structs: Vec<StructLoads>,
     /// The values that go round loops in registers.
     pub carried: Vec<Carried>,
+    /// The arrays in shared memory.
+    pub arrays: Vec<ArrayFinding>,
 }
 
 impl Choice {
     /// The indices that `index` finds in the verdicts, each once and in order.
     pub fn chosen(&self, index: impl Fn(&Verdict) -> Option<usize>) -> BTreeSet<usize> {
         self.findings.iter().filter_map(|finding| index(&finding.verdict)).collect()
+    }
+
+    /// The decisions about loads alone.
+    pub fn without_arrays(&self) -> Choice {
+        Choice { arrays: Vec::new(), ..self.clone() }
     }
 
     /// Keeps those replaced loads for which `keep` returns true; it is called once for each, in program
@@ -188,7 +198,11 @@ pub fn decide(
         .collect();
     add_unreachable(flow, &mut findings);
     let whole::Groups { vectors, carried, rows, structs, .. } = groups;
-    Choice { findings, vectors, rows, structs, carried }
+    let arrays = Vec::new();
+    let mut choice = Choice { findings, vectors, rows, structs, carried, arrays };
+    let arrays = shared::arrays(source, function, flow, trace, legal.planted);
+    choice.arrays = bank::decide(flow, arrays, &choice, options, legal.planted);
+    choice
 }
 
 /// Adds a finding for each load in code that no way leads to, which has no trace.

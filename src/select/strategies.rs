@@ -19,6 +19,8 @@ pub enum StrategyName {
     Paper,
     /// Loads of whole structs, transposed in registers.
     Aos,
+    /// Arrays in shared memory laid out anew, with fewer bank conflicts.
+    Bank,
 }
 
 impl StrategyName {
@@ -46,7 +48,7 @@ impl Default for Strategies {
 
 impl Strategies {
     /// `auto`: the strategies that pay on the architecture.
-    pub const AUTO: Strategies = Strategies { allowed: 0b1_1111, by_cost: true };
+    pub const AUTO: Strategies = Strategies { allowed: 0b11_1111, by_cost: true };
 
     /// `none`: every load stays as it is.
     pub const NONE: Strategies = Strategies { allowed: 0, by_cost: false };
@@ -125,7 +127,7 @@ mod tests {
 
     #[test]
     fn words_and_lists_are_read_and_shown() {
-        for text in ["auto", "none", "paper", "reuse,wide", "reuse,wide,window,paper,aos"] {
+        for text in ["auto", "none", "paper", "reuse,wide", "reuse,wide,window,paper,aos,bank"] {
             assert_eq!(text.parse::<Strategies>().unwrap().to_string(), text);
         }
         let listed: Strategies = "wide, reuse".parse().unwrap();

@@ -18,6 +18,7 @@ use super::execution::Reference;
 use super::flags::Flags;
 use super::induction::Induction;
 use super::lanes::Lanes;
+use super::layouts::{self, Layouts};
 use super::program::Program;
 use super::query::Prover;
 use super::symbols::Terms;
@@ -29,11 +30,13 @@ use crate::solver::Solver;
 /// How many rounds of giving registers values of their own are tried.
 const MAX_ROUNDS: u32 = 16;
 
-/// Compares two functions of one name, whose texts differ.
+/// Compares two functions of one name, whose texts differ. `resized` says that arrays in shared memory are
+/// declared in other sizes.
 pub(super) fn compare<'s>(
     original: &Program<'_, 's>,
     rewritten: &Program<'_, 's>,
     modules: Pair<'_, '_>,
+    resized: bool,
     options: &Options,
 ) -> FunctionReport {
     let name = original.function.name.text.to_owned();
@@ -43,9 +46,11 @@ pub(super) fn compare<'s>(
     let mut terms = Terms::within(options.steps);
     let mut units = options.solver_budget;
     let alignment = align(original, rewritten);
-    let execution = evaluate(original, &mut terms, None, None);
+    let execution = evaluate(original, &mut terms, None, None, None);
     let mut split: Vec<(LoopId, RegisterId)> = Vec::new();
     let mut carried = Carried::default();
+    let mut laid_out: Option<Option<Layouts>> = None;
+    let mut doubtful = false;
     for _ in 0..MAX_ROUNDS {
         let reference = Reference {
             execution: &execution,
@@ -62,10 +67,30 @@ pub(super) fn compare<'s>(
         let induction = Induction::new(&mut terms, &execution);
         let prover = Prover::new(solver, execution.stores.clone(), induction);
         let mut warp = Warp::new(lanes, prover, &execution.definitions);
-        let result = evaluate(rewritten, &mut terms, Some(&reference), Some(&mut warp));
+        let layouts = laid_out.as_ref().and_then(Option::as_ref);
+        let (reference, guide) = (Some(&reference), &mut warp);
+        let result = evaluate(rewritten, &mut terms, reference, layouts, Some(guide));
         let programs = (original, rewritten);
+        if laid_out.is_none() {
+            let found = layouts::find(&mut terms, programs, (&execution, &result));
+            let again = matches!(found, Ok(Some(_)));
+            laid_out = Some(match found {
+                Err(reason) if resized => return FunctionReport::unknown(name, reason),
+                // The addresses are compared as they are.
+                Err(_) => {
+                    doubtful = true;
+                    None
+                }
+                Ok(found) => found,
+            });
+            if again {
+                units = warp.prover.solver.units_left();
+                continue;
+            }
+        }
         let executions = (&execution, &result);
         let mut comparison = Comparison::new(programs, executions, &alignment, &mut terms, warp);
+        comparison.doubtful = doubtful;
         comparison.pair_up();
         if carried.guess(&mut comparison) {
             units = comparison.warp.prover.solver.units_left();
@@ -83,12 +108,19 @@ pub(super) fn compare<'s>(
             split.extend(carried.withdraw(apart));
             continue;
         }
+        if let Some(&astray) = result.astray.first() {
+            let line = rewritten.line(astray);
+            let reason = format!("line {line}: not shown to access what the array's layout says");
+            return FunctionReport::unknown(name, reason);
+        }
         comparison.events();
         comparison.loads();
         comparison.branches();
         comparison.convergence();
         comparison.run(modules);
-        return comparison.report(name);
+        let described = laid_out.flatten().map(|layouts| layouts.described).unwrap_or_default();
+        let report = comparison.report(name);
+        return FunctionReport { layouts: described, ..report };
     }
     FunctionReport::unknown(name, "the loops' registers could not be matched".to_owned())
 }
@@ -152,6 +184,7 @@ impl Comparison<'_, '_> {
             shuffles: self.warp.shuffles,
             queries: self.warp.prover.solver.queries(),
             problems,
+            layouts: Vec::new(),
         }
     }
 }

@@ -36,6 +36,9 @@ pub(super) struct Comparison<'c, 's> {
     /// little: another event may make up for it.
     pub pairs_up: bool,
     pub problems: Vec<Problem>,
+    /// Whether an array in shared memory may be laid out in a way that was not found: then a difference of
+    /// addresses or of what they hold is one only if a run shows it.
+    pub doubtful: bool,
     /// For each problem with a counterexample the state in which it was seen.
     pub seen: Vec<(usize, Seen)>,
 }
@@ -62,6 +65,7 @@ impl<'c, 's> Comparison<'c, 's> {
             roots: Default::default(),
             pairs_up: true,
             problems: Vec::new(),
+            doubtful: false,
             seen: Vec::new(),
         }
     }

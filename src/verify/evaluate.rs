@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use super::execution::{Event, Execution, Reference};
 use super::instructions::{Role, changed, may_wait, placed_results, results, role};
+use super::layouts::Layouts;
 use super::program::Program;
 use super::state::{Evaluation, Exit, Guide};
 use super::symbols::{Kind, Origin, Terms};
@@ -21,11 +22,12 @@ use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Inst};
 use crate::expr::TermId;
 use crate::isa::Opcode;
 
-/// Evaluates a program. `reference` and `guide` are `None` for the original.
+/// Evaluates a program. `reference`, `layouts` and `guide` are `None` for the original.
 pub(super) fn evaluate<'a, 's>(
     program: &'a Program<'a, 's>,
     terms: &'a mut Terms,
     reference: Option<&'a Reference<'a, 's>>,
+    layouts: Option<&'a Layouts>,
     guide: Option<&'a mut (dyn Guide<'s> + 'a)>,
 ) -> Execution {
     let blocks = program.flow.blocks.len();
@@ -34,6 +36,7 @@ pub(super) fn evaluate<'a, 's>(
         program,
         terms,
         reference,
+        layouts,
         guide,
         carry: None,
         memory,
@@ -187,7 +190,7 @@ impl<'s> Evaluation<'_, 's> {
         let mut operands = SmallVec::new();
         if role == Role::Store {
             if let Some(Arg::Memory { base, offset, .. }) = inst.args.first() {
-                operands.push(self.address(*base, *offset));
+                operands.push(self.accessed(inst.ast.form.space(), *base, *offset));
             }
             let width = inst.ast.form.types().last().map_or(64, |ty| ty.bits().min(64)) as u8;
             for arg in inst.args.iter().skip(1) {

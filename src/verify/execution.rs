@@ -113,6 +113,13 @@ pub(super) struct Execution {
     pub read_only: FxHashMap<TermId, Vec<(TermId, Option<LoopId>)>>,
     /// Facts about the addresses of accesses that name the global space.
     pub global: Vec<GlobalFact>,
+    /// The addresses of plain loads and stores that name the shared space, by instruction, each as wide as its
+    /// register.
+    pub shared: FxHashMap<u32, TermId>,
+    /// The addresses that stand for them in the original, where its array is laid out in another way.
+    pub stands_for: FxHashMap<u32, TermId>,
+    /// The accesses that could not be shown to go where the layout says.
+    pub astray: Vec<u32>,
     /// Whether there is a generic load; only for these it matters which addresses are global.
     pub generic: bool,
 }

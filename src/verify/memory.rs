@@ -33,7 +33,7 @@ impl<'s> Evaluation<'_, 's> {
         else {
             return self.unknown_results(inst, guard);
         };
-        let address = self.address(*base, *displacement);
+        let address = self.accessed(ast.form.space(), *base, *displacement);
         let elements: Vec<&Arg<'s>> = match inst.args.first() {
             Some(Arg::Vector(elements)) => elements.iter().collect(),
             Some(single) => vec![single],
@@ -293,7 +293,9 @@ impl<'s> Evaluation<'_, 's> {
     pub(super) fn store(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
         let ast = inst.ast;
         let address = match inst.args.first() {
-            Some(Arg::Memory { base, offset, .. }) => Some(self.address(*base, *offset)),
+            Some(Arg::Memory { base, offset, .. }) => {
+                Some(self.accessed(ast.form.space(), *base, *offset))
+            }
             _ => None,
         };
         let elements = match inst.args.get(1) {

@@ -28,6 +28,7 @@
 //! - `difference`: what two sequences have in common
 //! - `align`: which instruction of the one program stands for which of the other
 //! - `apart`: reasons for lanes to part that only the rewritten program has
+//! - `arrays`: the arrays in shared memory and all accesses to them
 //!
 //! Terms:
 //! - `symbols`: the free symbols of both programs, and the terms made of them
@@ -37,12 +38,14 @@
 //! - `wrap`: equal unless something wraps around, decided without a solver
 //! - `parts`: what the equality of two terms comes to by their structure
 //! - `hardware`: what holds of every lane by the layout of blocks
+//! - `layout`: functions that say where the bytes of an array in shared memory have gone
 //!
 //! What an evaluation gives:
 //! - `execution`: events, loads, stores and loops, as data
 //! - `versions`: versions of memory, and why two lanes read the same from one
 //! - `turns`: terms of a loop's header where it is entered and comes round
 //! - `place`: a block with everything that is known to hold there
+//! - `layouts`: the layout of each array in shared memory, from both texts
 //!
 //! Evaluating one lane of one program; no claim is proved here, other lanes are a `Guide`'s business:
 //! - `state`: the values at an instruction, and the `Guide` that is asked about them
@@ -98,6 +101,7 @@
 
 mod align;
 mod apart;
+mod arrays;
 mod beliefs;
 mod by_lane;
 mod carried;
@@ -126,6 +130,8 @@ mod induction;
 mod instructions;
 mod joins;
 mod lanes;
+mod layout;
+mod layouts;
 mod memory;
 mod module;
 mod moves;

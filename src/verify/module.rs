@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::Options;
+use super::arrays;
 use super::compare::compare;
 use super::execute::Pair;
 use super::outside::{outside, words};
@@ -13,10 +14,15 @@ use super::program::Program;
 use super::verdict::{FunctionReport, Verdict, Verification};
 use crate::expr::within;
 use crate::ptx::{
-    self, Body, Depth, Directive, Function, FunctionKind, Instruction, StateSpace, Statement,
+    self, Body, Depth, Directive, Function, FunctionKind, Instruction, Item, Module, StateSpace,
+    Statement, Variable,
 };
 use crate::solver;
 use crate::source::{Diagnostic, SourceFile};
+
+/// Taken for granted where an array in shared memory is laid out anew.
+const WITHIN_ARRAYS: &str =
+    "what the original accesses by the name of an array in shared memory is within that array";
 
 const ASSUMPTIONS: &[&str] = &[
     "the original is free of data races",
@@ -70,7 +76,11 @@ pub fn verify(
     if options.kernel.as_deref().is_some_and(|name| !found(name)) {
         verdict = verdict.max(Verdict::Unknown);
     }
-    Ok(Verification { verdict, assumptions: ASSUMPTIONS.to_vec(), functions, problems })
+    let mut assumptions = ASSUMPTIONS.to_vec();
+    if functions.iter().any(|function| !function.layouts.is_empty()) {
+        assumptions.push(WITHIN_ARRAYS);
+    }
+    Ok(Verification { verdict, assumptions, functions, problems })
 }
 
 /// Compares two functions of one name.
@@ -93,9 +103,15 @@ fn pair<'s>(
         let reason = "the function returns its result in a register".to_owned();
         return FunctionReport::unknown(name, reason);
     }
-    if declared(original, before) != declared(rewritten, after) {
+    let resized = declared(original, before) != declared(rewritten, after);
+    if resized && sized_freely(original, before) != sized_freely(rewritten, after) {
         let reason = "the two declare different variables or prototypes".to_owned();
         return FunctionReport::unknown(name, reason);
+    }
+    if resized && has_dynamic(modules.original, before) {
+        // A launch may have left room for the original's arrays only.
+        let reason = "arrays have other sizes beside shared memory of a size that launches give";
+        return FunctionReport::unknown(name, reason.to_owned());
     }
     // A panic in the validation is a bug of ours, and no proof.
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
@@ -105,7 +121,8 @@ fn pair<'s>(
             Ok(programs) => programs,
             Err(reason) => return FunctionReport::unknown(name.clone(), reason),
         };
-        let compared = solver::session(|| within(|| compare(&one, &other, modules, options)));
+        let compared =
+            solver::session(|| within(|| compare(&one, &other, modules, resized, options)));
         compared.unwrap_or_else(|_| {
             let reason = format!("budget: the terms take more than {} steps", options.steps);
             FunctionReport::unknown(name.clone(), reason)
@@ -114,6 +131,17 @@ fn pair<'s>(
     attempt.unwrap_or_else(|_| {
         FunctionReport::unknown(name, "internal error: the validation panicked".to_owned())
     })
+}
+
+/// Whether a function may use shared memory whose size each launch gives: `.extern .shared`.
+fn has_dynamic(module: &Module<'_>, function: &Function<'_>) -> bool {
+    let dynamic = |variable: &Variable<'_>| {
+        variable.space == StateSpace::Shared && !variable.linkage.is_empty()
+    };
+    let own =
+        |statement: &Statement<'_>| matches!(statement, Statement::Variable(one) if dynamic(one));
+    module.items.iter().any(|item| matches!(item, Item::Variable(one) if dynamic(one)))
+        || function.statements().unwrap_or_default().iter().any(own)
 }
 
 /// The parameters, results and directives of a function on which its meaning depends.
@@ -140,9 +168,34 @@ fn head(source: &SourceFile, function: &Function<'_>) -> Vec<String> {
 /// prototypes of calls and lists of functions, and pragmas; a pragma about what a load delivers comes
 /// together with the load.
 fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> {
+    declarations(source, function, &|variable| words(source.slice(variable.span)))
+}
+
+/// The same, but of arrays in shared memory whose size is known neither sizes nor alignments: the two may differ
+/// in these if the arrays are laid out anew (`layouts`).
+fn sized_freely(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> {
+    let sizes = arrays::declared(function);
+    declarations(source, function, &|variable| {
+        let name = variable.names.first().map_or("", |declared| declared.name.text);
+        let known = sizes.iter().any(|array| array.name.ends_with(&format!(".{name}")));
+        let alone = variable.names.len() == 1 && variable.linkage.is_empty();
+        match variable.space == StateSpace::Shared && alone && known {
+            true => format!("{name}: {:?} {}", variable.ty, variable.vector),
+            false => words(source.slice(variable.span)),
+        }
+    })
+}
+
+/// All of them in the words that `of` has for a variable.
+fn declarations(
+    source: &SourceFile,
+    function: &Function<'_>,
+    of: &dyn Fn(&Variable<'_>) -> String,
+) -> Vec<(u32, String)> {
     fn collect(
         source: &SourceFile,
         statements: &[Statement<'_>],
+        of: &dyn Fn(&Variable<'_>) -> String,
         scopes: &mut u32,
         all: &mut Vec<(u32, String)>,
     ) {
@@ -153,10 +206,13 @@ fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> 
             let span = match statement {
                 Statement::Block { statements, .. } => {
                     *scopes += 1;
-                    collect(source, statements, scopes, all);
+                    collect(source, statements, of, scopes, all);
                     continue;
                 }
-                Statement::Variable(variable) if variable.space != StateSpace::Reg => variable.span,
+                Statement::Variable(variable) if variable.space != StateSpace::Reg => {
+                    all.push((scope, of(variable)));
+                    continue;
+                }
                 Statement::Directive(
                     Directive::Prototype { span, .. }
                     | Directive::Performance { span, .. }
@@ -182,7 +238,7 @@ fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> 
         }
     }
     let (mut scopes, mut all) = (0, Vec::new());
-    collect(source, function.statements().unwrap_or_default(), &mut scopes, &mut all);
+    collect(source, function.statements().unwrap_or_default(), of, &mut scopes, &mut all);
     all
 }
 

@@ -2,14 +2,15 @@
 
 use smallvec::SmallVec;
 
+use super::layouts::Paired;
 use super::special::{Belief, belief};
 use super::state::Evaluation;
 use super::symbols::{Kind, Side};
 use crate::cfg::{Arg, Base};
-use crate::expr::{Range, TermId};
+use crate::expr::{Comparison, Range, TermId};
 use crate::isa::limits::{MAX_BLOCK, MAX_GRID, WARP_SIZE};
 use crate::isa::{Axis, Special};
-use crate::ptx::Value;
+use crate::ptx::{StateSpace, Value};
 
 impl<'s> Evaluation<'_, 's> {
     /// The value of an operand, cut to `width` bits; `None` for an operand that is no single value of
@@ -128,6 +129,50 @@ impl<'s> Evaluation<'_, 's> {
         };
         let sum = self.terms.arena.add_constant(start, offset as u64);
         self.terms.arena.zero_extend(sum, 64)
+    }
+
+    /// The address of a load or store, 64 bits wide. In an array that is laid out anew it is the address of the
+    /// access of the original for which it stands, once it is shown to go where the layout says (see `layouts`).
+    pub(super) fn accessed(&mut self, space: StateSpace, base: Base<'s>, offset: i64) -> TermId {
+        if space != StateSpace::Shared {
+            return self.address(base, offset);
+        }
+        let start = match base {
+            Base::Register(register) => self.read(register),
+            _ => self.address(base, 0),
+        };
+        let own = self.terms.arena.add_constant(start, offset as u64);
+        self.out.shared.insert(self.at, own);
+        let paired = self.layouts.and_then(|layouts| layouts.paired.get(&self.at).copied());
+        let meant = match (paired, self.out.stands_for.get(&self.at)) {
+            (_, Some(&known)) => known,
+            (None, None) => own,
+            (Some(paired), None) => self.undone(own, paired),
+        };
+        self.terms.arena.zero_extend(meant, 64)
+    }
+
+    /// The address of the original for which an address stands by a layout; itself, if that is not shown.
+    fn undone(&mut self, own: TermId, paired: Paired) -> TermId {
+        let Paired { layout, original, base, last, align } = paired;
+        let wanted = layout.terms(self.terms, original, base);
+        let arena = &mut self.terms.arena;
+        let ahead = arena.sub(original, base);
+        let last = arena.constant(last, arena.width(base));
+        let within = arena.compare(Comparison::UnsignedLessEqual, ahead, last);
+        let (low, none) =
+            (arena.and_constant(base, align - 1), arena.constant(0, arena.width(base)));
+        let aligned = arena.equal(low, none);
+        let known = [within, aligned];
+        let claim = (wanted[0], own);
+        let shown = wanted.contains(&own)
+            || self.guided(|guide, here| guide.is_equal(here, claim, &known)) == Some(true);
+        if !shown {
+            self.out.astray.push(self.at);
+            return own;
+        }
+        self.out.stands_for.insert(self.at, original);
+        original
     }
 
     fn address_of(&mut self, name: &str, scope: Option<u32>, width: u8) -> TermId {

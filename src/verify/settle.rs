@@ -69,6 +69,15 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         self.understand(here, inst, guard)
     }
 
+    fn is_equal(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        claim: (TermId, TermId),
+        known: &[TermId],
+    ) -> bool {
+        self.proved(here, claim, known, true)
+    }
+
     fn may_wait(&mut self) {
         self.masks.clear();
     }

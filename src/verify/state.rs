@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::conditions;
 use super::execution::{Execution, Memory, Reference, Round};
+use super::layouts::Layouts;
 use super::program::{Program, Slot};
 use super::symbols::{Kind, Origin, Side, Terms};
 use super::window::Window;
@@ -37,6 +38,14 @@ pub(super) trait Guide<'s> {
         guard: Option<TermId>,
     ) -> Option<Results<'i, 's>>;
 
+    /// Whether two terms are shown to be equal here, if something else is known.
+    fn is_equal(
+        &mut self,
+        at: &mut Evaluation<'_, 's>,
+        claim: (TermId, TermId),
+        known: &[TermId],
+    ) -> bool;
+
     /// Notes that a lane may wait here for what another one does.
     fn may_wait(&mut self);
 }
@@ -54,6 +63,8 @@ pub(super) struct Evaluation<'a, 's> {
     pub terms: &'a mut Terms,
     /// The original, if the rewritten program is evaluated.
     pub reference: Option<&'a Reference<'a, 's>>,
+    /// How arrays in shared memory are laid out, if the rewritten program is evaluated and one is laid out anew.
+    pub layouts: Option<&'a Layouts>,
     pub guide: Option<&'a mut (dyn Guide<'s> + 'a)>,
     /// The condition code register, as the last instruction with `.cc` left it.
     pub carry: Option<TermId>,

@@ -54,6 +54,10 @@ pub struct FunctionReport {
     pub shuffles: u32,
     /// Claims that went to the solver.
     pub queries: u32,
+    /// The arrays in shared memory that are laid out anew, each with its layout: the new address of what was at
+    /// address `a` of an array that begins at `A`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub layouts: Vec<String>,
     /// The claims that were not shown to hold; a difference comes first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
@@ -63,14 +67,22 @@ impl FunctionReport {
     /// A function whose text is the same in both files.
     pub(super) fn same(name: String) -> FunctionReport {
         let verdict = Verdict::Equal;
-        FunctionReport { name, verdict, events: 0, shuffles: 0, queries: 0, problems: Vec::new() }
+        FunctionReport {
+            name,
+            verdict,
+            events: 0,
+            shuffles: 0,
+            queries: 0,
+            layouts: Vec::new(),
+            problems: Vec::new(),
+        }
     }
 
     /// A function that could not be compared.
     pub(super) fn unknown(name: String, reason: String) -> FunctionReport {
         let verdict = Verdict::Unknown;
         let problems = vec![Problem { reason, ..Problem::default() }];
-        FunctionReport { name, verdict, events: 0, shuffles: 0, queries: 0, problems }
+        FunctionReport { verdict, problems, ..FunctionReport::same(name) }
     }
 }
 
@@ -149,6 +161,10 @@ impl fmt::Display for Verification {
                 write!(f, " ({events} events, {shuffles} shuffles, {queries} solver queries)")?;
             }
             writeln!(f)?;
+            function
+                .layouts
+                .iter()
+                .try_for_each(|layout| writeln!(f, "  laid out anew: {layout}"))?;
             function.problems.iter().try_for_each(|problem| write_problem(f, problem))?;
         }
         self.problems.iter().try_for_each(|problem| write_problem(f, problem))?;

@@ -7,6 +7,7 @@
 //! ld.global.f32 %f2, [%rd6+4];   // shuffle: +1 from %f1 guards: linear-lanes, whole-warp
 //! ld.global.f32 %f2, [%rd6+4];   // shuffle: +1 compared
 //! ld.global.f32 %f2, [%rd6+4];   // wide: %f1
+//! .shared .align 4 .b8 t[1024];   // bank: padding
 //! ```
 //!
 //! The text behind `keep:` must occur in the reason. `from` names a register of the source load;
@@ -18,7 +19,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use ptxasw::report::{Decision, LoadReport};
+use ptxasw::report::{ArrayReport, Decision, LoadReport};
 
 /// What is expected of one load, or what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,8 +63,9 @@ pub fn split(line: &str) -> Result<(&str, Option<Expectation>), String> {
     let parsed = match kind.trim_end() {
         _ if statement.trim().is_empty() => None,
         "keep" => Some(Expectation::Keep { reason: rest.trim().to_owned() }),
-        word @ ("reuse" | "wide" | "window" | "aos") => {
-            let by = ["reuse", "wide", "window", "aos"].into_iter().find(|name| *name == word);
+        word @ ("reuse" | "wide" | "window" | "aos" | "bank") => {
+            let known = ["reuse", "wide", "window", "aos", "bank"];
+            let by = known.into_iter().find(|name| *name == word);
             let from = Some(rest.trim().to_owned()).filter(|from| !from.is_empty());
             by.map(|by| Expectation::Served { by, from })
         }
@@ -116,6 +118,16 @@ impl Expectation {
                 compared: load.guards.iter().flatten().any(|guard| guard.starts_with(COMPARED)),
                 guards: Some(load.guards.clone().unwrap_or_default()),
             },
+        }
+    }
+
+    /// What became of an array in shared memory; nothing, if nobody asked for it.
+    pub fn of_array(array: &ArrayReport) -> Option<Expectation> {
+        match (&array.layout, &array.reason) {
+            (Some(layout), _) => {
+                Some(Expectation::Served { by: "bank", from: Some(layout.clone()) })
+            }
+            (None, reason) => Some(Expectation::Keep { reason: reason.clone()? }),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ptxasw::pipeline::{Options, Rewritten, rewrite};
 use ptxasw::ptx::{self, Depth};
-use ptxasw::report::Decision;
+use ptxasw::report::{Decision, KernelReport};
 use ptxasw::source::SourceFile;
 
 use super::header::options_of;
@@ -28,7 +28,8 @@ pub fn rewritten(name: &str, text: &str) -> Result<Rewritten, String> {
 /// Checks one rewrite and says what is broken.
 pub fn broken(name: &str, original: &str, result: &Rewritten) -> Vec<String> {
     let mut failures = Vec::new();
-    let shuffles: usize = result.report.kernels.iter().map(|k| k.replaced()).sum();
+    let changes = |kernel: &KernelReport| kernel.replaced() + kernel.laid_out();
+    let shuffles: usize = result.report.kernels.iter().map(changes).sum();
     if (shuffles == 0) != (result.text == original) {
         let what = if shuffles == 0 { "changed without" } else { "unchanged despite" };
         failures.push(format!("{name}: the text is {what} an accepted load ({shuffles})"));
@@ -54,14 +55,22 @@ fn first_difference(a: &str, b: &str) -> usize {
     a.lines().zip(b.lines()).take_while(|(a, b)| a == b).count() + 1
 }
 
-/// Every line of the original must be reached through the line map: a replaced load by any line, a
+/// Every line of the original must be reached through the line map: a replaced load and a line of an array that
+/// is laid out anew by any line, a
 /// source load by one that still holds its statement (its value may be copied behind it), every
 /// other line by one that still holds all its text.
 fn unmapped(name: &str, original: &str, result: &Rewritten) -> Vec<String> {
     let before: Vec<&str> = original.lines().collect();
     let loads = || result.report.kernels.iter().flat_map(|kernel| &kernel.loads);
     let covered = loads().filter(|load| load.decision != Decision::Keep);
-    let replaced: BTreeSet<usize> = covered.map(|load| load.line as usize).collect();
+    let arrays = result.report.kernels.iter().flat_map(|kernel| &kernel.arrays);
+    let laid_out = arrays.filter(|array| array.layout.is_some());
+    let of_arrays = laid_out.flat_map(|array| {
+        let accesses = array.accesses.iter().map(|access| access.line);
+        accesses.chain([array.line])
+    });
+    let replaced = covered.map(|load| load.line).chain(of_arrays);
+    let replaced: BTreeSet<usize> = replaced.map(|line| line as usize).collect();
     let sources: BTreeSet<usize> =
         loads().filter_map(|load| load.source_line).map(|line| line as usize).collect();
     let survives = |line: usize, text: &str| {

@@ -1,6 +1,6 @@
 //! The code of all strategies together, for everything that was chosen in one function.
 
-use super::{Strategy, aos, paper, reuse, wide, window};
+use super::{Strategy, aos, bank, paper, reuse, wide, window};
 use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::plan::KernelPlan;
@@ -22,6 +22,7 @@ impl Strategy for Full {
         window::edits(plan, &mut checks, &mut edits);
         aos::edits(plan, &mut checks, &mut edits);
         reuse::carry(plan, &mut edits);
+        bank::edits(plan, &mut edits);
         edits.push(Edit::insert(plan.body, checks.prologue() + &tests));
         edits
     }

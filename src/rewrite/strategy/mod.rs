@@ -1,6 +1,7 @@
 //! The code that stands for a plan: one file for each shape, none of which decides anything.
 
 mod aos;
+mod bank;
 mod full;
 mod no_corner;
 mod no_load;

@@ -3,12 +3,11 @@
 //! In: a sketch with `shared` and `access`. Out: the cheapest of the paddings and xor swizzles, every one of which was
 //! tried, and what no placement whatever can go below.
 //!
-//! - `ast`, `problem`: the tree and what it says. `banks`: the model of shared memory. `family`: what is tried.
+//! - `ast`, `problem`: the tree and what it says. `family`: what is tried.
 //!   `search`: trying it. `report`: what was found. `emit`: a kernel with these accesses.
 //!   `check`: its execution.
 
 pub mod ast;
-mod banks;
 mod check;
 mod emit;
 mod family;

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::ast::{Access as AccessText, Item, Shared};
-use super::banks::LANES;
+use crate::cost::banks::LANES;
 use crate::planted::Planted;
 use crate::source::{Diagnostic, SourceFile, Span};
 use crate::synth::ast::{Index, Name, Spanned, Statement};

@@ -1,8 +1,8 @@
 //! Every placement of a family against all accesses, and what no placement can go below.
 
-use super::banks::{least, wavefronts};
 use super::family::{Member, expression, members};
 use super::problem::{Access, Family, Measure, Placement};
+use crate::cost::banks::{least, wavefronts};
 use crate::planted::Bug;
 use crate::synth::expr::Expr;
 

@@ -1,0 +1,134 @@
+//! How each access gets its new address: from a register that several accesses share, or by itself.
+
+use std::collections::BTreeMap;
+
+use super::{ArrayAccess, Placement, SharedArray};
+use crate::cfg::{Flow, RegisterId};
+use crate::emulate::definitions;
+use crate::planted::{Bug, Planted};
+
+/// The new address of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Made {
+    /// As it was.
+    Kept,
+    /// The new address of what the register points to, which the instruction `from` makes in front of itself (the
+    /// access itself, or one before it in the block), some of its bits turned, and bytes added.
+    Shared {
+        /// The first access with that register.
+        from: u32,
+        /// Bits that are turned.
+        turned: u64,
+        /// Bytes added.
+        added: i64,
+    },
+    /// Made of the access's whole address, for this access alone.
+    Own,
+}
+
+/// The new address of each access to an array.
+pub fn made(
+    flow: &Flow<'_, '_>,
+    array: &SharedArray,
+    placement: Placement,
+    planted: Planted,
+) -> Vec<Made> {
+    // For each register its number of writes so far in the block, and with it the first access.
+    let mut firsts: BTreeMap<(RegisterId, usize, usize), u32> = BTreeMap::new();
+    let blocks: BTreeMap<u32, usize> =
+        array.accesses.iter().map(|access| (access.inst, block_of(flow, access.inst))).collect();
+    array
+        .accesses
+        .iter()
+        .map(|access| {
+            let folded = folded(access, placement, planted);
+            match (placement, access.base.0, folded) {
+                (Placement::Same, ..) => Made::Kept,
+                // The array's name: the address is a constant, or nearly.
+                (Placement::Gaps { .. }, None, Some((turned, added))) => {
+                    Made::Shared { from: access.inst, turned, added }
+                }
+                (_, Some(register), Some((turned, added))) => {
+                    let block = blocks[&access.inst];
+                    let first = flow.blocks[block].instructions().start;
+                    let writes = flow.insts[first..access.inst as usize]
+                        .iter()
+                        .filter(|inst| definitions(inst).contains(&register))
+                        .count();
+                    let from = *firsts.entry((register, block, writes)).or_insert(access.inst);
+                    Made::Shared { from, turned, added }
+                }
+                _ => Made::Own,
+            }
+        })
+        .collect()
+}
+
+/// The block of an instruction by its index; that of the entry if no way leads to it.
+fn block_of(flow: &Flow<'_, '_>, inst: u32) -> usize {
+    let within =
+        |block: &crate::cfg::BlockId| flow.block(*block).instructions().contains(&(inst as usize));
+    flow.block_ids().find(within).map_or(0, |block| block.0 as usize)
+}
+
+/// What has to be done to the new address of what the register points to: bits turned, bytes added; `None` if it
+/// depends on the register's value.
+fn folded(access: &ArrayAccess, placement: Placement, planted: Planted) -> Option<(u64, i64)> {
+    let (register, displacement) = access.base;
+    // The bits that may be set in the offset of what the register points to.
+    let bits = match register {
+        None => 0,
+        Some(_) => access.bits?,
+    };
+    let (row, low) = match placement {
+        Placement::Same => return Some((0, displacement)),
+        Placement::Swizzle { row, .. } | Placement::Gaps { row, .. } => {
+            (row, displacement & ((1 << row) - 1))
+        }
+    };
+    // The displacement's whole rows and the rest; the rest must not lead into another row.
+    let rows = displacement >> row;
+    let in_row = bits & ((1 << row) - 1);
+    let stays = in_row + (low as u64) < 1 << row || planted.has(Bug::ArrayFolded);
+    match placement {
+        _ if !stays => None,
+        Placement::Gaps { bytes, .. } => Some((0, rows * ((1 << row) + bytes as i64) + low)),
+        // The bits that are turned must not have been set, and no carry may come from them.
+        Placement::Swizzle { bits: taken, .. } => {
+            let same_turn = rows % (1 << taken) == 0 || planted.has(Bug::ArrayFolded);
+            let apart = in_row & low as u64 == 0;
+            (same_turn && apart).then_some((low as u64, rows << row))
+        }
+        Placement::Same => None,
+    }
+}
+
+/// How many instructions the new addresses take, each as often as its loops go round by a guess: `often` for one
+/// of some depth.
+pub fn added(
+    array: &SharedArray,
+    placement: Placement,
+    made: &[Made],
+    often: impl Fn(usize) -> f64,
+) -> f64 {
+    // A swizzle takes a shift, and a choice of bits that goes with the exclusive or; gaps a difference, a shift
+    // and a multiplication that adds.
+    let whole = match placement {
+        Placement::Same => 0.0,
+        Placement::Swizzle { .. } => 2.0,
+        Placement::Gaps { .. } => 3.0,
+    };
+    let each = |(access, made): (&ArrayAccess, &Made)| {
+        let instructions = match *made {
+            Made::Kept => 0.0,
+            Made::Own => whole + f64::from(u8::from(access.base.1 != 0)),
+            Made::Shared { from, turned, .. } => {
+                let first =
+                    if from == access.inst && access.base.0.is_some() { whole } else { 0.0 };
+                first + f64::from(u8::from(turned != 0))
+            }
+        };
+        instructions * often(access.depth)
+    };
+    array.accesses.iter().zip(made).map(each).sum()
+}

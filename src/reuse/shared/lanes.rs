@@ -1,0 +1,153 @@
+//! The addresses that the lanes of a warp access in an array.
+//!
+//! An address is known if it is a function of the lane, of values that are the same for the warp, and of how often
+//! loops have gone round; no memory that it was read from. What it is in a few warps and iterations decides which
+//! layout is chosen, and never whether one is right.
+
+use super::{ArrayAccess, SharedArray};
+use crate::cfg::{Arg, Base, Flow, RegisterId};
+use crate::emulate::{Access, Effect, KernelTrace, SymbolKind};
+use crate::expr::{Node, SymbolId, TermId, Valuation};
+use crate::isa::{Axis, Special};
+use crate::ptx::Function;
+use crate::reuse::eligible::OWN_REGISTERS;
+use crate::reuse::refusal::Refusal;
+use crate::source::SourceFile;
+
+/// How many warps are looked at, each with other values of what is the same for its lanes.
+pub const SAMPLES: u64 = 4;
+
+/// Lanes of a warp.
+const LANES: u64 = 32;
+
+/// An access to an array with its addresses.
+pub(super) fn access(
+    source: &SourceFile,
+    function: &Function<'_>,
+    flow: &Flow<'_, '_>,
+    trace: &mut KernelTrace,
+    array: &SharedArray,
+    inst: u32,
+) -> Result<ArrayAccess, Refusal> {
+    let ast = flow.insts[inst as usize].ast;
+    let line = source.line(ast.span.start);
+    let unknown = Refusal::ArrayUnknown(line);
+    let found = trace.accesses.iter().find(|access| access.inst == inst).cloned();
+    // No way leads there: the access is moved with the others, and counts for nothing.
+    let Some(found) = found else { return Err(unknown) };
+    if found.strong.is_some() {
+        return Err(Refusal::ArrayEscapes(ast.opcode.text.to_owned(), line));
+    }
+    let bytes = found.bytes();
+    let whole = bytes.is_power_of_two() && u64::from(bytes) <= array.align;
+    let (Some(offset), true) = (offset(trace, array, &found), whole) else { return Err(unknown) };
+    let place = usize::from(found.effect == Effect::Load);
+    let Some(Arg::Memory { base, offset: displacement, .. }) =
+        flow.insts[inst as usize].args.get(place)
+    else {
+        return Err(unknown);
+    };
+    let register = match base {
+        Base::Register(register) => Some(*register),
+        _ => None,
+    };
+    let name = |register: RegisterId| flow.registers[register.0 as usize].name;
+    if register.is_some_and(|register| name(register).starts_with(OWN_REGISTERS)) {
+        return Err(Refusal::ArrayLaidOut);
+    }
+    let offsets = offsets(function, trace, offset).ok_or(unknown)?;
+    let width = trace.arena.width(offset);
+    let start = trace.arena.add_constant(offset, displacement.wrapping_neg() as u64);
+    let range = trace.arena.range(start);
+    let depth = flow.loops.depth(flow.loops.innermost(found.block));
+    let shape = shape(function);
+    let threads = shape.map_or(LANES, |[x, y, z]| x * y * z);
+    Ok(ArrayAccess {
+        inst,
+        bytes,
+        depth,
+        base: (register, *displacement),
+        width,
+        // Within 1 << 20 nothing wraps around.
+        bits: (range.umax < 1 << 20).then_some(!range.zeros & ((1 << 20) - 1)),
+        offsets,
+        lanes: if threads >= LANES { u32::MAX } else { (1 << threads) - 1 },
+    })
+}
+
+/// The bytes from the array's start to an address, as a term.
+fn offset(trace: &mut KernelTrace, array: &SharedArray, access: &Access) -> Option<TermId> {
+    let address = access.address?;
+    let width = trace.arena.width(address);
+    // As `emulate` names the address of a variable in the body's outermost braces.
+    let start = SymbolKind::Address(format!("1.{}:{width}", array.name));
+    let is_address =
+        |symbol: SymbolId| matches!(trace.symbols.info(symbol).kind, SymbolKind::Address(_));
+    let named = |term: TermId| match *trace.arena.node(term) {
+        Node::Symbol(symbol) => trace.symbols.info(symbol).kind == start,
+        _ => false,
+    };
+    let (_, addends) = trace.arena.linear_parts(address);
+    let &(base, _) = addends.iter().find(|(term, factor)| *factor == 1 && named(*term))?;
+    let offset = trace.arena.sub(address, base);
+    let valuation = Valuation::new(&trace.arena, [offset].into_iter());
+    let others = valuation.symbols().any(|(_, symbol)| is_address(symbol));
+    (!others).then_some(offset)
+}
+
+/// The block's shape, if it is known.
+fn shape(function: &Function<'_>) -> Option<[u64; 3]> {
+    let exact = function.directive("reqntid")?;
+    Some([0, 1, 2].map(|axis| exact.get(axis).copied().unwrap_or(1)))
+}
+
+/// The values of a term in the lanes of some warps; `None` if they depend on what is not known. Where the block's
+/// shape is not known, the lanes of a warp lie one after the other in `tid.x`.
+fn offsets(function: &Function<'_>, trace: &KernelTrace, term: TermId) -> Option<Vec<Vec<u64>>> {
+    let mut valuation = Valuation::new(&trace.arena, [term].into_iter());
+    let has_functions =
+        valuation.terms().iter().any(|&term| matches!(trace.arena.node(term), Node::Apply(..)));
+    let symbols: Vec<(TermId, SymbolId)> = valuation.symbols().collect();
+    let uniform = |symbol: SymbolId| trace.uniform.get(symbol.0 as usize).copied().unwrap_or(false);
+    let known = |&(_, symbol): &(TermId, SymbolId)| match trace.symbols.info(symbol).kind {
+        SymbolKind::Tid(_) | SymbolKind::LaneId | SymbolKind::Iteration(_) => true,
+        SymbolKind::Unknown(_) | SymbolKind::Memory(_) => false,
+        _ => uniform(symbol),
+    };
+    if has_functions || !symbols.iter().all(known) {
+        return None;
+    }
+    let shape = shape(function);
+    let warps = shape.map_or(1, |[x, y, z]| (x * y * z).div_ceil(LANES).max(1));
+    let samples = (0..SAMPLES).map(|sample| {
+        let first = (sample % warps) * LANES;
+        let lanes = (0..LANES).map(|lane| {
+            for (number, &(term, symbol)) in symbols.iter().enumerate() {
+                let info = trace.symbols.info(symbol);
+                let same = (sample * (2 * number as u64 + 1)) % 8;
+                let thread = first + lane;
+                let [x, y, _] = shape.unwrap_or([LANES, 1, 1]);
+                let value = match &info.kind {
+                    SymbolKind::LaneId => lane,
+                    SymbolKind::Tid(axis) if shape.is_some() => match axis {
+                        Axis::X => thread % x,
+                        Axis::Y => thread / x % y.max(1),
+                        Axis::Z => thread / (x * y.max(1)),
+                    },
+                    SymbolKind::Tid(Axis::X) => lane,
+                    SymbolKind::WarpUniform(Special::Ntid(axis)) => match shape {
+                        Some(shape) => shape[axis.index()],
+                        None => LANES,
+                    },
+                    _ => same,
+                };
+                valuation.set(term, value & crate::expr::mask(info.width));
+            }
+            valuation.evaluate();
+            valuation.value(term)
+        });
+        lanes.collect::<Vec<u64>>()
+    });
+    let samples: Vec<Vec<u64>> = samples.collect();
+    Some(samples)
+}

@@ -1,0 +1,164 @@
+//! Arrays in shared memory whose accesses are all known, and other places for their bytes.
+//!
+//! In: the control flow and memory trace of one function. Out: each array that the function declares, with
+//! the addresses of its accesses in the lanes of some warps, or the [`Refusal`] that forbids to move its bytes.
+//! `uses` finds the accesses and whether the array's address goes anywhere else, `lanes` the addresses;
+//! a [`Placement`] is a function of addresses, with the proof that an array may be laid out so; `address` says how
+//! each access gets its new address. Nothing is chosen here.
+
+mod address;
+mod lanes;
+mod placement;
+mod uses;
+
+use super::refusal::Refusal;
+use crate::cfg::{Flow, RegisterId};
+use crate::emulate::KernelTrace;
+use crate::planted::Planted;
+use crate::ptx::{Function, StateSpace, Statement, Variable};
+use crate::source::SourceFile;
+
+pub use address::{Made, added, made};
+pub use lanes::SAMPLES;
+pub use placement::{Placement, placements};
+
+/// The static shared memory of a block that every device has (PTX ISA, "Shared State Space"; CUDA C++ Programming
+/// Guide, "Compute Capabilities").
+pub const MOST_STATIC: u64 = 48 << 10;
+
+/// The most accesses to one array.
+const MOST_ACCESSES: usize = 256;
+
+/// An access to an array, in the lanes of some warps.
+#[derive(Clone, Debug)]
+pub struct ArrayAccess {
+    /// Index of the instruction.
+    pub inst: u32,
+    /// Bytes that each lane accesses.
+    pub bytes: u32,
+    /// How many loops are around it.
+    pub depth: usize,
+    /// The register that the address is in, if it is in one, and the bytes added.
+    pub base: (Option<RegisterId>, i64),
+    /// The width of the address in bits.
+    pub width: u8,
+    /// The bits that may be set in the bytes from the array's start to where the register points, if those are
+    /// known to be less than the array's size.
+    pub bits: Option<u64>,
+    /// Bytes from the array's start in each lane, for each warp that is looked at.
+    pub offsets: Vec<Vec<u64>>,
+    /// The lanes that there are.
+    pub lanes: u32,
+}
+
+/// An array in shared memory.
+#[derive(Clone, Debug)]
+pub struct SharedArray {
+    /// Its name.
+    pub name: String,
+    /// The bytes of its declaration in the text.
+    pub declaration: std::ops::Range<usize>,
+    /// 1-based line of the declaration.
+    pub line: u32,
+    /// The element's type as written, and its bytes.
+    pub element: (&'static str, u64),
+    /// Its bytes.
+    pub bytes: u64,
+    /// What its address is a multiple of.
+    pub align: u64,
+    /// The bytes by which it may grow.
+    pub room: u64,
+    /// Its accesses in the order of the text.
+    pub accesses: Vec<ArrayAccess>,
+    /// Why its bytes stay where they are, if that is certain.
+    pub refusal: Option<Refusal>,
+}
+
+/// The arrays that a function declares, in order.
+pub fn arrays(
+    source: &SourceFile,
+    function: &Function<'_>,
+    flow: &Flow<'_, '_>,
+    trace: &mut KernelTrace,
+    planted: Planted,
+) -> Vec<SharedArray> {
+    let statements = function.statements().unwrap_or_default();
+    let declared = statements.iter().filter_map(|statement| match statement {
+        Statement::Variable(variable) if variable.space == StateSpace::Shared => Some(variable),
+        _ => None,
+    });
+    let mut arrays: Vec<SharedArray> =
+        declared.filter_map(|variable| declaration(source, variable)).collect();
+    // The new code names the array where it is accessed.
+    arrays.retain(|array| !is_hidden(statements, &array.name));
+    if arrays.is_empty() {
+        return arrays;
+    }
+    let room = room(source, &arrays);
+    let uses = uses::uses(source, flow, &arrays, planted);
+    for (array, uses) in arrays.iter_mut().zip(uses) {
+        array.room = room;
+        let found = uses.and_then(|uses| match uses.len() > MOST_ACCESSES {
+            true => Err(Refusal::Budget),
+            false => uses
+                .iter()
+                .map(|&inst| lanes::access(source, function, flow, trace, array, inst))
+                .collect(),
+        });
+        match found {
+            Ok(accesses) => array.accesses = accesses,
+            Err(refusal) => array.refusal = Some(refusal),
+        }
+    }
+    arrays
+}
+
+/// Whether an inner scope declares something of that name.
+fn is_hidden(statements: &[Statement<'_>], name: &str) -> bool {
+    let declares = |variable: &Variable<'_>| variable.names.iter().any(|one| one.name.text == name);
+    let inner = statements.iter().filter_map(|statement| match statement {
+        Statement::Block { statements, .. } => Some(statements),
+        _ => None,
+    });
+    inner.into_iter().any(|statements| {
+        let own = |one: &Statement<'_>| matches!(one, Statement::Variable(one) if declares(one));
+        statements.iter().any(own) || is_hidden(statements, name)
+    })
+}
+
+/// The one array that a declaration declares.
+fn declaration(source: &SourceFile, variable: &Variable<'_>) -> Option<SharedArray> {
+    let [declared] = &variable.names[..] else { return None };
+    let ty = variable.ty?;
+    let element = u64::from(ty.bits()) / 8;
+    let plain = variable.vector == 1
+        && variable.linkage.is_empty()
+        && declared.count.is_none()
+        && !declared.dimensions.is_empty()
+        && element > 0;
+    let of = |bytes: u64, dimension: &Option<u64>| bytes.checked_mul((*dimension)?);
+    let bytes = declared.dimensions.iter().try_fold(element, of)?;
+    plain.then(|| SharedArray {
+        name: declared.name.text.to_owned(),
+        declaration: variable.span.range(),
+        line: source.line(variable.span.start),
+        element: (ty.name(), element),
+        bytes,
+        align: variable.align.unwrap_or(element),
+        room: 0,
+        accesses: Vec::new(),
+        refusal: None,
+    })
+}
+
+/// By how many bytes the arrays of a function may grow together: not at all beside shared memory of which each
+/// launch gives the size, for there may be none left then.
+fn room(source: &SourceFile, arrays: &[SharedArray]) -> u64 {
+    let mut external = source.text().split(".extern").skip(1);
+    let declared = |rest: &str| rest.split(';').next().unwrap_or(rest).contains(".shared");
+    if external.any(declared) {
+        return 0;
+    }
+    let whole = |array: &SharedArray| array.bytes.next_multiple_of(array.align.max(1));
+    MOST_STATIC.saturating_sub(arrays.iter().map(whole).sum())
+}

@@ -1,0 +1,170 @@
+//! The accesses to each array, if its address goes nowhere else.
+
+use super::SharedArray;
+use crate::cfg::{Arg, Base, EdgeCondition, Flow, Inst, RegisterId};
+use crate::emulate::{Effect, definitions, effect};
+use crate::isa::Opcode;
+use crate::planted::{Bug, Planted};
+use crate::ptx::StateSpace;
+use crate::reuse::refusal::Refusal;
+use crate::source::SourceFile;
+
+/// The arrays that a value may be an address in: a bit for each, and one for all other variables.
+type From = u64;
+
+/// Other variables.
+const OTHER: From = 1 << 63;
+
+/// The scope of a function's outermost braces.
+const BODY: u32 = 1;
+
+/// For each array its accesses by instruction, in order, or why they are not all that happens to it.
+pub(super) fn uses(
+    source: &SourceFile,
+    flow: &Flow<'_, '_>,
+    arrays: &[SharedArray],
+    planted: Planted,
+) -> Vec<Result<Vec<u32>, Refusal>> {
+    let mut uses = Uses { arrays, found: vec![Ok(Vec::new()); arrays.len()], planted };
+    if arrays.len() >= 63 {
+        return vec![Err(Refusal::Budget); arrays.len()];
+    }
+    let from = uses.sources(flow);
+    let line = |inst: &Inst<'_, '_>| source.line(inst.ast.span.start);
+    for (at, inst) in flow.insts.iter().enumerate() {
+        uses.look_at(&from, at as u32, inst, line(inst));
+    }
+    for block in flow.block_ids() {
+        let last = &flow.insts[flow.block(block).instructions().end - 1];
+        for edge in &flow.block(block).successors {
+            if let EdgeCondition::Predicate(register, _) = edge.condition {
+                uses.refuse(from[register.0 as usize], last, line(last));
+            }
+        }
+    }
+    uses.found
+}
+
+struct Uses<'a> {
+    arrays: &'a [SharedArray],
+    found: Vec<Result<Vec<u32>, Refusal>>,
+    planted: Planted,
+}
+
+impl Uses<'_> {
+    fn variable(&self, name: &str, local: Option<u32>) -> From {
+        let own = self.arrays.iter().position(|array| array.name == name);
+        match own.filter(|_| local == Some(BODY)) {
+            Some(index) => 1 << index,
+            None => OTHER,
+        }
+    }
+
+    fn base(&self, base: Base<'_>, from: &[From]) -> From {
+        match base {
+            Base::Register(register) => from[register.0 as usize],
+            Base::Symbol { name, local } => self.variable(name, local),
+            Base::Absolute => 0,
+        }
+    }
+
+    fn operand(&self, arg: &Arg<'_>, from: &[From]) -> From {
+        let all = |args: &[Arg<'_>]| args.iter().fold(0, |all, one| all | self.operand(one, from));
+        let of = |register: &RegisterId| from[register.0 as usize];
+        match arg {
+            Arg::Register(r) | Arg::Not(r) | Arg::Modified(r) | Arg::Sum(r, _) => of(r),
+            Arg::Symbol { name, local, .. } => self.variable(name, *local),
+            Arg::Vector(args) => all(args),
+            Arg::Pair(args) => all(&args[..]),
+            Arg::Memory { base, rest, .. } => all(rest) | self.base(*base, from),
+            Arg::Special(_) | Arg::Constant(_) | Arg::Sink => 0,
+        }
+    }
+
+    /// For each register the arrays that it may hold an address in, wherever it is written. No address is ever in
+    /// memory, so nothing that is loaded is one.
+    fn sources(&self, flow: &Flow<'_, '_>) -> Vec<From> {
+        let mut from = vec![0; flow.registers.len()];
+        loop {
+            let mut news = false;
+            for inst in flow.insts.iter().filter(|inst| effect(inst) != Effect::Load) {
+                let all = inst.args.iter().fold(0, |all, arg| all | self.operand(arg, &from));
+                for register in definitions(inst) {
+                    let known = &mut from[register.0 as usize];
+                    news |= *known | all != *known;
+                    *known |= all;
+                }
+            }
+            if !news {
+                return from;
+            }
+        }
+    }
+
+    /// Refuses arrays whose address goes to an instruction.
+    fn refuse(&mut self, from: From, inst: &Inst<'_, '_>, line: u32) {
+        if self.planted.has(Bug::ArrayEscapes) {
+            return;
+        }
+        for (index, found) in self.found.iter_mut().enumerate() {
+            if from & 1 << index != 0 && found.is_ok() {
+                let opcode = inst.ast.opcode.text.to_owned();
+                *found = Err(Refusal::ArrayEscapes(opcode, line));
+            }
+        }
+    }
+
+    fn look_at(&mut self, from: &[From], at: u32, inst: &Inst<'_, '_>, line: u32) {
+        let everything = !0;
+        if let Some((register, _)) = inst.guard {
+            self.refuse(from[register.0 as usize], inst, line);
+        }
+        let effect = effect(inst);
+        let form = &inst.ast.form;
+        let place = match effect {
+            Effect::Load => Some(1),
+            Effect::Store => Some(0),
+            _ => None,
+        };
+        for (index, arg) in inst.args.iter().enumerate() {
+            match arg {
+                Arg::Memory { base, rest, .. } if form.space() == StateSpace::Shared => {
+                    let array = self.base(*base, from);
+                    let plain = place == Some(index) && rest.is_empty();
+                    if array == 0 || !array.is_power_of_two() {
+                        self.refuse(everything, inst, line);
+                    } else if array != OTHER && !plain {
+                        self.refuse(array, inst, line);
+                    } else if array != OTHER
+                        && let Ok(uses) = &mut self.found[array.trailing_zeros() as usize]
+                    {
+                        uses.push(at);
+                    }
+                }
+                // An element by its number: its address is not the array's own plus a number of bytes.
+                Arg::Symbol { indexed: true, .. } => {
+                    self.refuse(self.operand(arg, from), inst, line)
+                }
+                _ if effect == Effect::Pure => {}
+                _ => self.refuse(self.operand(arg, from), inst, line),
+            }
+        }
+        // These access shared memory in ways of their own.
+        let other = matches!(
+            form.opcode,
+            Opcode::Cp
+                | Opcode::Ldmatrix
+                | Opcode::Stmatrix
+                | Opcode::Wmma
+                | Opcode::Wgmma
+                | Opcode::Tcgen05
+                | Opcode::Mbarrier
+                | Opcode::Mapa
+                | Opcode::Multimem
+                | Opcode::Unknown
+        );
+        if other {
+            self.refuse(everything, inst, line);
+        }
+    }
+}

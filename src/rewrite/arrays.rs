@@ -1,0 +1,157 @@
+//! The part of a plan for arrays in shared memory that are laid out anew: their declarations and the addresses of
+//! their accesses.
+
+use std::ops::Range;
+
+use super::plan::Planner;
+use crate::cfg::RegisterId;
+use crate::planted::Bug;
+use crate::ptx::Operand;
+use crate::reuse::shared::{ArrayAccess, Made, Placement, SharedArray};
+use crate::select::{ArrayFinding, Choice};
+
+/// Code in front of an access, and the register or name from which it is addressed, with bytes added.
+struct Address {
+    code: String,
+    base: String,
+    added: i64,
+}
+
+impl Planner<'_, '_, '_, '_> {
+    /// Plans the arrays that are laid out anew.
+    pub(super) fn arrays(&mut self, choice: &Choice) {
+        let moved = |found: &&ArrayFinding| found.placement != Placement::Same;
+        for found in choice.arrays.iter().filter(moved) {
+            let declared = self.declared(&found.array, found.placement);
+            self.plan.arrays.push((found.array.declaration.clone(), declared));
+            self.accesses(found);
+        }
+    }
+
+    /// The declaration of an array: its type stays, so that the array's elements are the same.
+    fn declared(&self, array: &SharedArray, placement: Placement) -> String {
+        let (ty, element) = array.element;
+        let (align, mut bytes) = (placement.align(array), placement.bytes(array));
+        if self.plan.planted.has(Bug::ArraySize) {
+            bytes = array.bytes;
+        }
+        format!(".shared .align {align} .{ty} {}[{}];", array.name, bytes / element)
+    }
+
+    fn accesses(&mut self, found: &ArrayFinding) {
+        let ArrayFinding { array, placement, made, .. } = found;
+        // The registers with new addresses, by the accesses that make them.
+        let mut shared: Vec<(u32, String)> = Vec::new();
+        let forgotten = usize::from(self.plan.planted.has(Bug::ArrayForgotten));
+        for (access, made) in array.accesses.iter().zip(made).skip(forgotten) {
+            let address = match (*made, access.base.0) {
+                (Made::Kept, _) => continue,
+                (Made::Shared { added, .. }, None) => {
+                    Address { code: String::new(), base: array.name.clone(), added }
+                }
+                (Made::Shared { from, turned, added }, Some(register)) => {
+                    let mut code = String::new();
+                    let known =
+                        shared.iter().find(|(at, _)| *at == from).map(|(_, name)| name.clone());
+                    let base = match known {
+                        Some(known) => known,
+                        None => {
+                            let old = self.name(register);
+                            let new = self.moved(array, *placement, access, &old, &mut code);
+                            shared.push((from, new.clone()));
+                            new
+                        }
+                    };
+                    let base = match turned {
+                        0 => base,
+                        _ => self.result(access, &mut code, "xor.b", &format!("{base}, {turned}")),
+                    };
+                    Address { code, base, added }
+                }
+                (Made::Own, base) => self.own(array, *placement, access, base),
+            };
+            let ast = self.flow.insts[access.inst as usize].ast;
+            let start = ast.span.start as usize;
+            if !address.code.is_empty() {
+                self.plan.arrays.push((start..start, address.code));
+            }
+            if let Some(span) = address_span(&ast.operands) {
+                let Address { base, added, .. } = address;
+                let text =
+                    if added == 0 { format!("[{base}]") } else { format!("[{base}+{added}]") };
+                self.plan.arrays.push((span, text));
+            }
+        }
+    }
+
+    /// An access's new address, made for it alone.
+    fn own(
+        &mut self,
+        array: &SharedArray,
+        placement: Placement,
+        access: &ArrayAccess,
+        base: Option<RegisterId>,
+    ) -> Address {
+        let mut code = String::new();
+        let start = match base {
+            Some(register) => self.name(register),
+            None => self.result(access, &mut code, "mov.b", &array.name),
+        };
+        let old = match access.base.1 {
+            0 => start,
+            bytes => self.result(access, &mut code, "add.s", &format!("{start}, {bytes}")),
+        };
+        let base = self.moved(array, placement, access, &old, &mut code);
+        Address { code, base, added: 0 }
+    }
+
+    /// Adds the code that makes the new address of what a register points to; gives the register with it.
+    fn moved(
+        &mut self,
+        array: &SharedArray,
+        placement: Placement,
+        access: &ArrayAccess,
+        old: &str,
+        code: &mut String,
+    ) -> String {
+        match placement {
+            Placement::Same => old.to_owned(),
+            Placement::Swizzle { row, bits, unit } => {
+                let by = row - unit;
+                let mask = ((1u32 << bits) - 1) << unit;
+                let turned = self.result(access, code, "shr.u", &format!("{old}, {by}"));
+                let turned = self.result(access, code, "and.b", &format!("{turned}, {mask}"));
+                let opcode = if self.plan.planted.has(Bug::ArrayBits) { "or.b" } else { "xor.b" };
+                self.result(access, code, opcode, &format!("{old}, {turned}"))
+            }
+            Placement::Gaps { row, bytes } => {
+                let start = self.result(access, code, "mov.b", &array.name);
+                let ahead = self.result(access, code, "sub.s", &format!("{old}, {start}"));
+                let rows = self.result(access, code, "shr.u", &format!("{ahead}, {row}"));
+                self.result(access, code, "mad.lo.s", &format!("{rows}, {bytes}, {old}"))
+            }
+        }
+    }
+
+    /// Adds an instruction, of which the type's width is missing; gives its result's register.
+    fn result(
+        &mut self,
+        access: &ArrayAccess,
+        code: &mut String,
+        opcode: &str,
+        operands: &str,
+    ) -> String {
+        let width = access.width;
+        let result = self.plan.fresh.bits(u32::from(width));
+        *code += &format!("{opcode}{width} {result}, {operands};\n\t");
+        result
+    }
+}
+
+/// The place of an instruction's memory operand.
+fn address_span(operands: &[Operand<'_>]) -> Option<Range<usize>> {
+    operands.iter().find_map(|operand| match operand {
+        Operand::Address(address) => Some(address.span.range()),
+        _ => None,
+    })
+}

@@ -1,0 +1,240 @@
+//! The arrays that a function has in shared memory, and which of its accesses are to which of them.
+//!
+//! In: a function. Out: its own `.shared` variables with their sizes, and each access to shared memory with the
+//! variable from whose name its address is made; and for each variable whether it may be reached in another way. It
+//! may once its address goes anywhere but into addresses of plain loads and stores: into memory, a call, a
+//! condition, an instruction that accesses shared memory in a way of its own.
+
+use super::instructions::{Role, results, role};
+use super::program::Program;
+use crate::cfg::{Arg, Base, EdgeCondition, Inst, RegisterId};
+use crate::isa::Opcode;
+use crate::ptx::{Function, StateSpace, Statement, Variable};
+
+/// A variable of the function in shared memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Array {
+    /// The name, with the number of the scope in front as in the names of addresses.
+    pub name: String,
+    pub bytes: u64,
+    pub align: u64,
+}
+
+/// A plain load or store in shared memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct SharedAccess {
+    pub inst: u32,
+    /// The array; `None` for a variable that is declared elsewhere.
+    pub array: Option<usize>,
+    /// Bytes that each lane accesses.
+    pub bytes: u32,
+}
+
+/// The arrays of a function and all accesses to shared memory, in the order of the text.
+#[derive(Debug, Default)]
+pub(super) struct Arrays {
+    pub declared: Vec<Array>,
+    pub accesses: Vec<SharedAccess>,
+    /// For each array, how it may be reached but by these accesses.
+    pub reached: Vec<Option<String>>,
+}
+
+/// The variables that a register's value may be made from: a bit for each array of the function, and the last bit
+/// for all other names.
+type Made = u64;
+
+const OTHER: Made = 1 << 63;
+
+/// The most arrays.
+const MOST: usize = 63;
+
+/// The shared variables that a function declares.
+pub(super) fn declared(function: &Function<'_>) -> Vec<Array> {
+    fn collect(statements: &[Statement<'_>], scopes: &mut u32, found: &mut Vec<Array>) {
+        *scopes += 1;
+        let scope = *scopes;
+        for statement in statements {
+            match statement {
+                Statement::Block { statements, .. } => collect(statements, scopes, found),
+                Statement::Variable(variable) if variable.space == StateSpace::Shared => {
+                    found.extend(array(variable, scope));
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut found = Vec::new();
+    collect(function.statements().unwrap_or_default(), &mut 0, &mut found);
+    found
+}
+
+/// The one array that a declaration declares, if its size is known.
+fn array(variable: &Variable<'_>, scope: u32) -> Option<Array> {
+    let [declared] = &variable.names[..] else { return None };
+    let element = u64::from(variable.ty?.bits()) / 8 * u64::from(variable.vector.max(1));
+    let known = declared.count.is_none() && variable.linkage.is_empty() && element > 0;
+    let bytes = declared
+        .dimensions
+        .iter()
+        .try_fold(element, |bytes, dimension| bytes.checked_mul((*dimension)?));
+    let align = variable.align.unwrap_or(element);
+    let name = format!("{scope}.{}", declared.name.text);
+    bytes.filter(|_| known).map(|bytes| Array { name, bytes, align })
+}
+
+impl Arrays {
+    /// The arrays of a function with all accesses to them.
+    ///
+    /// # Errors
+    /// Why not all accesses are known.
+    pub fn of(program: &Program<'_, '_>) -> Result<Arrays, String> {
+        let declared = declared(program.function);
+        if declared.len() > MOST {
+            return Err(format!("{} arrays in shared memory", declared.len()));
+        }
+        let reached = vec![None; declared.len()];
+        let mut arrays = Arrays { declared, accesses: Vec::new(), reached };
+        let made = arrays.made(program);
+        for (at, inst) in program.flow.insts.iter().enumerate() {
+            arrays.look_at(program, &made, at as u32, inst);
+        }
+        for block in program.flow.block_ids() {
+            for edge in &program.flow.block(block).successors {
+                if let EdgeCondition::Predicate(register, _) = edge.condition {
+                    let what = "a branch depends on the address of a shared array".to_owned();
+                    arrays.reach(made[register.0 as usize], what);
+                }
+            }
+        }
+        Ok(arrays)
+    }
+
+    /// What a name stands for.
+    fn named(&self, name: &str, local: Option<u32>) -> Made {
+        let Some(scope) = local else { return OTHER };
+        let full = format!("{scope}.{name}");
+        match self.declared.iter().position(|array| array.name == full) {
+            Some(index) => 1 << index,
+            None => OTHER,
+        }
+    }
+
+    /// The names that an operand's value is made from.
+    fn of_operand(&self, arg: &Arg<'_>, made: &[Made]) -> Made {
+        let of = |register: &RegisterId| made[register.0 as usize];
+        match arg {
+            Arg::Register(r) | Arg::Not(r) | Arg::Modified(r) | Arg::Sum(r, _) => of(r),
+            Arg::Symbol { name, local, .. } => self.named(name, *local),
+            Arg::Vector(parts) => parts.iter().fold(0, |all, one| all | self.of_operand(one, made)),
+            Arg::Pair(parts) => parts.iter().fold(0, |all, one| all | self.of_operand(one, made)),
+            Arg::Memory { base, rest, .. } => {
+                let rest = rest.iter().fold(0, |all, one| all | self.of_operand(one, made));
+                rest | self.of_base(*base, made)
+            }
+            Arg::Special(_) | Arg::Constant(_) | Arg::Sink => 0,
+        }
+    }
+
+    fn of_base(&self, base: Base<'_>, made: &[Made]) -> Made {
+        match base {
+            Base::Register(register) => made[register.0 as usize],
+            Base::Symbol { name, local } => self.named(name, local),
+            Base::Absolute => 0,
+        }
+    }
+
+    /// For each register, the names from which its values may be made, wherever it gets them. What is loaded is
+    /// made from no address, since none is ever stored.
+    fn made(&self, program: &Program<'_, '_>) -> Vec<Made> {
+        let mut made = vec![0; program.flow.registers.len()];
+        loop {
+            let mut changed = false;
+            for inst in &program.flow.insts {
+                if role(inst) == Role::Load {
+                    continue;
+                }
+                let from = inst.args.iter().fold(0, |all, arg| all | self.of_operand(arg, &made));
+                for register in results(inst) {
+                    let known = &mut made[register.0 as usize];
+                    changed |= *known | from != *known;
+                    *known |= from;
+                }
+            }
+            if !changed {
+                return made;
+            }
+        }
+    }
+
+    /// Notes how arrays may be reached.
+    fn reach(&mut self, arrays: Made, how: String) {
+        for (index, reached) in self.reached.iter_mut().enumerate() {
+            if arrays & 1 << index != 0 && reached.is_none() {
+                *reached = Some(how.clone());
+            }
+        }
+    }
+
+    /// Notes an instruction's access, and what else it may do to arrays.
+    fn look_at(&mut self, program: &Program<'_, '_>, made: &[Made], at: u32, inst: &Inst<'_, '_>) {
+        let opcode = inst.ast.opcode.text;
+        let line = program.line(at);
+        let how = |what: &str| format!("line {line}: {what} `{opcode}`");
+        let goes_to = "the address of a shared array goes to";
+        if let Some((register, _)) = inst.guard {
+            self.reach(
+                made[register.0 as usize],
+                how("the address of a shared array decides about"),
+            );
+        }
+        let space = inst.ast.form.space();
+        let plain = matches!(role(inst), Role::Load | Role::Store);
+        let place = if role(inst) == Role::Store { 0 } else { 1 };
+        for (index, arg) in inst.args.iter().enumerate() {
+            match arg {
+                Arg::Memory { base, rest, .. } if space == StateSpace::Shared => {
+                    let from = self.of_base(*base, made);
+                    if from == 0 {
+                        self.reach(!0, how("it is not known which array is accessed by"));
+                    }
+                    if plain && index == place && rest.is_empty() {
+                        let array = (from.is_power_of_two() && from != OTHER)
+                            .then(|| from.trailing_zeros() as usize);
+                        let bytes = inst.ast.form.last_type().map_or(0, |ty| ty.bits() / 8)
+                            * u32::from(inst.ast.form.elements().unwrap_or(1));
+                        if array.is_none() || bytes == 0 {
+                            self.reach(from, how("it is not known which bytes are accessed by"));
+                        }
+                        self.accesses.push(SharedAccess { inst: at, array, bytes });
+                    } else {
+                        self.reach(self.of_operand(arg, made), how(goes_to));
+                    }
+                }
+                // The address of an element by its number is no sum.
+                Arg::Symbol { indexed: true, .. } => {
+                    self.reach(self.of_operand(arg, made), how(goes_to));
+                }
+                // Arithmetic may be made with addresses.
+                _ if role(inst) == Role::Pure => {}
+                _ => self.reach(self.of_operand(arg, made), how(goes_to)),
+            }
+        }
+        // These reach shared memory by operands or descriptors of other forms.
+        let elsewhere = matches!(
+            inst.ast.form.opcode,
+            Opcode::Cp
+                | Opcode::Ldmatrix
+                | Opcode::Stmatrix
+                | Opcode::Wmma
+                | Opcode::Wgmma
+                | Opcode::Tcgen05
+                | Opcode::Mbarrier
+                | Opcode::Mapa
+                | Opcode::Multimem
+                | Opcode::Unknown
+        );
+        if elsewhere {
+            self.reach(!0, how("shared memory may be accessed by"));
+        }
+    }
+}

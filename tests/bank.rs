@@ -1,0 +1,85 @@
+//! The kernels of `openacc-bench/bank`, whose warps access shared memory with bank conflicts: `auto` lays their arrays out
+//! anew, which is proved, computes the same, and takes as many wavefronts as the model says.
+
+use std::path::{Path, PathBuf};
+
+use ptxasw::interp::{self, Outcome};
+use ptxasw::launch::Launch;
+use ptxasw::pipeline::{Options, rewrite};
+use ptxasw::ptx::{self, Depth};
+use ptxasw::select::Strategies;
+use ptxasw::source::SourceFile;
+use ptxasw::verify::{Options as Effort, Verdict, verify};
+
+/// The kernels, each with the most wavefronts that are left, in percent of those that the original takes.
+const KERNELS: [(&str, u64); 4] =
+    [("transposed", 7), ("reduced", 7), ("product", 7), ("vectors", 41)];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("openacc-bench/bank")
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(folder().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn rewritten(strategies: Strategies) -> (SourceFile, SourceFile, ptxasw::report::Report) {
+    let source = SourceFile::new("kernels.sm_80.ptx", read("kernels.sm_80.ptx"));
+    let mut options = Options::default();
+    options.select.strategies = strategies;
+    let result = rewrite(&source, &options).unwrap_or_else(|error| panic!("{error}"));
+    (source, SourceFile::new("kernels.sm_80.ptx", result.text), result.report)
+}
+
+fn run(source: &SourceFile, kernel: &str) -> Outcome {
+    let module = ptx::parse(source, Depth::All).unwrap_or_else(|error| panic!("{error}"));
+    let launch = Launch::from_json(&read(&format!("{kernel}.json"))).expect("a launch file");
+    interp::run(&module, &launch)
+        .unwrap_or_else(|fault| panic!("{kernel}: {}", fault.diagnostic(source)))
+}
+
+#[test]
+fn arrays_are_laid_out_anew_with_fewer_wavefronts() {
+    let (before, after, report) = rewritten(Strategies::AUTO);
+    for (kernel, most) in KERNELS {
+        let decided = report.kernels.iter().find(|one| one.name == kernel).expect("the kernel");
+        assert_eq!(decided.laid_out(), 1, "{kernel}");
+        let [old, new] = [&before, &after].map(|source| run(source, kernel));
+        assert_eq!(old.buffers, new.buffers, "{kernel}");
+        let [old, new] = [old, new].map(|outcome| outcome.counters);
+        assert_eq!(old.shared_requests, new.shared_requests, "{kernel}");
+        let percent = 100 * new.shared_wavefronts / old.shared_wavefronts;
+        assert!(percent <= most, "{kernel}: {percent} % of the wavefronts are left");
+        // Each access is executed equally often, but for that of arrays in inner loops.
+        let sums = decided.arrays.iter().filter_map(|array| array.wavefronts);
+        let model = sums.fold((0.0, 0.0), |sum, one| (sum.0 + one.before, sum.1 + one.after));
+        let share = model.1 / model.0;
+        let counted = new.shared_wavefronts as f64 / old.shared_wavefronts as f64;
+        assert!(
+            (share - counted).abs() < 0.01,
+            "{kernel}: {share} by the model, {counted} counted"
+        );
+    }
+}
+
+#[test]
+fn every_layout_is_proved() {
+    let (before, after, _) = rewritten(Strategies::AUTO);
+    let found =
+        verify(&before, &after, &Effort::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(found.verdict, Verdict::Equal, "{found}");
+    assert_eq!(found.assumptions.len(), 3, "that accesses stay within arrays is said");
+    assert!(found.functions.iter().all(|function| function.layouts.len() == 1), "{found}");
+}
+
+#[test]
+fn nothing_is_done_where_nobody_asks() {
+    for strategies in [Strategies::NONE, Strategies::PAPER] {
+        let (before, after, report) = rewritten(strategies);
+        assert_eq!(before.text(), after.text());
+        // The wavefronts are shown all the same.
+        let arrays = report.kernels.iter().flat_map(|kernel| &kernel.arrays);
+        assert!(arrays.clone().all(|array| array.wavefronts.is_some() && array.rule.is_none()));
+        assert_eq!(arrays.count(), 5);
+    }
+}
