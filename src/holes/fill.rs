@@ -113,8 +113,7 @@ fn one(
         let stored = match argument {
             Operand::Name(name) => instructions()
                 .filter(|one| one.span.start < call.span.start && one.guard.is_none())
-                .filter(|one| parameter(one, Opcode::St) == Some(name.text))
-                .next_back(),
+                .rfind(|one| parameter(one, Opcode::St) == Some(name.text)),
             _ => None,
         };
         match (stored, argument) {

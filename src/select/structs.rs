@@ -77,8 +77,9 @@ fn costs(costs: &Costs, whole: &StructLoads, requests: &[Request], wide: bool) -
         requests.iter().map(|request| costs.load(request) + costs.instructions(1)).sum();
     let size = whole.word_bits / 8;
     // The widest vector that an aligned array of these structs leaves aligned.
-    let vectors =
-        [16, 8].into_iter().filter(|bytes| whole.words * size % bytes == 0 && *bytes > size);
+    let vectors = [16, 8]
+        .into_iter()
+        .filter(|bytes| (whole.words * size).is_multiple_of(*bytes) && *bytes > size);
     let vector = vectors.take(1).filter(|_| wide).map(|bytes| {
         let request = Request { bytes, ..requests[0] };
         f64::from(whole.words * size / bytes) * (costs.load(&request) + costs.instructions(1))
