@@ -9,7 +9,23 @@
               harness is outside of it"
 )]
 
-mod common;
+/// What this target needs of what the tests share.
+mod common {
+    #[path = "assembler.rs"]
+    pub mod assembler;
+
+    use std::path::Path;
+
+    /// The root of the repository.
+    pub fn root() -> &'static Path {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+    }
+
+    /// The text of a file given relative to the root.
+    pub fn read(file: &Path) -> String {
+        std::fs::read_to_string(root().join(file)).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+    }
+}
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
