@@ -9,35 +9,29 @@
               harness is outside of it"
 )]
 
-/// What this target needs of what the tests share.
-mod common {
-    #[path = "assembler.rs"]
-    pub mod assembler;
-
-    use std::path::Path;
-
-    /// The root of the repository.
-    pub fn root() -> &'static Path {
-        Path::new(env!("CARGO_MANIFEST_DIR"))
-    }
-
-    /// The text of a file given relative to the root.
-    pub fn read(file: &Path) -> String {
-        std::fs::read_to_string(root().join(file)).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
-    }
-}
+#[path = "common/assembler.rs"]
+mod assembler;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::assembler::Assembler;
-use common::{read, root};
+use assembler::Assembler;
 use ptxasw::holes::{self, Filled, Kernel};
 use ptxasw::interp;
 use ptxasw::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
 use ptxasw::ptx::{self, Depth};
 use ptxasw::source::SourceFile;
+
+/// The root of the repository.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The text of a file given relative to the root.
+fn read(file: &Path) -> String {
+    std::fs::read_to_string(root().join(file)).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+}
 
 fn fixture(name: &str) -> SourceFile {
     let path = format!("tests/holes/{name}.ptx");
