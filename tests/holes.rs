@@ -9,20 +9,29 @@
               harness is outside of it"
 )]
 
-#[expect(dead_code, reason = "only the assembler and the folders are needed")]
-mod common;
+#[path = "common/assembler.rs"]
+mod assembler;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::assembler::Assembler;
-use common::{read, root};
+use assembler::Assembler;
 use ptxasw::holes::{self, Filled, Kernel};
 use ptxasw::interp;
 use ptxasw::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
 use ptxasw::ptx::{self, Depth};
 use ptxasw::source::SourceFile;
+
+/// The root of the repository.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The text of a file given relative to the root.
+fn read(file: &Path) -> String {
+    std::fs::read_to_string(root().join(file)).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+}
 
 fn fixture(name: &str) -> SourceFile {
     let path = format!("tests/holes/{name}.ptx");

@@ -111,9 +111,10 @@ fn one(
     let mut operands: Vec<&Operand<'_>> = Vec::new();
     for argument in arguments {
         let stored = match argument {
-            Operand::Name(name) => instructions()
-                .filter(|one| one.span.start < call.span.start && one.guard.is_none())
-                .rfind(|one| parameter(one, Opcode::St) == Some(name.text)),
+            Operand::Name(name) => instructions().rfind(|one| {
+                let before = one.span.start < call.span.start && one.guard.is_none();
+                before && parameter(one, Opcode::St) == Some(name.text)
+            }),
             _ => None,
         };
         match (stored, argument) {

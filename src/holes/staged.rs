@@ -132,10 +132,11 @@ impl Staged {
     fn conditions(&self, hole: usize, takes_part: &FxHashMap<u32, bool>) -> Option<Expr> {
         let hole = &self.program.holes[hole];
         let mut masks = hole.family.support();
-        // (In any order.)
-        takes_part.iter().for_each(|(&point, &holds)| {
-            masks[point as usize] &= 1 << u32::from(holds);
-        });
+        for (point, mask) in masks.iter_mut().enumerate() {
+            if let Some(&holds) = takes_part.get(&(point as u32)) {
+                *mask &= 1 << u32::from(holds);
+            }
+        }
         let wanted = Wanted { masks: &masks, first_differ: false, second_differ: false };
         let mut found = None;
         hole.family.each(&wanted, &mut |table, recipe| {
