@@ -47,6 +47,11 @@ impl Placement {
         }
     }
 
+    /// Whether words are moved by themselves.
+    fn moves_words(self) -> bool {
+        matches!(self, Placement::Swizzle { unit: 2, .. } | Placement::Gaps { bytes: 4, .. })
+    }
+
     /// What the array's address has to be a multiple of.
     pub fn align(self, array: &SharedArray) -> u64 {
         match self {
@@ -121,5 +126,7 @@ pub fn placements(array: &SharedArray, planted: Planted) -> Vec<Placement> {
         .chain(swizzles)
         .chain(gaps)
         .filter(|placement| placement.fits(array, planted))
+        // The mistake shows only if no layout that moves whole vectors is better.
+        .filter(|placement| !planted.has(Bug::ArrayVectors) || placement.moves_words())
         .collect()
 }
