@@ -11,6 +11,7 @@ mod bytes;
 mod carried;
 mod checks;
 mod edit;
+mod fields;
 pub mod laws;
 mod names;
 mod plan;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::bytes::Assembly;
+use super::fields::StructPlan;
 use super::names::{Fresh, Names};
-use super::structs::StructPlan;
 use super::taps::{WarpTest, Window};
 use crate::cfg::{Base, BlockId, Flow, RegisterId};
 use crate::emulate::KernelTrace;

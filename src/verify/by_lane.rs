@@ -6,11 +6,6 @@
 
 use rustc_hash::FxHashSet;
 
-use super::conditions;
-use super::lanes::Lanes;
-use super::place::Place;
-use super::proof::Proof;
-use super::query::Prover;
 use super::symbols::Terms;
 use crate::expr::{Arena, Comparison, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
@@ -93,37 +88,5 @@ impl ByLane {
             }
         }
         false
-    }
-}
-
-impl Prover {
-    /// What a claim comes to in each lane by what is known there of that lane alone: the first lane in which it
-    /// is not shown decides.
-    pub(super) fn equal_in_each_lane(
-        &mut self,
-        terms: &mut Terms,
-        lanes: &mut Lanes<'_, '_>,
-        place: &Place,
-        claim: (TermId, TermId),
-        known: &[TermId],
-    ) -> Proof {
-        let Some(lane) = self.by_lane.lane else { return Proof::Unknown };
-        let alone = Place { reaches: Vec::new(), ..place.clone() };
-        for number in all() {
-            let arena = &mut terms.arena;
-            let mut at = |term: TermId| in_lane(arena, lane, number, term);
-            let here = (at(claim.0), at(claim.1));
-            let facts: Vec<TermId> = known.iter().map(|fact| at(*fact)).collect();
-            let mut facts: Vec<TermId> =
-                facts.into_iter().flat_map(|fact| conditions::literals(arena, fact)).collect();
-            let number = arena.constant(number.into(), arena.width(lane));
-            facts.push(arena.equal(lane, number));
-            self.cases = 0;
-            match self.by_cases(terms, lanes, &alone, here, &facts) {
-                Proof::Equal => {}
-                other => return other,
-            }
-        }
-        Proof::Equal
     }
 }

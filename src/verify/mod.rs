@@ -67,10 +67,10 @@
 //! - `flags`: what predicates that go round loops say
 //! - `induction`: registers of a loop that keep their distance
 //! - `pinned`: symbols that can have only one value
+//! - `by_lane`: terms of one lane, and what shuffles deliver lane by lane
 //! - `query`: a claim put to the solver
 //! - `same_load`: when two loads deliver the same
 //! - `proof`: what a claim came to
-//! - `by_lane`: what shuffles deliver lane by lane, and claims about it
 //! - `prove`: whether two terms are equal at a place
 //!
 //! The `Guide` of the rewritten program:

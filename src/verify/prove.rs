@@ -4,6 +4,7 @@
 //! In: a claim (the original's term and the rewritten program's), and a [`Place`]: a block of the
 //! rewritten program with the conditions that hold for every lane there. Out: a [`Proof`].
 
+use super::by_lane;
 use super::commute;
 use super::conditions;
 use super::lanes::Lanes;
@@ -49,7 +50,37 @@ impl Prover {
         self.by_cases(terms, lanes, place, claim, &all)
     }
 
-    pub(super) fn by_cases(
+    /// What a claim comes to in each lane by what is known there of that lane alone: the first lane in which it
+    /// is not shown decides.
+    fn equal_in_each_lane(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        claim: (TermId, TermId),
+        known: &[TermId],
+    ) -> Proof {
+        let Some(lane) = self.by_lane.lane else { return Proof::Unknown };
+        let alone = Place { reaches: Vec::new(), ..place.clone() };
+        for number in by_lane::all() {
+            let arena = &mut terms.arena;
+            let mut at = |term: TermId| by_lane::in_lane(arena, lane, number, term);
+            let here = (at(claim.0), at(claim.1));
+            let facts: Vec<TermId> = known.iter().map(|fact| at(*fact)).collect();
+            let mut facts: Vec<TermId> =
+                facts.into_iter().flat_map(|fact| conditions::literals(arena, fact)).collect();
+            let number = arena.constant(number.into(), arena.width(lane));
+            facts.push(arena.equal(lane, number));
+            self.cases = 0;
+            match self.by_cases(terms, lanes, &alone, here, &facts) {
+                Proof::Equal => {}
+                other => return other,
+            }
+        }
+        Proof::Equal
+    }
+
+    fn by_cases(
         &mut self,
         terms: &mut Terms,
         lanes: &mut Lanes<'_, '_>,

@@ -13,8 +13,8 @@ use crate::planted::Bug;
 use crate::reuse::transposition::Entry;
 use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
+use crate::rewrite::fields::StructPlan;
 use crate::rewrite::plan::KernelPlan;
-use crate::rewrite::structs::StructPlan;
 
 /// Adds the edits for loads of structs.
 pub(super) fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) {
