@@ -1,5 +1,5 @@
-//! The kernels of `openacc-bench/bank`, whose warps access shared memory with bank conflicts: `auto` lays their arrays out
-//! anew, which is proved, computes the same, and takes as many wavefronts as the model says.
+//! The kernels of `openacc-bench/bank`, whose warps access shared memory with bank conflicts: strategy `bank` lays their arrays
+//! out anew, which is proved, computes the same, and takes as many wavefronts as the model says.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,8 @@ use ptxasw::interp::{self, Outcome};
 use ptxasw::launch::Launch;
 use ptxasw::pipeline::{Options, rewrite};
 use ptxasw::ptx::{self, Depth};
-use ptxasw::select::Strategies;
+use ptxasw::report::ArrayReport;
+use ptxasw::select::{Strategies, StrategyName};
 use ptxasw::source::SourceFile;
 use ptxasw::verify::{Options as Effort, Verdict, verify};
 
@@ -40,7 +41,7 @@ fn run(source: &SourceFile, kernel: &str) -> Outcome {
 
 #[test]
 fn arrays_are_laid_out_anew_with_fewer_wavefronts() {
-    let (before, after, report) = rewritten(Strategies::AUTO);
+    let (before, after, report) = rewritten(Strategies::only(StrategyName::Bank));
     for (kernel, most) in KERNELS {
         let decided = report.kernels.iter().find(|one| one.name == kernel).expect("the kernel");
         assert_eq!(decided.laid_out(), 1, "{kernel}");
@@ -64,7 +65,7 @@ fn arrays_are_laid_out_anew_with_fewer_wavefronts() {
 
 #[test]
 fn every_layout_is_proved() {
-    let (before, after, _) = rewritten(Strategies::AUTO);
+    let (before, after, _) = rewritten(Strategies::only(StrategyName::Bank));
     let found =
         verify(&before, &after, &Effort::default()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(found.verdict, Verdict::Equal, "{found}");
@@ -81,5 +82,19 @@ fn nothing_is_done_where_nobody_asks() {
         let arrays = report.kernels.iter().flat_map(|kernel| &kernel.arrays);
         assert!(arrays.clone().all(|array| array.wavefronts.is_some() && array.rule.is_none()));
         assert_eq!(arrays.count(), 5);
+    }
+}
+
+/// What `auto` leaves alone it names, with both costs.
+#[test]
+fn layouts_are_offered_by_name() {
+    let (before, after, report) = rewritten(Strategies::AUTO);
+    assert_eq!(before.text(), after.text());
+    for (kernel, _) in KERNELS {
+        let decided = report.kernels.iter().find(|one| one.name == kernel).expect("the kernel");
+        let offered = |array: &&ArrayReport| array.rule.as_deref() == Some("by-name-only");
+        let array = decided.arrays.iter().find(offered).expect("an offer");
+        let cost = array.cost.expect("both costs");
+        assert!(cost.strategy < cost.load, "{kernel}: {cost:?}");
     }
 }

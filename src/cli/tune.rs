@@ -26,7 +26,7 @@ use crate::select::Strategies;
 use crate::source::SourceFile;
 
 /// What is tried if nobody says: what makes the same text as one before it costs no time.
-const TRIED: &str = "reuse,wide,window,paper,aos,reuse+wide,reuse+window,reuse+paper,auto";
+const TRIED: &str = "reuse,wide,window,paper,aos,bank,reuse+wide,reuse+window,reuse+paper,auto";
 
 /// `tune`
 #[derive(Debug, Args)]

@@ -72,6 +72,8 @@ pub enum Refusal {
     NoConflict,
     /// What was chosen for other loads lets code with accesses to the array stand twice.
     ArrayBesideOthers,
+    /// A layout of an array takes fewer cycles by the model, but layouts are chosen by name only.
+    ByNameOnly(Unpaid),
     /// A legal replacement takes no fewer cycles than the load.
     DoesNotPay(Unpaid),
 }
@@ -123,6 +125,7 @@ impl Refusal {
             Refusal::ArrayLaidOut => "array-laid-out",
             Refusal::NoConflict => "no-conflict",
             Refusal::ArrayBesideOthers => "array-beside-others",
+            Refusal::ByNameOnly(_) => "by-name-only",
             Refusal::DoesNotPay(_) => "does-not-pay",
         }
     }
@@ -196,6 +199,14 @@ impl fmt::Display for Refusal {
             Refusal::NoConflict => write!(f, "no layout has fewer bank conflicts"),
             Refusal::ArrayBesideOthers => {
                 write!(f, "code with its accesses may stand twice for other loads")
+            }
+            Refusal::ByNameOnly(Unpaid { possible, architecture, cost, kept }) => {
+                let (cost, kept) = (f64::from(*cost) / 100.0, f64::from(*kept) / 100.0);
+                write!(
+                    f,
+                    "`{possible}` has to be asked for by name; by the model for sm_{architecture} it takes {cost} \
+                     cycles against {kept}"
+                )
             }
             Refusal::DoesNotPay(Unpaid { possible, architecture, cost, kept }) => {
                 let cycles = |hundredths: &u32| f64::from(*hundredths) / 100.0;

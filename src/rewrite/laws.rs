@@ -341,25 +341,6 @@
 //! `tests/cases/refuse/window_wrap.ptx`, `tests/cases/refuse/window_loop.ptx`,
 //! `tests/cases/accept/window_generic.ptx`; mistakes `RowWraps`, `RowNoVote`, `RowNotGlobal`.
 //!
-//! # Structs
-//!
-//! **32. Where lanes load the words of each other's structs, every word of each struct is read by its lane.**
-//! The structs of a warp's lanes are then one piece of memory without gaps, and that no byte is read which the
-//! original does not read needs no more than that the whole warp is there. So structs with a word that nobody
-//! reads stay as they are, and so do those whose words are read under different conditions. The rest is law 28's:
-//! one test, and what was behind it stands twice. And since a lane may write to its own struct before and after
-//! it reads it, without asking the others, the lanes wait for each other in front of the loads and behind them
-//! (`bar.warp.sync`), unless nobody writes what is loaded (`.nc`).
-//!
-//! ```text
-//! ld f1, [a];  ld f3, [a+8]          // a = b + 12*tid: the word at a+4 may be behind the end of the buffer
-//! ```
-//!
-//! `tests/cases/refuse/aos_fields.ptx`, `tests/cases/refuse/aos_masked.ptx`, `tests/cases/refuse/aos_stride.ptx`,
-//! `tests/cases/refuse/aos_store.ptx`, `tests/cases/refuse/aos_wrap.ptx`; mistakes `StructWraps`, `StructLane`,
-//! `StructTurn`, `StructBegin`, `StructField`,
-//! `StructUnordered`.
-//!
 //! # Values that go round loops
 //!
 //! **29. What goes round is used only when it has been passed on often enough since the loop was entered.**
@@ -434,4 +415,24 @@
 //! `tests/cases/accept/bank.ptx` (`into_the_next_row`); mistake `ArrayFolded`. That an access stays within its array is
 //! taken for granted, as it is of every program that names one.
 //!
-//! Nothing of this is done where no layout has fewer bank conflicts: rule `no-conflict`.
+//! Nothing of this is done where no layout has fewer bank conflicts (rule `no-conflict`), or by `auto` (rule
+//! `by-name-only`).
+//!
+//! # Structs
+//!
+//! **35. Where lanes load the words of each other's structs, every word of each struct is read by its lane.**
+//! The structs of a warp's lanes are then one piece of memory without gaps, and that no byte is read which the
+//! original does not read needs no more than that the whole warp is there. So structs with a word that nobody
+//! reads stay as they are, and so do those whose words are read under different conditions. The rest is law 28's:
+//! one test, and what was behind it stands twice. And since a lane may write to its own struct before and after
+//! it reads it, without asking the others, the lanes wait for each other in front of the loads and behind them
+//! (`bar.warp.sync`), unless nobody writes what is loaded (`.nc`).
+//!
+//! ```text
+//! ld f1, [a];  ld f3, [a+8]          // a = b + 12*tid: the word at a+4 may be behind the end of the buffer
+//! ```
+//!
+//! `tests/cases/refuse/aos_fields.ptx`, `tests/cases/refuse/aos_masked.ptx`, `tests/cases/refuse/aos_stride.ptx`,
+//! `tests/cases/refuse/aos_store.ptx`, `tests/cases/refuse/aos_wrap.ptx`; mistakes `StructWraps`, `StructLane`,
+//! `StructTurn`, `StructBegin`, `StructField`,
+//! `StructUnordered`.

@@ -47,8 +47,9 @@ impl Default for Strategies {
 }
 
 impl Strategies {
-    /// `auto`: the strategies that pay on the architecture.
-    pub const AUTO: Strategies = Strategies { allowed: 0b11_1111, by_cost: true };
+    /// `auto`: the strategies that pay on the architecture. (Arrays in shared memory are laid out anew only by name or
+    /// by a measured profile.)
+    pub const AUTO: Strategies = Strategies { allowed: 0b1_1111, by_cost: true };
 
     /// `none`: every load stays as it is.
     pub const NONE: Strategies = Strategies { allowed: 0, by_cost: false };
