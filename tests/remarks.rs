@@ -263,9 +263,12 @@ fn costs_are_told() {
     assert_eq!(value(&documents[3], "Replaced"), "2");
     assert_eq!(value(&documents[3], "Shuffles"), "0");
 
-    // A vector load counts once.
+    // A vector load counts once; structs of three words could be transposed.
     let (summary, _) = say("structs");
-    assert_eq!(summary, "3 functions, 15 global loads, 12 replaced, 23 cycles against 83");
+    assert_eq!(
+        summary,
+        "3 functions, 15 global loads, 12 replaced, 23 cycles against 83, 3 possible that do not pay"
+    );
 
     let (summary, documents) = say("jacobi");
     assert_eq!(summary, "1 functions, 9 global loads, 0 replaced, 9 possible that do not pay");

@@ -6,6 +6,7 @@
 
 use rustc_hash::FxHashSet;
 
+use super::place::{Place, Reach};
 use super::symbols::Terms;
 use crate::expr::{Arena, Comparison, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
@@ -35,6 +36,16 @@ pub(super) fn has_lane(arena: &mut Arena, lane: TermId, n: i32) -> TermId {
             arena.compare(Comparison::UnsignedLessEqual, least, lane)
         }
     }
+}
+
+/// A place with what is known there of the other lanes by one lane, whose number says which there are.
+pub(super) fn place_of(arena: &mut Arena, lane: TermId, number: u32, place: &Place) -> Place {
+    let there = |reach: &Reach| {
+        let condition = in_lane(arena, lane, number, reach.condition);
+        let exists = arena.constant_value(condition) != Some(0);
+        exists.then_some(Reach { condition, ..*reach })
+    };
+    Place { reaches: place.reaches.iter().filter_map(there).collect(), ..place.clone() }
 }
 
 /// For each lane the number of the lane that `number` names (its upper bits do not count: PTX ISA,

@@ -34,7 +34,7 @@ const MAX_ROUNDS: u32 = 16;
 /// declared in other sizes.
 pub(super) fn compare<'s>(
     original: &Program<'_, 's>,
-    rewritten: &Program<'_, 's>,
+    rewritten: &mut Program<'_, 's>,
     modules: Pair<'_, '_>,
     resized: bool,
     options: &Options,
@@ -46,6 +46,8 @@ pub(super) fn compare<'s>(
     let mut terms = Terms::within(options.steps);
     let mut units = options.solver_budget;
     let alignment = align(original, rewritten);
+    rewritten.leave_out_own_barriers(&alignment.matched);
+    let rewritten = &*rewritten;
     let execution = evaluate(original, &mut terms, None, None, None);
     let mut split: Vec<(LoopId, RegisterId)> = Vec::new();
     let mut carried = Carried::default();

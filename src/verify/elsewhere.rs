@@ -157,7 +157,7 @@ impl Comparison<'_, '_> {
                     }
                     claims += 1;
                     let found = claims <= MAX_CLAIMS_BY_LANE
-                        && self.reads(&mut search, load, (other, n), (there, address));
+                        && self.reads(&mut search, load, (other, n, own), (there, address));
                     if found {
                         last = (n, at);
                     }
@@ -183,13 +183,13 @@ impl Comparison<'_, '_> {
         before && (load.inst + 1..end).take_while(quiet).any(|at| waits(&at))
     }
 
-    /// Whether the lane `n` up performs a load of the original whenever `load` is performed, and its address is
-    /// that of `load`.
+    /// Whether, seen from the lane `own`, the lane `n` up performs a load of the original whenever `load` is
+    /// performed, and its address is that of `load`.
     fn reads(
         &mut self,
         search: &mut ByLane<'_>,
         load: &Load,
-        (other, n): (&Load, i32),
+        (other, n, own): (&Load, i32, u32),
         (there, address): (TermId, TermId),
     ) -> bool {
         let place = self.with_lane(search.place, search.gathered, n);
@@ -208,9 +208,12 @@ impl Comparison<'_, '_> {
                 performed
             }
         };
-        let known = [load.condition, reach.condition];
-        let alone = Place { reaches: Vec::new(), ..place };
-        performed && self.prove(&alone, there, address, &known) == Proof::Equal
+        let arena = &mut self.terms.arena;
+        let number = arena.constant(own.into(), arena.width(search.gathered.lane));
+        let here = arena.equal(search.gathered.lane, number);
+        let known = [load.condition, reach.condition, here];
+        let place = by_lane::place_of(arena, search.gathered.lane, own, &place);
+        performed && self.prove(&place, there, address, &known) == Proof::Equal
     }
 
     /// A place with the facts about the lane `n` up, for a whole warp of which that lane is a part.

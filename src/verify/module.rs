@@ -117,12 +117,12 @@ fn pair<'s>(
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let programs = Program::new(original, before, options)
             .and_then(|one| Ok((one, Program::new(rewritten, after, options)?)));
-        let (one, other) = match programs {
+        let (one, mut other) = match programs {
             Ok(programs) => programs,
             Err(reason) => return FunctionReport::unknown(name.clone(), reason),
         };
         let compared =
-            solver::session(|| within(|| compare(&one, &other, modules, resized, options)));
+            solver::session(|| within(|| compare(&one, &mut other, modules, resized, options)));
         compared.unwrap_or_else(|_| {
             let reason = format!("budget: the terms take more than {} steps", options.steps);
             FunctionReport::unknown(name.clone(), reason)

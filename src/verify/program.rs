@@ -3,13 +3,14 @@
 //! In: a parsed function. Out: a [`Program`], with the registers that are carried from block to block,
 //! the names by which registers of the two functions are paired, and what each loop changes.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Options;
 use super::instructions::{Role, changed, results, role};
 use super::window::Window;
 use crate::cfg::{self, Arg, Base, BlockId, EdgeCondition, Flow, Inst, LoopId, RegisterId};
 use crate::expr::Arena;
+use crate::isa::{Opcode, Qualifier};
 use crate::ptx::Function;
 use crate::source::SourceFile;
 
@@ -39,6 +40,8 @@ pub(super) struct Program<'m, 's> {
     pub closed: FxHashMap<BlockId, Vec<LoopId>>,
     /// Whether some cycle has several entries.
     pub irreducible: bool,
+    /// `bar.warp.sync` instructions that are taken to change no memory.
+    own_barriers: FxHashSet<u32>,
 }
 
 /// The carried registers and the windows of memory that some blocks change.
@@ -86,7 +89,7 @@ impl<'m, 's> Program<'m, 's> {
             .enumerate()
             .map(|(index, key)| (key.clone(), RegisterId(index as u32)))
             .collect();
-        let loops = changes(&flow, &slots);
+        let loops = changes(&flow, &slots, &FxHashSet::default());
         let irreducible = flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block));
         let mut closed: FxHashMap<BlockId, Vec<LoopId>> = FxHashMap::default();
         for (index, one) in flow.loops.loops.iter().enumerate() {
@@ -105,7 +108,23 @@ impl<'m, 's> Program<'m, 's> {
             by_key,
             loops,
             closed,
+            own_barriers: FxHashSet::default(),
         })
+    }
+
+    /// Takes the `bar.warp.sync` instructions that only this program has, which `matched` says, to change no memory:
+    /// those that turn out to do more than to order it are events without a partner in the end.
+    pub fn leave_out_own_barriers(&mut self, matched: &[Option<u32>]) {
+        let own = |at: &u32| {
+            let inst = &self.flow.insts[*at as usize];
+            let form = &inst.ast.form;
+            let barrier = form.opcode == Opcode::Bar && form.has(Qualifier::Warp);
+            barrier && inst.guard.is_none() && matched[*at as usize].is_none()
+        };
+        self.own_barriers = (0..matched.len() as u32).filter(own).collect();
+        if !self.own_barriers.is_empty() {
+            self.loops = changes(&self.flow, &self.slots, &self.own_barriers);
+        }
     }
 
     /// The line of an instruction in its file.
@@ -140,7 +159,9 @@ impl<'m, 's> Program<'m, 's> {
                 let inst = &self.flow.insts[index];
                 let carried = |r: &RegisterId| self.slots[r.0 as usize] != Slot::Single;
                 changes.registers.extend(results(inst).into_iter().filter(carried));
-                changes.windows.extend(changed(inst));
+                if !self.own_barriers.contains(&(index as u32)) {
+                    changes.windows.extend(changed(inst));
+                }
             }
             work.extend(self.flow.block(next).predecessors.iter().map(|edge| edge.from));
         }
@@ -230,7 +251,7 @@ fn slots(flow: &Flow<'_, '_>) -> Vec<Slot> {
         .collect()
 }
 
-fn changes(flow: &Flow<'_, '_>, slots: &[Slot]) -> Vec<Changes> {
+fn changes(flow: &Flow<'_, '_>, slots: &[Slot], own_barriers: &FxHashSet<u32>) -> Vec<Changes> {
     let mut all: Vec<Changes> = flow.loops.loops.iter().map(|_| Changes::default()).collect();
     for block in flow.block_ids() {
         for id in flow.loops.around(flow.loops.innermost(block)) {
@@ -239,7 +260,9 @@ fn changes(flow: &Flow<'_, '_>, slots: &[Slot]) -> Vec<Changes> {
                 let inst = &flow.insts[index];
                 let carried = |register: &RegisterId| slots[register.0 as usize] != Slot::Single;
                 changes.registers.extend(results(inst).into_iter().filter(carried));
-                changes.windows.extend(changed(inst));
+                if !own_barriers.contains(&(index as u32)) {
+                    changes.windows.extend(changed(inst));
+                }
             }
         }
     }

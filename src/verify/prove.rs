@@ -61,7 +61,6 @@ impl Prover {
         known: &[TermId],
     ) -> Proof {
         let Some(lane) = self.by_lane.lane else { return Proof::Unknown };
-        let alone = Place { reaches: Vec::new(), ..place.clone() };
         for number in by_lane::all() {
             let arena = &mut terms.arena;
             let mut at = |term: TermId| by_lane::in_lane(arena, lane, number, term);
@@ -69,10 +68,20 @@ impl Prover {
             let facts: Vec<TermId> = known.iter().map(|fact| at(*fact)).collect();
             let mut facts: Vec<TermId> =
                 facts.into_iter().flat_map(|fact| conditions::literals(arena, fact)).collect();
-            let number = arena.constant(number.into(), arena.width(lane));
-            facts.push(arena.equal(lane, number));
+            let constant = arena.constant(number.into(), arena.width(lane));
+            facts.push(arena.equal(lane, constant));
+            // Most claims follow from the lane's own facts; those of all others take time.
+            let alone = Place { reaches: Vec::new(), ..place.clone() };
+            let solving = std::mem::replace(&mut self.solving, false);
             self.cases = 0;
-            match self.by_cases(terms, lanes, &alone, here, &facts) {
+            let quick = self.by_cases(terms, lanes, &alone, here, &facts);
+            self.solving = solving;
+            if quick == Proof::Equal {
+                continue;
+            }
+            let there = by_lane::place_of(&mut terms.arena, lane, number, place);
+            self.cases = 0;
+            match self.by_cases(terms, lanes, &there, here, &facts) {
                 Proof::Equal => {}
                 other => return other,
             }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::driver::Bed;
 
-/// A row for `paper` and `window`, a pair for `wide`, a load of an address once more for `reuse`.
+/// A row for `paper` and `window`, a pair for `wide` and `aos`, a load of an address once more for `reuse`.
 const TAPS: &str = "
 .version 8.0
 .target sm_80
@@ -35,7 +35,7 @@ DONE: ret;
 }";
 
 /// The variants that are timed, in the order in which they are loaded.
-const TIMED: [&str; 6] = ["original", "reuse", "wide", "window", "paper", "reuse,wide"];
+const TIMED: [&str; 7] = ["original", "reuse", "wide", "window", "paper", "aos", "reuse,wide"];
 
 /// A folder with the kernel, and a launch of it.
 struct Desk {
