@@ -113,7 +113,7 @@ fn what_was_weighed_is_on_the_page() {
     let why = "copied from line 58, 1 iteration before: 0.25 cycles against 1.25";
     assert!(html.contains(why) && html.contains(">0.5 against 2.5</td>"));
     assert!(html.contains("in a vector from line 84 [multiple of 16: structs4_param_0]: 5 cycles"));
-    assert!(html.contains("does not pay on sm_80: <code>window</code> 2.67 cycles against 1.25"));
+    assert!(html.contains("does not pay on sm_80: `window` 2.33 cycles against 1.25"));
 }
 
 #[test]
