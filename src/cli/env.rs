@@ -295,12 +295,22 @@ fn choice<T: ValueEnum>(variable: &str, value: &str) -> Result<T, String> {
     })
 }
 
-/// The interpreter of the current Python environment: that of `VIRTUAL_ENV`, else `python3` in `PATH`.
+/// The interpreter of the current Python environment: that of `VIRTUAL_ENV`, else that of the environment into
+/// which this program was installed, for it is called by its path where none is activated, else `python3` in
+/// `PATH`.
 #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
 pub fn python() -> Option<PathBuf> {
-    let environment = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
-    let own = environment.map(|folder| folder.join("bin/python")).filter(|python| python.exists());
-    own.or_else(|| which::which("python3").ok())
+    let activated = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
+    let around = || {
+        let program = std::env::current_exe().ok()?;
+        let folder = program.parent()?.parent()?;
+        folder.join("pyvenv.cfg").exists().then(|| folder.to_owned())
+    };
+    let of = |folder: PathBuf| Some(folder.join("bin/python")).filter(|python| python.exists());
+    activated
+        .and_then(of)
+        .or_else(|| around().and_then(of))
+        .or_else(|| which::which("python3").ok())
 }
 
 #[cfg(test)]

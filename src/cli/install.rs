@@ -23,8 +23,9 @@ pub struct Install {
     /// Stand in for an assembler of another name, such as `nvptx-none-as`
     #[arg(long = "as", value_name = "NAME", default_value = "ptxas")]
     name: OsString,
-    /// Stand in for the ptxas of packages in the current Python environment (that of `VIRTUAL_ENV`, else of
-    /// `python3`): of those that are named, else of all, which are shown first
+    /// Stand in for the ptxas of packages in the current Python environment (that of `VIRTUAL_ENV`, else
+    /// the one that ptxasw is installed in, else that of `python3`): of those that are named, else of all,
+    /// which are shown first
     #[arg(long, conflicts_with = "name")]
     python: bool,
     /// Do not ask before ptxasw is put in front of every ptxas of the environment

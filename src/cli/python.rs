@@ -15,7 +15,7 @@ use crate::install::python::{self, Assembler, Standing};
 /// There is no interpreter, or it does not answer.
 pub fn all() -> Result<Vec<Assembler>, Refusal> {
     let interpreter = env::python().ok_or_else(|| Refusal {
-        reason: "there is no Python: neither VIRTUAL_ENV nor PATH leads to one".to_owned(),
+        reason: "there is no Python: neither VIRTUAL_ENV nor PATH leads to one, nor is one beside ptxasw".to_owned(),
         help: Some("activate the environment whose packages are meant".to_owned()),
     })?;
     python::assemblers(&interpreter)

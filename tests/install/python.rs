@@ -135,6 +135,27 @@ fn named_packages_get_it_and_give_it_back() {
 }
 
 #[test]
+fn the_environment_around_the_program_needs_no_activation() {
+    let environment = Environment::new();
+    let inside = environment.folder.path("env/bin/ptxasw");
+    fs::hard_link(PTXASW, &inside).or_else(|_| fs::copy(PTXASW, &inside).map(|_| ())).unwrap();
+    let shown = |program: &str, activated: bool| {
+        let mut call = environment.folder.call(program);
+        call.env_remove("VIRTUAL_ENV").args(["uninstall", "--python", "triton"]);
+        if activated {
+            call.env("VIRTUAL_ENV", environment.folder.path("env"));
+        }
+        call.output().unwrap()
+    };
+    let of_its_own = shown(inside.to_str().unwrap(), false);
+    assert!(of_its_own.status.success(), "{of_its_own:?}");
+    assert_eq!(stdout(&of_its_own), stdout(&shown(PTXASW, true)));
+    // Elsewhere there is no such package.
+    let elsewhere = shown(PTXASW, false);
+    assert!(stderr(&elsewhere).contains("triton: no package"), "{elsewhere:?}");
+}
+
+#[test]
 fn an_upgrade_is_noticed_and_can_be_made_good() {
     let environment = Environment::new();
     environment.done(&["install", "--python", "--yes"]);
