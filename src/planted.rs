@@ -63,6 +63,8 @@ pub enum Bug {
     StructUnordered,
     /// The fields of a struct are a place off.
     StructField,
+    /// Nobody waits for what a lane writes behind the warp's part of a row.
+    RowUnordered,
     /// The values in front of the warp's part of a row are loaded 31 lanes before.
     RowBefore,
     /// Values of a row whose lanes hold vectors are those of the next element.
@@ -389,7 +391,8 @@ impl Bug {
     pub const MEMORY: [Bug; 3] = [Bug::MemoryAtJoins, Bug::MemoryBehindBarriers, Bug::UnequalWaits];
 
     /// Mistakes in a row of taps for which two loads stand.
-    pub const ROWS: [Bug; 8] = [
+    pub const ROWS: [Bug; 9] = [
+        Bug::RowUnordered,
         Bug::RowBound,
         Bug::RowIndex,
         Bug::RowEnd,

@@ -330,7 +330,9 @@
 //! **28. One test for the warp stands in front, and everything that was behind it stands twice.** The
 //! lanes' own conditions (no index wraps around) are voted on, or some would wait in the shuffles for
 //! others; and only loads and arithmetic may stand between the taps, since what others notice would
-//! otherwise stand twice. Generic addresses have to be global in every lane: elsewhere each lane has bytes of its
+//! otherwise stand twice. What lies behind the warp's part of a row one lane loads for another one, which may be the
+//! only one to read and write it; so the lanes wait for each other in front of the rows and behind them
+//! (`bar.warp.sync`), unless nobody writes what is loaded (`.nc`). Generic addresses have to be global in every lane: elsewhere each lane has bytes of its
 //! own at one address.
 //!
 //! ```text
@@ -339,7 +341,8 @@
 //!
 //! `tests/cases/refuse/window_store.ptx`, `tests/cases/refuse/window_barrier.ptx`,
 //! `tests/cases/refuse/window_wrap.ptx`, `tests/cases/refuse/window_loop.ptx`,
-//! `tests/cases/accept/window_generic.ptx`; mistakes `RowWraps`, `RowNoVote`, `RowNotGlobal`.
+//! `tests/cases/accept/window_generic.ptx`; mistakes `RowWraps`, `RowNoVote`, `RowNotGlobal`,
+//! `RowUnordered`.
 //!
 //! # Values that go round loops
 //!

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::plan::{Condition, Planner, Version, line_end};
 use super::taps::{Beyond, WarpTest, Window, WindowTap, WindowValue};
 use super::vectors::without_type;
+use crate::isa::Qualifier;
 use crate::planted::Bug;
 use crate::reuse::{Cell, Element, Row, Value};
 use crate::select::{Choice, Verdict};
@@ -115,6 +116,7 @@ impl Planner<'_, '_, '_, '_> {
             taps: taps.collect(),
             place: row.place,
             linear_lanes: row.linear_lanes,
+            read_only: inst.ast.form.has(Qualifier::Nc),
         };
         (window, global)
     }

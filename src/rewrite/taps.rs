@@ -22,6 +22,16 @@ pub struct Window {
     pub place: u32,
     /// Whether a test has to show that lanes are consecutive in `tid.x`.
     pub linear_lanes: bool,
+    /// Whether it is memory that nobody writes.
+    pub read_only: bool,
+}
+
+impl Window {
+    /// Whether lanes load what other lanes alone load in the original, which those may write in front of it and
+    /// behind it without asking.
+    pub fn needs_order(&self) -> bool {
+        !self.read_only && !self.beyond.is_empty()
+    }
 }
 
 /// A load of some cells 32 lanes further on, by the first lanes, or 32 lanes before, by the last ones.

@@ -41,8 +41,7 @@
 //! between.
 //!
 //! That the original has no data races says nothing of a load by which a lane reads what another one reads in
-//! the original: the other one may write those bytes before and after without asking anybody. Where lanes load for
-//! each other at any distance, such a load has to be of memory that nobody writes, or to stand between two
+//! the original: the other one may write those bytes before and after without asking anybody. Such a load has to be of memory that nobody writes, or to stand between two
 //! `bar.warp.sync` of the whole warp with nothing around it that writes.
 //!
 //! # What "different" means

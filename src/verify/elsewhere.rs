@@ -75,9 +75,14 @@ impl Comparison<'_, '_> {
         distances.dedup();
         let before = self.before;
         let mut claims = 0;
+        let ordered = self.is_ordered(load);
         for gathered in &gathered {
             let place = self.place(load.block);
             for n in &distances {
+                // What only the other lane reads, that lane may write without telling anybody.
+                if *n != 0 && !ordered {
+                    continue;
+                }
                 let there = self.with_lane(&place, gathered, *n);
                 let Some(reach) = there.reaches.last().copied() else { continue };
                 let mut is_there = None;
@@ -175,8 +180,11 @@ impl Comparison<'_, '_> {
             return true;
         }
         let waits = |at: &u32| self.warp.ordered.contains(&(load.block, *at));
-        let quiet =
-            |at: &u32| matches!(role(&insts[*at as usize]), Role::Pure | Role::Load) || waits(at);
+        let changes_nothing = |at: &u32| {
+            let role = role(&insts[*at as usize]);
+            matches!(role, Role::Pure | Role::Load | Role::Observe | Role::Collective)
+        };
+        let quiet = |at: &u32| changes_nothing(at) || waits(at);
         let instructions = self.rewritten.flow.block(load.block).instructions();
         let (first, end) = (instructions.start as u32, instructions.end as u32);
         let before = (first..load.inst).rev().take_while(quiet).any(|at| waits(&at));

@@ -46,10 +46,14 @@ pub(super) fn edits(
             }
         };
         let [old, join] = checks.fresh.labels();
-        let branch = format!("{setup}@!{holds} bra {old};\n\t");
+        let wait = match &version.condition {
+            Condition::Warp(test) => window::wait(test, plan, checks),
+            Condition::Multiples(_) => String::new(),
+        };
+        let branch = format!("{setup}@!{holds} bra {old};\n\t{wait}");
         edits.push(Edit::insert(version.range.start, branch));
         let untouched = with_copies(plan, text, version);
-        let behind = format!("\n\tbra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
+        let behind = format!("\n\t{wait}bra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
         edits.push(Edit::insert(version.behind, behind));
     }
     tests.code

@@ -3,7 +3,8 @@
 //! Once per function: for each distance d the number of the lane d further on, and whether the lane's
 //! own number is below d. In front of the first tap one test, the same for all lanes: whether the
 //! whole warp is there, consecutive in `tid.x`, no index wraps around, and addresses are aligned and global
-//! as far as that is needed; if not, the untouched statements are performed. Then the load by all lanes, and
+//! as far as that is needed; if not, the untouched statements are performed. Then, unless nobody writes that memory, a barrier of the warp, and
+//! another one behind the last tap; the load by all lanes, and
 //! those of the bytes that follow 32 lanes further on, by as many of the first lanes as the row is long, or
 //! that come 32 lanes before, by the last ones. For a tap each lane sends the value that the lane asking
 //! it wants: that is what it has loaded beside its own if the asking lane is on the warp's other end. The lane
@@ -11,6 +12,7 @@
 
 use std::fmt::Write;
 
+use crate::planted::Bug;
 use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::names::Fresh;
@@ -34,6 +36,16 @@ pub(super) fn test(
     let mut code = String::new();
     let predicate = checks.of_warp(test, aligned, &mut code);
     (code, predicate)
+}
+
+/// The warp's wait in front of rows and behind them: for what a lane alone reads, and may write, where another lane
+/// loads it now.
+pub(super) fn wait(test: &WarpTest, plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>) -> String {
+    let here = |window: &Window| window.place == test.place && window.needs_order();
+    match plan.windows.iter().any(here) && !plan.planted.has(Bug::RowUnordered) {
+        true => format!("bar.warp.sync {};\n\t", checks.mask_of_row(test.place)),
+        false => String::new(),
+    }
 }
 
 /// The registers of a row: of each cell its lane's own, and what is loaded beside it further on and before.
