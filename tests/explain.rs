@@ -54,6 +54,8 @@ fn remarks_spell_names_otherwise() {
     let message = String::from_utf8(none.stderr).expect("a text");
     assert_eq!(none.status.code(), Some(2));
     assert!(message.contains("`may-have-changed`"), "{message}");
+    let unlike = String::from_utf8(ptxasw(&["explain", "nosuch"]).stderr).expect("a text");
+    assert!(unlike.contains("lists the rules") && !unlike.contains("mean"), "{unlike}");
 }
 
 /// The names in what `candidates` prints of a sample, and in its sentence, can be looked up.

@@ -33,12 +33,13 @@ impl Explain {
             None => {
                 let close = |name: &str| strsim::jaro_winkler(name, &wanted) > 0.8;
                 let names: Vec<&str> = rules().map(|(name, _)| name).collect();
-                let mut like: Vec<&str> = names.iter().copied().filter(|n| close(n)).collect();
-                if like.is_empty() {
-                    like = names;
-                }
-                let message = format!("there is no rule `{rule}`; did you mean {}", listed(like));
-                Err(Failure::unusable(format!("error: {message}")))
+                let like: Vec<&str> = names.into_iter().filter(|name| close(name)).collect();
+                let advice = match like.is_empty() {
+                    true => "`ptxasw explain` lists the rules".to_owned(),
+                    false => format!("did you mean {}", listed(like)),
+                };
+                let message = format!("error: there is no rule `{rule}`; {advice}");
+                Err(Failure::unusable(message))
             }
         }
     }
