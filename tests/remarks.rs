@@ -263,11 +263,12 @@ fn costs_are_told() {
     assert_eq!(value(&documents[3], "Replaced"), "2");
     assert_eq!(value(&documents[3], "Shuffles"), "0");
 
-    // A vector load counts once; structs of three words could be transposed.
+    // A vector load counts once; structs of three words could be transposed, and one test for a vector of
+    // four words saves too little where L1 serves the loads.
     let (summary, _) = say("structs");
     assert_eq!(
         summary,
-        "3 functions, 15 global loads, 12 replaced, 23 cycles against 83, 3 possible that do not pay"
+        "3 functions, 15 global loads, 8 replaced, 18 cycles against 66, 7 possible that do not pay"
     );
 
     let (summary, documents) = say("jacobi");

@@ -28,6 +28,12 @@ const TEST: u32 = 3;
 /// two words 1.01 to 1.07 times as long (`openacc-bench/results/strategies.md`).
 const VECTOR_SHARE: f64 = 0.5;
 
+/// Cycles that a vector load must save a warp if alignment is tested for it and the first-level cache serves the loads
+/// of an architecture whose shuffles share its pipe. Groups that save 12 gain where that pipe is the bottleneck and
+/// lose as much where memory is: 0.94 to 1.05 times as long; groups that save 24 take 0.83 to 1.02
+/// (`openacc-bench/results/strategies.md`).
+const TESTED_SAVES: f64 = 16.0;
+
 /// Goes through the loads of one function.
 pub(super) struct Weigher<'o, 'a, 'm, 's> {
     pub(super) opportunities: &'o mut Opportunities<'a, 'm, 's>,
@@ -105,7 +111,9 @@ impl Weigher<'_, '_, '_, '_> {
         let vector = Request { bytes: group.bytes as u32, ..requests[0] };
         let test = if group.multiples.is_empty() { 0 } else { TEST };
         let instead = costs.load(&vector) + costs.instructions(1 + test);
-        let instead = if instead <= kept * VECTOR_SHARE { instead } else { instead.max(kept) };
+        let is_tested = !group.multiples.is_empty() && !costs.allow_shuffles(&vector);
+        let pays = instead <= kept * VECTOR_SHARE && (!is_tested || kept - instead >= TESTED_SAVES);
+        let instead = if pays { instead } else { instead.max(kept) };
         let members: Vec<u32> = group.members.iter().map(|load| load.inst).collect();
         self.pays(StrategyName::Wide, &members, instead, kept)
     }
