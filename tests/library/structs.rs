@@ -48,10 +48,12 @@ pub fn check(module: &Module, widths: &[&str]) {
         for words in 2..=16 {
             let row = |lane: usize, e: usize| LANES * e + lane;
             compare(module, &format!("whole_{width}_{words}"), (words, LANES), wide, vec![], &row);
-            for count in [0, 1, 7, 31, 32] {
-                let numbers = vec![count as i32];
+            // How many structs there are, and the number that is given.
+            for (count, given) in
+                [(0, 0), (0, i32::MIN), (1, 1), (7, 7), (31, 31), (32, 32), (32, i32::MAX)]
+            {
                 let kernel = format!("some_{width}_{words}");
-                compare(module, &kernel, (words, count), wide, numbers, &row);
+                compare(module, &kernel, (words, count), wide, vec![given], &row);
             }
         }
     }

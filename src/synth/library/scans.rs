@@ -1,5 +1,7 @@
 //! Scans and reductions of warps and blocks, for any associative operator and any type of whole words.
 
+use rayon::prelude::*;
+
 use super::notes::{Notes, annotated};
 use super::{Header, bare, bracketed};
 use crate::source::SourceFile;
@@ -46,15 +48,10 @@ pub fn header() -> Result<Header, String> {
         "\nusing synth::block_prefix;\nusing synth::block_reduce;\nusing synth::block_scan;\nusing synth::warp_reduce;\n\
          using synth::warp_scan;\n",
     );
-    for (name, sketch, about) in NETWORKS {
-        let (network, solution) = solved(name, sketch)?;
-        let code = function(&network, &solution, name, None)?;
-        let formula = steps(name, sketch, &network, &solution);
-        let proof = proof(&(network, solution), name)?;
-        let notes =
-            |_: &str| Some(Notes { formula: formula.clone(), proof: proof.clone(), test: TEST });
-        let (code, own) = annotated(&code, &notes)?;
-        text.push_str(&format!("\n// {about}\n{code}"));
+    let others: Result<Vec<(String, usize)>, String> =
+        NETWORKS.into_par_iter().map(network_of_a_warp).collect();
+    for (code, own) in others? {
+        text.push_str(&code);
         functions += own;
     }
     let about = "Scans and reductions of a warp and of a block, for any associative operator and any type of whole words \
@@ -62,6 +59,18 @@ pub fn header() -> Result<Header, String> {
                  of loops are in operators.cuh.";
     let text = bracketed("scans.cuh", about, &["common.cuh"], &text);
     Ok(Header { file: "scans.cuh", text, functions })
+}
+
+/// The function of one network, from its name, its sketch and what it is for.
+fn network_of_a_warp((name, sketch, about): (&str, &str, &str)) -> Result<(String, usize), String> {
+    let (network, solution) = solved(name, sketch)?;
+    let code = function(&network, &solution, name, None)?;
+    let formula = steps(name, sketch, &network, &solution);
+    let proof = proof(&(network, solution), name)?;
+    let notes =
+        |_: &str| Some(Notes { formula: formula.clone(), proof: proof.clone(), test: TEST });
+    let (code, functions) = annotated(&code, &notes)?;
+    Ok((format!("\n// {about}\n{code}"), functions))
 }
 
 /// The expressions of a network, as `synth` prints them.

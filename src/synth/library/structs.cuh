@@ -11,18 +11,20 @@ __device__ __forceinline__ void load_structs(T (&own)[S], const T *structs, int 
     to_structs(own, words, lane);
 }
 
-// The same where the first `count` lanes have a struct: nothing behind these is read, and the other lanes get zeros.
+// The same where the first `count` lanes have a struct, all of them from 32 on and none below 1: nothing behind these
+// is read, and the other lanes get zeros.
 // FORMULA own[e] of lane l = l < count ? structs[S * l + e] : T()
 template <int S, typename T>
 __device__ __forceinline__ void load_structs(T (&own)[S], const T *structs, int lane, int count)
 {
     static_assert(S >= 2 && S <= 16, "a struct has 2 to 16 words");
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a word has 4 or 8 bytes");
+    const int all = S * (count < 0 ? 0 : count < 32 ? count : 32);
     T words[S];
 #pragma unroll
     for (int r = 0; r < S; ++r) {
         const int at = 32 * r + lane;
-        words[r] = at < S * count ? structs[at] : T();
+        words[r] = at < all ? structs[at] : T();
     }
     to_structs(own, words, lane);
 }
@@ -46,12 +48,13 @@ __device__ __forceinline__ void store_structs(T *structs, const T (&own)[S], int
 {
     static_assert(S >= 2 && S <= 16, "a struct has 2 to 16 words");
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a word has 4 or 8 bytes");
+    const int all = S * (count < 0 ? 0 : count < 32 ? count : 32);
     T words[S];
     to_words(words, own, lane);
 #pragma unroll
     for (int r = 0; r < S; ++r) {
         const int at = 32 * r + lane;
-        if (at < S * count)
+        if (at < all)
             structs[at] = words[r];
     }
 }

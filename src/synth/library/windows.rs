@@ -1,5 +1,7 @@
 //! Windows over a row that a warp holds in two registers of each lane: taps come by shuffles.
 
+use rayon::prelude::*;
+
 use super::movement::solve;
 use super::notes::by_hand;
 use super::{Header, bracketed};
@@ -28,27 +30,31 @@ const SKETCHES: [(&str, &str, &str); 5] = [
 /// # Errors
 /// A window has no solution, or its code is wrong.
 pub fn header() -> Result<Header, String> {
-    let (mut text, mut functions) = (String::new(), 0);
-    for radius in RADII {
-        text.push_str(&format!("\n// Radius {radius}: windows of {} elements.\n", 2 * radius + 1));
-        for (kind, sketch, about) in SKETCHES {
-            let (name, file) = (format!("{kind}{radius}"), format!("{kind}.sketch"));
-            let solved = solve(&file, sketch, &[("R".to_owned(), radius)], &name)?;
-            let solved = solved.ok_or_else(|| format!("{name}: the space is empty"))?;
-            // One row serves all functions of a radius.
-            let parts = Parts { loads: kind == "window", stores: false, warp: false };
-            let (code, own) = solved.functions(parts, about, &solved.notes("", TEST))?;
-            text.push_str(&code);
-            functions += own;
-        }
-    }
+    let radii: Result<Vec<(String, usize)>, String> = RADII.into_par_iter().map(windows).collect();
     let (by_hand, own) = by_hand(include_str!("windows.cuh"), "none but the test", TEST);
-    text.push_str(&by_hand);
+    let (texts, counts): (Vec<String>, Vec<usize>) = radii?.into_iter().unzip();
     let about = "Windows of radius 1 to 8 over a row, of elements of 4 or 8 bytes. A warp holds the 32 + 2 * R elements that \
                  its windows read, two in each lane (`windowR_load_row`, or `load_row<R>` at the end of an array): lane l \
                  has x[l] and x[32 + l]. Its window is x[l] to x[l + 2 * R], around x[l + R]: `windowR` gives all of it, \
                  `convolveR` its sum with weights, `window_sumR`, `window_maxR` and `window_minR` what they say. All lanes \
                  of a warp call them together, and `lane` is the number of the lane, 0 to 31.";
-    let text = bracketed("windows.cuh", about, &["common.cuh"], &text);
-    Ok(Header { file: "windows.cuh", text, functions: functions + own })
+    let text = bracketed("windows.cuh", about, &["common.cuh"], &(texts.concat() + &by_hand));
+    Ok(Header { file: "windows.cuh", text, functions: counts.iter().sum::<usize>() + own })
+}
+
+/// The functions for one radius, and how many there are.
+fn windows(radius: i64) -> Result<(String, usize), String> {
+    let mut text = format!("\n// Radius {radius}: windows of {} elements.\n", 2 * radius + 1);
+    let mut functions = 0;
+    for (kind, sketch, about) in SKETCHES {
+        let (name, file) = (format!("{kind}{radius}"), format!("{kind}.sketch"));
+        let solved = solve(&file, sketch, &[("R".to_owned(), radius)], &name)?;
+        let solved = solved.ok_or_else(|| format!("{name}: the space is empty"))?;
+        // One row serves all functions of a radius.
+        let parts = Parts { loads: kind == "window", stores: false, warp: false };
+        let (code, own) = solved.functions(parts, about, &solved.notes("", TEST))?;
+        text.push_str(&code);
+        functions += own;
+    }
+    Ok((text, functions))
 }
