@@ -120,6 +120,16 @@ fn parsed(text: &str, act: impl FnOnce(&Module)) {
     act(&ptx::parse(&source, Depth::All).unwrap_or_else(|error| panic!("{error}")));
 }
 
+/// Executes a text, and sees that the comparison fails if one shuffle takes from another lane.
+fn compared(text: &str, act: impl Fn(&Module) + std::panic::RefUnwindSafe) {
+    parsed(text, &act);
+    let (front, rest) = text.split_once("shfl.sync.").expect("a shuffle");
+    let (_, behind) = rest.split_once('.').expect("a mode and a type");
+    let wrong = format!("{front}shfl.sync.bfly.{behind}");
+    let noticed = std::panic::catch_unwind(|| parsed(&wrong, &act));
+    assert!(noticed.is_err(), "another lane is not noticed");
+}
+
 /// Kernels around every operator.
 fn around_operators() -> String {
     let mut text = "#include \"ptxasw/library.cuh\"\nusing namespace ptxasw;\n".to_owned();
@@ -145,21 +155,21 @@ fn everything() -> String {
 fn structs_come_and_go() {
     let Some(nvcc) = nvcc() else { return };
     let text = compiled(&nvcc, "#include \"structs.cu\"\n");
-    parsed(&text, |module| structs::check(module, &["b32", "b64"]));
+    compared(&text, |module| structs::check(module, &["b32", "b64"]));
 }
 
 #[test]
 fn windows_hold_what_a_loop_reads() {
     let Some(nvcc) = nvcc() else { return };
     let text = compiled(&nvcc, "#include \"windows.cu\"\n");
-    parsed(&text, |module| windows::check(module, &["f32", "f64", "s32"]));
+    compared(&text, |module| windows::check(module, &["f32", "f64", "s32"]));
 }
 
 #[test]
 fn warps_and_blocks_scan_and_reduce() {
     let Some(nvcc) = nvcc() else { return };
     let text = compiled(&nvcc, "#include \"scans.cu\"\n");
-    parsed(&text, scans::check);
+    compared(&text, scans::check);
 }
 
 /// Each operator on lists of 0 to 1,000 elements in blocks of 1 to 1,024 threads, against its loop.

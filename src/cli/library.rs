@@ -24,7 +24,11 @@ pub fn write(folder: &Path, timings: Option<&Timings>) -> Result<Status, Failure
     fs::create_dir_all(folder).map_err(|error| io::cannot_write(folder, &error))?;
     // The file that includes the others comes last.
     for header in &library.headers {
-        io::replace(&folder.join(header.file), &header.text)?;
+        let path = folder.join(header.file);
+        // (What has not changed keeps its time, so that nothing is built anew for it.)
+        if !fs::read(&path).is_ok_and(|old| old == header.text.as_bytes()) {
+            io::replace(&path, &header.text)?;
+        }
     }
     let functions: usize = library.headers.iter().map(|header| header.functions).sum();
     let mut text = format!("{}: {functions} functions\n", folder.display());

@@ -33,7 +33,8 @@ fn at(buffer: &[u64], n: usize) -> Affine {
 
 pub fn check(module: &Module) {
     for lanes in 1..=32 {
-        warp(module, lanes);
+        // What a lane computes depends on where its own segment begins or ends: the second is all of that.
+        [true, false].into_iter().for_each(|several| warp(module, lanes, several));
     }
     let meets = [Meet::Assembler, Meet::Never, Meet::Random(1), Meet::Random(2)];
     let threads = [1, 2, 20, 31, 32, 33, 63, 64, 96, 100, 257, 512, 1000, 1024];
@@ -42,11 +43,12 @@ pub fn check(module: &Module) {
     }
 }
 
-/// A warp, of which the reduction takes the first lanes, with segments that begin at random lanes.
-fn warp(module: &Module, lanes: usize) {
+/// A warp, of which the reduction takes the first lanes, with segments that begin at random lanes, or behind these.
+fn warp(module: &Module, lanes: usize, several: bool) {
     let x = random(32, lanes as u64);
     let mut rng = fastrand::Rng::with_seed(100 + lanes as u64);
-    let begins: Vec<bool> = (0..32).map(|lane| lane == 0 || rng.u8(..4) == 0).collect();
+    let mut begins = |lane: usize| if several { rng.u8(..4) == 0 } else { lane == lanes };
+    let begins: Vec<bool> = (0..32).map(|lane| lane == 0 || begins(lane)).collect();
     let head = |lane: usize| (0..=lane).rfind(|at| begins[*at]).unwrap();
     let tail = |lane: usize| (lane + 1..32).find(|at| begins[*at]).unwrap_or(32) - 1;
     let borders = |of: &dyn Fn(usize) -> usize| Values {

@@ -65,7 +65,7 @@ pub fn header() -> Result<Header, String> {
 fn network_of_a_warp((name, sketch, about): (&str, &str, &str)) -> Result<(String, usize), String> {
     let (network, solution) = solved(name, sketch)?;
     let code = function(&network, &solution, name, None)?;
-    let formula = steps(name, sketch, &network, &solution);
+    let formula = statements(name, sketch, &network, &solution);
     let proof = proof(&(network, solution), name)?;
     let notes =
         |_: &str| Some(Notes { formula: formula.clone(), proof: proof.clone(), test: TEST });
@@ -73,19 +73,38 @@ fn network_of_a_warp((name, sketch, about): (&str, &str, &str)) -> Result<(Strin
     Ok((format!("\n// {about}\n{code}"), functions))
 }
 
-/// The expressions of a network, as `synth` prints them.
-fn steps(name: &str, sketch: &str, network: &Network, solution: &Solution) -> Vec<String> {
-    let source = SourceFile::new(format!("{name}.sketch"), sketch);
-    network::table(&source, network, solution).lines().map(str::to_owned).collect()
+/// The statements of a network, with what was found in the place of what was open.
+fn statements(name: &str, sketch: &str, network: &Network, solution: &Solution) -> Vec<String> {
+    let source = SourceFile::new(name, sketch);
+    let found = network::json(&source, network, solution).holes;
+    let mut text = sketch.to_owned();
+    for (hole, found) in network.holes.iter().zip(found).rev() {
+        text.replace_range(hole.span.start as usize..hole.span.end as usize, &found.expression);
+    }
+    let text = text.replace("relax repeat", "repeat");
+    let from = text.lines().skip_while(|line| !line.starts_with("state "));
+    let mut lines: Vec<String> =
+        from.take_while(|line| !line.starts_with("goal ")).map(str::to_owned).collect();
+    if solution.turned {
+        lines.push("where the operands of `*` change places".to_owned());
+    }
+    lines
 }
 
 /// Executes a network once more, as code, and says what that proves.
 fn proof((network, solution): &(Network, Solution), name: &str) -> Result<String, String> {
     network::check(network, solution, name)
         .map_err(|why| format!("{name}: the emitted code is wrong: {why}"))?;
+    let proves = match network.goal.segmented {
+        false => "which is a proof for every associative operator",
+        true => {
+            "for every associative operator, with every division of up to 8 lanes into segments and some of each greater \
+             number"
+        }
+    };
     Ok(format!(
-        "{}, with intervals of elements for values: each lane ends with the interval that it shall have, which is a \
-         proof for every associative operator; as PTX in the interpreter with affine functions, which obey no other law",
+        "{}: each lane ends with the interval of elements that it shall have, {proves}; as PTX in the interpreter with \
+         affine functions, which obey no other law",
         network::extent(network)
     ))
 }
