@@ -43,7 +43,7 @@
 //! - [`ab`]: variants of a kernel on a GPU, compared and timed.
 //! - [`install`]: puts ptxasw in front of an assembler, takes it away again, checks that it works.
 //! - [`synth`]: sketches of data movement, whose index expressions are searched for; what is found as PTX and CUDA,
-//!   executed by [`interp`] for a check; serial loops, for which an associative operator is.
+//!   executed by [`interp`] for a check; serial loops, for which an associative operator is; a library of headers.
 //! - [`holes`]: calls of holes in kernels, filled by [`synth`] with what makes a kernel do what its
 //!   specification does.
 //! - [`page`]: the HTML page made from the output of other subcommands.

@@ -23,6 +23,7 @@ mod install;
 mod io;
 pub mod keep;
 mod launch;
+mod library;
 mod man;
 pub mod options;
 mod parse;

@@ -14,9 +14,9 @@ use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
 use super::exit::{Failure, Status};
-use super::io;
 use super::options::Output;
 use super::scan::{Scan, Written};
+use super::{io, library};
 use crate::holes;
 use crate::source::{SourceFile, listed};
 use crate::synth::ast::Statement;
@@ -31,11 +31,15 @@ use crate::timings::Timings;
 #[derive(Debug, Args)]
 pub struct Synth {
     /// The sketch; `-` is standard input
-    #[arg(required_unless_present = "header")]
+    #[arg(required_unless_present_any = ["header", "library"])]
     sketch: Option<PathBuf>,
     /// Write `ptxasw/hole.cuh`, with which a CUDA file has holes of its own, and nothing else
     #[arg(long, conflicts_with_all = ["sketch", "emit"])]
     header: bool,
+    /// Derive the library and write its headers into this folder: transpositions of structs, windows, scans and
+    /// reductions, each with its formula, proof and test
+    #[arg(long, value_name = "DIR", conflicts_with_all = LIBRARY_ALONE)]
+    library: Option<PathBuf>,
     /// Give a param of the sketch another value; may be given several times
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
     define: Vec<(String, i64)>,
@@ -96,6 +100,12 @@ struct Wanted {
     #[arg(long)]
     count: bool,
 }
+
+/// What has no meaning beside `--library`.
+const LIBRARY_ALONE: [&str; 12] = [
+    "sketch", "header", "define", "Wanted", "space", "emit", "states", "width", "name", "check",
+    "tables", "output",
+];
 
 /// The most solutions that `--all` writes.
 const MOST_WRITTEN: usize = 1000;
@@ -170,6 +180,9 @@ impl Synth {
     }
 
     fn solve(&self, timings: Option<&Timings>) -> Result<Status, Failure> {
+        if let Some(folder) = &self.library {
+            return library::write(folder, timings);
+        }
         let Some(sketch) = self.sketch.as_deref().filter(|_| !self.header) else {
             self.output.write(holes::HEADER)?;
             return Ok(Status::SUCCESS);

@@ -9,12 +9,13 @@
 //!   what it found.
 //! - `network`, `place`: networks of scans, and places in shared memory, each with a search of its own.
 //! - `scan`: sketches of loops, for which an associative operator is looked for.
-//! - `emit`: what it found as PTX and CUDA, and the judges of that.
+//! - `emit`: what it found as PTX and CUDA, and the judges of that. `library`: headers of solutions.
 
 pub mod ast;
 pub mod emit;
 pub mod expr;
 pub mod family;
+pub mod library;
 pub mod lower;
 pub mod network;
 mod parse;

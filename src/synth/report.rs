@@ -60,13 +60,13 @@ pub struct HoleReport {
 
 /// The holes of a solution.
 fn holes(source: &SourceFile, sketch: &Lowered, solution: &Solution) -> Vec<HoleReport> {
-    let choices = solution.tables.iter().zip(&solution.recipes);
-    let holes = sketch.program.holes.iter().zip(choices);
+    let found = solution.tables.iter().zip(expressions(sketch, solution));
+    let holes = sketch.program.holes.iter().zip(found);
     holes
-        .map(|(hole, (table, recipe))| HoleReport {
+        .map(|(hole, (table, expression))| HoleReport {
             line: source.line(hole.span.start),
             axis: hole.coordinates.first().cloned().unwrap_or_default(),
-            expression: hole.family.expression(table, recipe).to_string(),
+            expression,
             table: table.clone(),
         })
         .collect()
@@ -99,8 +99,15 @@ fn several(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
+/// The expression that was found for each hole.
+pub fn expressions(sketch: &Lowered, solution: &Solution) -> Vec<String> {
+    let choices = solution.tables.iter().zip(&solution.recipes);
+    let holes = sketch.program.holes.iter().zip(choices);
+    holes.map(|(hole, (table, recipe))| hole.family.expression(table, recipe).to_string()).collect()
+}
+
 /// A cost in words; what there is none of is left out.
-fn words(cost: Cost) -> String {
+pub fn words(cost: Cost) -> String {
     let parts = [
         (cost.accumulates, "accumulate"),
         (cost.shuffles, "shuffle"),

@@ -72,7 +72,12 @@ pub fn check(
         let mut number = 0;
         let mut element = || {
             number += 1;
-            if movement { distinct(number) } else { random.u64(..) }
+            match (movement, width) {
+                (true, _) => distinct(number),
+                // (With a sign, so that the larger of two is the same one in 32 bits as in 64.)
+                (false, Width::B32) => i64::from(random.i32(..)) as u64,
+                (false, Width::B64) => random.u64(..),
+            }
         };
         let inputs: Vec<Vec<u64>> = kernel
             .inputs

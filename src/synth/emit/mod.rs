@@ -16,7 +16,9 @@ mod ptx;
 pub mod taint;
 mod turn;
 
-pub use cuda::{cuda, entry as cuda_entry};
+pub use cuda::{
+    HELPERS as CUDA_HELPERS, Parts, cuda, entry as cuda_entry, functions as cuda_functions,
+};
 pub use ptx::{Width, ptx};
 
 /// A name that C and PTX take, of a file's name.

@@ -39,7 +39,7 @@ pub use measure::Measures;
 pub use outcome::{Dead, Outcome, Solution};
 pub use problem::Network;
 pub use read::problem;
-pub use report::{empty, json, table};
+pub use report::{empty, extent, json, table};
 pub use search::search;
 
 use super::ast::Statement;

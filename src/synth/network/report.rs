@@ -64,6 +64,15 @@ fn executed(network: &Network) -> [usize; 2] {
     if network.size.is_some() { [2, MOST_LANES] } else { [network.lanes; 2] }
 }
 
+/// For which numbers of lanes a solution was executed, in words.
+pub fn extent(network: &Network) -> String {
+    let segments = if network.goal.segmented { ", with segments" } else { "" };
+    match executed(network) {
+        [from, to] if from < to => format!("executed for {from} to {to} lanes{segments}"),
+        [lanes, _] => format!("executed for {lanes} lanes{segments}"),
+    }
+}
+
 /// The outcome for programs.
 pub fn json<'a>(source: &'a SourceFile, network: &Network, solution: &Solution) -> Report<'a> {
     let executed = executed(network);
@@ -106,11 +115,7 @@ pub fn table(source: &SourceFile, network: &Network, solution: &Solution) -> Str
     if solution.turned {
         text.push_str("  the operands of the operator change places\n");
     }
-    let segments = if network.goal.segmented { ", with segments" } else { "" };
-    let _ = match executed(network) {
-        [from, to] if from < to => writeln!(text, "executed for {from} to {to} lanes{segments}"),
-        [lanes, _] => writeln!(text, "executed for {lanes} lanes{segments}"),
-    };
+    let _ = writeln!(text, "{}", extent(network));
     text
 }
 

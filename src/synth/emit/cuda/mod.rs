@@ -14,10 +14,8 @@ use super::fuse::{self, Group};
 use super::kernel::{Kernel, Read, Registers, Step, What};
 use crate::planted::Bug;
 
-/// What every header begins with; several of them may stand in one file.
-const HELPERS: &str = "\
-#pragma once
-
+/// What functions are made of; several headers with it may stand in one file.
+pub const HELPERS: &str = "\
 #ifndef PTXASW_SYNTH
 #define PTXASW_SYNTH
 namespace synth {
@@ -70,6 +68,22 @@ fn named(name: &str) -> String {
     if WORDS.contains(&name) { format!("{name}_") } else { name.to_owned() }
 }
 
+/// Which functions are written beside that from what was loaded to what the goals ask for.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    /// Those that load.
+    pub loads: bool,
+    /// Those that store.
+    pub stores: bool,
+    /// That which is all of them.
+    pub warp: bool,
+}
+
+impl Parts {
+    /// Everything.
+    pub const ALL: Parts = Parts { loads: true, stores: true, warp: true };
+}
+
 struct Writer<'k> {
     kernel: &'k Kernel,
     text: String,
@@ -92,19 +106,29 @@ pub fn cuda(kernel: &Kernel, comment: &str) -> Result<String, String> {
     if kernel.planted.has(Bug::CudaRoundLost) {
         helpers = helpers.replace("step <= MOST", "step * 2 <= MOST");
     }
-    text.push_str(&helpers);
-    let mut writer = Writer { kernel, text, indent: 0, group: None };
+    let _ = write!(text, "#pragma once\n\n{helpers}{}", functions(kernel, Parts::ALL)?);
+    Ok(text)
+}
+
+/// Functions without what they are made of.
+///
+/// # Errors
+/// As for [`cuda`].
+pub fn functions(kernel: &Kernel, parts: Parts) -> Result<String, String> {
+    let mut writer = Writer { kernel, text: String::new(), indent: 0, group: None };
     let (loads, steps): (Vec<&Step>, Vec<&Step>) =
         kernel.steps.iter().partition(|step| step.loads());
-    for step in &loads {
+    for step in loads.iter().filter(|_| parts.loads) {
         writer.load(step)?;
     }
     let groups = fuse::groups(kernel, &steps);
     writer.function(&loads, &steps, &groups)?;
-    for &goal in &kernel.goals {
+    for &goal in kernel.goals.iter().filter(|_| parts.stores) {
         writer.store(goal);
     }
-    writer.warp(&loads, &steps);
+    if parts.warp {
+        writer.warp(&loads, &steps);
+    }
     Ok(writer.text)
 }
 

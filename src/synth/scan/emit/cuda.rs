@@ -10,7 +10,7 @@ use crate::synth::scan::subject::{Kind, Read};
 use crate::synth::scan::term::{self, GIVEN, INPUT, Op, RIGHT, Shared, Sort, Term};
 
 /// Arithmetic of sketches.
-const ARITHMETIC: &str = "\
+pub const ARITHMETIC: &str = "\
 #ifndef PTXASW_SYNTH_ARITHMETIC
 #define PTXASW_SYNTH_ARITHMETIC
 namespace synth {
@@ -245,21 +245,34 @@ impl Code<'_> {
 /// # Errors
 /// A network has no code.
 pub fn cuda(code: &Code, networks: &Networks, comment: &str) -> Result<String, String> {
-    let (name, subject) = (&code.name, code.subject());
-    let names = names(subject);
     let mut text = String::new();
     comment.lines().for_each(|line| _ = writeln!(text, "{}", format!("// {line}").trim_end()));
     text.push_str(
         "//\n// Lists that are longer than one block should take: cub::DeviceScan of the CUDA toolkit takes the operator as it\n\
          // is, with decoupled look-back.\n",
     );
+    let blocks = blocks(networks)?;
+    let _ = write!(text, "#pragma once\n\n{HELPERS}\n{ARITHMETIC}\n{blocks}\n{}", functions(code));
+    Ok(text)
+}
+
+/// The functions of a warp and of a block, for any operator.
+///
+/// # Errors
+/// A network has no code.
+pub fn blocks(networks: &Networks) -> Result<String, String> {
     let network = |(network, solution): &_, name, open| function(network, solution, name, open);
     let scan = network(&networks.scan, "warp_scan", None)?;
     let reduce = network(&networks.reduce, "warp_reduce", Some(LANES))?;
     let blocks = BLOCKS.replace("SCAN\n//", &format!("{scan}\n//"));
-    let blocks = blocks.replace("REDUCE\n", &format!("{reduce}\n"));
-    let _ = write!(text, "#pragma once\n\n{HELPERS}\n{ARITHMETIC}\n{blocks}\n");
-    text.push_str(&state(code, &names));
+    Ok(blocks.replace("REDUCE\n", &format!("{reduce}\n")))
+}
+
+/// The state, the operator as a functor, and the functions of a list.
+pub fn functions(code: &Code) -> String {
+    let (name, subject) = (&code.name, code.subject());
+    let names = names(subject);
+    let mut text = state(code, &names);
     text.push_str(&operator(code, &names));
     let arrays = subject.inputs.iter().zip(&names.inputs);
     let arrays: Vec<String> =
@@ -279,7 +292,7 @@ pub fn cuda(code: &Code, networks: &Networks, comment: &str) -> Result<String, S
     let list = LIST.replace("NAME", name).replace("ARRAYS", &arrays.join(", "));
     let list = list.replace("READ", &read.join(", ")).replace("OUTPUTS", &outputs.join(", "));
     text.push_str(&list.replace("WRITE", &write));
-    Ok(text)
+    text
 }
 
 /// The state, and what is made of it if that is more than one value.

@@ -16,8 +16,8 @@ mod ptx;
 pub mod sweep;
 mod writer;
 
-pub use cuda::{cuda, entries as cuda_entries};
-pub use networks::Networks;
+pub use cuda::{ARITHMETIC, blocks, cuda, entries as cuda_entries, functions};
+pub use networks::{Networks, solved};
 pub use numbers::{natural, with_bits};
 pub use ptx::ptx;
 

@@ -29,7 +29,11 @@ impl Networks {
     }
 }
 
-fn solved(name: &str, text: &str) -> Result<(Network, Solution), String> {
+/// A sketch of a network, solved.
+///
+/// # Errors
+/// It cannot be read, or nothing computes its goal.
+pub fn solved(name: &str, text: &str) -> Result<(Network, Solution), String> {
     let source = SourceFile::new(name, text);
     let tree = parse(&source).map_err(|error| error.to_string())?;
     let network = network::problem(&source, &tree, &[]).map_err(|error| error.to_string())?;
