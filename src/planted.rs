@@ -63,6 +63,20 @@ pub enum Bug {
     StructUnordered,
     /// The fields of a struct are a place off.
     StructField,
+    /// Indices of structs that are stored may wrap around.
+    StoreWraps,
+    /// Nobody asks whether the warp is whole before structs are stored by other lanes.
+    StorePartial,
+    /// The words of structs that are stored go the other way.
+    StoreLane,
+    /// The words of structs that are stored are turned the other way behind the shuffles.
+    StoreTurn,
+    /// The last word that each lane stores for others is lost.
+    StoreField,
+    /// Nobody waits before and after a lane stores the words of other lanes' structs.
+    StoreUnordered,
+    /// Stores of structs are moved behind loads of what they write.
+    StoreOverLoads,
     /// The values in front of the warp's part of a row are loaded 31 lanes before.
     RowBefore,
     /// Values of a row whose lanes hold vectors are those of the next element.
@@ -407,6 +421,16 @@ impl Bug {
         Bug::StructTurn,
         Bug::StructBegin,
         Bug::StructField,
+    ];
+    /// Stores of structs as stores of consecutive words.
+    pub const STORES: [Bug; 7] = [
+        Bug::StoreWraps,
+        Bug::StorePartial,
+        Bug::StoreLane,
+        Bug::StoreTurn,
+        Bug::StoreField,
+        Bug::StoreUnordered,
+        Bug::StoreOverLoads,
     ];
     /// What strategies other than the paper's may get wrong.
     pub const STRATEGIES: [Bug; 17] = [

@@ -1,14 +1,15 @@
-//! The part of a plan for loads of structs: their text, and which statements stand twice.
+//! The part of a plan for loads and stores of structs: their text, and which statements stand twice.
 
 use std::ops::Range;
 
-use super::fields::{FieldPlan, StructPlan};
+use super::fields::{FieldPlan, StoredFieldPlan, StoredPlan, StructPlan};
 use super::plan::Planner;
 use super::taps::WarpTest;
 use super::vectors::without_type;
 use crate::isa::Qualifier;
-use crate::reuse::StructLoads;
+
 use crate::reuse::transposition::Entry;
+use crate::reuse::{StoredValue, StructLoads, StructStores};
 use crate::select::{Choice, Verdict};
 
 impl Planner<'_, '_, '_, '_> {
@@ -72,5 +73,47 @@ impl Planner<'_, '_, '_, '_> {
             linear_lanes: whole.linear_lanes,
             entry,
         }
+    }
+
+    /// Plans the structs whose stores have been chosen.
+    pub(super) fn stores(&mut self, choice: &Choice) {
+        for found in choice.stores.iter().filter(|found| found.refusal.is_none()) {
+            let whole = &found.whole;
+            let Some(entry) = Entry::of(whole.words) else { continue };
+            for check in &whole.no_wrap {
+                let name = self.name(check.register);
+                self.plan.registers.insert(check.register, name);
+            }
+            let plan = self.stored_plan(whole, entry);
+            self.plan.stores.extend(plan);
+        }
+    }
+
+    fn stored_plan(&self, whole: &StructStores, entry: &'static Entry) -> Option<StoredPlan> {
+        let (first, last) = (whole.fields.first()?.inst, whole.fields.last()?.inst);
+        let (base, offset) = self.address(last);
+        let value = |value: &StoredValue| match value {
+            StoredValue::Register(register) => self.name(*register),
+            StoredValue::Bits(bits) => format!("{bits:#x}"),
+        };
+        let fields = whole.fields.iter().map(|field| StoredFieldPlan {
+            span: self.flow.insts[field.inst as usize].ast.span.range(),
+            values: (field.word, field.values.iter().map(value).collect()),
+        });
+        Some(StoredPlan {
+            opcode: without_type(self.flow.insts[first as usize].ast.opcode.text).to_owned(),
+            address: (base, offset + whole.offset),
+            word_bits: whole.word_bits,
+            fields: fields.collect(),
+            test: WarpTest {
+                block: whole.block,
+                place: first,
+                no_wrap: whole.no_wrap.clone(),
+                multiples: Vec::new(),
+                global: Vec::new(),
+            },
+            linear_lanes: whole.linear_lanes,
+            entry,
+        })
     }
 }

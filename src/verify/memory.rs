@@ -311,7 +311,8 @@ impl<'s> Evaluation<'_, 's> {
             // A generic address cannot be compared with addresses of the other windows.
             let comparable = window == Window::Global || ast.form.space() != StateSpace::Generic;
             if let (Some(address), true) = (address, comparable) {
-                self.out.stores.insert(version, StoreRecord { before, address, bytes });
+                let inst = self.at;
+                self.out.stores.insert(version, StoreRecord { inst, before, address, bytes });
             }
         }
     }
