@@ -63,8 +63,12 @@ pub enum Bug {
     StructUnordered,
     /// The fields of a struct are a place off.
     StructField,
+    /// Nobody asks whether the generic addresses of a struct are global.
+    StructNotGlobal,
     /// Indices of structs that are stored may wrap around.
     StoreWraps,
+    /// Nobody asks whether the generic addresses that structs are stored to are global.
+    StoreNotGlobal,
     /// Nobody asks whether the warp is whole before structs are stored by other lanes.
     StorePartial,
     /// The words of structs that are stored go the other way.
@@ -414,7 +418,8 @@ impl Bug {
         Bug::RowNotGlobal,
     ];
     /// Loads of structs as loads of consecutive words.
-    pub const STRUCTS: [Bug; 6] = [
+    pub const STRUCTS: [Bug; 7] = [
+        Bug::StructNotGlobal,
         Bug::StructUnordered,
         Bug::StructWraps,
         Bug::StructLane,
@@ -423,7 +428,8 @@ impl Bug {
         Bug::StructField,
     ];
     /// Stores of structs as stores of consecutive words.
-    pub const STORES: [Bug; 7] = [
+    pub const STORES: [Bug; 8] = [
+        Bug::StoreNotGlobal,
         Bug::StoreWraps,
         Bug::StorePartial,
         Bug::StoreLane,

@@ -265,7 +265,7 @@ fn every_hazard_has_kernels_on_both_sides() {
 #[test]
 fn every_global_load_of_a_case_carries_an_expectation() {
     let opcodes = ["ld.global", "ld.volatile", "ld.relaxed", "ld.acquire", "ld.mmio", "ld.weak"];
-    let generic = ["ld.f32", "ld.u32", "ld.f64", "ld.v2"];
+    let generic = ["ld.f32", "ld.u32", "ld.f64", "ld.v2", "ld.cg"];
     let mut failures = Vec::new();
     for file in case_files() {
         for (number, line) in (1..).zip(common::read(&file).lines()) {

@@ -59,6 +59,9 @@ fn stores(source: &SourceFile, decided: &Decided<'_, '_>) -> Vec<LoadReport> {
                     report.decision = Decision::Aos;
                     report.source_line = Some(first).filter(|first| *first != report.line);
                     let mut guards = warp_guards(flow, whole.linear_lanes, true, &whole.no_wrap);
+                    if whole.request.generic {
+                        guards.push("global-address".to_owned());
+                    }
                     guards.dedup();
                     report.guards = Some(guards);
                     report.cost = found.price.map(cost);
@@ -146,6 +149,9 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
             report.decision = Decision::Aos;
             report.source_line = (first != finding.inst).then(|| line(first));
             let mut guards = warp_guards(flow, whole.linear_lanes, true, &whole.no_wrap);
+            if whole.fields[0].load.generic {
+                guards.push("global-address".to_owned());
+            }
             guards.dedup();
             report.guards = Some(guards);
         }

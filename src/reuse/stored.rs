@@ -53,6 +53,8 @@ pub struct StructStores {
     pub word_bits: u32,
     /// Bytes from the last store's address to the beginning of the lane's struct.
     pub offset: i64,
+    /// Bytes from the first store's address there.
+    pub begin: i64,
     /// Whether a test has to show that lanes are consecutive in `tid.x`.
     pub linear_lanes: bool,
     /// Indices that must not wrap around, in any lane; their registers hold them at the first store.
@@ -103,7 +105,7 @@ impl Opportunities<'_, '_, '_> {
         let generic = access.space == StateSpace::Generic;
         let plain = matches!(inst.args.first(), Some(Arg::Memory { base: Base::Register(_), rest, .. })
             if rest.is_empty());
-        let fits = access.space == StateSpace::Global
+        let fits = (generic || access.space == StateSpace::Global)
             && access.strong.is_none()
             && inst.guard.is_none()
             && !inst.pragma
@@ -213,8 +215,11 @@ impl Opportunities<'_, '_, '_> {
     /// Whether a load certainly reads none of the bytes that the stores of a run write.
     fn reads_other_bytes(&mut self, trace: &mut KernelTrace, run: &Run, at: u32) -> bool {
         let space = self.flow().insts[at as usize].ast.form.space();
-        if !matches!(space, StateSpace::Global | StateSpace::Generic) {
-            return true;
+        match space {
+            StateSpace::Global | StateSpace::Generic => {}
+            // A generic address may be of shared or local memory.
+            StateSpace::Shared | StateSpace::Local => return !run.members[0].load.generic,
+            _ => return true,
         }
         let Some(index) = trace.accesses.iter().position(|access| access.inst == at) else {
             return false;
@@ -261,6 +266,7 @@ impl Opportunities<'_, '_, '_> {
             words: run.words() as u32,
             word_bits: 8 * run.word as u32,
             offset: (begin - last) * run.word,
+            begin: begin * run.word,
             linear_lanes: self.linear.is_none(),
             no_wrap,
             refusal,

@@ -153,7 +153,7 @@ impl Opportunities<'_, '_, '_> {
         let element = load.elements[0];
         let is_word = matches!(element.ty.bits(), 32 | 64)
             && load.elements.iter().all(|one| one.register_bits == one.ty.bits());
-        if !is_word || load.generic || inst.guard.is_some() || load.guard.is_some() {
+        if !is_word || inst.guard.is_some() || load.guard.is_some() {
             return;
         }
         // (An unused word is no element: that nobody reads it is a reason not to load it.)
@@ -174,7 +174,10 @@ impl Opportunities<'_, '_, '_> {
             let first = run.members[0].load.clone();
             let from = outline(&mut trace.arena, first.address);
             let Some(bytes) = at.constant.checked_sub(from.constant) else { continue };
-            let fits = bytes % word == 0 && run.word == word && run.takes(bytes / word, count);
+            let fits = bytes % word == 0
+                && run.word == word
+                && first.generic == load.generic
+                && run.takes(bytes / word, count);
             if fits && self.same_kind(&first, load) && self.may_move(trace, &first, load) {
                 run.members.push(Member { load: load.clone(), at: bytes / word, count });
                 return;
@@ -206,6 +209,10 @@ impl Opportunities<'_, '_, '_> {
         run: &Run,
         place: u32,
     ) -> Option<StructLoads> {
+        let first = &run.members[0].load;
+        if !self.has_address(first, place) {
+            return None;
+        }
         let no_wrap = self.contiguous(trace, run, place).ok()?;
         let (begin, _) = run.ends();
         let fields = run

@@ -87,16 +87,18 @@ impl Opened {
         if !replaced.iter().all(|at| insts[*at as usize].ast.form.space() == space) {
             return None;
         }
-        let last = *replaced.last()?;
-        for &window in written(space) {
-            let kind = Kind::Memory(window, Origin::Event(last));
-            here.memory[window as usize] = here.terms.symbol(kind, 32, here.here());
-        }
+        // As memory was where the lanes gave each other the values.
+        here.memory = self.memory;
         let mut current = Vec::new();
         for &at in &replaced {
             let event = reference.execution.events.iter().find(|event| event.inst == at)?;
             let values = event.operands[1..].to_vec();
             current.push(values.into_iter().all(|value| here.is_current(value)));
+        }
+        let last = *replaced.last()?;
+        for &window in written(space) {
+            let kind = Kind::Memory(window, Origin::Event(last));
+            here.memory[window as usize] = here.terms.symbol(kind, 32, here.here());
         }
         Some(Exchange { block: self.block, stores, replaced, current })
     }

@@ -135,12 +135,14 @@ impl Comparison<'_, '_> {
         let space = self.original.flow.insts[event.inst as usize].ast.form.space();
         let is_global = self.terms.function("isspacep.global#0", &[event.operands[0]], 1);
         let lanes = WARP_SIZE as i32;
-        for n in 1 - lanes..lanes {
+        let mut needed = conditions::literals(&mut self.terms.arena, event.condition).to_vec();
+        needed.extend((space == StateSpace::Generic).then_some(is_global));
+        // What holds at the place holds in each of the warp's lanes.
+        needed.retain(|one| !conditions::hold(&self.terms.arena, &[*one], &place.path));
+        for n in if needed.is_empty() { 0..0 } else { 1 - lanes..lanes } {
             let there = self.with_lane(place, &gathered, n);
             let reach = there.reaches.last().map_or(always, |reach| reach.condition);
-            let mut needed = vec![event.condition];
-            needed.extend((space == StateSpace::Generic).then_some(is_global));
-            for needed in needed {
+            for &needed in &needed {
                 let needed = self.warp.lanes.shift(self.terms, needed, n, around);
                 let known = conditions::literals(&mut self.terms.arena, condition);
                 let literals = conditions::literals(&mut self.terms.arena, needed);
@@ -235,11 +237,24 @@ impl Comparison<'_, '_> {
             return false;
         }
         let value = here(self, operands[1]);
-        let there = match word.current {
-            true => self.warp.lanes.shift_current(self.terms, word.value, n, around),
-            false => self.warp.lanes.shift(self.terms, word.value, n, around),
-        };
-        let there = here(self, there);
-        self.prove(&place, there, value, &known) == Proof::Equal
+        if word.current {
+            let there = self.warp.lanes.shift_current(self.terms, word.value, n, around);
+            let there = here(self, there);
+            if self.prove(&place, there, value, &known) == Proof::Equal {
+                return true;
+            }
+        }
+        // What is sent may be compared with what is stored where it is sent.
+        let parts = self.terms.arena.width(word.value) / 32;
+        let mut there: Option<TermId> = None;
+        for part in 0..parts {
+            let half = self.terms.arena.extract(word.value, 32 * part, 32);
+            let half = by_lane::as_there(self.terms, at, lane, half, around);
+            there = Some(match there {
+                None => half,
+                Some(low) => self.terms.arena.concatenate(half, low),
+            });
+        }
+        there.is_some_and(|there| self.prove(&place, there, value, &known) == Proof::Equal)
     }
 }

@@ -230,18 +230,19 @@ impl<'s> Warp<'_, 's> {
         let in_warp = here.terms.arena.and(whole, linear);
         self.gather(here, in_warp)?;
         let nothing = here.terms.symbol(Kind::Unpredictable(here.at), 32, here.here());
-        // A value from the past may be a different one in the other lane.
         let current = here.is_current(sent);
         let mut values = Vec::new();
         let mut distances = BTreeSet::new();
         for (own, source) in by_lane::all().zip(sources) {
             let n = source as i32 - own as i32;
             distances.insert(n);
-            let there = match current {
-                true => self.lanes.shift_current(here.terms, sent, n, here.here()),
-                false => nothing,
+            let value = match current {
+                true => {
+                    let there = self.lanes.shift_current(here.terms, sent, n, here.here());
+                    by_lane::in_lane(&mut here.terms.arena, lane, own, there)
+                }
+                false => by_lane::as_there(here.terms, lane, source, sent, here.here()),
             };
-            let value = by_lane::in_lane(&mut here.terms.arena, lane, own, there);
             self.receive(here.terms, value);
             values.push(value);
         }
