@@ -119,6 +119,9 @@ impl Comparison<'_, '_> {
                 words.push(Word { address, value, current: exchange.current[number] });
             }
         }
+        // In the order in which they are in memory, as it is most likely that they are looked for.
+        let first = words.first()?.address;
+        words.sort_by_key(|word| self.terms.arena.constant_difference(word.address, first));
         Some(words)
     }
 
@@ -186,9 +189,12 @@ impl Comparison<'_, '_> {
                     ((at - last.0 as i64 - last.1 as i64).abs(), at)
                 });
                 let operands = &after.events[store].operands;
+                let at = search.gathered.lane;
+                let address = by_lane::in_lane(&mut self.terms.arena, at, own, operands[0]);
+                let stored = (own, address, operands[1]);
                 let found = candidates
                     .into_iter()
-                    .find(|&(lane, word)| self.is_word(search, (own, operands), (lane, word)));
+                    .find(|&candidate| self.is_word(search, stored, candidate));
                 let Some((lane, word)) = found else { return Err(NOT_FOUND) };
                 let at = lane as usize * count + word;
                 open[at] = false;
@@ -203,11 +209,11 @@ impl Comparison<'_, '_> {
         Ok(())
     }
 
-    /// Whether a store of the lane `own`, with its address and value, is that of a word of another lane.
+    /// Whether a store of the lane `own`, with its address there and its value, is that of a word of another lane.
     fn is_word(
         &mut self,
         search: &mut Search<'_>,
-        (own, operands): (u32, &[TermId]),
+        (own, address, stored): (u32, TermId, TermId),
         (lane, word): (u32, usize),
     ) -> bool {
         let n = lane as i32 - own as i32;
@@ -216,7 +222,6 @@ impl Comparison<'_, '_> {
         let here =
             |this: &mut Self, term: TermId| by_lane::in_lane(&mut this.terms.arena, at, own, term);
         self.terms.arena.charge(4);
-        let address = here(self, operands[0]);
         let there = self.warp.lanes.shift(self.terms, word.address, n, around);
         let there = here(self, there);
         if !wrap::may_be_equal(&mut self.terms.arena, (there, address)) {
@@ -236,7 +241,7 @@ impl Comparison<'_, '_> {
         if self.prove(&place, there, address, &known) != Proof::Equal {
             return false;
         }
-        let value = here(self, operands[1]);
+        let value = here(self, stored);
         if word.current {
             let there = self.warp.lanes.shift_current(self.terms, word.value, n, around);
             let there = here(self, there);
