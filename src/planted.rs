@@ -65,6 +65,24 @@ pub enum Bug {
     StructField,
     /// Nobody waits for what a lane writes behind the warp's part of a row.
     RowUnordered,
+    /// Nobody asks whether the generic addresses of a struct are global.
+    StructNotGlobal,
+    /// Indices of structs that are stored may wrap around.
+    StoreWraps,
+    /// Nobody asks whether the generic addresses that structs are stored to are global.
+    StoreNotGlobal,
+    /// Nobody asks whether the warp is whole before structs are stored by other lanes.
+    StorePartial,
+    /// The words of structs that are stored go the other way.
+    StoreLane,
+    /// The words of structs that are stored are turned the other way behind the shuffles.
+    StoreTurn,
+    /// The last word that each lane stores for others is lost.
+    StoreField,
+    /// Nobody waits before and after a lane stores the words of other lanes' structs.
+    StoreUnordered,
+    /// Stores of structs are moved behind loads of what they write.
+    StoreOverLoads,
     /// The values in front of the warp's part of a row are loaded 31 lanes before.
     RowBefore,
     /// Values of a row whose lanes hold vectors are those of the next element.
@@ -403,13 +421,25 @@ impl Bug {
         Bug::RowNotGlobal,
     ];
     /// Loads of structs as loads of consecutive words.
-    pub const STRUCTS: [Bug; 6] = [
+    pub const STRUCTS: [Bug; 7] = [
+        Bug::StructNotGlobal,
         Bug::StructUnordered,
         Bug::StructWraps,
         Bug::StructLane,
         Bug::StructTurn,
         Bug::StructBegin,
         Bug::StructField,
+    ];
+    /// Stores of structs as stores of consecutive words.
+    pub const STORES: [Bug; 8] = [
+        Bug::StoreNotGlobal,
+        Bug::StoreWraps,
+        Bug::StorePartial,
+        Bug::StoreLane,
+        Bug::StoreTurn,
+        Bug::StoreField,
+        Bug::StoreUnordered,
+        Bug::StoreOverLoads,
     ];
     /// What strategies other than the paper's may get wrong.
     pub const STRATEGIES: [Bug; 17] = [

@@ -23,7 +23,10 @@ pub fn yaml(source: &SourceFile, report: &Report) -> String {
     let mut out = String::new();
     for kernel in &report.kernels {
         for load in &kernel.loads {
-            about_load(&mut out, &places, kernel, load);
+            about_access(&mut out, &places, kernel, ("load of ", load));
+        }
+        for store in &kernel.stores {
+            about_access(&mut out, &places, kernel, ("store to ", store));
         }
         about_function(&mut out, &places, kernel);
     }
@@ -66,14 +69,19 @@ fn about_hole(out: &mut String, places: &Places<'_>, hole: &HoleReport) {
     out.push_str("...\n");
 }
 
-fn about_load(out: &mut String, places: &Places<'_>, kernel: &KernelReport, load: &LoadReport) {
+fn about_access(
+    out: &mut String,
+    places: &Places<'_>,
+    kernel: &KernelReport,
+    (what, load): (&str, &LoadReport),
+) {
     let place = places.of_line(load.line);
     match load.decision {
         Decision::Shuffle => {
             let delta = load.delta.unwrap_or(0);
             let name = if delta == 0 { "LoadReplacedByMove" } else { "LoadReplacedByShuffle" };
             head(out, "Passed", name, &place, &kernel.name);
-            argument(out, "String", "load of ");
+            argument(out, "String", what);
             argument(out, "Register", &load.register);
             argument(out, "String", " replaced by the value that the lane at distance ");
             argument(out, "Delta", &delta.to_string());
@@ -95,7 +103,7 @@ fn about_load(out: &mut String, places: &Places<'_>, kernel: &KernelReport, load
                 _ => "LoadReplacedByWindow",
             };
             head(out, "Passed", name, &place, &kernel.name);
-            argument(out, "String", "load of ");
+            argument(out, "String", what);
             argument(out, "Register", &load.register);
             argument(out, "String", " served by strategy ");
             argument(out, "Strategy", load.decision.word());
@@ -112,7 +120,7 @@ fn about_load(out: &mut String, places: &Places<'_>, kernel: &KernelReport, load
         Decision::Keep => {
             let rule = load.rule.as_deref().unwrap_or("kept");
             head(out, "Missed", &camel_case(rule), &place, &kernel.name);
-            argument(out, "String", "load of ");
+            argument(out, "String", what);
             argument(out, "Register", &load.register);
             argument(out, "String", " kept: ");
             argument(out, "Reason", load.reason.as_deref().unwrap_or("no reason given"));

@@ -73,6 +73,11 @@ impl Report {
             let many = if arrays == 1 { "" } else { "s" };
             out += &format!(", {arrays} array{many} laid out anew");
         }
+        let stores: usize = self.kernels.iter().map(KernelReport::stored_elsewhere).sum();
+        if stores > 0 {
+            let many = if stores == 1 { "" } else { "s" };
+            out += &format!(", {stores} store{many} performed by other lanes");
+        }
         let unpaid: usize = self.kernels.iter().map(KernelReport::unpaid).sum();
         if unpaid > 0 {
             out += &format!(", {unpaid} possible that do not pay");
@@ -91,7 +96,9 @@ impl Report {
         let loads = self.kernels.iter().flat_map(|kernel| &kernel.loads);
         let rules = loads.filter_map(|load| load.rule.as_deref());
         let arrays = self.kernels.iter().flat_map(|kernel| &kernel.arrays);
+        let stores = self.kernels.iter().flat_map(|kernel| &kernel.stores);
         let rules = rules.chain(arrays.filter_map(|array| array.rule.as_deref()));
+        let rules = rules.chain(stores.filter_map(|store| store.rule.as_deref()));
         rules.collect::<BTreeSet<&str>>().into_iter().collect()
     }
 }
@@ -123,6 +130,10 @@ pub struct KernelReport {
     pub skipped: Option<String>,
     /// Every global load in source order.
     pub loads: Vec<LoadReport>,
+    /// Every store that is a part of a struct of which all words are stored, in source order, where strategy
+    /// `aos` was allowed; `register` is the address as written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stores: Vec<LoadReport>,
     /// Every array that the kernel declares in shared memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<ArrayReport>,
@@ -139,9 +150,19 @@ impl KernelReport {
         self.arrays.iter().filter(|array| array.layout.is_some()).count()
     }
 
+    /// Stores that other lanes perform.
+    pub fn stored_elsewhere(&self) -> usize {
+        self.stores.iter().filter(|store| store.decision != Decision::Keep).count()
+    }
+
+    /// Loads and stores that are not performed as they stand, and arrays that are laid out anew.
+    pub fn changes(&self) -> usize {
+        self.replaced() + self.stored_elsewhere() + self.laid_out()
+    }
+
     /// Whether the kernel's text was changed.
     pub fn is_rewritten(&self) -> bool {
-        self.replaced() + self.laid_out() > 0
+        self.changes() > 0
     }
 
     /// What was done with the kernel's loads, what was left alone and why, in one sentence.
@@ -237,6 +258,27 @@ pub struct LoadReport {
     /// Why that rule refused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+}
+
+impl LoadReport {
+    /// An access on a line, with an operand as written, of which nothing is decided yet.
+    pub fn new(line: u32, register: String) -> LoadReport {
+        LoadReport {
+            line,
+            register,
+            bytes: 0,
+            decision: Decision::Keep,
+            source_line: None,
+            delta: None,
+            guards: None,
+            iterations: None,
+            possible: None,
+            cost: None,
+            architecture: None,
+            rule: None,
+            reason: None,
+        }
+    }
 }
 
 /// An array in shared memory.

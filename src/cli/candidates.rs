@@ -6,7 +6,7 @@ use super::exit::Failure;
 use super::io;
 use super::options::{Decisions, Format, Input, Shown, show_timings, warn};
 use crate::pipeline::{self, Options};
-use crate::report::{Decision, KernelReport, Report, Wavefronts};
+use crate::report::{Decision, KernelReport, LoadReport, Report, Wavefronts};
 use crate::rewrite::Mode;
 
 /// `candidates`
@@ -70,6 +70,13 @@ fn render_kernel(kernel: &KernelReport) -> String {
     if kernel.laid_out() > 0 {
         out += &format!(", {} of {} arrays laid out anew", kernel.laid_out(), kernel.arrays.len());
     }
+    if kernel.stored_elsewhere() > 0 {
+        out += &format!(
+            ", {} of {} stores of structs performed by other lanes",
+            kernel.stored_elsewhere(),
+            kernel.stores.len()
+        );
+    }
     if kernel.unpaid() > 0 {
         out += &format!(", {} possible that do not pay", kernel.unpaid());
     }
@@ -80,42 +87,10 @@ fn render_kernel(kernel: &KernelReport) -> String {
     }
     out.push('\n');
     for load in &kernel.loads {
-        out += &format!("  line {:>5}  {:<10}", load.line, load.register);
-        match load.decision {
-            Decision::Shuffle => {
-                let (delta, line) = (load.delta.unwrap_or(0), load.source_line.unwrap_or(0));
-                out += &format!("shuffle {delta:+} from line {line}");
-                if let Some(guards) = load.guards.as_ref().filter(|guards| !guards.is_empty()) {
-                    out += &format!(" [{}]", guards.join(", "));
-                }
-            }
-            Decision::Reuse | Decision::Wide | Decision::Window | Decision::Aos => {
-                out += load.decision.word();
-                if let Some(delta) = load.delta {
-                    out += &format!(" {delta:+}");
-                }
-                if let Some(line) = load.source_line {
-                    out += &format!(" from line {line}");
-                }
-                if let Some(iterations) = load.iterations {
-                    let many = if iterations == 1 { "" } else { "s" };
-                    out += &format!(" of {iterations} iteration{many} before");
-                }
-                if let Some(guards) = load.guards.as_ref().filter(|guards| !guards.is_empty()) {
-                    out += &format!(" [{}]", guards.join(", "));
-                }
-            }
-            // An error in the body is the reason for all its loads: the first line names it.
-            Decision::Keep => {
-                let reason = load.reason.as_deref().and_then(|reason| reason.lines().next());
-                out += &format!("keep: {}", reason.unwrap_or(""));
-            }
-        }
-        // The reason for a load that is kept has them.
-        if let Some(cost) = load.cost.filter(|_| load.decision != Decision::Keep) {
-            out += &format!(": {cost}");
-        }
-        out.push('\n');
+        out += &render_access(load, &load.register);
+    }
+    for store in &kernel.stores {
+        out += &render_access(store, &format!("store {} ", store.register));
     }
     for array in &kernel.arrays {
         out += &format!("  line {:>5}  shared {}\n", array.line, array.sentence());
@@ -125,5 +100,46 @@ fn render_kernel(kernel: &KernelReport) -> String {
             out += &format!("  line {:>5}    wavefronts {before}{more}\n", access.line);
         }
     }
+    out
+}
+
+/// A line about a load or store, which is called `named`.
+fn render_access(load: &LoadReport, named: &str) -> String {
+    let mut out = format!("  line {:>5}  {:<10}", load.line, named);
+    match load.decision {
+        Decision::Shuffle => {
+            let (delta, line) = (load.delta.unwrap_or(0), load.source_line.unwrap_or(0));
+            out += &format!("shuffle {delta:+} from line {line}");
+            if let Some(guards) = load.guards.as_ref().filter(|guards| !guards.is_empty()) {
+                out += &format!(" [{}]", guards.join(", "));
+            }
+        }
+        Decision::Reuse | Decision::Wide | Decision::Window | Decision::Aos => {
+            out += load.decision.word();
+            if let Some(delta) = load.delta {
+                out += &format!(" {delta:+}");
+            }
+            if let Some(line) = load.source_line {
+                out += &format!(" from line {line}");
+            }
+            if let Some(iterations) = load.iterations {
+                let many = if iterations == 1 { "" } else { "s" };
+                out += &format!(" of {iterations} iteration{many} before");
+            }
+            if let Some(guards) = load.guards.as_ref().filter(|guards| !guards.is_empty()) {
+                out += &format!(" [{}]", guards.join(", "));
+            }
+        }
+        // An error in the body is the reason for all its loads: the first line names it.
+        Decision::Keep => {
+            let reason = load.reason.as_deref().and_then(|reason| reason.lines().next());
+            out += &format!("keep: {}", reason.unwrap_or(""));
+        }
+    }
+    // The reason for a load that is kept has them.
+    if let Some(cost) = load.cost.filter(|_| load.decision != Decision::Keep) {
+        out += &format!(": {cost}");
+    }
+    out.push('\n');
     out
 }

@@ -66,7 +66,8 @@ pub fn unused_in(kernel: &KernelReport, reason: &str) -> KernelReport {
     kernel.shuffles = 0;
     kernel.average_delta = None;
     kernel.skipped = Some(reason.to_owned());
-    for load in kernel.loads.iter_mut().filter(|load| load.decision != Decision::Keep) {
+    let accesses = kernel.loads.iter_mut().chain(&mut kernel.stores);
+    for load in accesses.filter(|load| load.decision != Decision::Keep) {
         load.decision = Decision::Keep;
         load.rule = Some(FUNCTION_LEFT.to_owned());
         load.reason = Some(reason.to_owned());

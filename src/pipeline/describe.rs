@@ -36,8 +36,53 @@ pub(super) fn decided(
             .iter()
             .map(|found| arrays::report(source, decided, found))
             .collect(),
+        stores: stores(source, decided),
         ..KernelReport::default()
     }
+}
+
+/// The reports of the stores of structs.
+fn stores(source: &SourceFile, decided: &Decided<'_, '_>) -> Vec<LoadReport> {
+    let flow = &decided.flow;
+    let line = |inst: u32| source.line(flow.insts[inst as usize].ast.span.start);
+    let mut reports = Vec::new();
+    for found in &decided.choice.stores {
+        let whole = &found.whole;
+        let first = whole.fields.first().map_or(0, |field| line(field.inst));
+        for field in &whole.fields {
+            let ast = flow.insts[field.inst as usize].ast;
+            let mut report = LoadReport::new(line(field.inst), operand_text(source, ast));
+            report.bytes = field.values.len() as u32 * whole.word_bits / 8;
+            match &found.refusal {
+                Some(refusal) => kept(&mut report, refusal),
+                None => {
+                    report.decision = Decision::Aos;
+                    report.source_line = Some(first).filter(|first| *first != report.line);
+                    let mut guards = warp_guards(flow, whole.linear_lanes, true, &whole.no_wrap);
+                    if whole.request.generic {
+                        guards.push("global-address".to_owned());
+                    }
+                    guards.dedup();
+                    report.guards = Some(guards);
+                    report.cost = found.price.map(cost);
+                }
+            }
+            reports.push(report);
+        }
+    }
+    reports.sort_by_key(|report| report.line);
+    reports
+}
+
+/// Says that an access is kept, and why.
+fn kept(report: &mut LoadReport, refusal: &Refusal) {
+    if let Refusal::DoesNotPay(unpaid) | Refusal::ByNameOnly(unpaid) = refusal {
+        report.architecture = Some(unpaid.architecture);
+        report.possible = Some(vec![unpaid.possible.to_owned()]);
+        report.cost = Some(cost(Price { instead: unpaid.cost, kept: unpaid.kept }));
+    }
+    report.rule = Some(refusal.rule().to_owned());
+    report.reason = Some(refusal.to_string());
 }
 
 /// The report of a function that is left as it is as a whole, for `reason`.
@@ -61,31 +106,10 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
     let flow = &decided.flow;
     let ast = flow.insts[finding.inst as usize].ast;
     let line = |inst: u32| source.line(flow.insts[inst as usize].ast.span.start);
-    let mut report = LoadReport {
-        line: line(finding.inst),
-        register: operand_text(source, ast),
-        bytes: finding.bytes,
-        decision: Decision::Keep,
-        source_line: None,
-        delta: None,
-        guards: None,
-        iterations: None,
-        possible: None,
-        cost: None,
-        architecture: None,
-        rule: None,
-        reason: None,
-    };
+    let mut report = LoadReport::new(line(finding.inst), operand_text(source, ast));
+    report.bytes = finding.bytes;
     match &finding.verdict {
-        Verdict::Kept(refusal) => {
-            if let Refusal::DoesNotPay(unpaid) = refusal {
-                report.architecture = Some(unpaid.architecture);
-                report.possible = Some(vec![unpaid.possible.to_owned()]);
-                report.cost = Some(cost(Price { instead: unpaid.cost, kept: unpaid.kept }));
-            }
-            report.rule = Some(refusal.rule().to_owned());
-            report.reason = Some(refusal.to_string());
-        }
+        Verdict::Kept(refusal) => kept(&mut report, refusal),
         Verdict::Carried(link) => {
             report.decision = Decision::Reuse;
             let link = &decided.choice.carried[*link];
@@ -125,6 +149,9 @@ fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding
             report.decision = Decision::Aos;
             report.source_line = (first != finding.inst).then(|| line(first));
             let mut guards = warp_guards(flow, whole.linear_lanes, true, &whole.no_wrap);
+            if whole.fields[0].load.generic {
+                guards.push("global-address".to_owned());
+            }
             guards.dedup();
             report.guards = Some(guards);
         }
@@ -242,6 +269,7 @@ fn operand_text(source: &SourceFile, instruction: &ptx::Instruction<'_>) -> Stri
         Some(Operand::Name(name)) => name.text.to_owned(),
         Some(Operand::Vector(_, span)) => source.slice(*span).to_owned(),
         Some(Operand::Sink(span)) => source.slice(*span).to_owned(),
+        Some(Operand::Address(address)) => source.slice(address.span).to_owned(),
         _ => String::new(),
     }
 }

@@ -19,7 +19,7 @@ use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{KernelReport, Report};
 use crate::reuse;
 use crate::rewrite::{self, Edit, Edits, Mode, Names, Strategy};
-use crate::select::{self, Choice, Strategies};
+use crate::select::{self, Choice, Strategies, StrategyName};
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Timings;
 use crate::verify::{self, Verdict as Judged};
@@ -114,7 +114,11 @@ struct Settled {
 /// A syntax error. Any other failure inside a function leaves that function as it was, and the report
 /// says so.
 pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diagnostic> {
-    let depth = if options.all_bodies { Depth::All } else { Depth::Rewritable };
+    // Stores of structs are rewritten by name or profile only, so that no other run parses for them.
+    let strategies = options.select.strategies;
+    let stores = strategies.allow(StrategyName::Aos) && !strategies.are_weighed();
+    let all = options.all_bodies || stores || options.profile.is_some();
+    let depth = if all { Depth::All } else { Depth::Rewritable };
     let timings = options.timings.as_deref();
     let module = Timings::measure(timings, "parse", || ptx::parse(source, depth))?;
     let options = &options.for_module(&module);

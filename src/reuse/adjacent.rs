@@ -113,6 +113,15 @@ impl Opportunities<'_, '_, '_> {
     /// Whether two loads have the same modifiers but for the vector and the type, and elements of one
     /// size that are extended alike.
     pub(super) fn same_kind(&self, a: &Load, b: &Load) -> bool {
+        let (one, other) = (a.elements[0], b.elements[0]);
+        let size = one.ty.bits() == other.ty.bits() && one.register_bits == other.register_bits;
+        // An element that is extended needs its type; one that fills its register is just bits.
+        let extended = one.ty.bits() < one.register_bits;
+        size && (!extended || one.ty == other.ty) && self.same_modifiers(a, b)
+    }
+
+    /// Whether two accesses have the same modifiers but for the vector and the type.
+    pub(super) fn same_modifiers(&self, a: &Load, b: &Load) -> bool {
         let modifiers = |load: &Load| {
             let modifiers = self.flow().insts[load.inst as usize].ast.form.modifiers();
             let kept = |modifier: &&Modifier| {
@@ -124,11 +133,7 @@ impl Opportunities<'_, '_, '_> {
             };
             modifiers.iter().filter(kept).copied().collect::<SmallVec<[Modifier; 6]>>()
         };
-        let (one, other) = (a.elements[0], b.elements[0]);
-        let size = one.ty.bits() == other.ty.bits() && one.register_bits == other.register_bits;
-        // An element that is extended needs its type; one that fills its register is just bits.
-        let extended = one.ty.bits() < one.register_bits;
-        size && (!extended || one.ty == other.ty) && modifiers(a) == modifiers(b)
+        modifiers(a) == modifiers(b)
     }
 
     /// Whether a load may be performed where an earlier one of its block stands.

@@ -191,7 +191,7 @@ impl Opportunities<'_, '_, '_> {
 
     /// Whether the register of a generic load's address holds it at an earlier place, at which it is asked
     /// whether it is global. (Of other loads nothing is asked.)
-    fn has_address(&self, load: &Load, place: u32) -> bool {
+    pub(super) fn has_address(&self, load: &Load, place: u32) -> bool {
         if !load.generic {
             return true;
         }

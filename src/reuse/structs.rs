@@ -12,6 +12,7 @@ use super::distance::outline;
 use super::eligible::Load;
 use super::opportunities::Opportunities;
 use super::prove::NoWrap;
+use super::refusal::Refusal;
 use crate::cfg::BlockId;
 use crate::emulate::KernelTrace;
 use crate::expr::TermId;
@@ -52,49 +53,57 @@ pub struct StructLoads {
     pub no_wrap: Vec<NoWrap>,
 }
 
-/// Loads that may become a struct.
-struct Run {
-    block: BlockId,
+/// Accesses that may become a struct.
+pub(super) struct Run {
+    pub block: BlockId,
     /// The outline of the addresses, and the bytes from lane to lane.
-    form: (TermId, i64),
+    pub form: (TermId, i64),
     /// Bytes of a word.
-    word: i64,
-    /// Each load with its distance in words from the first one.
-    loads: Vec<(Load, i64)>,
+    pub word: i64,
+    /// The accesses in program order.
+    pub members: Vec<Member>,
+}
+
+/// An access to some words of what may become a struct.
+#[derive(Clone)]
+pub(super) struct Member {
+    /// A load, or a store, which has no elements here.
+    pub load: Load,
+    /// The distance of its first word from that of the run's first access, in words.
+    pub at: i64,
+    /// How many words are accessed.
+    pub count: i64,
 }
 
 impl Run {
-    fn words(&self) -> i64 {
+    pub fn words(&self) -> i64 {
         self.form.1 / self.word
     }
 
-    /// The first word that is loaded and the one behind the last, counted from the first load's.
-    fn ends(&self) -> (i64, i64) {
-        let first = self.loads.iter().map(|(_, at)| *at).min().unwrap_or(0);
-        let end = self.loads.iter().map(|(load, at)| at + load.elements.len() as i64).max();
+    /// The first word that is accessed and the one behind the last, counted from the first access's.
+    pub fn ends(&self) -> (i64, i64) {
+        let first = self.members.iter().map(|member| member.at).min().unwrap_or(0);
+        let end = self.members.iter().map(|member| member.at + member.count).max();
         (first, end.unwrap_or(0))
     }
 
-    /// Whether every word of a struct is loaded, none of them twice, and not by one vector load alone.
-    fn is_whole(&self) -> bool {
-        let loaded: usize = self.loads.iter().map(|(load, _)| load.elements.len()).sum();
+    /// Whether every word of a struct is accessed, none of them twice, and not by one vector alone.
+    pub fn is_whole(&self) -> bool {
+        let count: i64 = self.members.iter().map(|member| member.count).sum();
         let (first, end) = self.ends();
-        self.loads.len() > 1 && loaded as i64 == self.words() && end - first == self.words()
+        self.members.len() > 1 && count == self.words() && end - first == self.words()
     }
 
-    /// Whether a load of words `at` from the first load's can be another part of the same struct.
-    fn takes(&self, load: &Load, at: i64) -> bool {
-        let count = load.elements.len() as i64;
+    /// Whether so many words `at` from the first access's can be another part of the same struct.
+    pub fn takes(&self, at: i64, count: i64) -> bool {
         let (first, end) = self.ends();
-        let apart = |(other, from): &(Load, i64)| {
-            at + count <= *from || from + other.elements.len() as i64 <= at
-        };
-        end.max(at + count) - first.min(at) <= self.words() && self.loads.iter().all(apart)
+        let apart = |other: &Member| at + count <= other.at || other.at + other.count <= at;
+        end.max(at + count) - first.min(at) <= self.words() && self.members.iter().all(apart)
     }
 
-    fn range(&self) -> Range<u32> {
-        let last = self.loads.last().map_or(0, |(load, _)| load.inst);
-        self.loads[0].0.inst..last + 1
+    pub fn range(&self) -> Range<u32> {
+        let last = self.members.last().map_or(0, |member| member.load.inst);
+        self.members[0].load.inst..last + 1
     }
 }
 
@@ -144,7 +153,7 @@ impl Opportunities<'_, '_, '_> {
         let element = load.elements[0];
         let is_word = matches!(element.ty.bits(), 32 | 64)
             && load.elements.iter().all(|one| one.register_bits == one.ty.bits());
-        if !is_word || load.generic || inst.guard.is_some() || load.guard.is_some() {
+        if !is_word || inst.guard.is_some() || load.guard.is_some() {
             return;
         }
         // (An unused word is no element: that nobody reads it is a reason not to load it.)
@@ -152,29 +161,44 @@ impl Opportunities<'_, '_, '_> {
             return;
         }
         let word = i64::from(element.ty.bits() / 8);
-        let is_struct = |stride: &i64| {
-            stride % word == 0
-                && u32::try_from(stride / word).is_ok_and(|words| STRUCT_WORDS.contains(&words))
-        };
-        let Some(stride) = self.lane_stride(trace, load).filter(is_struct) else { return };
+        let Some(stride) = self.struct_stride(trace, load, word) else { return };
         if self.never_whole(trace, load) {
             return;
         }
         let block = trace.accesses[load.access].block;
+        let count = load.elements.len() as i64;
         let at = outline(&mut trace.arena, load.address);
         let form = (at.key, stride);
         for run in runs.iter_mut().rev().filter(|run| (run.block, run.form) == (block, form)) {
             trace.arena.charge(2);
-            let first = run.loads[0].0.clone();
+            let first = run.members[0].load.clone();
             let from = outline(&mut trace.arena, first.address);
             let Some(bytes) = at.constant.checked_sub(from.constant) else { continue };
-            let fits = bytes % word == 0 && run.word == word && run.takes(load, bytes / word);
+            let fits = bytes % word == 0
+                && run.word == word
+                && first.generic == load.generic
+                && run.takes(bytes / word, count);
             if fits && self.same_kind(&first, load) && self.may_move(trace, &first, load) {
-                run.loads.push((load.clone(), bytes / word));
+                run.members.push(Member { load: load.clone(), at: bytes / word, count });
                 return;
             }
         }
-        runs.push(Run { block, form, word, loads: vec![(load.clone(), 0)] });
+        let members = vec![Member { load: load.clone(), at: 0, count }];
+        runs.push(Run { block, form, word, members });
+    }
+
+    /// Bytes from lane to lane, if structs of words of so many bytes may be as far apart.
+    pub(super) fn struct_stride(
+        &mut self,
+        trace: &mut KernelTrace,
+        load: &Load,
+        word: i64,
+    ) -> Option<i64> {
+        let is_struct = |stride: &i64| {
+            stride % word == 0
+                && u32::try_from(stride / word).is_ok_and(|words| STRUCT_WORDS.contains(&words))
+        };
+        self.lane_stride(trace, load).filter(is_struct)
     }
 
     /// A run as a struct, if everything said in the module's head is proved of it, up to checks in front
@@ -185,28 +209,16 @@ impl Opportunities<'_, '_, '_> {
         run: &Run,
         place: u32,
     ) -> Option<StructLoads> {
-        let stride = run.form.1;
-        let first = &run.loads[0].0;
-        let mut no_wrap = Vec::new();
-        let own_lane = run.loads[1..].iter().map(|(load, at)| (load, 0, at * run.word));
-        // Of all pairs of lanes; of which of the two loads that is asked does not matter.
-        let others = (1..WARP_SIZE as i32).flat_map(|n| [n, -n]);
-        let others = others.map(|n| (first, n, -i64::from(n) * stride));
-        for (load, n, displacement) in own_lane.chain(others) {
-            let pair = (first, load);
-            let proof = self.prover.prove_checked_at(trace, pair, n, displacement, place).ok()?;
-            no_wrap.extend(proof.checks);
+        let first = &run.members[0].load;
+        if !self.has_address(first, place) {
+            return None;
         }
-        if self.options.planted.has(Bug::StructWraps) {
-            no_wrap.clear();
-        }
-        no_wrap.sort_unstable();
-        no_wrap.dedup();
+        let no_wrap = self.contiguous(trace, run, place).ok()?;
         let (begin, _) = run.ends();
         let fields = run
-            .loads
+            .members
             .iter()
-            .map(|(load, at)| Field { load: load.clone(), word: (at - begin) as u32 });
+            .map(|member| Field { load: member.load.clone(), word: (member.at - begin) as u32 });
         Some(StructLoads {
             fields: fields.collect(),
             block: run.block,
@@ -217,5 +229,37 @@ impl Opportunities<'_, '_, '_> {
             linear_lanes: self.linear.is_none(),
             no_wrap,
         })
+    }
+
+    /// Proves that the accesses of a run are to one struct, and that the structs of a warp's lanes follow each
+    /// other; gives the checks in front of the instruction `place` up to which that is proved.
+    ///
+    /// # Errors
+    /// Why it cannot be proved.
+    pub(super) fn contiguous(
+        &mut self,
+        trace: &mut KernelTrace,
+        run: &Run,
+        place: u32,
+    ) -> Result<Vec<NoWrap>, Refusal> {
+        let stride = run.form.1;
+        let first = &run.members[0].load;
+        let mut no_wrap = Vec::new();
+        let own_lane =
+            run.members[1..].iter().map(|member| (&member.load, 0, member.at * run.word));
+        // Of all pairs of lanes; of which of the two accesses that is asked does not matter.
+        let others = (1..WARP_SIZE as i32).flat_map(|n| [n, -n]);
+        let others = others.map(|n| (first, n, -i64::from(n) * stride));
+        for (load, n, displacement) in own_lane.chain(others) {
+            let pair = (first, load);
+            let proof = self.prover.prove_checked_at(trace, pair, n, displacement, place)?;
+            no_wrap.extend(proof.checks);
+        }
+        if self.options.planted.has(Bug::StructWraps) {
+            no_wrap.clear();
+        }
+        no_wrap.sort_unstable();
+        no_wrap.dedup();
+        Ok(no_wrap)
     }
 }

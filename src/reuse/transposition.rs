@@ -8,7 +8,7 @@
 //! 2. slot i of a lane comes from lane `(S * lane + (i + turn * (lane / every)) mod S) mod 32`;
 //! 3. word e of its struct is then slot `(e - turn * (lane / every)) mod S`.
 //!
-//! Nothing is searched for here.
+//! Words that are stored go the other way, step by step from the last to the first. Nothing is searched for here.
 
 use std::sync::LazyLock;
 
@@ -63,6 +63,30 @@ impl Entry {
         (self.words * lane + turned as u32) % WARP_SIZE
     }
 
+    /// Step 2 the other way: the lane whose slot the words of all structs that `lane` stores come from. With g
+    /// groups of lanes that are turned alike, `lane = (S * L + u) mod 32` for the lane L, where
+    /// `u = (slot + turn * t) mod S` for its group t. Since g divides S and 32, t is known from the remainder by
+    /// g; S / g is odd, so that it has an [inverse](Entry::inverse).
+    pub fn keeper(&self, slot: u32, lane: u32) -> u32 {
+        let (groups, lane) = (i64::from(self.groups()), i64::from(lane));
+        let (slot, turn) = (i64::from(slot), i64::from(self.turn));
+        let group = (turn * (lane - slot)).rem_euclid(groups);
+        let turned = (slot + turn * group).rem_euclid(self.words.into());
+        let within = i64::from(self.inverse()) * ((lane - turned) / groups);
+        (i64::from(self.every) * group + within.rem_euclid(self.every.into())) as u32
+    }
+
+    /// Groups of lanes that are turned alike: a power of two.
+    pub fn groups(&self) -> u32 {
+        WARP_SIZE / self.every
+    }
+
+    /// The number whose product with S / g is 1 modulo the lanes of a group.
+    pub fn inverse(&self) -> u32 {
+        let odd = self.words / self.groups();
+        (1..self.every).find(|number| number * odd % self.every == 1).unwrap_or(0)
+    }
+
     /// Step 3: the slot that is a word of a lane's struct.
     pub fn word(&self, word: u32, lane: u32) -> u32 {
         (i64::from(word) - self.turned(lane)).rem_euclid(self.words.into()) as u32
@@ -101,6 +125,7 @@ mod tests {
                     let source = entry.source(slot, lane);
                     let found = slots[source as usize][slot as usize];
                     assert_eq!(found, Some(words * lane + word), "{words} {lane} {word}");
+                    assert_eq!(entry.keeper(slot, source), lane, "{words} {slot} {source}");
                 }
             }
         }

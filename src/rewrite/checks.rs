@@ -85,9 +85,10 @@ impl<'p, 'a> Checks<'p, 'a> {
             Condition::Warp(test) => Some((test.block, &test.no_wrap)),
             Condition::Multiples(_) => None,
         });
+        let stores = plan.stores.iter().map(|whole| (whole.test.block, &whole.test.no_wrap));
         let loads = replacements.iter();
         let loads = loads.map(|load| (load.block, &load.covered.guards.no_wrap));
-        for (block, no_wraps) in loads.chain(tests) {
+        for (block, no_wraps) in loads.chain(tests).chain(stores) {
             for check in no_wraps {
                 let place = (block, no_wrap(check));
                 let window = checks.windows.entry(place).or_insert((check.first, check.last));
@@ -96,7 +97,8 @@ impl<'p, 'a> Checks<'p, 'a> {
         }
         let linear = replacements.iter().any(|load| load.covered.guards.linear_lanes)
             || plan.windows.iter().any(|window| window.linear_lanes)
-            || plan.structs.iter().any(|whole| whole.linear_lanes);
+            || plan.structs.iter().any(|whole| whole.linear_lanes)
+            || plan.stores.iter().any(|whole| whole.linear_lanes);
         // These are needed before any code is chosen, since the whole-warp checks are joined to them.
         if linear {
             checks.linear = Some(checks.fresh.predicate());

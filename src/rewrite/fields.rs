@@ -1,7 +1,8 @@
-//! Loads of structs as a plan holds them: the fields, and how words are moved.
+//! Loads and stores of structs as a plan holds them: the fields, and how words are moved.
 
 use std::ops::Range;
 
+use super::taps::WarpTest;
 use crate::reuse::transposition::Entry;
 
 /// The loads of a struct by each lane, and the code in their place.
@@ -32,4 +33,32 @@ pub struct FieldPlan {
     pub span: Range<usize>,
     /// The registers that it fills, each with the number of the word.
     pub registers: Vec<(String, u32)>,
+}
+
+/// The stores of a struct by each lane, and the code in their place.
+#[derive(Clone, Debug)]
+pub struct StoredPlan {
+    /// The opcode of the stores, without vector and type.
+    pub opcode: String,
+    /// The address of the lane's struct at the last store: base as written and bytes added.
+    pub address: (String, i64),
+    /// Bits of a word, 32 or 64.
+    pub word_bits: u32,
+    /// The stores in program order; all words are stored behind the last.
+    pub fields: Vec<StoredFieldPlan>,
+    /// The test in front of the first.
+    pub test: WarpTest,
+    /// Whether it has to show that lanes are consecutive in `tid.x`.
+    pub linear_lanes: bool,
+    /// How words are moved.
+    pub entry: &'static Entry,
+}
+
+/// A store of some words of a struct.
+#[derive(Clone, Debug)]
+pub struct StoredFieldPlan {
+    /// The whole statement's bytes in the text.
+    pub span: Range<usize>,
+    /// The number of the first word, and what is stored from there on, as an operand of a move.
+    pub values: (u32, Vec<String>),
 }

@@ -437,5 +437,16 @@
 //!
 //! `tests/cases/refuse/aos_fields.ptx`, `tests/cases/refuse/aos_masked.ptx`, `tests/cases/refuse/aos_stride.ptx`,
 //! `tests/cases/refuse/aos_store.ptx`, `tests/cases/refuse/aos_wrap.ptx`; mistakes `StructWraps`, `StructLane`,
-//! `StructTurn`, `StructBegin`, `StructField`,
-//! `StructUnordered`.
+//! `StructTurn`, `StructBegin`, `StructField`, `StructUnordered`. Of generic addresses each lane asks whether all words
+//! of its struct are global, since local memory is each lane's own: `tests/cases/accept/aos_generic.ptx`; mistake
+//! `StructNotGlobal`.
+//!
+//! **36. Where lanes store the words of each other's structs, nothing comes between the first store and the last.**
+//! All are performed behind the last: nobody may have read in between what they write, or have been told about the
+//! first by a barrier, fence, atomic or other store; so there are only arithmetic and loads of other bytes. A word that is
+//! not stored is nobody's to write, so structs with gaps or guarded words stay. The lanes wait for each other in front
+//! of the stores, as they may have read their own structs, and behind them, as they may read them or tell others of them.
+//!
+//! `tests/cases/refuse/aos_stored_between.ptx`, `tests/cases/refuse/aos_stored_fields.ptx`,
+//! `tests/cases/refuse/aos_stored_masked.ptx`, `tests/cases/refuse/aos_stored_kinds.ptx`; mistakes `StoreOverLoads`,
+//! `StoreUnordered`, `StorePartial`, `StoreLane`, `StoreTurn`, `StoreField`, `StoreWraps`, `StoreNotGlobal`.

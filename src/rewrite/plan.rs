@@ -5,7 +5,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::bytes::Assembly;
-use super::fields::StructPlan;
+use super::fields::{StoredPlan, StructPlan};
 use super::names::{Fresh, Names};
 use super::taps::{WarpTest, Window};
 use crate::cfg::{Base, BlockId, Flow, RegisterId};
@@ -128,6 +128,8 @@ pub struct KernelPlan<'a> {
     pub windows: Vec<Window>,
     /// Loads of structs that loads of consecutive words stand for.
     pub structs: Vec<StructPlan>,
+    /// Stores of structs that stores of consecutive words stand for.
+    pub stores: Vec<StoredPlan>,
     /// Values that go round loops.
     pub carried: Vec<CarriedLoad>,
     /// Declarations and addresses of arrays that are laid out anew: a place in the text, and what stands there.
@@ -167,6 +169,7 @@ pub fn plan<'a>(
             vectors: Vec::new(),
             windows: Vec::new(),
             structs: Vec::new(),
+            stores: Vec::new(),
             carried: Vec::new(),
             arrays: Vec::new(),
             versions: Vec::new(),
@@ -188,6 +191,7 @@ pub fn plan<'a>(
     planner.vectors(choice);
     planner.rows(choice);
     planner.structs(choice);
+    planner.stores(choice);
     planner.carried(choice);
     planner.arrays(choice);
     planner.plan
@@ -200,6 +204,7 @@ impl KernelPlan<'_> {
             && self.vectors.is_empty()
             && self.windows.is_empty()
             && self.structs.is_empty()
+            && self.stores.is_empty()
             && self.carried.is_empty()
             && self.arrays.is_empty()
     }

@@ -1,14 +1,16 @@
-//! The part of a plan for loads of structs: their text, and which statements stand twice.
+//! The part of a plan for loads and stores of structs: their text, and which statements stand twice.
 
 use std::ops::Range;
 
-use super::fields::{FieldPlan, StructPlan};
+use super::fields::{FieldPlan, StoredFieldPlan, StoredPlan, StructPlan};
 use super::plan::Planner;
 use super::taps::WarpTest;
 use super::vectors::without_type;
 use crate::isa::Qualifier;
-use crate::reuse::StructLoads;
+use crate::planted::Bug;
+
 use crate::reuse::transposition::Entry;
+use crate::reuse::{StoredValue, StructLoads, StructStores};
 use crate::select::{Choice, Verdict};
 
 impl Planner<'_, '_, '_, '_> {
@@ -30,14 +32,21 @@ impl Planner<'_, '_, '_, '_> {
                 self.plan.registers.insert(check.register, name);
             }
             let last = whole.fields.last().map_or(whole.place, |field| field.load.inst);
+            let first = &whole.fields[0].load;
+            let global = match first.generic {
+                true if self.plan.planted.has(Bug::StructNotGlobal) => Vec::new(),
+                true => self.words((first.inst, whole.offset), (whole.words, whole.word_bits)),
+                false => Vec::new(),
+            };
             match &mut open {
                 Some((range, test)) if range.start == whole.place => {
                     range.end = range.end.max(last + 1);
                     test.no_wrap.extend(&whole.no_wrap);
+                    test.global.extend(global);
                 }
                 _ => {
                     let (block, no_wrap) = (whole.block, whole.no_wrap.clone());
-                    let (multiples, global) = (Vec::new(), Vec::new());
+                    let multiples = Vec::new();
                     let test = WarpTest { block, place: whole.place, no_wrap, multiples, global };
                     let before = open.replace((whole.place..last + 1, test));
                     self.add_version(before);
@@ -45,6 +54,14 @@ impl Planner<'_, '_, '_, '_> {
             }
         }
         self.add_version(open);
+    }
+
+    /// The addresses of a struct's words, from an access to it and the bytes from there to its beginning: where they
+    /// are generic, it is asked of each whether it is global.
+    fn words(&self, (inst, offset): (u32, i64), (words, bits): (u32, u32)) -> Vec<(String, i64)> {
+        let (base, added) = self.address(inst);
+        let bytes = |word: u32| added + offset + i64::from(word * bits / 8);
+        (0..words).map(|word| (base.clone(), bytes(word))).collect()
     }
 
     fn struct_plan(&self, whole: &StructLoads, entry: &'static Entry) -> StructPlan {
@@ -72,5 +89,51 @@ impl Planner<'_, '_, '_, '_> {
             linear_lanes: whole.linear_lanes,
             entry,
         }
+    }
+
+    /// Plans the structs whose stores have been chosen.
+    pub(super) fn stores(&mut self, choice: &Choice) {
+        for found in choice.stores.iter().filter(|found| found.refusal.is_none()) {
+            let whole = &found.whole;
+            let Some(entry) = Entry::of(whole.words) else { continue };
+            for check in &whole.no_wrap {
+                let name = self.name(check.register);
+                self.plan.registers.insert(check.register, name);
+            }
+            let plan = self.stored_plan(whole, entry);
+            self.plan.stores.extend(plan);
+        }
+    }
+
+    fn stored_plan(&self, whole: &StructStores, entry: &'static Entry) -> Option<StoredPlan> {
+        let (first, last) = (whole.fields.first()?.inst, whole.fields.last()?.inst);
+        let (base, offset) = self.address(last);
+        let value = |value: &StoredValue| match value {
+            StoredValue::Register(register) => self.name(*register),
+            StoredValue::Bits(bits) => format!("{bits:#x}"),
+        };
+        let fields = whole.fields.iter().map(|field| StoredFieldPlan {
+            span: self.flow.insts[field.inst as usize].ast.span.range(),
+            values: (field.word, field.values.iter().map(value).collect()),
+        });
+        Some(StoredPlan {
+            opcode: without_type(self.flow.insts[first as usize].ast.opcode.text).to_owned(),
+            address: (base, offset + whole.offset),
+            word_bits: whole.word_bits,
+            fields: fields.collect(),
+            test: WarpTest {
+                block: whole.block,
+                place: first,
+                no_wrap: whole.no_wrap.clone(),
+                multiples: Vec::new(),
+                global: match whole.request.generic {
+                    true if self.plan.planted.has(Bug::StoreNotGlobal) => Vec::new(),
+                    true => self.words((first, whole.begin), (whole.words, whole.word_bits)),
+                    false => Vec::new(),
+                },
+            },
+            linear_lanes: whole.linear_lanes,
+            entry,
+        })
     }
 }

@@ -46,6 +46,7 @@ pub(super) fn decide(
     let twice = !(choice.vectors.is_empty()
         && choice.rows.is_empty()
         && choice.structs.is_empty()
+        && choice.stores.iter().all(|found| found.refusal.is_some())
         && choice.carried.is_empty());
     let mut grown = 0;
     let of = |mut array: SharedArray| {

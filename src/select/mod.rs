@@ -20,7 +20,9 @@ use crate::cost::Costs;
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::{Function, StateSpace};
 use crate::reuse::shared;
-use crate::reuse::{Adjacent, Carried, Opportunities, Opportunity, Refusal, Row, StructLoads};
+use crate::reuse::{
+    Adjacent, Carried, Opportunities, Opportunity, Refusal, Row, StructLoads, StructStores,
+};
 use crate::source::SourceFile;
 
 pub use bank::ArrayFinding;
@@ -96,6 +98,17 @@ pub struct Finding {
     pub price: Option<Price>,
 }
 
+/// The decision about the stores of a struct.
+#[derive(Clone, Debug)]
+pub struct StoreFinding {
+    /// The stores.
+    pub whole: StructStores,
+    /// What was weighed for each of them, if they are chosen and it was.
+    pub price: Option<Price>,
+    /// Why they stay, if they do.
+    pub refusal: Option<Refusal>,
+}
+
 /// Both costs of a replacement that is chosen, in hundredths of a cycle per warp: for one load, except that
 /// a vector load is weighed against all that it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +130,8 @@ pub struct Choice {
     pub rows: Vec<Row>,
     /// The structs that are loaded word by word of all lanes.
     pub structs: Vec<StructLoads>,
+    /// The structs that are stored, where strategy `aos` is allowed.
+    pub stores: Vec<StoreFinding>,
     /// The values that go round loops in registers.
     pub carried: Vec<Carried>,
     /// The arrays in shared memory.
@@ -136,7 +151,7 @@ impl Choice {
 
     /// Keeps those replaced loads for which `keep` returns true; it is called once for each, in program
     /// order. A group of a vector load, a row or a struct is only kept if all
-    /// of its loads are.
+    /// of its loads are. Stores of structs come behind the loads, each struct as one.
     pub fn retain(&mut self, mut keep: impl FnMut() -> bool) {
         let mut dropped = vec![false; self.vectors.len()];
         let mut dropped_rows = vec![false; self.rows.len()];
@@ -163,6 +178,12 @@ impl Choice {
             };
             if goes {
                 finding.verdict = Verdict::Kept(Refusal::NotSelected);
+            }
+        }
+        for found in self.stores.iter_mut().filter(|found| found.refusal.is_none()) {
+            if !keep() {
+                found.refusal = Some(Refusal::NotSelected);
+                found.price = None;
             }
         }
     }
@@ -197,9 +218,9 @@ pub fn decide(
         })
         .collect();
     add_unreachable(flow, &mut findings);
-    let whole::Groups { vectors, carried, rows, structs, .. } = groups;
+    let whole::Groups { vectors, carried, rows, structs, stores, .. } = groups;
     let arrays = Vec::new();
-    let mut choice = Choice { findings, vectors, rows, structs, carried, arrays };
+    let mut choice = Choice { findings, vectors, rows, structs, stores, carried, arrays };
     let arrays = shared::arrays(source, function, flow, trace, legal.planted);
     choice.arrays = bank::decide(flow, arrays, &choice, options, legal.planted);
     choice

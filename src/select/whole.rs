@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::weighed::Weigher;
-use super::{Options, Price, StrategyName, Verdict};
+use super::{Options, Price, StoreFinding, StrategyName, Verdict};
 use crate::emulate::KernelTrace;
 use crate::reuse::{Adjacent, Carried, Opportunities, Row, StructLoads};
 
@@ -61,6 +61,7 @@ fn plan(
     };
     let carried = weigher.carried(trace, loads);
     let structs = weigher.structs(trace, loads, &carried);
+    let stores = weigher.struct_stores(trace, &carried);
     // Rows whose lanes hold vectors come first: they have the vectors in them.
     let mut rows = match with_rows {
         true => weigher.broad_rows(trace, loads, &carried),
@@ -73,7 +74,7 @@ fn plan(
     let mut verdicts: Vec<Verdict> =
         loads.iter().map(|&index| weigher.verdict(trace, index)).collect();
     weigher.asked(trace, loads, &mut verdicts);
-    (verdicts, Groups { vectors, carried, rows, structs, prices: weigher.prices })
+    (verdicts, Groups { vectors, carried, rows, structs, stores, prices: weigher.prices })
 }
 
 /// Replacements that serve several loads at once, or a load in several iterations.
@@ -83,6 +84,7 @@ pub(super) struct Groups {
     pub carried: Vec<Carried>,
     pub rows: Vec<Row>,
     pub structs: Vec<StructLoads>,
+    pub stores: Vec<StoreFinding>,
     /// By instruction, what was weighed for the replacement that is chosen.
     pub prices: FxHashMap<u32, Price>,
 }

@@ -7,7 +7,8 @@
 use rustc_hash::FxHashSet;
 
 use super::place::{Place, Reach};
-use super::symbols::Terms;
+use super::symbols::{Kind, Terms};
+use crate::cfg::LoopId;
 use crate::expr::{Arena, Comparison, Substitution, TermId};
 use crate::isa::limits::WARP_SIZE;
 
@@ -21,6 +22,22 @@ pub(super) fn in_lane(arena: &mut Arena, lane: TermId, number: u32, term: TermId
     Substitution::new().transform(arena, term, &mut |arena, next| {
         (next == lane).then(|| arena.constant(number.into(), arena.width(lane)))
     })
+}
+
+/// The value that a term of 32 bits has in the lane of a number, as a symbol: it is compared with nothing but what
+/// the same term is there. (A value from the past may be a different one in the lane that asks.)
+pub(super) fn as_there(
+    terms: &mut Terms,
+    lane: TermId,
+    number: u32,
+    term: TermId,
+    made_in: Option<LoopId>,
+) -> TermId {
+    let there = in_lane(&mut terms.arena, lane, number, term);
+    if terms.arena.constant_value(there).is_some() {
+        return there;
+    }
+    terms.symbol(Kind::InLane(number, there), 32, made_in)
 }
 
 /// The condition that the lane `n` up is one of the warp's.

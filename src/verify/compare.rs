@@ -116,6 +116,7 @@ pub(super) fn compare<'s>(
             return FunctionReport::unknown(name, reason);
         }
         comparison.events();
+        comparison.exchanges();
         comparison.loads();
         comparison.branches();
         comparison.convergence();

@@ -199,7 +199,7 @@ impl Machine<'_> {
                 }
                 Some(value)
             }
-            Kind::Memory(..) => None,
+            Kind::Memory(..) | Kind::InLane(..) => None,
             Kind::Shifted(..)
             | Kind::Event(..)
             | Kind::Extra(..)

@@ -77,8 +77,18 @@ fn either(arena: &mut Arena, a: &Literals, b: &Literals) -> Option<Literals> {
     // empty.
     match (&rest_a[..], &rest_b[..]) {
         (&[x], &[y]) if arena.not(x) == y => Some(common),
+        (rest, &[one]) | (&[one], rest) if is_negation(arena, one, rest, &common) => Some(common),
         _ => None,
     }
+}
+
+/// Whether a condition is, where `common` holds, the negation of a conjunction: `!(a & b & c)` and `a & b`.
+fn is_negation(arena: &mut Arena, one: TermId, conjuncts: &[TermId], common: &[TermId]) -> bool {
+    let negated = arena.not(one);
+    let negated = literals(arena, negated);
+    negated.len() > 1
+        && conjuncts.iter().all(|literal| negated.contains(literal))
+        && negated.iter().all(|literal| conjuncts.contains(literal) || common.contains(literal))
 }
 
 /// The condition of a place to which several ways lead, and for each way its condition given that
@@ -114,14 +124,18 @@ pub(super) fn join(arena: &mut Arena, ways: &[TermId]) -> (TermId, Vec<TermId>) 
     let rest = rest.unwrap_or_else(|| arena.boolean(true));
     let shared = conjunction(arena, &common);
     let path = arena.and(shared, rest);
-    let local = all
-        .iter()
-        .map(|way| {
-            let (_, own) = split(arena, way, &common);
-            conjunction(arena, &own)
-        })
-        .collect();
-    (path, local)
+    let own: Vec<Literals> = all.iter().map(|way| split(arena, way, &common).1).collect();
+    let local = (0..own.len()).map(|at| {
+        // As it stands where the ways part.
+        if let [one, other] = &own[..]
+            && let [negation] = (if at == 0 { other } else { one })[..]
+            && is_negation(arena, negation, &own[at], &common)
+        {
+            return arena.not(negation);
+        }
+        conjunction(arena, &own[at])
+    });
+    (path, local.collect())
 }
 
 /// `term` simplified: if `condition` decides which side of a selection is taken, that side.

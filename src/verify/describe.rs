@@ -13,6 +13,7 @@ pub(super) fn describe(terms: &Terms, term: TermId) -> String {
     match terms.arena.node(term) {
         Node::Symbol(symbol) => match &terms.symbols.info(*symbol).kind {
             Kind::Unpredictable(_) => "an unpredictable value".to_owned(),
+            Kind::InLane(lane, _) => format!("what lane {lane} has"),
             Kind::Tid(axis) => Special::Tid(*axis).to_string(),
             Kind::LaneId => Special::Laneid.to_string(),
             Kind::Uniform(register) => register.to_string(),

@@ -225,7 +225,7 @@ impl Comparison<'_, '_> {
     }
 
     /// A place with the facts about the lane `n` up, for a whole warp of which that lane is a part.
-    fn with_lane(&mut self, place: &Place, gathered: &Gathered, n: i32) -> Place {
+    pub(super) fn with_lane(&mut self, place: &Place, gathered: &Gathered, n: i32) -> Place {
         let Gathered { block, together, lane } = *gathered;
         let arena = &mut self.terms.arena;
         let in_range = by_lane::has_lane(arena, lane, n);

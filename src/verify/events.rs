@@ -10,6 +10,7 @@ use super::place::Place;
 use super::proof::Proof;
 use super::rounds::numbered;
 use crate::cfg::BlockId;
+use crate::expr::TermId;
 use crate::isa::Opcode;
 
 impl Comparison<'_, '_> {
@@ -31,7 +32,10 @@ impl Comparison<'_, '_> {
             })
             .collect();
         let acts = |event: &&Event| !matches!(event.role, Role::Observe | Role::Leave);
-        let alone = self.after.events.iter().zip(&self.partners).filter(|(_, p)| p.is_none());
+        let exchanged =
+            |inst: u32| self.warp.exchanges.iter().any(|one| one.stores.contains(&inst));
+        let alone = self.after.events.iter().zip(&self.partners);
+        let alone = alone.filter(|(event, p)| p.is_none() && !exchanged(event.inst));
         let missing = self.before.events.iter().zip(&open).filter(|(_, open)| **open);
         let unpaired = alone.map(|(event, _)| event).filter(acts).count()
             + missing.map(|(event, _)| event).filter(acts).count();
@@ -48,6 +52,7 @@ impl Comparison<'_, '_> {
         let mut last = 0;
         for (event, partner) in self.after.events.iter().zip(partners) {
             match partner {
+                None if self.warp.exchanges.iter().any(|one| one.stores.contains(&event.inst)) => {}
                 None => self.only_one(event, true),
                 Some(index) => {
                     if index < last {
@@ -84,7 +89,7 @@ impl Comparison<'_, '_> {
             return self.unknown(after.inst, Some(before.inst), reason);
         }
         let place = self.place(after.block);
-        let (a, b) = (before.condition, after.condition);
+        let (a, b) = (self.left(before), after.condition);
         let what = || format!("the condition of `{}`", old.ast.opcode.text);
         let there = self.prove(&place, a, b, &[]);
         let happens = there == Proof::Equal;
@@ -106,6 +111,16 @@ impl Comparison<'_, '_> {
                 }
             });
         }
+    }
+
+    /// The condition under which the lane itself has to perform an event of the original.
+    fn left(&mut self, event: &Event) -> TermId {
+        let exchange = self.warp.exchanges.iter().find(|one| one.replaced.contains(&event.inst));
+        let Some(instead) = exchange.and_then(|one| self.after.path[one.block.index()]) else {
+            return event.condition;
+        };
+        let not = self.terms.arena.not(instead);
+        self.terms.arena.and(event.condition, not)
     }
 
     /// Reports an event that only one of the two programs has, unless it cannot happen.

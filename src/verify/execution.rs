@@ -85,6 +85,8 @@ pub(super) type GlobalFact = (TermId, Option<LoopId>, TermId);
 /// A store as seen from the version of memory that it made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StoreRecord {
+    /// The instruction, in the program that made it.
+    pub inst: u32,
     pub before: TermId,
     pub address: TermId,
     pub bytes: u32,

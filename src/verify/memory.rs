@@ -307,11 +307,16 @@ impl<'s> Evaluation<'_, 's> {
             self.note_global(address, guard);
         }
         for &window in written(ast.form.space()) {
-            let (before, version) = self.change(window, guard);
+            let (mut before, version) = self.change(window, guard);
+            // The version is one only where the store is performed.
+            if let Some(guard) = guard {
+                before = conditions::under(&mut self.terms.arena, before, guard, true);
+            }
             // A generic address cannot be compared with addresses of the other windows.
             let comparable = window == Window::Global || ast.form.space() != StateSpace::Generic;
             if let (Some(address), true) = (address, comparable) {
-                self.out.stores.insert(version, StoreRecord { before, address, bytes });
+                let inst = self.at;
+                self.out.stores.insert(version, StoreRecord { inst, before, address, bytes });
             }
         }
     }

@@ -76,6 +76,7 @@
 //! The `Guide` of the rewritten program:
 //! - `taint`: which values came from another lane
 //! - `together`: whether lanes that were together still are
+//! - `exchange`: stores between two barriers of a warp, and the original's in whose place they stand
 //! - `warp`: `activemask`, `shfl.sync`, `vote.sync`
 //! - `settle`: the rewritten program's values brought back to the original's
 //!
@@ -93,6 +94,7 @@
 //! - `carried`: what registers that only the rewritten program has hold in each iteration
 //! - `remainder`: the low bits of what goes round loops
 //! - `elsewhere`: what other lanes of the warp load
+//! - `exchanged`: what other lanes of the warp store
 //! - `faults`: what only the rewritten program loads
 //! - `converged`: results that depend on which lanes are together
 //! - `compare`: two functions
@@ -120,6 +122,8 @@ mod division;
 mod elsewhere;
 mod evaluate;
 mod events;
+mod exchange;
+mod exchanged;
 mod execute;
 mod execution;
 mod facts;

@@ -147,6 +147,10 @@ impl Prover {
     ) -> Option<Proof> {
         for (first, second, swapped) in [(b, a, true), (a, b, false)] {
             let Node::IfThenElse(condition, x, y) = *terms.arena.node(first) else { continue };
+            if is_known_global(terms, condition, known) {
+                let claim = if swapped { (second, x) } else { (x, second) };
+                return Some(self.by_cases(terms, lanes, place, claim, known));
+            }
             let negated = terms.arena.not(condition);
             for (holds, value) in [(condition, x), (negated, y)] {
                 let mut more = known.to_vec();
@@ -258,6 +262,23 @@ impl Prover {
         }
         None
     }
+}
+
+/// Whether a condition is that an address is global which is equal to one that is known to be.
+fn is_known_global(terms: &mut Terms, condition: TermId, known: &[TermId]) -> bool {
+    const IS_GLOBAL: &str = "isspacep.global#0";
+    let asked = |terms: &Terms, term: TermId| match terms.arena.node(term) {
+        Node::Apply(function, operands) if terms.symbols.function(*function) == IS_GLOBAL => {
+            operands.first().copied()
+        }
+        _ => None,
+    };
+    let Some(address) = asked(terms, condition) else { return false };
+    known.iter().any(|&fact| {
+        asked(terms, fact).is_some_and(|other| {
+            other == address || wrap::equal_as_known(&mut terms.arena, (other, address), known)
+        })
+    })
 }
 
 /// Whether a term is an instruction's result of which only the operands are known.

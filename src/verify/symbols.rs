@@ -60,6 +60,9 @@ pub(super) enum Kind {
     Mask(u32),
     /// The value that a shuffle delivers where the PTX ISA promises none.
     Unpredictable(u32),
+    /// The value that a term has in the lane of a number, which is a constant in the term: for a value of which it
+    /// is not known that this lane would read it, too.
+    InLane(u32, TermId),
     /// A symbol in place of a term that a proof does not look into.
     Abstract(TermId),
     /// The value of another symbol some lanes up.

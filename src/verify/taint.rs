@@ -26,7 +26,7 @@ impl Taint {
             }
             if let Node::Symbol(symbol) = *terms.arena.node(next) {
                 let kind = &terms.symbols.info(symbol).kind;
-                self.known.insert(next, matches!(kind, Kind::Unpredictable(_)));
+                self.known.insert(next, matches!(kind, Kind::Unpredictable(_) | Kind::InLane(..)));
                 continue;
             }
             let operands = terms.arena.operands(next);

@@ -12,6 +12,7 @@ use smallvec::smallvec;
 
 use super::by_lane;
 use super::conditions;
+use super::exchange::{Exchange, Opened};
 use super::hardware;
 use super::lanes::Lanes;
 use super::place::{Gathered, Reach, Vote};
@@ -47,6 +48,10 @@ pub(super) struct Warp<'r, 's> {
     pub gathered: Vec<Gathered>,
     /// The blocks and instructions at which the rewritten program orders the memory of a whole warp.
     pub ordered: Vec<(BlockId, u32)>,
+    /// The last of these barriers.
+    pub opened: Option<Opened>,
+    /// The stores of other lanes' values.
+    pub exchanges: Vec<Exchange>,
 }
 
 impl<'r, 's> Warp<'r, 's> {
@@ -75,6 +80,8 @@ impl<'r, 's> Warp<'r, 's> {
             written,
             gathered: Vec::new(),
             ordered: Vec::new(),
+            opened: None,
+            exchanges: Vec::new(),
         }
     }
 }
@@ -104,10 +111,14 @@ impl<'s> Warp<'_, 's> {
                 let whole = self.whole(here, inst.args.first()?)?;
                 let path = here.path()?;
                 let path = conditions::literals(&mut here.terms.arena, path);
-                path.contains(&whole).then(|| {
-                    self.ordered.push((here.block, here.at));
-                    smallvec![]
-                })
+                if !path.contains(&whole) {
+                    return None;
+                }
+                self.ordered.push((here.block, here.at));
+                let exchange = self.opened.take().and_then(|opened| opened.close(here));
+                self.exchanges.extend(exchange);
+                self.opened = Some(Opened::new(here));
+                Some(smallvec![])
             }
             _ => None,
         }
@@ -219,18 +230,19 @@ impl<'s> Warp<'_, 's> {
         let in_warp = here.terms.arena.and(whole, linear);
         self.gather(here, in_warp)?;
         let nothing = here.terms.symbol(Kind::Unpredictable(here.at), 32, here.here());
-        // A value from the past may be a different one in the other lane.
         let current = here.is_current(sent);
         let mut values = Vec::new();
         let mut distances = BTreeSet::new();
         for (own, source) in by_lane::all().zip(sources) {
             let n = source as i32 - own as i32;
             distances.insert(n);
-            let there = match current {
-                true => self.lanes.shift_current(here.terms, sent, n, here.here()),
-                false => nothing,
+            let value = match current {
+                true => {
+                    let there = self.lanes.shift_current(here.terms, sent, n, here.here());
+                    by_lane::in_lane(&mut here.terms.arena, lane, own, there)
+                }
+                false => by_lane::as_there(here.terms, lane, source, sent, here.here()),
             };
-            let value = by_lane::in_lane(&mut here.terms.arena, lane, own, there);
             self.receive(here.terms, value);
             values.push(value);
         }

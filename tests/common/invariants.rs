@@ -28,8 +28,7 @@ pub fn rewritten(name: &str, text: &str) -> Result<Rewritten, String> {
 /// Checks one rewrite and says what is broken.
 pub fn broken(name: &str, original: &str, result: &Rewritten) -> Vec<String> {
     let mut failures = Vec::new();
-    let changes = |kernel: &KernelReport| kernel.replaced() + kernel.laid_out();
-    let shuffles: usize = result.report.kernels.iter().map(changes).sum();
+    let shuffles: usize = result.report.kernels.iter().map(KernelReport::changes).sum();
     if (shuffles == 0) != (result.text == original) {
         let what = if shuffles == 0 { "changed without" } else { "unchanged despite" };
         failures.push(format!("{name}: the text is {what} an accepted load ({shuffles})"));
@@ -62,7 +61,8 @@ fn first_difference(a: &str, b: &str) -> usize {
 fn unmapped(name: &str, original: &str, result: &Rewritten) -> Vec<String> {
     let before: Vec<&str> = original.lines().collect();
     let loads = || result.report.kernels.iter().flat_map(|kernel| &kernel.loads);
-    let covered = loads().filter(|load| load.decision != Decision::Keep);
+    let stores = result.report.kernels.iter().flat_map(|kernel| &kernel.stores);
+    let covered = loads().chain(stores).filter(|load| load.decision != Decision::Keep);
     let arrays = result.report.kernels.iter().flat_map(|kernel| &kernel.arrays);
     let laid_out = arrays.filter(|array| array.layout.is_some());
     let of_arrays = laid_out.flat_map(|array| {

@@ -74,6 +74,12 @@ fn bugs_planted_into_structs_are_noticed() {
     of_strategy(StrategyName::Aos, "planted_structs", &Bug::STRUCTS);
 }
 
+/// The same for stores of structs.
+#[test]
+fn bugs_planted_into_stores_of_structs_are_noticed() {
+    of_strategy(StrategyName::Aos, "planted_stores", &Bug::STORES);
+}
+
 fn of_strategy(name: StrategyName, folder: &str, bugs: &[Bug]) {
     let strategies = Strategies::only(name);
     let right = Options {

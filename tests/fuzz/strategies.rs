@@ -156,6 +156,9 @@ fn aimed_kernels_compute_the_same() {
     let count = number("PTXASW_FUZZ_COUNT").unwrap_or(COUNT);
     let every = number("PTXASW_FUZZ_PROVED").unwrap_or(PROVED);
     let mut tallies: Vec<Tally> = STRATEGIES.iter().map(|_| Tally::default()).collect();
+    if count == 1 {
+        println!("{}", emit(&aimed(first)).ptx);
+    }
     let (invalid, texts) = try_seeds(first..first + count, &mut tallies, every);
     println!("{count} kernels, {invalid} of them invalid");
     for ((strategy, _), tally) in STRATEGIES.iter().zip(&tallies) {

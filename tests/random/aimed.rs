@@ -10,7 +10,7 @@ use fastrand::Rng;
 
 use super::generate::{BLOCKS, Generator, Place, uniform};
 use super::kernel::{
-    Access, Array, Barrier, Condition, Destination, Fence, Kernel, Load, Loop, MAX_BEYOND,
+    Access, Array, Barrier, Condition, Destination, Fence, Field, Kernel, Load, Loop, MAX_BEYOND,
     MAX_TRIPS, Moving, Spelling, Stmt, Test, Trips, Var,
 };
 
@@ -51,7 +51,79 @@ pub fn aimed(seed: u64) -> Kernel {
         }
     }
     kernel.body = body;
+    if seed.is_multiple_of(3) {
+        add_structs(&mut kernel);
+    }
     kernel
+}
+
+/// Adds stores of structs somewhere, between other statements or in a branch or loop; with a generator of its own,
+/// so that all else is as it would be without.
+fn add_structs(kernel: &mut Kernel) {
+    let mut rng = Rng::with_seed(kernel.seed ^ 0x5707_0ed5);
+    let (words, bits, _) = kernel.structs();
+    let copy = kernel.clone();
+    let mut generator = Generator { rng: &mut rng, kernel: &copy, budget: 4 };
+    let mut fields = Vec::new();
+    let mut word = 0;
+    while word < words {
+        // A struct of an odd number of words leaves no vector aligned.
+        let two = words.is_multiple_of(2) && word.is_multiple_of(2) && bits == 32;
+        let count = if two && generator.one_in(3) { 2 } else { 1 };
+        fields.push(Field { word, count, stored: true, guard: None });
+        word += count;
+    }
+    if generator.one_in(4) {
+        generator.rng.shuffle(&mut fields);
+    }
+    match generator.rng.u8(..12) {
+        // A word is missing, or stored twice, or loaded in between, or stored by some.
+        0 => _ = fields.pop(),
+        1 => fields.push(fields[0]),
+        2 | 3 => {
+            let at = generator.rng.usize(..fields.len());
+            let loaded = fields[generator.rng.usize(..fields.len())];
+            fields.insert(at, Field { stored: false, ..loaded });
+        }
+        4 => {
+            let at = generator.rng.usize(..fields.len());
+            fields[at].guard = Some(generator.steady());
+        }
+        _ => {}
+    }
+    let stored = Stmt::Fields(fields.clone());
+    // The thread's own accesses before and behind see what was stored before.
+    let loaded: Vec<Field> =
+        fields.iter().map(|field| Field { stored: false, guard: None, ..*field }).collect();
+    let mut list = Vec::new();
+    if generator.one_in(3) {
+        list.push(Stmt::Fields(loaded.clone()));
+    }
+    list.push(stored.clone());
+    if generator.rng.bool() {
+        list.push(Stmt::Fields(loaded));
+    }
+    if generator.one_in(4) {
+        list.push(stored);
+    }
+    let list = match generator.rng.u8(..8) {
+        0 => {
+            let condition = generator.steady();
+            vec![Stmt::If { condition, then: list, otherwise: Vec::new() }]
+        }
+        1 => vec![Stmt::Loop(Loop {
+            trips: generator.pick(&[Trips::N, Trips::Constant(2), Trips::Of(Var::TidX)]),
+            step: 1,
+            bottom: generator.rng.bool(),
+            entered: None,
+            carried_from_tid: false,
+            moving: None,
+            body: list,
+        })],
+        _ => list,
+    };
+    let at = generator.rng.usize(0..=kernel.body.len());
+    kernel.body.splice(at..at, list);
 }
 
 impl Generator<'_> {

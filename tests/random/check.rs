@@ -278,6 +278,10 @@ fn attempt(case: &Case, options: &Options, panel: &Panel) -> Verdict {
             *replaced.entry(load.decision.word()).or_default() += 1;
         }
     }
+    let stored: usize = kernels.iter().map(|kernel| kernel.stored_elsewhere()).sum();
+    if stored > 0 {
+        replaced.insert("stored", stored);
+    }
     Verdict::Fine(Rewrite {
         replaced,
         loads: kernels.iter().map(|kernel| kernel.global_loads).sum(),

@@ -72,6 +72,8 @@ pub enum Stmt {
     CallStencil,
     /// Stores the result so far to a place of the output, 1 to 7.
     Output(u32),
+    /// Accesses to words of the thread's own struct.
+    Fields(Vec<Field>),
 }
 
 /// Something that is a small number in each thread.
@@ -220,6 +222,17 @@ pub struct Load {
     pub keep: bool,
 }
 
+/// An access to words of the thread's own struct, of which [`Kernel::structs`] says more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    pub word: u32,
+    /// Words that are accessed at once: 1 or 2.
+    pub count: u32,
+    /// Stored, or loaded.
+    pub stored: bool,
+    pub guard: Option<Condition>,
+}
+
 /// What happens to the thread's own slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Own {
@@ -355,6 +368,13 @@ impl Kernel {
     /// Blocks of the grid.
     pub fn blocks(&self) -> u32 {
         self.grid.iter().product()
+    }
+
+    /// Words of a thread's struct, bits of each, and whether its address is generic.
+    pub fn structs(&self) -> (u32, u32, bool) {
+        let number = self.seed / 3;
+        let bits = if number / 15 % 4 == 3 { 64 } else { 32 };
+        (2 + (number % 15) as u32, bits, number / 60 % 3 == 2)
     }
 
     /// The value of the parameter `w`: the places of a row.

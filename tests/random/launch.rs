@@ -22,7 +22,7 @@ const fn number(name: &'static str) -> Parameter {
 }
 
 /// All parameters, in order; a kernel has those that it uses.
-pub const PARAMETERS: [Parameter; 14] = [
+pub const PARAMETERS: [Parameter; 15] = [
     pointer("a", "global a"),
     pointer("b", "global b"),
     pointer("own", "global own"),
@@ -32,6 +32,7 @@ pub const PARAMETERS: [Parameter; 14] = [
     pointer("far1", "global far1"),
     pointer("col", "global col"),
     pointer("tight", "global tight"),
+    pointer("fields", "global fields"),
     number("n"),
     number("w"),
     number("wrap_u"),
@@ -65,9 +66,7 @@ pub fn launch(kernel: &Kernel, writer: &Writer<'_>) -> String {
             }
         });
     }
-    for (index, name) in
-        ["a", "b", "far0", "far1", "far2", "own", "out", "pub", "col"].into_iter().enumerate()
-    {
+    for (index, name) in BUFFERS.into_iter().enumerate() {
         let far = name.starts_with("far") && (uses("far0") || uses("far1"));
         if uses(name) || far {
             let sides = if name == "col" { 1 } else { 2 };
@@ -94,6 +93,10 @@ pub fn launch(kernel: &Kernel, writer: &Writer<'_>) -> String {
     });
     format!("{file:#}\n")
 }
+
+/// The buffers whose pointers point to their middle or beginning.
+const BUFFERS: [&str; 10] =
+    ["a", "b", "far0", "far1", "far2", "own", "out", "pub", "col", "fields"];
 
 /// Bytes in front of the pointer to the tight input.
 fn before_tight(kernel: &Kernel, writer: &Writer<'_>) -> i64 {

@@ -256,6 +256,17 @@ fn simplified(statement: &Stmt) -> Vec<Stmt> {
             conditions(*condition).into_iter().map(Stmt::Continue).collect()
         }
         Stmt::Put(load) => loads(load).into_iter().map(Stmt::Put).collect(),
+        Stmt::Fields(fields) => (0..fields.len())
+            .flat_map(|at| {
+                let mut fewer = fields.clone();
+                fewer.remove(at);
+                let mut plain = fields.clone();
+                plain[at].guard = None;
+                [fewer, plain]
+            })
+            .filter(|simpler| simpler != fields)
+            .map(Stmt::Fields)
+            .collect(),
         _ => Vec::new(),
     }
 }

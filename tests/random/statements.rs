@@ -1,8 +1,8 @@
 //! A tree as PTX: control flow, memory that is written, and what lanes tell each other.
 
 use super::kernel::{
-    Array, Barrier, Change, Collective, Condition, Definition, Fence, Load, Loop, MAX_BEYOND,
-    MAX_TRIPS, Moving, OUTPUT, Own, SLOT, Stmt, Trips, Var,
+    Array, Barrier, Change, Collective, Condition, Definition, Fence, Field, Load, Loop,
+    MAX_BEYOND, MAX_TRIPS, Moving, OUTPUT, Own, SLOT, Stmt, Trips, Var,
 };
 use super::writer::{Kind, Round, Surroundings, Writer};
 
@@ -117,6 +117,7 @@ impl Writer<'_> {
             Stmt::Exchange(further) => self.exchange(*further),
             Stmt::Call => self.bump(),
             Stmt::CallStencil => self.stencil(),
+            Stmt::Fields(fields) => self.fields(fields),
             Stmt::Output(place) => {
                 let (result, output) = (self.result(), self.own("out", "output", OUTPUT));
                 self.line(&format!("st.global.u32 [{output}+{}], {result}", 4 * (place % 8)));
@@ -231,6 +232,51 @@ impl Writer<'_> {
         let (address, offset) = self.address(load);
         let result = self.result();
         self.line(&format!("{guard}st.global.u32 [{address}+{offset}], {result}"));
+    }
+
+    /// Stores to and loads from the thread's own struct.
+    fn fields(&mut self, fields: &[Field]) {
+        let (words, bits, generic) = self.kernel.structs();
+        let bytes = words * bits / 8;
+        let threads = self.kernel.threads() * self.kernel.blocks();
+        self.extend("fields", u64::from(threads * bytes));
+        let (pointer, thread) = (self.pointer("fields", generic), self.thread_number());
+        let start = self.at_entry("struct", Kind::Double, |w, r| {
+            w.first(&format!("mad.wide.u32 {r}, {thread}, {bytes}, {pointer}"));
+        });
+        let space = if generic { "" } else { ".global" };
+        let kind = if bits == 64 { Kind::Double } else { Kind::Word };
+        for field in fields {
+            let guard = field.guard.map(|condition| format!("@{} ", self.condition(condition)));
+            let guard = guard.unwrap_or_default();
+            let mut registers = Vec::new();
+            for word in field.word..field.word + field.count {
+                let register = self.temporary(kind);
+                let result = self.result();
+                let mixed = match (field.stored, bits) {
+                    (true, 32) => format!("xor.b32 {register}, {result}, {}", 257 * word + 1),
+                    (true, _) => {
+                        let high = self.make(Kind::Word, "add.s32", &[&result, &word.to_string()]);
+                        format!("mov.b64 {register}, {{{result}, {high}}}")
+                    }
+                    (false, _) => format!("mov.b{bits} {register}, 7"),
+                };
+                self.line(&mixed);
+                registers.push(register);
+            }
+            let (vector, list) = match &registers[..] {
+                [single] => ("", single.clone()),
+                several => (".v2", format!("{{{}}}", several.join(", "))),
+            };
+            let at = format!("[{start}+{}]", field.word * bits / 8);
+            self.line(&match field.stored {
+                true => format!("{guard}st{space}{vector}.b{bits} {at}, {list}"),
+                false => format!("{guard}ld{space}{vector}.b{bits} {list}, {at}"),
+            });
+            for register in registers.iter().filter(|_| !field.stored) {
+                self.fold(kind, register);
+            }
+        }
     }
 
     /// An address that a loop moves by units of 16 bytes.

@@ -103,7 +103,12 @@ fn load(whole: &StructPlan, checks: &mut Checks<'_, '_>, code: &mut String) -> V
 
 /// A register with the remainder of a number below twice a warp's lanes by one that is no more than 32. (The
 /// assembler makes a general division of a `rem` by a constant, a dozen instructions.)
-fn modulo(number: &str, by: u32, checks: &mut Checks<'_, '_>, code: &mut String) -> String {
+pub(super) fn modulo(
+    number: &str,
+    by: u32,
+    checks: &mut Checks<'_, '_>,
+    code: &mut String,
+) -> String {
     let rest = checks.fresh.word();
     if by.is_power_of_two() {
         let _ = write!(code, "and.b32 {rest}, {number}, {};\n\t", by - 1);
@@ -127,7 +132,7 @@ fn reciprocal(by: u32) -> (u32, u32) {
 
 /// Turns registers by an amount that differs between lanes and is below `amounts`: what was in register s is in
 /// register s + amount, or s - amount where `way` is negative.
-fn turn(
+pub(super) fn turn(
     mut registers: Vec<String>,
     (amount, amounts, way): (&str, u32, i32),
     bits: u32,
@@ -210,7 +215,7 @@ fn send(
 }
 
 /// The value that another lane has in a register of 32 or 64 bits.
-fn shuffle(
+pub(super) fn shuffle(
     register: &str,
     (source, mask): (&str, &str),
     bits: u32,

@@ -1,6 +1,6 @@
 //! The code of all strategies together, for everything that was chosen in one function.
 
-use super::{Strategy, aos, bank, paper, reuse, wide, window};
+use super::{Strategy, aos, bank, paper, reuse, stored, wide, window};
 use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
 use crate::rewrite::plan::KernelPlan;
@@ -21,6 +21,7 @@ impl Strategy for Full {
         let tests = wide::edits(plan, text, &mut checks, &mut edits);
         window::edits(plan, &mut checks, &mut edits);
         aos::edits(plan, &mut checks, &mut edits);
+        stored::edits(plan, text, &mut checks, &mut edits);
         reuse::carry(plan, &mut edits);
         bank::edits(plan, &mut edits);
         edits.push(Edit::insert(plan.body, checks.prologue() + &tests));

@@ -7,6 +7,7 @@ mod no_corner;
 mod no_load;
 mod paper;
 mod reuse;
+mod stored;
 mod wide;
 mod window;
 

@@ -2,7 +2,7 @@
 //! which shows what that load costs. Computes wrong results.
 
 use super::paper::{copies, received};
-use super::{Strategy, aos, reuse, wide, window};
+use super::{Strategy, aos, reuse, stored, wide, window};
 use crate::cfg::BlockId;
 use crate::rewrite::checks::Checks;
 use crate::rewrite::edit::Edit;
@@ -36,6 +36,7 @@ impl Strategy for NoCorner {
         let tests = wide::edits(plan, text, &mut checks, &mut edits);
         window::edits(plan, &mut checks, &mut edits);
         aos::edits(plan, &mut checks, &mut edits);
+        stored::edits(plan, text, &mut checks, &mut edits);
         reuse::carry(plan, &mut edits);
         edits.push(Edit::insert(plan.body, checks.prologue() + &tests));
         edits
