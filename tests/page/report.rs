@@ -108,11 +108,17 @@ fn what_was_weighed_is_on_the_page() {
     }
     let html = page(&folder);
     assert_eq!(count(&html, "class=\"row replaced\""), 2 + 8 + 8, "with two loads for each row");
-    assert_eq!(count(&html, "class=\"row possible\""), 3 + 4 + 9, "structs of three and four words");
+    assert_eq!(
+        count(&html, "class=\"row possible\""),
+        3 + 4 + 9,
+        "structs of three and four words"
+    );
     assert_eq!(count(&html, "class=\"row shuffled\""), 26);
     let why = "copied from line 58, 1 iteration before: 0.25 cycles against 1.25";
     assert!(html.contains(why) && html.contains(">0.5 against 2.5</td>"));
-    assert!(html.contains("in a vector from line 132 [multiple of 16: structs8_param_0]: 9 cycles"));
+    assert!(
+        html.contains("in a vector from line 132 [multiple of 16: structs8_param_0]: 9 cycles")
+    );
     assert!(html.contains("does not pay on sm_80: `window` 2.33 cycles against 1.25"));
 }
 
