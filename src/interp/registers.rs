@@ -86,14 +86,53 @@ pub struct Slots {
 
 /// A warp-wide operation without side effects beyond its destinations: it computes on every lane
 /// and writes those of the mask.
-pub type WarpFn = fn(&mut Registers, &Slots, Mask);
+#[derive(Debug)]
+pub struct WarpOp {
+    /// The function.
+    pub run: fn(&mut Registers, &Slots, Mask),
+    /// The file of each destination; none where there are fewer.
+    pub d: [Option<File>; 2],
+    /// The file of each source; none where there are fewer.
+    pub s: [Option<File>; 4],
+}
+
+impl WarpOp {
+    /// An operation on registers of these files.
+    pub const fn new(
+        run: fn(&mut Registers, &Slots, Mask),
+        destinations: &[File],
+        sources: &[File],
+    ) -> WarpOp {
+        let mut op = WarpOp { run, d: [None; 2], s: [None; 4] };
+        let mut at = 0;
+        while at < destinations.len() {
+            op.d[at] = Some(destinations[at]);
+            at += 1;
+        }
+        at = 0;
+        while at < sources.len() {
+            op.s[at] = Some(sources[at]);
+            at += 1;
+        }
+        op
+    }
+}
+
+/// A warp-wide operation, as [`warp!`] makes it.
+pub type WarpFn = &'static WarpOp;
 
 /// A type that a lane of a register can be read and written as.
-pub trait Lane: Copy {
-    /// Reads all 32 lanes.
-    fn read(registers: &Registers, slot: Slot) -> [Self; LANES];
+pub trait Lane: Copy + Default {
+    /// The file of such a register.
+    const FILE: File;
+    /// All 32 lanes as they are kept.
+    type Row;
+    /// The lanes of a register.
+    fn row(registers: &Registers, slot: Slot) -> &Self::Row;
+    /// One of them.
+    fn at(row: &Self::Row, lane: usize) -> Self;
     /// Writes the lanes of `mask`.
-    fn write(registers: &mut Registers, slot: Slot, values: [Self; LANES], mask: Mask);
+    fn write(registers: &mut Registers, slot: Slot, values: &[Self; LANES], mask: Mask);
 }
 
 /// Overwrites the lanes of `mask`.
@@ -103,30 +142,45 @@ pub fn blend<T: Copy>(old: &mut [T; LANES], new: &[T; LANES], mask: Mask) {
         *old = *new;
     } else {
         for lane in 0..LANES {
-            if mask >> lane & 1 != 0 {
-                old[lane] = new[lane];
-            }
+            old[lane] = if mask & 1 << lane != 0 { new[lane] } else { old[lane] };
         }
     }
 }
 
 macro_rules! lane_type {
-    ($file:ident: $($ty:ty, |$raw:ident| $from:expr, |$value:ident| $to:expr;)*) => {$(
+    ($file:ident, $name:ident, $raw_ty:ty: $($ty:ty, |$raw:ident| $from:expr, |$value:ident| $to:expr;)*) => {$(
         impl Lane for $ty {
+            const FILE: File = File::$name;
+            type Row = [$raw_ty; LANES];
             #[inline(always)]
-            fn read(registers: &Registers, slot: Slot) -> [Self; LANES] {
-                registers.$file[slot as usize].map(|$raw| $from)
+            fn row(registers: &Registers, slot: Slot) -> &[$raw_ty; LANES] {
+                &registers.$file[slot as usize]
             }
             #[inline(always)]
-            fn write(registers: &mut Registers, slot: Slot, values: [Self; LANES], mask: Mask) {
-                let raw = values.map(|$value| $to);
-                blend(&mut registers.$file[slot as usize], &raw, mask);
+            fn at(row: &[$raw_ty; LANES], lane: usize) -> Self {
+                let $raw = row[lane];
+                $from
+            }
+            #[inline(always)]
+            fn write(registers: &mut Registers, slot: Slot, values: &[Self; LANES], mask: Mask) {
+                let row = &mut registers.$file[slot as usize];
+                if mask == FULL {
+                    for lane in 0..LANES {
+                        let $value = values[lane];
+                        row[lane] = $to;
+                    }
+                } else {
+                    for lane in 0..LANES {
+                        let $value = values[lane];
+                        row[lane] = if mask & 1 << lane != 0 { $to } else { row[lane] };
+                    }
+                }
             }
         }
     )*};
 }
 
-lane_type! { w32:
+lane_type! { w32, W32, u32:
     u8, |raw| raw as u8, |value| u32::from(value);
     i8, |raw| raw as i8, |value| u32::from(value as u8);
     u16, |raw| raw as u16, |value| u32::from(value);
@@ -135,27 +189,44 @@ lane_type! { w32:
     i32, |raw| raw as i32, |value| value as u32;
     f32, |raw| f32::from_bits(raw), |value| value.to_bits();
 }
-lane_type! { w64:
+lane_type! { w64, W64, u64:
     u64, |raw| raw, |value| value;
     i64, |raw| raw as i64, |value| value as u64;
     f64, |raw| f64::from_bits(raw), |value| value.to_bits();
 }
 
 impl Lane for bool {
+    const FILE: File = File::Pred;
+    type Row = Mask;
     #[inline(always)]
-    fn read(registers: &Registers, slot: Slot) -> [bool; LANES] {
-        let mask = registers.preds[slot as usize];
-        std::array::from_fn(|lane| mask >> lane & 1 != 0)
+    fn row(registers: &Registers, slot: Slot) -> &Mask {
+        &registers.preds[slot as usize]
     }
     #[inline(always)]
-    fn write(registers: &mut Registers, slot: Slot, values: [bool; LANES], mask: Mask) {
-        let mut bits = 0;
-        for (lane, &value) in values.iter().enumerate() {
-            bits |= Mask::from(value) << lane;
-        }
+    fn at(row: &Mask, lane: usize) -> bool {
+        row & 1 << lane != 0
+    }
+    #[inline(always)]
+    fn write(registers: &mut Registers, slot: Slot, values: &[bool; LANES], mask: Mask) {
         let old = &mut registers.preds[slot as usize];
-        *old = *old & !mask | bits & mask;
+        *old = *old & !mask | bits(values) & mask;
     }
+}
+
+/// Truths as bits.
+#[inline(always)]
+pub fn bits(values: &[bool; LANES]) -> Mask {
+    let mut bits = 0;
+    for (number, eight) in values.chunks_exact(8).enumerate() {
+        let mut bytes = [0; 8];
+        for (byte, &value) in bytes.iter_mut().zip(eight) {
+            *byte = u8::from(value);
+        }
+        // Each byte is 0 or 1; the product has all of them side by side in its uppermost byte.
+        let product = u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080);
+        bits |= ((product >> 56) as Mask) << (8 * number);
+    }
+    bits
 }
 
 /// Turns a scalar function, written as a closure with all its types, into a [`WarpFn`].
@@ -164,34 +235,52 @@ impl Lane for bool {
 macro_rules! warp {
     (|$($arg:ident: $ty:ty),+| -> ($d0:ty, $d1:ty) $body:block) => {
         $crate::interp::registers::warp!(@ |$($arg: $ty),+| -> ($d0, $d1) $body,
-            |registers, slots, mask, both| {
-                <$d0 as Lane>::write(registers, slots.d[0], both.map(|pair| pair.0), mask);
-                <$d1 as Lane>::write(registers, slots.d[1], both.map(|pair| pair.1), mask);
-            })
+            [first: $d0 = 0, second: $d1 = 1], |(first, second)|)
     };
     (|$($arg:ident: $ty:ty),+| -> $d:ty $body:block) => {
-        $crate::interp::registers::warp!(@ |$($arg: $ty),+| -> $d $body,
-            |registers, slots, mask, result| {
-                <$d as Lane>::write(registers, slots.d[0], result, mask);
-            })
+        $crate::interp::registers::warp!(@ |$($arg: $ty),+| -> $d $body, [only: $d = 0], |only|)
     };
-    (@ |$($arg:ident: $ty:ty),+| -> $d:ty $body:block,
-        |$registers:ident, $slots:ident, $mask:ident, $result:ident| $write:block) => {{
+    (@ |$($arg:ident: $ty:ty),+| -> $all:ty $body:block,
+        [$($value:ident: $d:ty = $number:tt),+], |$pattern:pat_param|) => {{
         fn run(
-            $registers: &mut $crate::interp::registers::Registers,
-            $slots: &$crate::interp::registers::Slots,
-            $mask: $crate::interp::registers::Mask,
+            registers: &mut $crate::interp::registers::Registers,
+            slots: &$crate::interp::registers::Slots,
+            mask: $crate::interp::registers::Mask,
         ) {
             use $crate::interp::registers::{LANES, Lane};
-            let mut sources = $slots.s.into_iter();
-            $(let $arg = <$ty as Lane>::read($registers, sources.next().unwrap_or_default());)+
-            let $result: [$d; LANES] = std::array::from_fn(|lane| {
-                $(let $arg = $arg[lane];)+
-                $body
-            });
-            $write
+            let mut sources = slots.s.into_iter();
+            $(let $arg = <$ty as Lane>::row(registers, sources.next().unwrap_or_default());)+
+            let one = |$($arg: $ty),+| -> $all { $body };
+            let mut results = ($([<$d as Default>::default(); LANES],)+);
+            {
+                let ($($value,)+) = &mut results;
+                for lane in 0..LANES {
+                    let results = ($(&mut $value[lane],)+);
+                    let $pattern = one($(<$ty as Lane>::at($arg, lane)),+);
+                    $crate::interp::registers::warp!(= results, $($value = $number),+);
+                }
+            }
+            $crate::interp::registers::warp!(
+                # registers, slots, mask, results, $($d = $number),+
+            );
         }
-        run as $crate::interp::registers::WarpFn
+        const OP: &$crate::interp::registers::WarpOp = &{
+            use $crate::interp::registers::{Lane, WarpOp};
+            WarpOp::new(run, &[$(<$d as Lane>::FILE),+], &[$(<$ty as Lane>::FILE),+])
+        };
+        OP
     }};
+    (= $results:ident, $first:ident = 0) => { *$results.0 = $first; };
+    (= $results:ident, $first:ident = 0, $second:ident = 1) => {
+        *$results.0 = $first;
+        *$results.1 = $second;
+    };
+    (# $registers:ident, $slots:ident, $mask:ident, $results:ident, $d:ty = 0) => {
+        <$d as Lane>::write($registers, $slots.d[0], &$results.0, $mask);
+    };
+    (# $registers:ident, $slots:ident, $mask:ident, $results:ident, $d:ty = 0, $e:ty = 1) => {
+        <$d as Lane>::write($registers, $slots.d[0], &$results.0, $mask);
+        <$e as Lane>::write($registers, $slots.d[1], &$results.1, $mask);
+    };
 }
 pub(crate) use warp;
