@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::counters::{Counters, Total};
-use super::exec::{self, Follow, Machine, Plan, Room, Row};
+use super::exec::{self, Follow, Machine, Plan, Room, Row, Sheet};
 use super::fault::{Fault, FaultKind};
 use super::memory::{Global, new_words};
 use super::program::Program;
@@ -197,23 +197,55 @@ impl Kernel<'_, '_> {
         Plan::new(&self.program, bytes)
     }
 
-    /// Runs 32 launches of one block abreast. `launch` is the first; what all have in buffers, and in arguments
-    /// that the plan was made for, stands in the columns, and there is what buffers hold afterwards. The events are
-    /// those of the first launch. None if they could not go abreast or one of them may have been at fault: then each has
-    /// to be run by itself.
+    /// Runs launches of one block abreast, 32 for each of the columns. `launch` is the first; what all have in buffers,
+    /// and in arguments that the plan was made for, stands in the columns, and there is what buffers hold afterwards. The
+    /// events are those of the first launch. None if they could not go abreast or one of them may have been at fault: then
+    /// each has to be run by itself.
     pub fn run_abreast(
         &self,
         plan: &Plan,
         launch: &Launch,
-        columns: &mut Columns,
-        room: &mut Room,
+        columns: &mut [Columns],
+        rooms: &mut [Room],
     ) -> Option<Counters> {
         self.check(launch).ok()?;
-        if launch.grid != [1; 3] || !launch.buffers.keys().eq(columns.buffers.keys()) {
+        let known = |columns: &Columns| launch.buffers.keys().eq(columns.buffers.keys());
+        if launch.grid != [1; 3] || !columns.iter().all(known) || rooms.len() < columns.len() {
             return None;
         }
-        let bytes = self.parameters(launch).ok()?;
-        let params = words(&bytes);
+        let params = words(&self.parameters(launch).ok()?);
+        let global = self.fresh(launch).ok()?;
+        let fits = |columns: &Columns| {
+            let mut regions = global.regions().iter().zip(columns.buffers.values());
+            regions.all(|(region, rows)| region.len.div_ceil(4) as usize == rows.len())
+        };
+        if !columns.iter().all(fits) {
+            return None;
+        }
+        let machine = self.machine(launch, &global, &params);
+        let mut sheets = Vec::new();
+        for (columns, room) in columns.iter_mut().zip(rooms) {
+            let params = self.rows(&params, columns);
+            let global = columns.buffers.values_mut().map(std::mem::take).collect();
+            sheets.push(Sheet { room, global, params });
+        }
+        let done = exec::run_abreast(&machine, plan, &mut sheets, (launch.limit, launch.races));
+        for (columns, sheet) in columns.iter_mut().zip(sheets) {
+            columns.buffers.values_mut().zip(sheet.global).for_each(|(own, rows)| *own = rows);
+        }
+        let counters = done.ok()??;
+        // The launch in front is among those behind, which has to be seen.
+        let first = columns.first()?.buffers.values();
+        let alike = global
+            .regions()
+            .iter()
+            .zip(first)
+            .all(|(region, rows)| region.words().zip(rows).all(|(word, row)| word == row[0]));
+        alike.then_some(counters)
+    }
+
+    /// The words of the parameters of launches abreast.
+    fn rows(&self, params: &[AtomicU32], columns: &Columns) -> Vec<Row> {
         let mut rows: Vec<Row> = params.iter().map(|word| [word.load(Relaxed); 32]).collect();
         for (&number, values) in &columns.args {
             let place = &self.program.params[number];
@@ -225,26 +257,6 @@ impl Kernel<'_, '_> {
                 }
             }
         }
-        let global = self.fresh(launch).ok()?;
-        let machine = self.machine(launch, &global, &params);
-        let mut regions: Vec<Vec<Row>> = columns.buffers.values_mut().map(std::mem::take).collect();
-        let fits = global.regions().iter().zip(&regions);
-        let fits = fits.into_iter().all(|(r, rows)| r.len.div_ceil(4) as usize == rows.len());
-        let memory = (regions.as_mut_slice(), rows.as_slice());
-        let done = match fits {
-            true => exec::run_abreast(&machine, plan, room, memory, (launch.limit, launch.races)),
-            false => Ok(None),
-        };
-        for (buffer, rows) in columns.buffers.values_mut().zip(regions) {
-            *buffer = rows;
-        }
-        let counters = done.ok()??;
-        // The launch in front is among those behind, which has to be seen.
-        let alike = global
-            .regions()
-            .iter()
-            .zip(columns.buffers.values())
-            .all(|(region, rows)| region.words().zip(rows).all(|(word, row)| word == row[0]));
-        alike.then_some(counters)
+        rows
     }
 }

@@ -121,18 +121,17 @@ impl WarpOp {
 /// A warp-wide operation, as [`warp!`] makes it.
 pub type WarpFn = &'static WarpOp;
 
+/// Lanes that an operation computes at a time: what is between reading and writing them stays in registers of the host.
+pub const PART: usize = 8;
+
 /// A type that a lane of a register can be read and written as.
 pub trait Lane: Copy + Default {
     /// The file of such a register.
     const FILE: File;
-    /// All 32 lanes as they are kept.
-    type Row;
-    /// The lanes of a register.
-    fn row(registers: &Registers, slot: Slot) -> &Self::Row;
-    /// One of them.
-    fn at(row: &Self::Row, lane: usize) -> Self;
-    /// Writes the lanes of `mask`.
-    fn write(registers: &mut Registers, slot: Slot, values: &[Self; LANES], mask: Mask);
+    /// Reads a part of the lanes, from `first` on.
+    fn read(registers: &Registers, slot: Slot, first: usize) -> [Self; PART];
+    /// Writes those of a part that are in `mask`.
+    fn write(registers: &mut Registers, slot: Slot, first: usize, part: &[Self; PART], mask: Mask);
 }
 
 /// Overwrites the lanes of `mask`.
@@ -148,31 +147,37 @@ pub fn blend<T: Copy>(old: &mut [T; LANES], new: &[T; LANES], mask: Mask) {
 }
 
 macro_rules! lane_type {
-    ($file:ident, $name:ident, $raw_ty:ty: $($ty:ty, |$raw:ident| $from:expr, |$value:ident| $to:expr;)*) => {$(
+    ($file:ident, $name:ident: $($ty:ty, |$raw:ident| $from:expr, |$value:ident| $to:expr;)*) => {$(
         impl Lane for $ty {
             const FILE: File = File::$name;
-            type Row = [$raw_ty; LANES];
             #[inline(always)]
-            fn row(registers: &Registers, slot: Slot) -> &[$raw_ty; LANES] {
-                &registers.$file[slot as usize]
+            fn read(registers: &Registers, slot: Slot, first: usize) -> [Self; PART] {
+                let row = &registers.$file[slot as usize][first..first + PART];
+                let mut part = [Self::default(); PART];
+                for at in 0..PART {
+                    let $raw = row[at];
+                    part[at] = $from;
+                }
+                part
             }
             #[inline(always)]
-            fn at(row: &[$raw_ty; LANES], lane: usize) -> Self {
-                let $raw = row[lane];
-                $from
-            }
-            #[inline(always)]
-            fn write(registers: &mut Registers, slot: Slot, values: &[Self; LANES], mask: Mask) {
-                let row = &mut registers.$file[slot as usize];
+            fn write(
+                registers: &mut Registers,
+                slot: Slot,
+                first: usize,
+                part: &[Self; PART],
+                mask: Mask,
+            ) {
+                let row = &mut registers.$file[slot as usize][first..first + PART];
                 if mask == FULL {
-                    for lane in 0..LANES {
-                        let $value = values[lane];
-                        row[lane] = $to;
+                    for at in 0..PART {
+                        let $value = part[at];
+                        row[at] = $to;
                     }
                 } else {
-                    for lane in 0..LANES {
-                        let $value = values[lane];
-                        row[lane] = if mask & 1 << lane != 0 { $to } else { row[lane] };
+                    for at in 0..PART {
+                        let $value = part[at];
+                        row[at] = if mask >> first & 1 << at != 0 { $to } else { row[at] };
                     }
                 }
             }
@@ -180,7 +185,7 @@ macro_rules! lane_type {
     )*};
 }
 
-lane_type! { w32, W32, u32:
+lane_type! { w32, W32:
     u8, |raw| raw as u8, |value| u32::from(value);
     i8, |raw| raw as i8, |value| u32::from(value as u8);
     u16, |raw| raw as u16, |value| u32::from(value);
@@ -189,7 +194,7 @@ lane_type! { w32, W32, u32:
     i32, |raw| raw as i32, |value| value as u32;
     f32, |raw| f32::from_bits(raw), |value| value.to_bits();
 }
-lane_type! { w64, W64, u64:
+lane_type! { w64, W64:
     u64, |raw| raw, |value| value;
     i64, |raw| raw as i64, |value| value as u64;
     f64, |raw| f64::from_bits(raw), |value| value.to_bits();
@@ -197,41 +202,33 @@ lane_type! { w64, W64, u64:
 
 impl Lane for bool {
     const FILE: File = File::Pred;
-    type Row = Mask;
     #[inline(always)]
-    fn row(registers: &Registers, slot: Slot) -> &Mask {
-        &registers.preds[slot as usize]
+    fn read(registers: &Registers, slot: Slot, first: usize) -> [bool; PART] {
+        let bits = registers.preds[slot as usize] >> first;
+        let mut part = [false; PART];
+        for (at, value) in part.iter_mut().enumerate() {
+            *value = bits & 1 << at != 0;
+        }
+        part
     }
     #[inline(always)]
-    fn at(row: &Mask, lane: usize) -> bool {
-        row & 1 << lane != 0
-    }
-    #[inline(always)]
-    fn write(registers: &mut Registers, slot: Slot, values: &[bool; LANES], mask: Mask) {
-        let old = &mut registers.preds[slot as usize];
-        *old = *old & !mask | bits(values) & mask;
-    }
-}
-
-/// Truths as bits.
-#[inline(always)]
-pub fn bits(values: &[bool; LANES]) -> Mask {
-    let mut bits = 0;
-    for (number, eight) in values.chunks_exact(8).enumerate() {
-        let mut bytes = [0; 8];
-        for (byte, &value) in bytes.iter_mut().zip(eight) {
-            *byte = u8::from(value);
+    fn write(registers: &mut Registers, slot: Slot, first: usize, part: &[bool; PART], mask: Mask) {
+        let mut bytes = [0; PART];
+        for at in 0..PART {
+            bytes[at] = u8::from(part[at]);
         }
         // Each byte is 0 or 1; the product has all of them side by side in its uppermost byte.
         let product = u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080);
-        bits |= ((product >> 56) as Mask) << (8 * number);
+        let mask = mask & 0xff << first;
+        let old = &mut registers.preds[slot as usize];
+        *old = *old & !mask | ((product >> 56) as Mask) << first & mask;
     }
-    bits
 }
 
 /// Turns a scalar function, written as a closure with all its types, into a [`WarpFn`].
 ///
-/// A closure of one to four parameters that returns one value or, with `-> (A, B)`, two.
+/// A closure of one to four parameters that returns one value or, with `-> (A, B)`, two. A lane's results depend on that
+/// lane alone, so a destination may be a source.
 macro_rules! warp {
     (|$($arg:ident: $ty:ty),+| -> ($d0:ty, $d1:ty) $body:block) => {
         $crate::interp::registers::warp!(@ |$($arg: $ty),+| -> ($d0, $d1) $body,
@@ -247,22 +244,21 @@ macro_rules! warp {
             slots: &$crate::interp::registers::Slots,
             mask: $crate::interp::registers::Mask,
         ) {
-            use $crate::interp::registers::{LANES, Lane};
-            let mut sources = slots.s.into_iter();
-            $(let $arg = <$ty as Lane>::row(registers, sources.next().unwrap_or_default());)+
+            use $crate::interp::registers::{LANES, Lane, PART};
             let one = |$($arg: $ty),+| -> $all { $body };
-            let mut results = ($([<$d as Default>::default(); LANES],)+);
-            {
-                let ($($value,)+) = &mut results;
-                for lane in 0..LANES {
-                    let results = ($(&mut $value[lane],)+);
-                    let $pattern = one($(<$ty as Lane>::at($arg, lane)),+);
-                    $crate::interp::registers::warp!(= results, $($value = $number),+);
+            for first in (0..LANES).step_by(PART) {
+                let mut sources = slots.s.into_iter();
+                $(
+                    let slot = sources.next().unwrap_or_default();
+                    let $arg = <$ty as Lane>::read(registers, slot, first);
+                )+
+                let mut results = ($([<$d as Default>::default(); PART],)+);
+                for at in 0..PART {
+                    let $pattern = one($($arg[at]),+);
+                    $(results.$number[at] = $value;)+
                 }
+                $(<$d as Lane>::write(registers, slots.d[$number], first, &results.$number, mask);)+
             }
-            $crate::interp::registers::warp!(
-                # registers, slots, mask, results, $($d = $number),+
-            );
         }
         const OP: &$crate::interp::registers::WarpOp = &{
             use $crate::interp::registers::{Lane, WarpOp};
@@ -270,17 +266,5 @@ macro_rules! warp {
         };
         OP
     }};
-    (= $results:ident, $first:ident = 0) => { *$results.0 = $first; };
-    (= $results:ident, $first:ident = 0, $second:ident = 1) => {
-        *$results.0 = $first;
-        *$results.1 = $second;
-    };
-    (# $registers:ident, $slots:ident, $mask:ident, $results:ident, $d:ty = 0) => {
-        <$d as Lane>::write($registers, $slots.d[0], &$results.0, $mask);
-    };
-    (# $registers:ident, $slots:ident, $mask:ident, $results:ident, $d:ty = 0, $e:ty = 1) => {
-        <$d as Lane>::write($registers, $slots.d[0], &$results.0, $mask);
-        <$e as Lane>::write($registers, $slots.d[1], &$results.1, $mask);
-    };
 }
 pub(crate) use warp;

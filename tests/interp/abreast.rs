@@ -7,8 +7,8 @@ use ptxasw::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
 use ptxasw::ptx::{self, Depth, Module};
 use ptxasw::source::SourceFile;
 
-/// Launches that go abreast.
-const LAUNCHES: usize = 32;
+/// Launches that go abreast, in sheets of 32.
+const LAUNCHES: usize = 64;
 /// Words of the buffer that is read.
 const WORDS: usize = 512;
 
@@ -51,10 +51,8 @@ fn launches(threads: u32, meet: Meet, words: impl Fn(usize, usize) -> u32) -> Ve
     (0..LAUNCHES).map(one).collect()
 }
 
-/// The buffers of each launch, if they can go abreast.
-fn abreast(module: &Module<'_>, launches: &[Launch], room: &mut Room) -> Option<Vec<Outcome>> {
-    let kernel = Kernel::new(module, &launches[0], false).expect("it is modelled");
-    let plan = kernel.plan(&[1])?;
+/// What 32 launches hold.
+fn columns(launches: &[Launch]) -> Columns {
     let mut columns = Columns::default();
     for name in launches[0].buffers.keys() {
         let words = |launch: &Launch, at: usize| {
@@ -71,11 +69,20 @@ fn abreast(module: &Module<'_>, launches: &[Launch], room: &mut Room) -> Option<
         other => panic!("{other:?}"),
     });
     columns.args.insert(1, given.collect());
-    let counters = kernel.run_abreast(&plan, &launches[0], &mut columns, room)?;
+    columns
+}
+
+/// The buffers of each launch, if they can go abreast.
+fn abreast(module: &Module<'_>, launches: &[Launch], rooms: &mut [Room]) -> Option<Vec<Outcome>> {
+    let kernel = Kernel::new(module, &launches[0], false).expect("it is modelled");
+    let plan = kernel.plan(&[1])?;
+    let mut columns: Vec<Columns> = launches.chunks(32).map(columns).collect();
+    let counters = kernel.run_abreast(&plan, &launches[0], &mut columns, rooms)?;
     let outcome = |launch: usize| {
         let buffers = launches[0].buffers.iter().map(|(name, buffer)| {
-            let rows = &columns.buffers[name];
-            let mut bytes: Vec<u8> = rows.iter().flat_map(|r| r[launch].to_le_bytes()).collect();
+            let rows = &columns[launch / 32].buffers[name];
+            let mut bytes: Vec<u8> =
+                rows.iter().flat_map(|r| r[launch % 32].to_le_bytes()).collect();
             bytes.truncate(buffer.bytes.len());
             (name.clone(), Buffer { ty: buffer.ty, bytes })
         });
@@ -160,7 +167,7 @@ const STEADY: [(&str, &str); 9] = [
 
 #[test]
 fn they_leave_what_each_leaves_by_itself() {
-    let mut room = Room::default();
+    let mut rooms = [Room::default(), Room::default()];
     let meets = [Meet::Assembler, Meet::Never, Meet::Random(1), Meet::Random(2), Meet::Random(3)];
     for (name, body) in STEADY {
         let source = SourceFile::new("abreast.ptx", text(body));
@@ -169,7 +176,7 @@ fn they_leave_what_each_leaves_by_itself() {
             [1, 5, 32, 33, 64, 90].into_iter().flat_map(|t| meets.map(|m| (t, m)))
         {
             let launches = launches(threads, meet, random);
-            let together = abreast(&module, &launches, &mut room)
+            let together = abreast(&module, &launches, &mut rooms)
                 .unwrap_or_else(|| panic!("{name}, {threads} threads, {meet}: they do not go"));
             for (launch, found) in launches.iter().zip(together) {
                 let expected = interp::run(&module, launch).expect("no fault");
@@ -219,7 +226,7 @@ fn they_do_not_go_where_they_may_part() {
 /// What is at fault in one of them only is not hidden by the one in front.
 #[test]
 fn faults_are_left_to_each_of_them() {
-    let mut room = Room::default();
+    let mut rooms = [Room::default(), Room::default()];
     let race = "ld.global.u32 %r1, [%rd1]; mov.u32 %r2, room; st.shared.u32 [%r2], %r1;
                 bar.sync 0; ld.shared.u32 %r3, [%r2]; st.global.u32 [%rd2], %r3;";
     let outside = "ld.global.u32 %r1, [%rd1+4096]; st.global.u32 [%rd2], %r1;";
@@ -232,7 +239,7 @@ fn faults_are_left_to_each_of_them() {
             |launch: usize, word| if launch == 0 && zeros { 0 } else { random(launch, word) };
         let launches = launches(32, Meet::Assembler, words);
         assert_eq!(interp::run(&module, &launches[0]).is_ok(), zeros, "{body}");
-        assert!(interp::run(&module, &launches[9]).is_err(), "{body}");
-        assert!(abreast(&module, &launches, &mut room).is_none(), "{body}");
+        assert!(interp::run(&module, &launches[41]).is_err(), "{body}");
+        assert!(abreast(&module, &launches, &mut rooms).is_none(), "{body}");
     }
 }

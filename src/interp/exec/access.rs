@@ -143,13 +143,15 @@ impl<'a> Spaces<'a> {
             Base::Absolute => {}
             Base::Frame => addresses = [self.frame.wrapping_add(offset); LANES],
             Base::W32(slot) => {
-                for (address, base) in addresses.iter_mut().zip(&registers.w32[slot as usize]) {
-                    *address = u64::from(*base).wrapping_add(offset);
+                let row = &registers.w32[slot as usize];
+                for lane in 0..LANES {
+                    addresses[lane] = u64::from(row[lane]).wrapping_add(offset);
                 }
             }
             Base::W64(slot) => {
-                for (address, base) in addresses.iter_mut().zip(&registers.w64[slot as usize]) {
-                    *address = base.wrapping_add(offset);
+                let row = &registers.w64[slot as usize];
+                for lane in 0..LANES {
+                    addresses[lane] = row[lane].wrapping_add(offset);
                 }
             }
         }

@@ -23,7 +23,7 @@ mod stack;
 mod step;
 mod warp;
 
-pub use abreast::{Plan, Room, Row, run as run_abreast};
+pub use abreast::{Plan, Room, Row, Sheet, run as run_abreast};
 pub use follow::Follow;
 pub use grid::{run, run_side_by_side};
 pub use heap::Heap;

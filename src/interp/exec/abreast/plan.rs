@@ -20,8 +20,16 @@ use crate::ptx::StateSpace;
 pub struct Source {
     /// Its row, of lane 0 where each lane has a row of its own.
     pub row: Slot,
-    /// The distance of the rows of neighbouring lanes: 1, or 0 where there is one row for all.
+    /// All bits where each lane has a row of its own, one behind the other; none where there is one for all.
     pub by: Slot,
+}
+
+impl Source {
+    /// The row of a lane.
+    #[inline(always)]
+    pub fn of(self, lane: u32) -> Slot {
+        self.row + (self.by & lane)
+    }
 }
 
 /// A row that has to be filled with the value that a lane has in the launch which is followed.
@@ -231,7 +239,7 @@ impl Rows<'_> {
     /// Where a source stands, the `at`th of its micro-operation.
     fn source(&mut self, cell: Cell, at: usize, fills: &mut Vec<Fill>) -> Source {
         if self.differs.has(cell) {
-            return Source { row: self.own(cell), by: 1 };
+            return Source { row: self.own(cell), by: Slot::MAX };
         }
         let (file, slot) = cell;
         let value = self.first.first(file, slot, 0);

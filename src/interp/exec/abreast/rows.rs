@@ -16,18 +16,28 @@ pub fn load(rows: &[Row], offset: u64, bytes: u32, dest: Destination, registers:
         (8, File::W64, _) => {
             let high = &rows[word + 1];
             let row = &mut registers.w64[dest.slot as usize];
-            for (value, (low, high)) in row.iter_mut().zip(low.iter().zip(high)) {
-                *value = u64::from(*low) | u64::from(*high) << 32;
+            for at in 0..LANES {
+                row[at] = u64::from(low[at]) | u64::from(high[at]) << 32;
+            }
+        }
+        (4, File::W64, 64) => {
+            let row = &mut registers.w64[dest.slot as usize];
+            for at in 0..LANES {
+                row[at] = i64::from(low[at] as i32) as u64;
             }
         }
         _ => {
             let (shift, mask) = part(offset, bytes);
-            let values = match rows.get(word + 1) {
-                Some(high) if bytes == 8 => {
-                    std::array::from_fn(|at| u64::from(low[at]) | u64::from(high[at]) << 32)
+            let mut values = [0; LANES];
+            for at in 0..LANES {
+                values[at] = u64::from(low[at] >> shift & mask);
+            }
+            if bytes == 8 {
+                let high = &rows[word + 1];
+                for at in 0..LANES {
+                    values[at] |= u64::from(high[at]) << 32;
                 }
-                _ => low.map(|word| u64::from(word >> shift & mask)),
-            };
+            }
             put(registers, dest, values, bytes, FULL);
         }
     }
@@ -57,8 +67,9 @@ pub fn store(
         File::W32 => set(&mut rows[word], &registers.w32[row as usize], (shift, mask)),
         File::W64 => {
             let mut low = [0; LANES];
-            for (low, value) in low.iter_mut().zip(&registers.w64[row as usize]) {
-                *low = *value as u32;
+            let values = &registers.w64[row as usize];
+            for at in 0..LANES {
+                low[at] = values[at] as u32;
             }
             set(&mut rows[word], &low, (shift, mask))
         }
@@ -66,8 +77,9 @@ pub fn store(
     };
     if let (8, File::W64) = (bytes, file) {
         let mut high = [0; LANES];
-        for (high, value) in high.iter_mut().zip(&registers.w64[row as usize]) {
-            *high = (*value >> 32) as u32;
+        let values = &registers.w64[row as usize];
+        for at in 0..LANES {
+            high[at] = (values[at] >> 32) as u32;
         }
         changed |= set(&mut rows[word + 1], &high, (0, u32::MAX));
     }
@@ -78,10 +90,10 @@ pub fn store(
 #[inline(always)]
 fn set(row: &mut Row, values: &Row, (shift, mask): (u32, u32)) -> u32 {
     let mut changed = 0;
-    for (word, value) in row.iter_mut().zip(values) {
-        let new = *word & !(mask << shift) | (*value & mask) << shift;
-        changed |= new ^ *word;
-        *word = new;
+    for at in 0..LANES {
+        let new = row[at] & !(mask << shift) | (values[at] & mask) << shift;
+        changed |= new ^ row[at];
+        row[at] = new;
     }
     changed
 }

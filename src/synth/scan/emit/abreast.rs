@@ -1,4 +1,4 @@
-//! The code of an operator on 32 lists abreast, beside its serial loop.
+//! The code of an operator on many lists abreast, beside its serial loop.
 //!
 //! In: trials that differ in their seeds alone. Out: how much was compared, or the number of a trial one of whose
 //! results is not the loop's; or nothing, and then each trial has to be executed by itself.
@@ -10,6 +10,12 @@ use crate::interp::{Columns, Plan, Room, Row};
 use crate::launch::Launch;
 use crate::synth::scan::subject::Kind;
 
+/// Sheets of 32 lists that are executed at a time.
+const SHEETS: usize = 2;
+
+/// The most lists that are executed at a time.
+pub const MOST: usize = SHEETS * LISTS;
+
 /// What is needed to go abreast: the loop, and the plans of both kernels.
 #[derive(Debug)]
 pub struct Team {
@@ -17,12 +23,22 @@ pub struct Team {
     plans: [Plan; 2],
 }
 
-/// Room that is used again and again.
+/// Room that is used again and again, for 32 lists each.
 #[derive(Debug, Default)]
 pub struct Desk {
-    room: Room,
-    columns: Columns,
+    rooms: [Room; SHEETS],
+    columns: [Columns; SHEETS],
+    lists: [Lists; SHEETS],
+}
+
+/// 32 lists.
+#[derive(Debug, Default)]
+struct Lists {
+    /// For each element what is read of it.
     elements: Vec<Values>,
+    givens: Vec<Values>,
+    /// The results of both kernels, each in its memory.
+    found: [Vec<Vec<Row>>; 2],
 }
 
 /// What came of trials abreast.
@@ -45,7 +61,7 @@ impl Team {
         Some(Team { serial: Serial::new(code), plans })
     }
 
-    /// Executes both kernels on the lists of up to 32 trials that differ in their seeds alone.
+    /// Executes both kernels on the lists of up to [`MOST`] trials that differ in their seeds alone.
     pub fn execute(
         &self,
         code: &Code,
@@ -53,39 +69,50 @@ impl Team {
         trials: &[Trial],
         desk: &mut Desk,
     ) -> Option<Outcome> {
-        let subject = code.subject();
         let trial = trials.first()?;
-        let Desk { room, columns, elements } = desk;
-        let inputs = subject.inputs.len();
-        let mut givens = vec![[0; LISTS]; subject.givens.len()];
-        elements.clear();
-        elements.resize(trial.length * inputs, [0; LISTS]);
-        // (Where there are fewer trials, the first one's list stands in the columns that are left.)
-        let seeds = (0..LISTS).map(|list| trials.get(list).unwrap_or(trial).seed);
-        for (list, seed) in seeds.enumerate() {
-            let (given, mut source, most) = sized(code, seed);
-            givens.iter_mut().zip(given).for_each(|(row, value)| row[list] = value);
-            source.each(trial.length, most, |place, value| elements[place][list] = value);
+        let Desk { rooms, columns, lists } = desk;
+        let sheets = trials.len().div_ceil(LISTS);
+        let (columns, lists) = (columns.get_mut(..sheets)?, &mut lists[..sheets]);
+        for (lists, trials) in lists.iter_mut().zip(trials.chunks(LISTS)) {
+            lists.fill(code, trials);
         }
         let (given, list) = listed(code, trial);
-        let mut found = [(); 2].map(|()| Vec::new());
         for (at, (name, count)) in [("scan", trial.length), ("reduce", 1)].into_iter().enumerate() {
             let launch = launch(code, name, &given, &list, count, trial);
-            fill(code, &launch, columns, elements, &givens);
-            kernels.each()[at].run_abreast(&self.plans[at], &launch, columns, room)?;
-            for result in 0..subject.result.len() {
-                let rows = columns.buffers.get_mut(&format!("out {result}"));
-                found[at].push(rows.map(std::mem::take).unwrap_or_default());
+            for (columns, lists) in columns.iter_mut().zip(&*lists) {
+                fill(code, &launch, columns, lists);
+            }
+            kernels.each()[at].run_abreast(&self.plans[at], &launch, columns, rooms)?;
+            for (columns, lists) in columns.iter_mut().zip(&mut *lists) {
+                lists.found[at].clear();
+                for result in 0..code.subject().result.len() {
+                    let rows = columns.buffers.get_mut(&format!("out {result}"));
+                    lists.found[at].push(rows.map(std::mem::take).unwrap_or_default());
+                }
             }
         }
-        let asked = u32::MAX >> (LISTS - trials.len().min(LISTS));
         let mut compared = 0;
-        let mut wrong = 0;
+        for (sheet, (lists, trials)) in lists.iter().zip(trials.chunks(LISTS)).enumerate() {
+            let (of_these, wrong) = self.compare(code, lists, trials.len(), trial.length);
+            compared += of_these;
+            if wrong != 0 {
+                return Some(Outcome::Wrong(LISTS * sheet + wrong.trailing_zeros() as usize));
+            }
+        }
+        Some(Outcome::Right(compared))
+    }
+
+    /// Compares the results of the first `count` of 32 lists with the loop's: how many, and the lists where one is wrong.
+    fn compare(&self, code: &Code, lists: &Lists, count: usize, length: usize) -> (u64, u32) {
+        let Lists { elements, givens, found } = lists;
+        let inputs = code.subject().inputs.len();
+        let asked = u32::MAX >> (LISTS - count);
+        let (mut compared, mut wrong) = (0, 0);
         let mut running = self.serial.start();
-        for place in 0..trial.length {
-            running.step(&elements[place * inputs..][..inputs], &givens);
-            let last = place + 1 == trial.length;
-            for (at, (values, has)) in running.results(&givens).enumerate() {
+        for place in 0..length {
+            running.step(&elements[place * inputs..][..inputs], givens);
+            let last = place + 1 == length;
+            for (at, (values, has)) in running.results(givens).enumerate() {
                 let has = has & asked;
                 let kind = code.result(at);
                 wrong |= has & !right(kind, &found[0][at], place, values);
@@ -96,50 +123,76 @@ impl Team {
                 }
             }
         }
-        let first = wrong.trailing_zeros() as usize;
-        Some(if wrong == 0 { Outcome::Right(compared) } else { Outcome::Wrong(first) })
+        (compared, wrong)
+    }
+}
+
+impl Lists {
+    /// Makes the lists of up to 32 trials. Where there are fewer, the first one's list stands in the columns that are left.
+    fn fill(&mut self, code: &Code, trials: &[Trial]) {
+        let subject = code.subject();
+        let Some(first) = trials.first() else { return };
+        self.elements.clear();
+        self.elements.resize(first.length * subject.inputs.len(), [0; LISTS]);
+        self.givens.clear();
+        self.givens.resize(subject.givens.len(), [0; LISTS]);
+        for list in 0..LISTS {
+            let seed = trials.get(list).unwrap_or(first).seed;
+            let (given, mut source, most) = sized(code, seed);
+            self.givens.iter_mut().zip(given).for_each(|(row, value)| row[list] = value);
+            let elements = &mut self.elements;
+            source.each(first.length, most, |place, value| elements[place][list] = value);
+        }
     }
 }
 
 /// The lists in which the element at a place is this value.
 fn right(kind: Kind, rows: &[Row], place: usize, values: &Values) -> u32 {
     let bytes = kind.bits() as usize / 8;
-    let row = |byte: usize| &rows[byte / 4];
-    let low = row(place * bytes);
-    let equal = |list: usize| -> bool {
-        match kind {
-            Kind::Signed(32) | Kind::Unsigned(32) => low[list] == values[list] as u32,
-            Kind::Signed(64) | Kind::Unsigned(64) => {
-                let high = row(place * 8 + 4);
-                low[list] == values[list] as u32 && high[list] == (values[list] >> 32) as u32
-            }
-            Kind::Float(64) => {
-                let high = row(place * 8 + 4);
-                let bits = u64::from(low[list]) | u64::from(high[list]) << 32;
-                agree(kind, bits, values[list])
-            }
-            Kind::Float(_) => agree(kind, u64::from(low[list]), values[list]),
-            _ => {
-                let shift = 8 * (place * bytes % 4);
-                let bits = u64::from(low[list]) >> shift & (u64::MAX >> (64 - 8 * bytes));
-                agree(kind, bits, values[list])
+    let (word, shift) = (place * bytes / 4, 8 * (place * bytes % 4));
+    let low = &rows[word];
+    let mut found = [0; LISTS];
+    for list in 0..LISTS {
+        found[list] = u64::from(low[list] >> shift);
+    }
+    match bytes {
+        8 => {
+            let high = &rows[word + 1];
+            for list in 0..LISTS {
+                found[list] |= u64::from(high[list]) << 32;
             }
         }
-    };
-    if (0..LISTS).all(equal) {
+        4 => {}
+        _ => {
+            for bits in &mut found {
+                *bits &= u64::MAX >> (64 - 8 * bytes);
+            }
+        }
+    }
+    let mut other = 0;
+    match kind {
+        Kind::Signed(64) | Kind::Unsigned(64) | Kind::Boolean => {
+            for list in 0..LISTS {
+                other |= found[list] ^ values[list] as u64;
+            }
+        }
+        Kind::Signed(32) | Kind::Unsigned(32) => {
+            for list in 0..LISTS {
+                other |= found[list] ^ u64::from(values[list] as u32);
+            }
+        }
+        _ => other = 1,
+    }
+    if other == 0 {
         return u32::MAX;
     }
-    (0..LISTS).fold(0, |bits, list| bits | u32::from(equal(list)) << list)
+    (0..LISTS)
+        .fold(0, |bits, list| bits | u32::from(agree(kind, found[list], values[list])) << list)
 }
 
 /// Fills the columns with what lists have in the buffers and arguments of a launch.
-fn fill(
-    code: &Code,
-    launch: &Launch,
-    columns: &mut Columns,
-    elements: &[Values],
-    givens: &[Values],
-) {
+fn fill(code: &Code, launch: &Launch, columns: &mut Columns, lists: &Lists) {
+    let Lists { elements, givens, .. } = lists;
     let subject = code.subject();
     let inputs = subject.inputs.len();
     columns.buffers.retain(|name, _| launch.buffers.contains_key(name));
@@ -174,16 +227,17 @@ fn put(kind: Kind, rows: &mut [Row], place: usize, values: &Values) {
     let bytes = kind.bits() as usize / 8;
     let (word, shift) = (place * bytes / 4, 8 * (place * bytes % 4));
     match kind {
-        Kind::Signed(32) | Kind::Unsigned(32) => rows[word] = values.map(|value| value as u32),
-        Kind::Signed(64) | Kind::Unsigned(64) => {
-            rows[word] = values.map(|value| value as u32);
-            rows[word + 1] = values.map(|value| (value >> 32) as u32);
+        Kind::Signed(32) | Kind::Unsigned(32) => {
+            words(&mut rows[word], values, |value| value as u32)
         }
-        Kind::Float(32) => rows[word] = values.map(|value| (value as f32).to_bits()),
+        Kind::Signed(64) | Kind::Unsigned(64) => {
+            words(&mut rows[word], values, |value| value as u32);
+            words(&mut rows[word + 1], values, |value| (value >> 32) as u32);
+        }
+        Kind::Float(32) => words(&mut rows[word], values, |value| (value as f32).to_bits()),
         Kind::Float(_) => {
-            let bits = values.map(|value| (value as f64).to_bits());
-            rows[word] = bits.map(|bits| bits as u32);
-            rows[word + 1] = bits.map(|bits| (bits >> 32) as u32);
+            words(&mut rows[word], values, |value| (value as f64).to_bits() as u32);
+            words(&mut rows[word + 1], values, |value| ((value as f64).to_bits() >> 32) as u32);
         }
         _ => {
             let mask = u32::MAX >> (32 - 8 * bytes);
@@ -191,5 +245,13 @@ fn put(kind: Kind, rows: &mut [Row], place: usize, values: &Values) {
                 *word |= (*value as u32 & mask) << shift;
             }
         }
+    }
+}
+
+/// Makes a word of each value.
+#[inline(always)]
+fn words(row: &mut Row, values: &Values, of: impl Fn(i64) -> u32) {
+    for list in 0..LISTS {
+        row[list] = of(values[list]);
     }
 }

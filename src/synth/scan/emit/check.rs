@@ -149,7 +149,7 @@ fn expected(code: &Code, givens: &[i64], list: &List) -> Vec<Option<Vec<Option<i
     let subject = code.subject();
     let wraps = matches!(code.numbers, Kind::Unsigned(_));
     let most = most(code.numbers);
-    let small = |value: &i64| (-most..=most).contains(value);
+    let small = |value: &i64| most.is_none_or(|most| (-most..=most).contains(value));
     let results = |state: &[i64]| {
         let of = |variable: u32| match variable {
             GIVEN.. => givens[(variable - GIVEN) as usize],
@@ -168,12 +168,14 @@ fn expected(code: &Code, givens: &[i64], list: &List) -> Vec<Option<Vec<Option<i
     all
 }
 
-/// The largest absolute value that is compared: of floating-point numbers those that are exact.
-pub(super) fn most(numbers: Kind) -> i64 {
+/// The largest absolute value that is compared: of floating-point numbers those that are exact. None where numbers wrap
+/// around, and every one counts.
+pub(super) fn most(numbers: Kind) -> Option<i64> {
     match numbers {
-        Kind::Float(32) => 1 << f32::MANTISSA_DIGITS,
-        Kind::Float(_) => 1 << f64::MANTISSA_DIGITS,
-        _ => i64::MAX,
+        Kind::Float(32) => Some(1 << f32::MANTISSA_DIGITS),
+        Kind::Float(_) => Some(1 << f64::MANTISSA_DIGITS),
+        Kind::Unsigned(_) => None,
+        _ => Some(i64::MAX),
     }
 }
 

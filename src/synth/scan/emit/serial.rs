@@ -49,7 +49,7 @@ pub struct Serial {
     results: Terms,
     start: Vec<i64>,
     wraps: bool,
-    most: i64,
+    most: Option<i64>,
 }
 
 /// A loop that goes through lists.
@@ -130,7 +130,9 @@ impl Terms {
                     0
                 }
                 Node::Not(a) => {
-                    *value = before[a].map(|value| 1 - value);
+                    for list in 0..LISTS {
+                        value[list] = 1 - before[a][list];
+                    }
                     none[a]
                 }
                 Node::Binary(op, a, b) => {
@@ -138,7 +140,7 @@ impl Terms {
                     lost | binary(op, wraps, &before[a], &before[b], value)
                 }
                 Node::If(c, a, b) => {
-                    let [condition, yes, no] = [c, a, b].map(|operand| &before[operand]);
+                    let (condition, yes, no) = (&before[c], &before[a], &before[b]);
                     let mut taken = 0;
                     for list in 0..LISTS {
                         let holds = condition[list] != 0;
@@ -154,32 +156,25 @@ impl Terms {
 
 /// An operator's values; a bit for each list where there is none.
 fn binary(op: Op, wraps: bool, a: &Values, b: &Values, value: &mut Values) -> u32 {
-    let mut each = |of: fn(i64, i64) -> i64| {
-        for (value, (a, b)) in value.iter_mut().zip(a.iter().zip(b)) {
-            *value = of(*a, *b);
-        }
-        0
-    };
+    macro_rules! each {
+        (|$a:ident, $b:ident| $of:expr) => {
+            for list in 0..LISTS {
+                let ($a, $b) = (a[list], b[list]);
+                value[list] = $of;
+            }
+        };
+    }
     match op {
-        Op::Add if wraps => each(i64::wrapping_add),
-        Op::Sub if wraps => each(i64::wrapping_sub),
-        Op::Mul if wraps => each(i64::wrapping_mul),
-        Op::Min => each(i64::min),
-        Op::Max => each(i64::max),
-        Op::Equal => each(|a, b| i64::from(a == b)),
-        Op::Less => each(|a, b| i64::from(a < b)),
-        Op::LessEqual => each(|a, b| i64::from(a <= b)),
-        Op::And => each(|a, b| a & b),
-        Op::Or => each(|a, b| a | b),
-        Op::Add => {
-            each(i64::wrapping_add);
-            // (The sum's sign is neither's.)
-            signs(|list| (a[list] ^ value[list]) & (b[list] ^ value[list]))
-        }
-        Op::Sub => {
-            each(i64::wrapping_sub);
-            signs(|list| (a[list] ^ b[list]) & (a[list] ^ value[list]))
-        }
+        Op::Add => each!(|a, b| a.wrapping_add(b)),
+        Op::Sub => each!(|a, b| a.wrapping_sub(b)),
+        Op::Mul if wraps => each!(|a, b| a.wrapping_mul(b)),
+        Op::Min => each!(|a, b| a.min(b)),
+        Op::Max => each!(|a, b| a.max(b)),
+        Op::Equal => each!(|a, b| i64::from(a == b)),
+        Op::Less => each!(|a, b| i64::from(a < b)),
+        Op::LessEqual => each!(|a, b| i64::from(a <= b)),
+        Op::And => each!(|a, b| a & b),
+        Op::Or => each!(|a, b| a | b),
         Op::Mul | Op::Div | Op::Rem => {
             let mut none = 0;
             for list in 0..LISTS {
@@ -188,14 +183,23 @@ fn binary(op: Op, wraps: bool, a: &Values, b: &Values, value: &mut Values) -> u3
                     None => none |= 1 << list,
                 }
             }
-            none
+            return none;
         }
+    }
+    match op {
+        // (The sum's sign is neither's.)
+        Op::Add if !wraps => signs(|list| (a[list] ^ value[list]) & (b[list] ^ value[list])),
+        Op::Sub if !wraps => signs(|list| (a[list] ^ b[list]) & (a[list] ^ value[list])),
+        _ => 0,
     }
 }
 
 /// A bit for each list whose number is negative.
 fn signs(of: impl Fn(usize) -> i64) -> u32 {
-    let any = (0..LISTS).fold(0, |any, list| any | of(list));
+    let mut any = 0;
+    for list in 0..LISTS {
+        any |= of(list);
+    }
     if any >= 0 {
         return 0;
     }
@@ -225,8 +229,12 @@ impl Serial {
 
     /// The lists whose number is not too large.
     fn small(&self, values: &Values) -> u32 {
-        let most = self.most;
-        if values.iter().all(|value| (-most..=most).contains(value)) {
+        let Some(most) = self.most else { return u32::MAX };
+        let mut large = false;
+        for value in values {
+            large |= (*value < -most) | (*value > most);
+        }
+        if !large {
             return u32::MAX;
         }
         let bits = values.iter().enumerate();

@@ -7,9 +7,8 @@
 use rayon::prelude::*;
 
 use super::Code;
-use super::abreast::{Desk, Outcome, Team};
+use super::abreast::{Desk, MOST, Outcome, Team};
 use super::check::{Kernels, Trial, try_one, with_kernels};
-use super::serial::LISTS;
 use crate::launch::Meet;
 
 /// The longest list.
@@ -18,8 +17,8 @@ pub const LONGEST: usize = 2048;
 /// Lengths that are looked at before it is asked whether one of them failed.
 const BATCH: usize = 64;
 
-/// The least number of groups that a length's lists are cut into, if there are as many: the lists of a group share their
-/// block and their schedule.
+/// The least number of groups that a length's lists are cut into: the lists of a group share their block and their
+/// schedule.
 const GROUPS: usize = 16;
 
 /// How much was executed and compared.
@@ -95,7 +94,7 @@ pub fn sweep(code: &Code, text: &str, lists: usize, longest: usize) -> Result<Sw
         let of_length = |desk: &mut Desk, length: usize| {
             let mut of_one = Swept::default();
             let all: Vec<usize> = (0..lists).collect();
-            for group in all.chunks((lists / GROUPS).clamp(1, LISTS)) {
+            for group in all.chunks(lists.div_ceil(GROUPS).min(MOST)) {
                 let first = trial(length, group[0]);
                 let trials = group.iter().map(|&number| trial(length, number).seed);
                 let trials: Vec<Trial> = trials.map(|seed| Trial { seed, ..first }).collect();
