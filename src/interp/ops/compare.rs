@@ -263,7 +263,8 @@ macro_rules! choice {
                 return;
             }
             for first in (0..LANES).step_by(PART) {
-                let [a, b] = [a, b].map(|slot| <$ty as Lane>::read(registers, slot, first));
+                let a = <$ty as Lane>::read(registers, a, first);
+                let b = <$ty as Lane>::read(registers, b, first);
                 let mut values = [0; PART];
                 for at in 0..PART {
                     let keep = <$ty>::from(p >> first >> at & 1).wrapping_neg();

@@ -156,11 +156,15 @@ impl Follow for Abreast<'_, '_> {
         for (step, mask) in steps {
             match *step {
                 Step::Shuffle(a, d) => moves.push((a, d, mask)),
-                // (What does not differ follows by itself, but not what others wait for that does.)
-                Step::Nothing if parts.len() == 1 => return,
+                // What does not differ follows by itself, unless lanes exchange it for what does.
+                Step::Nothing => {}
                 _ => self.lost = true,
             }
         }
+        if moves.is_empty() {
+            return;
+        }
+        self.lost |= moves.len() < parts.len();
         for sheet in &mut *self.sheets {
             shuffle(&mut sheet.room.warps[warp as usize], &moves, from);
         }

@@ -2,7 +2,8 @@
 //! out, or the first result that is not the serial loop's.
 //!
 //! Lists, blocks and schedules depend on nothing but the length and the list's number; every execution looks for
-//! races.
+//! races. Where there are many lists of a length, several of them share a block and a schedule, and are executed abreast
+//! of each other: no branch, address or lane that is read depends on what the lists hold, or they are executed one by one.
 
 use rayon::prelude::*;
 
@@ -89,12 +90,25 @@ fn try_group(
 /// # Errors
 /// As [`check`](super::check::check); the shortest list of those that fail.
 pub fn sweep(code: &Code, text: &str, lists: usize, longest: usize) -> Result<Swept, String> {
+    sweep_together(code, text, (lists, longest), lists.div_ceil(GROUPS))
+}
+
+/// As [`sweep`], with the most lists that share a block and a schedule: the same lists, whatever that is.
+///
+/// # Errors
+/// As [`sweep`].
+pub fn sweep_together(
+    code: &Code,
+    text: &str,
+    (lists, longest): (usize, usize),
+    together: usize,
+) -> Result<Swept, String> {
     with_kernels(code, text, |kernels| {
         let team = Team::new(code, kernels);
         let of_length = |desk: &mut Desk, length: usize| {
             let mut of_one = Swept::default();
             let all: Vec<usize> = (0..lists).collect();
-            for group in all.chunks(lists.div_ceil(GROUPS).min(MOST)) {
+            for group in all.chunks(together.clamp(1, MOST)) {
                 let first = trial(length, group[0]);
                 let trials = group.iter().map(|&number| trial(length, number).seed);
                 let trials: Vec<Trial> = trials.map(|seed| Trial { seed, ..first }).collect();
