@@ -6,10 +6,11 @@
 //! the kernel does more than this module knows. What differs flows from global memory and parameters through registers
 //! and shared memory, in whatever order micro-operations are executed.
 
-use rustc_hash::FxHashMap;
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::flow::Flow;
-use super::span::{Span, spans};
+use super::span::{Spans, spans};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{Base, CollectiveKind, FrameTemplate, Load, MicroOp, Op, Program};
 use crate::interp::registers::{File, LANES, Slot};
@@ -192,12 +193,12 @@ struct Rows<'a> {
     differs: &'a Differs,
     first: &'a FrameTemplate,
     written: [Vec<bool>; 3],
-    own: FxHashMap<Cell, Slot>,
+    own: IndexMap<Cell, Slot, FxBuildHasher>,
     known: FxHashMap<(File, u64), Slot>,
     constants: Vec<(File, Slot, u64)>,
     scratch: FxHashMap<(File, usize), Slot>,
     next: [usize; 3],
-    spans: FxHashMap<Cell, Span>,
+    spans: Spans,
     /// Rows of lane 0 that are free again.
     free: [Vec<Slot>; 3],
 }
@@ -322,13 +323,13 @@ impl<'a> Rows<'a> {
         differs: &'a Differs,
         first: &'a FrameTemplate,
         written: [Vec<bool>; 3],
-        spans: FxHashMap<Cell, Span>,
+        spans: Spans,
     ) -> Rows<'a> {
         Rows {
             differs,
             first,
             written,
-            own: FxHashMap::default(),
+            own: IndexMap::default(),
             known: FxHashMap::default(),
             constants: Vec::new(),
             scratch: FxHashMap::default(),

@@ -1,6 +1,7 @@
 //! From where to where in the text a register is needed.
 
-use rustc_hash::FxHashMap;
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 
 use super::flow::Flow;
 use crate::interp::program::rare::Cell;
@@ -19,9 +20,12 @@ pub struct Span {
     pub shares: bool,
 }
 
+/// The spans of registers, in the order of the text.
+pub type Spans = IndexMap<Cell, Span, FxBuildHasher>;
+
 /// The spans of all registers that are named.
-pub fn spans(code: &[MicroOp], flows: &[Flow]) -> FxHashMap<Cell, Span> {
-    let mut spans: FxHashMap<Cell, Span> = FxHashMap::default();
+pub fn spans(code: &[MicroOp], flows: &[Flow]) -> Spans {
+    let mut spans = Spans::default();
     for (at, Flow { data, control, written }) in flows.iter().enumerate() {
         for &cell in data.iter().chain(control).chain(written) {
             let new = Span { first: at, last: at, needs_start: false, shares: false };
