@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+#[path = "interp/abreast.rs"]
+mod abreast;
 #[expect(clippy::disallowed_methods, reason = "finds and starts the real ptxas")]
 #[path = "common/assembler.rs"]
 mod assembler;

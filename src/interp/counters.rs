@@ -8,11 +8,14 @@ use super::program::{FunctionId, Pc, Program};
 /// ([`super::profile::Profile`]). The execution loop is compiled once for each of the two, so that
 /// counting the sum does not pay for the profile.
 pub trait Tally: Sized + Send {
-    /// No events yet.
-    fn new(program: &Program) -> Self;
-
     /// The counters for events of a micro-operation.
     fn at(&mut self, function: FunctionId, pc: Pc) -> &mut Counters;
+}
+
+/// A tally of whole launches, whose blocks may be counted apart.
+pub trait Total: Tally {
+    /// No events yet.
+    fn new(program: &Program) -> Self;
 
     /// Adds the events that another part of the launch has counted.
     fn merge(&mut self, other: &Self);
@@ -55,13 +58,15 @@ pub struct Counters {
 }
 
 impl Tally for Counters {
-    fn new(_: &Program) -> Counters {
-        Counters::default()
-    }
-
     #[inline(always)]
     fn at(&mut self, _: FunctionId, _: Pc) -> &mut Counters {
         self
+    }
+}
+
+impl Total for Counters {
+    fn new(_: &Program) -> Counters {
+        Counters::default()
     }
 
     fn merge(&mut self, other: &Counters) {

@@ -1,6 +1,6 @@
 //! A profile without a GPU: the events of a run, instruction by instruction.
 
-use super::counters::{Counters, Tally};
+use super::counters::{Counters, Tally, Total};
 use super::program::{FunctionId, Origin, Pc, Program};
 use crate::source::Span;
 
@@ -24,14 +24,16 @@ pub struct InstructionProfile {
 }
 
 impl Tally for Profile {
-    fn new(program: &Program) -> Profile {
-        let functions = program.functions.iter();
-        Profile { functions: functions.map(|f| vec![Counters::default(); f.code.len()]).collect() }
-    }
-
     #[inline(always)]
     fn at(&mut self, function: FunctionId, pc: Pc) -> &mut Counters {
         &mut self.functions[function as usize][pc as usize]
+    }
+}
+
+impl Total for Profile {
+    fn new(program: &Program) -> Profile {
+        let functions = program.functions.iter();
+        Profile { functions: functions.map(|f| vec![Counters::default(); f.code.len()]).collect() }
     }
 
     fn merge(&mut self, other: &Profile) {

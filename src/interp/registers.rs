@@ -86,14 +86,52 @@ pub struct Slots {
 
 /// A warp-wide operation without side effects beyond its destinations: it computes on every lane
 /// and writes those of the mask.
-pub type WarpFn = fn(&mut Registers, &Slots, Mask);
+#[derive(Debug)]
+pub struct WarpOp {
+    /// The function.
+    pub run: fn(&mut Registers, &Slots, Mask),
+    /// The file of each destination; none where there are fewer.
+    pub d: [Option<File>; 2],
+    /// The file of each source; none where there are fewer.
+    pub s: [Option<File>; 4],
+}
+
+impl WarpOp {
+    /// An operation on registers of these files.
+    pub const fn new(
+        run: fn(&mut Registers, &Slots, Mask),
+        destinations: &[File],
+        sources: &[File],
+    ) -> WarpOp {
+        let mut op = WarpOp { run, d: [None; 2], s: [None; 4] };
+        let mut at = 0;
+        while at < destinations.len() {
+            op.d[at] = Some(destinations[at]);
+            at += 1;
+        }
+        at = 0;
+        while at < sources.len() {
+            op.s[at] = Some(sources[at]);
+            at += 1;
+        }
+        op
+    }
+}
+
+/// A warp-wide operation, as [`warp!`] makes it.
+pub type WarpFn = &'static WarpOp;
+
+/// Lanes that an operation computes at a time: what is between reading and writing them stays in registers of the host.
+pub const PART: usize = 8;
 
 /// A type that a lane of a register can be read and written as.
-pub trait Lane: Copy {
-    /// Reads all 32 lanes.
-    fn read(registers: &Registers, slot: Slot) -> [Self; LANES];
-    /// Writes the lanes of `mask`.
-    fn write(registers: &mut Registers, slot: Slot, values: [Self; LANES], mask: Mask);
+pub trait Lane: Copy + Default {
+    /// The file of such a register.
+    const FILE: File;
+    /// Reads a part of the lanes, from `first` on.
+    fn read(registers: &Registers, slot: Slot, first: usize) -> [Self; PART];
+    /// Writes those of a part that are in `mask`.
+    fn write(registers: &mut Registers, slot: Slot, first: usize, part: &[Self; PART], mask: Mask);
 }
 
 /// Overwrites the lanes of `mask`.
@@ -103,30 +141,51 @@ pub fn blend<T: Copy>(old: &mut [T; LANES], new: &[T; LANES], mask: Mask) {
         *old = *new;
     } else {
         for lane in 0..LANES {
-            if mask >> lane & 1 != 0 {
-                old[lane] = new[lane];
-            }
+            old[lane] = if mask & 1 << lane != 0 { new[lane] } else { old[lane] };
         }
     }
 }
 
 macro_rules! lane_type {
-    ($file:ident: $($ty:ty, |$raw:ident| $from:expr, |$value:ident| $to:expr;)*) => {$(
+    ($file:ident, $name:ident: $($ty:ty, |$raw:ident| $from:expr, |$value:ident| $to:expr;)*) => {$(
         impl Lane for $ty {
+            const FILE: File = File::$name;
             #[inline(always)]
-            fn read(registers: &Registers, slot: Slot) -> [Self; LANES] {
-                registers.$file[slot as usize].map(|$raw| $from)
+            fn read(registers: &Registers, slot: Slot, first: usize) -> [Self; PART] {
+                let row = &registers.$file[slot as usize][first..first + PART];
+                let mut part = [Self::default(); PART];
+                for at in 0..PART {
+                    let $raw = row[at];
+                    part[at] = $from;
+                }
+                part
             }
             #[inline(always)]
-            fn write(registers: &mut Registers, slot: Slot, values: [Self; LANES], mask: Mask) {
-                let raw = values.map(|$value| $to);
-                blend(&mut registers.$file[slot as usize], &raw, mask);
+            fn write(
+                registers: &mut Registers,
+                slot: Slot,
+                first: usize,
+                part: &[Self; PART],
+                mask: Mask,
+            ) {
+                let row = &mut registers.$file[slot as usize][first..first + PART];
+                if mask == FULL {
+                    for at in 0..PART {
+                        let $value = part[at];
+                        row[at] = $to;
+                    }
+                } else {
+                    for at in 0..PART {
+                        let $value = part[at];
+                        row[at] = if mask >> first & 1 << at != 0 { $to } else { row[at] };
+                    }
+                }
             }
         }
     )*};
 }
 
-lane_type! { w32:
+lane_type! { w32, W32:
     u8, |raw| raw as u8, |value| u32::from(value);
     i8, |raw| raw as i8, |value| u32::from(value as u8);
     u16, |raw| raw as u16, |value| u32::from(value);
@@ -135,63 +194,77 @@ lane_type! { w32:
     i32, |raw| raw as i32, |value| value as u32;
     f32, |raw| f32::from_bits(raw), |value| value.to_bits();
 }
-lane_type! { w64:
+lane_type! { w64, W64:
     u64, |raw| raw, |value| value;
     i64, |raw| raw as i64, |value| value as u64;
     f64, |raw| f64::from_bits(raw), |value| value.to_bits();
 }
 
 impl Lane for bool {
+    const FILE: File = File::Pred;
     #[inline(always)]
-    fn read(registers: &Registers, slot: Slot) -> [bool; LANES] {
-        let mask = registers.preds[slot as usize];
-        std::array::from_fn(|lane| mask >> lane & 1 != 0)
+    fn read(registers: &Registers, slot: Slot, first: usize) -> [bool; PART] {
+        let bits = registers.preds[slot as usize] >> first;
+        let mut part = [false; PART];
+        for (at, value) in part.iter_mut().enumerate() {
+            *value = bits & 1 << at != 0;
+        }
+        part
     }
     #[inline(always)]
-    fn write(registers: &mut Registers, slot: Slot, values: [bool; LANES], mask: Mask) {
-        let mut bits = 0;
-        for (lane, &value) in values.iter().enumerate() {
-            bits |= Mask::from(value) << lane;
+    fn write(registers: &mut Registers, slot: Slot, first: usize, part: &[bool; PART], mask: Mask) {
+        let mut bytes = [0; PART];
+        for at in 0..PART {
+            bytes[at] = u8::from(part[at]);
         }
+        // Each byte is 0 or 1; the product has all of them side by side in its uppermost byte.
+        let product = u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080);
+        let mask = mask & 0xff << first;
         let old = &mut registers.preds[slot as usize];
-        *old = *old & !mask | bits & mask;
+        *old = *old & !mask | ((product >> 56) as Mask) << first & mask;
     }
 }
 
 /// Turns a scalar function, written as a closure with all its types, into a [`WarpFn`].
 ///
-/// A closure of one to four parameters that returns one value or, with `-> (A, B)`, two.
+/// A closure of one to four parameters that returns one value or, with `-> (A, B)`, two. A lane's results depend on that
+/// lane alone, so a destination may be a source.
 macro_rules! warp {
     (|$($arg:ident: $ty:ty),+| -> ($d0:ty, $d1:ty) $body:block) => {
         $crate::interp::registers::warp!(@ |$($arg: $ty),+| -> ($d0, $d1) $body,
-            |registers, slots, mask, both| {
-                <$d0 as Lane>::write(registers, slots.d[0], both.map(|pair| pair.0), mask);
-                <$d1 as Lane>::write(registers, slots.d[1], both.map(|pair| pair.1), mask);
-            })
+            [first: $d0 = 0, second: $d1 = 1], |(first, second)|)
     };
     (|$($arg:ident: $ty:ty),+| -> $d:ty $body:block) => {
-        $crate::interp::registers::warp!(@ |$($arg: $ty),+| -> $d $body,
-            |registers, slots, mask, result| {
-                <$d as Lane>::write(registers, slots.d[0], result, mask);
-            })
+        $crate::interp::registers::warp!(@ |$($arg: $ty),+| -> $d $body, [only: $d = 0], |only|)
     };
-    (@ |$($arg:ident: $ty:ty),+| -> $d:ty $body:block,
-        |$registers:ident, $slots:ident, $mask:ident, $result:ident| $write:block) => {{
+    (@ |$($arg:ident: $ty:ty),+| -> $all:ty $body:block,
+        [$($value:ident: $d:ty = $number:tt),+], |$pattern:pat_param|) => {{
         fn run(
-            $registers: &mut $crate::interp::registers::Registers,
-            $slots: &$crate::interp::registers::Slots,
-            $mask: $crate::interp::registers::Mask,
+            registers: &mut $crate::interp::registers::Registers,
+            slots: &$crate::interp::registers::Slots,
+            mask: $crate::interp::registers::Mask,
         ) {
-            use $crate::interp::registers::{LANES, Lane};
-            let mut sources = $slots.s.into_iter();
-            $(let $arg = <$ty as Lane>::read($registers, sources.next().unwrap_or_default());)+
-            let $result: [$d; LANES] = std::array::from_fn(|lane| {
-                $(let $arg = $arg[lane];)+
-                $body
-            });
-            $write
+            use $crate::interp::registers::{LANES, Lane, PART};
+            let one = |$($arg: $ty),+| -> $all { $body };
+            for first in (0..LANES).step_by(PART) {
+                let mut sources = slots.s.into_iter();
+                $(
+                    let slot = sources.next().unwrap_or_default();
+                    let $arg = <$ty as Lane>::read(registers, slot, first);
+                )+
+                let mut results = ($([<$d as Default>::default(); PART],)+);
+                for at in 0..PART {
+                    let $pattern = one($($arg[at]),+);
+                    $(results.$number[at] = $value;)+
+                }
+                $(<$d as Lane>::write(registers, slots.d[$number], first, &results.$number, mask);)+
+            }
         }
-        run as $crate::interp::registers::WarpFn
+        const OP: &$crate::interp::registers::WarpOp = &{
+            use $crate::interp::registers::{Lane, WarpOp};
+            WarpOp::new(run, &[$(<$d as Lane>::FILE),+], &[$(<$ty as Lane>::FILE),+])
+        };
+        OP
     }};
 }
 pub(crate) use warp;

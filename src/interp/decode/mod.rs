@@ -38,10 +38,9 @@ use self::unit::{Unit, align_of, align_up, size_of};
 use super::fault::Fault;
 use super::memory::StateSpaceLayout;
 use super::program::{Function, Op, ParamPlace, Program};
-use crate::launch::{Launch, Meet};
 use crate::ptx::{self, Module, StateSpace};
 
-/// Decodes a kernel and the functions that it calls.
+/// Decodes a kernel and the functions that it calls; with `random` for launches that let lanes meet at random.
 ///
 /// # Errors
 /// A kernel that the module does not define, a name that nothing declares, an initial value that
@@ -49,9 +48,10 @@ use crate::ptx::{self, Module, StateSpace};
 pub fn decode(
     module: &Module<'_>,
     kernel: &ptx::Function<'_>,
-    launch: &Launch,
+    dynamic_shared: u64,
+    random: bool,
 ) -> Result<Program, Fault> {
-    let mut unit = Unit::new(module, kernel.name.text, launch.dynamic_shared)?;
+    let mut unit = Unit::new(module, kernel.name.text, dynamic_shared)?;
     let mut params = Vec::new();
     for variable in &kernel.params {
         for declarator in &variable.names {
@@ -75,7 +75,7 @@ pub fn decode(
     for function in &mut functions {
         function.first_site = sites;
         sites += function.code.len() as u32;
-        if let Meet::Random(_) = launch.meet {
+        if random {
             (function.meetings, function.loops) = reconverge::choices(&function.code);
         }
     }

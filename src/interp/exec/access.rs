@@ -60,6 +60,8 @@ pub struct Watch<'a> {
     pub shadow: Option<&'a mut Shadow>,
     /// The thread and instruction that access.
     pub who: Accessor,
+    /// Lanes whose next store counts as one that changes bytes, whatever it finds.
+    pub changes: Mask,
     /// The earlier access, once a race is found.
     pub race: Option<Race>,
 }
@@ -97,6 +99,31 @@ impl Watch<'_> {
     }
 }
 
+impl Watch<'_> {
+    /// Notes that the lanes of a part read so many bytes each.
+    fn note_reads(
+        &mut self,
+        part: &Part<'_>,
+        home: StateSpace,
+        bytes: u32,
+        strong: bool,
+    ) -> Result<(), AccessFault> {
+        let Some(shadow) = self.shadow.as_deref_mut() else { return Ok(()) };
+        if !matches!(home, StateSpace::Global | StateSpace::Shared) {
+            return Ok(());
+        }
+        let places = (&part.offsets, part.lanes, bytes);
+        match shadow.read_all(part.window.region, places, &self.who, strong) {
+            None => Ok(()),
+            Some((lane, race)) => {
+                self.race = Some(race);
+                let message = "race: the thread reads bytes that".to_owned();
+                Err(AccessFault::new(lane, FaultKind::Race, message))
+            }
+        }
+    }
+}
+
 /// Some lanes of an access, all in one window.
 pub struct Part<'a> {
     /// The window.
@@ -111,14 +138,24 @@ impl<'a> Spaces<'a> {
     /// The address of each lane.
     pub fn addresses(&self, registers: &Registers, place: &Place) -> [u64; LANES] {
         let offset = place.offset as u64;
+        let mut addresses = [offset; LANES];
         match place.base {
-            Base::Absolute => [offset; LANES],
-            Base::Frame => [self.frame.wrapping_add(offset); LANES],
+            Base::Absolute => {}
+            Base::Frame => addresses = [self.frame.wrapping_add(offset); LANES],
             Base::W32(slot) => {
-                registers.w32[slot as usize].map(|base| u64::from(base).wrapping_add(offset))
+                let row = &registers.w32[slot as usize];
+                for lane in 0..LANES {
+                    addresses[lane] = u64::from(row[lane]).wrapping_add(offset);
+                }
             }
-            Base::W64(slot) => registers.w64[slot as usize].map(|base| base.wrapping_add(offset)),
+            Base::W64(slot) => {
+                let row = &registers.w64[slot as usize];
+                for lane in 0..LANES {
+                    addresses[lane] = row[lane].wrapping_add(offset);
+                }
+            }
         }
+        addresses
     }
 
     /// The window that holds an address of a state space, and the state space that the window belongs
@@ -271,9 +308,7 @@ impl<'a> Spaces<'a> {
         self.parts(what, &addresses, mask, |part, home| {
             tally.add(part, home);
             tally.add_banks(part, home, load.align);
-            for lane in lanes(part.lanes) {
-                watch.note(part, home, lane, 0, load.align, Kind::Read, load.strong)?;
-            }
+            watch.note_reads(part, home, load.align, load.strong)?;
             for (index, dest) in load.dests.iter().enumerate() {
                 let Some(dest) = dest else { continue };
                 let skip = index as u64 * u64::from(load.bytes);
@@ -321,7 +356,8 @@ impl<'a> Spaces<'a> {
                     if watch.active() {
                         let old = part.window.read(at, lane, store.bytes);
                         part.window.write(at, lane, store.bytes, value);
-                        let changes = part.window.read(at, lane, store.bytes) != old;
+                        let changes = watch.changes >> lane & 1 != 0
+                            || part.window.read(at, lane, store.bytes) != old;
                         let kind = Kind::Write { changes };
                         watch.note(part, home, lane, skip, store.bytes, kind, store.strong)?;
                     } else {
@@ -461,19 +497,28 @@ fn exchange_pair(
 }
 
 /// Writes loaded elements, extended as the destination asks.
-fn put(registers: &mut Registers, dest: Destination, raw: [u64; LANES], bytes: u32, mask: Mask) {
+pub fn put(
+    registers: &mut Registers,
+    dest: Destination,
+    raw: [u64; LANES],
+    bytes: u32,
+    mask: Mask,
+) {
     let shift = 64 - 8 * bytes;
-    let values = match dest.sign_to {
-        0 => raw,
-        bits => raw.map(|value| {
-            let extended = ((value << shift) as i64 >> shift) as u64;
-            extended & (u64::MAX >> (64 - u32::from(bits)))
-        }),
-    };
+    let mut values = raw;
+    if dest.sign_to != 0 {
+        let keep = u64::MAX >> (64 - u32::from(dest.sign_to));
+        for value in &mut values {
+            *value = ((*value << shift) as i64 >> shift) as u64 & keep;
+        }
+    }
     match dest.file {
         File::W64 => blend(&mut registers.w64[dest.slot as usize], &values, mask),
         File::W32 => {
-            blend(&mut registers.w32[dest.slot as usize], &values.map(|v| v as u32), mask);
+            let row = &mut registers.w32[dest.slot as usize];
+            for (lane, (own, value)) in row.iter_mut().zip(values).enumerate() {
+                *own = if mask & 1 << lane != 0 { value as u32 } else { *own };
+            }
         }
         File::Pred => {}
     }
@@ -540,14 +585,15 @@ impl Tally {
 fn distinct_lines(part: &Part<'_>) -> u64 {
     let mut seen = [0; LANES];
     let mut count = 0;
-    let mut last = u64::MAX;
+    let mut highest = None;
     for lane in lanes(part.lanes) {
         let line = part.offsets[lane] >> 7;
-        if line != last && !seen[..count].contains(&line) {
+        // Mostly lines ascend.
+        if highest < Some(line) || highest != Some(line) && !seen[..count].contains(&line) {
             seen[count] = line;
             count += 1;
+            highest = highest.max(Some(line));
         }
-        last = line;
     }
     count as u64
 }

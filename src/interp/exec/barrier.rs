@@ -7,14 +7,14 @@
 //! warp that waited at one instruction run together behind it.
 
 use super::block::Block;
+use super::follow::Follow;
 use super::gates::{CLUSTER, COUNT, Gate};
 use super::group::State;
-use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::{Barrier, BarrierKind, Op};
 use crate::interp::registers::LANES;
 
-impl<C: Tally> Block<'_, C> {
+impl<C: Follow> Block<'_, C> {
     fn barrier(&self, warp: usize, group: usize) -> Option<&Barrier> {
         let pc = self.warps[warp].groups[group].pc;
         match &self.warps[warp].function(self.machine, group).code.get(pc as usize)?.op {

@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 
 use super::access::Watch;
+use super::follow::Follow;
 use super::gates::Barriers;
 use super::group::State;
 use super::machine::Machine;
 use super::warp::{Stop, Warp, not_aligned};
-use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::{Accessor, Phase, PhaseId, Shadow, new_words};
 
@@ -55,9 +55,9 @@ pub struct Block<'p, C> {
     before: (Range<PhaseId>, u32),
 }
 
-impl<'p, C: Tally> Block<'p, C> {
+impl<'p, C: Follow> Block<'p, C> {
     /// A block at the start of the kernel.
-    pub fn new(machine: &'p Machine<'p>, id: [u32; 3]) -> Block<'p, C> {
+    pub fn new(machine: &'p Machine<'p>, id: [u32; 3], counters: C) -> Block<'p, C> {
         let warps = (0..machine.warps()).map(|index| Warp::new(machine, id, index)).collect();
         Block {
             machine,
@@ -65,7 +65,7 @@ impl<'p, C: Tally> Block<'p, C> {
             shared: new_words(machine.program.layout.shared_bytes),
             warps,
             barriers: Barriers::default(),
-            counters: C::new(machine.program),
+            counters,
             steps: 0,
             printed: String::new(),
             epoch: 0,
@@ -146,7 +146,7 @@ impl<'p, C: Tally> Block<'p, C> {
                 None => Accessor { phase: 0, before: 0..0, site: 0 },
             };
             let (shared, counters) = (&self.shared, &mut self.counters);
-            let mut watch = Watch { shadow: shadow.as_mut(), who, race: None };
+            let mut watch = Watch { shadow: shadow.as_mut(), who, changes: 0, race: None };
             let before = self.warps[warp].steps;
             let stop = self.warps[warp].run(machine, shared, counters, &mut watch, group, left)?;
             let spent = self.warps[warp].steps - before;

@@ -4,12 +4,12 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
 use super::block::Block;
+use super::follow::Follow;
 use super::group::{Group, Join, JoinId, State, Then};
 use super::heap::Heap;
 use super::machine::Machine;
 use super::printf;
 use super::warp::Warp;
-use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::Window;
 use crate::interp::program::{AT_RETURN, Call, Callee, Formal, FunctionId, Op, Pc};
@@ -97,7 +97,7 @@ impl Warp {
     }
 }
 
-impl<C: Tally> Block<'_, C> {
+impl<C: Follow> Block<'_, C> {
     /// Lets a group call the function that it has come to.
     ///
     /// # Errors

@@ -9,13 +9,13 @@
 //! for.
 
 use super::block::Block;
+use super::follow::{Follow, From};
 use super::group::{Group, State};
 use super::machine::Machine;
 use super::warp::Warp;
-use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
-use crate::interp::program::{Collective, CollectiveKind, Op, Reduction, Shuffle};
-use crate::interp::registers::{File, LANES, Mask, Registers, blend, lanes};
+use crate::interp::program::{Collective, CollectiveKind, Op, Pc, Reduction, Shuffle};
+use crate::interp::registers::{File, LANES, Mask, Registers, Slot, blend, lanes};
 
 /// The lanes that take part and their operands.
 struct Gathered {
@@ -40,7 +40,7 @@ fn garbage(reader: usize, source: usize) -> u64 {
     (mixed ^ mixed >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 7
 }
 
-impl<C: Tally> Block<'_, C> {
+impl<C: Follow> Block<'_, C> {
     /// Lets a group arrive that has come to an instruction which lanes of its warp execute together.
     ///
     /// # Errors
@@ -56,18 +56,20 @@ impl<C: Tally> Block<'_, C> {
         let active = warp.executing(machine, index);
         let Group { pc, mask, .. } = warp.groups[index];
         let members = warp.members(collective, index, active);
+        // Nearly always all lanes name the same members, and all of these are here.
+        let named = members[active.trailing_zeros() as usize % LANES];
+        let differ = |lane: usize| (members[lane] ^ named) & (active >> lane & 1).wrapping_neg();
+        let alike = (0..LANES).fold(0, |any, lane| any | differ(lane)) == 0;
+        if alike && active & !named == 0 && named & warp.live & !active == 0 {
+            warp.perform(machine, &mut self.counters, &[(index, active)])?;
+            warp.groups[index].pc += 1;
+            return Ok(());
+        }
         if let Some(lane) = lanes(active).find(|&lane| members[lane] >> lane & 1 == 0) {
             let message = format!("lane {lane} is not in its own member mask");
             let span = warp.function(machine, index).spans[pc as usize];
             let fault = Fault::new(FaultKind::Undefined, message).at(span);
             return Err(machine.blame(fault, warp.index, 1 << lane));
-        }
-        if lanes(active).all(|lane| members[lane] & warp.live & !active == 0)
-            && sets(active, &members).count() == 1
-        {
-            warp.perform(machine, &mut self.counters, &[(index, active)])?;
-            warp.groups[index].pc += 1;
-            return Ok(());
         }
         if active == mask {
             warp.groups[index].state = State::Collective;
@@ -125,7 +127,7 @@ impl Warp {
     fn resolve_collectives(
         &mut self,
         machine: &Machine<'_>,
-        counters: &mut impl Tally,
+        counters: &mut impl Follow,
     ) -> Result<bool, Fault> {
         let mut any = false;
         while let Some(parts) = self.complete_set(machine) {
@@ -210,10 +212,10 @@ impl Warp {
     }
 
     /// Computes the operation for one set of lanes with one member mask, and writes the results.
-    fn perform(
+    fn perform<T: Follow>(
         &mut self,
         machine: &Machine<'_>,
-        counters: &mut impl Tally,
+        counters: &mut T,
         parts: &[(usize, Mask)],
     ) -> Result<(), Fault> {
         let Some(first) = parts.first().and_then(|&(group, _)| self.collective(machine, group))
@@ -234,7 +236,9 @@ impl Warp {
                 _ => counters.votes += 1,
             }
             let members = self.members(collective, group, executing);
-            wanted = lanes(executing).last().map_or(wanted, |lane| members[lane]);
+            if executing != 0 {
+                wanted = members[executing.ilog2() as usize];
+            }
             let frame = self.groups[group].frame;
             all.gather(collective, self.registers(frame), executing);
         }
@@ -252,6 +256,11 @@ impl Warp {
             let frame = self.groups[group].frame;
             outcome.deliver(collective, self.registers(frame), executing);
         }
+        if let (true, CollectiveKind::Shuffle(mode)) = (T::FOLLOWS, first.kind) {
+            let parts: Vec<(Pc, Mask)> =
+                parts.iter().map(|&(group, set)| (self.groups[group].pc, set)).collect();
+            counters.shuffled(self.index, &parts, &all.sources(mode));
+        }
         Ok(())
     }
 }
@@ -260,6 +269,16 @@ impl Gathered {
     /// Adds the lanes `executing` with their operands.
     fn gather(&mut self, collective: &Collective, registers: &Registers, executing: Mask) {
         let [a, b, c] = collective.s;
+        self.lanes |= executing;
+        if let CollectiveKind::Shuffle(_) = collective.kind {
+            let row = |slot: Slot| &registers.w32[slot as usize];
+            blend(&mut self.b, row(b), executing);
+            blend(&mut self.c, row(c), executing);
+            for (lane, (own, a)) in self.a.iter_mut().zip(row(a)).enumerate() {
+                *own = if executing & 1 << lane != 0 { u64::from(*a) } else { *own };
+            }
+            return;
+        }
         for lane in lanes(executing) {
             self.a[lane] = match collective.kind {
                 CollectiveKind::Shuffle(_) | CollectiveKind::Redux(_) => {
@@ -278,12 +297,18 @@ impl Gathered {
                 },
                 CollectiveKind::Sync | CollectiveKind::Elect => 0,
             };
-            if let CollectiveKind::Shuffle(_) = collective.kind {
-                self.b[lane] = registers.w32[b as usize][lane];
-                self.c[lane] = registers.w32[c as usize][lane];
-            }
         }
-        self.lanes |= executing;
+    }
+
+    /// What each lane reads in a shuffle of all of them.
+    fn sources(&self, mode: Shuffle) -> [From; LANES] {
+        std::array::from_fn(|lane| {
+            let (source, _) = shuffle_source(mode, lane, self.b[lane], self.c[lane]);
+            match self.lanes >> source & 1 {
+                0 => From::Nobody(garbage(lane, source) as u32),
+                _ => From::Lane(source),
+            }
+        })
     }
 }
 
@@ -301,8 +326,10 @@ impl Outcome {
             let row = &mut registers.preds[d as usize];
             *row = *row & !executing | bits & executing;
         } else {
-            let values = self.d.map(|value| value as u32);
-            blend(&mut registers.w32[d as usize], &values, executing);
+            let row = &mut registers.w32[d as usize];
+            for (lane, (own, value)) in row.iter_mut().zip(&self.d).enumerate() {
+                *own = if executing & 1 << lane != 0 { *value as u32 } else { *own };
+            }
         }
     }
 }
@@ -342,8 +369,12 @@ fn together(kind: CollectiveKind, all: &Gathered, set: Mask, mask: Mask, outcome
             everyone(outcome, u64::from(reduce(operation, values)));
         }
         CollectiveKind::Shuffle(mode) => {
+            let mut sources = [(0, false); LANES];
+            for (lane, source) in sources.iter_mut().enumerate() {
+                *source = shuffle_source(mode, lane, all.b[lane], all.c[lane]);
+            }
             for lane in lanes(set) {
-                let (source, inside) = shuffle_source(mode, lane, all.b[lane], all.c[lane]);
+                let (source, inside) = sources[lane];
                 let takes_part = set >> source & 1 != 0;
                 if !takes_part && outcome.absent.is_none() {
                     outcome.absent = Some((lane, source));

@@ -11,8 +11,9 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::block::{Block, Progress};
+use super::follow::Follow;
 use super::machine::Machine;
-use crate::interp::counters::Tally;
+use crate::interp::counters::Total;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::Shadow;
 
@@ -37,7 +38,7 @@ pub struct Executed<C> {
     pub printed: BTreeMap<u64, String>,
 }
 
-impl<C: Tally> Executed<C> {
+impl<C: Total> Executed<C> {
     fn new(machine: &Machine<'_>) -> Executed<C> {
         Executed { counters: C::new(machine.program), steps: 0, printed: BTreeMap::new() }
     }
@@ -47,7 +48,8 @@ fn watched(machine: &Machine<'_>) -> bool {
     machine.global.regions().iter().map(|region| region.len).sum::<u64>() <= WATCHED
 }
 
-fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
+/// The stamps of all memory.
+pub fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
     let regions = machine.global.regions().iter().map(|region| region.len);
     Shadow::new(regions, machine.program.layout.shared_bytes, races)
 }
@@ -56,7 +58,11 @@ fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
 ///
 /// # Errors
 /// The kernel faults, or executes more than `limit` instructions.
-pub fn run<C: Tally>(machine: &Machine<'_>, limit: u64, races: bool) -> Result<Executed<C>, Fault> {
+pub fn run<C: Total + Follow>(
+    machine: &Machine<'_>,
+    limit: u64,
+    races: bool,
+) -> Result<Executed<C>, Fault> {
     let watches = races && !machine.program.orders && watched(machine);
     let mut shadow = watches.then(|| shadow(machine, races));
     run_part(machine, 0..machine.blocks(), limit, &mut shadow)
@@ -64,7 +70,7 @@ pub fn run<C: Tally>(machine: &Machine<'_>, limit: u64, races: bool) -> Result<E
 
 /// Runs all blocks side by side. `None`: memory is in an undefined state, and the launch has to
 /// run in order.
-pub fn run_side_by_side<C: Tally>(
+pub fn run_side_by_side<C: Total + Follow>(
     machine: &Machine<'_>,
     limit: u64,
     races: bool,
@@ -99,7 +105,7 @@ pub fn run_side_by_side<C: Tally>(
 }
 
 /// Runs some blocks in order; a block that runs for long lets others have a turn.
-fn run_part<C: Tally>(
+fn run_part<C: Total + Follow>(
     machine: &Machine<'_>,
     blocks: Range<u64>,
     limit: u64,
@@ -111,7 +117,9 @@ fn run_part<C: Tally>(
     loop {
         let number = if started.len() < RESIDENT { waiting.next() } else { None };
         let (fresh, mut block) = match number {
-            Some(number) => (true, Block::new(machine, machine.block_at(number))),
+            Some(number) => {
+                (true, Block::new(machine, machine.block_at(number), C::new(machine.program)))
+            }
             None => match started.pop_front() {
                 Some(block) => (false, block),
                 None => return Ok(executed),

@@ -1,5 +1,6 @@
 //! Execution of a decoded kernel: grid, blocks, warps, lanes.
 
+mod abreast;
 mod access;
 mod banks;
 mod barrier;
@@ -7,6 +8,7 @@ mod block;
 mod bulk;
 mod call;
 mod collective;
+mod follow;
 mod fragment;
 mod gates;
 mod grid;
@@ -21,6 +23,8 @@ mod stack;
 mod step;
 mod warp;
 
+pub use abreast::{Plan, Room, Row, Sheet, run as run_abreast};
+pub use follow::Follow;
 pub use grid::{run, run_side_by_side};
 pub use heap::Heap;
 pub use machine::Machine;

@@ -7,11 +7,11 @@
 //! that wait at a meeting point go on when no other lane can.
 
 use super::access::{AccessFault, Spaces, Watch};
+use super::follow::{Executed, Follow};
 use super::group::{Frame, Group, Join, State};
 use super::machine::Machine;
 use super::schedule::Schedule;
 use super::step::{Next, Site, fault, step};
-use crate::interp::counters::Tally;
 use crate::interp::fault::{Earlier, Fault, FaultKind};
 use crate::interp::memory::{PhaseId, Race, new_words};
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, Op, Pc, Region};
@@ -171,11 +171,11 @@ impl Warp {
     ///
     /// # Errors
     /// The kernel faults.
-    pub fn run(
+    pub fn run<T: Follow>(
         &mut self,
         machine: &Machine<'_>,
         shared: &[AtomicU32],
-        tally: &mut impl Tally,
+        tally: &mut T,
         watch: &mut Watch<'_>,
         index: usize,
         slice: u64,
@@ -223,13 +223,19 @@ impl Warp {
             watch.who.site = function.first_site + pc;
             let stepped = match &micro.op {
                 Op::Lanes(run, slots) => {
-                    run(registers, slots, lanes);
+                    (run.run)(registers, slots, lanes);
                     Ok(Next::On)
                 }
                 Op::Load(load) => {
                     spaces.load(registers, load, lanes, counters, watch).map(|()| Next::On)
                 }
                 Op::Store(store) => {
+                    if T::FOLLOWS {
+                        let warp = self.index;
+                        let executed = Executed { warp, pc, lanes, registers, spaces: &spaces };
+                        watch.changes = tally.stores(&executed);
+                    }
+                    let counters = tally.at(id, pc);
                     spaces.store(registers, store, lanes, counters, watch).map(|()| Next::On)
                 }
                 Op::Branch { target, .. } if lanes == mask => {
@@ -260,7 +266,13 @@ impl Warp {
                 }
             };
             match stepped {
-                Ok(Next::On) => pc += 1,
+                Ok(Next::On) => {
+                    if T::FOLLOWS {
+                        let warp = self.index;
+                        tally.executed(&Executed { warp, pc, lanes, registers, spaces: &spaces });
+                    }
+                    pc += 1;
+                }
                 Ok(Next::At(target)) => pc = target,
                 Ok(Next::Yield) => {
                     self.groups[index].pc = pc + 1;

@@ -5,7 +5,9 @@ use super::half;
 use crate::float::flush32;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
-use crate::interp::registers::{File, Slot, WarpFn, warp};
+use crate::interp::registers::{
+    FULL, File, LANES, Lane, Mask, PART, Registers, Slot, Slots, WarpFn, WarpOp, warp,
+};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::Operand;
 use crate::ptx::ScalarType::{
@@ -248,12 +250,42 @@ fn set_register<'m, 's>(
     Ok(())
 }
 
+/// Makes a function for the lanes of a where the predicate holds, and else those of b.
+macro_rules! choice {
+    ($file:ident, $ty:ty) => {{
+        fn run(registers: &mut Registers, slots: &Slots, mask: Mask) {
+            let [a, b, p, _] = slots.s;
+            let p = registers.preds[p as usize];
+            // Often the lanes are of one mind.
+            if mask == FULL && (p == 0 || p == FULL) {
+                let from = if p == 0 { b } else { a } as usize;
+                registers.$file.copy_within(from..from + 1, slots.d[0] as usize);
+                return;
+            }
+            for first in (0..LANES).step_by(PART) {
+                let a = <$ty as Lane>::read(registers, a, first);
+                let b = <$ty as Lane>::read(registers, b, first);
+                let mut values = [0; PART];
+                for at in 0..PART {
+                    let keep = <$ty>::from(p >> first >> at & 1).wrapping_neg();
+                    values[at] = a[at] & keep | b[at] & !keep;
+                }
+                <$ty as Lane>::write(registers, slots.d[0], first, &values, mask);
+            }
+        }
+        run
+    }};
+}
+
 /// `selp.type d, a, b, p`.
 fn select<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let ty = inst.take_type()?;
-    let run = match ty.bits() {
-        16 | 32 => warp!(|a: u32, b: u32, p: bool| -> u32 { if p { a } else { b } }),
-        64 => warp!(|a: u64, b: u64, p: bool| -> u64 { if p { a } else { b } }),
+    const P: File = File::Pred;
+    const NARROW: WarpOp = WarpOp::new(choice!(w32, u32), &[File::W32], &[File::W32, File::W32, P]);
+    const WIDE: WarpOp = WarpOp::new(choice!(w64, u64), &[File::W64], &[File::W64, File::W64, P]);
+    let run: WarpFn = match ty.bits() {
+        16 | 32 => &NARROW,
+        64 => &WIDE,
         _ => return Err(inst.bad_type(ty)),
     };
     cx.apply(inst, run, ty, &[ty, ty, Pred])

@@ -121,9 +121,17 @@ fn unpack<'m, 's>(
         if matches!(item, Element::Operand(Operand::Sink(_))) {
             continue;
         }
-        let amount = cx.immediate(File::W32, index as u64 * u64::from(small.bits()));
         let result = cx.element_temporary(item, small)?;
-        cx.emit_lanes(run, &[result], &[source, amount]);
+        match (ty.bits(), small.bits(), index) {
+            (64, 32, 0) => cx.emit_lanes(warp!(|a: u64| -> u32 { a as u32 }), &[result], &[source]),
+            (64, 32, 1) => {
+                cx.emit_lanes(warp!(|a: u64| -> u32 { (a >> 32) as u32 }), &[result], &[source]);
+            }
+            _ => {
+                let amount = cx.immediate(File::W32, index as u64 * u64::from(small.bits()));
+                cx.emit_lanes(run, &[result], &[source, amount]);
+            }
+        }
         cx.element_store(item, small, result)?;
     }
     Ok(())

@@ -60,21 +60,27 @@ impl<'l> Source<'l> {
 
     /// A list of so many elements of numbers up to `most`.
     pub fn exactly(&mut self, length: usize, most: i64) -> List {
+        let inputs = self.subject.inputs.len();
+        let mut list = vec![Vec::with_capacity(inputs); length];
+        self.each(length, most, |at, value| list[at / inputs].push(value));
+        list
+    }
+
+    /// The numbers of such a list, one element after the other, each with its place among all.
+    pub fn each(&mut self, length: usize, most: i64, mut take: impl FnMut(usize, i64)) {
         let subject = self.subject;
         // A boolean that is nearly always the same makes long blocks.
         let lean = self.random.u32(0..4);
-        (0..length)
-            .map(|_| {
-                let reads = subject.inputs.iter();
-                reads
-                    .map(|read| match (read.sort(), lean, self.random.u32(0..4)) {
-                        (Sort::Boolean, 0, 1..) => 0,
-                        (Sort::Boolean, 1, 1..) => 1,
-                        _ => self.one(read.sort(), read.range(), most),
-                    })
-                    .collect()
-            })
-            .collect()
+        let reads: Vec<_> = subject.inputs.iter().map(|r| (r.sort(), r.range())).collect();
+        for at in 0..length * reads.len() {
+            let (sort, range) = reads[at % reads.len()];
+            let value = match (sort, lean, self.random.u32(0..4)) {
+                (Sort::Boolean, 0, 1..) => 0,
+                (Sort::Boolean, 1, 1..) => 1,
+                _ => self.one(sort, range, most),
+            };
+            take(at, value);
+        }
     }
 
     /// A pair of lists.

@@ -22,6 +22,8 @@ pub use stamp::{PhaseId, Site};
 
 use std::ops::Range;
 
+use crate::interp::registers::{LANES, Mask, lanes};
+
 use self::phases::Apart;
 use self::stamp::Stamp;
 
@@ -170,9 +172,46 @@ impl Shadow {
             race = race.or(found);
         }
         let (earlier, wrote) = race.filter(|_| self.reports)?;
+        Some(self.race(who, earlier, wrote))
+    }
+
+    /// Notes that some lanes read `bytes` bytes each, in ascending order; the first that races, with the earlier access.
+    pub fn read_all(
+        &mut self,
+        region: Option<usize>,
+        (offsets, mask, bytes): (&[u64; LANES], Mask, u32),
+        who: &Accessor,
+        strong: bool,
+    ) -> Option<(usize, Race)> {
+        let cells = match region {
+            Some(region) => &mut self.global[region],
+            None => &mut self.shared,
+        };
+        if bytes < 1 << cells.shift && !cells.refine(bytes) {
+            return None;
+        }
+        let (shift, count) = (cells.shift, (bytes as usize) >> cells.shift);
+        let mut me = Me { stamp: Stamp::NONE, before: who.before.clone(), phases: &self.phases };
+        let mut found = None;
+        for lane in lanes(mask) {
+            me.stamp = Stamp::new(who.phase, lane, who.site, strong);
+            // (Accesses are aligned.)
+            let first = (offsets[lane] >> shift) as usize;
+            for cell in &mut cells.cells[first..first + count] {
+                found = found.or(cell.note_read(&me));
+            }
+            if found.is_some() && self.reports {
+                let (earlier, wrote) = found?;
+                return Some((lane, self.race(who, earlier, wrote)));
+            }
+        }
+        None
+    }
+
+    fn race(&self, who: &Accessor, earlier: Stamp, wrote: bool) -> Race {
         let phase = self.phases.get(earlier.phase());
         let same_block = phase.block == self.phases.get(who.phase).block;
-        Some(Race { wrote, phase, same_block, lane: earlier.lane(), site: earlier.site() })
+        Race { wrote, phase, same_block, lane: earlier.lane(), site: earlier.site() }
     }
 
     /// Whether the blocks of this record and those of `other`, which ran at the same time on the same

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::Code;
 use super::numbers::natural;
-use crate::interp;
+use crate::interp::Kernel;
 use crate::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
-use crate::ptx::{self, Depth, Module};
+use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 use crate::synth::scan::examples::{List, Source};
 use crate::synth::scan::subject::{Kind, Loop};
@@ -40,17 +40,31 @@ pub fn few() -> Vec<Trial> {
 /// # Errors
 /// The text cannot be parsed, an execution faults, a result is wrong, or numbers are narrower than the operator needs.
 pub fn check(code: &Code, text: &str, trials: &[Trial]) -> Result<u64, String> {
-    let compared = with_module(code, text, |module| {
-        trials.iter().try_fold(0, |compared, trial| Ok(compared + try_one(code, module, trial)?))
+    let compared = with_kernels(code, text, |kernels| {
+        trials.iter().try_fold(0, |compared, trial| Ok(compared + try_one(code, kernels, trial)?))
     })?;
     if compared == 0 { Err("no result could be compared".to_owned()) } else { Ok(compared) }
 }
 
-/// The parsed text of an operator whose numbers are wide enough, and what is to be done with it.
-pub(super) fn with_module<T>(
+/// The kernels of a text.
+#[derive(Debug)]
+pub struct Kernels<'m, 's> {
+    scan: Kernel<'m, 's>,
+    reduce: Kernel<'m, 's>,
+}
+
+impl<'m, 's> Kernels<'m, 's> {
+    /// The one that scans and the one that reduces.
+    pub fn each(&self) -> [&Kernel<'m, 's>; 2] {
+        [&self.scan, &self.reduce]
+    }
+}
+
+/// The kernels of an operator whose numbers are wide enough, and what is to be done with them.
+pub(super) fn with_kernels<T>(
     code: &Code,
     text: &str,
-    act: impl FnOnce(&Module) -> Result<T, String>,
+    act: impl FnOnce(&Kernels) -> Result<T, String>,
 ) -> Result<T, String> {
     let needed = natural(code.found).bits();
     if code.numbers.bits() < needed {
@@ -60,34 +74,54 @@ pub(super) fn with_module<T>(
         ));
     }
     let source = SourceFile::new(code.name.as_str(), text);
-    act(&ptx::parse(&source, Depth::All).map_err(|error| error.to_string())?)
+    let module = ptx::parse(&source, Depth::All).map_err(|error| error.to_string())?;
+    let trial = Trial { length: 1, threads: 32, meet: Meet::Assembler, seed: 0 };
+    let (givens, list) = listed(code, &trial);
+    let kernel = |name| {
+        let launch = launch(code, name, &givens, &list, 1, &trial);
+        Kernel::new(&module, &launch, true).map_err(|fault| fault.to_string())
+    };
+    act(&Kernels { scan: kernel("scan")?, reduce: kernel("reduce")? })
 }
 
 /// One execution, with its length and number of threads in front of what is wrong.
-pub(super) fn try_one(code: &Code, module: &Module, trial: &Trial) -> Result<u64, String> {
+pub(super) fn try_one(code: &Code, kernels: &Kernels, trial: &Trial) -> Result<u64, String> {
     let Trial { length, threads, .. } = trial;
-    execute(code, module, trial)
+    execute(code, kernels, trial)
         .map_err(|why| format!("{length} elements, {threads} threads: {why}"))
 }
 
-fn execute(code: &Code, module: &Module, trial: &Trial) -> Result<u64, String> {
-    let subject = code.subject();
-    let mut source = Source::new(subject, trial.seed);
+/// What is given by a seed, the source of a list's elements, and how large these may be.
+pub(super) fn sized<'c>(code: &Code<'c>, seed: u64) -> (Vec<i64>, Source<'c>, i64) {
+    let mut source = Source::new(code.subject(), seed);
     let reals = matches!(code.numbers, Kind::Float(_));
     // Powers of what is given are among the values: over the reals these have to stay exact.
     let givens = source.givens(if reals { 1 } else { 6 });
-    let most = match trial.seed % 3 {
+    let most = match seed % 3 {
         0 => 3,
         1 => 1000,
         // Sums of these leave 32 bits, and not 64.
         _ => 1 << if reals { 10 } else { 40 },
     };
+    (givens, source, most)
+}
+
+/// What is given, and the list.
+pub(super) fn listed(code: &Code, trial: &Trial) -> (Vec<i64>, List) {
+    let (givens, mut source, most) = sized(code, trial.seed);
     let list = source.exactly(trial.length, most);
+    (givens, list)
+}
+
+fn execute(code: &Code, kernels: &Kernels, trial: &Trial) -> Result<u64, String> {
+    let subject = code.subject();
+    let (givens, list) = listed(code, trial);
     let expected = expected(code, &givens, &list);
     let mut compared = 0;
-    for (kernel, count) in [("scan", trial.length), ("reduce", 1)] {
+    let counts = [("scan", trial.length), ("reduce", 1)];
+    for ((kernel, count), decoded) in counts.into_iter().zip(kernels.each()) {
         let launch = launch(code, kernel, &givens, &list, count, trial);
-        let done = interp::run(module, &launch).map_err(|fault| fault.to_string())?;
+        let done = decoded.run(&launch).map_err(|fault| fault.to_string())?;
         for at in 0..subject.result.len() {
             let found: Vec<u64> = done.buffers[&format!("out {at}")].elements().collect();
             let expected = match kernel {
@@ -114,12 +148,8 @@ fn execute(code: &Code, module: &Module, trial: &Trial) -> Result<u64, String> {
 fn expected(code: &Code, givens: &[i64], list: &List) -> Vec<Option<Vec<Option<i64>>>> {
     let subject = code.subject();
     let wraps = matches!(code.numbers, Kind::Unsigned(_));
-    let most = match code.numbers {
-        Kind::Float(32) => 1 << f32::MANTISSA_DIGITS,
-        Kind::Float(_) => 1 << f64::MANTISSA_DIGITS,
-        _ => i64::MAX,
-    };
-    let small = |value: &i64| (-most..=most).contains(value);
+    let most = most(code.numbers);
+    let small = |value: &i64| most.is_none_or(|most| (-most..=most).contains(value));
     let results = |state: &[i64]| {
         let of = |variable: u32| match variable {
             GIVEN.. => givens[(variable - GIVEN) as usize],
@@ -136,6 +166,17 @@ fn expected(code: &Code, givens: &[i64], list: &List) -> Vec<Option<Vec<Option<i
         all.push(state.as_deref().map(results));
     }
     all
+}
+
+/// The largest absolute value that is compared: of floating-point numbers those that are exact. None where numbers wrap
+/// around, and every one counts.
+pub(super) fn most(numbers: Kind) -> Option<i64> {
+    match numbers {
+        Kind::Float(32) => Some(1 << f32::MANTISSA_DIGITS),
+        Kind::Float(_) => Some(1 << f64::MANTISSA_DIGITS),
+        Kind::Unsigned(_) => None,
+        _ => Some(i64::MAX),
+    }
 }
 
 fn stepped(
@@ -169,7 +210,7 @@ fn value(term: &Shared, of: &dyn Fn(u32) -> i64, wraps: bool) -> Option<i64> {
 }
 
 /// Whether the bits in memory are those of a value.
-fn agree(kind: Kind, bits: u64, value: i64) -> bool {
+pub(super) fn agree(kind: Kind, bits: u64, value: i64) -> bool {
     match kind {
         // (A zero may have a sign.)
         Kind::Float(32) => f64::from(f32::from_bits(bits as u32)) == value as f64,
@@ -180,7 +221,7 @@ fn agree(kind: Kind, bits: u64, value: i64) -> bool {
 }
 
 /// A value as it stands in memory.
-fn bytes(kind: Kind, value: i64) -> Vec<u8> {
+pub(super) fn bytes(kind: Kind, value: i64) -> Vec<u8> {
     let raw = match kind {
         Kind::Float(32) => u64::from((value as f32).to_bits()),
         Kind::Float(_) => (value as f64).to_bits(),
@@ -189,7 +230,7 @@ fn bytes(kind: Kind, value: i64) -> Vec<u8> {
     raw.to_le_bytes()[..(kind.bits() / 8) as usize].to_vec()
 }
 
-fn launch(
+pub(super) fn launch(
     code: &Code,
     kernel: &str,
     givens: &[i64],
