@@ -337,3 +337,42 @@ fn where_they_go() {
     assert_eq!(failed.status.code(), Some(255), "{failed:?}");
     assert_eq!(fs::read_dir(path("made/remarks")).unwrap().count(), 0);
 }
+
+/// Where strategy `aos` is asked for by name, stores of structs are spoken of as loads are; where it is weighed, they
+/// stay, and both costs are said.
+#[test]
+fn stores_of_structs_are_spoken_of() {
+    let text = "\
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a)
+{
+.reg .b32 %r<3>;
+.reg .b64 %rd<4>;
+ld.param.u64 %rd1, [a]; cvta.to.global.u64 %rd2, %rd1;
+mov.u32 %r1, %tid.x;
+mad.wide.u32 %rd3, %r1, 32, %rd2;
+st.global.v2.u32 [%rd3], {%r1, %r1};
+st.global.v2.u32 [%rd3+8], {%r1, %r1};
+st.global.v2.u32 [%rd3+16], {%r1, %r1};
+st.global.v2.u32 [%rd3+24], {%r1, %r1};
+ret;
+}
+";
+    let source = SourceFile::new("k.ptx", text);
+    let told = |strategies: &str| {
+        let mut options = Options { all_bodies: true, ..Options::default() };
+        options.select.strategies = strategies.parse().expect("a strategy");
+        let report = rewrite(&source, &options).expect("a kernel that parses").report;
+        let stores = report.kernels[0].stored_elsewhere();
+        (stores, report.kernels[0].stores.len(), remarks::yaml(&source, &report))
+    };
+    let (stored, found, remarks) = told("aos");
+    assert_eq!((stored, found), (4, 4), "{remarks}");
+    assert!(remarks.contains("'store to '") && remarks.contains("'[%rd3+8]'"), "{remarks}");
+    assert!(remarks.contains("StructTransposed"), "{remarks}");
+    let (stored, found, remarks) = told("auto");
+    assert_eq!((stored, found), (0, 4), "{remarks}");
+    assert!(remarks.contains("ByNameOnly") || remarks.contains("DoesNotPay"), "{remarks}");
+}
