@@ -242,20 +242,12 @@ fn kept_loads(
             {
                 let elements = ast.form.elements().map(u32::from);
                 let bits = ast.form.last_type().map_or(0, |ty| ty.bits());
+                let line = source.line(ast.span.start);
                 found.push(LoadReport {
-                    line: source.line(ast.span.start),
-                    register: operand_text(source, ast),
                     bytes: bits / 8 * elements.unwrap_or(1),
-                    decision: Decision::Keep,
-                    source_line: None,
-                    delta: None,
-                    guards: None,
-                    iterations: None,
-                    possible: None,
-                    cost: None,
-                    architecture: None,
                     rule: Some(report::FUNCTION_LEFT.to_owned()),
                     reason: Some(reason.to_owned()),
+                    ..LoadReport::new(line, operand_text(source, ast))
                 });
             }
             _ => {}
