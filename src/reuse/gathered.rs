@@ -7,9 +7,11 @@
 use std::collections::BTreeSet;
 
 use super::eligible::{Element, Load};
-use super::opportunities::{Candidate, Guards, Opportunities, Opportunity};
+use super::opportunities::Opportunities;
+use super::opportunity::{Guards, Opportunity};
 use super::pieces::{Part, Piece};
 use super::refusal::Refusal;
+use super::sources::Candidate;
 use crate::emulate::KernelTrace;
 use crate::ptx::ScalarType;
 

@@ -4,133 +4,30 @@
 //! an [`Opportunity`] with its guards, or the [`Refusal`] that forbids it. Nothing is chosen here.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::alignment::MAX_VECTOR;
-use super::alike::{Alike, LaneClaim};
-use super::availability::{Asked, Availability, StoreApart};
-use super::distance::{Outline, outline};
-use super::eligible::{Load, MAX_ADDRESS, OWN_REGISTERS, addressed_by_register, eligible};
-use super::pieces::{Piece, displacements, pieces};
-use super::prove::{NoWrap, Proof, Prover};
+use super::availability::{Asked, Availability};
+use super::eligible::{Load, addressed_by_register, eligible};
+use super::function::{
+    is_narrow, linear_lanes, observes_lanes, overwrites_address, sent, writes_global,
+};
+use super::opportunity::{Guards, Opportunity, Options};
+use super::pieces::pieces;
+use super::prove::{Proof, Prover};
 use super::quiet::Quiet;
 use super::refusal::Refusal;
-use super::sampling::{Fingerprint, Likely, agree_mostly, distances};
+use super::sampling::{Fingerprint, Likely, agree_mostly};
 use super::shift::Shifter;
+use super::sources::{Candidate, Group, Source};
 use super::whole;
-use crate::cfg::{Arg, Base, BlockId, Flow, Inst, LoopForest, RegisterId};
-use crate::emulate::{Effect, KernelTrace, definitions};
+use crate::cfg::{BlockId, Flow, RegisterId};
+use crate::emulate::KernelTrace;
 use crate::expr::TermId;
-use crate::isa::limits::WARP_SIZE;
-use crate::isa::{Opcode, Qualifier};
-use crate::planted::{Bug, Planted};
-use crate::ptx::{Function, Instruction, StateSpace};
+use crate::planted::Bug;
+use crate::ptx::{Function, Instruction};
 use crate::solver::Solver;
 use crate::source::SourceFile;
-
-/// What may be taken for granted, and how much work goes into the search.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Take it for granted that 32-bit indices do not wrap around, as the original did.
-    pub assume_no_wrap: bool,
-    /// Only loads of read-only memory take part, and loads in kernels that write no global memory.
-    pub strict: bool,
-    /// Resource limit of one solver query, in z3's units.
-    pub solver_limit: u32,
-    /// What all solver queries about one function may take together at most, in z3's units; for a
-    /// small function less ([`crate::solver::budget_for`]).
-    pub solver_budget: u64,
-    /// Bytes of the widest vector load that may be written: [`MAX_VECTOR`], or more where the module's
-    /// version and target have it.
-    pub widest_vector: i64,
-    /// A folder for the solver's queries.
-    pub dump_queries: Option<std::path::PathBuf>,
-    /// A mistake that a test wants to see noticed.
-    pub planted: Planted,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            assume_no_wrap: false,
-            strict: false,
-            solver_limit: 200_000,
-            solver_budget: crate::solver::FUNCTION_BUDGET,
-            widest_vector: MAX_VECTOR,
-            dump_queries: None,
-            planted: Planted::default(),
-        }
-    }
-}
-
-/// The checks at run time before a shuffled value is used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Guards {
-    /// The warp's lanes must be consecutive in `tid.x`.
-    pub linear_lanes: bool,
-    /// All 32 lanes of the warp must be there.
-    pub whole_warp: bool,
-    /// These indices must not wrap around.
-    pub no_wrap: Vec<NoWrap>,
-    /// The guard predicate of the source load, and whether that is negated; it must have let the
-    /// source load run in the lane that sends.
-    pub source_active: Option<(RegisterId, bool)>,
-    /// The source stands in a branch, so the lane that sends must have executed it since it came by the
-    /// end of this block.
-    pub source_executed: Option<BlockId>,
-    /// These stores must not have been to the source's bytes in this lane.
-    pub stores_apart: Vec<StoreApart>,
-    /// The load's generic address must be global.
-    pub global_address: bool,
-    /// In the lane itself, the load's address must be so many bytes above the source's: what is not
-    /// known of the load's address is asked at run time, if that of the source is known to be a line
-    /// in the lane's number.
-    pub bytes_apart: Option<i64>,
-    /// These registers must have, in the lane that sends, the values that the address there is known to
-    /// depend on: the row of a flattened index, the place in the row.
-    pub same_row: Vec<LaneClaim>,
-}
-
-/// A load whose value is in the registers of another load, in the same lane or in another: what is
-/// known of it, and what has to be checked.
-#[derive(Clone, Debug)]
-pub struct Opportunity {
-    /// Index of the source load's instruction; of the first one, if there are several.
-    pub source: u32,
-    /// For each element of the load what its register is made of.
-    pub pieces: Vec<Piece>,
-    /// `A(tid.x + delta) = B(tid.x)`.
-    pub delta: i32,
-    /// The checks at run time.
-    pub guards: Guards,
-}
-
-impl Opportunity {
-    /// The instructions of the loads that the value comes from.
-    pub fn sources(&self) -> impl Iterator<Item = u32> + '_ {
-        self.pieces.iter().flat_map(|piece| piece.parts.iter().map(|part| part.source))
-    }
-
-    /// How many words of 32 bits come from another lane.
-    pub fn words(&self) -> u32 {
-        let words: BTreeSet<_> = self.pieces.iter().flat_map(Piece::words).collect();
-        words.len() as u32
-    }
-}
-
-/// A load whose registers may be read.
-struct Source {
-    load: Load,
-    outline: Outline,
-    /// Bytes from lane to lane, if the outline shows it.
-    stride: Option<i64>,
-    /// The registers that lanes are asked about if it does not, and the bytes from lane to lane then.
-    rows: Option<Option<(Rc<Alike>, i64)>>,
-    fingerprint: Option<Fingerprint>,
-}
 
 /// What may be reused in one function: loads are looked at in program order, each may be offered as a
 /// source, and pairs are proved when they are asked for, each once.
@@ -150,35 +47,23 @@ pub struct Opportunities<'a, 'm, 's> {
     writes_global: bool,
     /// What pointers among the parameters are multiples of, in bytes, as they are declared.
     pub(super) aligned: FxHashMap<String, u64>,
-    sources: Vec<Source>,
-    likely: Likely,
+    pub(super) sources: Vec<Source>,
+    pub(super) likely: Likely,
     /// Bits of the narrowest element of a source.
-    narrowest: u32,
+    pub(super) narrowest: u32,
     /// Sources by outline.
-    groups: FxHashMap<TermId, Group>,
+    pub(super) groups: FxHashMap<TermId, Group>,
     /// Registers that an earlier rewrite sends: their loads are sources, and stay.
     sent: FxHashSet<RegisterId>,
     /// The blocks of which it was asked whether a warp can be whole there.
     never_whole: FxHashMap<BlockId, bool>,
     /// The opportunities that were found, by candidate and load. (Refused pairs are not kept: they are
     /// many, and seldom asked about twice.)
-    known: FxHashMap<(Candidate, u32), Opportunity>,
-}
-
-/// Sources of one outline.
-#[derive(Default)]
-struct Group {
-    /// The sources, by the constant of their outlines.
-    by_constant: BTreeMap<i64, Vec<usize>>,
-    /// How far from a load's constant that of a partner can be.
-    reach: i64,
+    pub(super) known: FxHashMap<(Candidate, u32), Opportunity>,
 }
 
 /// The most stores between a source and a load that are compared with it at run time.
 const MAX_ASKED: usize = 4;
-
-/// Bytes of the longest load; no element is further from the load's address.
-const MAX_BYTES: i64 = 64;
 
 impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     /// The opportunities of a function, with no source offered yet.
@@ -243,32 +128,6 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         Ok(load)
     }
 
-    /// Offers a load as a source for those that come behind it.
-    pub fn offer(&mut self, trace: &mut KernelTrace, load: Load) {
-        self.narrowest = self.narrowest.min(load.elements[0].ty.bits());
-        let at = outline(&mut trace.arena, load.address);
-        let place = self.place(trace, &load);
-        let loops = &self.prover.flow.loops;
-        let next = self.prover.shifter.shift(trace, loops, load.address, 1, place);
-        let next = outline(&mut trace.arena, next);
-        let stride = (next.key == at.key).then(|| next.constant.wrapping_sub(at.constant));
-        let group = self.groups.entry(at.key).or_default();
-        group.by_constant.entry(at.constant).or_default().push(self.sources.len());
-        let reach = stride.unwrap_or(0).saturating_abs().saturating_mul(31);
-        // (In rows lanes mostly read elements that lie one after the other.)
-        let reach = if stride.is_none() { 31 * MAX_BYTES } else { reach };
-        group.reach = group.reach.max(reach.saturating_add(2 * MAX_BYTES));
-        self.sources.push(Source { load, outline: at, stride, rows: None, fingerprint: None });
-    }
-
-    /// Takes back all offers, for another choice among the same loads.
-    pub fn take_back_offers(&mut self) {
-        self.sources.clear();
-        self.groups.clear();
-        self.known.clear();
-        self.narrowest = u32::MAX;
-    }
-
     /// The function's control flow.
     pub fn flow(&self) -> &'a Flow<'m, 's> {
         self.prover.flow
@@ -309,19 +168,8 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         self.prover.lane_stride(trace, load.address, place)
     }
 
-    fn place(&self, trace: &KernelTrace, load: &Load) -> Option<crate::cfg::LoopId> {
+    pub(super) fn place(&self, trace: &KernelTrace, load: &Load) -> Option<crate::cfg::LoopId> {
         self.prover.flow.loops.innermost(trace.accesses[load.access].block)
-    }
-
-    /// The sources that may hold what a load reads, nearest lane first. Nothing is proved yet.
-    pub fn candidates(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<Candidate> {
-        let at = outline(&mut trace.arena, load.address);
-        let mut candidates = self.by_outline(trace, at, load);
-        if candidates.is_empty() {
-            candidates = self.by_sampling(trace, load);
-        }
-        candidates.sort_by_key(|candidate| (candidate.delta.unsigned_abs(), candidate.index));
-        candidates
     }
 
     /// Whether a load may take its value from a candidate, and under which guards.
@@ -355,84 +203,6 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         load: &Load,
     ) -> Result<Opportunity, Refusal> {
         self.look(trace, candidate, load, true)
-    }
-
-    /// Bits of the narrowest element of a source.
-    pub(super) fn narrowest(&self) -> u32 {
-        self.narrowest
-    }
-
-    /// The instruction of the load that a candidate is.
-    pub fn source_of(&self, candidate: Candidate) -> u32 {
-        self.sources[candidate.index].load.inst
-    }
-
-    /// Sources of the same outline at a whole number of lanes, element by element.
-    fn by_outline(&mut self, trace: &mut KernelTrace, at: Outline, load: &Load) -> Vec<Candidate> {
-        let Some(group) = self.groups.get(&at.key) else { return Vec::new() };
-        let mut found = Vec::new();
-        let place = self.place(trace, load);
-        let (low, high) =
-            (at.constant.saturating_sub(group.reach), at.constant.saturating_add(group.reach));
-        for &index in group.by_constant.range(low..=high).flat_map(|(_, sources)| sources) {
-            trace.arena.charge(2);
-            let source = &mut self.sources[index];
-            for displacement in displacements(&source.load, load) {
-                let bytes =
-                    at.constant.wrapping_sub(source.outline.constant).wrapping_sub(displacement);
-                let in_rows = bytes != 0 && source.stride.is_none();
-                let stride = match source.stride {
-                    None if in_rows => {
-                        let prover = &mut self.prover;
-                        let rows = source
-                            .rows
-                            .get_or_insert_with(|| prover.rows(trace, source.load.address, place));
-                        rows.as_ref().map(|(_, stride)| *stride)
-                    }
-                    stride => stride,
-                };
-                let delta = match stride {
-                    _ if bytes == 0 => 0,
-                    Some(stride) if bytes.checked_rem(stride) == Some(0) => bytes / stride,
-                    _ => continue,
-                };
-                if (-31..=31).contains(&delta) {
-                    let delta = delta as i32;
-                    found.push(Candidate { index, delta, displacement, in_rows });
-                }
-            }
-        }
-        found
-    }
-
-    /// Sources whose addresses agree at some distance when they are evaluated. Tried only while it is
-    /// cheap.
-    fn by_sampling(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<Candidate> {
-        const MAX_SOURCES: usize = 64;
-        if self.sources.len() > MAX_SOURCES || trace.arena.is_nearly_spent() {
-            return Vec::new();
-        }
-        let place = self.place(trace, load);
-        let (loops, shifter) = (&self.prover.flow.loops, &self.prover.shifter);
-        let mut own = Fingerprint::likely(trace, &mut self.likely, load.address, place);
-        let likely = &mut self.likely;
-        let mut found = Vec::new();
-        for (index, source) in self.sources.iter_mut().enumerate() {
-            let address = source.load.address;
-            let other = source
-                .fingerprint
-                .get_or_insert_with(|| Fingerprint::likely(trace, likely, address, place));
-            for displacement in displacements(&source.load, load) {
-                let agree = distances(trace, loops, shifter, (other, &mut own), displacement);
-                found.extend(agree.first().map(|&delta| Candidate {
-                    index,
-                    delta,
-                    displacement,
-                    in_rows: false,
-                }));
-            }
-        }
-        found
     }
 
     pub(super) fn look(
@@ -597,109 +367,4 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             self.prover.prove_line(trace, source, load, delta, further.checked_neg()?).ok()?;
         Some((proof, further.checked_add(displacement)?))
     }
-}
-
-/// A source that may fit.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Candidate {
-    /// Index among the sources.
-    index: usize,
-    /// Lanes up: the source's address there is the load's here.
-    pub delta: i32,
-    /// Bytes from the source's address to the element that stands for the load's first byte.
-    displacement: i64,
-    /// Whether lanes are asked about the registers that make the source's address.
-    in_rows: bool,
-}
-
-/// The registers that are sent, or copied to be sent, by what a rewrite has added.
-fn sent(flow: &Flow<'_, '_>) -> FxHashSet<RegisterId> {
-    let is_own =
-        |register: RegisterId| flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS);
-    let mut sent = FxHashSet::default();
-    if !flow.registers.iter().any(|register| register.name.starts_with(OWN_REGISTERS)) {
-        return sent;
-    }
-    for inst in &flow.insts {
-        // (What is moved to another register of the text stands under a predicate of the rewrite.)
-        let added = definitions(inst).into_iter().any(is_own)
-            || inst.guard.is_some_and(|(register, _)| is_own(register));
-        if added {
-            sent.extend(inst.args.iter().flat_map(|arg| {
-                match arg {
-                    Arg::Register(register) => vec![*register],
-                    Arg::Vector(all) => all
-                        .iter()
-                        .filter_map(|one| match one {
-                            Arg::Register(register) => Some(*register),
-                            _ => None,
-                        })
-                        .collect(),
-                    _ => Vec::new(),
-                }
-            }));
-        }
-    }
-    sent
-}
-
-/// Whether an instruction writes the register that it is addressed by.
-fn overwrites_address(flow: &Flow<'_, '_>, inst: u32) -> bool {
-    let inst = &flow.insts[inst as usize];
-    inst.args.iter().any(|arg| match arg {
-        Arg::Memory { base: Base::Register(base), .. } => definitions(inst).contains(base),
-        _ => false,
-    })
-}
-
-/// Bytes from one lane's address to the next one's, where that is a constant.
-pub fn lane_stride(loops: &LoopForest, trace: &mut KernelTrace, index: usize) -> Option<i64> {
-    let address = trace.accesses[index].address?;
-    if trace.arena.is_nearly_spent() || trace.arena.are_larger_than([address], MAX_ADDRESS) {
-        return None;
-    }
-    let place = loops.innermost(trace.accesses[index].block);
-    let next = Shifter::new(Planted::default()).shift(trace, loops, address, 1, place);
-    let (here, next) = (outline(&mut trace.arena, address), outline(&mut trace.arena, next));
-    (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
-}
-
-/// Whether `.reqntid` makes the lanes of every warp consecutive in `tid.x`; `None` where only the
-/// launch decides. (`.maxntid` bounds the number of threads, not the shape: PTX ISA, ".maxntid".)
-fn linear_lanes(function: &Function<'_>) -> Option<bool> {
-    let block = function.directive("reqntid")?;
-    let size = |axis: usize| block.get(axis).copied().unwrap_or(1);
-    Some(size(0) % 32 == 0 || size(1) * size(2) == 1)
-}
-
-/// Whether a function's blocks have less threads than a warp.
-fn is_narrow(function: &Function<'_>) -> bool {
-    let below = |name: &str| {
-        let block = function.directive(name)?;
-        let threads = block.iter().try_fold(1, |threads: u64, &size| threads.checked_mul(size))?;
-        Some(threads < u64::from(WARP_SIZE))
-    };
-    below("reqntid").or_else(|| below("maxntid")).unwrap_or(false)
-}
-
-/// Whether an instruction's result tells which lanes are together.
-fn observes_lanes(inst: &Inst<'_, '_>) -> bool {
-    let form = &inst.ast.form;
-    match form.opcode {
-        Opcode::ActiveMask => true,
-        Opcode::Shfl | Opcode::Vote => !form.has(Qualifier::Sync),
-        _ => false,
-    }
-}
-
-/// Whether a function may write global memory.
-fn writes_global(trace: &KernelTrace) -> bool {
-    trace.accesses.iter().any(|access| match access.effect {
-        Effect::Store => {
-            !matches!(access.space, StateSpace::Local | StateSpace::Param | StateSpace::Shared)
-        }
-        Effect::Atomic => access.space != StateSpace::Shared,
-        Effect::Call | Effect::Opaque => true,
-        _ => false,
-    })
 }

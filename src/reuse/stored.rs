@@ -8,7 +8,8 @@
 
 use super::distance::outline;
 use super::eligible::{Load, MAX_ADDRESS, OWN_REGISTERS};
-use super::opportunities::{Opportunities, Options};
+use super::opportunities::Opportunities;
+use super::opportunity::Options;
 use super::prove::NoWrap;
 use super::refusal::Refusal;
 use super::structs::{Member, Run};

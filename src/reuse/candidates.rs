@@ -1,0 +1,130 @@
+//! Which of the loads that are offered as sources may hold what a load reads: by the outlines of their addresses, or
+//! where that shows nothing, by evaluating both. Nothing is proved here.
+
+use super::distance::{Outline, outline};
+use super::eligible::Load;
+use super::opportunities::Opportunities;
+use super::pieces::displacements;
+use super::sampling::{Fingerprint, distances};
+use super::sources::{Candidate, Source};
+use crate::emulate::KernelTrace;
+
+/// Bytes of the longest load; no element is further from the load's address.
+const MAX_BYTES: i64 = 64;
+
+impl Opportunities<'_, '_, '_> {
+    /// Offers a load as a source for those that come behind it.
+    pub fn offer(&mut self, trace: &mut KernelTrace, load: Load) {
+        self.narrowest = self.narrowest.min(load.elements[0].ty.bits());
+        let at = outline(&mut trace.arena, load.address);
+        let place = self.place(trace, &load);
+        let loops = &self.prover.flow.loops;
+        let next = self.prover.shifter.shift(trace, loops, load.address, 1, place);
+        let next = outline(&mut trace.arena, next);
+        let stride = (next.key == at.key).then(|| next.constant.wrapping_sub(at.constant));
+        let group = self.groups.entry(at.key).or_default();
+        group.by_constant.entry(at.constant).or_default().push(self.sources.len());
+        let reach = stride.unwrap_or(0).saturating_abs().saturating_mul(31);
+        // (In rows lanes mostly read elements that lie one after the other.)
+        let reach = if stride.is_none() { 31 * MAX_BYTES } else { reach };
+        group.reach = group.reach.max(reach.saturating_add(2 * MAX_BYTES));
+        self.sources.push(Source { load, outline: at, stride, rows: None, fingerprint: None });
+    }
+
+    /// Takes back all offers, for another choice among the same loads.
+    pub fn take_back_offers(&mut self) {
+        self.sources.clear();
+        self.groups.clear();
+        self.known.clear();
+        self.narrowest = u32::MAX;
+    }
+
+    /// The sources that may hold what a load reads, nearest lane first. Nothing is proved yet.
+    pub fn candidates(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<Candidate> {
+        let at = outline(&mut trace.arena, load.address);
+        let mut candidates = self.by_outline(trace, at, load);
+        if candidates.is_empty() {
+            candidates = self.by_sampling(trace, load);
+        }
+        candidates.sort_by_key(|candidate| (candidate.delta.unsigned_abs(), candidate.index));
+        candidates
+    }
+
+    /// The instruction of the load that a candidate is.
+    pub fn source_of(&self, candidate: Candidate) -> u32 {
+        self.sources[candidate.index].load.inst
+    }
+
+    /// Bits of the narrowest element of a source.
+    pub(super) fn narrowest(&self) -> u32 {
+        self.narrowest
+    }
+
+    /// Sources of the same outline at a whole number of lanes, element by element.
+    fn by_outline(&mut self, trace: &mut KernelTrace, at: Outline, load: &Load) -> Vec<Candidate> {
+        let Some(group) = self.groups.get(&at.key) else { return Vec::new() };
+        let mut found = Vec::new();
+        let place = self.place(trace, load);
+        let (low, high) =
+            (at.constant.saturating_sub(group.reach), at.constant.saturating_add(group.reach));
+        for &index in group.by_constant.range(low..=high).flat_map(|(_, sources)| sources) {
+            trace.arena.charge(2);
+            let source = &mut self.sources[index];
+            for displacement in displacements(&source.load, load) {
+                let bytes =
+                    at.constant.wrapping_sub(source.outline.constant).wrapping_sub(displacement);
+                let in_rows = bytes != 0 && source.stride.is_none();
+                let stride = match source.stride {
+                    None if in_rows => {
+                        let prover = &mut self.prover;
+                        let rows = source
+                            .rows
+                            .get_or_insert_with(|| prover.rows(trace, source.load.address, place));
+                        rows.as_ref().map(|(_, stride)| *stride)
+                    }
+                    stride => stride,
+                };
+                let delta = match stride {
+                    _ if bytes == 0 => 0,
+                    Some(stride) if bytes.checked_rem(stride) == Some(0) => bytes / stride,
+                    _ => continue,
+                };
+                if (-31..=31).contains(&delta) {
+                    let delta = delta as i32;
+                    found.push(Candidate { index, delta, displacement, in_rows });
+                }
+            }
+        }
+        found
+    }
+
+    /// Sources whose addresses agree at some distance when they are evaluated. Tried only while it is
+    /// cheap.
+    fn by_sampling(&mut self, trace: &mut KernelTrace, load: &Load) -> Vec<Candidate> {
+        const MAX_SOURCES: usize = 64;
+        if self.sources.len() > MAX_SOURCES || trace.arena.is_nearly_spent() {
+            return Vec::new();
+        }
+        let place = self.place(trace, load);
+        let (loops, shifter) = (&self.prover.flow.loops, &self.prover.shifter);
+        let mut own = Fingerprint::likely(trace, &mut self.likely, load.address, place);
+        let likely = &mut self.likely;
+        let mut found = Vec::new();
+        for (index, source) in self.sources.iter_mut().enumerate() {
+            let address = source.load.address;
+            let other = source
+                .fingerprint
+                .get_or_insert_with(|| Fingerprint::likely(trace, likely, address, place));
+            for displacement in displacements(&source.load, load) {
+                let agree = distances(trace, loops, shifter, (other, &mut own), displacement);
+                found.extend(agree.first().map(|&delta| Candidate {
+                    index,
+                    delta,
+                    displacement,
+                    in_rows: false,
+                }));
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,106 @@
+//! What the text of a function says of it as a whole: the shape of its blocks, whether it writes global memory,
+//! what an earlier rewrite has left in it.
+
+use rustc_hash::FxHashSet;
+
+use super::distance::outline;
+use super::eligible::{MAX_ADDRESS, OWN_REGISTERS};
+use super::shift::Shifter;
+use crate::cfg::{Arg, Base, Flow, Inst, LoopForest, RegisterId};
+use crate::emulate::{Effect, KernelTrace, definitions};
+use crate::isa::limits::WARP_SIZE;
+use crate::isa::{Opcode, Qualifier};
+use crate::planted::Planted;
+use crate::ptx::{Function, StateSpace};
+
+/// The registers that are sent, or copied to be sent, by what a rewrite has added.
+pub(super) fn sent(flow: &Flow<'_, '_>) -> FxHashSet<RegisterId> {
+    let is_own =
+        |register: RegisterId| flow.registers[register.0 as usize].name.starts_with(OWN_REGISTERS);
+    let mut sent = FxHashSet::default();
+    if !flow.registers.iter().any(|register| register.name.starts_with(OWN_REGISTERS)) {
+        return sent;
+    }
+    for inst in &flow.insts {
+        // (What is moved to another register of the text stands under a predicate of the rewrite.)
+        let added = definitions(inst).into_iter().any(is_own)
+            || inst.guard.is_some_and(|(register, _)| is_own(register));
+        if added {
+            sent.extend(inst.args.iter().flat_map(|arg| {
+                match arg {
+                    Arg::Register(register) => vec![*register],
+                    Arg::Vector(all) => all
+                        .iter()
+                        .filter_map(|one| match one {
+                            Arg::Register(register) => Some(*register),
+                            _ => None,
+                        })
+                        .collect(),
+                    _ => Vec::new(),
+                }
+            }));
+        }
+    }
+    sent
+}
+
+/// Whether an instruction writes the register that it is addressed by.
+pub(super) fn overwrites_address(flow: &Flow<'_, '_>, inst: u32) -> bool {
+    let inst = &flow.insts[inst as usize];
+    inst.args.iter().any(|arg| match arg {
+        Arg::Memory { base: Base::Register(base), .. } => definitions(inst).contains(base),
+        _ => false,
+    })
+}
+
+/// Bytes from one lane's address to the next one's, where that is a constant.
+pub fn lane_stride(loops: &LoopForest, trace: &mut KernelTrace, index: usize) -> Option<i64> {
+    let address = trace.accesses[index].address?;
+    if trace.arena.is_nearly_spent() || trace.arena.are_larger_than([address], MAX_ADDRESS) {
+        return None;
+    }
+    let place = loops.innermost(trace.accesses[index].block);
+    let next = Shifter::new(Planted::default()).shift(trace, loops, address, 1, place);
+    let (here, next) = (outline(&mut trace.arena, address), outline(&mut trace.arena, next));
+    (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
+}
+
+/// Whether `.reqntid` makes the lanes of every warp consecutive in `tid.x`; `None` where only the
+/// launch decides. (`.maxntid` bounds the number of threads, not the shape: PTX ISA, ".maxntid".)
+pub(super) fn linear_lanes(function: &Function<'_>) -> Option<bool> {
+    let block = function.directive("reqntid")?;
+    let size = |axis: usize| block.get(axis).copied().unwrap_or(1);
+    Some(size(0) % 32 == 0 || size(1) * size(2) == 1)
+}
+
+/// Whether a function's blocks have less threads than a warp.
+pub(super) fn is_narrow(function: &Function<'_>) -> bool {
+    let below = |name: &str| {
+        let block = function.directive(name)?;
+        let threads = block.iter().try_fold(1, |threads: u64, &size| threads.checked_mul(size))?;
+        Some(threads < u64::from(WARP_SIZE))
+    };
+    below("reqntid").or_else(|| below("maxntid")).unwrap_or(false)
+}
+
+/// Whether an instruction's result tells which lanes are together.
+pub(super) fn observes_lanes(inst: &Inst<'_, '_>) -> bool {
+    let form = &inst.ast.form;
+    match form.opcode {
+        Opcode::ActiveMask => true,
+        Opcode::Shfl | Opcode::Vote => !form.has(Qualifier::Sync),
+        _ => false,
+    }
+}
+
+/// Whether a function may write global memory.
+pub(super) fn writes_global(trace: &KernelTrace) -> bool {
+    trace.accesses.iter().any(|access| match access.effect {
+        Effect::Store => {
+            !matches!(access.space, StateSpace::Local | StateSpace::Param | StateSpace::Shared)
+        }
+        Effect::Atomic => access.space != StateSpace::Shared,
+        Effect::Call | Effect::Opaque => true,
+        _ => false,
+    })
+}
