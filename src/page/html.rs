@@ -184,6 +184,9 @@ fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
             @if let Some(report) = kernel.report.filter(|report| !report.arrays.is_empty()) {
                 (arrays(report))
             }
+            @if let Some(report) = kernel.report.filter(|report| !report.stores.is_empty()) {
+                (stores(report))
+            }
             @if !kernel.rows.is_empty() { (rows(kernel)) }
             @if let Some(listing) = listing::listing(kernel, &id) {
                 h3 { "Source" }
@@ -194,6 +197,29 @@ fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
             } @else if !kernel.loads().is_empty() {
                 h3 { "Loads" }
                 (loads(kernel))
+            }
+        }
+    }
+}
+
+/// The stores that write structs word by word.
+fn stores(report: &KernelReport) -> Markup {
+    html! {
+        h3 { "Stores of structs" }
+        div.wide {
+            table {
+                thead { tr { th.number { "line" } th { "address" } th { "" } th { "why" } } }
+                tbody {
+                    @for store in &report.stores {
+                        @let mark = Mark::of(store, &report.stores).name();
+                        tr {
+                            td.number { (store.line) }
+                            td { code { (store.register) } }
+                            td { span.badge.(mark) { (mark) } }
+                            td { (listing::reason(store, &report.stores)) (listing::rule(store)) }
+                        }
+                    }
+                }
             }
         }
     }

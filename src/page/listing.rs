@@ -68,6 +68,7 @@ pub fn reason(load: &LoadReport, all: &[LoadReport]) -> String {
         let what = match (load.decision, load.delta) {
             (Decision::Wide, _) => "in a vector".to_owned(),
             (Decision::Window, None) => "the row's loads".to_owned(),
+            (Decision::Aos, _) => "with all structs of the warp".to_owned(),
             (_, None | Some(0)) => "copied".to_owned(),
             (_, Some(delta)) => format!("Δ {delta:+}"),
         };

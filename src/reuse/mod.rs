@@ -34,6 +34,7 @@ mod sources;
 mod stored;
 mod structs;
 pub mod transposition;
+mod twice;
 mod under;
 mod whole;
 

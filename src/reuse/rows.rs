@@ -11,8 +11,6 @@
 //! is 32 lanes further on of a lane L < `ahead` is what the tap of distance `ahead` reads in lane L + 32 -
 //! `ahead`, likewise before the warp. So gaps between the taps do no harm.
 
-use std::ops::Range;
-
 use smallvec::SmallVec;
 
 use super::alignment::Multiple;
@@ -20,6 +18,7 @@ use super::eligible::Load;
 use super::opportunities::Opportunities;
 use super::prove::NoWrap;
 use super::shape::{Cell, Form, Run, Tap};
+use super::twice::Region;
 use crate::cfg::{Arg, Base, BlockId};
 use crate::emulate::{KernelTrace, definitions};
 use crate::isa::limits::WARP_SIZE;
@@ -80,27 +79,12 @@ impl Opportunities<'_, '_, '_> {
         }
         forms.sort_by_key(|(_, form)| form.range().start);
         let mut rows: Vec<Row> = Vec::new();
-        // The code that stands twice so far.
-        let mut region: Option<(BlockId, Range<u32>)> = None;
+        let mut region = Region::default();
         for (block, form) in forms {
-            let range = form.range();
-            let joined = region.as_ref().filter(|(other, region)| {
-                *other == block && self.quiet(trace).between(region.end - 1, range.start)
-            });
-            if let Some((block, known)) = joined
-                && let Some(row) = self.row(trace, *block, &form, known.start)
-            {
-                region = Some((*block, known.start..known.end.max(range.end)));
-                rows.push(row);
-                continue;
-            }
-            let behind = region
-                .as_ref()
-                .is_none_or(|(other, known)| *other != block || known.end <= range.start);
-            if behind && let Some(row) = self.row(trace, block, &form, range.start) {
-                region = Some((block, range));
-                rows.push(row);
-            }
+            let make = |this: &mut Self, trace: &mut KernelTrace, place| {
+                this.row(trace, block, &form, place)
+            };
+            rows.extend(self.standing_twice(trace, &mut region, (block, form.range()), make));
         }
         rows
     }

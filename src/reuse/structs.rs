@@ -13,6 +13,7 @@ use super::eligible::Load;
 use super::opportunities::Opportunities;
 use super::prove::NoWrap;
 use super::refusal::Refusal;
+use super::twice::Region;
 use crate::cfg::BlockId;
 use crate::emulate::KernelTrace;
 use crate::expr::TermId;
@@ -123,26 +124,12 @@ impl Opportunities<'_, '_, '_> {
         runs.retain(Run::is_whole);
         runs.sort_by_key(|run| run.range().start);
         let mut found: Vec<StructLoads> = Vec::new();
-        // The code that stands twice so far.
-        let mut region: Option<(BlockId, Range<u32>)> = None;
+        let mut region = Region::default();
         for run in runs {
-            let range = run.range();
-            let joined = region.as_ref().filter(|(block, region)| {
-                *block == run.block && self.quiet(trace).between(region.end - 1, range.start)
-            });
-            let (place, end) = match joined {
-                Some((_, known)) => (known.start, known.end.max(range.end)),
-                None => (range.start, range.end),
+            let make = |this: &mut Self, trace: &mut KernelTrace, place| {
+                this.whole_struct(trace, &run, place)
             };
-            let behind = region
-                .as_ref()
-                .is_none_or(|(block, known)| *block != run.block || known.end <= range.start);
-            if (joined.is_some() || behind)
-                && let Some(whole) = self.whole_struct(trace, &run, place)
-            {
-                region = Some((run.block, place..end));
-                found.push(whole);
-            }
+            found.extend(self.standing_twice(trace, &mut region, (run.block, run.range()), make));
         }
         found
     }

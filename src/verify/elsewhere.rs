@@ -174,7 +174,7 @@ impl Comparison<'_, '_> {
 
     /// Whether nothing that a lane of the warp writes can meet a load of another lane: nobody writes there, or the
     /// whole warp waits before and behind it, and nothing in between writes.
-    fn is_ordered(&self, load: &Load) -> bool {
+    pub(super) fn is_ordered(&self, load: &Load) -> bool {
         let insts = &self.rewritten.flow.insts;
         if read_only(&insts[load.inst as usize]) {
             return true;

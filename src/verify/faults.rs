@@ -19,6 +19,15 @@ use crate::expr::TermId;
 /// latter's bytes, and the condition under which it is performed.
 type Near = (i64, i64, TermId);
 
+/// Nothing was found that reads the bytes in the original.
+const MAY_FAULT: &str =
+    "reads an address of which it is not shown that the original reads it, too: it may fault";
+
+/// Only what the lane itself reads in the original was looked at.
+const UNORDERED: &str = "reads an address of which it is not shown that this lane reads it in the original: it may fault. \
+     That another lane of the warp reads it is enough only if the whole warp waits (`bar.warp.sync`) in front of the load \
+     and behind it, with no store in between: else that lane may store there at the same time";
+
 /// Whether a term has another one in it.
 fn mentions(terms: &Terms, term: TermId, part: TermId) -> bool {
     let (mut work, mut seen) = (vec![term], FxHashSet::default());
@@ -64,11 +73,14 @@ impl Comparison<'_, '_> {
                 false => self.is_covered(load) || self.is_read_elsewhere(load),
             };
             if !read {
-                let reason =
-                    "reads an address of which it is not shown that the original reads it, \
-                              too: it may fault"
-                        .to_owned();
-                self.unknown(load.inst, None, reason);
+                // (Of other lanes nothing was asked then.)
+                let alone = self.warp.gathered.iter().any(|one| one.block == load.block)
+                    && !self.is_ordered(load);
+                let reason = match alone {
+                    true => UNORDERED,
+                    false => MAY_FAULT,
+                };
+                self.unknown(load.inst, None, reason.to_owned());
             }
         }
     }

@@ -123,6 +123,30 @@ fn what_was_weighed_is_on_the_page() {
 }
 
 #[test]
+fn stores_of_structs_are_on_the_page() {
+    let ptx = "tests/cases/accept/aos_stored_block.ptx";
+    let shown = |strategy: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let output = ptxasw(&["candidates", "--strategy", strategy, ptx, "--format", "json"]);
+        assert!(output.status.success());
+        write(&folder, "stores.candidates.json", &output.stdout);
+        let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let kernels = said["kernels"].as_array().expect("kernels");
+        let stores: usize =
+            kernels.iter().filter_map(|kernel| kernel["stores"].as_array()).map(Vec::len).sum();
+        let html = page(&folder);
+        let tables = html.split("<h3>Stores of structs</h3>").skip(1);
+        let tables = tables.map(|behind| behind.split("</table>").next().expect("a table"));
+        let rows: usize = tables.map(|table| count(table, "\"badge replaced\"")).sum();
+        (stores, rows)
+    };
+    let (stores, rows) = shown("aos");
+    assert!(stores > 1);
+    assert_eq!(rows, stores);
+    assert_eq!(shown("paper"), (0, 0));
+}
+
+#[test]
 fn the_page_needs_nothing_else_and_is_the_same_each_time() {
     let folder = tempfile::tempdir().expect("a folder");
     sample(&folder, "jacobi", true);

@@ -112,6 +112,15 @@ pub enum Read {
 }
 
 impl Kernel {
+    /// Whether some fold is over products of several factors.
+    pub fn multiplies(&self) -> bool {
+        let several = |step: &Step| match &step.what {
+            What::Fold(_, parts) => parts.iter().any(|part| part.factors.len() > 1),
+            What::Read(_) | What::Turn(_) => false,
+        };
+        self.steps.iter().any(several)
+    }
+
     /// How many registers of a lane the goals speak of.
     pub fn results(&self) -> usize {
         self.goals.iter().map(|&goal| self.arrays[goal].count()).sum()

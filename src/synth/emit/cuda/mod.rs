@@ -213,6 +213,11 @@ impl<'k> Writer<'k> {
         self.open("{");
     }
 
+    /// The parameter of the template that says what `*` does; none where the sketch has no `*`.
+    fn product(&self) -> &'static str {
+        if self.kernel.multiplies() { ", typename P = synth::Times" } else { "" }
+    }
+
     fn coordinates(&mut self) {
         let lanes = &self.kernel.lanes;
         let count = lanes.places();
@@ -283,7 +288,7 @@ impl<'k> Writer<'k> {
         params.extend(inputs.iter().map(|&i| format!("const T *{}", named(&kernel.inputs[i].0))));
         let comment =
             "From what was loaded to what the goals ask for; all lanes of the warp take part.";
-        self.signature(comment, &kernel.name, &params, ", typename P = synth::Times");
+        self.signature(comment, &kernel.name, &params, self.product());
         self.coordinates();
         for group in groups {
             for step in &group.steps {
@@ -338,12 +343,7 @@ impl<'k> Writer<'k> {
         let inputs = kernel.inputs.iter().map(|(name, _)| format!("const T *{}", named(name)));
         let outputs = goals.clone().map(|array| format!("T *{}_to_", array.name));
         let params: Vec<String> = inputs.chain(outputs).collect();
-        self.signature(
-            "All of it, by one warp.",
-            &format!("{name}_warp"),
-            &params,
-            ", typename P = synth::Times",
-        );
+        self.signature("All of it, by one warp.", &format!("{name}_warp"), &params, self.product());
         for load in loads {
             let array = &kernel.arrays[load.to];
             let What::Read(read) = &load.what else { continue };
@@ -367,7 +367,9 @@ impl<'k> Writer<'k> {
         let direct = direct.into_iter().map(|input| named(&kernel.inputs[input].0));
         let mut arguments: Vec<String> = arguments.chain(loaded).chain(direct).collect();
         arguments.push(LANE.to_owned());
-        arguments.push("product".to_owned());
+        if kernel.multiplies() {
+            arguments.push("product".to_owned());
+        }
         self.line(&format!("{name}({});", arguments.join(", ")));
         for array in goals {
             let (own, array) = (named(&array.name), &array.name);

@@ -1,0 +1,42 @@
+//! The code of a block that stands twice, behind a test of the warp: with what replaces loads, and untouched.
+//!
+//! Groups of loads that follow each other are tested for together where everything from the first one's test to
+//! the last one's end may stand twice.
+
+use std::ops::Range;
+
+use super::opportunities::Opportunities;
+use crate::cfg::BlockId;
+use crate::emulate::KernelTrace;
+
+/// The code that stands twice so far: a block, and instructions of it.
+#[derive(Default)]
+pub(super) struct Region(Option<(BlockId, Range<u32>)>);
+
+impl Opportunities<'_, '_, '_> {
+    /// What `make` makes of a group of loads whose instructions are `range`, given the instruction in front of
+    /// which is tested for it: the one of the groups before, or else its own first one, if that is not in code
+    /// that stands twice already. Groups come by their first instructions.
+    pub(super) fn standing_twice<T>(
+        &mut self,
+        trace: &mut KernelTrace,
+        region: &mut Region,
+        (block, range): (BlockId, Range<u32>),
+        mut make: impl FnMut(&mut Self, &mut KernelTrace, u32) -> Option<T>,
+    ) -> Option<T> {
+        let known = region.0.clone().filter(|(other, _)| *other == block).map(|(_, known)| known);
+        if let Some(known) = &known
+            && self.quiet(trace).between(known.end - 1, range.start)
+            && let Some(made) = make(self, trace, known.start)
+        {
+            region.0 = Some((block, known.start..known.end.max(range.end)));
+            return Some(made);
+        }
+        if known.is_some_and(|known| range.start < known.end) {
+            return None;
+        }
+        let made = make(self, trace, range.start)?;
+        region.0 = Some((block, range));
+        Some(made)
+    }
+}
