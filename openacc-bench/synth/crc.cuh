@@ -53,8 +53,8 @@ __device__ __forceinline__ void crc_load_a(T (&a)[7], const T *x, int lane_of_wa
 }
 
 // From what was loaded to what the goals ask for; all lanes of the warp take part.
-template <typename T, typename P = synth::Times>
-__device__ __forceinline__ void crc(T (&d)[7], const T (&a)[7], int lane_of_warp, P product = P())
+template <typename T>
+__device__ __forceinline__ void crc(T (&d)[7], const T (&a)[7], int lane_of_warp)
 {
     [[maybe_unused]] const int lane = lane_of_warp;
     T b[7];
@@ -92,12 +92,12 @@ __device__ __forceinline__ void crc_store_d(T *to_, const T (&d)[7], int lane_of
 }
 
 // All of it, by one warp.
-template <typename T, typename P = synth::Times>
-__device__ __forceinline__ void crc_warp(const T *x, T *d_to_, int lane_of_warp, P product = P())
+template <typename T>
+__device__ __forceinline__ void crc_warp(const T *x, T *d_to_, int lane_of_warp)
 {
     T a[7];
     crc_load_a(a, x, lane_of_warp);
     T d[7];
-    crc(d, a, lane_of_warp, product);
+    crc(d, a, lane_of_warp);
     crc_store_d(d_to_, d, lane_of_warp);
 }

@@ -53,8 +53,8 @@ __device__ __forceinline__ void stencil_load_a(T (&a)[2], const T *x, int lane_o
 }
 
 // From what was loaded to what the goals ask for; all lanes of the warp take part.
-template <typename T, typename P = synth::Times>
-__device__ __forceinline__ void stencil(T &y, const T (&a)[2], int lane_of_warp, P product = P())
+template <typename T>
+__device__ __forceinline__ void stencil(T &y, const T (&a)[2], int lane_of_warp)
 {
     [[maybe_unused]] const int lane = lane_of_warp;
     T s[9];
@@ -90,12 +90,12 @@ __device__ __forceinline__ void stencil_store_y(T *to_, const T &y, int lane_of_
 }
 
 // All of it, by one warp.
-template <typename T, typename P = synth::Times>
-__device__ __forceinline__ void stencil_warp(const T *x, T *y_to_, int lane_of_warp, P product = P())
+template <typename T>
+__device__ __forceinline__ void stencil_warp(const T *x, T *y_to_, int lane_of_warp)
 {
     T a[2];
     stencil_load_a(a, x, lane_of_warp);
     T y;
-    stencil(y, a, lane_of_warp, product);
+    stencil(y, a, lane_of_warp);
     stencil_store_y(y_to_, y, lane_of_warp);
 }

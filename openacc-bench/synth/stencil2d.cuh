@@ -58,8 +58,8 @@ __device__ __forceinline__ void stencil2d_load_a(T (&a)[2][2], const T *x, int l
 }
 
 // From what was loaded to what the goals ask for; all lanes of the warp take part.
-template <typename T, typename P = synth::Times>
-__device__ __forceinline__ void stencil2d(T &y, const T (&a)[2][2], int lane_of_warp, P product = P())
+template <typename T>
+__device__ __forceinline__ void stencil2d(T &y, const T (&a)[2][2], int lane_of_warp)
 {
     [[maybe_unused]] const int lane_y = (lane_of_warp & 15) / 4;
     [[maybe_unused]] const int lane_x = (lane_of_warp & 15) % 4;
@@ -112,12 +112,12 @@ __device__ __forceinline__ void stencil2d_store_y(T *to_, const T &y, int lane_o
 }
 
 // All of it, by one warp.
-template <typename T, typename P = synth::Times>
-__device__ __forceinline__ void stencil2d_warp(const T *x, T *y_to_, int lane_of_warp, P product = P())
+template <typename T>
+__device__ __forceinline__ void stencil2d_warp(const T *x, T *y_to_, int lane_of_warp)
 {
     T a[2][2];
     stencil2d_load_a(a, x, lane_of_warp);
     T y;
-    stencil2d(y, a, lane_of_warp, product);
+    stencil2d(y, a, lane_of_warp);
     stencil2d_store_y(y_to_, y, lane_of_warp);
 }

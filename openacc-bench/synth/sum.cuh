@@ -52,8 +52,8 @@ __device__ __forceinline__ void sum_load_a(T (&a)[7], const T *x, int lane_of_wa
 }
 
 // From what was loaded to what the goals ask for; all lanes of the warp take part.
-template <typename T, typename P = synth::Times>
-__device__ __forceinline__ void sum(T &y, const T (&a)[7], int lane_of_warp, P product = P())
+template <typename T>
+__device__ __forceinline__ void sum(T &y, const T (&a)[7], int lane_of_warp)
 {
     [[maybe_unused]] const int lane = lane_of_warp;
     T b[7];
@@ -97,12 +97,12 @@ __device__ __forceinline__ void sum_store_y(T *to_, const T &y, int lane_of_warp
 }
 
 // All of it, by one warp.
-template <typename T, typename P = synth::Times>
-__device__ __forceinline__ void sum_warp(const T *x, T *y_to_, int lane_of_warp, P product = P())
+template <typename T>
+__device__ __forceinline__ void sum_warp(const T *x, T *y_to_, int lane_of_warp)
 {
     T a[7];
     sum_load_a(a, x, lane_of_warp);
     T y;
-    sum(y, a, lane_of_warp, product);
+    sum(y, a, lane_of_warp);
     sum_store_y(y_to_, y, lane_of_warp);
 }

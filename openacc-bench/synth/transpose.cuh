@@ -53,8 +53,8 @@ __device__ __forceinline__ void transpose_load_a(T (&a)[32], const T *x, int lan
 }
 
 // From what was loaded to what the goals ask for; all lanes of the warp take part.
-template <typename T, typename P = synth::Times>
-__device__ __forceinline__ void transpose(T (&d)[32], const T (&a)[32], int lane_of_warp, P product = P())
+template <typename T>
+__device__ __forceinline__ void transpose(T (&d)[32], const T (&a)[32], int lane_of_warp)
 {
     [[maybe_unused]] const int lane = lane_of_warp;
     T b[32];
@@ -100,12 +100,12 @@ __device__ __forceinline__ void transpose_store_d(T *to_, const T (&d)[32], int 
 }
 
 // All of it, by one warp.
-template <typename T, typename P = synth::Times>
-__device__ __forceinline__ void transpose_warp(const T *x, T *d_to_, int lane_of_warp, P product = P())
+template <typename T>
+__device__ __forceinline__ void transpose_warp(const T *x, T *d_to_, int lane_of_warp)
 {
     T a[32];
     transpose_load_a(a, x, lane_of_warp);
     T d[32];
-    transpose(d, a, lane_of_warp, product);
+    transpose(d, a, lane_of_warp);
     transpose_store_d(d_to_, d, lane_of_warp);
 }

@@ -11,9 +11,10 @@ use super::memory::read_only;
 use super::place::{Gathered, Place, Reach};
 use super::proof::Proof;
 use super::wrap;
-use crate::cfg::LoopId;
+use crate::cfg::{Inst, LoopId};
 use crate::expr::{Arena, TermId};
 use crate::isa::limits::WARP_SIZE;
+use crate::isa::{Opcode, Qualifier};
 
 /// The most pairs of loads and distances that are proved for one load lane by lane.
 const MAX_CLAIMS_BY_LANE: u32 = 32 * MAX_CLAIMS;
@@ -174,7 +175,7 @@ impl Comparison<'_, '_> {
 
     /// Whether nothing that a lane of the warp writes can meet a load of another lane: nobody writes there, or the
     /// whole warp waits before and behind it, and nothing in between writes.
-    pub(super) fn is_ordered(&self, load: &Load) -> bool {
+    fn is_ordered(&self, load: &Load) -> bool {
         let insts = &self.rewritten.flow.insts;
         if read_only(&insts[load.inst as usize]) {
             return true;
@@ -189,6 +190,18 @@ impl Comparison<'_, '_> {
         let (first, end) = (instructions.start as u32, instructions.end as u32);
         let before = (first..load.inst).rev().take_while(quiet).any(|at| waits(&at));
         before && (load.inst + 1..end).take_while(quiet).any(|at| waits(&at))
+    }
+
+    /// Whether the text has no wait of the warp in front of a load or none behind it, though its order with what other
+    /// lanes write may matter.
+    pub(super) fn lacks_wait(&self, load: &Load) -> bool {
+        let insts = &self.rewritten.flow.insts;
+        let waits = |inst: &Inst<'_, '_>| {
+            let form = &inst.ast.form;
+            form.opcode == Opcode::Bar && form.has(Qualifier::Warp)
+        };
+        let (before, behind) = insts.split_at(load.inst as usize);
+        !read_only(&behind[0]) && !(before.iter().any(waits) && behind.iter().any(waits))
     }
 
     /// Whether, seen from the lane `own`, the lane `n` up performs a load of the original whenever `load` is

@@ -75,7 +75,7 @@ impl Comparison<'_, '_> {
             if !read {
                 // (Of other lanes nothing was asked then.)
                 let alone = self.warp.gathered.iter().any(|one| one.block == load.block)
-                    && !self.is_ordered(load);
+                    && self.lacks_wait(load);
                 let reason = match alone {
                     true => UNORDERED,
                     false => MAY_FAULT,
