@@ -74,9 +74,8 @@ impl Report {
             out += &format!(", {arrays} array{many} laid out anew");
         }
         let stores: usize = self.kernels.iter().map(KernelReport::stored_elsewhere).sum();
-        if stores > 0 {
-            let many = if stores == 1 { "" } else { "s" };
-            out += &format!(", {stores} store{many} performed by other lanes");
+        if let Some(stores) = elsewhere(stores) {
+            out += &format!(", {stores}");
         }
         let unpaid: usize = self.kernels.iter().map(KernelReport::unpaid).sum();
         if unpaid > 0 {
@@ -85,10 +84,12 @@ impl Report {
         out
     }
 
-    /// What was done with the file's loads, what was left alone and why, in one sentence.
+    /// What was done with the file's loads and stores, what was left alone and why, in one sentence.
     pub fn sentence(&self) -> String {
         let cost = Cost::sum(self.kernels.iter().filter_map(KernelReport::cost));
-        sentence::sentence(self.kernels.iter().flat_map(|kernel| &kernel.loads), cost)
+        let stores = self.kernels.iter().map(KernelReport::stored_elsewhere).sum();
+        let loads = self.kernels.iter().flat_map(|kernel| &kernel.loads);
+        with_stores(sentence::sentence(loads, cost), stores)
     }
 
     /// The rules by which loads were kept, sorted.
@@ -100,6 +101,20 @@ impl Report {
         let rules = rules.chain(arrays.filter_map(|array| array.rule.as_deref()));
         let rules = rules.chain(stores.filter_map(|store| store.rule.as_deref()));
         rules.collect::<BTreeSet<&str>>().into_iter().collect()
+    }
+}
+
+/// How many stores other lanes perform, in words; `None` if none.
+fn elsewhere(stores: usize) -> Option<String> {
+    let many = if stores == 1 { "" } else { "s" };
+    (stores > 0).then(|| format!("{stores} store{many} performed by other lanes"))
+}
+
+/// A sentence about loads that says so of the stores, too.
+fn with_stores(sentence: String, stores: usize) -> String {
+    match elsewhere(stores) {
+        Some(stores) => format!("{sentence}; {stores}"),
+        None => sentence,
     }
 }
 
@@ -165,9 +180,9 @@ impl KernelReport {
         self.changes() > 0
     }
 
-    /// What was done with the kernel's loads, what was left alone and why, in one sentence.
+    /// What was done with the kernel's loads and stores, what was left alone and why, in one sentence.
     pub fn sentence(&self) -> String {
-        sentence::sentence(self.loads.iter(), self.cost())
+        with_stores(sentence::sentence(self.loads.iter(), self.cost()), self.stored_elsewhere())
     }
 
     /// Loads for which a legal replacement was left alone, since it does not pay.

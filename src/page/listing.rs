@@ -72,8 +72,9 @@ pub fn reason(load: &LoadReport, all: &[LoadReport]) -> String {
             (_, None | Some(0)) => "copied".to_owned(),
             (_, Some(delta)) => format!("Δ {delta:+}"),
         };
+        let word = if load.decision == Decision::Aos { "as in" } else { "from" };
         let mut from =
-            load.source_line.map(|line| format!(" from line {line}")).unwrap_or_default();
+            load.source_line.map(|line| format!(" {word} line {line}")).unwrap_or_default();
         if let Some(iterations) = load.iterations {
             from += &format!(", {} before", counted(iterations as usize, "iteration"));
         }

@@ -201,7 +201,8 @@ impl Comparison<'_, '_> {
             form.opcode == Opcode::Bar && form.has(Qualifier::Warp)
         };
         let (before, behind) = insts.split_at(load.inst as usize);
-        !read_only(&behind[0]) && !(before.iter().any(waits) && behind.iter().any(waits))
+        let is_between = before.iter().any(waits) && behind.iter().any(waits);
+        !is_between && !read_only(&behind[0])
     }
 
     /// Whether, seen from the lane `own`, the lane `n` up performs a load of the original whenever `load` is
