@@ -7,7 +7,7 @@ use super::listing::{self, Mark};
 use super::model::Kernel;
 use super::{bars, counted, lanes, simulated, steps};
 use crate::ab::measurement::Measurement;
-use crate::report::KernelReport;
+use crate::report::{KernelReport, LoadReport};
 
 /// Rows of loads of a kernel that are open from the start.
 const OPEN_ROWS: usize = 6;
@@ -185,7 +185,8 @@ fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
                 (arrays(report))
             }
             @if let Some(report) = kernel.report.filter(|report| !report.stores.is_empty()) {
-                (stores(report))
+                h3 { "Stores of structs" }
+                (accesses(&report.stores, "address"))
             }
             @if !kernel.rows.is_empty() { (rows(kernel)) }
             @if let Some(listing) = listing::listing(kernel, &id) {
@@ -196,30 +197,7 @@ fn section(kernel: &Kernel<'_>, index: usize) -> Markup {
                 (listing)
             } @else if !kernel.loads().is_empty() {
                 h3 { "Loads" }
-                (loads(kernel))
-            }
-        }
-    }
-}
-
-/// The stores that write structs word by word.
-fn stores(report: &KernelReport) -> Markup {
-    html! {
-        h3 { "Stores of structs" }
-        div.wide {
-            table {
-                thead { tr { th.number { "line" } th { "address" } th { "" } th { "why" } } }
-                tbody {
-                    @for store in &report.stores {
-                        @let mark = Mark::of(store, &report.stores).name();
-                        tr {
-                            td.number { (store.line) }
-                            td { code { (store.register) } }
-                            td { span.badge.(mark) { (mark) } }
-                            td { (listing::reason(store, &report.stores)) (listing::rule(store)) }
-                        }
-                    }
-                }
+                (accesses(kernel.loads(), "register"))
             }
         }
     }
@@ -283,20 +261,20 @@ fn rows(kernel: &Kernel<'_>) -> Markup {
     }
 }
 
-/// The loads as a table, for a kernel whose text is not there.
-fn loads(kernel: &Kernel<'_>) -> Markup {
+/// Loads or stores as a table, each with its operand, whose kind is the heading.
+fn accesses(all: &[LoadReport], operand: &str) -> Markup {
     html! {
         div.wide {
             table {
-                thead { tr { th.number { "line" } th { "register" } th { "" } th { "why" } } }
+                thead { tr { th.number { "line" } th { (operand) } th { "" } th { "why" } } }
                 tbody {
-                    @for load in kernel.loads() {
-                        @let mark = Mark::of(load, kernel.loads()).name();
+                    @for access in all {
+                        @let mark = Mark::of(access, all).name();
                         tr {
-                            td.number { (load.line) }
-                            td { code { (load.register) } }
+                            td.number { (access.line) }
+                            td { code { (access.register) } }
                             td { span.badge.(mark) { (mark) } }
-                            td { (listing::reason(load, kernel.loads())) (listing::rule(load)) }
+                            td { (listing::reason(access, all)) (listing::rule(access)) }
                         }
                     }
                 }

@@ -29,7 +29,7 @@ pub fn emit(kernel: &Kernel) -> Case {
         .collect();
     let version = if kernel.target < 100 { "7.8" } else { "8.8" };
     let mut ptx = format!(".version {version}\n.target sm_{}\n.address_size 64\n\n", kernel.target);
-    ptx.extend(writer.functions.iter().map(|name| super::statements::function(name, kernel.seed)));
+    ptx.extend(writer.functions.iter().map(|name| super::together::function(name, kernel.seed)));
     ptx += &format!(".visible .entry random_{}(\n{})\n", kernel.seed, parameters.join(",\n"));
     if kernel.required {
         let [x, y, z] = kernel.block;

@@ -16,6 +16,7 @@ pub mod reduce;
 #[path = "../common/schedules.rs"]
 mod schedules;
 mod statements;
+mod together;
 mod writer;
 
 pub use emit::{Case, emit};
