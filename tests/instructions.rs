@@ -9,7 +9,9 @@ mod instructions {
     pub mod form;
     pub mod interpreted;
     pub mod operands;
+    pub mod reachable;
     pub mod reference;
+    pub mod templates;
 }
 #[expect(clippy::disallowed_methods, reason = "finds and starts the real ptxas")]
 #[path = "common/assembler.rs"]
@@ -21,7 +23,8 @@ use std::path::Path;
 use assembler::Assembler;
 use instructions::check::{HEADER, check, stored, with_instructions};
 use instructions::form::{Form, forms};
-use instructions::{corpus, form, interpreted};
+use instructions::reachable::{Case, Values, destinations, with_literals};
+use instructions::{corpus, form, interpreted, templates};
 use ptxasw::emulate::{Effect, Meaning, SymbolKind, effect, meaning};
 use ptxasw::expr::Node;
 use ptxasw::pipeline;
@@ -301,4 +304,41 @@ fn coverage() {
 fn listed(counts: &BTreeMap<String, usize>) -> String {
     let parts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
     parts.join(", ")
+}
+
+/// One of how many texts with literals is tried. `PTXASW_TEST_EVERY=1` tries all of them, which takes hours.
+fn every() -> usize {
+    std::env::var("PTXASW_TEST_EVERY").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
+}
+
+#[test]
+fn a_branch_that_a_result_takes_is_not_dead() {
+    let Some(assembler) = Assembler::find() else { return };
+    let mut forms = templates::existing(&assembler, &templates::candidates());
+    forms.retain(|form| !destinations(form).is_empty());
+    let mut literals: Vec<String> = forms.iter().flat_map(|form| with_literals(form)).collect();
+    literals.sort();
+    literals.dedup();
+    let literals: Vec<String> = literals.into_iter().step_by(every()).collect();
+    let with_registers = forms.len();
+    forms.extend(templates::existing(&assembler, &literals));
+    // The validator is asked about fewer of them, because it takes most of the time.
+    let judged = |at: usize| at % every().min(12) == 0;
+    let (compared, failures): (Vec<usize>, Vec<Vec<String>>) = forms
+        .par_iter()
+        .enumerate()
+        .map(|(at, form)| {
+            let cases = [Values::Constants, Values::Parameters].map(|from| Case::new(form, from));
+            let known: Vec<_> =
+                cases.iter().filter_map(|case| Some((case, case.results()?))).collect();
+            let failures = known
+                .iter()
+                .filter_map(|(case, results)| case.check(results, judged(at)).err())
+                .collect();
+            (known.len(), failures)
+        })
+        .unzip();
+    report(&failures.concat());
+    let compared: usize = compared.iter().sum();
+    assert!(with_registers > 5000 && compared > 10_000, "{with_registers} forms, {compared} cases");
 }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::forms::has_exact_form;
 use super::operands;
-use super::semantics::{self, Destination, Results, Values};
+use super::semantics::{self, Results, Values};
 use super::state::State;
 use super::trace::Widened;
 use crate::cfg::{Arg, Inst};
@@ -26,7 +26,13 @@ pub(super) fn compute<'s>(
     let destination = operands::destination(inst);
     // A pure instruction without an exact meaning here is still a function of its operands, unless it
     // also reads the carry flag.
-    let is_function = destination == Destination::Register && !semantics::reads_carry(form);
+    let written = match inst.args.first() {
+        Some(&Arg::Register(register)) if !semantics::reads_carry(form) => {
+            Some(state.register_width(register))
+        }
+        _ => None,
+    };
+    let is_function = written.is_some();
     let sources =
         if exact || is_function { operands::sources(state, inst) } else { SmallVec::new() };
     let mut values = Values {
@@ -40,9 +46,9 @@ pub(super) fn compute<'s>(
     let known = if exact { semantics::evaluate(&mut values, form) } else { None };
     let is_known = known.is_some();
     let carry = values.carry.filter(|_| is_known && guard.is_none());
-    let results = match known {
-        None if is_function => semantics::uninterpreted(&mut values, form),
-        known => known,
+    let results = match (known, written) {
+        (None, Some(width)) => semantics::uninterpreted(&mut values, width),
+        (known, _) => known,
     };
     if form.has(Qualifier::Cc) {
         state.carry = carry;

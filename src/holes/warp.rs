@@ -434,6 +434,9 @@ impl<'s> Warp<'_, '_, 's> {
 /// The bits of a constant in an operand of a type.
 fn constant(value: Value, ty: ScalarType) -> u64 {
     let bits = match value {
+        // A predicate is whether the number is not zero.
+        Value::Signed(value) if ty == ScalarType::Pred => u64::from(value != 0),
+        Value::Unsigned(value) if ty == ScalarType::Pred => u64::from(value != 0),
         Value::F64(bits) if ty.is_float() && ty.bits() == 32 => {
             u64::from((f64::from_bits(bits) as f32).to_bits())
         }

@@ -13,9 +13,12 @@ use crate::isa::{Axis, Special};
 use crate::ptx::{StateSpace, Value};
 
 impl<'s> Evaluation<'_, 's> {
-    /// The value of an operand, cut to `width` bits; `None` for an operand that is no single value of
-    /// at least that width.
+    /// The value of an operand, truncated to `width` bits; `None` for an operand that is not a single value of
+    /// at least that width. One bit is a predicate, to which numbers are converted by comparing them with zero.
     pub(super) fn operand(&mut self, arg: &Arg<'s>, width: u8) -> Option<TermId> {
+        if width == 1 {
+            return self.predicate(arg);
+        }
         let term = match arg {
             Arg::Register(register) => self.read(*register),
             Arg::Not(register) => {
@@ -58,6 +61,32 @@ impl<'s> Evaluation<'_, 's> {
         };
         let from = self.terms.arena.width(term);
         (from >= width).then(|| self.terms.arena.extract(term, 0, width))
+    }
+
+    /// A predicate register's value, its negation, or whether a number differs from zero.
+    fn predicate(&mut self, arg: &Arg<'s>) -> Option<TermId> {
+        let term = match arg {
+            Arg::Register(register) => self.read(*register),
+            Arg::Not(register) => {
+                let term = self.read(*register);
+                self.terms.arena.not(term)
+            }
+            Arg::Vector(elements) if elements.len() == 1 => return self.predicate(&elements[0]),
+            Arg::Constant(Value::Signed(0) | Value::Unsigned(0)) => {
+                return Some(self.terms.arena.boolean(false));
+            }
+            Arg::Constant(Value::Signed(_) | Value::Unsigned(_)) => {
+                return Some(self.terms.arena.boolean(true));
+            }
+            Arg::Special(register) => {
+                let number = self.special(*register);
+                let zero = self.terms.arena.constant(0, self.terms.arena.width(number));
+                let is_zero = self.terms.arena.equal(number, zero);
+                return Some(self.terms.arena.not(is_zero));
+            }
+            _ => return None,
+        };
+        (self.terms.arena.width(term) == 1).then_some(term)
     }
 
     /// Gives a destination a value, cut or extended to the register's width.

@@ -11,6 +11,11 @@ impl Random {
         Random(name.bytes().fold(0x9e37_79b9, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_01b3)))
     }
 
+    /// One of some values.
+    pub fn choose(&mut self, values: &[u64]) -> u64 {
+        values[(self.next() % values.len() as u64) as usize]
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

@@ -61,12 +61,12 @@ pub(super) fn evaluate(values: &mut Values<'_>, form: &Form) -> Option<Results> 
     }
 }
 
-/// The result of an instruction that writes one register, as an uninterpreted function of its operands:
-/// equal operands give equal results.
-pub(super) fn uninterpreted(values: &mut Values<'_>, form: &Form) -> Option<Results> {
-    let ty = result_type(form);
-    let term = values.uninterpreted(width_of(ty))?;
-    Some(single(term, ty))
+/// The result of an instruction that writes one register of `width` bits, as an uninterpreted function of its
+/// operands: equal operands give equal results. The function has as many bits as the register, because the types of
+/// a form without an exact meaning do not say how wide the result is: `cvt.pack.sat.u8.s32.b32` writes 32 bits.
+pub(super) fn uninterpreted(values: &mut Values<'_>, width: u8) -> Option<Results> {
+    let term = values.uninterpreted(width)?;
+    Some(single(term, ScalarType::B64))
 }
 
 /// The result of an instruction that writes one register.

@@ -60,11 +60,37 @@ pub(in crate::emulate) struct Part {
 impl Operand<'_> {
     /// The value as `width` bits. A wider register gives its low bits, as the manual says of operands
     /// wider than the instruction type ("Operand Size Exceeding Instruction-Type Size"); `None` if the
-    /// operand is narrower, or has no value.
+    /// operand is narrower, or has no value. One bit is a predicate: see [`Operand::predicate`].
     #[inline]
     pub fn value(&self, arena: &mut Arena, symbols: &mut Symbols, width: u8) -> Option<TermId> {
+        if width == 1 {
+            return self.predicate(arena, symbols);
+        }
         let term = self.natural(arena, symbols, width)?;
         (arena.width(term) >= width).then(|| arena.extract(term, 0, width))
+    }
+
+    /// The value as a predicate: that of a predicate register, and otherwise whether a number is not zero.
+    /// `None` for a wider register, which ptxas does not take for a predicate.
+    fn predicate(&self, arena: &mut Arena, symbols: &mut Symbols) -> Option<TermId> {
+        match self {
+            Operand::Register(term) | Operand::Not(term) if arena.width(*term) != 1 => None,
+            Operand::Register(_) | Operand::Not(_) => self.natural(arena, symbols, 1),
+            Operand::Vector(elements) => match &elements[..] {
+                [single] => single.predicate(arena, symbols),
+                _ => None,
+            },
+            // No sum or address is a predicate.
+            Operand::Constant(Value::Signed(_) | Value::Unsigned(_))
+            | Operand::Special(_)
+            | Operand::Unsteady(_) => {
+                let number = self.natural(arena, symbols, 64)?;
+                let zero = arena.constant(0, arena.width(number));
+                let is_zero = arena.equal(number, zero);
+                Some(arena.not(is_zero))
+            }
+            _ => None,
+        }
     }
 
     /// The value in its own width, or in `width` if it has none of its own.

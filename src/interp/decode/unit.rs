@@ -61,7 +61,7 @@ pub fn constant_bits(value: Value, ty: ScalarType) -> u64 {
     match (value, ty) {
         (Value::Signed(v), _) => v as u64,
         (Value::Unsigned(v), _) => v,
-        (Value::F32(bits), ScalarType::F64) => f64::from(f32::from_bits(bits)).to_bits(),
+        // ptxas takes the bits of a single-precision literal as they are, also where it wants 64.
         (Value::F32(bits), _) => u64::from(bits),
         (Value::F64(bits), ScalarType::F64) => bits,
         (Value::F64(bits), ty) if ty.bits() == 32 => {
