@@ -22,6 +22,7 @@ mod fault;
 mod kernel;
 mod memory;
 mod ops;
+mod poison;
 mod profile;
 mod program;
 mod registers;

@@ -73,6 +73,7 @@ impl SourceFile {
             line_text: String::new(),
             width: 0,
             message: message.to_owned(),
+            origin: None,
             note: None,
             hint: Some(hint.to_owned()),
         };
@@ -146,6 +147,7 @@ impl SourceFile {
             line_text: self.line_text(position.line).to_owned(),
             width: (span.end.saturating_sub(span.start)).max(1),
             message: message.into(),
+            origin: None,
             note: None,
             hint: None,
         }
@@ -177,6 +179,8 @@ pub struct Diagnostic {
     width: u32,
     /// What is wrong.
     pub message: String,
+    /// The place in the sources that the first place was compiled from, as it is shown.
+    origin: Option<String>,
     /// A second place that has to do with the first, itself a message.
     note: Option<Box<Diagnostic>>,
     /// What to do about it.
@@ -201,6 +205,16 @@ impl Diagnostic {
         self
     }
 
+    /// The same message with the places in the sources that its own place and its note's were compiled from. They are
+    /// shown first, in front of the places in this file.
+    pub fn with_origins(mut self, own: Option<String>, of_note: Option<String>) -> Diagnostic {
+        self.origin = own;
+        if let Some(note) = &mut self.note {
+            note.origin = of_note;
+        }
+        self
+    }
+
     /// Writes the place and the line with a mark under the span; `severity` is `error` or `note`.
     fn excerpt(
         &self,
@@ -209,7 +223,13 @@ impl Diagnostic {
         severity: &str,
     ) -> fmt::Result {
         let Position { line, column } = position;
-        writeln!(f, "{}:{line}:{column}: {severity}: {}", self.file, self.message)?;
+        match &self.origin {
+            Some(origin) => {
+                writeln!(f, "{origin}: {severity}: {}", self.message)?;
+                writeln!(f, "{}:{line}:{column}: note: in the PTX", self.file)?;
+            }
+            None => writeln!(f, "{}:{line}:{column}: {severity}: {}", self.file, self.message)?,
+        }
         let skip = (column as usize - 1).saturating_sub(SHOWN_COLUMNS / 2);
         let shown: String = self
             .line_text
