@@ -5,11 +5,13 @@ use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::fault::{FaultKind, Outside};
 use crate::interp::memory::{Global, Kind, StateSpaceLayout, Window};
-use crate::interp::poison::{Poison, Source};
+use crate::interp::poison::Poison;
 use crate::interp::program::{Base, Destination, Load, Place, Store};
 use crate::interp::registers::{File, LANES, Mask, Registers, blend, lanes};
 use crate::ptx::StateSpace;
 use std::sync::atomic::AtomicU32;
+
+pub use super::part::{AccessFault, Part};
 
 /// The memory that a warp can reach.
 pub struct Spaces<'a> {
@@ -31,40 +33,6 @@ pub struct Spaces<'a> {
     pub frame: u64,
 }
 
-/// Why an access failed.
-#[derive(Debug)]
-pub struct AccessFault {
-    /// The first lane that failed.
-    pub lane: usize,
-    /// What failed.
-    pub kind: FaultKind,
-    /// The whole sentence.
-    pub message: String,
-    /// Where it is beside a buffer, if the access lies outside of all of them.
-    pub outside: Option<Box<Outside>>,
-    /// How many bytes of shared memory more the access needs, if it lies behind their end.
-    pub more_shared: Option<u64>,
-    /// Where the value was read that nobody has determined, if that is what failed.
-    pub poison: Option<Source>,
-}
-
-impl AccessFault {
-    /// A fault of a lane.
-    pub fn new(lane: usize, kind: FaultKind, message: String) -> AccessFault {
-        AccessFault { lane, kind, message, outside: None, more_shared: None, poison: None }
-    }
-
-    /// A value that nobody has determined reaches an effect.
-    #[cold]
-    pub fn poisoned(lane: usize, what: &str, source: Source) -> AccessFault {
-        let kind = match source.space() {
-            Some(_) => FaultKind::Uninitialized,
-            None => FaultKind::Unpredictable,
-        };
-        AccessFault { poison: Some(source), ..AccessFault::new(lane, kind, what.to_owned()) }
-    }
-}
-
 /// What an access does to memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Intent {
@@ -72,28 +40,6 @@ pub enum Intent {
     Read,
     /// The access writes, and perhaps reads.
     Write,
-}
-
-/// Some lanes of an access, all in one window.
-pub struct Part<'a> {
-    /// The window.
-    pub window: Window<'a>,
-    /// Each lane's offset in it.
-    pub offsets: [u64; LANES],
-    /// The lanes.
-    pub lanes: Mask,
-}
-
-impl Part<'_> {
-    /// Marks bytes that a lane has written.
-    pub fn written(&self, lane: usize, skip: u64, bytes: u32) {
-        let Some(marks) = self.window.marks() else { return };
-        let at = self.offsets[lane] + skip;
-        let step = bytes.min(4);
-        for skip in (0..bytes).step_by(step as usize) {
-            marks.write(at + u64::from(skip), lane, step, 0);
-        }
-    }
 }
 
 impl<'a> Spaces<'a> {

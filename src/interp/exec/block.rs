@@ -1,7 +1,7 @@
 //! One block: its warps take turns, and its barriers bring them together.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::follow::Follow;
 use super::gates::Barriers;
@@ -43,6 +43,8 @@ pub struct Block<'p, C> {
     pub shared: Vec<AtomicU32>,
     /// The marks of poison in its shared memory; empty if poison is not followed.
     shared_marks: Vec<AtomicU32>,
+    /// Whether no poison is in its shared memory, and from which barrier on that is looked for again.
+    shared_clean: (bool, u32),
     /// What is known of poison in memory.
     marks: Marks,
     /// Its warps.
@@ -77,6 +79,7 @@ impl<'p, C: Follow> Block<'p, C> {
             } else {
                 Vec::new()
             },
+            shared_clean: (false, 1),
             marks: Marks::default(),
             warps,
             barriers: Barriers::default(),
@@ -131,6 +134,19 @@ impl<'p, C: Follow> Block<'p, C> {
         }
     }
 
+    /// Whether a group can neither read poison from shared memory nor write some there. Shared memory is looked through
+    /// behind a barrier, and if it is not clean, behind twice as many.
+    fn is_shared_clean(&mut self, warp: usize, group: usize) -> bool {
+        let warp = &self.warps[warp];
+        if warp.frames[warp.groups[group].frame].poison.is_some() {
+            self.shared_clean = (false, self.epoch + 1);
+        } else if !self.shared_clean.0 && self.epoch >= self.shared_clean.1 {
+            let clean = self.shared_marks.iter().all(|word| word.load(Relaxed) == 0);
+            self.shared_clean = (clean, self.epoch.saturating_mul(2));
+        }
+        self.shared_clean.0
+    }
+
     /// Notes that barriers were passed since the last time.
     fn pass_barriers(&mut self, shadow: &mut Shadow) {
         if self.ordered != self.epoch {
@@ -171,8 +187,9 @@ impl<'p, C: Follow> Block<'p, C> {
                 None => Accessor { phase: 0, before: 0..0, site: 0 },
             };
             let follows = machine.follows_poison;
+            let asks = follows && !self.is_shared_clean(warp, group);
             let marks = follows.then_some(&mut self.marks);
-            let shared = (self.shared.as_slice(), follows.then_some(self.shared_marks.as_slice()));
+            let shared = (self.shared.as_slice(), asks.then_some(self.shared_marks.as_slice()));
             let counters = &mut self.counters;
             let shadow = shadow.as_mut();
             let number = warp as u32;

@@ -19,6 +19,7 @@ mod heap;
 mod join;
 mod machine;
 mod mbarrier;
+mod part;
 mod printf;
 mod schedule;
 mod stack;

@@ -1,7 +1,7 @@
 //! The requests and wavefronts of one access.
 
-use super::access::Part;
 use super::banks;
+use super::part::Part;
 use crate::interp::counters::Counters;
 use crate::interp::registers::{LANES, lanes};
 use crate::ptx::StateSpace;

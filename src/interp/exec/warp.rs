@@ -250,6 +250,9 @@ impl Warp {
         };
         let code = function.code.as_slice();
         loop {
+            if POISON && let Some(poison) = poison {
+                poison.reach(pc, mask);
+            }
             if ahead.reached(pc) {
                 self.groups[index].pc = pc;
                 self.arrive(machine, index);
@@ -269,7 +272,7 @@ impl Warp {
             }
             watch.who.site = function.first_site + pc;
             if POISON && let Some(poison) = poison {
-                let ready = poison.prepare(micro, registers, (mask, lanes));
+                let ready = poison.prepare((code, pc), registers, (mask, lanes));
                 if let Err(failed) = ready {
                     let fault = fault_of(machine, function, pc, watch, failed, self.index);
                     return Err(fault);

@@ -1,7 +1,7 @@
 //! What is looked for in the accesses of a warp besides bounds and alignment: races, and values that nobody has
 //! determined.
 
-use super::access::{AccessFault, Part};
+use super::part::{AccessFault, Part};
 use crate::interp::fault::FaultKind;
 use crate::interp::memory::{Accessor, Kind, Race, Shadow};
 use crate::interp::poison::{Found, Marks, Poison, Source, Spot};

@@ -6,10 +6,11 @@
 //! ([`Poison::prepare`]) and never where it is discarded.
 //!
 //! A frame has a [`Poison`] only while some of its registers hold poison, so that other kernels do not pay for it.
-//! `prepare`: what is done before a micro-operation; `spread`: what operations make of poison; `uses`: which operands have
+//! `prepare`: what is done before a micro-operation; `region`: branches on poison; `spread`: what operations make of poison; `uses`: which operands have
 //! to be determined.
 
 mod prepare;
+mod region;
 mod spread;
 mod uses;
 
@@ -137,6 +138,8 @@ pub struct Poison {
     lanes: [Vec<Mask>; 3],
     /// Where it comes from, by file and slot.
     sources: [Vec<[Source; LANES]>; 3],
+    /// Registers that become poison where the ways of a branch on poison meet.
+    pending: Vec<region::Pending>,
     /// Room to try an operation with other values.
     scratch: Registers,
 }
@@ -181,13 +184,14 @@ impl Poison {
             bits,
             lanes: counts.map(|count| vec![0; count]),
             sources: counts.map(|count| vec![[Source::default(); LANES]; count]),
+            pending: Vec::new(),
             scratch,
         }
     }
 
     /// Whether no register holds poison.
     pub fn is_clean(&self) -> bool {
-        self.lanes.iter().flatten().all(|&lanes| lanes == 0)
+        self.pending.is_empty() && self.lanes.iter().flatten().all(|&lanes| lanes == 0)
     }
 
     /// The lanes of a register that hold poison.

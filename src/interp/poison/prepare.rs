@@ -2,7 +2,7 @@
 
 use super::{Found, Poison, other_results, results, uses};
 use crate::interp::exec::AccessFault;
-use crate::interp::program::{Guard, MicroOp, Op};
+use crate::interp::program::{Guard, MicroOp, Op, Pc};
 use crate::interp::registers::{File, Mask, Registers, lanes};
 
 impl Poison {
@@ -13,10 +13,11 @@ impl Poison {
     /// Poison decides where lanes go on, which address they access, or what others see.
     pub fn prepare(
         &mut self,
-        micro: &MicroOp,
+        (code, pc): (&[MicroOp], Pc),
         registers: &mut Registers,
         (mask, active): (Mask, Mask),
     ) -> Result<(), AccessFault> {
+        let micro = &code[pc as usize];
         let guard = match micro.guard {
             Guard::Always => None,
             Guard::If(slot) | Guard::Unless(slot) => Some((File::Pred, slot)),
@@ -27,7 +28,12 @@ impl Poison {
             && let Some(lane) = lanes(uncertain).next()
         {
             let what = match micro.op {
-                Op::Branch { .. } => "whether this branch is taken",
+                Op::Branch { target, meet } => {
+                    if self.branches((code, pc), (target, meet), (cell, uncertain)) {
+                        return Ok(());
+                    }
+                    "whether this branch is taken"
+                }
                 _ => "the predicate of this instruction",
             };
             return Err(AccessFault::poisoned(lane, what, self.source(cell, lane)));
