@@ -241,7 +241,7 @@ fn faulted(source: &SourceFile, module: &Module<'_>, fault: &Fault, format: Form
             "what": earlier.what,
             "help": earlier.remedy,
         })),
-        "declared": fault.declared.map(line),
+        "declared": fault.earlier.as_ref().and_then(|earlier| earlier.declared).map(line),
     }});
     failure.with_output(report.to_string() + "\n")
 }

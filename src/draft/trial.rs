@@ -50,7 +50,7 @@ pub fn tried(
         let mut draft = grown(module, Plan::new(known, shape, number, &reach, wide));
         // An address that begins with none of the buffers: some other number was meant to be a pointer.
         let lost = |fault: &Fault| {
-            let beside = fault.outside.is_none() && fault.more_shared.is_none();
+            let beside = fault.outside.is_none() && fault.more_shared == 0;
             fault.kind == FaultKind::OutOfBounds && beside
         };
         if !wide && draft.fault.as_ref().is_some_and(lost) {
@@ -82,9 +82,7 @@ fn grown(module: &Module<'_>, mut plan: Plan) -> Draft {
             Ok(()) => return Draft { plan, fault: None },
             Err(fault) => fault,
         };
-        if let Some(more) = fault.more_shared
-            && plan.grow_shared(more)
-        {
+        if fault.more_shared != 0 && plan.grow_shared(fault.more_shared) {
             continue;
         }
         let Some(outside) = &fault.outside else { return Draft { plan, fault: Some(fault) } };

@@ -65,6 +65,8 @@ pub struct Earlier {
     pub what: &'static str,
     /// What would help.
     pub remedy: String,
+    /// Where the array is declared whose unwritten bytes were read.
+    pub declared: Option<Span>,
 }
 
 /// Where an access lies that belongs to no buffer.
@@ -92,11 +94,9 @@ pub struct Fault {
     /// The thread within its block, if one is to blame.
     pub thread: Option<[u32; 3]>,
     /// The other access of a race, or where an undetermined value was read.
-    pub earlier: Option<Earlier>,
-    /// Where the array is declared whose unwritten bytes were read.
-    pub declared: Option<Span>,
-    /// How many bytes of shared memory more an access needs that lies behind their end.
-    pub more_shared: Option<u64>,
+    pub earlier: Option<Box<Earlier>>,
+    /// How many bytes of shared memory more an access needs that lies behind their end; 0 for all others.
+    pub more_shared: u64,
     /// Where an access beside the buffers lies.
     pub outside: Option<Box<Outside>>,
 }
@@ -111,8 +111,7 @@ impl Fault {
             block: None,
             thread: None,
             earlier: None,
-            declared: None,
-            more_shared: None,
+            more_shared: 0,
             outside: None,
         }
     }
@@ -132,7 +131,8 @@ impl Fault {
     pub fn diagnostic(&self, source: &SourceFile) -> Diagnostic {
         let diagnostic = source.diagnostic(self.span.unwrap_or_default(), self.to_string());
         match &self.earlier {
-            Some(Earlier { span, what, remedy }) => {
+            Some(earlier) => {
+                let Earlier { span, what, remedy, .. } = &**earlier;
                 diagnostic.with_note(source, *span, *what).with_hint(remedy)
             }
             None => diagnostic,

@@ -93,7 +93,7 @@ fn the_message_names_the_array_and_both_places() {
     ] {
         assert!(shown.contains(part), "`{part}` is not in\n{shown}");
     }
-    assert!(fault.declared.is_some());
+    assert!(fault.earlier.is_some_and(|earlier| earlier.declared.is_some()));
 }
 
 #[test]

@@ -224,7 +224,7 @@ impl<'p, C: Follow> Block<'p, C> {
     /// spin, and what the others do.
     pub fn spinning(&self, mut fault: Fault) -> Fault {
         fault.block = Some(self.id);
-        let mut places: Vec<(Pc, FunctionId, &'static str, Vec<(u32, Mask)>)> = Vec::new();
+        let mut places: Vec<Standing> = Vec::new();
         for warp in &self.warps {
             for (index, group) in warp.groups.iter().enumerate() {
                 let function = warp.function_id(index);
@@ -260,7 +260,8 @@ impl<'p, C: Follow> Block<'p, C> {
                     let span = function.spans[target as usize];
                     let remedy = "the loop does not end for these threads, or the launch needs a larger `limit`";
                     let what = "the loop begins here";
-                    fault.earlier = Some(Earlier { span, what, remedy: remedy.to_owned() });
+                    let (remedy, declared) = (remedy.to_owned(), None);
+                    fault.earlier = Some(Box::new(Earlier { span, what, remedy, declared }));
                 }
             }
         }
@@ -294,6 +295,9 @@ impl<'p, C: Follow> Block<'p, C> {
         fault
     }
 }
+
+/// Where lanes of warps stand, and what they do there.
+type Standing = (Pc, FunctionId, &'static str, Vec<(u32, Mask)>);
 
 /// The branch that closes the innermost loop around a micro-operation.
 fn innermost(code: &[MicroOp], at: Pc) -> Option<Pc> {

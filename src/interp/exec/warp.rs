@@ -451,7 +451,7 @@ fn fault_of(
     let AccessFault { lane, kind, message, outside, more_shared, poison } = failed;
     let mut fault = Fault::new(kind, message).at(function.spans[pc as usize]);
     fault.outside = outside;
-    fault.more_shared = more_shared;
+    fault.more_shared = more_shared.unwrap_or_default();
     if let Some(race) = &watch.race {
         tell_other(machine, race, warp, &mut fault);
     }
@@ -475,15 +475,17 @@ pub fn tell_source(machine: &Machine<'_>, source: Source, fault: &mut Fault) {
             );
             let remedy = "a shuffle delivers anything from a lane that does not execute it together with the others";
             let (span, what) = (program.span(source.site()), "read by this shuffle");
-            fault.earlier = Some(Earlier { span, what, remedy: remedy.to_owned() });
+            fault.earlier =
+                Some(Box::new(Earlier { span, what, remedy: remedy.to_owned(), declared: None }));
             return;
         }
     };
     fault.message += &format!(" depends on bytes of {space} memory that no thread has written");
     let inside = |name: &&Named| (name.offset..name.offset + name.size).contains(&offset);
+    let mut declared = None;
     let remedy = match names.iter().find(inside) {
         Some(name) => {
-            fault.declared = Some(name.span);
+            declared = Some(name.span);
             format!(
                 "byte {} of `{}`, at offset {offset} of {space} memory",
                 offset - name.offset,
@@ -493,7 +495,7 @@ pub fn tell_source(machine: &Machine<'_>, source: Source, fault: &mut Fault) {
         None => format!("offset {offset} of {space} memory"),
     };
     let (span, what) = (program.span(source.site()), "the unwritten bytes are read here");
-    fault.earlier = Some(Earlier { span, what, remedy });
+    fault.earlier = Some(Box::new(Earlier { span, what, remedy, declared }));
 }
 
 /// Adds the other access of a race to a warp's fault.
@@ -517,7 +519,8 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
     };
     let span = machine.program.span(race.site);
     let what = if race.wrote { "written here" } else { "read here" };
-    fault.earlier = Some(Earlier { span, what, remedy: remedy.to_owned() });
+    fault.earlier =
+        Some(Box::new(Earlier { span, what, remedy: remedy.to_owned(), declared: None }));
 }
 
 /// The lanes of a mask for which a guard holds.

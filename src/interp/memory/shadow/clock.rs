@@ -1,8 +1,8 @@
 //! Which accesses are known to have happened: a vector clock over the phases of warps.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::phases::Phase;
@@ -21,9 +21,9 @@ struct Known {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     /// For each block the phase in front of which all accesses of its threads are known.
-    blocks: FxHashMap<u64, PhaseId>,
+    blocks: BTreeMap<u64, PhaseId>,
     /// The same for single warps of a block.
-    warps: FxHashMap<(u64, u32), Known>,
+    warps: BTreeMap<(u64, u32), Known>,
 }
 
 /// A clock that several threads may share; none knows nothing.

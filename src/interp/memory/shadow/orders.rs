@@ -13,6 +13,8 @@
 //! completes the acquires of its threads as a fence would, and their fences count for all of them afterwards (the sample
 //! `threadFenceReduction` of the CUDA SDK does both); `bar.warp.sync` does the latter for its warp.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use super::clock::{Clock, Shared, join};
@@ -51,7 +53,7 @@ struct OfBlock {
     /// All of them.
     all: Knowledge,
     /// The lanes of each warp besides.
-    warps: FxHashMap<u32, Vec<Knowledge>>,
+    warps: BTreeMap<u32, Vec<Knowledge>>,
     /// The phase that came first behind the last barrier.
     epoch: PhaseId,
 }
@@ -62,7 +64,7 @@ struct Record {
     /// With the scope of the device.
     wide: Shared,
     /// With any scope, by block.
-    blocks: FxHashMap<u64, Shared>,
+    blocks: BTreeMap<u64, Shared>,
 }
 
 /// What orders the threads of a launch, or of a part of its blocks.
@@ -170,7 +172,7 @@ impl Orders {
     pub fn barrier(&mut self, number: u64, next: PhaseId) {
         let block = self.blocks.entry(number).or_default();
         block.epoch = next;
-        for (_, warp) in block.warps.drain() {
+        for warp in std::mem::take(&mut block.warps).into_values() {
             warp.iter().for_each(|lane| block.all.join(lane));
         }
         for seen in std::mem::take(&mut block.all.seen) {
