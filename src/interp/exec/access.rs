@@ -233,7 +233,9 @@ impl<'a> Spaces<'a> {
             for (index, dest) in load.dests.iter().enumerate() {
                 let Some(dest) = dest else { continue };
                 let skip = index as u64 * u64::from(load.bytes);
-                watch.look((part, home), (skip, load.bytes), *dest);
+                if part.window.poison.is_some() {
+                    watch.look((part, home), (skip, load.bytes), *dest);
+                }
                 if (load.bytes, dest.file, dest.sign_to) == (4, File::W32, 0) {
                     let row = &mut registers.w32[dest.slot as usize];
                     for lane in lanes(part.lanes) {
@@ -272,7 +274,9 @@ impl<'a> Spaces<'a> {
             tally.add_banks(part, home, store.align);
             for (index, &(file, slot)) in store.sources.iter().enumerate() {
                 let skip = index as u64 * u64::from(store.bytes);
-                watch.mark((part, home), (skip, store.bytes), (file, slot), poison)?;
+                if poison.is_some() || part.window.poison.is_some() {
+                    watch.mark((part, home), (skip, store.bytes), (file, slot), poison)?;
+                }
                 for lane in lanes(part.lanes) {
                     let value = registers.get(file, slot, lane);
                     let at = part.offsets[lane] + skip;

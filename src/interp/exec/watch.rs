@@ -119,7 +119,7 @@ impl Watch<'_> {
 
     /// Looks for poison in what the lanes of a part load: `bytes` bytes of each, `skip` bytes behind the beginning of its
     /// part.
-    #[inline(always)]
+    #[inline(never)]
     pub fn look(
         &mut self,
         (part, home): (&Part<'_>, StateSpace),
@@ -165,7 +165,7 @@ impl Watch<'_> {
     ///
     /// # Errors
     /// Poison is stored to memory that others see.
-    #[inline(always)]
+    #[inline(never)]
     pub fn mark(
         &mut self,
         (part, home): (&Part<'_>, StateSpace),
