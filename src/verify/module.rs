@@ -12,6 +12,7 @@ use super::execute::Pair;
 use super::outside::{outside, words};
 use super::program::Program;
 use super::verdict::{FunctionReport, Verdict, Verification};
+use super::wellformed::{Refused, refused};
 use crate::expr::within;
 use crate::ptx::{
     self, Body, Depth, Directive, Function, FunctionKind, Instruction, Item, Module, StateSpace,
@@ -121,12 +122,23 @@ fn pair<'s>(
             Ok(programs) => programs,
             Err(reason) => return FunctionReport::unknown(name.clone(), reason),
         };
+        let modules_of = (modules.original, modules.rewritten);
+        let refused = refused((&one, modules_of.0), (&other, modules_of.1));
+        if let Some(Refused::Impossible(reason)) = refused {
+            return FunctionReport::unknown(name.clone(), reason);
+        }
         let compared =
             solver::session(|| within(|| compare(&one, &mut other, modules, resized, options)));
-        compared.unwrap_or_else(|_| {
+        let report = compared.unwrap_or_else(|_| {
             let reason = format!("budget: the terms take more than {} steps", options.steps);
             FunctionReport::unknown(name.clone(), reason)
-        })
+        });
+        match (refused, report.verdict) {
+            (Some(Refused::NotKnown(reason)), Verdict::Equal) => {
+                FunctionReport::unknown(name.clone(), reason)
+            }
+            _ => report,
+        }
     }));
     attempt.unwrap_or_else(|_| {
         FunctionReport::unknown(name, "internal error: the validation panicked".to_owned())
