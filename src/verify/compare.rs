@@ -10,6 +10,7 @@
 use super::Options;
 use super::align::align;
 use super::apart::newly_apart;
+use super::arrays::observed;
 use super::carried::Carried;
 use super::comparison::Comparison;
 use super::evaluate::evaluate;
@@ -42,6 +43,13 @@ pub(super) fn compare<'s>(
     let name = original.function.name.text.to_owned();
     if let Some(reason) = shape_differs(original, rewritten, options) {
         return FunctionReport::unknown(name, reason);
+    }
+    if resized {
+        let found = observed(original, modules.original);
+        if let Some(reason) = found.or_else(|| observed(rewritten, modules.rewritten)) {
+            let reason = format!("arrays have other sizes: {reason}");
+            return FunctionReport::unknown(name, reason);
+        }
     }
     let mut terms = Terms::within(options.steps);
     let mut units = options.solver_budget;
