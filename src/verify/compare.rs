@@ -8,7 +8,7 @@
 //! same operands, and the rewritten program must have no others.
 
 use super::Options;
-use super::align::align;
+use super::align::{align, one_to_one};
 use super::apart::newly_apart;
 use super::arrays::observed;
 use super::carried::Carried;
@@ -53,7 +53,10 @@ pub(super) fn compare<'s>(
     }
     let mut terms = Terms::within(options.steps);
     let mut units = options.solver_budget;
-    let alignment = align(original, rewritten);
+    let alignment = match rewritten.pair_by_place(original) {
+        true => one_to_one(rewritten),
+        false => align(original, rewritten),
+    };
     rewritten.leave_out_own_barriers(&alignment.matched);
     let rewritten = &*rewritten;
     let execution = evaluate(original, &mut terms, None, None, None);

@@ -95,8 +95,18 @@ fn pair<'s>(
     if words(original.slice(before.span)) == words(rewritten.slice(after.span)) {
         return FunctionReport::same(name);
     }
-    if head(original, before) != head(rewritten, after) {
-        let reason = "parameters or directives of the two differ".to_owned();
+    let (old, new) = (head(original, before), head(rewritten, after));
+    if old != new {
+        let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+        let text = |head: &[String]| {
+            head.get(same).map_or("nothing".to_owned(), |text| format!("`{text}`"))
+        };
+        let lines = (original.line(before.span.start), rewritten.line(after.span.start));
+        let (old, new) = (text(&old), text(&new));
+        let reason = format!(
+            "parameters or directives of the two differ: {old} against {new} (functions at lines {} and {})",
+            lines.0, lines.1,
+        );
         return FunctionReport::unknown(name, reason);
     }
     if before.returns.iter().any(|variable| variable.space == StateSpace::Reg) {
