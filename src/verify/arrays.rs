@@ -9,9 +9,7 @@ use super::instructions::{Role, results, role};
 use super::program::Program;
 use crate::cfg::{Arg, Base, EdgeCondition, Inst, RegisterId};
 use crate::isa::Opcode;
-use crate::ptx::{
-    Body, Function, FunctionKind, Item, Module, Operand, StateSpace, Statement, Variable,
-};
+use crate::ptx::{Function, FunctionKind, Item, Module, Operand, StateSpace, Statement, Variable};
 
 /// A variable of the function in shared memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -109,13 +107,12 @@ pub(super) fn observed(program: &Program<'_, '_>, module: &Module<'_>) -> Option
         Arg::Symbol { name, local: None, .. } => common.contains(name),
         _ => false,
     };
-    let outside = |name: &str| {
-        let mut own = module.functions().filter(|function| function.name.text == name);
-        own.all(|function| matches!(function.body, Body::Absent))
-    };
+    // A function that is called may have arrays of its own, which move as well.
+    let functions = module.functions().filter(|one| one.kind == FunctionKind::Func);
+    let others = functions.filter_map(|one| one.statements()).any(declares);
     for (at, inst) in (0..).zip(&program.flow.insts) {
         let inside = |arg: &Arg<'_>| match arg {
-            Arg::Symbol { name, local: None, .. } => !outside(name),
+            Arg::Symbol { .. } => others,
             Arg::Register(_) => true,
             _ => false,
         };
@@ -134,6 +131,15 @@ pub(super) fn observed(program: &Program<'_, '_>, module: &Module<'_>) -> Option
     Some(format!(
         "`{name}` reads how much shared memory there is, which changes with an array's size"
     ))
+}
+
+/// Whether a variable in shared memory is declared.
+fn declares(statements: &[Statement<'_>]) -> bool {
+    statements.iter().any(|statement| match statement {
+        Statement::Variable(variable) => variable.space == StateSpace::Shared,
+        Statement::Block { statements, .. } => declares(statements),
+        _ => false,
+    })
 }
 
 /// Whether statements read the sum of all arrays' sizes (PTX ISA, "%total_smem_size", "%aggr_smem_size").
