@@ -10,6 +10,8 @@
 mod command_line;
 #[expect(dead_code, reason = "no assembler is needed here")]
 mod common;
+#[path = "verify/malformed.rs"]
+mod malformed;
 #[path = "verify/pairs.rs"]
 mod pairs;
 #[path = "verify/rewrites.rs"]

@@ -80,7 +80,7 @@ impl Planner<'_, '_, '_, '_> {
                 .collect(),
         });
         StructPlan {
-            opcode: without_type(self.flow.insts[first as usize].ast.opcode.text).to_owned(),
+            opcode: without_type(self.flow.insts[first as usize].ast.opcode.text),
             address: (base, offset + whole.offset),
             word_bits: whole.word_bits,
             read_only: self.flow.insts[first as usize].ast.form.has(Qualifier::Nc),
@@ -117,7 +117,7 @@ impl Planner<'_, '_, '_, '_> {
             values: (field.word, field.values.iter().map(value).collect()),
         });
         Some(StoredPlan {
-            opcode: without_type(self.flow.insts[first as usize].ast.opcode.text).to_owned(),
+            opcode: without_type(self.flow.insts[first as usize].ast.opcode.text),
             address: (base, offset + whole.offset),
             word_bits: whole.word_bits,
             fields: fields.collect(),

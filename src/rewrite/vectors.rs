@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::plan::{Condition, Planner, VectorLoad, Version, line_end};
 use crate::cfg::{Inst, RegisterId};
 use crate::emulate::{definitions, mentions};
+use crate::isa::{Modifier, Qualifier, Words};
 use crate::planted::Bug;
 use crate::reuse::{Adjacent, Element, Multiple, Quiet};
 use crate::select::{Choice, Verdict};
@@ -157,9 +158,13 @@ fn strongest(groups: &[&Adjacent]) -> impl Fn(&Multiple) -> Multiple + use<> {
 }
 
 /// An opcode without its type and vector: `ld.global.nc` of `ld.global.nc.v2.f32`.
-pub(super) fn without_type(opcode: &str) -> &str {
-    let rest = opcode.rsplit_once('.').map_or(opcode, |(rest, _)| rest);
-    [".v2", ".v4"].iter().find_map(|vector| rest.strip_suffix(vector)).unwrap_or(rest)
+pub(super) fn without_type(opcode: &str) -> String {
+    let kept = Words::of(opcode).filter(|word| match Modifier::of(word) {
+        Modifier::Type(_) => false,
+        Modifier::Qualifier(word) => !matches!(word, Qualifier::V2 | Qualifier::V4 | Qualifier::V8),
+        _ => true,
+    });
+    kept.collect::<Vec<_>>().join(".")
 }
 
 /// The type of a vector's elements: the type that all have, or untyped bits of their size.

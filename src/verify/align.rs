@@ -58,6 +58,15 @@ pub(super) fn align(original: &Program<'_, '_>, rewritten: &Program<'_, '_>) -> 
     alignment
 }
 
+/// Matches each instruction with the one in the same place.
+pub(super) fn one_to_one(program: &Program<'_, '_>) -> Alignment {
+    let places = 0..program.flow.insts.len() as u32;
+    Alignment {
+        matched: places.clone().map(Some).collect(),
+        gaps: places.map(|at| at..at + 1).collect(),
+    }
+}
+
 /// Matches events of one opcode, in order.
 fn fill_gap(
     original: &Program<'_, '_>,

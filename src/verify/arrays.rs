@@ -9,7 +9,7 @@ use super::instructions::{Role, results, role};
 use super::program::Program;
 use crate::cfg::{Arg, Base, EdgeCondition, Inst, RegisterId};
 use crate::isa::Opcode;
-use crate::ptx::{Function, StateSpace, Statement, Variable};
+use crate::ptx::{Function, FunctionKind, Item, Module, Operand, StateSpace, Statement, Variable};
 
 /// A variable of the function in shared memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,6 +37,8 @@ pub(super) struct Arrays {
     pub accesses: Vec<SharedAccess>,
     /// For each array, how it may be reached but by these accesses.
     pub reached: Vec<Option<String>>,
+    /// Where the address of an array is a value that an instruction takes, and no address of an access.
+    pub told: Option<String>,
 }
 
 /// The variables that a register's value may be made from: a bit for each array of the function, and the last bit
@@ -82,6 +84,77 @@ fn array(variable: &Variable<'_>, scope: u32) -> Option<Array> {
     bytes.filter(|_| known).map(|bytes| Array { name, bytes, align })
 }
 
+/// What a kernel can read of the sizes and places of its variables in shared memory, in words, if it may: both
+/// change with the size of one of them.
+pub(super) fn observed(program: &Program<'_, '_>, module: &Module<'_>) -> Option<String> {
+    if program.function.kind == FunctionKind::Func {
+        return Some("a function that is called declares them".to_owned());
+    }
+    let arrays = match Arrays::of(program) {
+        Ok(arrays) => arrays,
+        Err(reason) => return Some(reason),
+    };
+    if let Some(reason) = arrays.told {
+        return Some(reason);
+    }
+    let common = module.items.iter().filter_map(|item| match item {
+        Item::Variable(variable) if variable.space == StateSpace::Shared => Some(variable),
+        _ => None,
+    });
+    let common: Vec<&str> =
+        common.flat_map(|variable| &variable.names).map(|one| one.name.text).collect();
+    let named = |arg: &Arg<'_>| match arg {
+        Arg::Symbol { name, local: None, .. } => common.contains(name),
+        _ => false,
+    };
+    // A function that is called may have arrays of its own, which move as well.
+    let functions = module.functions().filter(|one| one.kind == FunctionKind::Func);
+    let others = functions.filter_map(|one| one.statements()).any(declares);
+    for (at, inst) in (0..).zip(&program.flow.insts) {
+        let inside = |arg: &Arg<'_>| match arg {
+            Arg::Symbol { .. } => others,
+            Arg::Register(_) => true,
+            _ => false,
+        };
+        if inst.ast.form.opcode == Opcode::Call && inst.args.iter().any(inside) {
+            let line = program.line(at);
+            return Some(format!("line {line}: a function is called, which may have arrays, too"));
+        }
+        if inst.args.iter().any(named) {
+            let line = program.line(at);
+            return Some(format!("line {line}: the address of a variable in shared memory moves"));
+        }
+    }
+    let sized = |function: &Function<'_>| reads_sizes(function.statements().unwrap_or_default());
+    let function = module.functions().find(|function| sized(function))?;
+    let name = function.name.text;
+    Some(format!(
+        "`{name}` reads how much shared memory there is, which changes with an array's size"
+    ))
+}
+
+/// Whether a variable in shared memory is declared.
+fn declares(statements: &[Statement<'_>]) -> bool {
+    statements.iter().any(|statement| match statement {
+        Statement::Variable(variable) => variable.space == StateSpace::Shared,
+        Statement::Block { statements, .. } => declares(statements),
+        _ => false,
+    })
+}
+
+/// Whether statements read the sum of all arrays' sizes (PTX ISA, "%total_smem_size", "%aggr_smem_size").
+fn reads_sizes(statements: &[Statement<'_>]) -> bool {
+    let sizes = |operand: &Operand<'_>| {
+        matches!(operand, Operand::Name(name)
+            if matches!(name.text, "%total_smem_size" | "%aggr_smem_size"))
+    };
+    statements.iter().any(|statement| match statement {
+        Statement::Instruction(instruction) => instruction.operands.iter().any(sizes),
+        Statement::Block { statements, .. } => reads_sizes(statements),
+        _ => false,
+    })
+}
+
 impl Arrays {
     /// The arrays of a function with all accesses to them.
     ///
@@ -93,7 +166,7 @@ impl Arrays {
             return Err(format!("{} arrays in shared memory", declared.len()));
         }
         let reached = vec![None; declared.len()];
-        let mut arrays = Arrays { declared, accesses: Vec::new(), reached };
+        let mut arrays = Arrays { declared, accesses: Vec::new(), reached, told: None };
         let made = arrays.made(program);
         for (at, inst) in program.flow.insts.iter().enumerate() {
             arrays.look_at(program, &made, at as u32, inst);
@@ -102,7 +175,7 @@ impl Arrays {
             for edge in &program.flow.block(block).successors {
                 if let EdgeCondition::Predicate(register, _) = edge.condition {
                     let what = "a branch depends on the address of a shared array".to_owned();
-                    arrays.reach(made[register.0 as usize], what);
+                    arrays.tell(made[register.0 as usize], what);
                 }
             }
         }
@@ -166,6 +239,14 @@ impl Arrays {
         }
     }
 
+    /// Notes where the address of an array is a value.
+    fn tell(&mut self, arrays: Made, how: String) {
+        if arrays & !OTHER != 0 && self.told.is_none() {
+            self.told = Some(how.clone());
+        }
+        self.reach(arrays, how);
+    }
+
     /// Notes how arrays may be reached.
     fn reach(&mut self, arrays: Made, how: String) {
         for (index, reached) in self.reached.iter_mut().enumerate() {
@@ -182,7 +263,7 @@ impl Arrays {
         let how = |what: &str| format!("line {line}: {what} `{opcode}`");
         let goes_to = "the address of a shared array goes to";
         if let Some((register, _)) = inst.guard {
-            self.reach(
+            self.tell(
                 made[register.0 as usize],
                 how("the address of a shared array decides about"),
             );
@@ -195,7 +276,7 @@ impl Arrays {
                 Arg::Memory { base, rest, .. } if space == StateSpace::Shared => {
                     let from = self.of_base(*base, made);
                     if from == 0 {
-                        self.reach(!0, how("it is not known which array is accessed by"));
+                        self.tell(!0, how("it is not known which array is accessed by"));
                     }
                     if plain && index == place && rest.is_empty() {
                         let array = (from.is_power_of_two() && from != OTHER)
@@ -212,11 +293,11 @@ impl Arrays {
                 }
                 // The address of an element by its number is no sum.
                 Arg::Symbol { indexed: true, .. } => {
-                    self.reach(self.of_operand(arg, made), how(goes_to));
+                    self.tell(self.of_operand(arg, made), how(goes_to));
                 }
                 // Arithmetic may be made with addresses.
                 _ if role(inst) == Role::Pure => {}
-                _ => self.reach(self.of_operand(arg, made), how(goes_to)),
+                _ => self.tell(self.of_operand(arg, made), how(goes_to)),
             }
         }
         // These reach shared memory by operands or descriptors of other forms.

@@ -8,8 +8,9 @@
 //! same operands, and the rewritten program must have no others.
 
 use super::Options;
-use super::align::align;
+use super::align::{align, one_to_one};
 use super::apart::newly_apart;
+use super::arrays::observed;
 use super::carried::Carried;
 use super::comparison::Comparison;
 use super::evaluate::evaluate;
@@ -43,9 +44,19 @@ pub(super) fn compare<'s>(
     if let Some(reason) = shape_differs(original, rewritten, options) {
         return FunctionReport::unknown(name, reason);
     }
+    if resized {
+        let found = observed(original, modules.original);
+        if let Some(reason) = found.or_else(|| observed(rewritten, modules.rewritten)) {
+            let reason = format!("arrays have other sizes: {reason}");
+            return FunctionReport::unknown(name, reason);
+        }
+    }
     let mut terms = Terms::within(options.steps);
     let mut units = options.solver_budget;
-    let alignment = align(original, rewritten);
+    let alignment = match rewritten.pair_by_place(original) {
+        true => one_to_one(rewritten),
+        false => align(original, rewritten),
+    };
     rewritten.leave_out_own_barriers(&alignment.matched);
     let rewritten = &*rewritten;
     let execution = evaluate(original, &mut terms, None, None, None);

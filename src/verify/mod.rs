@@ -25,6 +25,8 @@
 //! - `special`: which special registers keep their values, and for whom
 //! - `instructions`: what each instruction is: pure, a load, or an event
 //! - `program`: a function prepared for evaluation
+//! - `signatures`: which instructions an assembler takes
+//! - `wellformed`: whether an assembler takes a function's text
 //! - `difference`: what two sequences have in common
 //! - `align`: which instruction of the one program stands for which of the other
 //! - `apart`: reasons for lanes to part that only the rewritten program has
@@ -157,6 +159,7 @@ mod semantics;
 mod setp;
 mod settle;
 mod shifted;
+mod signatures;
 mod special;
 mod state;
 mod symbols;
@@ -166,6 +169,7 @@ mod turns;
 mod verdict;
 mod versions;
 mod warp;
+mod wellformed;
 mod window;
 mod witness;
 mod wrap;

@@ -12,6 +12,7 @@ use super::execute::Pair;
 use super::outside::{outside, words};
 use super::program::Program;
 use super::verdict::{FunctionReport, Verdict, Verification};
+use super::wellformed::{Refused, refused};
 use crate::expr::within;
 use crate::ptx::{
     self, Body, Depth, Directive, Function, FunctionKind, Instruction, Item, Module, StateSpace,
@@ -94,8 +95,18 @@ fn pair<'s>(
     if words(original.slice(before.span)) == words(rewritten.slice(after.span)) {
         return FunctionReport::same(name);
     }
-    if head(original, before) != head(rewritten, after) {
-        let reason = "parameters or directives of the two differ".to_owned();
+    let (old, new) = (head(original, before), head(rewritten, after));
+    if old != new {
+        let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+        let text = |head: &[String]| {
+            head.get(same).map_or("nothing".to_owned(), |text| format!("`{text}`"))
+        };
+        let lines = (original.line(before.span.start), rewritten.line(after.span.start));
+        let (old, new) = (text(&old), text(&new));
+        let reason = format!(
+            "parameters or directives of the two differ: {old} against {new} (functions at lines {} and {})",
+            lines.0, lines.1,
+        );
         return FunctionReport::unknown(name, reason);
     }
     if before.returns.iter().any(|variable| variable.space == StateSpace::Reg) {
@@ -121,12 +132,23 @@ fn pair<'s>(
             Ok(programs) => programs,
             Err(reason) => return FunctionReport::unknown(name.clone(), reason),
         };
+        let modules_of = (modules.original, modules.rewritten);
+        let refused = refused((&one, modules_of.0), (&other, modules_of.1));
+        if let Some(Refused::Impossible(reason)) = refused {
+            return FunctionReport::unknown(name.clone(), reason);
+        }
         let compared =
             solver::session(|| within(|| compare(&one, &mut other, modules, resized, options)));
-        compared.unwrap_or_else(|_| {
+        let report = compared.unwrap_or_else(|_| {
             let reason = format!("budget: the terms take more than {} steps", options.steps);
             FunctionReport::unknown(name.clone(), reason)
-        })
+        });
+        match (refused, report.verdict) {
+            (Some(Refused::NotKnown(reason)), Verdict::Equal) => {
+                FunctionReport::unknown(name.clone(), reason)
+            }
+            _ => report,
+        }
     }));
     attempt.unwrap_or_else(|_| {
         FunctionReport::unknown(name, "internal error: the validation panicked".to_owned())

@@ -112,6 +112,45 @@ impl<'m, 's> Program<'m, 's> {
         })
     }
 
+    /// Pairs registers by where they stand instead of by name, if both programs are the same instructions with the
+    /// registers renamed one to one; whether they are, and under other names. Like every pairing this is a guess:
+    /// what the paired registers hold is proved to be equal, iteration by iteration.
+    pub fn pair_by_place(&mut self, original: &Program<'_, '_>) -> bool {
+        let mut pairs = Pairs::default();
+        let same = self.flow.insts.len() == original.flow.insts.len()
+            && original.flow.insts.iter().zip(&self.flow.insts).all(|(old, new)| {
+                let guards = match (old.guard, new.guard) {
+                    (None, None) => true,
+                    (Some((x, old)), Some((y, new))) => old == new && pairs.pair(x, y),
+                    _ => false,
+                };
+                guards
+                    && old.ast.form == new.ast.form
+                    && old.args.len() == new.args.len()
+                    && old.args.iter().zip(&new.args).all(|(x, y)| pairs.pair_operands(x, y))
+            });
+        let key = |register: RegisterId| original.keys[register.0 as usize].clone();
+        let alike = pairs.new.iter().all(|(new, old)| {
+            let (x, y) =
+                (&original.flow.registers[old.0 as usize], &self.flow.registers[new.0 as usize]);
+            x.ty.bits() == y.ty.bits()
+        });
+        let renamed = pairs.new.iter().any(|(&new, &old)| self.keys[new.0 as usize] != key(old));
+        if !same || !alike || !renamed {
+            return false;
+        }
+        for (index, own) in self.keys.iter_mut().enumerate() {
+            match pairs.new.get(&RegisterId(index as u32)) {
+                Some(&old) => *own = key(old),
+                // No register of the original stands for it.
+                None => own.0.push('\''),
+            }
+        }
+        let ids = (0..self.keys.len() as u32).map(RegisterId);
+        self.by_key = self.keys.iter().cloned().zip(ids).collect();
+        true
+    }
+
     /// Takes the `bar.warp.sync` instructions that only this program has, which `matched` says, to change no memory:
     /// those that turn out to do more than to order it are events without a partner in the end.
     pub fn leave_out_own_barriers(&mut self, matched: &[Option<u32>]) {
@@ -176,6 +215,49 @@ impl<'m, 's> Program<'m, 's> {
     pub fn loop_of(&self, block: BlockId) -> Option<LoopId> {
         // In a function with a cycle of several entries loops play no part: see `Cut`.
         self.flow.loops.innermost(block).filter(|_| !self.irreducible)
+    }
+}
+
+/// Registers of two programs, one to one.
+#[derive(Default)]
+struct Pairs {
+    old: FxHashMap<RegisterId, RegisterId>,
+    new: FxHashMap<RegisterId, RegisterId>,
+}
+
+impl Pairs {
+    /// Pairs two registers, unless one of them has another partner.
+    fn pair(&mut self, old: RegisterId, new: RegisterId) -> bool {
+        *self.old.entry(old).or_insert(new) == new && *self.new.entry(new).or_insert(old) == old
+    }
+
+    /// Pairs the registers of two operands, unless these are of different kinds.
+    fn pair_operands(&mut self, old: &Arg<'_>, new: &Arg<'_>) -> bool {
+        let mut all = |x: &[Arg<'_>], y: &[Arg<'_>]| {
+            x.len() == y.len() && x.iter().zip(y).all(|(x, y)| self.pair_operands(x, y))
+        };
+        match (old, new) {
+            (Arg::Register(x), Arg::Register(y))
+            | (Arg::Not(x), Arg::Not(y))
+            | (Arg::Modified(x), Arg::Modified(y))
+            | (Arg::Sum(x, _), Arg::Sum(y, _)) => self.pair(*x, *y),
+            (Arg::Vector(x), Arg::Vector(y)) => all(x, y),
+            (Arg::Pair(x), Arg::Pair(y)) => all(&x[..], &y[..]),
+            (Arg::Memory { base: x, rest, .. }, Arg::Memory { base: y, rest: other, .. }) => {
+                all(rest, other)
+                    && match (x, y) {
+                        (Base::Register(x), Base::Register(y)) => self.pair(*x, *y),
+                        (Base::Symbol { .. }, Base::Symbol { .. })
+                        | (Base::Absolute, Base::Absolute) => true,
+                        _ => false,
+                    }
+            }
+            (Arg::Special(_), Arg::Special(_))
+            | (Arg::Constant(_), Arg::Constant(_))
+            | (Arg::Symbol { .. }, Arg::Symbol { .. })
+            | (Arg::Sink, Arg::Sink) => true,
+            _ => false,
+        }
     }
 }
 

@@ -29,6 +29,16 @@ pub(super) enum Belief {
     Unsteady(u8),
 }
 
+impl Belief {
+    /// The width in bits.
+    pub fn width(self) -> u32 {
+        match self {
+            Belief::Uniform(width) | Belief::Unsteady(width) => u32::from(width),
+            _ => 32,
+        }
+    }
+}
+
 /// Looks a register up.
 pub(super) fn belief(register: Special) -> Belief {
     match register {

@@ -94,9 +94,13 @@ pub fn arrays(
     if arrays.is_empty() {
         return arrays;
     }
-    let room = room(source, &arrays);
     let uses = uses::uses(source, flow, &arrays, planted);
-    for (array, uses) in arrays.iter_mut().zip(uses) {
+    let room = match !uses.told && shared_variables(statements) == arrays.len() {
+        true => room(source, &arrays),
+        // An array that grows moves those behind it, whose addresses go somewhere.
+        false => 0,
+    };
+    for (array, uses) in arrays.iter_mut().zip(uses.found) {
         array.room = room;
         let found = uses.and_then(|uses| match uses.len() > MOST_ACCESSES {
             true => Err(Refusal::Budget),
@@ -126,6 +130,18 @@ fn is_hidden(statements: &[Statement<'_>], name: &str) -> bool {
     })
 }
 
+/// How many shared variables are declared, those of inner scopes included.
+fn shared_variables(statements: &[Statement<'_>]) -> usize {
+    let count = |one: &Statement<'_>| match one {
+        Statement::Block { statements, .. } => shared_variables(statements),
+        Statement::Variable(variable) if variable.space == StateSpace::Shared => {
+            variable.names.len()
+        }
+        _ => 0,
+    };
+    statements.iter().map(count).sum()
+}
+
 /// The one array that a declaration declares.
 fn declaration(source: &SourceFile, variable: &Variable<'_>) -> Option<SharedArray> {
     let [declared] = &variable.names[..] else { return None };
@@ -152,8 +168,12 @@ fn declaration(source: &SourceFile, variable: &Variable<'_>) -> Option<SharedArr
 }
 
 /// By how many bytes the arrays of a function may grow together: not at all beside shared memory of which each
-/// launch gives the size, for there may be none left then.
+/// launch gives the size, for there may be none left then, and not where the kernel may read the sum of the sizes
+/// (PTX ISA, "%total_smem_size", "%aggr_smem_size").
 fn room(source: &SourceFile, arrays: &[SharedArray]) -> u64 {
+    if ["total_smem_size", "aggr_smem_size"].iter().any(|name| source.text().contains(name)) {
+        return 0;
+    }
     let mut external = source.text().split(".extern").skip(1);
     let declared = |rest: &str| rest.split(';').next().unwrap_or(rest).contains(".shared");
     if external.any(declared) {

@@ -18,16 +18,25 @@ const OTHER: From = 1 << 63;
 /// The scope of a function's outermost braces.
 const BODY: u32 = 1;
 
-/// For each array its accesses by instruction, in order, or why they are not all that happens to it.
+/// What happens to the arrays of a function.
+pub(super) struct Uses {
+    /// For each array its accesses by instruction, in order, or why they are not all that happens to it.
+    pub found: Vec<Result<Vec<u32>, Refusal>>,
+    /// Whether the address of one goes anywhere but into the address of an access.
+    pub told: bool,
+}
+
+/// Looks at every instruction.
 pub(super) fn uses(
     source: &SourceFile,
     flow: &Flow<'_, '_>,
     arrays: &[SharedArray],
     planted: Planted,
-) -> Vec<Result<Vec<u32>, Refusal>> {
-    let mut uses = Uses { arrays, found: vec![Ok(Vec::new()); arrays.len()], planted };
+) -> Uses {
+    let found = vec![Ok(Vec::new()); arrays.len()];
+    let mut uses = Search { arrays, found, told: false, planted };
     if arrays.len() >= 63 {
-        return vec![Err(Refusal::Budget); arrays.len()];
+        return Uses { found: vec![Err(Refusal::Budget); arrays.len()], told: true };
     }
     let from = uses.sources(flow);
     let line = |inst: &Inst<'_, '_>| source.line(inst.ast.span.start);
@@ -38,20 +47,21 @@ pub(super) fn uses(
         let last = &flow.insts[flow.block(block).instructions().end - 1];
         for edge in &flow.block(block).successors {
             if let EdgeCondition::Predicate(register, _) = edge.condition {
-                uses.refuse(from[register.0 as usize], last, line(last));
+                uses.tell(from[register.0 as usize], last, line(last));
             }
         }
     }
-    uses.found
+    Uses { found: uses.found, told: uses.told && !planted.has(Bug::ArrayEscapes) }
 }
 
-struct Uses<'a> {
+struct Search<'a> {
     arrays: &'a [SharedArray],
     found: Vec<Result<Vec<u32>, Refusal>>,
+    told: bool,
     planted: Planted,
 }
 
-impl Uses<'_> {
+impl Search<'_> {
     fn variable(&self, name: &str, local: Option<u32>) -> From {
         let own = self.arrays.iter().position(|array| array.name == name);
         match own.filter(|_| local == Some(BODY)) {
@@ -101,6 +111,12 @@ impl Uses<'_> {
         }
     }
 
+    /// Refuses arrays whose address is a value that an instruction takes.
+    fn tell(&mut self, from: From, inst: &Inst<'_, '_>, line: u32) {
+        self.told |= from & !OTHER != 0;
+        self.refuse(from, inst, line);
+    }
+
     /// Refuses arrays whose address goes to an instruction.
     fn refuse(&mut self, from: From, inst: &Inst<'_, '_>, line: u32) {
         if self.planted.has(Bug::ArrayEscapes) {
@@ -117,7 +133,7 @@ impl Uses<'_> {
     fn look_at(&mut self, from: &[From], at: u32, inst: &Inst<'_, '_>, line: u32) {
         let everything = !0;
         if let Some((register, _)) = inst.guard {
-            self.refuse(from[register.0 as usize], inst, line);
+            self.tell(from[register.0 as usize], inst, line);
         }
         let effect = effect(inst);
         let form = &inst.ast.form;
@@ -142,11 +158,9 @@ impl Uses<'_> {
                     }
                 }
                 // An element by its number: its address is not the array's own plus a number of bytes.
-                Arg::Symbol { indexed: true, .. } => {
-                    self.refuse(self.operand(arg, from), inst, line)
-                }
+                Arg::Symbol { indexed: true, .. } => self.tell(self.operand(arg, from), inst, line),
                 _ if effect == Effect::Pure => {}
-                _ => self.refuse(self.operand(arg, from), inst, line),
+                _ => self.tell(self.operand(arg, from), inst, line),
             }
         }
         // These access shared memory in ways of their own.
