@@ -77,6 +77,11 @@ impl Flow<'_, '_> {
         self.scopes.visible(register, name, &self.insts[at as usize])
     }
 
+    /// Whether a register can be named at all of some instructions.
+    pub fn visible_everywhere(&self, register: RegisterId, places: &[u32]) -> bool {
+        places.iter().all(|&at| self.visible(register, at))
+    }
+
     /// The number of loops around each instruction, summed over all instructions: the steps that it
     /// takes to look at each loop's instructions.
     pub fn nesting(&self) -> usize {

@@ -24,5 +24,5 @@ pub use dominators::DominatorTree;
 pub use dot::dot;
 pub use graph::{Flow, build, build_with, meeting_places};
 pub use loops::{Loop, LoopForest, LoopId};
-pub use resolve::{Arg, Base, Inst, Register, RegisterId, Scopes};
+pub use resolve::{Arg, Base, Inst, NameMeaning, Register, RegisterId, Scopes};
 pub use transfer::Transfer;

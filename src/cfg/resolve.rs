@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -151,10 +153,46 @@ impl Scopes<'_> {
     }
 }
 
+/// What a name that a body declares means at a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NameMeaning {
+    /// A register.
+    Register(RegisterId),
+    /// A variable, or a register that no instruction names, by the scope that declares it.
+    DeclaredIn(u32),
+}
+
+impl Scopes<'_> {
+    /// How many scopes of the body declare a name.
+    pub fn declarations(&self, name: &str) -> usize {
+        let declares = |scope: &&Scope<'_>| {
+            scope.names.contains_key(name) || scope.family_member(name).is_some()
+        };
+        self.scopes.iter().filter(declares).count()
+    }
+
+    /// What a name means in code that is put in front of a byte of the text; `None` where no scope around that
+    /// place declares it. A vector register is its first element.
+    pub fn meaning_at(&self, name: &str, byte: usize) -> Option<NameMeaning> {
+        let around = |scope: &&(usize, &Scope<'_>)| {
+            scope.1.bytes.as_ref().is_none_or(|bytes| bytes.start < byte && byte < bytes.end)
+        };
+        // A scope stands behind those around it.
+        let scopes: Vec<(usize, &Scope<'_>)> = self.scopes.iter().enumerate().collect();
+        scopes.iter().rev().filter(around).find_map(|(at, scope)| match scope.names.get(name) {
+            Some(Meaning::Registers(first, _)) => Some(NameMeaning::Register(*first)),
+            Some(Meaning::Variable(scope)) => Some(NameMeaning::DeclaredIn(*scope)),
+            None => scope.family_member(name).map(|_| NameMeaning::DeclaredIn(*at as u32)),
+        })
+    }
+}
+
 /// A scope between braces: the names that it declares.
 #[derive(Debug, Default)]
 struct Scope<'s> {
     parent: Option<usize>,
+    /// The bytes from brace to brace, both included; `None` for the body as a whole.
+    bytes: Option<Range<usize>>,
     names: FxHashMap<&'s str, Meaning>,
     /// `%r<100>`: prefix to count and what is declared.
     families: FxHashMap<&'s str, (u32, Family)>,
@@ -230,7 +268,7 @@ pub fn flatten<'m, 's>(
             resolver.declare(0, variable);
         }
     }
-    resolver.scope(function.statements().unwrap_or_default(), Some(0))?;
+    resolver.scope(function.statements().unwrap_or_default(), Some(0), None)?;
     resolver.link()?;
     resolver.flat.scopes = Scopes { scopes: resolver.scopes };
     Ok(resolver.flat)
@@ -241,9 +279,10 @@ impl<'m, 's> Resolver<'m, 's> {
         &mut self,
         statements: &'m [Statement<'s>],
         parent: Option<usize>,
+        bytes: Option<Range<usize>>,
     ) -> Result<(), Diagnostic> {
         let scope = self.scopes.len();
-        self.scopes.push(Scope { parent, ..Scope::default() });
+        self.scopes.push(Scope { parent, bytes, ..Scope::default() });
         for statement in statements {
             match statement {
                 Statement::Label(name) => {
@@ -251,7 +290,9 @@ impl<'m, 's> Resolver<'m, 's> {
                     self.scopes[scope].labels.insert(name.text, at);
                 }
                 Statement::Variable(variable) => self.declare(scope, variable),
-                Statement::Block { statements, .. } => self.scope(statements, Some(scope))?,
+                Statement::Block { statements, span } => {
+                    self.scope(statements, Some(scope), Some(span.range()))?;
+                }
                 Statement::Instruction(instruction) => self.instruction(scope, instruction)?,
                 Statement::Directive(Directive::Targets { label, targets, .. }) => {
                     let names = targets.iter().flat_map(|t| expand(t.text)).collect();

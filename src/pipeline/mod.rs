@@ -14,6 +14,7 @@ use crate::cfg::{self, Flow};
 use crate::cost::{self, Costs};
 use crate::emulate::{self, KernelTrace, Limits, TooLarge};
 use crate::expr::within;
+use crate::planted::Bug;
 use crate::profile::{self, Consulted};
 use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{KernelReport, Report};
@@ -221,10 +222,10 @@ impl Job<'_> {
         analysis: Result<Decided<'_, '_>, String>,
     ) -> Settled {
         let (report, edits) = match analysis {
-            Ok(decided) => {
-                let report = describe::decided(self.source, function, &decided);
-                (report, self.edits(function, &decided))
-            }
+            Ok(decided) => match self.edits(function, &decided) {
+                Ok(edits) => (describe::decided(self.source, function, &decided), edits),
+                Err(reason) => (describe::left(self.source, function, &reason), Vec::new()),
+            },
             Err(reason) => (describe::left(self.source, function, &reason), Vec::new()),
         };
         let advice = self.advised.of(function);
@@ -233,9 +234,14 @@ impl Job<'_> {
         Settled { report: KernelReport { strategy, reason, ..report }, edits }
     }
 
-    fn edits(&self, function: &Function<'_>, decided: &Decided<'_, '_>) -> Vec<Edit> {
+    /// The edits of a function, in whose code each name means what the plan means by it.
+    fn edits(
+        &self,
+        function: &Function<'_>,
+        decided: &Decided<'_, '_>,
+    ) -> Result<Vec<Edit>, String> {
         let (Some(strategy), Body::Parsed { span, .. }) = (&self.strategy, &function.body) else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let body = span.start as usize + 1;
         let Decided { flow, trace, choice } = decided;
@@ -245,11 +251,15 @@ impl Job<'_> {
         let planted = self.options.reuse.planted;
         let plan = rewrite::plan(self.source, flow, trace, choice, body, &self.names, planted);
         if plan.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        Timings::measure(self.options.timings.as_deref(), "rewrite", || {
+        let edits = Timings::measure(self.options.timings.as_deref(), "rewrite", || {
             strategy.edits(&plan, self.source.text())
-        })
+        });
+        if !planted.has(Bug::InnerScope) {
+            plan.meanings.check(flow, &edits)?;
+        }
+        Ok(edits)
     }
 }
 

@@ -64,7 +64,7 @@ impl Planner<'_, '_, '_, '_> {
             // From the newest to the one that is used now.
             let rounds: Vec<String> =
                 (0..link.distance).map(|_| self.plan.fresh.bits(bits)).collect();
-            let sent = self.sent(link.source, from.register, from.register_bits, link.latches[0]);
+            let sent = self.sent(link.source, from.register, from.register_bits, &link.latches);
             for (older, newer) in rounds.iter().rev().zip(rounds.iter().rev().skip(1)) {
                 lines.latch.push(format!("mov.b{bits} {older}, {newer};"));
             }
@@ -289,7 +289,7 @@ impl Planner<'_, '_, '_, '_> {
         let load = base(test.load, link.load.inst);
         let source = match test.source {
             Tested::Once(step) => base(step, link.source),
-            Tested::Always(register) => self.sent(link.source, register, 64, link.latches[0]),
+            Tested::Always(register) => self.sent(link.source, register, 64, &link.latches),
         };
         let (own, its) = (self.address(link.load.inst).1, self.address(link.source).1);
         (load, source, own.wrapping_sub(its))
@@ -322,6 +322,13 @@ impl Planner<'_, '_, '_, '_> {
                     from.map(|from| (name, results[from].clone()))
                 })
                 .collect();
+            // The names that stay are those of the text.
+            for (register, from) in &step.uses {
+                if from.is_none() {
+                    self.name(*register);
+                }
+            }
+            inst.args.iter().for_each(|arg| self.variables(arg));
             let (destination, sources) = inst.ast.operands.split_at(1);
             let start = destination[0].span().end as usize;
             let rest = sources.iter().map(|operand| operand.span().end as usize).max();
@@ -332,6 +339,16 @@ impl Planner<'_, '_, '_, '_> {
             results.push(fresh);
         }
         results
+    }
+
+    /// Notes the variables that an operand of a copied instruction names.
+    fn variables(&self, arg: &Arg<'_>) {
+        match arg {
+            Arg::Symbol { name, local, .. } => self.plan.meanings.variable(name, *local),
+            Arg::Vector(elements) => elements.iter().for_each(|one| self.variables(one)),
+            Arg::Pair(pair) => pair.iter().for_each(|one| self.variables(one)),
+            _ => {}
+        }
     }
 
     /// The load of the first iteration's value, behind copies of what computes its address.
@@ -354,6 +371,10 @@ impl Planner<'_, '_, '_, '_> {
             .map(|(own, round)| (flow.registers[own.0 as usize].name, round.clone()))
             .collect();
         let mut names: FxHashMap<&str, String> = FxHashMap::default();
+        if base.is_none() {
+            // Notes what the address as written names.
+            self.address(link.load.inst);
+        }
         if let (Some(step), Some(Arg::Memory { base: Base::Register(register), .. })) =
             (base, inst.args.get(1))
         {

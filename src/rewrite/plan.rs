@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::bytes::Assembly;
 use super::fields::{StoredPlan, StructPlan};
+use super::meanings::Meanings;
 use super::names::{Fresh, Names};
 use super::taps::{WarpTest, Window};
 use crate::cfg::{Base, BlockId, Flow, RegisterId};
@@ -142,6 +143,8 @@ pub struct KernelPlan<'a> {
     pub fresh: Fresh<'a>,
     /// Names of the registers that checks read.
     pub registers: FxHashMap<RegisterId, String>,
+    /// What each name in the code means.
+    pub meanings: Meanings,
     /// A mistake that a test wants to see noticed.
     pub planted: Planted,
 }
@@ -176,6 +179,7 @@ pub fn plan<'a>(
             copies: Vec::new(),
             fresh: Fresh::new(names),
             registers: FxHashMap::default(),
+            meanings: Meanings::default(),
             planted,
         },
     };
@@ -228,8 +232,11 @@ pub(super) struct Planner<'p, 'a, 'm, 's> {
 }
 
 impl Planner<'_, '_, '_, '_> {
+    /// A register's name, for code of the plan.
     pub(super) fn name(&self, register: RegisterId) -> String {
-        self.flow.registers[register.0 as usize].to_string()
+        let name = self.flow.registers[register.0 as usize].to_string();
+        self.plan.meanings.register(&name, register);
+        name
     }
 
     fn replacement(&mut self, at: u32, block: BlockId, covered: &Opportunity) {
@@ -237,7 +244,7 @@ impl Planner<'_, '_, '_, '_> {
         let (mut transfers, mut assembly) = (Vec::new(), Assembly::default());
         for piece in &covered.pieces {
             let mut sent = |part: &Part| {
-                self.sent(part.source, part.from.register, part.from.register_bits, at)
+                self.sent(part.source, part.from.register, part.from.register_bits, &[at])
             };
             match piece.whole() {
                 Some(_) => transfers.push(Transfer {
@@ -410,19 +417,29 @@ impl Planner<'_, '_, '_, '_> {
         });
         match memory {
             Some((Base::Register(register), offset)) => (self.name(register), offset),
-            Some((Base::Symbol { name, .. }, offset)) => (name.to_owned(), offset),
+            Some((Base::Symbol { name, local }, offset)) => {
+                self.plan.meanings.variable(name, local);
+                (name.to_owned(), offset)
+            }
             Some((Base::Absolute, offset)) => ("0".to_owned(), offset),
             None => (String::new(), 0),
         }
     }
 
-    /// The name of the register to send at `at`: the source's own, or a copy made behind the source
-    /// load if by then the register may hold something else or its name means another register.
-    pub(super) fn sent(&mut self, source: u32, register: RegisterId, bits: u32, at: u32) -> String {
+    /// The name of the register to send at some instructions: the source's own, or a copy made behind the source
+    /// load if by then the register may hold something else or its name means another register at one of them.
+    pub(super) fn sent(
+        &mut self,
+        source: u32,
+        register: RegisterId,
+        bits: u32,
+        places: &[u32],
+    ) -> String {
         let planted = self.plan.planted;
         let stable =
             self.trace.definitions[register.0 as usize] == 1 || planted.has(Bug::StaleRegister);
-        let visible = self.flow.visible(register, at) || planted.has(Bug::InnerScope);
+        let visible =
+            self.flow.visible_everywhere(register, places) || planted.has(Bug::InnerScope);
         if stable && visible {
             return self.name(register);
         }
