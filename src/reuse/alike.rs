@@ -79,7 +79,7 @@ impl Alike {
             {
                 continue;
             }
-            if let Some(asked) = held.of(trace, term) {
+            if let Some(asked) = held.of(trace, flow, term) {
                 alike.ask(trace, &flow.loops, shifter, (term, asked), place)?;
                 continue;
             }
@@ -141,16 +141,26 @@ pub(super) struct Held {
 
 impl Held {
     /// What lanes would be asked about a term, if a register holds it; of several registers the first.
-    fn of(&mut self, trace: &mut KernelTrace, term: TermId) -> Option<LaneClaim> {
-        self.registers.get_or_insert_with(|| registers(trace)).get(&term).copied()
+    fn of(
+        &mut self,
+        trace: &mut KernelTrace,
+        flow: &Flow<'_, '_>,
+        term: TermId,
+    ) -> Option<LaneClaim> {
+        self.registers.get_or_insert_with(|| registers(trace, flow)).get(&term).copied()
     }
 }
 
-fn registers(trace: &mut KernelTrace) -> FxHashMap<TermId, LaneClaim> {
+/// The registers that hold terms and can be copied where they get them: behind the instruction, or, for a value that
+/// is merged at a join, in front of the join's first instruction, where braces may have declared the name anew.
+fn registers(trace: &mut KernelTrace, flow: &Flow<'_, '_>) -> FxHashMap<TermId, LaneClaim> {
     let mut found: FxHashMap<TermId, LaneClaim> = FxHashMap::default();
     trace.arena.charge(2 * trace.held.len() as u64);
     for index in 0..trace.held.len() {
         let held = trace.held[index];
+        if held.inst.is_none() && !flow.visible(held.register, flow.block(held.block).first) {
+            continue;
+        }
         let bits = trace.arena.width(held.value);
         let asked = LaneClaim {
             register: held.register,

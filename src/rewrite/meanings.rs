@@ -8,14 +8,15 @@
 use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::edit::Edit;
 use crate::cfg::{Flow, NameMeaning, RegisterId};
 
-/// What the names in a plan's code mean; `None` for a name that the plan uses for two things.
+/// What the names in a plan's code mean. A plan may mean two registers by one name, each where its scope is.
 #[derive(Clone, Debug, Default)]
 pub struct Meanings {
-    known: RefCell<FxHashMap<String, Option<Meant>>>,
+    known: RefCell<FxHashMap<String, SmallVec<[Meant; 1]>>>,
 }
 
 /// What the plan means by a name.
@@ -41,12 +42,9 @@ impl Meanings {
 
     fn note(&self, name: &str, meant: Meant) {
         let mut known = self.known.borrow_mut();
-        match known.get_mut(name) {
-            None => {
-                known.insert(name.to_owned(), Some(meant));
-            }
-            Some(before) if *before == Some(meant) => {}
-            Some(before) => *before = None,
+        let meant_before = known.entry(name.to_owned()).or_default();
+        if !meant_before.contains(&meant) {
+            meant_before.push(meant);
         }
     }
 
@@ -60,14 +58,12 @@ impl Meanings {
             for name in names(&edit.text) {
                 let here = flow.scopes.meaning_at(name, edit.range.start);
                 let holds = match known.get(name) {
-                    Some(Some(Meant::Register(register))) => {
-                        here.is_some_and(|here| is_register(flow, here, *register))
-                    }
-                    Some(Some(Meant::Variable(scope))) => {
-                        here == scope.map(NameMeaning::DeclaredIn)
-                    }
-                    // Two things of the plan have this name.
-                    Some(None) => false,
+                    Some(meant) => meant.iter().any(|meant| match meant {
+                        Meant::Register(register) => {
+                            here.is_some_and(|here| is_register(flow, here, *register))
+                        }
+                        Meant::Variable(scope) => here == scope.map(NameMeaning::DeclaredIn),
+                    }),
                     None => match flow.scopes.declarations(name) {
                         0 => true,
                         1 => here.is_some(),

@@ -144,7 +144,10 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         (register, reader, iteration): (RegisterId, u32, u32),
     ) -> Option<Option<usize>> {
         trace.arena.charge(2);
-        if !self.flow.visible(register, self.ring.entry) {
+        // A copy stands in front of the loop, or at each of its latches.
+        if !self.flow.visible(register, self.ring.entry)
+            || !self.flow.visible_everywhere(register, &self.ring.latches)
+        {
             return None;
         }
         let written = self.writers.get(&register).map_or(&[][..], SmallVec::as_slice);
