@@ -307,6 +307,10 @@ fn listed(counts: &BTreeMap<String, usize>) -> String {
 }
 
 /// One of how many texts with literals is tried. `PTXASW_TEST_EVERY=1` tries all of them, which takes hours.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how much a test tries is asked for by the environment"
+)]
 fn every() -> usize {
     std::env::var("PTXASW_TEST_EVERY").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
 }
@@ -323,7 +327,7 @@ fn a_branch_that_a_result_takes_is_not_dead() {
     let with_registers = forms.len();
     forms.extend(templates::existing(&assembler, &literals));
     // The validator is asked about fewer of them, because it takes most of the time.
-    let judged = |at: usize| at % every().min(12) == 0;
+    let judged = |at: usize| at.is_multiple_of(every().min(12));
     let (compared, failures): (Vec<usize>, Vec<Vec<String>>) = forms
         .par_iter()
         .enumerate()

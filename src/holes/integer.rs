@@ -3,7 +3,7 @@
 //! Values are at most 64 bits and cut to the width of their type. An instruction that is not in here has no number,
 //! which makes what depends on it data.
 
-use crate::isa::{Form, Opcode, Qualifier as Q, ScalarType};
+use crate::isa::{Form, Modifier, Opcode, Qualifier as Q, ScalarType};
 
 /// A value cut to the width of a type.
 pub fn cut(value: u64, ty: ScalarType) -> u64 {
@@ -30,9 +30,7 @@ pub fn apply(form: &Form, args: &[u64]) -> Option<u64> {
     if types.iter().any(|ty| ty.is_float() || ty.bits() > 64) && form.opcode != Opcode::Selp {
         return None;
     }
-    if matches!(ty, ScalarType::U16x2 | ScalarType::S16x2)
-        || form.has_any(&[Q::Cc, Q::Sat, Q::Relu])
-    {
+    if matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) || !are_known(form) {
         return None;
     }
     let bits = ty.bits();
@@ -111,6 +109,35 @@ pub fn apply(form: &Form, args: &[u64]) -> Option<u64> {
         },
         _ => None,
     }
+}
+
+/// Whether this file knows every modifier of a form; one that it does not know may change the result.
+fn are_known(form: &Form) -> bool {
+    let known: &[Q] = match form.opcode {
+        Opcode::Mul | Opcode::Mad => &[Q::Lo, Q::Hi, Q::Wide],
+        Opcode::Shf => &[Q::L, Q::R, Q::Wrap, Q::Clamp],
+        Opcode::Setp => &[
+            Q::Eq,
+            Q::Ne,
+            Q::Lt,
+            Q::Le,
+            Q::Gt,
+            Q::Ge,
+            Q::Lo,
+            Q::Ls,
+            Q::Hi,
+            Q::Hs,
+            Q::And,
+            Q::Or,
+            Q::Xor,
+        ],
+        _ => &[],
+    };
+    form.modifiers().iter().all(|modifier| match modifier {
+        Modifier::Type(_) => true,
+        Modifier::Qualifier(qualifier) => known.contains(qualifier),
+        Modifier::Space(_) | Modifier::Shape(_) | Modifier::Unknown => false,
+    })
 }
 
 fn wider(form: &Form, ty: ScalarType) -> ScalarType {
@@ -225,6 +252,16 @@ mod tests {
             ("min.s32", &[minus(1), 0], minus(1)),
         ] {
             assert_eq!(apply(&Form::of(text), args), Some(result), "{text}");
+        }
+        for unknown in [
+            "add.sat.s32",
+            "add.cc.u32",
+            "max.relu.s32",
+            "lop3.or.b32",
+            "mad.hi.sat.s32",
+            "add.new.s32",
+        ] {
+            assert_eq!(apply(&Form::of(unknown), &[1, 2, 3, 4, 5]), None, "{unknown}");
         }
         assert_eq!(apply(&Form::of("add.f32"), &[0, 0]), None);
         assert_eq!(apply(&Form::of("div.u32"), &[1, 0]), None);

@@ -286,7 +286,7 @@ impl<'f> Case<'f> {
             }
         }
         let branching = SourceFile::new("form.ptx", self.branching(results));
-        for strategies in [Strategies::default(), ALL.clone()] {
+        for strategies in [Strategies::default(), *ALL] {
             let options = Options {
                 select: select::Options { strategies, ..Default::default() },
                 ..Options::default()

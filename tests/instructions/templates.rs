@@ -66,7 +66,7 @@ fn expand(template: &str, names: &BTreeMap<&str, Vec<&str>>, found: &mut Vec<Str
     for mut text in texts {
         let opcode = text.split(' ').next().unwrap_or_default().to_owned();
         let types: Vec<&str> = opcode.split('.').skip(1).filter(|m| TYPE.is_match(m)).collect();
-        for (letter, ty) in [("%T", types.iter().rev().next()), ("%U", types.iter().rev().nth(1))] {
+        for (letter, ty) in [("%T", types.last()), ("%U", types.iter().nth_back(1))] {
             if let Some(ty) = ty {
                 text = text.replace(letter, &format!("%{}", register_class(ty)));
             }
@@ -100,6 +100,7 @@ pub fn existing(assembler: &Assembler, forms: &[String]) -> Vec<String> {
     forms.chunks(CHUNK).flat_map(|chunk| taken(assembler, folder.path(), chunk.to_vec())).collect()
 }
 
+#[expect(clippy::disallowed_methods, reason = "starts the real ptxas")]
 fn taken(assembler: &Assembler, folder: &Path, mut forms: Vec<String>) -> Vec<String> {
     let head = head("", "");
     let first = head.lines().count() + 1;
