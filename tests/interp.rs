@@ -41,8 +41,6 @@ mod syntax;
 mod tensor;
 #[path = "interp/transaction.rs"]
 mod transaction;
-#[path = "interp/uninitialized.rs"]
-mod uninitialized;
 
 /// The root of the repository.
 fn root() -> &'static Path {

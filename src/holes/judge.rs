@@ -175,7 +175,7 @@ fn launch(
         args,
         limit: DEFAULT_LIMIT,
         races: true,
-        uninitialized: true,
+        strict_shuffles: true,
         meet: Meet::default(),
     }
 }

@@ -117,7 +117,7 @@ impl<'m, 's> Kernel<'m, 's> {
             block: launch.block,
             params,
             meet: launch.meet,
-            follows_poison: launch.uninitialized,
+            strict_shuffles: launch.strict_shuffles,
             heap: Mutex::new(exec::Heap::new(program.layout.region_base(index), bytes)),
         }
     }

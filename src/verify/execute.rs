@@ -145,7 +145,8 @@ fn launch(
     }
     let (kernel, grid) = (Some(function.name.text.to_owned()), [1; 3]);
     let (dynamic_shared, limit, races) = (16 << 10, LIMIT, true);
-    let (uninitialized, meet) = (true, Meet::default());
+    // A shuffle that reads from a lane which takes no part is not reported here.
+    let (strict_shuffles, meet) = (false, Meet::default());
     let launch = Launch {
         kernel,
         grid,
@@ -155,7 +156,7 @@ fn launch(
         args,
         limit,
         races,
-        uninitialized,
+        strict_shuffles,
         meet,
     };
     Some(launch)

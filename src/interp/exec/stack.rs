@@ -8,9 +8,10 @@ use super::machine::Machine;
 use super::warp::Warp;
 use crate::interp::decode::MAX_LOCAL;
 use crate::interp::fault::{Fault, FaultKind};
+use crate::interp::memory::new_words;
 use crate::interp::program::rare::{Stack, StackKind};
 use crate::interp::program::{Op, Pc};
-use crate::interp::registers::lanes;
+use crate::interp::registers::{LANES, lanes};
 
 impl Warp {
     /// Executes the stack instruction at which a group stands.
@@ -27,7 +28,6 @@ impl Warp {
         let frame = &mut self.frames[frame];
         let (file, slot) = stack.value;
         let values = lanes(executing).map(|lane| frame.registers.get(file, slot, lane));
-        let mut fresh = None;
         let result = match stack.kind {
             StackKind::Allocate { align, .. } => {
                 let top = frame.local_base + fixed + frame.dynamic;
@@ -42,7 +42,6 @@ impl Warp {
                 };
                 frame.dynamic = end - frame.local_base - fixed;
                 self.local_bytes = self.local_bytes.max(end);
-                fresh = Some((at, end - at));
                 at
             }
             StackKind::Save { .. } => frame.dynamic,
@@ -59,10 +58,9 @@ impl Warp {
                 frame.registers.set(d.0, d.1, lane, result);
             }
         }
-        self.grow_local(machine);
-        if let Some((first, bytes)) = fresh {
-            self.forget_local(first, bytes);
-        }
+        let words = (self.local_bytes.div_ceil(4) * LANES as u64) as usize;
+        let more = words.saturating_sub(self.local.len());
+        self.local.extend(new_words(4 * more as u64));
         Ok(())
     }
 

@@ -6,12 +6,10 @@
 
 use smallvec::SmallVec;
 
-use super::access::{AccessFault, Spaces};
+use super::access::{AccessFault, Spaces, Watch};
 use super::machine::Machine;
-use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::fault::FaultKind;
-use crate::interp::poison::Poison;
 use crate::interp::program::rare::Scalar;
 use crate::interp::program::{IndexedBranch, Op, Pc};
 use crate::interp::registers::{File, LANES, Mask, Registers, Slot, lanes};
@@ -39,8 +37,6 @@ pub type WaysOn = SmallVec<[(Mask, Pc); 2]>;
 pub enum Next {
     /// Behind the micro-operation.
     On,
-    /// The same, and it has brought poison into registers.
-    Poison,
     /// At another micro-operation.
     At(Pc),
     /// Behind the micro-operation, but other groups run first.
@@ -63,21 +59,19 @@ pub fn step(
     site: &Site<'_>,
     registers: &mut Registers,
     counters: &mut Counters,
-    (watch, poison): (&mut Watch<'_>, Option<&Poison>),
+    watch: &mut Watch<'_>,
 ) -> Result<Next, AccessFault> {
     let &Site { machine, spaces, steps, pc, lanes, mask } = site;
     match op {
         Op::Atomic(atomic) => spaces.atomic(registers, atomic, lanes, counters, watch)?,
         Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters, watch)?,
-        Op::CopyBulk(copy) => spaces.copy_bulk(registers, copy, lanes, counters, watch)?,
+        Op::CopyBulk(copy) => spaces.copy_bulk(registers, copy, lanes, counters)?,
         Op::Scalar(scalar) => each_lane(registers, scalar, lanes)?,
-        Op::Across(across) => (across.run)(registers),
-        Op::Fragment(fragment) => {
-            spaces.fragment(registers, fragment, counters, (watch, poison))?;
-        }
+        Op::Across(across) => (across.0)(registers),
+        Op::Fragment(fragment) => spaces.fragment(registers, fragment, counters, watch)?,
         Op::MBarrier(mbarrier) => {
             // Asking again tells nothing new before others have had a turn.
-            if spaces.mbarrier(registers, mbarrier, lanes, counters, watch)? {
+            if spaces.mbarrier(registers, mbarrier, lanes, counters)? {
                 return Ok(Next::Yield);
             }
         }
@@ -119,8 +113,7 @@ pub fn step(
         Op::Unsupported(message) => {
             return Err(fault(lanes, FaultKind::Unsupported, message.to_string()));
         }
-        Op::Fence(scope) => watch.fence(lanes, *scope),
-        Op::Nothing => {}
+        Op::Nothing | Op::Fence => {}
         // The loop of `warp` executes these by itself.
         Op::Lanes(..)
         | Op::Load(_)

@@ -120,7 +120,7 @@ fn launch(kernel: &Kernel, inputs: &[Vec<u64>], entry: &str, width: Width) -> La
         args,
         limit: DEFAULT_LIMIT,
         races: true,
-        uninitialized: true,
+        strict_shuffles: true,
         meet: Meet::default(),
     }
 }

@@ -44,7 +44,7 @@ pub fn check(
         args,
         limit: DEFAULT_LIMIT,
         races: true,
-        uninitialized: true,
+        strict_shuffles: true,
         meet: Meet::default(),
     };
     let done = interp::run(&module, &launch).map_err(|fault| fault.to_string())?;

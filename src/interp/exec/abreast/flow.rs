@@ -110,7 +110,7 @@ impl Flow {
             | Op::Exit
             | Op::Trap
             | Op::Nothing
-            | Op::Fence(_)
+            | Op::Fence
             | Op::Unsupported(_) => {}
             Op::Across(_)
             | Op::Atomic(_)

@@ -108,9 +108,7 @@ pub fn run(
     let mut shadow = races.then(|| shadow(machine, races));
     let mut block = Block::new(machine, [0; 3], behind);
     let progress = block.run(limit, &mut shadow)?;
-    // Poison that the front discards may reach an effect in another launch.
-    let poisoned = block.warps.iter().any(|warp| warp.poisoned);
-    let done = progress == Progress::Done && !block.counters.lost && !poisoned;
+    let done = progress == Progress::Done && !block.counters.lost;
     Ok(done.then_some(block.counters.counters))
 }
 
