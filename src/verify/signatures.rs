@@ -2,7 +2,7 @@
 //!
 //! In: an instruction with its operands' types. Out: whether a row of the table takes it. Every row was
 //! tried with ptxas (`tests/verify/malformed.rs` tries mutants of accepted texts again). A form without a
-//! row is not known here, which is no judgement.
+//! row is unknown; the table then decides nothing about it.
 
 use std::sync::LazyLock;
 
@@ -135,7 +135,7 @@ struct Row {
     operands: Vec<Slot>,
 }
 
-/// Modifiers of which an instruction has one.
+/// A set of modifiers; an instruction may have one of them.
 struct Group {
     words: Vec<&'static str>,
     /// Whether it may have none.
