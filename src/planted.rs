@@ -174,6 +174,20 @@ pub enum Bug {
     StaleRegister,
     /// A register is sent by its name although the name means another register there.
     InnerScope,
+    /// A register is sent at all latches by a name that was asked about at the first.
+    FirstLatchAsked,
+    /// A register that lanes are asked about is named where its name means another one.
+    ClaimNotAsked,
+    /// Instructions are copied in front of a loop without asking what their registers' names mean there.
+    EntryNotAsked,
+    /// Instructions are copied to latches without asking what their registers' names mean there.
+    LatchNotAsked,
+    /// A value is copied at a join by a name that means another register there.
+    JoinNotAsked,
+    /// The guard predicate of a source is named where its name means another one.
+    GuardNotAsked,
+    /// The register of an index is named where its name means another one.
+    IndexNotAsked,
     /// Lanes meet only where all ways out of the function lead through.
     EarlyExits,
     /// Lanes meet only by ways out of the function, whichever ways lead out of a loop or round it.
@@ -420,6 +434,17 @@ impl Bug {
         Bug::RowOtherCell,
         Bug::RowNotGlobal,
     ];
+    /// What names mean where code names them.
+    pub const NAMES: [Bug; 8] = [
+        Bug::InnerScope,
+        Bug::FirstLatchAsked,
+        Bug::ClaimNotAsked,
+        Bug::EntryNotAsked,
+        Bug::LatchNotAsked,
+        Bug::JoinNotAsked,
+        Bug::GuardNotAsked,
+        Bug::IndexNotAsked,
+    ];
     /// Loads of structs as loads of consecutive words.
     pub const STRUCTS: [Bug; 7] = [
         Bug::StructNotGlobal,
@@ -585,6 +610,11 @@ impl Planted {
     #[cfg(feature = "planted-bugs")]
     pub fn has(self, bug: Bug) -> bool {
         self.bug == Some(bug)
+    }
+
+    /// Whether a mistake about names is planted: then nobody asks once more when code is placed.
+    pub fn is_about_names(self) -> bool {
+        Bug::NAMES.into_iter().any(|bug| self.has(bug))
     }
 
     /// Whether this bug is planted: never.

@@ -4,6 +4,7 @@
 //! - `tests/random/`: the generator, the checks, the reducer;
 //! - `tests/fuzz/found/`: what was found, replayed;
 //! - `tests/fuzz/planted/`: for each planted bug a kernel on which it shows;
+//! - `tests/fuzz/names.rs`: the same kernels in scopes that declare names anew;
 //! - `tests/fuzz/bytes/`: what the targets of cargo-fuzz (`tests/fuzz-targets/`) found.
 //!
 //! `PTXASW_FUZZ_SEED` and `PTXASW_FUZZ_COUNT` choose the kernels of the test run.
@@ -18,6 +19,8 @@ mod bytes;
 mod files;
 #[path = "common/header.rs"]
 mod header;
+#[path = "fuzz/names.rs"]
+mod names;
 #[path = "fuzz/planted.rs"]
 mod planted;
 mod random;

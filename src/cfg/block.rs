@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use super::resolve::RegisterId;
+use super::register::RegisterId;
 use super::warp::Members;
 
 /// A basic block. Blocks are numbered in reverse postorder from the entry, which is block 0, so

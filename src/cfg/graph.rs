@@ -7,7 +7,9 @@ use super::convergence::{Apart, taken_apart};
 use super::dominators::DominatorTree;
 use super::loops::LoopForest;
 use super::meetings::Meetings;
-use super::resolve::{Flat, Inst, Register, RegisterId, Scopes, flatten};
+use super::register::{Register, RegisterId};
+use super::resolve::{Flat, Inst, flatten};
+use super::scopes::{NameMeaning, Scopes};
 use super::transfer::Transfer;
 use super::warp::{Members, OwnMask};
 use crate::isa::Opcode;
@@ -73,8 +75,20 @@ impl Flow<'_, '_> {
 
     /// Whether a register can be named where an instruction stands.
     pub fn visible(&self, register: RegisterId, at: u32) -> bool {
-        let name = self.registers[register.0 as usize].name;
-        self.scopes.visible(register, name, &self.insts[at as usize])
+        let place = self.insts[at as usize].ast.span.start as usize;
+        self.names(register, place)
+    }
+
+    /// Whether a register's name, in code that is put in front of a byte of the text, means that register.
+    pub fn names(&self, register: RegisterId, byte: usize) -> bool {
+        let named = &self.registers[register.0 as usize];
+        self.scopes.meaning_at(named.name, byte)
+            == Some(NameMeaning::Register(self.vector(register)))
+    }
+
+    /// The first element of the vector register that a register is an element of; the register itself otherwise.
+    pub fn vector(&self, register: RegisterId) -> RegisterId {
+        RegisterId(register.0 - self.registers[register.0 as usize].element())
     }
 
     /// Whether a register can be named at all of some instructions.

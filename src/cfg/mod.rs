@@ -14,7 +14,9 @@ mod graph;
 mod loops;
 mod meetings;
 mod reach;
+mod register;
 mod resolve;
+mod scopes;
 mod transfer;
 mod warp;
 
@@ -24,5 +26,7 @@ pub use dominators::DominatorTree;
 pub use dot::dot;
 pub use graph::{Flow, build, build_with, meeting_places};
 pub use loops::{Loop, LoopForest, LoopId};
-pub use resolve::{Arg, Base, Inst, NameMeaning, Register, RegisterId, Scopes};
+pub use register::{Register, RegisterId};
+pub use resolve::{Arg, Base, Inst};
+pub use scopes::{DeclaredNames, NameMeaning, Scopes};
 pub use transfer::Transfer;

@@ -4,42 +4,19 @@
 //! registers (PTX ISA, "Grouping Instructions"). Registers of a vector (`.reg .v4 .f32 %v`) become
 //! one register per element.
 
-use std::fmt;
-
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::register::{COMPONENTS, Register, RegisterId};
+use super::scopes::{Declared, Family, Meaning, Scope, Scopes};
 use crate::isa::{Opcode, Selector, Special, SpecialName, special};
-use crate::ptx::family::{self, Row};
+use crate::ptx::family::Row;
 use crate::ptx::{
     Address, AddressBase, Directive, Function, Instruction, Name, Operand, ScalarType, StateSpace,
     Statement, Value, Variable,
 };
 use crate::source::{Diagnostic, SourceFile, Span};
-
-/// A register of one function.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct RegisterId(pub u32);
-
-/// What is known of a register.
-#[derive(Clone, Debug)]
-pub struct Register<'s> {
-    /// The name as declared or first used.
-    pub name: &'s str,
-    /// The component, if it is one of a vector register.
-    pub component: Option<char>,
-    /// The declared type.
-    pub ty: ScalarType,
-}
-
-impl fmt::Display for Register<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)?;
-        self.component.iter().try_for_each(|component| write!(f, ".{component}"))
-    }
-}
 
 /// An operand with its names resolved.
 #[derive(Clone, Debug)]
@@ -128,106 +105,6 @@ pub struct Flat<'m, 's> {
     pub scopes: Scopes<'s>,
 }
 
-/// The scopes of a body and what is declared in each.
-#[derive(Debug, Default)]
-pub struct Scopes<'s> {
-    scopes: Vec<Scope<'s>>,
-}
-
-impl Scopes<'_> {
-    /// Whether a register's name means that register where an instruction stands.
-    pub fn visible(&self, register: RegisterId, name: &str, at: &Inst<'_, '_>) -> bool {
-        let mut next = Some(at.scope as usize);
-        while let Some(scope) = next {
-            let scope = &self.scopes[scope];
-            if let Some(meaning) = scope.names.get(name) {
-                return matches!(*meaning, Meaning::Registers(first, elements)
-                    if (first.0..first.0 + u32::from(elements)).contains(&register.0));
-            }
-            if scope.family_member(name).is_some() {
-                return false;
-            }
-            next = scope.parent;
-        }
-        false
-    }
-}
-
-/// What a name that a body declares means at a place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NameMeaning {
-    /// A register.
-    Register(RegisterId),
-    /// A variable, or a register that no instruction names, by the scope that declares it.
-    DeclaredIn(u32),
-}
-
-impl Scopes<'_> {
-    /// How many scopes of the body declare a name.
-    pub fn declarations(&self, name: &str) -> usize {
-        let declares = |scope: &&Scope<'_>| {
-            scope.names.contains_key(name) || scope.family_member(name).is_some()
-        };
-        self.scopes.iter().filter(declares).count()
-    }
-
-    /// What a name means in code that is put in front of a byte of the text; `None` where no scope around that
-    /// place declares it. A vector register is its first element.
-    pub fn meaning_at(&self, name: &str, byte: usize) -> Option<NameMeaning> {
-        let around = |scope: &&(usize, &Scope<'_>)| {
-            scope.1.bytes.as_ref().is_none_or(|bytes| bytes.start < byte && byte < bytes.end)
-        };
-        // A scope stands behind those around it.
-        let scopes: Vec<(usize, &Scope<'_>)> = self.scopes.iter().enumerate().collect();
-        scopes.iter().rev().filter(around).find_map(|(at, scope)| match scope.names.get(name) {
-            Some(Meaning::Registers(first, _)) => Some(NameMeaning::Register(*first)),
-            Some(Meaning::Variable(scope)) => Some(NameMeaning::DeclaredIn(*scope)),
-            None => scope.family_member(name).map(|_| NameMeaning::DeclaredIn(*at as u32)),
-        })
-    }
-}
-
-/// A scope between braces: the names that it declares.
-#[derive(Debug, Default)]
-struct Scope<'s> {
-    parent: Option<usize>,
-    /// The bytes from brace to brace, both included; `None` for the body as a whole.
-    bytes: Option<Range<usize>>,
-    names: FxHashMap<&'s str, Meaning>,
-    /// `%r<100>`: prefix to count and what is declared.
-    families: FxHashMap<&'s str, (u32, Family)>,
-    labels: FxHashMap<&'s str, u32>,
-    target_lists: FxHashMap<&'s str, Vec<String>>,
-}
-
-impl Scope<'_> {
-    /// The family that a member of a parameterised declaration is of.
-    fn family_member(&self, name: &str) -> Option<Family> {
-        family::memberships(name).find_map(|(prefix, index)| {
-            let &(count, family) = self.families.get(prefix)?;
-            (index < count).then_some(family)
-        })
-    }
-}
-
-/// The kind of thing that each member of a parameterised declaration (`.reg .b32 %r<9>`) declares.
-#[derive(Clone, Copy, Debug)]
-enum Family {
-    /// A register of that type, or a vector of so many.
-    Registers(ScalarType, u8),
-    /// A variable: `.param .u64 %P<2>` declares two parameters of calls.
-    Variables,
-}
-
-/// What a name stands for.
-#[derive(Clone, Copy, Debug)]
-enum Meaning {
-    /// First register and number of vector elements.
-    Registers(RegisterId, u8),
-    /// The scope that declares it.
-    Variable(u32),
-}
-
 /// At most so many ways may all branches of a body have together: a short list of labels that many
 /// branches share is a graph much larger than its text.
 const MAX_TARGETS: usize = 1 << 20;
@@ -270,7 +147,7 @@ pub fn flatten<'m, 's>(
     }
     resolver.scope(function.statements().unwrap_or_default(), Some(0), None)?;
     resolver.link()?;
-    resolver.flat.scopes = Scopes { scopes: resolver.scopes };
+    resolver.flat.scopes = Scopes::new(resolver.scopes);
     Ok(resolver.flat)
 }
 
@@ -310,47 +187,58 @@ impl<'m, 's> Resolver<'m, 's> {
     fn declare(&mut self, scope: usize, variable: &'m Variable<'s>) {
         for declared in &variable.names {
             let name = declared.name.text;
+            let from = declared.name.span.start as usize;
             match (variable.space, variable.ty, declared.count) {
                 (StateSpace::Reg, Some(ty), Some(count)) => {
-                    let family = Family::Registers(ty, variable.vector);
+                    let meaning = Family::Registers(ty, variable.vector);
+                    let family = Declared { from, meaning };
                     self.scopes[scope].families.insert(name, (count, family));
                 }
                 (StateSpace::Reg, Some(ty), None) => {
-                    self.allocate(scope, name, ty, variable.vector);
+                    self.allocate(scope, (name, from), ty, variable.vector);
                 }
                 (_, _, Some(count)) => {
-                    self.scopes[scope].families.insert(name, (count, Family::Variables));
+                    let family = Declared { from, meaning: Family::Variables };
+                    self.scopes[scope].families.insert(name, (count, family));
                 }
                 (_, _, None) => {
-                    self.scopes[scope].names.insert(name, Meaning::Variable(scope as u32));
+                    let variable = Declared { from, meaning: Meaning::Variable(scope as u32) };
+                    self.scopes[scope].names.insert(name, variable);
                 }
             }
         }
     }
 
-    fn allocate(&mut self, scope: usize, name: &'s str, ty: ScalarType, elements: u8) -> Meaning {
+    fn allocate(
+        &mut self,
+        scope: usize,
+        (name, from): (&'s str, usize),
+        ty: ScalarType,
+        elements: u8,
+    ) -> Meaning {
         let first = RegisterId(self.flat.registers.len() as u32);
         for index in 0..elements.max(1) {
-            let component = if elements > 1 { "xyzwabcd".chars().nth(index.into()) } else { None };
+            let component = if elements > 1 { COMPONENTS.chars().nth(index.into()) } else { None };
             self.flat.registers.push(Register { name, component, ty });
         }
         let meaning = Meaning::Registers(first, elements.max(1));
-        self.scopes[scope].names.insert(name, meaning);
+        self.scopes[scope].names.insert(name, Declared { from, meaning });
         meaning
     }
 
     fn lookup(&mut self, scope: usize, name: &'s str) -> Option<Meaning> {
         let mut next = Some(scope);
         while let Some(at) = next {
-            if let Some(&meaning) = self.scopes[at].names.get(name) {
-                return Some(meaning);
+            if let Some(declared) = self.scopes[at].names.get(name) {
+                return Some(declared.meaning);
             }
-            match self.scopes[at].family_member(name) {
-                Some(Family::Registers(ty, elements)) => {
-                    return Some(self.allocate(at, name, ty, elements));
-                }
-                Some(Family::Variables) => return Some(Meaning::Variable(at as u32)),
-                None => {}
+            if let Some(Declared { from, meaning }) = self.scopes[at].family_member(name) {
+                return Some(match meaning {
+                    Family::Registers(ty, elements) => {
+                        self.allocate(at, (name, from), ty, elements)
+                    }
+                    Family::Variables => Meaning::Variable(at as u32),
+                });
             }
             next = self.scopes[at].parent;
         }

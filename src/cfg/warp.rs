@@ -13,7 +13,8 @@
 //! bring together whoever they can.
 
 use super::callee::Callees;
-use super::resolve::{Arg, Inst, RegisterId};
+use super::register::RegisterId;
+use super::resolve::{Arg, Inst};
 use crate::isa::{Opcode, Qualifier};
 use crate::source::SourceFile;
 

@@ -14,12 +14,11 @@ use crate::cfg::{self, Flow};
 use crate::cost::{self, Costs};
 use crate::emulate::{self, KernelTrace, Limits, TooLarge};
 use crate::expr::within;
-use crate::planted::Bug;
 use crate::profile::{self, Consulted};
 use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{KernelReport, Report};
 use crate::reuse;
-use crate::rewrite::{self, Edit, Edits, Mode, Names, Strategy};
+use crate::rewrite::{self, Edit, Edits, Mode, Names};
 use crate::select::{self, Choice, Strategies, StrategyName};
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Timings;
@@ -135,7 +134,6 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
         },
         unsupported,
         names: Names::for_text(source.text()),
-        strategy: rewrite::strategy(options.mode),
     };
     let settled = job.settle(&functions);
     let (kernels, edits): (Vec<_>, Vec<_>) =
@@ -168,7 +166,6 @@ struct Job<'a> {
     /// What the profile says of kernels.
     advised: Advised,
     names: Names,
-    strategy: Option<Box<dyn Strategy>>,
 }
 
 impl Job<'_> {
@@ -240,9 +237,7 @@ impl Job<'_> {
         function: &Function<'_>,
         decided: &Decided<'_, '_>,
     ) -> Result<Vec<Edit>, String> {
-        let (Some(strategy), Body::Parsed { span, .. }) = (&self.strategy, &function.body) else {
-            return Ok(Vec::new());
-        };
+        let Body::Parsed { span, .. } = &function.body else { return Ok(Vec::new()) };
         let body = span.start as usize + 1;
         let Decided { flow, trace, choice } = decided;
         // What is measured is what loads take.
@@ -254,12 +249,10 @@ impl Job<'_> {
             return Ok(Vec::new());
         }
         let edits = Timings::measure(self.options.timings.as_deref(), "rewrite", || {
-            strategy.edits(&plan, self.source.text())
+            plan.placed(&rewrite::strategy(self.options.mode).edits(&plan))
         });
-        if !planted.has(Bug::InnerScope) {
-            plan.meanings.check(flow, &edits)?;
-        }
-        Ok(edits)
+        let edits = edits.map_err(|misplaced| misplaced.to_string())?;
+        Ok(if self.options.mode == Mode::Original { Vec::new() } else { edits })
     }
 }
 

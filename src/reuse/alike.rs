@@ -16,6 +16,7 @@ use super::shift::Shifter;
 use crate::cfg::{BlockId, Flow, LoopForest, LoopId, RegisterId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
 use crate::expr::{Node, Range, Substitution, TermId};
+use crate::planted::Bug;
 
 /// Registers asked about for one address.
 const MAX_REGISTERS: usize = 3;
@@ -158,7 +159,10 @@ fn registers(trace: &mut KernelTrace, flow: &Flow<'_, '_>) -> FxHashMap<TermId, 
     trace.arena.charge(2 * trace.held.len() as u64);
     for index in 0..trace.held.len() {
         let held = trace.held[index];
-        if held.inst.is_none() && !flow.visible(held.register, flow.block(held.block).first) {
+        if held.inst.is_none()
+            && !flow.visible(held.register, flow.block(held.block).first)
+            && !flow.planted.has(Bug::JoinNotAsked)
+        {
             continue;
         }
         let bits = trace.arena.width(held.value);

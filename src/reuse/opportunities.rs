@@ -251,6 +251,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             source.guard.filter(|_| !is_remembered && (delta != 0 || source.guard != load.guard));
         if let Some((register, _)) = source_active
             && !self.prover.flow.visible(register, load.inst)
+            && !self.options.planted.has(Bug::GuardNotAsked)
         {
             return Err(Refusal::Guarded);
         }

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::mention;
 use super::plan::Planner;
 use crate::cfg::RegisterId;
 use crate::planted::Bug;
@@ -35,7 +36,14 @@ impl Planner<'_, '_, '_, '_> {
         if self.plan.planted.has(Bug::ArraySize) {
             bytes = array.bytes;
         }
-        format!(".shared .align {align} .{ty} {}[{}];", array.name, bytes / element)
+        let name = mention::declaration(&array.name);
+        format!(".shared .align {align} .{ty} {name}[{}];", bytes / element)
+    }
+
+    /// An array's name, for code of the plan.
+    fn start(&self, array: &SharedArray) -> String {
+        let meaning = self.flow.scopes.meaning_at(&array.name, array.declaration.end);
+        mention::name(&array.name, meaning)
     }
 
     fn accesses(&mut self, found: &ArrayFinding) {
@@ -47,7 +55,7 @@ impl Planner<'_, '_, '_, '_> {
             let address = match (*made, access.base.0) {
                 (Made::Kept, _) => continue,
                 (Made::Shared { added, .. }, None) => {
-                    Address { code: String::new(), base: array.name.clone(), added }
+                    Address { code: String::new(), base: self.start(array), added }
                 }
                 (Made::Shared { from, turned, added }, Some(register)) => {
                     let mut code = String::new();
@@ -95,7 +103,7 @@ impl Planner<'_, '_, '_, '_> {
         let mut code = String::new();
         let start = match base {
             Some(register) => self.name(register),
-            None => self.result(access, &mut code, "mov.b", &array.name),
+            None => self.result(access, &mut code, "mov.b", &self.start(array)),
         };
         let old = match access.base.1 {
             0 => start,
@@ -125,7 +133,7 @@ impl Planner<'_, '_, '_, '_> {
                 self.result(access, code, opcode, &format!("{old}, {turned}"))
             }
             Placement::Gaps { row, bytes } => {
-                let start = self.result(access, code, "mov.b", &array.name);
+                let start = self.result(access, code, "mov.b", &self.start(array));
                 let ahead = self.result(access, code, "sub.s", &format!("{old}, {start}"));
                 let rows = self.result(access, code, "shr.u", &format!("{ahead}, {row}"));
                 self.result(access, code, "mad.lo.s", &format!("{rows}, {bytes}, {old}"))

@@ -2,6 +2,7 @@
 //! place of the load, and at the loop's end.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
@@ -83,7 +84,7 @@ impl Planner<'_, '_, '_, '_> {
                 let passed = self.passed(link, all, shared, &mut lines);
                 // A guard predicate that it may have always holds, and an instruction can have one only.
                 let text = own.ast.opcode.span.start as usize..own.ast.span.end as usize;
-                let load = format!("@!{passed} {}", &self.source.text()[text]);
+                let load = format!("@!{passed} {}", self.plan.copied(text));
                 // A register of the address is written behind the load only.
                 let base = link.pieces.iter().any(|(_, to)| {
                     own.args.iter().any(|arg| {
@@ -322,33 +323,21 @@ impl Planner<'_, '_, '_, '_> {
                     from.map(|from| (name, results[from].clone()))
                 })
                 .collect();
-            // The names that stay are those of the text.
-            for (register, from) in &step.uses {
-                if from.is_none() {
-                    self.name(*register);
-                }
-            }
-            inst.args.iter().for_each(|arg| self.variables(arg));
             let (destination, sources) = inst.ast.operands.split_at(1);
             let start = destination[0].span().end as usize;
             let rest = sources.iter().map(|operand| operand.span().end as usize).max();
-            let rest = &self.source.text()[start..rest.unwrap_or(start)];
+            let rest = self.renamed(start..rest.unwrap_or(start), &names);
             let opcode = inst.ast.opcode.text;
-            lines.push(format!("{opcode} {fresh}{};", renamed(rest, &names)));
+            lines.push(format!("{opcode} {fresh}{rest};"));
             shared.copies.insert(key, fresh.clone());
             results.push(fresh);
         }
         results
     }
 
-    /// Notes the variables that an operand of a copied instruction names.
-    fn variables(&self, arg: &Arg<'_>) {
-        match arg {
-            Arg::Symbol { name, local, .. } => self.plan.meanings.variable(name, *local),
-            Arg::Vector(elements) => elements.iter().for_each(|one| self.variables(one)),
-            Arg::Pair(pair) => pair.iter().for_each(|one| self.variables(one)),
-            _ => {}
-        }
+    /// A copy of some bytes of the text with some names replaced.
+    fn renamed(&self, range: Range<usize>, names: &FxHashMap<&str, String>) -> String {
+        self.plan.original.copied(range, |name| names.get(name).cloned())
     }
 
     /// The load of the first iteration's value, behind copies of what computes its address.
@@ -364,55 +353,27 @@ impl Planner<'_, '_, '_, '_> {
         let flow = self.flow;
         let inst = &flow.insts[link.load.inst as usize];
         let ast = inst.ast;
-        let text = |from: u32, to: u32| &self.source.text()[from as usize..to as usize];
         // The names of the destinations, each with the register that goes round in its place.
         let rounds: FxHashMap<&str, String> = registers
             .iter()
             .map(|(own, round)| (flow.registers[own.0 as usize].name, round.clone()))
             .collect();
         let mut names: FxHashMap<&str, String> = FxHashMap::default();
-        if base.is_none() {
-            // Notes what the address as written names.
-            self.address(link.load.inst);
-        }
         if let (Some(step), Some(Arg::Memory { base: Base::Register(register), .. })) =
             (base, inst.args.get(1))
         {
             names.insert(flow.registers[register.0 as usize].name, results[step].clone());
         }
         let (to, address) = (ast.operands[0].span(), ast.operands[1].span());
-        let mut address = renamed(text(address.start, address.end), &names);
+        let mut address = self.renamed(address.range(), &names);
         if self.plan.planted.has(Bug::FirstOfAnother) {
             let other = flow.insts[link.source as usize].ast.operands[1].span();
-            address = renamed(text(other.start, other.end), &names);
+            address = self.renamed(other.range(), &names);
         }
-        let to = renamed(text(to.start, to.end), &rounds);
+        let to = self.renamed(to.range(), &rounds);
         let mut load = String::new();
         let _ = write!(load, "{} {to}, {address};", ast.opcode.text);
         lines.push(load);
         lines
     }
-}
-
-/// A text with some names replaced by others.
-fn renamed(text: &str, names: &FxHashMap<&str, String>) -> String {
-    let part_of_name = |c: char| c.is_ascii_alphanumeric() || "_$%".contains(c);
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let length = rest.find(|c| !part_of_name(c)).unwrap_or(rest.len());
-        match length {
-            0 => {
-                let next = rest.find(part_of_name).unwrap_or(rest.len());
-                out.push_str(&rest[..next]);
-                rest = &rest[next..];
-            }
-            _ => {
-                let word = &rest[..length];
-                out.push_str(names.get(word).map_or(word, String::as_str));
-                rest = &rest[length..];
-            }
-        }
-    }
-    out
 }

@@ -13,7 +13,7 @@ mod checks;
 mod edit;
 mod fields;
 pub mod laws;
-mod meanings;
+mod mention;
 mod names;
 mod plan;
 mod rows;
@@ -24,7 +24,7 @@ mod vectors;
 
 pub use bytes::{Assembly, SentWord};
 pub use edit::{Edit, Edits, Overlap};
-pub use meanings::Meanings;
+pub use mention::{Draft, Misplaced};
 pub use names::{Fresh, Names};
 pub use plan::{KernelPlan, Replacement, Transfer, plan};
 pub use strategy::{Mode, Strategy, strategy};

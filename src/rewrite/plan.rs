@@ -5,11 +5,12 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::bytes::Assembly;
+use super::edit::Edit;
 use super::fields::{StoredPlan, StructPlan};
-use super::meanings::Meanings;
+use super::mention::{self, Draft, Misplaced};
 use super::names::{Fresh, Names};
 use super::taps::{WarpTest, Window};
-use crate::cfg::{Base, BlockId, Flow, RegisterId};
+use crate::cfg::{Base, BlockId, DeclaredNames, Flow, RegisterId, Scopes};
 use crate::emulate::KernelTrace;
 use crate::planted::{Bug, Planted};
 use crate::reuse::{LaneClaim, Multiple, Opportunity, Part, StoreApart};
@@ -143,16 +144,16 @@ pub struct KernelPlan<'a> {
     pub fresh: Fresh<'a>,
     /// Names of the registers that checks read.
     pub registers: FxHashMap<RegisterId, String>,
-    /// What each name in the code means.
-    pub meanings: Meanings,
+    /// The text and its scopes.
+    pub(super) original: Original<'a>,
     /// A mistake that a test wants to see noticed.
     pub planted: Planted,
 }
 
 /// Collects what the findings of one function ask for; `body` is the byte behind its opening brace.
 pub fn plan<'a>(
-    source: &SourceFile,
-    flow: &Flow<'_, '_>,
+    source: &'a SourceFile,
+    flow: &'a Flow<'_, '_>,
     trace: &KernelTrace,
     choice: &Choice,
     body: usize,
@@ -179,7 +180,7 @@ pub fn plan<'a>(
             copies: Vec::new(),
             fresh: Fresh::new(names),
             registers: FxHashMap::default(),
-            meanings: Meanings::default(),
+            original: Original { source, scopes: &flow.scopes, declared: flow.scopes.declared() },
             planted,
         },
     };
@@ -201,7 +202,40 @@ pub fn plan<'a>(
     planner.plan
 }
 
+/// The text that a plan changes, and what names mean in it.
+#[derive(Clone, Debug)]
+pub(super) struct Original<'a> {
+    pub source: &'a SourceFile,
+    pub scopes: &'a Scopes<'a>,
+    pub declared: DeclaredNames<'a>,
+}
+
+impl Original<'_> {
+    /// A copy of some bytes of the text as code, in which some names are replaced.
+    pub fn copied(&self, range: Range<usize>, replaced: impl Fn(&str) -> Option<String>) -> String {
+        mention::copied((self.scopes, &self.declared), self.source.text(), range, replaced)
+    }
+}
+
 impl KernelPlan<'_> {
+    /// A copy of some bytes of the text as code.
+    pub(super) fn copied(&self, range: Range<usize>) -> String {
+        self.original.copied(range, |_| None)
+    }
+
+    /// The texts of code at its places.
+    ///
+    /// # Errors
+    /// A name that means something else where code names it.
+    pub fn placed(&self, drafts: &[Draft]) -> Result<Vec<Edit>, Misplaced> {
+        let Original { scopes, declared, .. } = &self.original;
+        let placed = drafts.iter().map(|draft| match draft.placed(scopes, declared) {
+            (_, Some(misplaced)) if !self.planted.is_about_names() => Err(misplaced),
+            (edit, _) => Ok(edit),
+        });
+        placed.collect()
+    }
+
     /// Whether the plan changes nothing.
     pub fn is_empty(&self) -> bool {
         self.replacements.is_empty()
@@ -234,9 +268,7 @@ pub(super) struct Planner<'p, 'a, 'm, 's> {
 impl Planner<'_, '_, '_, '_> {
     /// A register's name, for code of the plan.
     pub(super) fn name(&self, register: RegisterId) -> String {
-        let name = self.flow.registers[register.0 as usize].to_string();
-        self.plan.meanings.register(&name, register);
-        name
+        mention::register(self.flow, register)
     }
 
     fn replacement(&mut self, at: u32, block: BlockId, covered: &Opportunity) {
@@ -290,7 +322,8 @@ impl Planner<'_, '_, '_, '_> {
     /// A register with the value that a claim means, at `at`.
     fn asked(&mut self, claim: &LaneClaim, at: u32) -> AskedRegister {
         let &LaneClaim { register, bits, low, grows, .. } = claim;
-        let name = match claim.settled && self.flow.visible(register, at) {
+        let visible = self.flow.visible(register, at) || self.plan.planted.has(Bug::ClaimNotAsked);
+        let name = match claim.settled && visible {
             true => self.name(register),
             false => self.copy_of(claim),
         };
@@ -418,8 +451,7 @@ impl Planner<'_, '_, '_, '_> {
         match memory {
             Some((Base::Register(register), offset)) => (self.name(register), offset),
             Some((Base::Symbol { name, local }, offset)) => {
-                self.plan.meanings.variable(name, local);
-                (name.to_owned(), offset)
+                (mention::variable(name, local), offset)
             }
             Some((Base::Absolute, offset)) => ("0".to_owned(), offset),
             None => (String::new(), 0),
@@ -438,8 +470,8 @@ impl Planner<'_, '_, '_, '_> {
         let planted = self.plan.planted;
         let stable =
             self.trace.definitions[register.0 as usize] == 1 || planted.has(Bug::StaleRegister);
-        let visible =
-            self.flow.visible_everywhere(register, places) || planted.has(Bug::InnerScope);
+        let asked = if planted.has(Bug::FirstLatchAsked) { &places[..1] } else { places };
+        let visible = self.flow.visible_everywhere(register, asked) || planted.has(Bug::InnerScope);
         if stable && visible {
             return self.name(register);
         }

@@ -78,9 +78,7 @@ impl Planner<'_, '_, '_, '_> {
         };
         let fills = |(other, _): &&(Element, u32)| other.register == element.register;
         let alone = group.elements.iter().filter(fills).count() == 1;
-        let free = alone
-            && self.flow.visible(element.register, first)
-            && (inst == first || !between.iter().any(used));
+        let free = alone && (inst == first || !between.iter().any(used));
         let name = self.name(element.register);
         if free || self.plan.planted.has(Bug::VectorTooEarly) {
             return name;

@@ -2,7 +2,7 @@
 //! for those that do not.
 //!
 //! [`generate`] and, with the strategies in mind, [`aimed`] make a tree of one seed, [`emit`] spells the tree as PTX and [`launch`] as the JSON
-//! of its launch, [`check`] rewrites the text and asks the judges, [`reduce`] takes parts out of the
+//! of its launch, [`shadows`] adds scopes that declare names anew, [`check`] rewrites the text and asks the judges, [`reduce`] takes parts out of the
 //! tree as long as the same judge complains. Nothing here depends on a clock or on the order of
 //! threads: a seed is a kernel for ever (of one version of this code).
 
@@ -15,6 +15,7 @@ mod launch;
 pub mod reduce;
 #[path = "../common/schedules.rs"]
 mod schedules;
+pub mod shadows;
 mod statements;
 mod together;
 mod writer;

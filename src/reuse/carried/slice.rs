@@ -12,6 +12,7 @@ use super::{SameAddress, Tested};
 use crate::cfg::{Arg, Base, BlockId, Flow, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
 use crate::isa::{Opcode, Qualifier};
+use crate::planted::Bug;
 
 /// At most so many instructions are copied for one address, or for the two of a test.
 const MAX_STEPS: usize = 16;
@@ -145,8 +146,10 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
     ) -> Option<Option<usize>> {
         trace.arena.charge(2);
         // A copy stands in front of the loop, or at each of its latches.
-        if !self.flow.visible(register, self.ring.entry)
-            || !self.flow.visible_everywhere(register, &self.ring.latches)
+        let (flow, ring) = (self.flow, self.ring);
+        if !flow.visible(register, ring.entry) && !flow.planted.has(Bug::EntryNotAsked)
+            || !flow.visible_everywhere(register, &ring.latches)
+                && !flow.planted.has(Bug::LatchNotAsked)
         {
             return None;
         }

@@ -12,12 +12,12 @@ use crate::isa::limits::WARP_SIZE;
 use crate::planted::Bug;
 use crate::reuse::transposition::Entry;
 use crate::rewrite::checks::Checks;
-use crate::rewrite::edit::Edit;
 use crate::rewrite::fields::StructPlan;
+use crate::rewrite::mention::Draft;
 use crate::rewrite::plan::KernelPlan;
 
 /// Adds the edits for loads of structs.
-pub(super) fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) {
+pub(super) fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec<Draft>) {
     for whole in &plan.structs {
         let words = transpose(whole, checks);
         let mut code = words.code;
@@ -27,7 +27,7 @@ pub(super) fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &
                 let value = &words.values[(*word as usize + off) % words.values.len()];
                 let _ = write!(code, "mov.b{} {register}, {value};\n\t", whole.word_bits);
             }
-            edits.push(Edit { range: field.span.clone(), text: code.trim_end().to_owned() });
+            edits.push(Draft { range: field.span.clone(), code: code.trim_end().to_owned() });
             code = String::new();
         }
     }

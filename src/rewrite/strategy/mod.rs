@@ -11,7 +11,7 @@ mod stored;
 mod wide;
 mod window;
 
-use super::edit::Edit;
+use super::mention::Draft;
 use super::plan::KernelPlan;
 use full::Full;
 use no_corner::NoCorner;
@@ -40,16 +40,15 @@ impl Mode {
 
 /// Chooses the code for a plan.
 pub trait Strategy: Sync {
-    /// The edits for one function; `text` is the whole input.
-    fn edits(&self, plan: &KernelPlan<'_>, text: &str) -> Vec<Edit>;
+    /// The code for one function.
+    fn edits(&self, plan: &KernelPlan<'_>) -> Vec<Draft>;
 }
 
-/// The strategy for a mode; `None` if the mode changes nothing.
-pub fn strategy(mode: Mode) -> Option<Box<dyn Strategy>> {
+/// The strategy for a mode; for a mode that changes nothing, the one whose code nobody will see.
+pub fn strategy(mode: Mode) -> &'static dyn Strategy {
     match mode {
-        Mode::Original => None,
-        Mode::NoLoad => Some(Box::new(NoLoad)),
-        Mode::NoCorner => Some(Box::new(NoCorner)),
-        Mode::Full => Some(Box::new(Full)),
+        Mode::NoLoad => &NoLoad,
+        Mode::NoCorner => &NoCorner,
+        Mode::Full | Mode::Original => &Full,
     }
 }

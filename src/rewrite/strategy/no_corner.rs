@@ -5,14 +5,14 @@ use super::paper::{copies, received};
 use super::{Strategy, aos, reuse, stored, wide, window};
 use crate::cfg::BlockId;
 use crate::rewrite::checks::Checks;
-use crate::rewrite::edit::Edit;
+use crate::rewrite::mention::Draft;
 use crate::rewrite::plan::KernelPlan;
 
 /// Shuffles without the load for lanes that have no source lane.
 pub(super) struct NoCorner;
 
 impl Strategy for NoCorner {
-    fn edits(&self, plan: &KernelPlan<'_>, text: &str) -> Vec<Edit> {
+    fn edits(&self, plan: &KernelPlan<'_>) -> Vec<Draft> {
         let mut checks = Checks::of_rows(plan);
         let mut edits = copies(plan);
         let mut last: Option<(BlockId, String)> = None;
@@ -30,15 +30,15 @@ impl Strategy for NoCorner {
             let way = (delta, mask);
             let received = received(replacement, way, when, &mut checks.fresh, plan.planted);
             code += &received.join("\n\t");
-            edits.push(Edit { range: replacement.span.clone(), text: code });
+            edits.push(Draft { range: replacement.span.clone(), code });
         }
         // A value that comes from the lane itself has no corner case.
-        let tests = wide::edits(plan, text, &mut checks, &mut edits);
+        let tests = wide::edits(plan, &mut checks, &mut edits);
         window::edits(plan, &mut checks, &mut edits);
         aos::edits(plan, &mut checks, &mut edits);
-        stored::edits(plan, text, &mut checks, &mut edits);
+        stored::edits(plan, &mut checks, &mut edits);
         reuse::carry(plan, &mut edits);
-        edits.push(Edit::insert(plan.body, checks.prologue() + &tests));
+        edits.push(Draft::insert(plan.body, checks.prologue() + &tests));
         edits
     }
 }

@@ -2,7 +2,7 @@
 //! what these loads cost. Computes wrong results.
 
 use super::Strategy;
-use crate::rewrite::edit::Edit;
+use crate::rewrite::mention::Draft;
 use crate::rewrite::plan::KernelPlan;
 use crate::rewrite::taps::WindowTap;
 
@@ -10,7 +10,7 @@ use crate::rewrite::taps::WindowTap;
 pub(super) struct NoLoad;
 
 impl Strategy for NoLoad {
-    fn edits(&self, plan: &KernelPlan<'_>, _: &str) -> Vec<Edit> {
+    fn edits(&self, plan: &KernelPlan<'_>) -> Vec<Draft> {
         let covered = plan.replacements.iter().map(|replacement| &replacement.span);
         let others = plan.vectors.iter().flat_map(|vector| &vector.others).map(|(span, _)| span);
         let carried = plan.carried.iter().map(|carried| &carried.span);
@@ -20,6 +20,6 @@ impl Strategy for NoLoad {
         let fields = plan.structs.iter().flat_map(|whole| &whole.fields[1..]);
         let fields = fields.map(|field| &field.span);
         let removed = covered.chain(others).chain(carried).chain(taps).chain(fields);
-        removed.map(|span| Edit { range: span.clone(), text: String::new() }).collect()
+        removed.map(|span| Draft { range: span.clone(), code: String::new() }).collect()
     }
 }

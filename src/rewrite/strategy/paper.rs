@@ -11,20 +11,20 @@
 use super::reuse::moved;
 use crate::planted::{Bug, Planted};
 use crate::rewrite::checks::Checks;
-use crate::rewrite::edit::Edit;
+use crate::rewrite::mention::Draft;
 use crate::rewrite::names::Fresh;
 use crate::rewrite::plan::{KernelPlan, Replacement, Transfer};
 
 /// Copies of source registers, behind their loads.
-pub(super) fn copies(plan: &KernelPlan<'_>) -> Vec<Edit> {
-    plan.copies.iter().map(|(at, code)| Edit::insert(*at, code.clone())).collect()
+pub(super) fn copies(plan: &KernelPlan<'_>) -> Vec<Draft> {
+    plan.copies.iter().map(|(at, code)| Draft::insert(*at, code.clone())).collect()
 }
 
 /// Adds the edits for one covered load.
 pub(super) fn replace(
     replacement: &Replacement,
     checks: &mut Checks<'_, '_>,
-    edits: &mut Vec<Edit>,
+    edits: &mut Vec<Draft>,
 ) {
     let mut setup = String::new();
     let usable = checks.usable(replacement, &mut setup);
@@ -41,7 +41,7 @@ pub(super) fn replace(
     let Some(usable) = usable else {
         // The received value is always right: the load is not needed.
         let text = received(&when(&replacement.guard), &mut checks.fresh).join("\n\t");
-        edits.push(Edit { range: replacement.span.clone(), text });
+        edits.push(Draft { range: replacement.span.clone(), code: text });
         return;
     };
     let (take, load) = match &replacement.guard {
@@ -50,12 +50,12 @@ pub(super) fn replace(
         Some(guard) => checks.under_guard(guard, &usable, &mut setup),
     };
     setup += &format!("@{load} ");
-    edits.push(Edit { range: replacement.span.start..replacement.opcode, text: setup });
+    edits.push(Draft { range: replacement.span.start..replacement.opcode, code: setup });
     let code: String = received(&when(&Some(take)), &mut checks.fresh)
         .iter()
         .map(|line| format!("\n\t{line}"))
         .collect();
-    edits.push(Edit::insert(replacement.behind, code));
+    edits.push(Draft::insert(replacement.behind, code));
 }
 
 /// The instructions that fill a load's registers from `delta` lanes away, of the warp's lanes in `mask`; the

@@ -1,7 +1,7 @@
 //! Moves in place of loads: from the register of a load of the same address, or from the register in
 //! which a value has come round a loop.
 
-use crate::rewrite::edit::Edit;
+use crate::rewrite::mention::Draft;
 use crate::rewrite::plan::{KernelPlan, Transfer};
 
 /// The move of one transfer; the register is written under the prefix `when` only.
@@ -12,11 +12,11 @@ pub(super) fn moved(transfer: &Transfer, when: &str) -> String {
 
 /// Adds the edits for values that go round loops. They come behind those of other strategies: code in
 /// front of a loop is executed after whichever version of the code before it ran.
-pub(super) fn carry(plan: &KernelPlan<'_>, edits: &mut Vec<Edit>) {
+pub(super) fn carry(plan: &KernelPlan<'_>, edits: &mut Vec<Draft>) {
     for carried in &plan.carried {
-        edits.push(Edit { range: carried.span.clone(), text: carried.moves.clone() });
+        edits.push(Draft { range: carried.span.clone(), code: carried.moves.clone() });
         for (at, code) in carried.latches.iter().chain([&carried.entry]) {
-            edits.push(Edit::insert(*at, code.clone()));
+            edits.push(Draft::insert(*at, code.clone()));
         }
     }
 }

@@ -11,17 +11,12 @@ use super::aos::{modulo, shuffle, turn};
 use crate::planted::Bug;
 use crate::reuse::transposition::Entry;
 use crate::rewrite::checks::Checks;
-use crate::rewrite::edit::Edit;
 use crate::rewrite::fields::StoredPlan;
+use crate::rewrite::mention::Draft;
 use crate::rewrite::plan::KernelPlan;
 
-/// Adds the edits for stores of structs; `text` is the whole input.
-pub(super) fn edits(
-    plan: &KernelPlan<'_>,
-    text: &str,
-    checks: &mut Checks<'_, '_>,
-    edits: &mut Vec<Edit>,
-) {
+/// Adds the edits for stores of structs.
+pub(super) fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec<Draft>) {
     for whole in &plan.stores {
         let mut code = String::new();
         let mut test = checks.of_warp(&whole.test, None, &mut code);
@@ -31,7 +26,7 @@ pub(super) fn edits(
         }
         let mut words = vec![String::new(); whole.entry.words as usize];
         for (number, field) in whole.fields.iter().enumerate() {
-            let _ = write!(code, "@!{test} {}", &text[field.span.clone()]);
+            let _ = write!(code, "@!{test} {}", plan.copied(field.span.clone()));
             let (first, values) = &field.values;
             for (word, value) in (*first as usize..).zip(values) {
                 let kept = checks.fresh.bits(whole.word_bits);
@@ -44,7 +39,7 @@ pub(super) fn edits(
                 store(whole, std::mem::take(&mut words), checks, &mut code);
                 let _ = write!(code, "\n{join}:");
             }
-            edits.push(Edit { range: field.span.clone(), text: std::mem::take(&mut code) });
+            edits.push(Draft { range: field.span.clone(), code: std::mem::take(&mut code) });
         }
     }
 }

@@ -11,22 +11,20 @@ use super::window;
 use crate::planted::Bug;
 use crate::reuse::Multiple;
 use crate::rewrite::checks::Checks;
-use crate::rewrite::edit::Edit;
+use crate::rewrite::mention::{self, Draft};
 use crate::rewrite::names::Fresh;
 use crate::rewrite::plan::{Condition, KernelPlan, Version};
 
 /// Adds the edits for vector loads; returns the code of the tests, which goes to the head of the body.
-/// `text` is the whole input.
 pub(super) fn edits(
     plan: &KernelPlan<'_>,
-    text: &str,
     checks: &mut Checks<'_, '_>,
-    edits: &mut Vec<Edit>,
+    edits: &mut Vec<Draft>,
 ) -> String {
     for vector in &plan.vectors {
-        edits.push(Edit { range: vector.span.clone(), text: vector.code.clone() });
+        edits.push(Draft { range: vector.span.clone(), code: vector.code.clone() });
         for (span, code) in &vector.others {
-            edits.push(Edit { range: span.clone(), text: code.clone() });
+            edits.push(Draft { range: span.clone(), code: code.clone() });
         }
     }
     let mut tests = Tests { code: String::new(), known: BTreeMap::new() };
@@ -51,16 +49,16 @@ pub(super) fn edits(
             Condition::Multiples(_) => String::new(),
         };
         let branch = format!("{setup}@!{holds} bra {old};\n\t{wait}");
-        edits.push(Edit::insert(version.range.start, branch));
-        let untouched = with_copies(plan, text, version);
+        edits.push(Draft::insert(version.range.start, branch));
+        let untouched = with_copies(plan, version);
         let behind = format!("\n\t{wait}bra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
-        edits.push(Edit::insert(version.behind, behind));
+        edits.push(Draft::insert(version.behind, behind));
     }
     tests.code
 }
 
 /// The untouched statements, with the copies that other loads need of their registers.
-fn with_copies(plan: &KernelPlan<'_>, text: &str, version: &Version) -> String {
+fn with_copies(plan: &KernelPlan<'_>, version: &Version) -> String {
     let range = version.range.clone();
     let mut copies: Vec<&(usize, String)> =
         plan.copies.iter().filter(|(at, _)| range.start < *at && *at <= version.behind).collect();
@@ -68,11 +66,11 @@ fn with_copies(plan: &KernelPlan<'_>, text: &str, version: &Version) -> String {
     let (mut out, mut done) = (String::new(), range.start);
     for (at, code) in copies {
         let at = (*at).min(range.end).max(done);
-        out += &text[done..at];
+        out += &plan.copied(done..at);
         out += code;
         done = at;
     }
-    out + &text[done..range.end]
+    out + &plan.copied(done..range.end)
 }
 
 /// Of several conditions on one parameter the strongest, which implies the others.
@@ -101,7 +99,8 @@ impl Tests {
         for (index, multiple) in multiples.iter().enumerate() {
             let Multiple { parameter, offset, bits, of } = multiple;
             let value = fresh.bits(u32::from(*bits));
-            let at = if *offset == 0 { parameter.clone() } else { format!("{parameter}+{offset}") };
+            let parameter = mention::variable(parameter, None);
+            let at = if *offset == 0 { parameter } else { format!("{parameter}+{offset}") };
             let _ = write!(
                 self.code,
                 "\n\tld.param.b{bits} {value}, [{at}];\n\tand.b{bits} {value}, {value}, {};",

@@ -14,13 +14,13 @@ use std::fmt::Write;
 
 use crate::planted::Bug;
 use crate::rewrite::checks::Checks;
-use crate::rewrite::edit::Edit;
+use crate::rewrite::mention::Draft;
 use crate::rewrite::names::Fresh;
 use crate::rewrite::plan::KernelPlan;
 use crate::rewrite::taps::{WarpTest, Window, WindowValue};
 
 /// Adds the edits for rows of taps.
-pub(super) fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) {
+pub(super) fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec<Draft>) {
     for window in &plan.windows {
         replace(window, checks, edits);
     }
@@ -55,7 +55,7 @@ struct Loaded {
     behind: Vec<String>,
 }
 
-fn replace(window: &Window, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) {
+fn replace(window: &Window, checks: &mut Checks<'_, '_>, edits: &mut Vec<Draft>) {
     let cells = window.widths.len();
     let mut loaded = Loaded {
         own: window.widths.iter().map(|bits| checks.fresh.bits(*bits)).collect(),
@@ -96,7 +96,7 @@ fn replace(window: &Window, checks: &mut Checks<'_, '_>, edits: &mut Vec<Edit>) 
             value(window, filled, &loaded, checks, &mut code);
         }
         let text = code.trim_end().to_owned();
-        edits.push(Edit { range: tap.span.clone(), text });
+        edits.push(Draft { range: tap.span.clone(), code: text });
         code = String::new();
     }
 }

@@ -1,0 +1,160 @@
+//! The scopes of a body, and what a name means at a place in it.
+//!
+//! Braces open a scope. A name means what the innermost scope around it has declared in front of it (PTX ISA,
+//! "Instruction Statements"): `.reg` in the middle of a scope changes the name's meaning from there on.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::register::RegisterId;
+use crate::ptx::{ScalarType, family};
+
+/// The scopes of a body and what is declared in each.
+#[derive(Debug, Default)]
+pub struct Scopes<'s> {
+    scopes: Vec<Scope<'s>>,
+}
+
+/// What a name that a body declares means at a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NameMeaning {
+    /// A register; of a vector register its first element.
+    Register(RegisterId),
+    /// Something else, or a register that no instruction names, by the scope that declares it.
+    DeclaredIn(u32),
+}
+
+impl<'s> Scopes<'s> {
+    /// The scopes in the order in which they open.
+    pub(super) fn new(scopes: Vec<Scope<'s>>) -> Scopes<'s> {
+        Scopes { scopes }
+    }
+
+    /// The names that any scope of the body declares, as a register, a variable, or a label.
+    pub fn declared(&self) -> DeclaredNames<'s> {
+        let mut declared = DeclaredNames::default();
+        for scope in &self.scopes {
+            declared.names.extend(scope.names.keys());
+            declared.names.extend(scope.labels.keys());
+            declared.names.extend(scope.target_lists.keys());
+            for (prefix, (count, _)) in &scope.families {
+                let most = declared.families.entry(prefix).or_default();
+                *most = (*count).max(*most);
+            }
+        }
+        declared
+    }
+
+    /// What the name of a register or a variable means in code that is put in front of a byte of the text; `None`
+    /// where no scope around that place has declared it.
+    pub fn meaning_at(&self, name: &str, byte: usize) -> Option<NameMeaning> {
+        let mut next = self.innermost(byte);
+        while let Some(at) = next {
+            let scope = &self.scopes[at];
+            let meaning = match scope.names.get(name) {
+                Some(declared) if declared.from < byte => Some(match declared.meaning {
+                    Meaning::Registers(first, _) => NameMeaning::Register(first),
+                    Meaning::Variable(scope) => NameMeaning::DeclaredIn(scope),
+                }),
+                Some(_) => None,
+                None => {
+                    let family = scope.family_member(name).filter(|family| family.from < byte);
+                    family.map(|_| NameMeaning::DeclaredIn(at as u32))
+                }
+            };
+            if meaning.is_some() {
+                return meaning;
+            }
+            next = scope.parent;
+        }
+        None
+    }
+
+    /// The innermost scope around a byte.
+    fn innermost(&self, byte: usize) -> Option<usize> {
+        let opens_before =
+            |scope: &Scope<'_>| scope.bytes.as_ref().is_none_or(|bytes| bytes.start < byte);
+        let mut next = self.scopes.partition_point(opens_before).checked_sub(1);
+        while let Some(at) = next {
+            if self.scopes[at].bytes.as_ref().is_none_or(|bytes| byte < bytes.end) {
+                return Some(at);
+            }
+            next = self.scopes[at].parent;
+        }
+        None
+    }
+}
+
+/// The names that a body declares somewhere.
+#[derive(Clone, Debug, Default)]
+pub struct DeclaredNames<'s> {
+    names: FxHashSet<&'s str>,
+    /// Prefixes of parameterised declarations, each with the largest count.
+    families: BTreeMap<&'s str, u32>,
+}
+
+impl DeclaredNames<'_> {
+    /// Whether the body declares a name.
+    pub fn contains(&self, name: &str) -> bool {
+        let is_member = |(prefix, index): (&str, u32)| {
+            self.families.get(prefix).is_some_and(|count| index < *count)
+        };
+        self.names.contains(name) || family::memberships(name).any(is_member)
+    }
+}
+
+/// A scope between braces: the names that it declares.
+#[derive(Debug, Default)]
+pub(super) struct Scope<'s> {
+    /// The scope around it.
+    pub parent: Option<usize>,
+    /// The bytes from brace to brace, both included; `None` for the body as a whole.
+    pub bytes: Option<Range<usize>>,
+    /// Registers and variables.
+    pub names: FxHashMap<&'s str, Declared<Meaning>>,
+    /// `%r<100>`: prefix to count and what is declared.
+    pub families: BTreeMap<&'s str, (u32, Declared<Family>)>,
+    /// Labels, each with the index of the instruction behind it.
+    pub labels: FxHashMap<&'s str, u32>,
+    /// Lists of branch targets (`.branchtargets`).
+    pub target_lists: FxHashMap<&'s str, Vec<String>>,
+}
+
+impl Scope<'_> {
+    /// The family that a member of a parameterised declaration is of.
+    pub fn family_member(&self, name: &str) -> Option<Declared<Family>> {
+        family::memberships(name).find_map(|(prefix, index)| {
+            let &(count, family) = self.families.get(prefix)?;
+            (index < count).then_some(family)
+        })
+    }
+}
+
+/// What a declaration declares.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Declared<T> {
+    /// The byte of the text from which on the name has this meaning.
+    pub from: usize,
+    /// The meaning.
+    pub meaning: T,
+}
+
+/// The kind of thing that each member of a parameterised declaration (`.reg .b32 %r<9>`) declares.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Family {
+    /// A register of that type, or a vector of so many.
+    Registers(ScalarType, u8),
+    /// A variable: `.param .u64 %P<2>` declares two parameters of calls.
+    Variables,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Meaning {
+    /// First register and number of vector elements.
+    Registers(RegisterId, u8),
+    /// The scope that declares it.
+    Variable(u32),
+}

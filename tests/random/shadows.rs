@@ -1,0 +1,86 @@
+//! Braces around single statements of a kernel's text, in which names of the kernel mean something else.
+//!
+//! A statement that names none of some registers computes the same in a scope that declares these registers anew, so
+//! the kernel means what it meant. Code that a rewrite puts at such a statement by one of those names does not.
+
+use std::fmt::Write;
+
+use fastrand::Rng;
+
+use super::emit::Case;
+
+/// Registers that a scope declares anew.
+const SHADOWED: usize = 12;
+
+/// A kernel with such scopes around many of its statements.
+pub fn shadowed(case: &Case, seed: u64) -> Case {
+    let mut rng = Rng::with_seed(seed ^ 0x5bad_0e5c_09e5_0000);
+    let named = registers(&case.ptx);
+    let share = rng.u8(1..8);
+    let mut ptx = String::with_capacity(4 * case.ptx.len());
+    // Braces that the kernel has itself declare names of their own.
+    let mut depth = 0;
+    for line in case.ptx.lines() {
+        let statement = line.trim();
+        depth += line.matches('{').count() as i32 - line.matches('}').count() as i32;
+        let is_statement = statement.ends_with(';') && !statement.contains(':');
+        if depth == 1
+            && is_statement
+            && statement.starts_with(|c: char| c == '@' || c.is_lowercase())
+            && !statement.contains("call")
+            && rng.u8(..8) < share
+        {
+            ptx += &scope(line, &named, &mut rng);
+        } else {
+            ptx += line;
+            ptx.push('\n');
+        }
+    }
+    Case { ptx, launch: case.launch.clone() }
+}
+
+/// The registers that the kernel's own scope declares, with their types: of each family all but the first.
+fn registers(ptx: &str) -> Vec<(String, String)> {
+    let kernel = ptx.find(".entry").map_or("", |at| &ptx[at..]);
+    let mut found = Vec::new();
+    for line in kernel.lines().take_while(|line| !line.starts_with("\t{")) {
+        let Some((ty, family)) = line
+            .strip_prefix("\t.reg ")
+            .and_then(|rest| rest.trim_end_matches(';').split_once(' '))
+        else {
+            continue;
+        };
+        let Some((stem, count)) = family.trim_end_matches('>').split_once('<') else { continue };
+        for index in 1..count.parse().unwrap_or(0) {
+            found.push((ty.to_owned(), format!("{stem}{index}")));
+        }
+    }
+    found
+}
+
+/// A statement in braces that declare registers anew, each with a value that nothing else has.
+fn scope(line: &str, named: &[(String, String)], rng: &mut Rng) -> String {
+    let words: Vec<&str> = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '%').collect();
+    let mut free: Vec<&(String, String)> =
+        named.iter().filter(|(_, name)| !words.contains(&name.as_str())).collect();
+    rng.shuffle(&mut free);
+    free.truncate(SHADOWED);
+    let mut text = String::from("\t{\n");
+    for (ty, name) in &free {
+        let value = rng.u16(0x100..);
+        let _ = writeln!(text, "\t.reg {ty} {name};");
+        let _ = match ty.as_str() {
+            ".pred" => writeln!(
+                text,
+                "\tsetp.{}.u32 {name}, 0, 0;",
+                if value.is_multiple_of(2) { "eq" } else { "ne" }
+            ),
+            _ => {
+                let bits = ty.trim_start_matches(|c: char| !c.is_ascii_digit());
+                writeln!(text, "\tmov.b{bits} {name}, {value};")
+            }
+        };
+    }
+    let _ = write!(text, "{line}\n\t}}\n");
+    text
+}
