@@ -44,7 +44,7 @@ fn launches(threads: u32, meet: Meet, words: impl Fn(usize, usize) -> u32) -> Ve
             args: vec![pointer("in"), given, pointer("out")],
             limit: DEFAULT_LIMIT,
             races: true,
-            strict_shuffles: false,
+            uninitialized: false,
             meet,
         }
     };

@@ -44,7 +44,7 @@ pub fn check(
         args,
         limit: DEFAULT_LIMIT,
         races: true,
-        strict_shuffles: true,
+        uninitialized: true,
         meet: Meet::default(),
     };
     let done = interp::run(&module, &launch).map_err(|fault| fault.to_string())?;

@@ -108,7 +108,9 @@ pub fn run(
     let mut shadow = races.then(|| shadow(machine, races));
     let mut block = Block::new(machine, [0; 3], behind);
     let progress = block.run(limit, &mut shadow)?;
-    let done = progress == Progress::Done && !block.counters.lost;
+    // Poison that the front discards may reach an effect in another launch.
+    let poisoned = block.warps.iter().any(|warp| warp.poisoned);
+    let done = progress == Progress::Done && !block.counters.lost && !poisoned;
     Ok(done.then_some(block.counters.counters))
 }
 
