@@ -122,7 +122,6 @@ impl Warp {
                             poison.clear((file, slot), 1 << lane);
                         }
                         if bits != 0 {
-                            self.poisoned = true;
                             let poison = target.poison.get_or_insert_with(|| {
                                 Box::new(Poison::of_registers(&target.registers))
                             });

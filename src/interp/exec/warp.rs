@@ -56,8 +56,6 @@ pub struct Warp {
     pub local: Vec<AtomicU32>,
     /// The marks of poison in local memory; empty if poison is not followed.
     pub local_marks: Vec<AtomicU32>,
-    /// Whether poison was ever read from memory.
-    pub poisoned: bool,
     /// Bytes of local memory in use by each lane.
     pub local_bytes: u64,
     /// Instructions executed.
@@ -84,7 +82,6 @@ impl Warp {
             frames: Vec::new(),
             local: Vec::new(),
             local_marks: Vec::new(),
-            poisoned: false,
             local_bytes: 0,
             steps: 0,
             slices: 0,
@@ -263,6 +260,7 @@ impl Warp {
                 return Ok(Stop::Slice);
             }
             let micro = &code[pc as usize];
+            let varies = if POISON { tally.varies(pc) } else { 0 };
             let counters = tally.at(id, pc);
             let lanes = active(registers, micro.guard, mask);
             if micro.first {
@@ -272,7 +270,7 @@ impl Warp {
             }
             watch.who.site = function.first_site + pc;
             if POISON && let Some(poison) = poison {
-                let ready = poison.prepare((code, pc), registers, (mask, lanes));
+                let ready = poison.prepare((code, pc), registers, (mask, lanes), varies);
                 if let Err(failed) = ready {
                     let fault = fault_of(machine, function, pc, watch, failed, self.index);
                     return Err(fault);
@@ -351,7 +349,6 @@ impl Warp {
                         let warp = self.index;
                         tally.executed(&Executed { warp, pc, lanes, registers, spaces: &spaces });
                     }
-                    self.poisoned = true;
                     let poison =
                         poison.get_or_insert_with(|| Box::new(Poison::new(&function.frame)));
                     if let Some(marks) = watch.marks.as_deref_mut() {

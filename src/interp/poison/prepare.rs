@@ -7,7 +7,8 @@ use crate::interp::registers::{File, Mask, Registers, lanes};
 
 impl Poison {
     /// Checks that no poison decides what a micro-operation does to others, and computes the poison of its results;
-    /// `lanes` of the group's lanes `mask` execute it.
+    /// `active` of the group's lanes `mask` execute it. Bit `n` of `varies`: its source `n` may differ between launches
+    /// abreast.
     ///
     /// # Errors
     /// Poison decides where lanes go on, which address they access, or what others see.
@@ -16,6 +17,7 @@ impl Poison {
         (code, pc): (&[MicroOp], Pc),
         registers: &mut Registers,
         (mask, active): (Mask, Mask),
+        varies: u8,
     ) -> Result<(), AccessFault> {
         let micro = &code[pc as usize];
         let guard = match micro.guard {
@@ -46,7 +48,7 @@ impl Poison {
             }
         }
         match &micro.op {
-            Op::Lanes(op, slots) => self.lanes_op(op, slots, active, registers),
+            Op::Lanes(op, slots) => self.lanes_op((op, slots), varies, active, registers),
             Op::Scalar(scalar) => self.scalar(scalar, active),
             Op::Across(across) if active != 0 => self.across(across, registers),
             Op::IsSpace(p, a, _) => {
