@@ -187,3 +187,54 @@ fn run_and_verify_take_it_as_it_is() {
         assert!(output.status.success(), "{call:?}: {output:?}");
     }
 }
+
+/// A kernel that reaches `offset` bytes into dynamic shared memory, behind what every block writes.
+fn reaching(target: &str, offset: u64, body: &str) -> SourceFile {
+    source(&format!(
+        ".version 8.0\n.target {target}\n.address_size 64\n.extern .shared .align 16 .b8 dyn[];
+        .visible .entry k(.param .u64 out)
+        .reqntid 128
+        {{
+        .reg .b32 %r<6>; .reg .b64 %d<4>;
+        ld.param.u64 %d1, [out]; cvta.to.global.u64 %d1, %d1;
+        mov.u32 %r1, %tid.x; {body}
+        st.shared.u32 [%r3+{offset}], %r1;
+        bar.sync 0;
+        ld.shared.u32 %r4, [%r3+{offset}];
+        mul.wide.u32 %d2, %r1, 4; add.s64 %d3, %d1, %d2; st.global.u32 [%d3], %r4;
+        ret;
+        }}\n"
+    ))
+}
+
+const WITH_ARRAY: &str = "shl.b32 %r2, %r1, 2; mov.u32 %r3, dyn; add.s32 %r3, %r3, %r2;";
+
+#[test]
+fn dynamic_shared_memory_grows_up_to_what_a_block_may_have() {
+    let (draft, launch) = drafted(&reaching("sm_80", 40960, WITH_ARRAY));
+    assert!(draft.fault.is_none(), "{:?}", draft.fault);
+    assert_eq!(launch.dynamic_shared, 64 << 10);
+    assert!(
+        draft.plan.notes().iter().any(|note| note.contains("trial")),
+        "{:?}",
+        draft.plan.notes()
+    );
+    // The limit is no power of two: 163 KiB on sm_80, 99 KiB on sm_89.
+    let (draft, launch) = drafted(&reaching("sm_80", 160 << 10, WITH_ARRAY));
+    assert!(draft.fault.is_none(), "{:?}", draft.fault);
+    assert_eq!(launch.dynamic_shared, 163 << 10);
+    let (draft, launch) = drafted(&reaching("sm_89", 100 << 10, WITH_ARRAY));
+    assert_eq!(draft.fault.map(|fault| fault.kind), Some(FaultKind::OutOfBounds));
+    assert!(launch.dynamic_shared <= 99 << 10);
+}
+
+#[test]
+fn a_kernel_that_does_not_name_the_dynamic_array_gets_none() {
+    let (draft, launch) = drafted(&reaching(
+        "sm_80",
+        0,
+        "mov.u32 %r3, 0; .shared .b8 s[512]; mov.u32 %r3, s; shl.b32 %r2, %r1, 2; add.s32 %r3, %r3, %r2;",
+    ));
+    assert!(draft.fault.is_none(), "{:?}", draft.fault);
+    assert_eq!(launch.dynamic_shared, 0);
+}

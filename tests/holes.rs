@@ -116,7 +116,7 @@ fn run(text: &str, kernel: &str, buffers: &[&[u32]]) -> Vec<Vec<u32>> {
             .collect(),
         limit: DEFAULT_LIMIT,
         races: true,
-        strict_shuffles: true,
+        uninitialized: true,
         meet: Meet::default(),
     };
     let outcome = interp::run(&module, &launch).unwrap_or_else(|fault| panic!("{kernel}: {fault}"));

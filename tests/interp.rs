@@ -41,6 +41,8 @@ mod syntax;
 mod tensor;
 #[path = "interp/transaction.rs"]
 mod transaction;
+#[path = "interp/uninitialized.rs"]
+mod uninitialized;
 
 /// The root of the repository.
 fn root() -> &'static Path {

@@ -118,7 +118,7 @@ impl Command {
 
 /// Prints the failure of a subcommand, if any, and returns the exit status.
 fn end(done: Result<Status, Failure>) -> ExitCode {
-    done.unwrap_or_else(|Failure { status, message }| {
+    done.unwrap_or_else(|Failure { status, message, .. }| {
         eprintln!("{message}");
         status
     })

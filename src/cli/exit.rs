@@ -16,12 +16,15 @@ impl Status {
     pub const SUCCESS: Status = Status(0);
     /// 1: the two programs of `verify`, or the buffers of `ab --check`, are different.
     pub const DIFFERENT: Status = Status(1);
+    /// 1: buffers do not hold what the launch file of `run` expects.
+    pub const UNEXPECTED: Status = Status(1);
     /// 1: no choice completes the sketch of `synth`.
     pub const EMPTY: Status = Status(1);
     /// 2: an input cannot be read, parsed or used, an output cannot be written, nothing was installed,
     /// there is no real ptxas. `doctor`: something does not work.
     pub const UNUSABLE: Status = Status(2);
-    /// 3: the kernel faulted (`run`, `ab`, `tune`): out of bounds, misaligned, trap, deadlock, race found.
+    /// 3: the kernel faulted (`run`, `ab`, `tune`): out of bounds, misaligned, trap, deadlock, race found,
+    /// an undetermined value that reaches an effect.
     pub const FAULTED: Status = Status(3);
     /// 3: `verify` neither proved that the two programs are equal nor found a difference.
     pub const UNKNOWN: Status = Status(3);
@@ -57,17 +60,24 @@ pub struct Failure {
     pub status: Status,
     /// The whole message, without the end of its last line.
     pub message: String,
+    /// What standard output receives all the same: the fault of a kernel as JSON, the outcome of a test.
+    pub output: Option<Box<str>>,
 }
 
 impl Failure {
     /// Something cannot be used; the whole message.
     pub fn unusable(message: impl Into<String>) -> Failure {
-        Failure { status: Status::UNUSABLE, message: message.into() }
+        Failure { status: Status::UNUSABLE, message: message.into(), output: None }
     }
 
     /// A file, or another thing of this name, cannot be used, and why.
     pub fn about(name: impl fmt::Display, why: impl fmt::Display) -> Failure {
         Failure::unusable(format!("{name}: error: {why}"))
+    }
+
+    /// The same failure with what standard output receives all the same.
+    pub fn with_output(self, output: String) -> Failure {
+        Failure { output: Some(output.into()), ..self }
     }
 
     /// The same failure with another exit status.

@@ -26,6 +26,7 @@ mod launch;
 mod library;
 mod man;
 pub mod options;
+mod origins;
 mod parse;
 mod profile;
 mod python;

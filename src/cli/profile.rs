@@ -64,7 +64,7 @@ pub fn by_line(
 /// A column: its heading, and the counter that it shows.
 type Column = (&'static str, fn(&Counters) -> u64);
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 13] = [
     ("instr", |c| c.instructions),
     ("lanes", |c| c.lane_instructions.checked_div(c.instructions).unwrap_or(0)),
     ("ld req", |c| c.global_load_requests),
@@ -73,6 +73,8 @@ const COLUMNS: [Column; 11] = [
     ("st wave", |c| c.global_store_wavefronts),
     ("shared", |c| c.shared_requests),
     ("sh wave", |c| c.shared_wavefronts),
+    ("atom", |c| c.atomic_requests),
+    ("at pass", |c| c.atomic_passes),
     ("shfl", |c| c.shuffles),
     ("branch", |c| c.branches),
     ("diverge", |c| c.divergent_branches),

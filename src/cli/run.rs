@@ -4,6 +4,7 @@
 
 use clap::{Args, ValueEnum};
 use serde::{Serialize, Serializer};
+use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,14 +13,15 @@ use super::exit::{Failure, Status};
 use super::gpu::{self, Ready, World};
 use super::io;
 use super::options::{Format, Input, Launched, Shown};
+use super::origins;
 use super::profile::{self, LineProfile};
 use crate::ab::device::{Device, Error, Program, Properties};
 use crate::ab::experiment::Candidate;
-use crate::interp::{self, Counters, Outcome};
-use crate::launch::{Buffer, Launch, Meet, show};
+use crate::interp::{self, Counters, Fault, Outcome};
+use crate::launch::{Buffer, Difference, Expectation, Launch, Meet, show};
 use crate::pipeline::Options;
-use crate::ptx::{self, Depth};
-use crate::source::SourceFile;
+use crate::ptx::{self, Depth, Module};
+use crate::source::{SourceFile, Span};
 
 /// `run`
 #[derive(Debug, Args)]
@@ -39,8 +41,13 @@ pub struct Run {
     /// Do not look for races, whatever the launch file says; faster
     #[arg(long)]
     no_races: bool,
-    /// Report shuffles that read the register of a lane that takes no part in them: the value they
-    /// deliver is unpredictable
+    /// Whether to report values that nobody has determined once they reach an effect (a store to global memory, a
+    /// branch, an address): those read from shared or local memory that no thread has written, and those that a
+    /// shuffle reads from a lane that takes no part [default: report, unless the launch file says otherwise]
+    #[arg(long, value_enum, value_name = "report|ignore")]
+    uninitialized: Option<Uninitialized>,
+    /// Accepted for older scripts: shuffles from lanes that take no part are always reported where their values
+    /// reach an effect
     #[arg(long)]
     strict_shuffles: bool,
     /// Where lanes that parted meet again: where ptxas makes them (`assembler`), only where the PTX ISA
@@ -53,6 +60,15 @@ pub struct Run {
     /// How to show the outcome.
     #[command(flatten)]
     shown: Shown,
+}
+
+/// What is done about values that nobody has determined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Uninitialized {
+    /// Report those that reach an effect.
+    Report,
+    /// Do not look for them.
+    Ignore,
 }
 
 /// What executes a kernel.
@@ -95,11 +111,19 @@ impl Run {
             kernel,
             profile: self.profile,
             races,
-            strict_shuffles: self.strict_shuffles,
+            uninitialized: self.uninitialized,
             meet: self.meet,
             format,
         };
-        io::print(&run(&source, launch.name(), launch.text(), &request)?)
+        match run(&source, launch.name(), launch.text(), &request) {
+            Ok(text) => io::print(&text),
+            Err(failure) => {
+                if let Some(output) = &failure.output {
+                    io::print(output)?;
+                }
+                Err(failure)
+            }
+        }
     }
 }
 
@@ -112,9 +136,8 @@ pub struct Request<'a> {
     pub profile: bool,
     /// Whether to look for races, instead of what the launch file says.
     pub races: Option<bool>,
-    /// Whether to report shuffles that read from lanes that take no part, even if the launch file does
-    /// not ask for it.
-    pub strict_shuffles: bool,
+    /// What to do about values that nobody has determined, instead of what the launch file says.
+    pub uninitialized: Option<Uninitialized>,
     /// Where lanes meet again, instead of what the launch file says.
     pub meet: Option<Meet>,
     /// How to show the outcome.
@@ -132,13 +155,15 @@ pub fn run(
     request: &Request<'_>,
 ) -> Result<String, Failure> {
     let module = ptx::parse(source, Depth::All)?;
-    let mut launch =
-        Launch::from_json(launch_text).map_err(|error| Failure::about(launch_name, error))?;
+    let (mut launch, expectation) = Launch::with_expectation(launch_text)
+        .map_err(|error| Failure::about(launch_name, error))?;
     if let Some(kernel) = request.kernel {
         launch.kernel = Some(kernel.to_owned());
     }
     launch.races = request.races.unwrap_or(launch.races);
-    launch.strict_shuffles |= request.strict_shuffles;
+    if let Some(what) = request.uninitialized {
+        launch.uninitialized = what == Uninitialized::Report;
+    }
     launch.meet = request.meet.unwrap_or(launch.meet);
     let ran = if request.profile {
         interp::profile(&module, &launch)
@@ -146,20 +171,79 @@ pub fn run(
     } else {
         interp::run(&module, &launch).map(|outcome| (outcome, None))
     };
-    let (outcome, lines) = ran.map_err(|fault| {
-        let failure = match fault.span {
-            Some(_) => Failure::from(fault.diagnostic(source)),
-            None => Failure::about(source.name(), &fault),
-        };
-        let faulted = fault.kind.is_kernel_fault();
-        failure.with_status(if faulted { Status::FAULTED } else { Status::UNUSABLE })
-    })?;
-    Ok(match request.format {
-        Format::Json => json(source.name(), &outcome, lines),
+    let (outcome, lines) = ran.map_err(|fault| faulted(source, &module, &fault, request.format))?;
+    let differences = expectation.differences(&outcome.buffers);
+    let shown = match request.format {
+        Format::Json => json(source.name(), &outcome, lines, &differences),
         Format::Text => {
             text(&outcome) + &lines.map(|lines| profile::table(source, &lines)).unwrap_or_default()
         }
-    })
+    };
+    if differences.is_empty() {
+        return Ok(shown);
+    }
+    let message = format!("{launch_name}: error: {}", unexpected(&expectation, &differences));
+    Err(Failure::unusable(message).with_status(Status::UNEXPECTED).with_output(shown))
+}
+
+/// The most differences that a message shows.
+const SHOWN_DIFFERENCES: usize = 8;
+
+/// The sentence about elements that are not what is expected.
+fn unexpected(expectation: &Expectation, differences: &[Difference]) -> String {
+    let elements: usize =
+        expectation.buffers.values().map(|buffer| buffer.elements().count()).sum();
+    let count = differences.len();
+    let mut text = format!("{count} of {elements} elements are not what is expected");
+    for Difference { buffer, ty, index, found, expected } in
+        differences.iter().take(SHOWN_DIFFERENCES)
+    {
+        let (found, expected) = (show(*ty, *found), show(*ty, *expected));
+        let _ = write!(text, "\n  {buffer}[{index}] = {found}, expected {expected}");
+    }
+    if count > SHOWN_DIFFERENCES {
+        let _ = write!(text, "\n  and {} more", count - SHOWN_DIFFERENCES);
+    }
+    text
+}
+
+/// The failure of a kernel that faults: the place in the sources first, and as JSON on standard output if that is asked
+/// for.
+fn faulted(source: &SourceFile, module: &Module<'_>, fault: &Fault, format: Format) -> Failure {
+    let origin = |span: Span| origins::origin(source, module, span);
+    let failure = match fault.span {
+        Some(span) => {
+            let own = origin(span).map(|origin| origin.shown());
+            let earlier = fault.earlier.as_ref().and_then(|earlier| origin(earlier.span));
+            let earlier = earlier.map(|origin| origin.shown());
+            Failure::from(fault.diagnostic(source).with_origins(own, earlier))
+        }
+        None => Failure::about(source.name(), fault),
+    };
+    if !fault.kind.is_kernel_fault() {
+        return failure.with_status(Status::UNUSABLE);
+    }
+    let failure = failure.with_status(Status::FAULTED);
+    if format == Format::Text {
+        return failure;
+    }
+    let line = |span: Span| source.line(span.start);
+    let report = json!({"file": source.name(), "fault": {
+        "kind": fault.kind.name(),
+        "message": fault.to_string(),
+        "line": fault.span.map(line),
+        "source": fault.span.and_then(origin),
+        "thread": fault.thread,
+        "block": fault.block,
+        "earlier": fault.earlier.as_ref().map(|earlier| json!({
+            "line": line(earlier.span),
+            "source": origin(earlier.span),
+            "what": earlier.what,
+            "help": earlier.remedy,
+        })),
+        "declared": fault.earlier.as_ref().and_then(|earlier| earlier.declared).map(line),
+    }});
+    failure.with_output(report.to_string() + "\n")
 }
 
 #[derive(Serialize)]
@@ -179,6 +263,20 @@ struct Report<'o> {
     printed: &'o str,
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<Vec<LineProfile>>,
+    /// How many elements are not what the launch file expects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differences: Option<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    first_differences: Vec<DifferenceReport<'o>>,
+}
+
+/// An element that is not what the launch file expects.
+#[derive(Serialize)]
+struct DifferenceReport<'o> {
+    buffer: &'o str,
+    index: usize,
+    found: Option<Box<RawValue>>,
+    expected: Option<Box<RawValue>>,
 }
 
 #[derive(Serialize)]
@@ -203,7 +301,14 @@ fn elements<S: Serializer>(buffer: &Buffer, serializer: S) -> Result<S::Ok, S::E
     )
 }
 
-fn json(file: &str, outcome: &Outcome, profile: Option<Vec<LineProfile>>) -> String {
+fn json(
+    file: &str,
+    outcome: &Outcome,
+    profile: Option<Vec<LineProfile>>,
+    differences: &[Difference],
+) -> String {
+    let raw = |ty, bits| RawValue::from_string(show(ty, bits)).ok();
+    let first = differences.iter().take(SHOWN_DIFFERENCES);
     line(&Report {
         file: Some(file),
         kernel: &outcome.kernel,
@@ -212,6 +317,15 @@ fn json(file: &str, outcome: &Outcome, profile: Option<Vec<LineProfile>>) -> Str
         counters: Some(outcome.counters),
         printed: &outcome.printed,
         profile,
+        differences: (!differences.is_empty()).then_some(differences.len()),
+        first_differences: first
+            .map(|d| DifferenceReport {
+                buffer: &d.buffer,
+                index: d.index,
+                found: raw(d.ty, d.found),
+                expected: raw(d.ty, d.expected),
+            })
+            .collect(),
     })
 }
 
@@ -286,6 +400,8 @@ fn show_device(
             counters: None,
             printed: "",
             profile: None,
+            differences: None,
+            first_differences: Vec::new(),
         }),
     }
 }

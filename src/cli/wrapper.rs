@@ -106,7 +106,7 @@ pub fn main_with(called_as: &OsStr, arguments: &[OsString], rewriter: &Rewriter)
                 None => call(&tool, &settings, arguments, &line, rewriter),
             }
         }
-        Err(Failure { status, message }) => {
+        Err(Failure { status, message, .. }) => {
             error(&message);
             status.into()
         }

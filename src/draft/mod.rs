@@ -17,6 +17,7 @@ mod pointers;
 mod trial;
 
 use crate::expr::within;
+use crate::isa::multiprocessor::Multiprocessor;
 use crate::launch::bind;
 use crate::pipeline::{self, Options};
 use crate::ptx::{self, Depth, Function, Module, StateSpace};
@@ -33,6 +34,8 @@ struct Known<'m> {
     parameters: Vec<Parameter>,
     pointers: Pointers,
     dynamic_shared: u64,
+    /// The most bytes of dynamic shared memory that are tried.
+    most_shared: u64,
     /// Why there is no trace, if there is none.
     untraced: Option<String>,
 }
@@ -74,7 +77,8 @@ pub fn draft(
                     shape: shape(function, threads, &[true, false, false, true, false, false]),
                     pointers: Pointers::of_text(&parameters),
                     parameters,
-                    dynamic_shared: dynamic_shared(&module),
+                    dynamic_shared: dynamic_shared(source, &module, function),
+                    most_shared: most_shared(&module),
                     untraced: Some(why),
                 };
                 drafted = Some(trial::tried(source, &module, &known, |_, _| Vec::new()));
@@ -89,7 +93,8 @@ pub fn draft(
             shape: shape(function, threads, &bounds::axes(trace)),
             pointers,
             parameters,
-            dynamic_shared: dynamic_shared(&module),
+            dynamic_shared: dynamic_shared(source, &module, function),
+            most_shared: most_shared(&module),
             untraced: None,
         };
         drafted = Some(trial::tried(source, &module, &known, |shape, values| {
@@ -103,15 +108,36 @@ pub fn draft(
 /// without being asked for more, since static arrays take their part.
 const DYNAMIC_SHARED: u64 = 32 << 10;
 
-/// Dynamic shared memory is an array of unknown size.
-fn dynamic_shared(module: &Module<'_>) -> u64 {
-    let declared = module.items.iter().any(|item| match item {
+/// Dynamic shared memory is an array of unknown size. Only kernels have some that name the array, or that call functions,
+/// which may.
+fn dynamic_shared(source: &SourceFile, module: &Module<'_>, kernel: &Function<'_>) -> u64 {
+    let text = source.slice(kernel.span);
+    let calls = words(text).any(|word| word == "call" || word.starts_with("call."));
+    let extern_array = |item: &ptx::Item<'_>| match item {
         ptx::Item::Variable(variable) => {
-            variable.space == StateSpace::Shared && variable.linkage.contains(&".extern")
+            let dynamic =
+                variable.space == StateSpace::Shared && variable.linkage.contains(&".extern");
+            let named = |name: &str| words(text).any(|word| word == name);
+            dynamic && (calls || variable.names.iter().any(|found| named(found.name.text)))
         }
         _ => false,
-    });
-    if declared { DYNAMIC_SHARED } else { 0 }
+    };
+    if module.items.iter().any(extern_array) { DYNAMIC_SHARED } else { 0 }
+}
+
+/// The names and instructions of a text.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%' | '.');
+    text.split(move |c: char| !in_word(c)).filter(|word| !word.is_empty())
+}
+
+/// The most shared memory that a block may have on the module's architecture; of one that is not known, what every device
+/// gives.
+fn most_shared(module: &Module<'_>) -> u64 {
+    let targets = module.target.iter();
+    let architecture = targets.filter_map(|name| pipeline::architecture_of(name)).next();
+    let multiprocessor = architecture.and_then(Multiprocessor::of);
+    multiprocessor.map_or(48 << 10, |multiprocessor| multiprocessor.most_shared().into())
 }
 
 /// Grid and block: by `.reqntid` and `.maxntid`, and along the axes that the kernel reads: `%tid.x` to

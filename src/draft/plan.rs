@@ -49,6 +49,9 @@ pub struct Plan {
     block: [u32; 3],
     demanded: bool,
     dynamic_shared: u64,
+    most_shared: u64,
+    /// Whether dynamic shared memory has grown in a trial.
+    shared_from_trial: bool,
     /// The buffers.
     pub buffers: Vec<BufferPlan>,
     /// Each parameter: its short name, its size, what it is made of.
@@ -102,6 +105,8 @@ impl Plan {
             block: shape.block,
             demanded: shape.demanded,
             dynamic_shared: known.dynamic_shared,
+            most_shared: known.most_shared,
+            shared_from_trial: false,
             buffers: Vec::new(),
             args: Vec::new(),
             number,
@@ -139,6 +144,17 @@ impl Plan {
         plan
     }
 
+    /// Makes room for an access that needs `more` bytes of shared memory; returns whether there may be that much.
+    pub fn grow_shared(&mut self, more: u64) -> bool {
+        let need = self.dynamic_shared.saturating_add(more);
+        if self.dynamic_shared == 0 || need > self.most_shared {
+            return false;
+        }
+        self.dynamic_shared = need.next_power_of_two().min(self.most_shared);
+        self.shared_from_trial = true;
+        true
+    }
+
     /// What was guessed, in sentences.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -148,7 +164,10 @@ impl Plan {
         let block = if self.demanded { "is what the kernel demands" } else { "is a guess" };
         notes.push(format!("The block {block}, and the grid is a guess."));
         if self.dynamic_shared > 0 {
-            notes.push("`dynamic_shared` is a guess.".to_owned());
+            notes.push(match self.shared_from_trial {
+                true => "`dynamic_shared` is what a trial in the interpreter asked for.".to_owned(),
+                false => "`dynamic_shared` is a guess.".to_owned(),
+            });
         }
         for (length, how) in [
             (Length::Bounds, "follows from the addresses of the trace"),

@@ -49,7 +49,10 @@ pub fn tried(
         let reach = reached(&shape, &values);
         let mut draft = grown(module, Plan::new(known, shape, number, &reach, wide));
         // An address that begins with none of the buffers: some other number was meant to be a pointer.
-        let lost = |fault: &Fault| fault.kind == FaultKind::OutOfBounds && fault.outside.is_none();
+        let lost = |fault: &Fault| {
+            let beside = fault.outside.is_none() && fault.more_shared == 0;
+            fault.kind == FaultKind::OutOfBounds && beside
+        };
         if !wide && draft.fault.as_ref().is_some_and(lost) {
             let other = grown(module, Plan::new(known, shape, number, &reach, true));
             if !other.fault.as_ref().is_some_and(lost) {
@@ -79,6 +82,9 @@ fn grown(module: &Module<'_>, mut plan: Plan) -> Draft {
             Ok(()) => return Draft { plan, fault: None },
             Err(fault) => fault,
         };
+        if fault.more_shared != 0 && plan.grow_shared(fault.more_shared) {
+            continue;
+        }
         let Some(outside) = &fault.outside else { return Draft { plan, fault: Some(fault) } };
         let buffer = plan.buffers.iter_mut().find(|buffer| buffer.name == outside.buffer);
         let far = outside.offset.unsigned_abs() + u64::from(outside.bytes) > MOST_BYTES;

@@ -45,6 +45,8 @@ pub struct Counters {
     pub local_requests: u64,
     /// Atomics and reductions on any memory.
     pub atomic_requests: u64,
+    /// Passes of these: lanes that name one word take turns, and in shared memory so do lanes whose words lie in one bank.
+    pub atomic_passes: u64,
     /// `shfl`.
     pub shuffles: u64,
     /// `vote`, `match`, `redux`, `elect`, `activemask`.
@@ -88,6 +90,7 @@ impl Counters {
             shared_wavefronts,
             local_requests,
             atomic_requests,
+            atomic_passes,
             shuffles,
             votes,
             barriers,
@@ -104,6 +107,7 @@ impl Counters {
         self.shared_wavefronts += shared_wavefronts;
         self.local_requests += local_requests;
         self.atomic_requests += atomic_requests;
+        self.atomic_passes += atomic_passes;
         self.shuffles += shuffles;
         self.votes += votes;
         self.barriers += barriers;

@@ -24,9 +24,10 @@ pub enum FaultKind {
     /// Lanes break a rule that makes the result undefined, such as a shuffle whose member mask
     /// leaves out the executing lane.
     Undefined,
-    /// A shuffle reads the register of a lane that takes no part, which delivers anything. It is
-    /// reported only on request, since the program may leave the result unused.
+    /// A value that a shuffle has read from a lane which takes no part reaches an effect.
     Unpredictable,
+    /// A value that was read from shared or local memory which no thread has written reaches an effect.
+    Uninitialized,
     /// The launch ran longer than its instruction limit.
     Limit,
 }
@@ -49,20 +50,23 @@ impl FaultKind {
             FaultKind::Race => "race",
             FaultKind::Undefined => "undefined",
             FaultKind::Unpredictable => "unpredictable",
+            FaultKind::Uninitialized => "uninitialized",
             FaultKind::Limit => "limit",
         }
     }
 }
 
-/// The access that came first in a race.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The instruction that came first: the other access of a race, or the one that has read an undetermined value.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Earlier {
-    /// The instruction of the access.
+    /// The instruction.
     pub span: Span,
-    /// Whether the access wrote.
-    pub wrote: bool,
-    /// What would order the two accesses.
-    pub remedy: &'static str,
+    /// What it has done.
+    pub what: &'static str,
+    /// What would help.
+    pub remedy: String,
+    /// Where the array is declared whose unwritten bytes were read.
+    pub declared: Option<Span>,
 }
 
 /// Where an access lies that belongs to no buffer.
@@ -89,8 +93,10 @@ pub struct Fault {
     pub block: Option<[u32; 3]>,
     /// The thread within its block, if one is to blame.
     pub thread: Option<[u32; 3]>,
-    /// The other access of a race.
-    pub earlier: Option<Earlier>,
+    /// The other access of a race, or where an undetermined value was read.
+    pub earlier: Option<Box<Earlier>>,
+    /// How many bytes of shared memory more an access needs that lies behind their end; 0 for all others.
+    pub more_shared: u64,
     /// Where an access beside the buffers lies.
     pub outside: Option<Box<Outside>>,
 }
@@ -105,6 +111,7 @@ impl Fault {
             block: None,
             thread: None,
             earlier: None,
+            more_shared: 0,
             outside: None,
         }
     }
@@ -123,10 +130,11 @@ impl Fault {
     /// The fault as a message that points into the source.
     pub fn diagnostic(&self, source: &SourceFile) -> Diagnostic {
         let diagnostic = source.diagnostic(self.span.unwrap_or_default(), self.to_string());
-        match self.earlier {
-            Some(Earlier { span, wrote, remedy }) => diagnostic
-                .with_note(source, span, if wrote { "written here" } else { "read here" })
-                .with_hint(remedy),
+        match &self.earlier {
+            Some(earlier) => {
+                let Earlier { span, what, remedy, .. } = &**earlier;
+                diagnostic.with_note(source, *span, *what).with_hint(remedy)
+            }
             None => diagnostic,
         }
     }

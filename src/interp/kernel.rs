@@ -117,7 +117,7 @@ impl<'m, 's> Kernel<'m, 's> {
             block: launch.block,
             params,
             meet: launch.meet,
-            strict_shuffles: launch.strict_shuffles,
+            follows_poison: launch.uninitialized,
             heap: Mutex::new(exec::Heap::new(program.layout.region_base(index), bytes)),
         }
     }

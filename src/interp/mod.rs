@@ -12,8 +12,8 @@
 //! rewrites.
 //!
 //! Code map: `decode` turns a function into micro-operations (`program`), `ops` holds what
-//! instructions compute, `exec` runs blocks and warps, `memory` holds the bytes, `float` the
-//! arithmetic that the host does not have.
+//! instructions compute, `exec` runs blocks and warps, `memory` holds the bytes and looks for races,
+//! `poison` follows values that nobody has determined, `float` is the arithmetic that the host does not have.
 
 mod counters;
 mod decode;
@@ -22,6 +22,7 @@ mod fault;
 mod kernel;
 mod memory;
 mod ops;
+mod poison;
 mod profile;
 mod program;
 mod registers;

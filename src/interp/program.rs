@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use self::rare::{Across, FragmentMove, Scalar, Stack};
 use self::transaction::{BulkCopy, MBarrier};
-use super::memory::{Site, StateSpaceLayout};
+use super::memory::{Named, Site, StateSpaceLayout};
 use super::registers::{File, LANES, Mask, Slot, Slots, WarpFn};
 use crate::isa::Axis;
 use crate::ptx::StateSpace;
@@ -35,8 +35,7 @@ pub struct Program {
     /// Addresses of module variables and of kernel parameters.
     pub layout: StateSpaceLayout,
     /// Whether something besides barriers may order threads: fences, strong loads and stores, atomics
-    /// with semantics other than relaxed, objects to synchronise on. If so, races cannot be told from
-    /// synchronisation.
+    /// with semantics other than relaxed, objects to synchronise on.
     pub orders: bool,
     /// Whether blocks see nothing of each other: only barriers order threads, and all atomics are on
     /// shared memory. Only then can blocks run side by side.
@@ -76,6 +75,8 @@ pub struct Function {
     pub frame: FrameTemplate,
     /// Bytes of each lane's local memory that a frame needs (`.local` and `.param` variables).
     pub local_bytes: u64,
+    /// The variables in that memory, at offsets from the frame's beginning.
+    pub locals: Vec<Named>,
     /// Parameters.
     pub params: Vec<Formal>,
     /// Return values.
@@ -135,9 +136,14 @@ impl Region {
 impl Program {
     /// The instruction of a micro-operation that is given by its number among those of all functions.
     pub fn span(&self, site: Site) -> Span {
-        let function = self.functions.iter().rev().find(|f| f.first_site <= site);
+        let function = self.function(site);
         let span = function.and_then(|f| f.spans.get((site - f.first_site) as usize));
         span.copied().unwrap_or_default()
+    }
+
+    /// The function of a micro-operation that is given by its number among those of all functions.
+    pub fn function(&self, site: Site) -> Option<&Function> {
+        self.functions.iter().rev().find(|f| f.first_site <= site)
     }
 }
 
@@ -279,8 +285,9 @@ pub enum Op {
     IsSpace(Slot, Slot, StateSpace),
     /// Prefetches and hints, which change nothing here.
     Nothing,
-    /// Fences: accesses are never reordered here, but a fence tells that threads talk to each other.
-    Fence,
+    /// A fence: accesses are never reordered here, but it takes part in what orders threads; none if it only concerns
+    /// proxies.
+    Fence(Option<Scope>),
     /// An instruction that is not modelled; executing it is a fault with this message.
     Unsupported(Box<str>),
 }
@@ -309,6 +316,26 @@ pub struct Place {
     pub offset: i64,
 }
 
+/// The threads that an order reaches (PTX ISA, "Memory Consistency Model: Scope").
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Scope {
+    /// Those of the block; a cluster is one block here.
+    Block,
+    /// Those of the device.
+    Device,
+}
+
+/// What a strong access says about order (PTX ISA, "Memory Consistency Model: Release and Acquire Patterns").
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Order {
+    /// Its scope.
+    pub scope: Scope,
+    /// Whether it acquires by itself.
+    pub acquires: bool,
+    /// Whether it releases by itself.
+    pub releases: bool,
+}
+
 /// How a loaded element becomes a register value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Destination {
@@ -331,8 +358,8 @@ pub struct Load {
     pub align: u32,
     /// Where each element goes; `None` is a sink.
     pub dests: Vec<Option<Destination>>,
-    /// Whether the load is left out of the search for races: volatile and strong accesses are.
-    pub strong: bool,
+    /// What it says about order, if it is strong: volatile, relaxed, acquire.
+    pub order: Option<Order>,
 }
 
 /// A store.
@@ -346,8 +373,8 @@ pub struct Store {
     pub align: u32,
     /// The elements.
     pub sources: Vec<(File, Slot)>,
-    /// Whether the store is left out of the search for races.
-    pub strong: bool,
+    /// What it says about order, if it is strong.
+    pub order: Option<Order>,
 }
 
 /// The function of an atomic: old value and operands to new value, on raw bits of the type's
@@ -372,10 +399,12 @@ pub struct Atomic {
     pub elements: Vec<AtomicElement>,
     /// Operand c (`cas`).
     pub c: Option<(File, Slot)>,
+    /// Whether the old value is returned and not computed with (`exch`).
+    pub exchanges: bool,
     /// Whether the value is 128 bits wide: `exch` (false) or `cas` (true) on register pairs.
     pub wide: Option<bool>,
-    /// Whether it orders other accesses (`.acquire`, `.release`, `.acq_rel`).
-    pub orders: bool,
+    /// What it says about order.
+    pub order: Order,
 }
 
 /// `cp.async` (non-bulk); performed at once.

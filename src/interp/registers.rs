@@ -84,6 +84,18 @@ pub struct Slots {
     pub s: [Slot; 4],
 }
 
+/// Which bits of its sources a bit of a result depends on, in one lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dependence {
+    /// All bits of all sources.
+    Whole,
+    /// For given values of the other sources, at most one bit of each of the first `n`: moves, shifts, bitwise logic,
+    /// selections.
+    Bits(u8),
+    /// The bits of the same half of each source: two numbers in one register.
+    Halves,
+}
+
 /// A warp-wide operation without side effects beyond its destinations: it computes on every lane
 /// and writes those of the mask.
 #[derive(Debug)]
@@ -94,6 +106,8 @@ pub struct WarpOp {
     pub d: [Option<File>; 2],
     /// The file of each source; none where there are fewer.
     pub s: [Option<File>; 4],
+    /// What the bits of a result depend on.
+    pub dependence: Dependence,
 }
 
 impl WarpOp {
@@ -103,7 +117,7 @@ impl WarpOp {
         destinations: &[File],
         sources: &[File],
     ) -> WarpOp {
-        let mut op = WarpOp { run, d: [None; 2], s: [None; 4] };
+        let mut op = WarpOp { run, d: [None; 2], s: [None; 4], dependence: Dependence::Whole };
         let mut at = 0;
         while at < destinations.len() {
             op.d[at] = Some(destinations[at]);
@@ -115,6 +129,12 @@ impl WarpOp {
             at += 1;
         }
         op
+    }
+
+    /// The same operation with a narrower dependence of its result.
+    pub const fn depending(mut self, dependence: Dependence) -> WarpOp {
+        self.dependence = dependence;
+        self
     }
 }
 
@@ -228,8 +248,24 @@ impl Lane for bool {
 /// Turns a scalar function, written as a closure with all its types, into a [`WarpFn`].
 ///
 /// A closure of one to four parameters that returns one value or, with `-> (A, B)`, two. A lane's results depend on that
-/// lane alone, so a destination may be a source.
+/// lane alone, so a destination may be a source. `bits n;` or `halves;` in front says what [`Dependence`] the result has.
 macro_rules! warp {
+    (bits $n:literal; |$($arg:ident: $ty:ty),+| -> $d:ty $body:block) => {{
+        const BITS: &$crate::interp::registers::WarpOp = &{
+            use $crate::interp::registers::Dependence;
+            $crate::interp::registers::warp!(% |$($arg: $ty),+| -> $d $body, [only: $d = 0], |only|)
+                .depending(Dependence::Bits($n))
+        };
+        BITS
+    }};
+    (halves; |$($arg:ident: $ty:ty),+| -> $d:ty $body:block) => {{
+        const HALVES: &$crate::interp::registers::WarpOp = &{
+            use $crate::interp::registers::Dependence;
+            $crate::interp::registers::warp!(% |$($arg: $ty),+| -> $d $body, [only: $d = 0], |only|)
+                .depending(Dependence::Halves)
+        };
+        HALVES
+    }};
     (|$($arg:ident: $ty:ty),+| -> ($d0:ty, $d1:ty) $body:block) => {
         $crate::interp::registers::warp!(@ |$($arg: $ty),+| -> ($d0, $d1) $body,
             [first: $d0 = 0, second: $d1 = 1], |(first, second)|)
@@ -238,6 +274,12 @@ macro_rules! warp {
         $crate::interp::registers::warp!(@ |$($arg: $ty),+| -> $d $body, [only: $d = 0], |only|)
     };
     (@ |$($arg:ident: $ty:ty),+| -> $all:ty $body:block,
+        [$($value:ident: $d:ty = $number:tt),+], |$pattern:pat_param|) => {{
+        const OP: &$crate::interp::registers::WarpOp = &$crate::interp::registers::warp!(%
+            |$($arg: $ty),+| -> $all $body, [$($value: $d = $number),+], |$pattern|);
+        OP
+    }};
+    (% |$($arg:ident: $ty:ty),+| -> $all:ty $body:block,
         [$($value:ident: $d:ty = $number:tt),+], |$pattern:pat_param|) => {{
         fn run(
             registers: &mut $crate::interp::registers::Registers,
@@ -260,11 +302,10 @@ macro_rules! warp {
                 $(<$d as Lane>::write(registers, slots.d[$number], first, &results.$number, mask);)+
             }
         }
-        const OP: &$crate::interp::registers::WarpOp = &{
+        {
             use $crate::interp::registers::{Lane, WarpOp};
             WarpOp::new(run, &[$(<$d as Lane>::FILE),+], &[$(<$ty as Lane>::FILE),+])
-        };
-        OP
+        }
     }};
 }
 pub(crate) use warp;

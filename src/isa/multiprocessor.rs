@@ -76,6 +76,11 @@ impl Multiprocessor {
         })
     }
 
+    /// The most shared memory that one block may have, in bytes.
+    pub fn most_shared(&self) -> u32 {
+        self.shared - self.reserved
+    }
+
     /// Warps of a kernel that are resident at once: in blocks of `threads`, with `registers` for each
     /// thread and `shared` bytes of shared memory for each block, without the bytes that the system
     /// takes. 0 if not one block fits, and for a block without threads.

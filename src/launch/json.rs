@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Pointer, Type, fill};
+use super::{
+    Argument, Buffer, DEFAULT_LIMIT, Expectation, Launch, Meet, Pointer, Tolerance, Type, fill,
+};
 
 /// A launch file as it is written.
 #[derive(Deserialize)]
@@ -29,7 +31,25 @@ struct File {
     #[serde(default)]
     meet: Meet,
     #[serde(default)]
-    strict_shuffles: bool,
+    expect: BTreeMap<String, Vec<Value>>,
+    #[serde(default)]
+    tolerance: Tolerance,
+    #[serde(default)]
+    uninitialized: Uninitialized,
+    /// Accepted and not needed: such shuffles are reported wherever their values reach an effect.
+    #[serde(default, rename = "strict_shuffles")]
+    _strict_shuffles: bool,
+}
+
+/// What is done about values that nobody has determined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Uninitialized {
+    /// They are reported where they reach an effect.
+    #[default]
+    Report,
+    /// They are not looked for.
+    Ignore,
 }
 
 /// One entry of `buffers`.
@@ -64,13 +84,23 @@ struct ArgumentSpec {
 const MAX_BUFFER: usize = 1 << 34;
 
 /// Reads a launch file.
-pub fn parse(text: &str) -> Result<Launch, String> {
+pub fn parse(text: &str) -> Result<(Launch, Expectation), String> {
     let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let mut buffers = BTreeMap::new();
     for (name, spec) in file.buffers {
         let buffer = buffer(&spec).map_err(|message| format!("buffer `{name}`: {message}"))?;
         buffers.insert(name, buffer);
     }
+    let mut expected = BTreeMap::new();
+    for (name, data) in &file.expect {
+        let buffer = expectation(&buffers, name, data).map_err(|why| format!("`expect`: {why}"))?;
+        expected.insert(name.clone(), buffer);
+    }
+    let Tolerance { absolute, relative } = file.tolerance;
+    if !(absolute >= 0.0 && relative >= 0.0) {
+        return Err("`tolerance` has two numbers that are not negative".to_owned());
+    }
+    let expectation = Expectation { buffers: expected, tolerance: file.tolerance };
     let mut args = Vec::new();
     for (index, spec) in file.args.iter().enumerate() {
         args.push(argument(spec).map_err(|message| format!("argument {index}: {message}"))?);
@@ -85,10 +115,26 @@ pub fn parse(text: &str) -> Result<Launch, String> {
         limit: file.limit.unwrap_or(DEFAULT_LIMIT),
         races: file.races.unwrap_or(true),
         meet: file.meet,
-        strict_shuffles: file.strict_shuffles,
+        uninitialized: file.uninitialized == Uninitialized::Report,
     };
     launch.check()?;
-    Ok(launch)
+    Ok((launch, expectation))
+}
+
+/// What is expected of a buffer.
+fn expectation(
+    buffers: &BTreeMap<String, Buffer>,
+    name: &str,
+    data: &[Value],
+) -> Result<Buffer, String> {
+    let buffer = buffers.get(name).ok_or_else(|| format!("the launch has no buffer `{name}`"))?;
+    let (ty, count) = (buffer.ty, buffer.bytes.len() / buffer.ty.bytes());
+    if data.len() != count {
+        let given = data.len();
+        return Err(format!("`{name}` has {count} elements, and {given} are expected"));
+    }
+    let elements: Result<Vec<u64>, String> = data.iter().map(|value| element(ty, value)).collect();
+    Ok(Buffer { ty, bytes: fill::bytes(ty, &elements?) })
 }
 
 fn shape(name: &str, given: &[u32]) -> Result<[u32; 3], String> {

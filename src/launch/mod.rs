@@ -5,11 +5,13 @@
 //! machine.
 
 pub mod bind;
+mod expect;
 mod fill;
 mod json;
 mod meet;
 mod number;
 
+pub use expect::{Difference, Expectation, Tolerance};
 pub use meet::Meet;
 pub use number::{Type, show};
 
@@ -37,8 +39,9 @@ pub struct Launch {
     pub limit: u64,
     /// Whether an interpreter reports races between threads.
     pub races: bool,
-    /// Whether an interpreter reports a shuffle that reads from a lane which takes no part.
-    pub strict_shuffles: bool,
+    /// Whether an interpreter reports values that nobody has determined (read from unwritten shared or local memory, or by
+    /// a shuffle from a lane which takes no part) where they reach an effect.
+    pub uninitialized: bool,
     /// Where an interpreter lets lanes meet again that have parted.
     pub meet: Meet,
 }
@@ -155,14 +158,23 @@ impl Launch {
     /// ```
     ///
     /// `"races": false` turns the search for races off, `"limit"` is a number of instructions,
-    /// `"meet"` is `"assembler"`, `"never"` or a seed (see [`Meet`]), `"strict_shuffles": true`
-    /// reports shuffles that read from a lane which takes no part. `kernel`, `dynamic_shared` and
+    /// `"meet"` is `"assembler"`, `"never"` or a seed (see [`Meet`]), `"uninitialized": "ignore"`
+    /// does not report values that nobody has determined. `kernel`, `dynamic_shared` and
     /// trailing dimensions may be left out. An argument can also be `{"bytes": "0a0b..."}`, or
     /// `{"struct": [...]}` of arguments laid out as C does. A `"comment"` may say anything.
     ///
     /// # Errors
     /// The text is not of this form; the message names the place or the field that is wrong.
     pub fn from_json(text: &str) -> Result<Launch, String> {
+        json::parse(text).map(|(launch, _)| launch)
+    }
+
+    /// The same with what the file expects of buffers afterwards: `"expect": {"out": [700]}` has the elements of a buffer
+    /// as `data` has them, `"tolerance": {"absolute": 1e-6, "relative": 1e-5}` says how exactly they have to be met.
+    ///
+    /// # Errors
+    /// As [`Launch::from_json`]; a buffer that the launch does not have, or that has another number of elements.
+    pub fn with_expectation(text: &str) -> Result<(Launch, Expectation), String> {
         json::parse(text)
     }
 }

@@ -29,10 +29,21 @@ impl Fault {
 
     /// The message as the user sees it.
     pub fn diagnose(self, source: &SourceFile) -> Diagnostic {
+        if is_cuda(source.text()) {
+            let message = "this is CUDA, not PTX";
+            let advice = format!("compile it first: `nvcc -ptx {}`", source.name());
+            return source.diagnostic(self.span, message).with_hint(advice);
+        }
         let diagnostic = source.diagnostic(self.span, self.message);
         match self.hint {
             Some(hint) => diagnostic.with_hint(hint),
             None => diagnostic,
         }
     }
+}
+
+/// Whether a text that is not PTX is CUDA: it has words that CUDA alone has, and no `.version`, with which each module begins.
+fn is_cuda(text: &str) -> bool {
+    const WORDS: [&str; 4] = ["__global__", "__device__", "__host__", "#include"];
+    !text.contains(".version") && WORDS.iter().any(|word| text.contains(word))
 }

@@ -73,7 +73,7 @@ impl SourceFile {
             line_text: String::new(),
             width: 0,
             message: message.to_owned(),
-            note: None,
+            more: None,
             hint: Some(hint.to_owned()),
         };
         if bytes.len() >= u32::MAX as usize {
@@ -146,7 +146,7 @@ impl SourceFile {
             line_text: self.line_text(position.line).to_owned(),
             width: (span.end.saturating_sub(span.start)).max(1),
             message: message.into(),
-            note: None,
+            more: None,
             hint: None,
         }
     }
@@ -177,10 +177,19 @@ pub struct Diagnostic {
     width: u32,
     /// What is wrong.
     pub message: String,
-    /// A second place that has to do with the first, itself a message.
-    note: Option<Box<Diagnostic>>,
+    /// What few messages have; boxed, since errors are returned by value.
+    more: Option<Box<More>>,
     /// What to do about it.
     pub hint: Option<String>,
+}
+
+/// More places of a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct More {
+    /// The place in the sources that the message's place was compiled from, as it is shown.
+    origin: Option<String>,
+    /// A second place that has to do with the first, itself a message.
+    note: Option<Diagnostic>,
 }
 
 impl Diagnostic {
@@ -197,7 +206,18 @@ impl Diagnostic {
         span: Span,
         message: impl Into<String>,
     ) -> Diagnostic {
-        self.note = Some(Box::new(source.diagnostic(span, message)));
+        self.more.get_or_insert_default().note = Some(source.diagnostic(span, message));
+        self
+    }
+
+    /// The same message with the places in the sources that its own place and its note's were compiled from. They are
+    /// shown first, in front of the places in this file.
+    pub fn with_origins(mut self, own: Option<String>, of_note: Option<String>) -> Diagnostic {
+        let more = self.more.get_or_insert_default();
+        more.origin = own;
+        if let Some(note) = &mut more.note {
+            note.more.get_or_insert_default().origin = of_note;
+        }
         self
     }
 
@@ -209,7 +229,13 @@ impl Diagnostic {
         severity: &str,
     ) -> fmt::Result {
         let Position { line, column } = position;
-        writeln!(f, "{}:{line}:{column}: {severity}: {}", self.file, self.message)?;
+        match self.more.as_ref().and_then(|more| more.origin.as_ref()) {
+            Some(origin) => {
+                writeln!(f, "{origin}: {severity}: {}", self.message)?;
+                writeln!(f, "{}:{line}:{column}: note: in the PTX", self.file)?;
+            }
+            None => writeln!(f, "{}:{line}:{column}: {severity}: {}", self.file, self.message)?,
+        }
         let skip = (column as usize - 1).saturating_sub(SHOWN_COLUMNS / 2);
         let shown: String = self
             .line_text
@@ -235,7 +261,8 @@ impl fmt::Display for Diagnostic {
             None => write!(f, "{}: error: {}", self.file, self.message)?,
             Some(position) => self.excerpt(f, position, "error")?,
         }
-        if let Some((note, position)) = self.note.as_ref().and_then(|n| Some((n, n.position?))) {
+        let note = self.more.as_ref().and_then(|more| more.note.as_ref());
+        if let Some((note, position)) = note.and_then(|note| Some((note, note.position?))) {
             writeln!(f)?;
             note.excerpt(f, position, "note")?;
         }

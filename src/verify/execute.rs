@@ -145,8 +145,7 @@ fn launch(
     }
     let (kernel, grid) = (Some(function.name.text.to_owned()), [1; 3]);
     let (dynamic_shared, limit, races) = (16 << 10, LIMIT, true);
-    // A shuffle that reads from a lane which takes no part is not reported here.
-    let (strict_shuffles, meet) = (false, Meet::default());
+    let (uninitialized, meet) = (true, Meet::default());
     let launch = Launch {
         kernel,
         grid,
@@ -156,7 +155,7 @@ fn launch(
         args,
         limit,
         races,
-        strict_shuffles,
+        uninitialized,
         meet,
     };
     Some(launch)

@@ -124,7 +124,7 @@ impl Bed {
 
 /// The exit status and the message.
 fn failure<T: std::fmt::Debug>(result: Result<T, Failure>) -> (u8, String) {
-    let Failure { status, message } = result.expect_err("fails");
+    let Failure { status, message, .. } = result.expect_err("fails");
     (status.code(), message)
 }
 

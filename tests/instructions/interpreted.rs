@@ -60,7 +60,7 @@ fn run(module: &Module<'_>, values: &[u64], carry: u64, results: usize) -> Resul
         args,
         limit: DEFAULT_LIMIT,
         meet: Meet::default(),
-        strict_shuffles: false,
+        uninitialized: true,
     };
     let outcome = interp::run(module, &launch)?;
     Ok(outcome.buffers["out"].elements().collect())

@@ -44,7 +44,7 @@ fn launches(threads: u32, meet: Meet, words: impl Fn(usize, usize) -> u32) -> Ve
             args: vec![pointer("in"), given, pointer("out")],
             limit: DEFAULT_LIMIT,
             races: true,
-            strict_shuffles: false,
+            uninitialized: false,
             meet,
         }
     };
@@ -239,6 +239,61 @@ fn faults_are_left_to_each_of_them() {
             |launch: usize, word| if launch == 0 && zeros { 0 } else { random(launch, word) };
         let launches = launches(32, Meet::Assembler, words);
         assert_eq!(interp::run(&module, &launches[0]).is_ok(), zeros, "{body}");
+        assert!(interp::run(&module, &launches[41]).is_err(), "{body}");
+        assert!(abreast(&module, &launches, &mut rooms).is_none(), "{body}");
+    }
+}
+
+/// Poison that every launch discards does not keep them apart.
+#[test]
+fn poison_that_all_of_them_discard_goes_abreast() {
+    let mut rooms = [Room::default(), Room::default()];
+    for body in [
+        // Lanes that the warp has not.
+        "ld.global.u32 %r1, [%rd1]; shfl.sync.down.b32 %r2, %r1, 1, 31, -1; add.u32 %r3, %r2, %r1;
+         sub.u32 %r4, %n, 1; setp.lt.u32 %p1, %tid, %r4; selp.b32 %r5, %r3, %r1, %p1;
+         st.global.u32 [%rd2], %r5;",
+        // Words that nobody has written, beside a value that differs.
+        "ld.global.u32 %r1, [%rd1]; mov.u32 %r2, room; ld.shared.u32 %r3, [%r2]; xor.b32 %r3, %r3, %r1;
+         and.b32 %r3, %r3, 0xff; and.b32 %r4, %r1, 0xff00; and.b32 %r5, %r4, %r3;
+         st.global.u32 [%rd2], %r4; and.b32 %r6, %r3, 0xff00; or.b32 %r6, %r6, %g;
+         st.global.u32 [%rd2+4], %r6;",
+    ] {
+        let source = SourceFile::new("abreast.ptx", text(body));
+        let module = ptx::parse(&source, Depth::All).unwrap_or_else(|error| panic!("{error}"));
+        let mut launches = launches(20, Meet::Assembler, random);
+        launches.iter_mut().for_each(|launch| launch.uninitialized = true);
+        let together = abreast(&module, &launches, &mut rooms)
+            .unwrap_or_else(|| panic!("they do not go: {body}"));
+        for (launch, found) in launches.iter().zip(together) {
+            let expected = interp::run(&module, launch).expect("no fault");
+            assert!(found.buffers == expected.buffers, "{body}");
+        }
+    }
+}
+
+/// Poison that the launch in front discards, and others do not.
+#[test]
+fn poison_that_one_of_them_shows_is_left_to_each() {
+    let mut rooms = [Room::default(), Room::default()];
+    let absent = "shfl.sync.down.b32 %r1, %tid, 1, 31, -1;";
+    let unwritten = "mov.u32 %r2, room; ld.shared.u32 %r1, [%r2];";
+    // What is given to the launch in front is 0, and to others a multiple of 7.
+    for (read, shown) in [absent, unwritten].into_iter().flat_map(|read| {
+        [
+            "and.b32 %r3, %r1, %g;",
+            "not.b32 %r3, %g; lop3.b32 %r3, %r1, %r3, 0, 0x30;",
+            "shl.b32 %r1, %r1, 31; shr.u32 %r1, %r1, 31; mul.lo.u32 %r4, %g, 0xb6db6db7; and.b32 %r4, %r4, 31;
+             shl.b32 %r3, %r1, %r4; and.b32 %r3, %r3, 0xfffffffe;",
+        ]
+        .map(|shown| (read, shown))
+    }) {
+        let body = format!("{read} {shown} st.global.u32 [%rd2], %r3;");
+        let source = SourceFile::new("abreast.ptx", text(&body));
+        let module = ptx::parse(&source, Depth::All).unwrap_or_else(|error| panic!("{error}"));
+        let mut launches = launches(20, Meet::Assembler, random);
+        launches.iter_mut().for_each(|launch| launch.uninitialized = true);
+        assert!(interp::run(&module, &launches[0]).is_ok(), "{body}");
         assert!(interp::run(&module, &launches[41]).is_err(), "{body}");
         assert!(abreast(&module, &launches, &mut rooms).is_none(), "{body}");
     }

@@ -68,7 +68,7 @@ impl Bed {
             limit: DEFAULT_LIMIT,
             races: true,
             meet: Meet::default(),
-            strict_shuffles: false,
+            uninitialized: true,
         };
         Bed { source: SourceFile::new(name, text), launch }
     }
@@ -109,9 +109,9 @@ impl Bed {
         self
     }
 
-    /// Reports shuffles from lanes that take no part.
-    pub fn strict_shuffles(mut self) -> Bed {
-        self.launch.strict_shuffles = true;
+    /// Does not report values that nobody has determined.
+    pub fn ignoring_uninitialized(mut self) -> Bed {
+        self.launch.uninitialized = false;
         self
     }
 

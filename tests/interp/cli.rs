@@ -33,14 +33,7 @@ fn launch(kind: &str, data: Value, count: u32) -> String {
 }
 
 fn request(format: Format) -> Request<'static> {
-    Request {
-        kernel: None,
-        profile: false,
-        races: None,
-        strict_shuffles: false,
-        meet: None,
-        format,
-    }
+    Request { kernel: None, profile: false, races: None, uninitialized: None, meet: None, format }
 }
 
 fn execute(launch: &str) -> Result<Value, Failure> {
@@ -134,11 +127,11 @@ fn integers_keep_their_width_and_sign() {
 #[test]
 fn the_exit_status_tells_faults_from_unusable_input() {
     let short = launch("u32", json!([1, 2]), 8);
-    let Failure { status, message } = execute(&short).expect_err("reads outside");
+    let Failure { status, message, .. } = execute(&short).expect_err("reads outside");
     assert_eq!((status, status.code()), (Status::FAULTED, 3));
     assert!(message.starts_with("copy.ptx:13:5: error: "), "{message}");
     assert!(message.contains("ld.global.u32 %r2, [%rd3];"), "{message}");
-    let Failure { status, message } = execute("{\"grid\": 3}").expect_err("no launch");
+    let Failure { status, message, .. } = execute("{\"grid\": 3}").expect_err("no launch");
     assert_eq!((status, status.code()), (Status::UNUSABLE, 2));
     assert!(message.starts_with("copy.json: error: "), "{message}");
     let broken = SourceFile::new("broken.ptx", ".entry {");
@@ -247,5 +240,187 @@ fn launch_files_that_are_wrong_say_why() {
     ] {
         let message = Launch::from_json(text).expect_err(reason);
         assert!(message.contains(reason), "{message}");
+    }
+}
+
+const LOCATED: &str = "\
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 y)
+{
+    .reg .b32 %r<4>; .reg .b64 %rd<3>; .reg .pred %p<2>;
+    .shared .align 4 .b8 s[4];
+    .loc 1 7 5
+    ld.param.u64 %rd1, [y];
+    .loc 2 3 9, function_name $L__info_string0, inlined_at 1 8 2
+    ld.shared.u32 %r1, [s];
+    .loc 1 9 1
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+.file 1 \"k.cu\"
+.file 2 \"inner.cuh\"
+.section .debug_str
+{
+$L__info_string0:
+.b8 102,0
+}
+";
+
+const ONE: &str = r#"{"grid": [1], "block": [1],
+    "buffers": {"y": {"type": "u32", "len": 1}}, "args": [{"buffer": "y"}]}"#;
+
+#[test]
+fn a_fault_names_the_source_first() {
+    let source = SourceFile::new("k.ptx", LOCATED);
+    let failure = run(&source, "l.json", ONE, &request(Format::Text)).expect_err("it faults");
+    assert_eq!(failure.status, Status::FAULTED);
+    assert!(failure.message.starts_with("k.cu:9:1: error: "), "{}", failure.message);
+    for part in [
+        "k.ptx:13:5: note: in the PTX",
+        "inner.cuh:3:9 (inlined at k.cu:8:2): note: the unwritten bytes are read here",
+        "k.ptx:11:5: note: in the PTX",
+    ] {
+        assert!(failure.message.contains(part), "`{part}` is not in\n{}", failure.message);
+    }
+    assert!(failure.output.is_none());
+}
+
+#[test]
+fn a_fault_is_an_object_in_json() {
+    let source = SourceFile::new("k.ptx", LOCATED);
+    let failure = run(&source, "l.json", ONE, &request(Format::Json)).expect_err("it faults");
+    assert_eq!(failure.status, Status::FAULTED);
+    let report: Value = serde_json::from_str(&failure.output.expect("an object")).expect("JSON");
+    let fault = &report["fault"];
+    assert_eq!(fault["kind"], "uninitialized");
+    assert_eq!(fault["line"], 13);
+    let inlined = json!([]);
+    let source = json!({"file": "k.cu", "line": 9, "column": 1, "inlined": inlined});
+    assert_eq!(fault["source"], source);
+    let call = json!([{"file": "k.cu", "line": 8, "column": 2}]);
+    assert_eq!(fault["earlier"]["source"]["inlined"], call);
+    assert_eq!(fault["declared"], 7);
+    assert!(fault["message"].as_str().is_some_and(|text| text.contains("no thread has written")));
+    assert!(report.get("buffers").is_none());
+}
+
+#[test]
+fn an_endless_loop_is_named_with_its_threads() {
+    const SPIN: &str = "\
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 y)
+{
+    .reg .b32 %r<4>; .reg .b64 %rd<3>; .reg .pred %p<2>;
+    ld.param.u64 %rd1, [y];
+    mov.u32 %r2, %tid.x;
+    setp.lt.u32 %p1, %r2, 32;
+    @%p1 bra WAIT;
+L:
+    .loc 1 20 3
+    ld.volatile.global.u32 %r1, [%rd1];
+    setp.eq.u32 %p0, %r1, 0;
+    @%p0 bra L;
+WAIT:
+    bar.sync 0;
+    ret;
+}
+.file 1 \"k.cu\"
+";
+    let source = SourceFile::new("k.ptx", SPIN);
+    let launch = ONE
+        .replace("[1],\n", "[1],\n \"limit\": 100000,")
+        .replace("\"block\": [1]", "\"block\": [64]");
+    let failure = run(&source, "l.json", &launch, &request(Format::Text)).expect_err("it spins");
+    assert_eq!(failure.status, Status::FAULTED);
+    for part in [
+        "k.cu:20:3: error: the launch has executed more than 100000 instructions, its limit",
+        "32 threads from (32, 0, 0) on spin in a loop",
+        "32 threads from (0, 0, 0) on wait at a barrier",
+        "k.ptx:15:5: note: in the PTX",
+        "note: the loop begins here",
+        "ld.volatile.global.u32",
+    ] {
+        assert!(failure.message.contains(part), "`{part}` is not in\n{}", failure.message);
+    }
+}
+
+#[test]
+fn expectations_are_checked() {
+    let with = |more: &str, ty: &str| {
+        format!(
+            r#"{{"grid": [1], "block": [4], {more},
+             "buffers": {{"x": {{"type": "{ty}", "data": [1, 2, 4, 8]}}, "y": {{"type": "{ty}", "len": 4}}}},
+             "args": [{{"buffer": "x"}}, {{"buffer": "y"}}, {{"type": "u32", "value": 4}}]}}"#
+        )
+    };
+    let source = SourceFile::new("copy.ptx", COPY);
+    let run =
+        |more: &str, ty: &str, format| run(&source, "l.json", &with(more, ty), &request(format));
+    run(r#""expect": {"y": [1, 2, 4, 8]}"#, "f32", Format::Text).expect("it holds");
+    let failure =
+        run(r#""expect": {"y": [1, 2, 4.001, 9]}"#, "f32", Format::Text).expect_err("differs");
+    assert_eq!(failure.status, Status::UNEXPECTED);
+    assert!(failure.message.starts_with("l.json: error: 2 of 4 elements"), "{}", failure.message);
+    assert!(failure.message.contains("y[2] = 4.0, expected 4.001"), "{}", failure.message);
+    assert!(failure.output.is_some_and(|text| text.contains("y: f32[4]")));
+    for (tolerance, good) in [
+        (r#"{"absolute": 0.01}"#, true),
+        (r#"{"relative": 0.001}"#, true),
+        (r#"{"relative": 0.0001}"#, false),
+        (r#"{"absolute": 0.0005, "relative": 0.0002}"#, true),
+    ] {
+        let more = format!(r#""expect": {{"y": [1, 2, 4.001, 8]}}, "tolerance": {tolerance}"#);
+        assert_eq!(run(&more, "f32", Format::Text).is_ok(), good, "{tolerance}");
+    }
+    let failure =
+        run(r#""expect": {"y": [1, 2, 5, 8]}"#, "u32", Format::Json).expect_err("differs");
+    let report: Value = serde_json::from_str(&failure.output.expect("JSON")).expect("JSON");
+    assert_eq!(report["differences"], 1);
+    let first = json!([{"buffer": "y", "index": 2, "found": 4, "expected": 5}]);
+    assert_eq!(report["first_differences"], first);
+    for more in
+        [r#""expect": {"z": [1]}"#, r#""expect": {"y": [1]}"#, r#""tolerance": {"absolute": -1}"#]
+    {
+        let failure = run(more, "u32", Format::Text).expect_err("refused");
+        assert_eq!(failure.status, Status::UNUSABLE, "{more}");
+    }
+}
+
+#[test]
+fn conflicts_of_atomics_are_counted() {
+    let kernel = |address: &str, space: &str| {
+        format!(
+            ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 y) {{
+             .reg .b32 %r<4>; .reg .b64 %rd<5>; .shared .align 16 .b8 s[4096];
+             ld.param.u64 %rd1, [y]; mov.u32 %r1, %tid.x;
+             mul.wide.u32 %rd3, %r1, 4; mov.u64 %rd4, s; add.u64 %rd4, %rd4, %rd3;
+             st.shared.u32 [%rd4], 0; bar.sync 0;
+             {address} mul.wide.u32 %rd3, %r2, 4;
+             add.u64 %rd1, %rd1, %rd3; mov.u64 %rd4, s; add.u64 %rd4, %rd4, %rd3;
+             red.{space}.add.u32 [%rd{}], 1; ret; }}",
+            if space == "shared" { 4 } else { 1 }
+        )
+    };
+    let launch = r#"{"grid": [1], "block": [32], "uninitialized": "ignore",
+        "buffers": {"y": {"type": "u32", "len": 1024}}, "args": [{"buffer": "y"}]}"#;
+    for (address, shared, global) in [
+        ("mov.u32 %r2, %r1;", 1, 1),
+        ("mov.u32 %r2, 0;", 32, 32),
+        ("and.b32 %r2, %r1, 7;", 4, 4),
+        ("shl.b32 %r2, %r1, 5;", 32, 1),
+        ("shl.b32 %r2, %r1, 1;", 2, 1),
+    ] {
+        for (space, passes) in [("shared", shared), ("global", global)] {
+            let source = SourceFile::new("k.ptx", kernel(address, space));
+            let text = run(&source, "l.json", launch, &request(Format::Json)).expect("it runs");
+            let report: Value = serde_json::from_str(&text).expect("JSON");
+            let counters = &report["counters"];
+            assert_eq!(counters["atomic_requests"], 1, "{address} {space}");
+            assert_eq!(counters["atomic_passes"], passes, "{address} {space}");
+        }
     }
 }

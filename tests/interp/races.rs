@@ -13,7 +13,7 @@ use ptxasw::source::SourceFile;
 const ELEMENTS: usize = 256;
 
 /// The 1-based line of a function that bears a mark.
-fn marked(source: &SourceFile, lines: std::ops::Range<u32>, mark: &str) -> Option<u32> {
+pub fn marked(source: &SourceFile, lines: std::ops::Range<u32>, mark: &str) -> Option<u32> {
     let bears = |line: &u32| match source.line_text(*line).rsplit_once("// ") {
         Some((_, comment)) => comment.split(", ").any(|word| word == mark),
         None => false,
@@ -22,7 +22,7 @@ fn marked(source: &SourceFile, lines: std::ops::Range<u32>, mark: &str) -> Optio
 }
 
 /// Blocks and threads, from the line above a kernel: `// grid 2, block 64`.
-fn shape(line: &str) -> Option<(u32, u32)> {
+pub fn shape(line: &str) -> Option<(u32, u32)> {
     let (grid, block) = line.strip_prefix("// grid ")?.split_once(", block ")?;
     Some((grid.parse().ok()?, block.parse().ok()?))
 }
@@ -47,6 +47,7 @@ fn races_are_found_and_nothing_else() {
             let bed = Bed::text(&name, text.as_str(), function.name.text)
                 .grid([grid, 1, 1])
                 .block([block, 1, 1])
+                .ignoring_uninitialized()
                 .buffer("p", &[7_u32; ELEMENTS]);
             let place = format!("{name}: {}", function.name.text);
             match (bed.run(), second) {
@@ -56,7 +57,7 @@ fn races_are_found_and_nothing_else() {
                 (Err(fault), Some(_)) => {
                     racy += 1;
                     let at = |span: ptxasw::source::Span| source.line(span.start);
-                    let found = (fault.earlier.map(|other| at(other.span)), fault.span.map(at));
+                    let found = (fault.earlier.as_ref().map(|o| at(o.span)), fault.span.map(at));
                     if fault.kind != FaultKind::Race || found != (first, second) {
                         wrong.push(fault.diagnostic(&source).to_string());
                     }

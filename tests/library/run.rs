@@ -45,7 +45,7 @@ pub fn run(module: &Module, kernel: &str, buffers: &[Values], start: &Start) -> 
         limit: DEFAULT_LIMIT,
         races: true,
         // Lanes that a block has not are read from, and what they give is dropped.
-        strict_shuffles: start.threads.is_multiple_of(32),
+        uninitialized: true,
         meet: start.meet,
     };
     let outcome = interp::run(module, &launch).unwrap_or_else(|fault| panic!("{kernel}: {fault}"));

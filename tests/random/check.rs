@@ -85,7 +85,7 @@ impl Judge for Interpreter {
 
     fn judge(&self, subject: &Subject<'_, '_, '_>) -> Opinion {
         // Nobody can tell what a kernel should compute that looks at the unpredictable.
-        let strict = Launch { strict_shuffles: true, ..subject.launch.clone() };
+        let strict = Launch { uninitialized: true, ..subject.launch.clone() };
         let expected = match interp::run(subject.original, &strict) {
             Ok(outcome) => outcome,
             Err(fault) => return Opinion::Invalid(fault.diagnostic(subject.sources.0).to_string()),

@@ -189,7 +189,7 @@ fn kernels_around_headers_do_what_those_without_do() {
         let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).expect("a launch file");
         let mut launch = Launch::from_json(&text).expect("a launch file");
-        launch.strict_shuffles = true;
+        launch.uninitialized = true;
         let outcomes = ["synth", "shared", "direct"].map(|kind| {
             launch.kernel = Some(format!("{stem}_{kind}"));
             interp::run(&module, &launch).unwrap_or_else(|fault| panic!("{stem}_{kind}: {fault}"))

@@ -240,7 +240,7 @@ fn scanned(module: &ptx::Module<'_>, name: &str, operator: Operator, threads: us
         args: vec![pointer("input"), pointer("output")],
         limit: DEFAULT_LIMIT,
         races: true,
-        strict_shuffles: false,
+        uninitialized: true,
         meet: Meet::default(),
     };
     let done = interp::run(module, &launch)

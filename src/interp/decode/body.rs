@@ -7,6 +7,7 @@ use super::scope::{Family, Found, Home, Register, Scopes, Symbol, Variable as Pl
 use super::unit::{Unit, align_of, align_up, element_size, size_of};
 use super::{control, reconverge};
 use crate::interp::fault::{Fault, FaultKind};
+use crate::interp::memory::Named;
 use crate::interp::ops;
 use crate::interp::program::{
     Formal, Function, Guard, MicroOp, Op, Origin, ParamPlace, Pc, Steady,
@@ -213,10 +214,12 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
             let stride = align_up(size, align_of(variable));
             let all = declarator.count.map_or(size, |count| stride.saturating_mul(count.into()));
             let place = match variable.space {
-                StateSpace::Shared => Place { size, ..self.unit.shared(variable, all) },
+                StateSpace::Shared => Place { size, ..self.unit.shared(variable, declarator, all) },
                 StateSpace::Local | StateSpace::Param => {
                     let offset = align_up(self.function.local_bytes, align_of(variable));
                     self.function.local_bytes = offset.saturating_add(all);
+                    let (name, span) = (name.to_owned(), declarator.name.span);
+                    self.function.locals.push(Named { name, offset, size: all, span });
                     let element = element_size(variable);
                     Place { space: StateSpace::Local, home: Home::Frame(offset), size, element }
                 }
@@ -372,7 +375,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
             return slot;
         }
         let copy = self.scratch(File::Pred);
-        self.emit_lanes(warp!(|a: bool| -> bool { a }), &[copy], &[slot]);
+        self.emit_lanes(warp!(bits 1; |a: bool| -> bool { a }), &[copy], &[slot]);
         copy
     }
 

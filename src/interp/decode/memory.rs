@@ -8,7 +8,9 @@ use super::operand::file_of;
 use super::transaction;
 use super::vector::Element;
 use crate::interp::fault::Fault;
-use crate::interp::program::{Atomic, CopyAsync, CopyLimit, Destination, Load, Op, Store};
+use crate::interp::program::{
+    Atomic, CopyAsync, CopyLimit, Destination, Load, Op, Order, Scope, Store,
+};
 use crate::interp::registers::{File, Slot, WarpFn, warp};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{self, B128, Pred, U32, U64};
@@ -57,14 +59,49 @@ fn is_hint(modifier: Qualifier) -> bool {
     )
 }
 
-fn is_strong(inst: &Inst<'_, '_>) -> bool {
-    inst.ast.form.has_any(&[
+/// What an access says about order; none if it is weak.
+fn order(inst: &Inst<'_, '_>) -> Option<Order> {
+    let strong = inst.ast.form.has_any(&[
         Qualifier::Volatile,
         Qualifier::Relaxed,
         Qualifier::Acquire,
         Qualifier::Release,
         Qualifier::Mmio,
-    ])
+    ]);
+    strong.then(|| order_of(inst))
+}
+
+/// What a strong access says about order.
+fn order_of(inst: &Inst<'_, '_>) -> Order {
+    let both = inst.ast.form.has(Qualifier::AcqRel);
+    Order {
+        scope: scope(inst),
+        acquires: both || inst.ast.form.has(Qualifier::Acquire),
+        releases: both || inst.ast.form.has(Qualifier::Release),
+    }
+}
+
+/// The scope that an instruction names; that of the device where it names none.
+fn scope(inst: &Inst<'_, '_>) -> Scope {
+    match inst.ast.form.has_any(&[Qualifier::Cta, Qualifier::Cluster]) {
+        true => Scope::Block,
+        false => Scope::Device,
+    }
+}
+
+/// `membar`, `fence`.
+pub fn fence<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &Inst<'m, 's>) -> Result<(), Fault> {
+    let form = &inst.ast.form;
+    let orders = !form.has(Qualifier::Proxy)
+        && form.has_any(&[
+            Qualifier::Cta,
+            Qualifier::Cluster,
+            Qualifier::Gpu,
+            Qualifier::Gl,
+            Qualifier::Sys,
+        ]);
+    cx.emit(Op::Fence(orders.then(|| scope(inst))));
+    Ok(())
 }
 
 /// How many elements of how many bytes move, and in what steps.
@@ -102,7 +139,7 @@ fn check_count(inst: &Inst<'_, '_>, shape: &Shape, count: usize) -> Result<(), F
 
 /// `ld`, `ldu`.
 pub fn load<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let strong = is_strong(inst);
+    let order = order(inst);
     let (space, shape) = shape(inst)?;
     let place = cx.place(inst.operand(1)?, space)?;
     let items = cx.elements(inst.operand(0)?);
@@ -119,13 +156,13 @@ pub fn load<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Re
         }
     }
     let Shape { bytes, align, .. } = shape;
-    cx.emit(Op::Load(Box::new(Load { place, bytes, align, dests, strong })));
+    cx.emit(Op::Load(Box::new(Load { place, bytes, align, dests, order })));
     Ok(())
 }
 
 /// `st`.
 pub fn store<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
-    let strong = is_strong(inst);
+    let order = order(inst);
     let (space, shape) = shape(inst)?;
     let place = cx.place(inst.operand(0)?, space)?;
     let items = cx.elements(inst.operand(1)?);
@@ -140,7 +177,7 @@ pub fn store<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> R
         }
     }
     let Shape { bytes, align, .. } = shape;
-    cx.emit(Op::Store(Box::new(Store { place, bytes, align, sources, strong })));
+    cx.emit(Op::Store(Box::new(Store { place, bytes, align, sources, order })));
     Ok(())
 }
 
@@ -150,8 +187,7 @@ pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         return Err(inst.unsupported("`red.async` is not modelled"));
     }
     let returns = inst.opcode() == Opcode::Atom;
-    let orders =
-        inst.ast.form.has_any(&[Qualifier::Acquire, Qualifier::Release, Qualifier::AcqRel]);
+    let order = order_of(inst);
     let operation = inst.take_one_of(&atomics::OPERATIONS);
     let (space, shape) = shape(inst)?;
     let Some(operation) = operation else {
@@ -174,8 +210,9 @@ pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
             run,
             elements,
             c,
+            exchanges: !compare,
             wide,
-            orders,
+            order,
         })));
         return Ok(());
     }
@@ -201,8 +238,18 @@ pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         Qualifier::Cas => Some((file_of(ty), cx.source(inst.operand(at + 2)?, ty)?)),
         _ => None,
     };
-    let (elements, wide) = (pairs, None);
-    cx.emit(Op::Atomic(Box::new(Atomic { place, bytes, align, run, elements, c, wide, orders })));
+    let (elements, wide, exchanges) = (pairs, None, operation == Qualifier::Exch);
+    cx.emit(Op::Atomic(Box::new(Atomic {
+        place,
+        bytes,
+        align,
+        run,
+        elements,
+        c,
+        exchanges,
+        wide,
+        order,
+    })));
     Ok(())
 }
 
@@ -260,7 +307,7 @@ pub fn address<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) ->
         let mut a = cx.source(a, ty)?;
         if ty == U32 {
             let wide = cx.scratch(File::W64);
-            cx.emit_lanes(warp!(|a: u32| -> u64 { u64::from(a) }), &[wide], &[a]);
+            cx.emit_lanes(warp!(bits 1; |a: u32| -> u64 { u64::from(a) }), &[wide], &[a]);
             a = wide;
         }
         cx.emit(Op::IsSpace(p, a, space));

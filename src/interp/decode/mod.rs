@@ -28,7 +28,7 @@ pub use call::decode as call;
 pub use collective::{active_mask, elect, matching, reduction, shuffle, vote, warp_barrier};
 pub use control::{barrier, branch, indexed_branch, leave};
 pub use inst::Inst;
-pub use memory::{address, atomic, copy_async, load, store};
+pub use memory::{address, atomic, copy_async, fence, load, store};
 pub use operand::file_of;
 pub use stack::decode as stack;
 pub use transaction::{cluster_barrier, map_address, mbarrier};
@@ -84,10 +84,10 @@ pub fn decode(
     // An allocation that `free` has released and `malloc` hands out again is ordered by the two calls.
     let orders = heap
         || any(|op| match op {
-            Op::Fence | Op::MBarrier(_) | Op::CopyBulk(_) => true,
-            Op::Load(load) => load.strong,
-            Op::Store(store) => store.strong,
-            Op::Atomic(atomic) => atomic.orders,
+            Op::Fence(_) | Op::MBarrier(_) | Op::CopyBulk(_) => true,
+            Op::Load(load) => load.order.is_some(),
+            Op::Store(store) => store.order.is_some(),
+            Op::Atomic(atomic) => atomic.order.acquires || atomic.order.releases,
             _ => false,
         });
     let meets = any(|op| match op {
@@ -95,9 +95,9 @@ pub fn decode(
         _ => false,
     });
     let signals = any(|op| match op {
-        Op::Load(load) => load.strong,
-        Op::Store(store) => store.strong,
-        op => matches!(op, Op::Fence | Op::Atomic(_) | Op::MBarrier(_)),
+        Op::Load(load) => load.order.is_some(),
+        Op::Store(store) => store.order.is_some(),
+        op => matches!(op, Op::Fence(_) | Op::Atomic(_) | Op::MBarrier(_)),
     });
     let plain = !orders && !meets;
     Ok(Program { functions, layout: unit.layout, orders, plain, signals, heap, params })

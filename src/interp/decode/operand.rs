@@ -99,7 +99,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             Operand::Not(name) if file == File::Pred => {
                 let s = self.named_source(*name, 0, file)?;
                 let d = self.scratch(File::Pred);
-                self.emit_lanes(warp!(|a: bool| -> bool { !a }), &[d], &[s]);
+                self.emit_lanes(warp!(bits 1; |a: bool| -> bool { !a }), &[d], &[s]);
                 Ok(d)
             }
             // One-element vectors stand for their element.
@@ -132,7 +132,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
     /// The low 32 bits of a register of 64.
     pub fn low_half(&mut self, register: Register) -> Slot {
         let d = self.scratch(File::W32);
-        self.emit_lanes(warp!(|a: u64| -> u32 { a as u32 }), &[d], &[register.slot]);
+        self.emit_lanes(warp!(bits 1; |a: u64| -> u32 { a as u32 }), &[d], &[register.slot]);
         d
     }
 
@@ -239,7 +239,7 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             File::W32 => slot,
             File::W64 => {
                 let d = self.scratch(File::W64);
-                self.emit_lanes(warp!(|a: u32| -> u64 { u64::from(a) }), &[d], &[slot]);
+                self.emit_lanes(warp!(bits 1; |a: u32| -> u64 { u64::from(a) }), &[d], &[slot]);
                 d
             }
             // `%is_explicit_cluster`.

@@ -8,7 +8,7 @@ use super::operand::file_of;
 use crate::interp::exec::pending_count;
 use crate::interp::fault::Fault;
 use crate::interp::program::transaction::{BulkCopy, MBarrier, MBarrierKind};
-use crate::interp::program::{Barrier, BarrierKind, Op};
+use crate::interp::program::{Barrier, BarrierKind, Op, Scope};
 use crate::interp::registers::{File, warp};
 use crate::isa::{Modifier, Opcode, Qualifier};
 use crate::ptx::ScalarType::{B64, Pred, U32};
@@ -194,7 +194,7 @@ pub fn cluster_barrier<'m, 's>(
     cx.emit(if waits {
         Op::Barrier(Box::new(Barrier { id: None, threads: None, kind: BarrierKind::Sync }))
     } else {
-        Op::Fence
+        Op::Fence(Some(Scope::Block))
     });
     Ok(())
 }
@@ -212,7 +212,7 @@ pub fn map_address<'m, 's>(
     if inst.opcode() == Opcode::Getctarank {
         let zero = cx.immediate(File::W32, 0);
         let d = cx.dest(inst.operand(0)?, U32)?;
-        cx.emit_lanes(warp!(|a: u32| -> u32 { a }), &[d], &[zero]);
+        cx.emit_lanes(warp!(bits 1; |a: u32| -> u32 { a }), &[d], &[zero]);
         return Ok(());
     }
     cx.scalar(inst, ty, &[ty, U32], |[a, rank, ..]| match rank {

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::scope::{Family, Found, Home, Scopes, Symbol, Variable as Place};
 use crate::interp::fault::{Fault, FaultKind};
-use crate::interp::memory::{StateSpaceLayout, StaticRegion};
+use crate::interp::memory::{Named, StateSpaceLayout, StaticRegion};
 use crate::interp::program::FunctionId;
 use crate::ptx::{Declarator, Function, Initializer, Item, Module, ScalarType, StateSpace};
 use crate::ptx::{Immediate, Value, Variable};
@@ -126,7 +126,7 @@ impl<'m, 's> Unit<'m, 's> {
             let size = declarator.count.map_or(one, |count| stride.saturating_mul(count.into()));
             let name = declarator.name.text;
             let place = match variable.space {
-                StateSpace::Shared => self.shared(variable, size),
+                StateSpace::Shared => self.shared(variable, declarator, size),
                 space @ (StateSpace::Global | StateSpace::Const) => {
                     if variable.linkage.contains(&".extern") && self.variables.contains_key(name) {
                         continue;
@@ -168,14 +168,22 @@ impl<'m, 's> Unit<'m, 's> {
     }
 
     /// Gives a shared variable its place; one without a size is the dynamic part, which begins at 0.
-    pub fn shared(&mut self, variable: &Variable<'s>, size: u64) -> Place {
+    pub fn shared(
+        &mut self,
+        variable: &Variable<'s>,
+        declarator: &Declarator<'s>,
+        size: u64,
+    ) -> Place {
         let (space, element) = (StateSpace::Shared, element_size(variable));
+        let (name, span) = (declarator.name.text.to_owned(), declarator.name.span);
         if size == 0 {
             let size = self.layout.dynamic_shared;
+            self.layout.shared_names.push(Named { name, offset: 0, size, span });
             return Place { space, home: Home::Absolute(0), size, element };
         }
         let offset = align_up(self.layout.shared_bytes, align_of(variable));
         self.layout.shared_bytes = offset.saturating_add(size);
+        self.layout.shared_names.push(Named { name, offset, size, span });
         Place { space, home: Home::Absolute(offset), size, element }
     }
 

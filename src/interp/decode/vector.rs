@@ -131,13 +131,13 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
             return Ok(());
         }
         let extend = match (dest.file, dest.sign_to, ty.bits()) {
-            (File::W64, 0, _) => warp!(|a: u32| -> u64 { u64::from(a) }),
-            (File::W64, _, 8) => warp!(|a: i8| -> i64 { i64::from(a) }),
-            (File::W64, _, 16) => warp!(|a: i16| -> i64 { i64::from(a) }),
-            (File::W64, ..) => warp!(|a: i32| -> i64 { i64::from(a) }),
-            (_, 16, _) => warp!(|a: i8| -> i16 { i16::from(a) }),
-            (_, _, 8) => warp!(|a: i8| -> i32 { i32::from(a) }),
-            _ => warp!(|a: i16| -> i32 { i32::from(a) }),
+            (File::W64, 0, _) => warp!(bits 1; |a: u32| -> u64 { u64::from(a) }),
+            (File::W64, _, 8) => warp!(bits 1; |a: i8| -> i64 { i64::from(a) }),
+            (File::W64, _, 16) => warp!(bits 1; |a: i16| -> i64 { i64::from(a) }),
+            (File::W64, ..) => warp!(bits 1; |a: i32| -> i64 { i64::from(a) }),
+            (_, 16, _) => warp!(bits 1; |a: i8| -> i16 { i16::from(a) }),
+            (_, _, 8) => warp!(bits 1; |a: i8| -> i32 { i32::from(a) }),
+            _ => warp!(bits 1; |a: i16| -> i32 { i32::from(a) }),
         };
         self.emit_lanes(extend, &[dest.slot], &[result]);
         Ok(())

@@ -41,3 +41,17 @@ fn turn(offsets: &[u64; LANES], mask: Mask, bytes: u64) -> u64 {
     all.into_iter().for_each(|word| counts[word as usize % BANKS] += 1);
     counts.into_iter().max().unwrap_or(1)
 }
+
+/// The passes of an atomic operation on shared memory: each bank performs one operation in a pass, on one word, for one lane.
+pub fn turns(offsets: &[u64; LANES], mask: Mask) -> u64 {
+    let mut counts = [0; BANKS];
+    lanes(mask).for_each(|lane| counts[(offsets[lane] / 4) as usize % BANKS] += 1);
+    counts.into_iter().max().unwrap_or(0)
+}
+
+/// The passes of an atomic operation on global memory: one operation on each address in a pass.
+pub fn repeats(offsets: &[u64; LANES], mask: Mask) -> u64 {
+    let mut all: Vec<u64> = lanes(mask).map(|lane| offsets[lane]).collect();
+    all.sort_unstable();
+    all.chunk_by(|a, b| a == b).map(|same| same.len() as u64).max().unwrap_or(0)
+}

@@ -1,16 +1,19 @@
 //! One block: its warps take turns, and its barriers bring them together.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::access::Watch;
 use super::follow::Follow;
 use super::gates::Barriers;
 use super::group::State;
 use super::machine::Machine;
 use super::warp::{Stop, Warp, not_aligned};
-use crate::interp::fault::{Fault, FaultKind};
-use crate::interp::memory::{Accessor, Phase, PhaseId, Shadow, new_words};
+use super::watch::Watch;
+use crate::interp::fault::{Earlier, Fault, FaultKind};
+use crate::interp::memory::{Accessor, Phase, PhaseId, Shadow, new_junk, new_unwritten};
+use crate::interp::poison::Marks;
+use crate::interp::program::{FunctionId, MicroOp, Op, Pc};
+use crate::interp::registers::Mask;
 
 /// Instructions after which a group that still runs lets others run: enough that hardly any
 /// kernel notices, and little enough that a lane spinning on a lock does not starve its holder.
@@ -38,6 +41,12 @@ pub struct Block<'p, C> {
     pub id: [u32; 3],
     /// Its shared memory.
     pub shared: Vec<AtomicU32>,
+    /// The marks of poison in its shared memory; empty if poison is not followed.
+    shared_marks: Vec<AtomicU32>,
+    /// Whether no poison is in its shared memory, and from which barrier on that is looked for again.
+    shared_clean: (bool, u32),
+    /// What is known of poison in memory.
+    marks: Marks,
     /// Its warps.
     pub warps: Vec<Warp>,
     /// Its barriers.
@@ -53,6 +62,8 @@ pub struct Block<'p, C> {
     /// Its warps' phases in front of the last barrier, as far as no phase of another block lies
     /// between them, and the number of that barrier.
     before: (Range<PhaseId>, u32),
+    /// Barriers that the search for races knows of.
+    ordered: u32,
 }
 
 impl<'p, C: Follow> Block<'p, C> {
@@ -62,7 +73,14 @@ impl<'p, C: Follow> Block<'p, C> {
         Block {
             machine,
             id,
-            shared: new_words(machine.program.layout.shared_bytes),
+            shared: new_junk(0, machine.program.layout.shared_bytes),
+            shared_marks: if machine.follows_poison {
+                new_unwritten(machine.program.layout.shared_bytes)
+            } else {
+                Vec::new()
+            },
+            shared_clean: (false, 1),
+            marks: Marks::default(),
             warps,
             barriers: Barriers::default(),
             counters,
@@ -70,6 +88,7 @@ impl<'p, C: Follow> Block<'p, C> {
             printed: String::new(),
             epoch: 0,
             before: (0..0, 0),
+            ordered: 0,
         }
     }
 
@@ -115,14 +134,36 @@ impl<'p, C: Follow> Block<'p, C> {
         }
     }
 
+    /// Whether a group can neither read poison from shared memory nor write some there. Shared memory is looked through
+    /// behind a barrier, and if it is not clean, behind twice as many.
+    fn is_shared_clean(&mut self, warp: usize, group: usize) -> bool {
+        let warp = &self.warps[warp];
+        if warp.frames[warp.groups[group].frame].poison.is_some() {
+            self.shared_clean = (false, self.epoch + 1);
+        } else if !self.shared_clean.0 && self.epoch >= self.shared_clean.1 {
+            let clean = self.shared_marks.iter().all(|word| word.load(Relaxed) == 0);
+            self.shared_clean = (clean, self.epoch.saturating_mul(2));
+        }
+        self.shared_clean.0
+    }
+
+    /// Notes that barriers were passed since the last time.
+    fn pass_barriers(&mut self, shadow: &mut Shadow) {
+        if self.ordered != self.epoch {
+            self.ordered = self.epoch;
+            shadow.barrier(self.machine.number(self.id));
+        }
+    }
+
     /// The current phase of a warp; a new one if something has ordered the warp's lanes.
     fn accessor(&mut self, warp: usize, shadow: &mut Shadow) -> Accessor {
+        self.pass_barriers(shadow);
         if self.before.1 != self.epoch {
             self.before = (self.before.0.start..shadow.next_phase(), self.epoch);
         }
         let phase = *self.warps[warp].phase.get_or_insert_with(|| {
             let block = self.machine.number(self.id);
-            shadow.begin(Phase { block, warp: warp as u32, epoch: self.epoch })
+            shadow.begin(Phase { block, warp: warp as u32, epoch: self.epoch, first: 0 })
         });
         Accessor { phase, before: self.before.0.clone(), site: 0 }
     }
@@ -133,7 +174,7 @@ impl<'p, C: Follow> Block<'p, C> {
         let mut left = SLICE >> self.warps[warp].schedule.below(SLICE.ilog2().into());
         loop {
             let Some(group) = self.warps[warp].ready() else {
-                if self.resolve_collectives(warp)? {
+                if self.resolve_collectives(warp) {
                     progress = true;
                     continue;
                 }
@@ -145,10 +186,19 @@ impl<'p, C: Follow> Block<'p, C> {
                 Some(shadow) => self.accessor(warp, shadow),
                 None => Accessor { phase: 0, before: 0..0, site: 0 },
             };
-            let (shared, counters) = (&self.shared, &mut self.counters);
-            let mut watch = Watch { shadow: shadow.as_mut(), who, changes: 0, race: None };
+            let follows = machine.follows_poison;
+            let asks = follows && !self.is_shared_clean(warp, group);
+            let marks = follows.then_some(&mut self.marks);
+            let shared = (self.shared.as_slice(), asks.then_some(self.shared_marks.as_slice()));
+            let counters = &mut self.counters;
+            let shadow = shadow.as_mut();
+            let number = warp as u32;
+            let mut watch = Watch { shadow, who, changes: 0, race: None, marks, warp: number };
             let before = self.warps[warp].steps;
             let stop = self.warps[warp].run(machine, shared, counters, &mut watch, group, left)?;
+            if self.warps[warp].phase.is_some() {
+                self.warps[warp].phase = Some(watch.who.phase);
+            }
             let spent = self.warps[warp].steps - before;
             self.steps += spent;
             left = left.saturating_sub(spent);
@@ -168,6 +218,54 @@ impl<'p, C: Follow> Block<'p, C> {
                 return Ok(true);
             }
         }
+    }
+
+    /// Adds to the fault of a launch that has not ended where its threads are: the loop in which the first lanes that run
+    /// spin, and what the others do.
+    pub fn spinning(&self, mut fault: Fault) -> Fault {
+        fault.block = Some(self.id);
+        let mut places: Vec<Standing> = Vec::new();
+        for warp in &self.warps {
+            for (index, group) in warp.groups.iter().enumerate() {
+                let function = warp.function_id(index);
+                let code = &self.machine.program.functions[function as usize].code;
+                let (at, what) = match group.state {
+                    State::Ready => match innermost(code, group.pc) {
+                        Some(latch) => (latch, "spin in a loop"),
+                        None => (group.pc, "run"),
+                    },
+                    State::Barrier(_) => (group.pc, "wait at a barrier"),
+                    State::Collective | State::Aligned => {
+                        (group.pc, "wait for lanes of their warp")
+                    }
+                };
+                let lanes = (warp.index, group.mask);
+                match places.iter_mut().find(|(a, f, w, _)| (*a, *f, *w) == (at, function, what)) {
+                    Some((.., all)) => all.push(lanes),
+                    None => places.push((at, function, what, vec![lanes])),
+                }
+            }
+        }
+        places.sort_by_key(|(.., what, _)| *what != "spin in a loop");
+        for (number, (at, function, what, all)) in places.iter().enumerate() {
+            let function = &self.machine.program.functions[*function as usize];
+            let count: u32 = all.iter().map(|(_, lanes)| lanes.count_ones()).sum();
+            let (warp, lanes) = all[0];
+            let [x, y, z] = self.machine.thread(warp, lanes.trailing_zeros() as usize);
+            fault.message += &format!("; {count} threads from ({x}, {y}, {z}) on {what}");
+            if number == 0 {
+                fault = fault.at(function.spans[*at as usize]);
+                fault = self.machine.blame(fault, warp, lanes);
+                if let Op::Branch { target, .. } = function.code[*at as usize].op {
+                    let span = function.spans[target as usize];
+                    let remedy = "the loop does not end for these threads, or the launch needs a larger `limit`";
+                    let what = "the loop begins here";
+                    let (remedy, declared) = (remedy.to_owned(), None);
+                    fault.earlier = Some(Box::new(Earlier { span, what, remedy, declared }));
+                }
+            }
+        }
+        fault
     }
 
     /// The fault of a deadlock: which lanes wait for what.
@@ -196,6 +294,18 @@ impl<'p, C: Follow> Block<'p, C> {
         fault.message = message;
         fault
     }
+}
+
+/// Where lanes of warps stand, and what they do there.
+type Standing = (Pc, FunctionId, &'static str, Vec<(u32, Mask)>);
+
+/// The branch that closes the innermost loop around a micro-operation.
+fn innermost(code: &[MicroOp], at: Pc) -> Option<Pc> {
+    let back = code.iter().zip(0..).filter_map(|(micro, pc)| match micro.op {
+        Op::Branch { target, .. } if target <= at && at <= pc => Some((pc - target, pc)),
+        _ => None,
+    });
+    back.min().map(|(_, pc)| pc)
 }
 
 impl Warp {

@@ -2,6 +2,7 @@
 //! a program that waits as the manual demands sees no difference.
 
 use super::access::{AccessFault, Intent, Spaces};
+use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::fault::FaultKind;
 use crate::interp::memory::Window;
@@ -43,6 +44,7 @@ impl<'a> Spaces<'a> {
         copy: &BulkCopy,
         mask: Mask,
         counters: &mut Counters,
+        watch: &Watch<'_>,
     ) -> Result<(), AccessFault> {
         for lane in lanes(mask) {
             let size = registers.w32[copy.size as usize][lane];
@@ -52,6 +54,20 @@ impl<'a> Spaces<'a> {
             for skip in (0..u64::from(size)).step_by(step as usize) {
                 let new = from.window.read(from.offset + skip, lane, step);
                 let at = to.offset + skip;
+                let unwritten = |stretch: &Stretch<'_>| {
+                    let marks = stretch.window.marks();
+                    marks.is_some_and(|marks| marks.read(stretch.offset + skip, lane, step) != 0)
+                };
+                let old = copy.reduce.is_some().then_some(&to);
+                if let Some(stretch) =
+                    [Some(&from), old].into_iter().flatten().find(|s| unwritten(s))
+                {
+                    let source = watch.source(stretch.home, stretch.offset + skip, lane);
+                    return Err(AccessFault::poisoned(lane, "what this bulk copy reads", source));
+                }
+                if let Some(marks) = to.window.marks() {
+                    marks.write(at, lane, step, 0);
+                }
                 let value = match copy.reduce {
                     Some((run, _)) => run(to.window.read(at, lane, step), new, 0),
                     None => new,

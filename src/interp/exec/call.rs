@@ -3,17 +3,23 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 
+use super::access::AccessFault;
 use super::block::Block;
 use super::follow::Follow;
-use super::group::{Group, Join, JoinId, State, Then};
+use super::group::{Frame, Group, Join, JoinId, State, Then};
 use super::heap::Heap;
 use super::machine::Machine;
 use super::printf;
-use super::warp::Warp;
+use super::warp::{Warp, tell_source};
 use crate::interp::fault::{Fault, FaultKind};
-use crate::interp::memory::Window;
+use crate::interp::memory::{Site, Window};
+use crate::interp::poison::{Poison, Source};
 use crate::interp::program::{AT_RETURN, Call, Callee, Formal, FunctionId, Op, Pc};
 use crate::interp::registers::{Mask, Registers, lanes};
+use crate::ptx::StateSpace;
+
+/// The functions of the driver that go on with their arguments.
+const PROVIDED: [&str; 3] = ["vprintf", "malloc", "free"];
 
 /// The most frames that one warp may have at a time.
 const MAX_FRAMES: usize = 4096;
@@ -51,12 +57,18 @@ fn write(formal: &Formal, ends: &mut Ends<'_>, local: Window<'_>, lane: usize, b
 
 /// All of a warp's local memory.
 fn window(words: &[AtomicU32], bytes: u64) -> Window<'_> {
-    Window { base: 0, len: bytes, words, spread: 5, region: None }
+    Window { base: 0, len: bytes, words, spread: 5, region: None, poison: None }
 }
 
 impl Warp {
     /// Copies values between two frames.
-    fn pass(&mut self, from: (usize, &[Formal]), to: (usize, &[Formal]), mask: Mask) {
+    fn pass(
+        &mut self,
+        from: (usize, &[Formal]),
+        to: (usize, &[Formal]),
+        (mask, site): (Mask, Site),
+    ) {
+        self.pass_poison(from, to, (mask, site));
         let local = window(&self.local, self.local_bytes);
         let Ok([source, target]) = self.frames.get_disjoint_mut([from.0, to.0]) else { return };
         for (given, taken) in from.1.iter().zip(to.1) {
@@ -65,6 +77,63 @@ impl Warp {
                 let bytes = read(given, &ends, local, lane);
                 let mut ends = Ends { base: target.local_base, registers: &mut target.registers };
                 write(taken, &mut ends, local, lane, &bytes);
+            }
+        }
+    }
+
+    /// Copies the poison of values between two frames.
+    fn pass_poison(
+        &mut self,
+        from: (usize, &[Formal]),
+        to: (usize, &[Formal]),
+        (mask, site): (Mask, Site),
+    ) {
+        if self.local_marks.is_empty()
+            && self.frames[from.0].poison.is_none()
+            && self.frames[to.0].poison.is_none()
+        {
+            return;
+        }
+        let local = window(&self.local_marks, self.local_bytes);
+        let Ok([source, target]) = self.frames.get_disjoint_mut([from.0, to.0]) else { return };
+        for (given, taken) in from.1.iter().zip(to.1) {
+            for lane in lanes(mask) {
+                let (bytes, reason) = match *given {
+                    Formal::Register(file, slot) => {
+                        let poison = source.poison.as_ref();
+                        let bits = poison.map_or(0, |poison| poison.bits((file, slot), lane));
+                        let reason = poison.map(|poison| poison.source((file, slot), lane));
+                        (bits.to_le_bytes().to_vec(), reason)
+                    }
+                    Formal::Memory { offset, .. } => {
+                        let ends =
+                            Ends { base: source.local_base, registers: &mut source.registers };
+                        let reason = Source::memory(site, StateSpace::Local, offset);
+                        (read(given, &ends, local, lane), Some(reason))
+                    }
+                };
+                match *taken {
+                    Formal::Register(file, slot) => {
+                        let mut raw = [0; 8];
+                        let width = bytes.len().min(8);
+                        raw[..width].copy_from_slice(&bytes[..width]);
+                        let bits = u64::from_le_bytes(raw);
+                        if let Some(poison) = &mut target.poison {
+                            poison.clear((file, slot), 1 << lane);
+                        }
+                        if bits != 0 {
+                            let poison = target.poison.get_or_insert_with(|| {
+                                Box::new(Poison::of_registers(&target.registers))
+                            });
+                            poison.add((file, slot), lane, bits, reason.unwrap_or_default());
+                        }
+                    }
+                    Formal::Memory { .. } => {
+                        let mut ends =
+                            Ends { base: target.local_base, registers: &mut target.registers };
+                        write(taken, &mut ends, local, lane, &bytes);
+                    }
+                }
             }
         }
     }
@@ -90,9 +159,10 @@ impl Warp {
     ) {
         let functions = &machine.program.functions;
         let id = |frame: usize| self.frames[frame].function as usize;
-        let returns = &functions[id(callee)].returns;
+        let (returns, pc) = (&functions[id(callee)].returns, call);
         if let Op::Call(call) = &functions[id(caller)].code[call as usize].op {
-            self.pass((callee, returns), (caller, &call.results), lanes);
+            let site = functions[id(caller)].first_site + pc;
+            self.pass((callee, returns), (caller, &call.results), (lanes, site));
         }
     }
 }
@@ -122,6 +192,9 @@ impl<C: Follow> Block<'_, C> {
         };
         let callee = &machine.program.functions[id as usize];
         if callee.external {
+            if PROVIDED.contains(&callee.name.as_str()) {
+                self.check_poison(warp, &group, call, lanes)?;
+            }
             let called = self.external(warp, &group, call, &callee.name, lanes);
             called.map_err(|fault| machine.blame(fault.at(span), warp as u32, lanes))?;
         }
@@ -151,7 +224,8 @@ impl<C: Follow> Block<'_, C> {
             return fault(FaultKind::Limit, message);
         }
         let frame = warp.push_frame(machine, block, id);
-        warp.pass((group.frame, &call.args), (frame, &callee.params), lanes);
+        let site = function.first_site + group.pc;
+        warp.pass((group.frame, &call.args), (frame, &callee.params), (lanes, site));
         warp.begin(frame, lanes, parent, Then::Return { caller: group.frame, call: group.pc });
         Ok(())
     }
@@ -181,6 +255,48 @@ impl<C: Follow> Block<'_, C> {
         Ok((id, lanes))
     }
 
+    /// Checks that the arguments of a function of the driver are determined.
+    ///
+    /// # Errors
+    /// One is not.
+    fn check_poison(
+        &self,
+        warp: usize,
+        group: &Group,
+        call: &Call,
+        mask: Mask,
+    ) -> Result<(), Fault> {
+        let machine = self.machine;
+        let warp = &self.warps[warp];
+        let frame = &warp.frames[group.frame];
+        let function = &machine.program.functions[frame.function as usize];
+        let site = function.first_site + group.pc;
+        for lane in lanes(mask) {
+            let found = call.args.iter().find_map(|argument| match *argument {
+                Formal::Register(file, slot) => {
+                    let poison = frame.poison.as_ref()?;
+                    let bits = poison.bits((file, slot), lane);
+                    (bits != 0).then(|| poison.source((file, slot), lane))
+                }
+                Formal::Memory { offset, size } => {
+                    let marks = (!warp.local_marks.is_empty()).then_some(&warp.local_marks)?;
+                    let marks = window(marks, warp.local_bytes);
+                    let at = frame.local_base + offset;
+                    let unwritten = (0..size).find(|byte| marks.read(at + byte, lane, 1) != 0)?;
+                    Some(Source::memory(site, StateSpace::Local, offset + unwritten))
+                }
+            });
+            if let Some(source) = found {
+                let failed = AccessFault::poisoned(lane, "an argument of this call", source);
+                let mut fault = Fault::new(failed.kind, failed.message);
+                tell_source(machine, source, &mut fault);
+                let span = function.spans[group.pc as usize];
+                return Err(machine.blame(fault.at(span), warp.index, 1 << lane));
+            }
+        }
+        Ok(())
+    }
+
     /// The functions without a body that the driver provides.
     fn external(
         &mut self,
@@ -191,7 +307,7 @@ impl<C: Follow> Block<'_, C> {
         mask: Mask,
     ) -> Result<(), Fault> {
         let machine = self.machine;
-        let Warp { frames, local, local_bytes, .. } = &mut self.warps[warp];
+        let Warp { frames, local, local_marks, local_bytes, .. } = &mut self.warps[warp];
         let local = window(local, *local_bytes);
         let frame = &mut frames[group.frame];
         let base = frame.local_base;
@@ -199,11 +315,14 @@ impl<C: Follow> Block<'_, C> {
             layout: &machine.program.layout,
             global: machine.global,
             shared: &self.shared,
+            shared_marks: None,
             local: (local.words, local.len),
+            local_marks: None,
             params: machine.params,
             frame: base,
         };
-        let mut ends = Ends { registers: &mut frame.registers, base };
+        let Frame { registers, poison, .. } = frame;
+        let mut ends = Ends { registers, base };
         for lane in lanes(mask) {
             let args: Vec<u64> = call
                 .args
@@ -218,6 +337,18 @@ impl<C: Follow> Block<'_, C> {
             let delivered = provided(name, &args, byte, &machine.heap, &mut self.printed)?;
             if let (Some(bytes), Some(result)) = (delivered, call.results.first()) {
                 write(result, &mut ends, local, lane, &bytes);
+                match *result {
+                    Formal::Register(file, slot) => {
+                        if let Some(poison) = poison {
+                            poison.clear((file, slot), 1 << lane);
+                        }
+                    }
+                    Formal::Memory { .. } if !local_marks.is_empty() => {
+                        let marks = window(local_marks, local.len);
+                        write(result, &mut ends, marks, lane, &vec![0; bytes.len()]);
+                    }
+                    Formal::Memory { .. } => {}
+                }
             }
         }
         Ok(())

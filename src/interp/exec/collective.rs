@@ -18,19 +18,19 @@ use crate::interp::program::{Collective, CollectiveKind, Op, Pc, Reduction, Shuf
 use crate::interp::registers::{File, LANES, Mask, Registers, Slot, blend, lanes};
 
 /// The lanes that take part and their operands.
-struct Gathered {
-    lanes: Mask,
-    a: [u64; LANES],
-    b: [u32; LANES],
-    c: [u32; LANES],
+pub(super) struct Gathered {
+    pub lanes: Mask,
+    pub a: [u64; LANES],
+    pub b: [u32; LANES],
+    pub c: [u32; LANES],
 }
 
 /// What the lanes get out of the operation.
-struct Outcome {
+pub(super) struct Outcome {
     d: [u64; LANES],
     p: Mask,
-    /// A lane that reads from another one that takes no part, and that other one.
-    absent: Option<(usize, usize)>,
+    /// What a lane reads from another one that takes no part, by that lane: the other one.
+    pub absent: [Option<u8>; LANES],
 }
 
 /// What a lane sees in the register of a lane that takes no part.
@@ -44,8 +44,7 @@ impl<C: Follow> Block<'_, C> {
     /// Lets a group arrive that has come to an instruction which lanes of its warp execute together.
     ///
     /// # Errors
-    /// A lane executes the instruction that is not in its own member mask; or a shuffle reads from a
-    /// lane that takes no part, and this is to be reported.
+    /// A lane executes the instruction that is not in its own member mask.
     pub fn arrive_at_collective(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
         let machine = self.machine;
         let warp = &mut self.warps[warp];
@@ -61,7 +60,7 @@ impl<C: Follow> Block<'_, C> {
         let differ = |lane: usize| (members[lane] ^ named) & (active >> lane & 1).wrapping_neg();
         let alike = (0..LANES).fold(0, |any, lane| any | differ(lane)) == 0;
         if alike && active & !named == 0 && named & warp.live & !active == 0 {
-            warp.perform(machine, &mut self.counters, &[(index, active)])?;
+            warp.perform(machine, &mut self.counters, &[(index, active)]);
             warp.groups[index].pc += 1;
             return Ok(());
         }
@@ -81,15 +80,13 @@ impl<C: Follow> Block<'_, C> {
                 waiting.state = State::Collective;
             }
         }
-        warp.resolve_collectives(machine, &mut self.counters).map(|_| ())
+        warp.resolve_collectives(machine, &mut self.counters);
+        Ok(())
     }
 
     /// Lets every collective instruction of a warp happen whose members have all come. Returns whether
     /// there was one.
-    ///
-    /// # Errors
-    /// A shuffle reads from a lane that takes no part, and this is to be reported.
-    pub fn resolve_collectives(&mut self, warp: usize) -> Result<bool, Fault> {
+    pub fn resolve_collectives(&mut self, warp: usize) -> bool {
         self.warps[warp].resolve_collectives(self.machine, &mut self.counters)
     }
 }
@@ -107,7 +104,11 @@ fn sets(all: Mask, members: &[Mask; LANES]) -> impl Iterator<Item = Mask> {
 }
 
 impl Warp {
-    fn collective<'p>(&self, machine: &Machine<'p>, index: usize) -> Option<&'p Collective> {
+    pub(super) fn collective<'p>(
+        &self,
+        machine: &Machine<'p>,
+        index: usize,
+    ) -> Option<&'p Collective> {
         let pc = self.groups[index].pc as usize;
         match &self.function(machine, index).code[pc].op {
             Op::Collective(collective) => Some(collective),
@@ -124,18 +125,14 @@ impl Warp {
         }
     }
 
-    fn resolve_collectives(
-        &mut self,
-        machine: &Machine<'_>,
-        counters: &mut impl Follow,
-    ) -> Result<bool, Fault> {
+    fn resolve_collectives(&mut self, machine: &Machine<'_>, counters: &mut impl Follow) -> bool {
         let mut any = false;
         while let Some(parts) = self.complete_set(machine) {
             any = true;
-            self.perform(machine, counters, &parts)?;
+            self.perform(machine, counters, &parts);
             self.go_on(machine, parts);
         }
-        Ok(any)
+        any
     }
 
     /// The groups of waiting lanes whose members have all come, each with those of its lanes.
@@ -217,10 +214,10 @@ impl Warp {
         machine: &Machine<'_>,
         counters: &mut T,
         parts: &[(usize, Mask)],
-    ) -> Result<(), Fault> {
+    ) {
         let Some(first) = parts.first().and_then(|&(group, _)| self.collective(machine, group))
         else {
-            return Ok(());
+            return;
         };
         let mut all = Gathered { lanes: 0, a: [0; LANES], b: [0; LANES], c: [0; LANES] };
         let mut wanted = 0;
@@ -242,14 +239,10 @@ impl Warp {
             let frame = self.groups[group].frame;
             all.gather(collective, self.registers(frame), executing);
         }
-        let mut outcome = Outcome { d: [0; LANES], p: 0, absent: None };
+        let mut outcome = Outcome { d: [0; LANES], p: 0, absent: [None; LANES] };
         together(first.kind, &all, all.lanes, wanted, &mut outcome);
-        if let (true, Some((reader, source))) = (machine.strict_shuffles, outcome.absent) {
-            let message = format!("lane {reader} reads from lane {source}, which takes no part");
-            let index = parts.iter().find(|(_, set)| set >> reader & 1 != 0).map_or(0, |p| p.0);
-            let span = self.function(machine, index).spans[self.groups[index].pc as usize];
-            let fault = Fault::new(FaultKind::Unpredictable, message).at(span);
-            return Err(machine.blame(fault, self.index, 1 << reader));
+        if machine.follows_poison {
+            self.spread_poison(machine, parts, first.kind, &all, &outcome);
         }
         for &(group, executing) in parts {
             let Some(collective) = self.collective(machine, group) else { continue };
@@ -261,7 +254,6 @@ impl Warp {
                 parts.iter().map(|&(group, set)| (self.groups[group].pc, set)).collect();
             counters.shuffled(self.index, &parts, &all.sources(mode));
         }
-        Ok(())
     }
 }
 
@@ -376,8 +368,8 @@ fn together(kind: CollectiveKind, all: &Gathered, set: Mask, mask: Mask, outcome
             for lane in lanes(set) {
                 let (source, inside) = sources[lane];
                 let takes_part = set >> source & 1 != 0;
-                if !takes_part && outcome.absent.is_none() {
-                    outcome.absent = Some((lane, source));
+                if !takes_part {
+                    outcome.absent[lane] = Some(source as u8);
                 }
                 outcome.d[lane] = if takes_part { all.a[source] } else { garbage(lane, source) };
                 outcome.p |= Mask::from(inside) << lane;
@@ -387,7 +379,7 @@ fn together(kind: CollectiveKind, all: &Gathered, set: Mask, mask: Mask, outcome
 }
 
 /// The lane that `shfl` reads, and whether the computed lane was in range.
-fn shuffle_source(mode: Shuffle, lane: usize, b: u32, c: u32) -> (usize, bool) {
+pub(super) fn shuffle_source(mode: Shuffle, lane: usize, b: u32, c: u32) -> (usize, bool) {
     let (lane, b, clamp, segment) = (lane as u32, b & 31, c & 31, c >> 8 & 31);
     let limit = lane & segment | clamp & !segment;
     let first = lane & segment;

@@ -17,6 +17,11 @@ pub trait Follow: Tally {
     /// Lanes of a warp have executed a micro-operation of the kernel by themselves.
     fn executed(&mut self, _: &Executed<'_>) {}
 
+    /// The sources of a micro-operation of the kernel that may differ in launches which follow: bit `n` for source `n`.
+    fn varies(&self, _: Pc) -> u8 {
+        0
+    }
+
     /// Lanes of a warp are about to store. Returns those whose store is taken for one that changes memory even if it does
     /// not.
     fn stores(&mut self, _: &Executed<'_>) -> Mask {

@@ -1,10 +1,13 @@
 //! Matrix fragments between memory and registers. All lanes take part.
 
-use super::access::{AccessFault, Intent, Spaces, Tally, Watch};
+use super::access::{AccessFault, Intent, Spaces};
 use super::banks::wavefronts;
+use super::tally::Tally;
+use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::fault::FaultKind;
 use crate::interp::memory::Kind;
+use crate::interp::poison::Poison;
 use crate::interp::program::rare::{FragmentBase, FragmentMove};
 use crate::interp::registers::{FULL, LANES, Registers, lanes};
 use crate::ptx::StateSpace;
@@ -19,7 +22,7 @@ impl Spaces<'_> {
         registers: &mut Registers,
         fragment: &FragmentMove,
         counters: &mut Counters,
-        watch: &mut Watch<'_>,
+        (watch, poison): (&mut Watch<'_>, Option<&Poison>),
     ) -> Result<(), AccessFault> {
         let addresses = self.addresses(registers, &fragment.place);
         for (lane, &address) in addresses.iter().enumerate().take(fragment.givers) {
@@ -44,6 +47,23 @@ impl Spaces<'_> {
                     let givers = FULL >> (LANES - fragment.givers);
                     counters.shared_wavefronts += wavefronts(&base.addresses, givers, 16);
                 }
+                if fragment.store {
+                    let holds = |poison: &&Poison| poison.lanes((file, slot)) & part.lanes != 0;
+                    if let Some(poison) = poison.filter(holds) {
+                        let what = ((file, slot), shift);
+                        watch.mark_poison((part, home), (0, fragment.bytes), what, poison)?;
+                    } else {
+                        lanes(part.lanes).for_each(|lane| part.written(lane, 0, fragment.bytes));
+                    }
+                } else if let Some(marks) = part.window.marks() {
+                    for lane in lanes(part.lanes) {
+                        let bits = marks.read(part.offsets[lane], lane, fragment.bytes);
+                        if bits != 0 {
+                            let place = (home, part.offsets[lane]);
+                            watch.found((file, slot), place, lane, bits << shift);
+                        }
+                    }
+                }
                 for lane in lanes(part.lanes) {
                     let (at, bytes) = (part.offsets[lane], fragment.bytes);
                     let mask = u64::MAX >> (64 - 8 * bytes) << shift;
@@ -56,7 +76,7 @@ impl Spaces<'_> {
                         registers.set(file, slot, lane, old & !mask | value);
                         Kind::Read
                     };
-                    watch.note(part, home, lane, 0, bytes, kind, false)?;
+                    watch.note(part, home, lane, 0, bytes, kind, None)?;
                 }
                 Ok(())
             })?;

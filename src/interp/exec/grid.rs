@@ -51,7 +51,8 @@ fn watched(machine: &Machine<'_>) -> bool {
 /// The stamps of all memory.
 pub fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
     let regions = machine.global.regions().iter().map(|region| region.len);
-    Shadow::new(regions, machine.program.layout.shared_bytes, races)
+    let program = machine.program;
+    Shadow::new(regions, program.layout.shared_bytes, (races, program.orders))
 }
 
 /// Runs all blocks in order. With `races`, unordered accesses of different threads are faults.
@@ -63,7 +64,7 @@ pub fn run<C: Total + Follow>(
     limit: u64,
     races: bool,
 ) -> Result<Executed<C>, Fault> {
-    let watches = races && !machine.program.orders && watched(machine);
+    let watches = races && !machine.program.heap && watched(machine);
     let mut shadow = watches.then(|| shadow(machine, races));
     run_part(machine, 0..machine.blocks(), limit, &mut shadow)
 }
@@ -139,7 +140,7 @@ fn run_part<C: Total + Follow>(
         if executed.steps > limit {
             let message =
                 format!("the launch has executed more than {limit} instructions, its limit");
-            return Err(Fault::new(FaultKind::Limit, message));
+            return Err(block.spinning(Fault::new(FaultKind::Limit, message)));
         }
         match progress {
             Progress::Done => {

@@ -1,6 +1,7 @@
 //! What a warp consists of: groups of lanes that run together, the frames of their calls, and the places
 //! where they meet again. Data alone: [`super::warp`] runs groups, [`super::join`] parts and unites them.
 
+use crate::interp::poison::Poison;
 use crate::interp::program::{FunctionId, Pc};
 use crate::interp::registers::{Mask, Registers};
 
@@ -11,6 +12,8 @@ pub struct Frame {
     pub function: FunctionId,
     /// Its registers.
     pub registers: Registers,
+    /// The poison in its registers, if there is some.
+    pub poison: Option<Box<Poison>>,
     /// First byte of its local memory.
     pub local_base: u64,
     /// Bytes of local memory that it asked for, behind those that every call of the function has.

@@ -26,8 +26,8 @@ pub struct Machine<'p> {
     pub params: &'p [AtomicU32],
     /// Where lanes meet again that have parted.
     pub meet: Meet,
-    /// Whether a shuffle from a lane that takes no part is a fault.
-    pub strict_shuffles: bool,
+    /// Whether values that nobody has determined are followed, and reported where they reach an effect.
+    pub follows_poison: bool,
     /// The device heap. Blocks that allocate run in order, so that it is never contended.
     pub heap: Mutex<Heap>,
 }

@@ -6,10 +6,11 @@
 //! bit 62 marks an initialised object, and bit 63 is the parity of the current phase.
 
 use super::access::{AccessFault, Intent, Spaces};
+use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::fault::FaultKind;
-use crate::interp::program::Place;
 use crate::interp::program::transaction::{MBarrier, MBarrierKind};
+use crate::interp::program::{Order, Place, Scope};
 use crate::interp::registers::{LANES, Mask, Registers, lanes};
 
 /// The largest arrival count.
@@ -100,6 +101,7 @@ impl Spaces<'_> {
         mbarrier: &MBarrier,
         mask: Mask,
         counters: &mut Counters,
+        watch: &mut Watch<'_>,
     ) -> Result<bool, AccessFault> {
         let addresses = self.addresses(registers, &mbarrier.place);
         counters.barriers += 1;
@@ -107,6 +109,18 @@ impl Spaces<'_> {
         for lane in lanes(mask) {
             self.object(&mbarrier.place, &addresses, lane, |word| {
                 sleeps |= step(registers, mbarrier.kind, lane, word)?;
+                Ok(())
+            })?;
+            // Arrivals release and tests acquire, in the block.
+            let order = Order { scope: Scope::Block, acquires: true, releases: true };
+            let what = match mbarrier.kind {
+                MBarrierKind::Init(_) | MBarrierKind::Invalidate => (order, false, Some(true)),
+                MBarrierKind::Test { .. } => (order, true, None),
+                _ => (order, true, Some(false)),
+            };
+            let space = (mbarrier.place.space, 8, Intent::Write);
+            self.parts(space, &addresses, 1 << lane, |part, home| {
+                watch.strong(part, home, lane, what);
                 Ok(())
             })?;
         }
@@ -144,6 +158,13 @@ impl Spaces<'_> {
     ) -> Result<(), AccessFault> {
         self.parts((place.space, 8, Intent::Write), addresses, 1 << lane, |part, _| {
             let mut word = part.window.read(part.offsets[lane], lane, 8);
+            // Bytes that nobody has written are no object, whatever they hold.
+            if let Some(marks) = part.window.marks()
+                && marks.read(part.offsets[lane], lane, 8) != 0
+            {
+                word = 0;
+            }
+            part.written(lane, 0, 8);
             change(&mut word).map_err(|message| {
                 AccessFault::new(lane, FaultKind::Undefined, message.to_owned())
             })?;

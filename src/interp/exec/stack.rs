@@ -8,10 +8,9 @@ use super::machine::Machine;
 use super::warp::Warp;
 use crate::interp::decode::MAX_LOCAL;
 use crate::interp::fault::{Fault, FaultKind};
-use crate::interp::memory::new_words;
 use crate::interp::program::rare::{Stack, StackKind};
 use crate::interp::program::{Op, Pc};
-use crate::interp::registers::{LANES, lanes};
+use crate::interp::registers::lanes;
 
 impl Warp {
     /// Executes the stack instruction at which a group stands.
@@ -28,6 +27,7 @@ impl Warp {
         let frame = &mut self.frames[frame];
         let (file, slot) = stack.value;
         let values = lanes(executing).map(|lane| frame.registers.get(file, slot, lane));
+        let mut fresh = None;
         let result = match stack.kind {
             StackKind::Allocate { align, .. } => {
                 let top = frame.local_base + fixed + frame.dynamic;
@@ -42,6 +42,7 @@ impl Warp {
                 };
                 frame.dynamic = end - frame.local_base - fixed;
                 self.local_bytes = self.local_bytes.max(end);
+                fresh = Some((at, end - at));
                 at
             }
             StackKind::Save { .. } => frame.dynamic,
@@ -58,9 +59,10 @@ impl Warp {
                 frame.registers.set(d.0, d.1, lane, result);
             }
         }
-        let words = (self.local_bytes.div_ceil(4) * LANES as u64) as usize;
-        let more = words.saturating_sub(self.local.len());
-        self.local.extend(new_words(4 * more as u64));
+        self.grow_local(machine);
+        if let Some((first, bytes)) = fresh {
+            self.forget_local(first, bytes);
+        }
         Ok(())
     }
 

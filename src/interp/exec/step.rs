@@ -6,10 +6,12 @@
 
 use smallvec::SmallVec;
 
-use super::access::{AccessFault, Spaces, Watch};
+use super::access::{AccessFault, Spaces};
 use super::machine::Machine;
+use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::fault::FaultKind;
+use crate::interp::poison::Poison;
 use crate::interp::program::rare::Scalar;
 use crate::interp::program::{IndexedBranch, Op, Pc};
 use crate::interp::registers::{File, LANES, Mask, Registers, Slot, lanes};
@@ -37,6 +39,8 @@ pub type WaysOn = SmallVec<[(Mask, Pc); 2]>;
 pub enum Next {
     /// Behind the micro-operation.
     On,
+    /// The same, and it has brought poison into registers.
+    Poison,
     /// At another micro-operation.
     At(Pc),
     /// Behind the micro-operation, but other groups run first.
@@ -59,19 +63,21 @@ pub fn step(
     site: &Site<'_>,
     registers: &mut Registers,
     counters: &mut Counters,
-    watch: &mut Watch<'_>,
+    (watch, poison): (&mut Watch<'_>, Option<&Poison>),
 ) -> Result<Next, AccessFault> {
     let &Site { machine, spaces, steps, pc, lanes, mask } = site;
     match op {
         Op::Atomic(atomic) => spaces.atomic(registers, atomic, lanes, counters, watch)?,
         Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters, watch)?,
-        Op::CopyBulk(copy) => spaces.copy_bulk(registers, copy, lanes, counters)?,
+        Op::CopyBulk(copy) => spaces.copy_bulk(registers, copy, lanes, counters, watch)?,
         Op::Scalar(scalar) => each_lane(registers, scalar, lanes)?,
-        Op::Across(across) => (across.0)(registers),
-        Op::Fragment(fragment) => spaces.fragment(registers, fragment, counters, watch)?,
+        Op::Across(across) => (across.run)(registers),
+        Op::Fragment(fragment) => {
+            spaces.fragment(registers, fragment, counters, (watch, poison))?;
+        }
         Op::MBarrier(mbarrier) => {
             // Asking again tells nothing new before others have had a turn.
-            if spaces.mbarrier(registers, mbarrier, lanes, counters)? {
+            if spaces.mbarrier(registers, mbarrier, lanes, counters, watch)? {
                 return Ok(Next::Yield);
             }
         }
@@ -113,7 +119,8 @@ pub fn step(
         Op::Unsupported(message) => {
             return Err(fault(lanes, FaultKind::Unsupported, message.to_string()));
         }
-        Op::Nothing | Op::Fence => {}
+        Op::Fence(scope) => watch.fence(lanes, *scope),
+        Op::Nothing => {}
         // The loop of `warp` executes these by itself.
         Op::Lanes(..)
         | Op::Load(_)

@@ -6,18 +6,21 @@
 //! wait in different branches (for a barrier, a shuffle, or a lock) do not block each other; and lanes
 //! that wait at a meeting point go on when no other lane can.
 
-use super::access::{AccessFault, Spaces, Watch};
+use super::access::{AccessFault, Spaces};
 use super::follow::{Executed, Follow};
 use super::group::{Frame, Group, Join, State};
 use super::machine::Machine;
 use super::schedule::Schedule;
 use super::step::{Next, Site, fault, step};
+use super::watch::Watch;
 use crate::interp::fault::{Earlier, Fault, FaultKind};
-use crate::interp::memory::{PhaseId, Race, new_words};
+use crate::interp::memory::{Named, PhaseId, Race, new_junk, new_unwritten};
+use crate::interp::poison::{Poison, Source};
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, Op, Pc, Region};
 use crate::interp::registers::{FULL, LANES, Mask, Registers};
+use crate::ptx::StateSpace;
 use smallvec::SmallVec;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Why [`Warp::run`] has returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +54,8 @@ pub struct Warp {
     pub frames: Vec<Frame>,
     /// Local memory, lanes interleaved.
     pub local: Vec<AtomicU32>,
+    /// The marks of poison in local memory; empty if poison is not followed.
+    pub local_marks: Vec<AtomicU32>,
     /// Bytes of local memory in use by each lane.
     pub local_bytes: u64,
     /// Instructions executed.
@@ -76,6 +81,7 @@ impl Warp {
             joins: Vec::new(),
             frames: Vec::new(),
             local: Vec::new(),
+            local_marks: Vec::new(),
             local_bytes: 0,
             steps: 0,
             slices: 0,
@@ -109,12 +115,10 @@ impl Warp {
             .max()
             .unwrap_or(0);
         self.local_bytes = self.local_bytes.max(local_base + function.local_bytes);
-        let words = (self.local_bytes.div_ceil(4) * LANES as u64) as usize;
-        if self.local.len() < words {
-            let more = words - self.local.len();
-            self.local.extend(new_words(4 * more as u64));
-        }
-        let frame = Frame { function: id, registers, local_base, dynamic: 0, free: false };
+        self.grow_local(machine);
+        self.forget_local(local_base, function.local_bytes);
+        let frame =
+            Frame { function: id, registers, poison: None, local_base, dynamic: 0, free: false };
         match self.frames.iter().position(|frame| frame.free) {
             Some(free) => {
                 self.frames[free] = frame;
@@ -124,6 +128,30 @@ impl Warp {
                 self.frames.push(frame);
                 self.frames.len() - 1
             }
+        }
+    }
+
+    /// Makes room for the local memory in use.
+    pub fn grow_local(&mut self, machine: &Machine<'_>) {
+        let words = (self.local_bytes.div_ceil(4) * LANES as u64) as usize;
+        let have = self.local.len();
+        if have < words {
+            let more = 4 * (words - have) as u64;
+            self.local.extend(new_junk(have as u64, more));
+            if machine.follows_poison {
+                self.local_marks.extend(new_unwritten(more));
+            }
+        }
+    }
+
+    /// Marks bytes of local memory as unwritten, in all lanes: those of a variable whose life begins.
+    pub fn forget_local(&mut self, first: u64, bytes: u64) {
+        if self.local_marks.is_empty() {
+            return;
+        }
+        let words = (first / 4) as usize * LANES..((first + bytes).div_ceil(4)) as usize * LANES;
+        for word in &self.local_marks[words] {
+            word.store(u32::MAX, Relaxed);
         }
     }
 
@@ -174,7 +202,28 @@ impl Warp {
     pub fn run<T: Follow>(
         &mut self,
         machine: &Machine<'_>,
-        shared: &[AtomicU32],
+        shared: Shared<'_>,
+        tally: &mut T,
+        watch: &mut Watch<'_>,
+        index: usize,
+        slice: u64,
+    ) -> Result<Stop, Fault> {
+        let poison = &mut self.frames[self.groups[index].frame].poison;
+        if poison.as_ref().is_some_and(|poison| poison.is_clean()) {
+            *poison = None;
+        }
+        if poison.is_some() {
+            self.run_as::<T, true>(machine, shared, tally, watch, index, slice)
+        } else {
+            self.run_as::<T, false>(machine, shared, tally, watch, index, slice)
+        }
+    }
+
+    /// As [`Warp::run`]; `POISON`: some registers hold poison.
+    fn run_as<T: Follow, const POISON: bool>(
+        &mut self,
+        machine: &Machine<'_>,
+        shared: Shared<'_>,
         tally: &mut T,
         watch: &mut Watch<'_>,
         index: usize,
@@ -185,17 +234,22 @@ impl Warp {
         let Group { mut pc, mask, frame, .. } = self.groups[index];
         let ahead = self.ahead(function, index);
         let end = self.steps.saturating_add(slice);
-        let Frame { registers, local_base, .. } = &mut self.frames[frame];
+        let Frame { registers, local_base, poison, .. } = &mut self.frames[frame];
         let spaces = Spaces {
             layout: &machine.program.layout,
             global: machine.global,
-            shared,
+            shared: shared.0,
+            shared_marks: shared.1,
             local: (&self.local, self.local_bytes),
+            local_marks: machine.follows_poison.then_some(self.local_marks.as_slice()),
             params: machine.params,
             frame: *local_base,
         };
         let code = function.code.as_slice();
         loop {
+            if POISON && let Some(poison) = poison {
+                poison.reach(pc, mask);
+            }
             if ahead.reached(pc) {
                 self.groups[index].pc = pc;
                 self.arrive(machine, index);
@@ -206,12 +260,21 @@ impl Warp {
                 return Ok(Stop::Slice);
             }
             let micro = &code[pc as usize];
+            let varies = if POISON { tally.varies(pc) } else { 0 };
             let counters = tally.at(id, pc);
             let lanes = active(registers, micro.guard, mask);
             if micro.first {
                 self.steps += 1;
                 counters.instructions += 1;
                 counters.lane_instructions += u64::from(lanes.count_ones());
+            }
+            watch.who.site = function.first_site + pc;
+            if POISON && let Some(poison) = poison {
+                let ready = poison.prepare((code, pc), registers, (mask, lanes), varies);
+                if let Err(failed) = ready {
+                    let fault = fault_of(machine, function, pc, watch, failed, self.index);
+                    return Err(fault);
+                }
             }
             if lanes == 0 {
                 if matches!(micro.op, Op::Branch { .. }) {
@@ -220,14 +283,14 @@ impl Warp {
                 pc += 1;
                 continue;
             }
-            watch.who.site = function.first_site + pc;
             let stepped = match &micro.op {
                 Op::Lanes(run, slots) => {
                     (run.run)(registers, slots, lanes);
                     Ok(Next::On)
                 }
                 Op::Load(load) => {
-                    spaces.load(registers, load, lanes, counters, watch).map(|()| Next::On)
+                    let loaded = spaces.load(registers, load, lanes, counters, watch);
+                    loaded.map(|()| if watch.has_found() { Next::Poison } else { Next::On })
                 }
                 Op::Store(store) => {
                     if T::FOLLOWS {
@@ -236,7 +299,9 @@ impl Warp {
                         watch.changes = tally.stores(&executed);
                     }
                     let counters = tally.at(id, pc);
-                    spaces.store(registers, store, lanes, counters, watch).map(|()| Next::On)
+                    let poison = if POISON { poison.as_deref() } else { None };
+                    let stored = spaces.store(registers, store, lanes, counters, (watch, poison));
+                    stored.map(|()| Next::On)
                 }
                 Op::Branch { target, .. } if lanes == mask => {
                     counters.branches += 1;
@@ -262,7 +327,13 @@ impl Warp {
                 op => {
                     let site =
                         Site { machine, spaces: &spaces, steps: self.steps, pc, lanes, mask };
-                    step(op, &site, registers, counters, watch)
+                    let poison = if POISON { poison.as_deref() } else { None };
+                    let stepped = step(op, &site, registers, counters, (watch, poison));
+                    if matches!(stepped, Ok(Next::On)) && watch.has_found() {
+                        Ok(Next::Poison)
+                    } else {
+                        stepped
+                    }
                 }
             };
             match stepped {
@@ -272,6 +343,22 @@ impl Warp {
                         tally.executed(&Executed { warp, pc, lanes, registers, spaces: &spaces });
                     }
                     pc += 1;
+                }
+                Ok(Next::Poison) => {
+                    if T::FOLLOWS {
+                        let warp = self.index;
+                        tally.executed(&Executed { warp, pc, lanes, registers, spaces: &spaces });
+                    }
+                    let poison =
+                        poison.get_or_insert_with(|| Box::new(Poison::new(&function.frame)));
+                    if let Some(marks) = watch.marks.as_deref_mut() {
+                        poison.take(&mut marks.found);
+                    }
+                    pc += 1;
+                    if !POISON {
+                        self.groups[index].pc = pc;
+                        return Ok(Stop::Switch);
+                    }
                 }
                 Ok(Next::At(target)) => pc = target,
                 Ok(Next::Yield) => {
@@ -283,13 +370,8 @@ impl Warp {
                     self.diverge(machine, index, meet, &ways);
                     return Ok(Stop::Switch);
                 }
-                Err(AccessFault { lane, kind, message, outside }) => {
-                    let mut fault = Fault::new(kind, message).at(function.spans[pc as usize]);
-                    fault.outside = outside;
-                    if let Some(race) = &watch.race {
-                        tell_other(machine, race, self.index, &mut fault);
-                    }
-                    return Err(machine.blame(fault, self.index, 1 << lane));
+                Err(failed) => {
+                    return Err(fault_of(machine, function, pc, watch, failed, self.index));
                 }
             }
         }
@@ -350,6 +432,69 @@ pub fn not_aligned(lanes: Mask) -> String {
     format!("all 32 lanes must execute this together; the lanes {lanes:#010x} are here alone")
 }
 
+/// A block's shared memory, and the marks of poison in it.
+pub type Shared<'a> = (&'a [AtomicU32], Option<&'a [AtomicU32]>);
+
+/// The fault of a micro-operation at which something failed.
+#[cold]
+fn fault_of(
+    machine: &Machine<'_>,
+    function: &Function,
+    pc: Pc,
+    watch: &Watch<'_>,
+    failed: AccessFault,
+    warp: u32,
+) -> Fault {
+    let AccessFault { lane, kind, message, outside, more_shared, poison } = failed;
+    let mut fault = Fault::new(kind, message).at(function.spans[pc as usize]);
+    fault.outside = outside;
+    fault.more_shared = more_shared.unwrap_or_default();
+    if let Some(race) = &watch.race {
+        tell_other(machine, race, warp, &mut fault);
+    }
+    if let Some(source) = poison {
+        tell_source(machine, source, &mut fault);
+    }
+    machine.blame(fault, warp, 1 << lane)
+}
+
+/// Adds to a fault where a value was read that nobody has determined.
+pub fn tell_source(machine: &Machine<'_>, source: Source, fault: &mut Fault) {
+    let program = machine.program;
+    let offset = source.offset();
+    let function = program.function(source.site());
+    let (space, names) = match source.space() {
+        Some(StateSpace::Shared) => ("shared", program.layout.shared_names.as_slice()),
+        Some(_) => ("local", function.map_or(&[][..], |function| &function.locals)),
+        None => {
+            fault.message += &format!(
+                " depends on the register of lane {offset}, which takes no part in the shuffle that reads it"
+            );
+            let remedy = "a shuffle delivers anything from a lane that does not execute it together with the others";
+            let (span, what) = (program.span(source.site()), "read by this shuffle");
+            fault.earlier =
+                Some(Box::new(Earlier { span, what, remedy: remedy.to_owned(), declared: None }));
+            return;
+        }
+    };
+    fault.message += &format!(" depends on bytes of {space} memory that no thread has written");
+    let inside = |name: &&Named| (name.offset..name.offset + name.size).contains(&offset);
+    let mut declared = None;
+    let remedy = match names.iter().find(inside) {
+        Some(name) => {
+            declared = Some(name.span);
+            format!(
+                "byte {} of `{}`, at offset {offset} of {space} memory",
+                offset - name.offset,
+                name.name
+            )
+        }
+        None => format!("offset {offset} of {space} memory"),
+    };
+    let (span, what) = (program.span(source.site()), "the unwritten bytes are read here");
+    fault.earlier = Some(Box::new(Earlier { span, what, remedy, declared }));
+}
+
 /// Adds the other access of a race to a warp's fault.
 fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) {
     let [x, y, z] = machine.thread(race.phase.warp, race.lane);
@@ -370,7 +515,9 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
         }
     };
     let span = machine.program.span(race.site);
-    fault.earlier = Some(Earlier { span, wrote: race.wrote, remedy });
+    let what = if race.wrote { "written here" } else { "read here" };
+    fault.earlier =
+        Some(Box::new(Earlier { span, what, remedy: remedy.to_owned(), declared: None }));
 }
 
 /// The lanes of a mask for which a guard holds.

@@ -86,8 +86,9 @@ impl Global {
         let index = layout.region_index(address)?;
         let region = self.regions.get(index)?;
         let base = address >> self.shift << self.shift;
+        let (words, region_index) = (region.words.as_slice(), Some(index));
         let window =
-            Window { base, len: region.len, words: &region.words, spread: 0, region: Some(index) };
+            Window { base, len: region.len, words, spread: 0, region: region_index, poison: None };
         Some((window, region))
     }
 }

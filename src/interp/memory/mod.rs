@@ -13,10 +13,11 @@ mod words;
 
 pub use global::Global;
 pub use shadow::{Accessor, Kind, Phase, PhaseId, Race, Shadow, Site};
-pub use words::{Window, new_words};
+pub use words::{Window, new_junk, new_unwritten, new_words};
 
 use crate::interp::program::FunctionId;
 use crate::ptx::StateSpace;
+use crate::source::Span;
 
 /// Window numbers of the state spaces; 0 stays empty, so that null pointers fault.
 mod window {
@@ -51,6 +52,21 @@ pub struct StateSpaceLayout {
     pub shared_bytes: u64,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u64,
+    /// The variables in shared memory.
+    pub shared_names: Vec<Named>,
+}
+
+/// A variable in shared or local memory, for messages.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// Its first byte.
+    pub offset: u64,
+    /// Its bytes.
+    pub size: u64,
+    /// Its declaration.
+    pub span: Span,
 }
 
 impl StateSpaceLayout {
@@ -62,6 +78,7 @@ impl StateSpaceLayout {
             param_bytes: 0,
             shared_bytes: dynamic_shared,
             dynamic_shared,
+            shared_names: Vec::new(),
         }
     }
 

@@ -7,6 +7,25 @@ pub fn new_words(bytes: u64) -> Vec<AtomicU32> {
     std::iter::repeat_with(AtomicU32::default).take(bytes.div_ceil(4) as usize).collect()
 }
 
+/// Memory of at least so many bytes that nobody has written: junk, the same in every run, with `first` as the number of
+/// its first word.
+pub fn new_junk(first: u64, bytes: u64) -> Vec<AtomicU32> {
+    let words = first..first + bytes.div_ceil(4);
+    words.map(|word| AtomicU32::new(junk(word))).collect()
+}
+
+/// What memory holds at first: the seed decides, and the number of the word.
+fn junk(word: u64) -> u32 {
+    const SEED: u64 = 0x5bd1_e995_9d1c_40c7;
+    let bits = (word ^ SEED).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((bits ^ bits >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as u32
+}
+
+/// The marks of as many bytes that nobody has written: a bit for each bit.
+pub fn new_unwritten(bytes: u64) -> Vec<AtomicU32> {
+    std::iter::repeat_with(|| AtomicU32::new(u32::MAX)).take(bytes.div_ceil(4) as usize).collect()
+}
+
 /// A part of the address space as one lane sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'a> {
@@ -20,6 +39,17 @@ pub struct Window<'a> {
     pub spread: u32,
     /// The region's index, if the window is that of a region.
     pub region: Option<usize>,
+    /// For each bit whether it is poison: nobody has written it, or a value that depends on such bits was. None where that
+    /// is not asked.
+    pub poison: Option<&'a [AtomicU32]>,
+}
+
+impl<'a> Window<'a> {
+    /// The same part of the marks of poison.
+    #[inline(always)]
+    pub fn marks(&self) -> Option<Window<'a>> {
+        Some(Window { words: self.poison?, poison: None, ..*self })
+    }
 }
 
 impl Window<'_> {

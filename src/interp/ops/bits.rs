@@ -32,8 +32,8 @@ fn plain(name: Opcode, ty: ScalarType) -> Option<Signature> {
         (Opcode::Popc, B64) => (U32, vec![ty], warp!(|a: u64| -> u32 { a.count_ones() })),
         (Opcode::Clz, B32) => (U32, vec![ty], warp!(|a: u32| -> u32 { a.leading_zeros() })),
         (Opcode::Clz, B64) => (U32, vec![ty], warp!(|a: u64| -> u32 { a.leading_zeros() })),
-        (Opcode::Brev, B32) => (ty, vec![ty], warp!(|a: u32| -> u32 { a.reverse_bits() })),
-        (Opcode::Brev, B64) => (ty, vec![ty], warp!(|a: u64| -> u64 { a.reverse_bits() })),
+        (Opcode::Brev, B32) => (ty, vec![ty], warp!(bits 1; |a: u32| -> u32 { a.reverse_bits() })),
+        (Opcode::Brev, B64) => (ty, vec![ty], warp!(bits 1; |a: u64| -> u64 { a.reverse_bits() })),
         (Opcode::Fns, _) => (
             B32,
             vec![B32, U32, S32],
@@ -42,36 +42,36 @@ fn plain(name: Opcode, ty: ScalarType) -> Option<Signature> {
         (Opcode::Bfe, U32) => (
             ty,
             vec![ty, U32, U32],
-            warp!(|a: u32, p: u32, l: u32| -> u32 {
+            warp!(bits 1; |a: u32, p: u32, l: u32| -> u32 {
                 extract(u64::from(a), p, l, 32, false) as u32
             }),
         ),
         (Opcode::Bfe, S32) => (
             ty,
             vec![ty, U32, U32],
-            warp!(|a: u32, p: u32, l: u32| -> u32 { extract(u64::from(a), p, l, 32, true) as u32 }),
+            warp!(bits 1; |a: u32, p: u32, l: u32| -> u32 { extract(u64::from(a), p, l, 32, true) as u32 }),
         ),
         (Opcode::Bfe, U64) => (
             ty,
             vec![ty, U32, U32],
-            warp!(|a: u64, p: u32, l: u32| -> u64 { extract(a, p, l, 64, false) }),
+            warp!(bits 1; |a: u64, p: u32, l: u32| -> u64 { extract(a, p, l, 64, false) }),
         ),
         (Opcode::Bfe, S64) => (
             ty,
             vec![ty, U32, U32],
-            warp!(|a: u64, p: u32, l: u32| -> u64 { extract(a, p, l, 64, true) }),
+            warp!(bits 1; |a: u64, p: u32, l: u32| -> u64 { extract(a, p, l, 64, true) }),
         ),
         (Opcode::Bfi, B32) => (
             ty,
             vec![ty, ty, U32, U32],
-            warp!(|a: u32, b: u32, p: u32, l: u32| -> u32 {
+            warp!(bits 2; |a: u32, b: u32, p: u32, l: u32| -> u32 {
                 insert(u64::from(a), u64::from(b), p, l, 32) as u32
             }),
         ),
         (Opcode::Bfi, B64) => (
             ty,
             vec![ty, ty, U32, U32],
-            warp!(|a: u64, b: u64, p: u32, l: u32| -> u64 { insert(a, b, p, l, 64) }),
+            warp!(bits 2; |a: u64, b: u64, p: u32, l: u32| -> u64 { insert(a, b, p, l, 64) }),
         ),
         _ => return None,
     })
@@ -155,10 +155,10 @@ fn find(ty: ScalarType, shift_amount: bool) -> Option<Signature> {
 /// `szext`: the low `n` bits, sign- or zero-extended.
 fn extend(ty: ScalarType, clamp: bool) -> Option<Signature> {
     let run = match (ty, clamp) {
-        (U32, false) => warp!(|a: u32, n: u32| -> u32 { zero_extend(a, n & 31) }),
-        (U32, true) => warp!(|a: u32, n: u32| -> u32 { zero_extend(a, n) }),
-        (S32, false) => warp!(|a: u32, n: u32| -> u32 { sign_extend(a, n & 31) }),
-        (S32, true) => warp!(|a: u32, n: u32| -> u32 { sign_extend(a, n) }),
+        (U32, false) => warp!(bits 1; |a: u32, n: u32| -> u32 { zero_extend(a, n & 31) }),
+        (U32, true) => warp!(bits 1; |a: u32, n: u32| -> u32 { zero_extend(a, n) }),
+        (S32, false) => warp!(bits 1; |a: u32, n: u32| -> u32 { sign_extend(a, n & 31) }),
+        (S32, true) => warp!(bits 1; |a: u32, n: u32| -> u32 { sign_extend(a, n) }),
         _ => return None,
     };
     Some((ty, vec![ty, U32], run))

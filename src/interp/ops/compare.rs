@@ -6,7 +6,7 @@ use crate::float::flush32;
 use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::registers::{
-    FULL, File, LANES, Lane, Mask, PART, Registers, Slot, Slots, WarpFn, WarpOp, warp,
+    Dependence, FULL, File, LANES, Lane, Mask, PART, Registers, Slot, Slots, WarpFn, WarpOp, warp,
 };
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::Operand;
@@ -104,9 +104,9 @@ fn comparison(name: Qualifier, ty: ScalarType, ftz: bool) -> Option<WarpFn> {
 
 fn combination(name: Qualifier) -> WarpFn {
     match name {
-        Qualifier::And => warp!(|t: bool, c: bool| -> bool { t & c }),
-        Qualifier::Or => warp!(|t: bool, c: bool| -> bool { t | c }),
-        _ => warp!(|t: bool, c: bool| -> bool { t ^ c }),
+        Qualifier::And => warp!(bits 2; |t: bool, c: bool| -> bool { t & c }),
+        Qualifier::Or => warp!(bits 2; |t: bool, c: bool| -> bool { t | c }),
+        _ => warp!(bits 2; |t: bool, c: bool| -> bool { t ^ c }),
     }
 }
 
@@ -173,7 +173,7 @@ impl Test {
     fn upper(&self, cx: &mut Decoder<'_, '_, '_>) -> [Slot; 2] {
         [self.a, self.b].map(|slot| {
             let high = cx.scratch(File::W32);
-            cx.emit_lanes(warp!(|x: u32| -> u32 { x >> 16 }), &[high], &[slot]);
+            cx.emit_lanes(warp!(bits 1; |x: u32| -> u32 { x >> 16 }), &[high], &[slot]);
             high
         })
     }
@@ -194,7 +194,7 @@ fn set_predicate<'m, 's>(
         }
         let outcome = test.holds(cx, [test.a, test.b]);
         let combined = test.combined(cx, outcome);
-        cx.emit_lanes(warp!(|a: bool| -> bool { a }), &[p], &[combined]);
+        cx.emit_lanes(warp!(bits 1; |a: bool| -> bool { a }), &[p], &[combined]);
         return Ok(());
     };
     let first = test.holds(cx, [test.a, test.b]);
@@ -203,14 +203,14 @@ fn set_predicate<'m, 's>(
         test.holds(cx, upper)
     } else {
         let negation = cx.scratch(File::Pred);
-        cx.emit_lanes(warp!(|t: bool| -> bool { !t }), &[negation], &[first]);
+        cx.emit_lanes(warp!(bits 1; |t: bool| -> bool { !t }), &[negation], &[first]);
         negation
     };
     // Both are computed before either is written: c may be one of the destinations.
     let values = [test.combined(cx, first), test.combined(cx, second)];
     for (d, value) in pair.iter().zip(values) {
         let d = cx.dest(d, Pred)?;
-        cx.emit_lanes(warp!(|a: bool| -> bool { a }), &[d], &[value]);
+        cx.emit_lanes(warp!(bits 1; |a: bool| -> bool { a }), &[d], &[value]);
     }
     Ok(())
 }
@@ -223,12 +223,14 @@ fn set_register<'m, 's>(
     let (test, ty) = take_test(cx, inst, true)?;
     let ones = match ty {
         // A packed comparison fills half a register for each element.
-        U32 | S32 if test.packed => warp!(|p: bool| -> u16 { if p { u16::MAX } else { 0 } }),
-        U32 | S32 => warp!(|p: bool| -> u32 { if p { u32::MAX } else { 0 } }),
-        F32 => warp!(|p: bool| -> f32 { if p { 1.0 } else { 0.0 } }),
-        U16 | S16 => warp!(|p: bool| -> u16 { if p { u16::MAX } else { 0 } }),
-        F16 | F16x2 => warp!(|p: bool| -> u16 { if p { 0x3c00 } else { 0 } }),
-        Bf16 | Bf16x2 => warp!(|p: bool| -> u16 { if p { 0x3f80 } else { 0 } }),
+        U32 | S32 if test.packed => {
+            warp!(bits 1; |p: bool| -> u16 { if p { u16::MAX } else { 0 } })
+        }
+        U32 | S32 => warp!(bits 1; |p: bool| -> u32 { if p { u32::MAX } else { 0 } }),
+        F32 => warp!(bits 1; |p: bool| -> f32 { if p { 1.0 } else { 0.0 } }),
+        U16 | S16 => warp!(bits 1; |p: bool| -> u16 { if p { u16::MAX } else { 0 } }),
+        F16 | F16x2 => warp!(bits 1; |p: bool| -> u16 { if p { 0x3c00 } else { 0 } }),
+        Bf16 | Bf16x2 => warp!(bits 1; |p: bool| -> u16 { if p { 0x3f80 } else { 0 } }),
         _ => return Err(inst.bad_type(ty)),
     };
     let d = cx.dest(inst.operand(0)?, ty)?;
@@ -243,9 +245,9 @@ fn set_register<'m, 's>(
     if test.packed {
         let upper = test.upper(cx);
         let high = filled(cx, upper);
-        cx.emit_lanes(warp!(|l: u32, h: u32| -> u32 { l | h << 16 }), &[d], &[low, high]);
+        cx.emit_lanes(warp!(bits 2; |l: u32, h: u32| -> u32 { l | h << 16 }), &[d], &[low, high]);
     } else {
-        cx.emit_lanes(warp!(|x: u32| -> u32 { x }), &[d], &[low]);
+        cx.emit_lanes(warp!(bits 1; |x: u32| -> u32 { x }), &[d], &[low]);
     }
     Ok(())
 }
@@ -281,8 +283,10 @@ macro_rules! choice {
 fn select<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     let ty = inst.take_type()?;
     const P: File = File::Pred;
-    const NARROW: WarpOp = WarpOp::new(choice!(w32, u32), &[File::W32], &[File::W32, File::W32, P]);
-    const WIDE: WarpOp = WarpOp::new(choice!(w64, u64), &[File::W64], &[File::W64, File::W64, P]);
+    const NARROW: WarpOp = WarpOp::new(choice!(w32, u32), &[File::W32], &[File::W32, File::W32, P])
+        .depending(Dependence::Bits(3));
+    const WIDE: WarpOp = WarpOp::new(choice!(w64, u64), &[File::W64], &[File::W64, File::W64, P])
+        .depending(Dependence::Bits(3));
     let run: WarpFn = match ty.bits() {
         16 | 32 => &NARROW,
         64 => &WIDE,
@@ -300,18 +304,22 @@ fn select_by_sign<'m, 's>(
     let (ty, sign) = (inst.take_type()?, inst.take_type()?);
     let run = match (ty.bits(), sign, ftz) {
         (16 | 32, S32, false) => {
-            warp!(|a: u32, b: u32, c: i32| -> u32 { if c >= 0 { a } else { b } })
+            warp!(bits 2; |a: u32, b: u32, c: i32| -> u32 { if c >= 0 { a } else { b } })
         }
-        (64, S32, false) => warp!(|a: u64, b: u64, c: i32| -> u64 { if c >= 0 { a } else { b } }),
+        (64, S32, false) => {
+            warp!(bits 2; |a: u64, b: u64, c: i32| -> u64 { if c >= 0 { a } else { b } })
+        }
         (16 | 32, F32, false) => {
-            warp!(|a: u32, b: u32, c: f32| -> u32 { if c >= 0.0 { a } else { b } })
+            warp!(bits 2; |a: u32, b: u32, c: f32| -> u32 { if c >= 0.0 { a } else { b } })
         }
-        (64, F32, false) => warp!(|a: u64, b: u64, c: f32| -> u64 { if c >= 0.0 { a } else { b } }),
+        (64, F32, false) => {
+            warp!(bits 2; |a: u64, b: u64, c: f32| -> u64 { if c >= 0.0 { a } else { b } })
+        }
         (16 | 32, F32, true) => {
-            warp!(|a: u32, b: u32, c: f32| -> u32 { if flush32(c) >= 0.0 { a } else { b } })
+            warp!(bits 2; |a: u32, b: u32, c: f32| -> u32 { if flush32(c) >= 0.0 { a } else { b } })
         }
         (64, F32, true) => {
-            warp!(|a: u64, b: u64, c: f32| -> u64 { if flush32(c) >= 0.0 { a } else { b } })
+            warp!(bits 2; |a: u64, b: u64, c: f32| -> u64 { if flush32(c) >= 0.0 { a } else { b } })
         }
         _ => return Err(inst.bad_type(ty)),
     };

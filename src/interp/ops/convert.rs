@@ -92,12 +92,12 @@ fn direct(modifiers: &Modifiers, to: ScalarType, from: ScalarType) -> Option<War
         return None;
     }
     Some(match (to, from, modifiers.round, modifiers.integral) {
-        (S64, S32, None, None) => warp!(|a: i32| -> i64 { i64::from(a) }),
-        (U64, U32, None, None) => warp!(|a: u32| -> u64 { u64::from(a) }),
-        (U32 | S32, U64 | S64, None, None) => warp!(|a: u64| -> u32 { a as u32 }),
-        (U32 | S32, U16, None, None) => warp!(|a: u16| -> u32 { u32::from(a) }),
-        (U32 | S32, S16, None, None) => warp!(|a: i16| -> i32 { i32::from(a) }),
-        (U16 | S16, U32 | S32, None, None) => warp!(|a: u32| -> u16 { a as u16 }),
+        (S64, S32, None, None) => warp!(bits 1; |a: i32| -> i64 { i64::from(a) }),
+        (U64, U32, None, None) => warp!(bits 1; |a: u32| -> u64 { u64::from(a) }),
+        (U32 | S32, U64 | S64, None, None) => warp!(bits 1; |a: u64| -> u32 { a as u32 }),
+        (U32 | S32, U16, None, None) => warp!(bits 1; |a: u16| -> u32 { u32::from(a) }),
+        (U32 | S32, S16, None, None) => warp!(bits 1; |a: i16| -> i32 { i32::from(a) }),
+        (U16 | S16, U32 | S32, None, None) => warp!(bits 1; |a: u32| -> u16 { a as u16 }),
         (F32, S32, Some(Round::Even), None) => warp!(|a: i32| -> f32 { a as f32 }),
         (F32, U32, Some(Round::Even), None) => warp!(|a: u32| -> f32 { a as f32 }),
         (F64, S32, Some(Round::Even), None) => warp!(|a: i32| -> f64 { f64::from(a) }),
@@ -113,13 +113,13 @@ fn direct(modifiers: &Modifiers, to: ScalarType, from: ScalarType) -> Option<War
 /// Any integer, extended to 64 bits by its own sign.
 fn integer_in(from: ScalarType) -> Option<WarpFn> {
     Some(match from {
-        U8 | B8 => warp!(|a: u8| -> u64 { u64::from(a) }),
-        S8 => warp!(|a: i8| -> i64 { i64::from(a) }),
-        U16 | B16 => warp!(|a: u16| -> u64 { u64::from(a) }),
-        S16 => warp!(|a: i16| -> i64 { i64::from(a) }),
-        U32 | B32 => warp!(|a: u32| -> u64 { u64::from(a) }),
-        S32 => warp!(|a: i32| -> i64 { i64::from(a) }),
-        U64 | S64 | ScalarType::B64 => warp!(|a: u64| -> u64 { a }),
+        U8 | B8 => warp!(bits 1; |a: u8| -> u64 { u64::from(a) }),
+        S8 => warp!(bits 1; |a: i8| -> i64 { i64::from(a) }),
+        U16 | B16 => warp!(bits 1; |a: u16| -> u64 { u64::from(a) }),
+        S16 => warp!(bits 1; |a: i16| -> i64 { i64::from(a) }),
+        U32 | B32 => warp!(bits 1; |a: u32| -> u64 { u64::from(a) }),
+        S32 => warp!(bits 1; |a: i32| -> i64 { i64::from(a) }),
+        U64 | S64 | ScalarType::B64 => warp!(bits 1; |a: u64| -> u64 { a }),
         _ => return None,
     })
 }
@@ -129,7 +129,7 @@ fn integer_out(to: ScalarType, saturate: bool, unsigned: bool) -> Option<WarpFn>
     macro_rules! narrow {
         ($t:ty) => {
             match (saturate, unsigned) {
-                (false, _) => warp!(|a: i64| -> $t { a as $t }),
+                (false, _) => warp!(bits 1; |a: i64| -> $t { a as $t }),
                 (true, false) => warp!(|a: i64| -> $t {
                     <$t>::try_from(a).unwrap_or(if a < 0 { <$t>::MIN } else { <$t>::MAX })
                 }),

@@ -52,13 +52,13 @@ macro_rules! halves {
                 let ($a, $b, $c) = (bf16_value(a), bf16_value(b), bf16_value(c));
                 lower(BF16, $body)
             }),
-            ScalarType::F16x2 => warp!(|a: u32, b: u32, c: u32| -> u32 {
+            ScalarType::F16x2 => warp!(halves; |a: u32, b: u32, c: u32| -> u32 {
                 both(a, b, c, |a, b, c| {
                     let ($a, $b, $c) = (f16_value(a), f16_value(b), f16_value(c));
                     lower(F16, $body)
                 })
             }),
-            ScalarType::Bf16x2 => warp!(|a: u32, b: u32, c: u32| -> u32 {
+            ScalarType::Bf16x2 => warp!(halves; |a: u32, b: u32, c: u32| -> u32 {
                 both(a, b, c, |a, b, c| {
                     let ($a, $b, $c) = (bf16_value(a), bf16_value(b), bf16_value(c));
                     lower(BF16, $body)
@@ -97,9 +97,12 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     for (index, slot) in sources[..count].iter_mut().enumerate() {
         *slot = cx.source(inst.operand(index + 1)?, ty)?;
     }
+    // The functions take three sources; those that the instruction does not have add nothing.
+    let first = sources[0];
+    sources[count..].fill(first);
     let d = cx.dest(inst.operand(0)?, ty)?;
     let half = matches!(ty, ScalarType::F16 | ScalarType::F16x2);
-    let flushing = warp!(|a: u32| -> u32 { both(a, 0, 0, |a, _, _| flush(a)) });
+    let flushing = warp!(halves; |a: u32| -> u32 { both(a, 0, 0, |a, _, _| flush(a)) });
     if ftz && half {
         for slot in &mut sources[..count] {
             let flushed = cx.scratch(File::W32);
@@ -112,17 +115,17 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         cx.emit_lanes(flushing, &[d], &[d]);
     }
     let limit = match (saturate, relu, half) {
-        (true, _, true) => {
-            Some(warp!(|a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3c00)) }))
-        }
-        (true, _, false) => {
-            Some(warp!(|a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3f80)) }))
-        }
+        (true, _, true) => Some(
+            warp!(halves; |a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3c00)) }),
+        ),
+        (true, _, false) => Some(
+            warp!(halves; |a: u32| -> u32 { both(a, 0, 0, |a, _, _| saturate_bits(a, 0x3f80)) }),
+        ),
         (_, true, true) => {
-            Some(warp!(|a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7c00)) }))
+            Some(warp!(halves; |a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7c00)) }))
         }
         (_, true, false) => {
-            Some(warp!(|a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7f80)) }))
+            Some(warp!(halves; |a: u32| -> u32 { both(a, 0, 0, |a, _, _| relu_bits(a, 0x7f80)) }))
         }
         _ => None,
     };
@@ -156,10 +159,10 @@ fn operation(name: Opcode, ty: ScalarType, propagate: bool) -> Option<WarpFn> {
         Opcode::Max => halves!(ty, |a, b, _c| maximum(a, b)),
         Opcode::Ex2 => halves!(ty, |a, _b, _c| libm::exp2(a)),
         Opcode::Tanh => halves!(ty, |a, _b, _c| libm::tanh(a)),
-        Opcode::Abs if pair => warp!(|a: u32| -> u32 { a & 0x7fff_7fff }),
-        Opcode::Abs => warp!(|a: u32| -> u32 { a & 0x7fff }),
-        Opcode::Neg if pair => warp!(|a: u32| -> u32 { a ^ 0x8000_8000 }),
-        Opcode::Neg => warp!(|a: u32| -> u32 { a ^ 0x8000 }),
+        Opcode::Abs if pair => warp!(bits 1; |a: u32| -> u32 { a & 0x7fff_7fff }),
+        Opcode::Abs => warp!(bits 1; |a: u32| -> u32 { a & 0x7fff }),
+        Opcode::Neg if pair => warp!(bits 1; |a: u32| -> u32 { a ^ 0x8000_8000 }),
+        Opcode::Neg => warp!(bits 1; |a: u32| -> u32 { a ^ 0x8000 }),
         _ => return None,
     })
 }

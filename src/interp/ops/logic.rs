@@ -30,37 +30,37 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
 
 fn and(ty: ScalarType) -> Option<WarpFn> {
     Some(match ty {
-        Pred => warp!(|a: bool, b: bool| -> bool { a & b }),
-        B16 | B32 => warp!(|a: u32, b: u32| -> u32 { a & b }),
-        B64 => warp!(|a: u64, b: u64| -> u64 { a & b }),
+        Pred => warp!(bits 2; |a: bool, b: bool| -> bool { a & b }),
+        B16 | B32 => warp!(bits 2; |a: u32, b: u32| -> u32 { a & b }),
+        B64 => warp!(bits 2; |a: u64, b: u64| -> u64 { a & b }),
         _ => return None,
     })
 }
 
 fn or(ty: ScalarType) -> Option<WarpFn> {
     Some(match ty {
-        Pred => warp!(|a: bool, b: bool| -> bool { a | b }),
-        B16 | B32 => warp!(|a: u32, b: u32| -> u32 { a | b }),
-        B64 => warp!(|a: u64, b: u64| -> u64 { a | b }),
+        Pred => warp!(bits 2; |a: bool, b: bool| -> bool { a | b }),
+        B16 | B32 => warp!(bits 2; |a: u32, b: u32| -> u32 { a | b }),
+        B64 => warp!(bits 2; |a: u64, b: u64| -> u64 { a | b }),
         _ => return None,
     })
 }
 
 fn xor(ty: ScalarType) -> Option<WarpFn> {
     Some(match ty {
-        Pred => warp!(|a: bool, b: bool| -> bool { a ^ b }),
-        B16 | B32 => warp!(|a: u32, b: u32| -> u32 { a ^ b }),
-        B64 => warp!(|a: u64, b: u64| -> u64 { a ^ b }),
+        Pred => warp!(bits 2; |a: bool, b: bool| -> bool { a ^ b }),
+        B16 | B32 => warp!(bits 2; |a: u32, b: u32| -> u32 { a ^ b }),
+        B64 => warp!(bits 2; |a: u64, b: u64| -> u64 { a ^ b }),
         _ => return None,
     })
 }
 
 fn not(ty: ScalarType) -> Option<WarpFn> {
     Some(match ty {
-        Pred => warp!(|a: bool| -> bool { !a }),
-        B16 => warp!(|a: u16| -> u16 { !a }),
-        B32 => warp!(|a: u32| -> u32 { !a }),
-        B64 => warp!(|a: u64| -> u64 { !a }),
+        Pred => warp!(bits 1; |a: bool| -> bool { !a }),
+        B16 => warp!(bits 1; |a: u16| -> u16 { !a }),
+        B32 => warp!(bits 1; |a: u32| -> u32 { !a }),
+        B64 => warp!(bits 1; |a: u64| -> u64 { !a }),
         _ => return None,
     })
 }
@@ -78,21 +78,21 @@ fn cnot(ty: ScalarType) -> Option<WarpFn> {
 /// An amount beyond the width shifts every bit out.
 fn shift_left(ty: ScalarType) -> Option<WarpFn> {
     Some(match ty {
-        B16 => warp!(|a: u16, n: u32| -> u16 { a.unbounded_shl(n) }),
-        B32 => warp!(|a: u32, n: u32| -> u32 { a.unbounded_shl(n) }),
-        B64 => warp!(|a: u64, n: u32| -> u64 { a.unbounded_shl(n) }),
+        B16 => warp!(bits 1; |a: u16, n: u32| -> u16 { a.unbounded_shl(n) }),
+        B32 => warp!(bits 1; |a: u32, n: u32| -> u32 { a.unbounded_shl(n) }),
+        B64 => warp!(bits 1; |a: u64, n: u32| -> u64 { a.unbounded_shl(n) }),
         _ => return None,
     })
 }
 
 fn shift_right(ty: ScalarType) -> Option<WarpFn> {
     Some(match ty {
-        B16 | U16 => warp!(|a: u16, n: u32| -> u16 { a.unbounded_shr(n) }),
-        B32 | U32 => warp!(|a: u32, n: u32| -> u32 { a.unbounded_shr(n) }),
-        B64 | U64 => warp!(|a: u64, n: u32| -> u64 { a.unbounded_shr(n) }),
-        S16 => warp!(|a: i16, n: u32| -> i16 { a.unbounded_shr(n) }),
-        S32 => warp!(|a: i32, n: u32| -> i32 { a.unbounded_shr(n) }),
-        S64 => warp!(|a: i64, n: u32| -> i64 { a.unbounded_shr(n) }),
+        B16 | U16 => warp!(bits 1; |a: u16, n: u32| -> u16 { a.unbounded_shr(n) }),
+        B32 | U32 => warp!(bits 1; |a: u32, n: u32| -> u32 { a.unbounded_shr(n) }),
+        B64 | U64 => warp!(bits 1; |a: u64, n: u32| -> u64 { a.unbounded_shr(n) }),
+        S16 => warp!(bits 1; |a: i16, n: u32| -> i16 { a.unbounded_shr(n) }),
+        S32 => warp!(bits 1; |a: i32, n: u32| -> i32 { a.unbounded_shr(n) }),
+        S64 => warp!(bits 1; |a: i64, n: u32| -> i64 { a.unbounded_shr(n) }),
         _ => return None,
     })
 }
@@ -107,16 +107,16 @@ fn funnel<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Resu
     let ty = inst.take_type()?;
     let run = match (left, right, clamp) {
         (true, false, true) => {
-            warp!(|a: u32, b: u32, c: u32| -> u32 { funnel_left(a, b, c.min(32)) })
+            warp!(bits 2; |a: u32, b: u32, c: u32| -> u32 { funnel_left(a, b, c.min(32)) })
         }
         (true, false, false) => {
-            warp!(|a: u32, b: u32, c: u32| -> u32 { funnel_left(a, b, c & 31) })
+            warp!(bits 2; |a: u32, b: u32, c: u32| -> u32 { funnel_left(a, b, c & 31) })
         }
         (false, true, true) => {
-            warp!(|a: u32, b: u32, c: u32| -> u32 { funnel_right(a, b, c.min(32)) })
+            warp!(bits 2; |a: u32, b: u32, c: u32| -> u32 { funnel_right(a, b, c.min(32)) })
         }
         (false, true, false) => {
-            warp!(|a: u32, b: u32, c: u32| -> u32 { funnel_right(a, b, c & 31) })
+            warp!(bits 2; |a: u32, b: u32, c: u32| -> u32 { funnel_right(a, b, c & 31) })
         }
         _ => return Err(inst.unsupported("`shf` needs a direction")),
     };
@@ -156,7 +156,9 @@ fn lookup3<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Res
         *slot = cx.source(inst.operand(index + 1)?, ty)?;
     }
     sources[3] = table;
-    let run = warp!(|a: u32, b: u32, c: u32, table: u32| -> u32 { lookup(a, b, c, table) });
+    let run = warp!(bits 3; |a: u32, b: u32, c: u32, table: u32| -> u32 {
+        lookup(a, b, c, table)
+    });
     let (d, p) = match (inst.operand(0)?, combine) {
         (Operand::Pair(pair), Some(_)) => (&pair[0], Some(&pair[1])),
         (single, None) => (single, None),

@@ -25,7 +25,6 @@ mod video;
 
 use super::decode::{self, Decoder, Inst};
 use super::fault::Fault;
-use super::program::Op;
 use super::registers::{File, warp};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType;
@@ -129,10 +128,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         | Opcode::Vmin4
         | Opcode::Vmax4
         | Opcode::Vset4 => simd::decode(cx, inst),
-        Opcode::Membar | Opcode::Fence => {
-            cx.emit(Op::Fence);
-            Ok(())
-        }
+        Opcode::Membar | Opcode::Fence => decode::fence(cx, inst),
         Opcode::Prefetch | Opcode::Prefetchu | Opcode::ApplyPriority | Opcode::Discard => Ok(()),
         Opcode::GridDepControl | Opcode::NanoSleep | Opcode::PmEvent | Opcode::SetMaxNReg => Ok(()),
         Opcode::Bra => decode::branch(cx, inst),

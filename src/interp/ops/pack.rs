@@ -31,7 +31,7 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         }
         _ if ty == B128 => {
             let (a, d) = (cx.pair(a)?, cx.pair(d)?);
-            let copy = warp!(|a: u64| -> u64 { a });
+            let copy = warp!(bits 1; |a: u64| -> u64 { a });
             cx.emit_lanes(copy, &[d], &[a]);
             cx.emit_lanes(copy, &[d + 1], &[a + 1]);
             Ok(())
@@ -50,11 +50,11 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
 /// Copies a value, cut to the type: some special registers are wider than the type.
 fn copy(ty: ScalarType) -> WarpFn {
     match ty.bits() {
-        1 => warp!(|a: bool| -> bool { a }),
-        2..=8 => warp!(|a: u8| -> u8 { a }),
-        9..=16 => warp!(|a: u16| -> u16 { a }),
-        17..=32 => warp!(|a: u32| -> u32 { a }),
-        _ => warp!(|a: u64| -> u64 { a }),
+        1 => warp!(bits 1; |a: bool| -> bool { a }),
+        2..=8 => warp!(bits 1; |a: u8| -> u8 { a }),
+        9..=16 => warp!(bits 1; |a: u16| -> u16 { a }),
+        17..=32 => warp!(bits 1; |a: u32| -> u32 { a }),
+        _ => warp!(bits 1; |a: u64| -> u64 { a }),
     }
 }
 
@@ -101,12 +101,12 @@ fn unpack<'m, 's>(
     let small = element(inst, ty, items.len())?;
     // The element's bits, counted from the lowest.
     let run = match (ty.bits(), small.bits()) {
-        (16, _) => warp!(|a: u16, n: u32| -> u8 { (a >> n) as u8 }),
-        (32, 8) => warp!(|a: u32, n: u32| -> u8 { (a >> n) as u8 }),
-        (32, _) => warp!(|a: u32, n: u32| -> u16 { (a >> n) as u16 }),
-        (64, 8) => warp!(|a: u64, n: u32| -> u8 { (a >> n) as u8 }),
-        (64, 16) => warp!(|a: u64, n: u32| -> u16 { (a >> n) as u16 }),
-        (64, _) => warp!(|a: u64, n: u32| -> u32 { (a >> n) as u32 }),
+        (16, _) => warp!(bits 1; |a: u16, n: u32| -> u8 { (a >> n) as u8 }),
+        (32, 8) => warp!(bits 1; |a: u32, n: u32| -> u8 { (a >> n) as u8 }),
+        (32, _) => warp!(bits 1; |a: u32, n: u32| -> u16 { (a >> n) as u16 }),
+        (64, 8) => warp!(bits 1; |a: u64, n: u32| -> u8 { (a >> n) as u8 }),
+        (64, 16) => warp!(bits 1; |a: u64, n: u32| -> u16 { (a >> n) as u16 }),
+        (64, _) => warp!(bits 1; |a: u64, n: u32| -> u32 { (a >> n) as u32 }),
         (_, 64) => return unpack_pair(cx, items, a),
         _ => return Err(inst.bad_type(ty)),
     };
@@ -123,9 +123,15 @@ fn unpack<'m, 's>(
         }
         let result = cx.element_temporary(item, small)?;
         match (ty.bits(), small.bits(), index) {
-            (64, 32, 0) => cx.emit_lanes(warp!(|a: u64| -> u32 { a as u32 }), &[result], &[source]),
+            (64, 32, 0) => {
+                cx.emit_lanes(warp!(bits 1; |a: u64| -> u32 { a as u32 }), &[result], &[source])
+            }
             (64, 32, 1) => {
-                cx.emit_lanes(warp!(|a: u64| -> u32 { (a >> 32) as u32 }), &[result], &[source]);
+                cx.emit_lanes(
+                    warp!(bits 1; |a: u64| -> u32 { (a >> 32) as u32 }),
+                    &[result],
+                    &[source],
+                );
             }
             _ => {
                 let amount = cx.immediate(File::W32, index as u64 * u64::from(small.bits()));
@@ -145,7 +151,7 @@ fn unpack_pair<'m, 's>(
     let source = cx.pair(a)?;
     for (index, &item) in items.iter().enumerate() {
         if let Some(d) = cx.element_result(item, B64)? {
-            cx.emit_lanes(warp!(|a: u64| -> u64 { a }), &[d], &[source + index as Slot]);
+            cx.emit_lanes(warp!(bits 1; |a: u64| -> u64 { a }), &[d], &[source + index as Slot]);
         }
     }
     Ok(())
@@ -166,21 +172,23 @@ fn pack<'m, 's>(
     if ty == B128 {
         let d = cx.pair(d)?;
         for (index, &source) in sources.iter().enumerate() {
-            cx.emit_lanes(warp!(|a: u64| -> u64 { a }), &[d + index as Slot], &[source]);
+            cx.emit_lanes(warp!(bits 1; |a: u64| -> u64 { a }), &[d + index as Slot], &[source]);
         }
         return Ok(());
     }
     let pairwise: [WarpFn; 2] = match (ty.bits(), small.bits()) {
-        (16, 8) => [warp!(|l: u8, h: u8| -> u16 { u16::from_le_bytes([l, h]) }); 2],
-        (32, 16) => [warp!(|l: u32, h: u32| -> u32 { l & 0xffff | h << 16 }); 2],
+        (16, 8) => [warp!(bits 2; |l: u8, h: u8| -> u16 { u16::from_le_bytes([l, h]) }); 2],
+        (32, 16) => [warp!(bits 2; |l: u32, h: u32| -> u32 { l & 0xffff | h << 16 }); 2],
         (32, 8) => [
-            warp!(|l: u8, h: u8| -> u16 { u16::from_le_bytes([l, h]) }),
-            warp!(|l: u32, h: u32| -> u32 { l & 0xffff | h << 16 }),
+            warp!(bits 2; |l: u8, h: u8| -> u16 { u16::from_le_bytes([l, h]) }),
+            warp!(bits 2; |l: u32, h: u32| -> u32 { l & 0xffff | h << 16 }),
         ],
-        (64, 32) => [warp!(|l: u32, h: u32| -> u64 { u64::from(l) | u64::from(h) << 32 }); 2],
+        (64, 32) => {
+            [warp!(bits 2; |l: u32, h: u32| -> u64 { u64::from(l) | u64::from(h) << 32 }); 2]
+        }
         (64, 16) => [
-            warp!(|l: u32, h: u32| -> u32 { l & 0xffff | h << 16 }),
-            warp!(|l: u32, h: u32| -> u64 { u64::from(l) | u64::from(h) << 32 }),
+            warp!(bits 2; |l: u32, h: u32| -> u32 { l & 0xffff | h << 16 }),
+            warp!(bits 2; |l: u32, h: u32| -> u64 { u64::from(l) | u64::from(h) << 32 }),
         ],
         _ => return Err(inst.bad_type(ty)),
     };

@@ -13,23 +13,27 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
     let ty = inst.take_type()?;
     let run = match (inst.ast.form.opcode, ty, relu) {
         (Opcode::Add, U16x2 | S16x2, false) => {
-            warp!(|a: u32, b: u32| -> u32 { both(a, b, u16::wrapping_add) })
+            warp!(halves; |a: u32, b: u32| -> u32 { both(a, b, u16::wrapping_add) })
         }
         (Opcode::Sub, U16x2 | S16x2, false) => {
-            warp!(|a: u32, b: u32| -> u32 { both(a, b, u16::wrapping_sub) })
+            warp!(halves; |a: u32, b: u32| -> u32 { both(a, b, u16::wrapping_sub) })
         }
-        (Opcode::Min, U16x2, false) => warp!(|a: u32, b: u32| -> u32 { both(a, b, u16::min) }),
-        (Opcode::Max, U16x2, false) => warp!(|a: u32, b: u32| -> u32 { both(a, b, u16::max) }),
+        (Opcode::Min, U16x2, false) => {
+            warp!(halves; |a: u32, b: u32| -> u32 { both(a, b, u16::min) })
+        }
+        (Opcode::Max, U16x2, false) => {
+            warp!(halves; |a: u32, b: u32| -> u32 { both(a, b, u16::max) })
+        }
         (Opcode::Min, S16x2, false) => {
-            warp!(|a: u32, b: u32| -> u32 { both(a, b, |a, b| (a as i16).min(b as i16) as u16) })
+            warp!(halves; |a: u32, b: u32| -> u32 { both(a, b, |a, b| (a as i16).min(b as i16) as u16) })
         }
         (Opcode::Max, S16x2, false) => {
-            warp!(|a: u32, b: u32| -> u32 { both(a, b, |a, b| (a as i16).max(b as i16) as u16) })
+            warp!(halves; |a: u32, b: u32| -> u32 { both(a, b, |a, b| (a as i16).max(b as i16) as u16) })
         }
-        (Opcode::Min, S16x2, true) => warp!(|a: u32, b: u32| -> u32 {
+        (Opcode::Min, S16x2, true) => warp!(halves; |a: u32, b: u32| -> u32 {
             both(a, b, |a, b| (a as i16).min(b as i16).max(0) as u16)
         }),
-        (Opcode::Max, S16x2, true) => warp!(|a: u32, b: u32| -> u32 {
+        (Opcode::Max, S16x2, true) => warp!(halves; |a: u32, b: u32| -> u32 {
             both(a, b, |a, b| (a as i16).max(b as i16).max(0) as u16)
         }),
         _ => return Err(inst.bad_type(ty)),

@@ -21,22 +21,24 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         return Err(inst.bad_type(ty));
     }
     let run = match mode {
-        None => warp!(|a: u32, b: u32, c: u32| -> u32 { permute(a, b, c) }),
+        None => warp!(bits 2; |a: u32, b: u32, c: u32| -> u32 { permute(a, b, c) }),
         Some(Qualifier::F4e) => {
-            warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte + (c & 3)) })
+            warp!(bits 2; |a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte + (c & 3)) })
         }
-        Some(Qualifier::B4e) => warp!(|a: u32, b: u32, c: u32| -> u32 {
+        Some(Qualifier::B4e) => warp!(bits 2; |a: u32, b: u32, c: u32| -> u32 {
             gather(a, b, |byte| (c & 3).wrapping_sub(byte) & 7)
         }),
-        Some(Qualifier::Rc8) => warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |_| c & 3) }),
+        Some(Qualifier::Rc8) => {
+            warp!(bits 2; |a: u32, b: u32, c: u32| -> u32 { gather(a, b, |_| c & 3) })
+        }
         Some(Qualifier::Ecl) => {
-            warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte.max(c & 3)) })
+            warp!(bits 2; |a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte.max(c & 3)) })
         }
         Some(Qualifier::Ecr) => {
-            warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte.min(c & 3)) })
+            warp!(bits 2; |a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte.min(c & 3)) })
         }
         Some(_) => {
-            warp!(|a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte % 2 + 2 * (c & 1)) })
+            warp!(bits 2; |a: u32, b: u32, c: u32| -> u32 { gather(a, b, |byte| byte % 2 + 2 * (c & 1)) })
         }
     };
     cx.apply(inst, run, ty, &[ty; 3])

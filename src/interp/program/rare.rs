@@ -34,11 +34,19 @@ impl fmt::Debug for Scalar {
 pub type AcrossFn = Box<dyn Fn(&mut Registers) + Send + Sync>;
 
 /// A pure instruction that mixes the registers of all 32 lanes: `mma`, `movmatrix`.
-pub struct Across(pub AcrossFn);
+pub struct Across {
+    /// What it computes.
+    pub run: AcrossFn,
+    /// The registers that it reads.
+    pub sources: Vec<Cell>,
+    /// The registers that it writes.
+    pub results: Vec<Cell>,
+}
 
 impl fmt::Debug for Across {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Across")
+        let Across { sources, results, .. } = self;
+        f.debug_struct("Across").field("s", sources).field("d", results).finish_non_exhaustive()
     }
 }
 

@@ -120,7 +120,7 @@ fn launch(kernel: &Kernel, inputs: &[Vec<u64>], entry: &str, width: Width) -> La
         args,
         limit: DEFAULT_LIMIT,
         races: true,
-        strict_shuffles: true,
+        uninitialized: true,
         meet: Meet::default(),
     }
 }

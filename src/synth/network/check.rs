@@ -102,7 +102,7 @@ fn launch(
         args,
         limit: DEFAULT_LIMIT,
         races: true,
-        strict_shuffles: true,
+        uninitialized: true,
         meet: Meet::default(),
     })
 }

@@ -110,7 +110,7 @@ impl Flow {
             | Op::Exit
             | Op::Trap
             | Op::Nothing
-            | Op::Fence
+            | Op::Fence(_)
             | Op::Unsupported(_) => {}
             Op::Across(_)
             | Op::Atomic(_)

@@ -5,7 +5,7 @@
 //! among them. Out: what buffers hold afterwards; or nothing, and then each launch has to be executed by itself.
 //! Promised: the same bytes as the launches by themselves would leave, none of which would have been a fault. The plan
 //! ([`Plan`]) is only made where neither a branch nor an address nor a guard can differ between them, so that the bounds,
-//! races, waiting lanes and schedules of the one in front are those of all.
+//! races, waiting lanes and schedules of the one in front are those of all. Its poison is that of any of them.
 //!
 //! `flow`: what micro-operations read and write. `plan`: what differs, and what is to be done. `span`: how long
 //! registers are needed. `rows`: the memory.
@@ -132,6 +132,10 @@ impl Follow for Abreast<'_, '_> {
         for sheet in &mut *self.sheets {
             self.lost |= !sheet.follow(executed, step, op);
         }
+    }
+
+    fn varies(&self, pc: Pc) -> u8 {
+        self.plan.varies[pc as usize]
     }
 
     fn stores(&mut self, executed: &Executed<'_>) -> Mask {

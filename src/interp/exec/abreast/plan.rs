@@ -64,6 +64,8 @@ pub enum Step {
 pub struct Plan {
     /// What to do for each micro-operation.
     pub steps: Vec<Step>,
+    /// For each micro-operation its sources that differ: bit `n` for source `n`.
+    pub varies: Vec<u8>,
     /// What must be put into rows at first: constants.
     pub constants: Vec<(File, Slot, u64)>,
     /// Rows of lane 0 that must hold at first what registers hold at first.
@@ -174,6 +176,11 @@ impl Plan {
         let mut ever = counts.map(|count| vec![false; count]);
         written.for_each(|(file, slot)| ever[number(file)][slot as usize] = true);
         let mut rows = Rows::new(&differs, frame, ever, spans(code, &flows));
+        let varies = flows.iter().map(|flow| {
+            let data = flow.data.iter().take(8).enumerate();
+            data.fold(0, |bits, (at, &cell)| bits | u8::from(differs.has(cell)) << at)
+        });
+        let varies = varies.collect();
         let mut steps = Vec::new();
         for (at, (micro, flow)) in code.iter().zip(&flows).enumerate() {
             steps.push(rows.step(micro, flow)?);
@@ -184,7 +191,7 @@ impl Plan {
             cells.filter(|fill| rows.spans[&fill.from].needs_start).collect();
         starts.sort_unstable_by_key(|fill| (number(fill.from.0), fill.row));
         let (rows, constants) = (rows.next, rows.constants);
-        Some(Plan { steps, constants, starts, rows, shared: differs.shared })
+        Some(Plan { steps, varies, constants, starts, rows, shared: differs.shared })
     }
 }
 

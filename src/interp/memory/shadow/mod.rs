@@ -3,7 +3,8 @@
 //!
 //! For each cell of memory the last write is kept, and two reads of different threads. Two accesses
 //! race if they come from different threads, one of them writes, no barrier lies between them (of the
-//! block, or of the warp for lanes of one warp), and not both are strong (volatile, atomic, ...). That
+//! block, or of the warp for lanes of one warp), no release and acquire does (`orders`), and not both are strong (volatile,
+//! atomic, ...). That
 //! lanes execute an instruction together orders nothing (PTX ISA, "Memory Consistency Model: Causality
 //! order"), nor do shuffles and votes. The detector errs on the side of silence:
 //!
@@ -14,6 +15,8 @@
 //! A cell is a word until an access is narrower, and then as narrow as that access, so that
 //! neighbouring bytes of different threads do not meet.
 
+mod clock;
+mod orders;
 mod phases;
 mod stamp;
 
@@ -22,8 +25,10 @@ pub use stamp::{PhaseId, Site};
 
 use std::ops::Range;
 
+use crate::interp::program::{Order, Scope};
 use crate::interp::registers::{LANES, Mask, lanes};
 
+use self::orders::{Location, Orders, Thread};
 use self::phases::Apart;
 use self::stamp::Stamp;
 
@@ -114,15 +119,23 @@ pub struct Shadow {
     global: Vec<Cells>,
     shared: Cells,
     phases: Phases,
+    /// What orders threads besides barriers, if something in the program does.
+    orders: Option<Orders>,
     /// Whether races are reported.
     reports: bool,
 }
 
 impl Shadow {
     /// Stamps for regions of so many bytes each, and for a block's shared memory.
-    pub fn new(regions: impl Iterator<Item = u64>, shared: u64, reports: bool) -> Shadow {
+    /// `orders`: something besides barriers may order threads.
+    pub fn new(
+        regions: impl Iterator<Item = u64>,
+        shared: u64,
+        (reports, orders): (bool, bool),
+    ) -> Shadow {
         let global = regions.map(Cells::new).collect();
-        Shadow { global, shared: Cells::new(shared), phases: Phases::new(), reports }
+        let orders = orders.then(Orders::default);
+        Shadow { global, shared: Cells::new(shared), phases: Phases::new(), orders, reports }
     }
 
     /// Forgets the shared memory, for another block.
@@ -137,7 +150,55 @@ impl Shadow {
 
     /// Begins a phase of a warp.
     pub fn begin(&mut self, phase: Phase) -> PhaseId {
+        if let Some(orders) = &mut self.orders {
+            orders.sync_warp(phase.block, phase.warp);
+        }
         self.phases.begin(phase)
+    }
+
+    /// A block has passed a barrier.
+    pub fn barrier(&mut self, block: u64) {
+        if let Some(orders) = &mut self.orders {
+            orders.barrier(block, self.phases.next());
+        }
+    }
+
+    fn thread(&self, who: &Accessor, lane: usize) -> Thread {
+        Thread { phase: self.phases.get(who.phase), id: who.phase, lane }
+    }
+
+    fn location(&self, who: &Accessor, region: Option<usize>, offset: u64) -> Location {
+        let block = self.phases.get(who.phase).block;
+        (region.ok_or(block), offset >> 2)
+    }
+
+    /// Lanes execute a fence; their next accesses belong to another phase.
+    pub fn fence(&mut self, who: &mut Accessor, mask: Mask, scope: Scope) {
+        let thread = self.thread(who, 0);
+        let Some(orders) = &mut self.orders else { return };
+        orders.fences(thread, mask, scope);
+        who.phase = self.phases.split(who.phase);
+    }
+
+    /// A lane has performed a strong access; `writes`: whether it has written, and that without regard to what was there.
+    pub fn strong(
+        &mut self,
+        region: Option<usize>,
+        offset: u64,
+        (who, lane): (&mut Accessor, usize),
+        (order, reads, writes): (Order, bool, Option<bool>),
+    ) {
+        let (thread, location) = (self.thread(who, lane), self.location(who, region, offset));
+        let Some(orders) = &mut self.orders else { return };
+        if reads {
+            orders.observe(thread, location, order);
+        }
+        if let Some(replaces) = writes {
+            orders.publish(thread, location, order, replaces);
+            if order.releases {
+                who.phase = self.phases.split(who.phase);
+            }
+        }
     }
 
     /// Notes a lane's access to `bytes` bytes at an offset of a region, or of shared memory.
@@ -147,7 +208,7 @@ impl Shadow {
         region: Option<usize>,
         (offset, bytes): (u64, u32),
         (who, lane): (&Accessor, usize),
-        (kind, strong): (Kind, bool),
+        (kind, strong): (Kind, Option<Scope>),
     ) -> Option<Race> {
         let cells = match region {
             Some(region) => &mut self.global[region],
@@ -160,6 +221,7 @@ impl Shadow {
             stamp: Stamp::new(who.phase, lane, who.site, strong),
             before: who.before.clone(),
             phases: &self.phases,
+            orders: self.orders.as_ref(),
         };
         let first = (offset >> cells.shift) as usize;
         let end = (offset + u64::from(bytes)).div_ceil(1 << cells.shift) as usize;
@@ -172,6 +234,9 @@ impl Shadow {
             race = race.or(found);
         }
         let (earlier, wrote) = race.filter(|_| self.reports)?;
+        if earlier.strong() && me.has_acquired(region, offset) {
+            return None;
+        }
         Some(self.race(who, earlier, wrote))
     }
 
@@ -181,7 +246,7 @@ impl Shadow {
         region: Option<usize>,
         (offsets, mask, bytes): (&[u64; LANES], Mask, u32),
         who: &Accessor,
-        strong: bool,
+        strong: Option<Scope>,
     ) -> Option<(usize, Race)> {
         let cells = match region {
             Some(region) => &mut self.global[region],
@@ -191,7 +256,12 @@ impl Shadow {
             return None;
         }
         let (shift, count) = (cells.shift, (bytes as usize) >> cells.shift);
-        let mut me = Me { stamp: Stamp::NONE, before: who.before.clone(), phases: &self.phases };
+        let mut me = Me {
+            stamp: Stamp::NONE,
+            before: who.before.clone(),
+            phases: &self.phases,
+            orders: self.orders.as_ref(),
+        };
         let mut found = None;
         for lane in lanes(mask) {
             me.stamp = Stamp::new(who.phase, lane, who.site, strong);
@@ -202,6 +272,10 @@ impl Shadow {
             }
             if found.is_some() && self.reports {
                 let (earlier, wrote) = found?;
+                if earlier.strong() && me.has_acquired(region, offsets[lane]) {
+                    found = None;
+                    continue;
+                }
                 return Some((lane, self.race(who, earlier, wrote)));
             }
         }
@@ -274,6 +348,7 @@ struct Me<'a> {
     stamp: Stamp,
     before: Range<PhaseId>,
     phases: &'a Phases,
+    orders: Option<&'a Orders>,
 }
 
 impl Me<'_> {
@@ -283,7 +358,37 @@ impl Me<'_> {
         if self.before.contains(&earlier.phase()) {
             return Apart::Ordered;
         }
-        self.phases.apart(earlier, self.stamp)
+        let apart = self.phases.apart(earlier, self.stamp);
+        if apart != Apart::Ordered && self.orders.is_some_and(|orders| self.knows(orders, earlier))
+        {
+            return Apart::Ordered;
+        }
+        apart
+    }
+
+    fn thread(&self, stamp: Stamp) -> Thread {
+        let id = stamp.phase();
+        Thread { phase: self.phases.get(id), id, lane: stamp.lane() }
+    }
+
+    fn knows(&self, orders: &Orders, earlier: Stamp) -> bool {
+        orders.covers(self.thread(self.stamp), self.thread(earlier))
+    }
+
+    /// Whether the thread has acquired all that was released at a location: then it knows of the strong accesses there.
+    fn has_acquired(&self, region: Option<usize>, offset: u64) -> bool {
+        let thread = self.thread(self.stamp);
+        let location = (region.ok_or(thread.phase.block), offset >> 2);
+        self.orders.is_some_and(|orders| orders.has_acquired(thread, location))
+    }
+
+    /// Whether an earlier access and this one are both strong, each in a scope that includes the other's thread.
+    #[inline]
+    fn both_strong(&self, earlier: Stamp) -> bool {
+        earlier.strong()
+            && self.stamp.strong()
+            && (!(earlier.narrow() || self.stamp.narrow())
+                || self.phases.apart(earlier, self.stamp) != Apart::Blocks)
     }
 
     /// Whether an earlier access and this one are unordered, and one of them weak.
@@ -291,7 +396,7 @@ impl Me<'_> {
     fn races(&self, earlier: Stamp) -> bool {
         earlier != Stamp::NONE
             && !earlier.same_thread(self.stamp)
-            && !(earlier.strong() && self.stamp.strong())
+            && !self.both_strong(earlier)
             && self.apart(earlier) != Apart::Ordered
     }
 }

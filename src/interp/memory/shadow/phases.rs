@@ -2,7 +2,8 @@
 //!
 //! A phase is the execution of one warp between two points that order its lanes, `bar.warp.sync` or a
 //! barrier of the block. Each phase has a number of its own in the launch, so that the number is all
-//! that a stamp needs.
+//! that a stamp needs. A fence begins a new phase, too, so that what comes behind it can be told from what it releases;
+//! it does not order the lanes.
 
 use super::stamp::{PhaseId, Stamp};
 
@@ -18,6 +19,9 @@ pub struct Phase {
     pub epoch: u32,
     /// Number of the warp in its block.
     pub warp: u32,
+    /// The phase with which the stretch between two points that order the warp's lanes begins: this one, unless a fence
+    /// has begun another phase within the stretch.
+    pub first: PhaseId,
 }
 
 /// How far apart two accesses are that nothing orders.
@@ -47,6 +51,16 @@ impl Phases {
     pub fn begin(&mut self, phase: Phase) -> PhaseId {
         let id = self.0.len() as PhaseId;
         if id <= LAST {
+            self.0.push(Phase { first: id, ..phase });
+        }
+        id.min(LAST)
+    }
+
+    /// Begins another phase of the same stretch.
+    pub fn split(&mut self, phase: PhaseId) -> PhaseId {
+        let id = self.0.len() as PhaseId;
+        if id <= LAST {
+            let phase = self.get(phase);
             self.0.push(phase);
         }
         id.min(LAST)
@@ -71,10 +85,13 @@ impl Phases {
         if a.phase() == b.phase() {
             return if a.lane() == b.lane() { Apart::Ordered } else { Apart::Lanes };
         }
+        let lanes = (a.lane(), b.lane());
         let (a, b) = (self.get(a.phase()), self.get(b.phase()));
         match () {
             () if a.block != b.block => Apart::Blocks,
-            () if a.epoch == b.epoch && a.warp != b.warp => Apart::Warps,
+            () if a.epoch != b.epoch => Apart::Ordered,
+            () if a.warp != b.warp => Apart::Warps,
+            () if a.first == b.first && lanes.0 != lanes.1 => Apart::Lanes,
             () => Apart::Ordered,
         }
     }

@@ -1,5 +1,7 @@
 //! One access in 64 bits: by which thread, where in the program, and in which phase of its warp.
 
+use crate::interp::program::Scope;
+
 /// Number of a micro-operation among those of all functions.
 pub type Site = u32;
 
@@ -10,7 +12,8 @@ pub type PhaseId = u32;
 ///
 /// | bits | meaning |
 /// |---|---|
-/// | 0 to 31 | the phase; 0: no access |
+/// | 0 to 30 | the phase; 0: no access |
+/// | 31 | whether the access is strong for its block only |
 /// | 32 to 36 | the lane |
 /// | 37 | whether the access is strong (volatile, atomic, ...) |
 /// | 38 to 63 | the site |
@@ -20,26 +23,30 @@ pub struct Stamp(u64);
 const LANE_SHIFT: u32 = 32;
 const STRONG_SHIFT: u32 = 37;
 const SITE_SHIFT: u32 = 38;
+const NARROW_SHIFT: u32 = 31;
+/// The bits of the phase.
+const PHASE: u64 = (1 << NARROW_SHIFT) - 1;
 /// The bits that name a thread in a phase.
-const THREAD: u64 = (1 << STRONG_SHIFT) - 1;
+const THREAD: u64 = (1 << STRONG_SHIFT) - 1 - (1 << NARROW_SHIFT);
 
 impl Stamp {
     /// No access.
     pub const NONE: Stamp = Stamp(0);
 
     /// The access of a lane. A site that is too large for its bits is kept modulo 2^26.
-    pub fn new(phase: PhaseId, lane: usize, site: Site, strong: bool) -> Stamp {
+    pub fn new(phase: PhaseId, lane: usize, site: Site, strong: Option<Scope>) -> Stamp {
         Stamp(
             u64::from(phase)
+                | u64::from(strong == Some(Scope::Block)) << NARROW_SHIFT
                 | (lane as u64) << LANE_SHIFT
-                | u64::from(strong) << STRONG_SHIFT
+                | u64::from(strong.is_some()) << STRONG_SHIFT
                 | u64::from(site) << SITE_SHIFT,
         )
     }
 
     /// The phase; 0 if there was no access.
     pub fn phase(self) -> PhaseId {
-        self.0 as u32
+        (self.0 & PHASE) as u32
     }
 
     /// The lane in its warp.
@@ -57,9 +64,14 @@ impl Stamp {
         self.0 >> STRONG_SHIFT & 1 != 0
     }
 
+    /// Whether the access is strong for the threads of its block only.
+    pub fn narrow(self) -> bool {
+        self.0 >> NARROW_SHIFT & 1 != 0
+    }
+
     /// Whether `self` and `other` are weak accesses of different lanes in the phase of `third`.
     pub fn two_lanes(self, other: Stamp, third: Stamp) -> bool {
-        let same_phase = (self.0 ^ third.0 | other.0 ^ third.0) as PhaseId == 0;
+        let same_phase = (self.0 ^ third.0 | other.0 ^ third.0) & PHASE == 0;
         same_phase && self.lane() != other.lane() && !self.strong() && !other.strong()
     }
 

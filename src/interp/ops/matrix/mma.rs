@@ -9,6 +9,7 @@ use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::program::Op;
 use crate::interp::program::rare::Across;
+use crate::interp::registers::Registers;
 use crate::isa::Qualifier;
 
 /// `mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c`.
@@ -127,6 +128,10 @@ pub fn emit<'m, 's>(
         round: options.round.unwrap_or(Round::Even),
         bits: options.bits,
     };
-    cx.emit(Op::Across(Across(Box::new(move |registers| product.run(registers)))));
+    let sources =
+        [&product.a, &product.b, &product.c].iter().flat_map(|m| m.cells.clone()).collect();
+    let results = product.d.cells.clone();
+    let run = Box::new(move |registers: &mut Registers| product.run(registers));
+    cx.emit(Op::Across(Across { run, sources, results }));
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::interp::decode::{Decoder, Inst};
 use crate::interp::fault::Fault;
 use crate::interp::program::Op;
 use crate::interp::program::rare::{Across, FragmentBase, FragmentMove};
-use crate::interp::registers::LANES;
+use crate::interp::registers::{File, LANES, Registers};
 use crate::isa::{Modifier, Opcode, Qualifier, Shape};
 use crate::ptx::ScalarType::{B16, B32};
 
@@ -72,9 +72,11 @@ pub fn transpose<'m, 's>(
     inst.take_modifier(TILE);
     inst.take_modifier(HALVES);
     inst.finish()?;
-    let a = cx.source(inst.operand(1)?, B32)? as usize;
-    let d = cx.dest(inst.operand(0)?, B32)? as usize;
-    cx.emit(Op::Across(Across(Box::new(move |registers| {
+    let a = cx.source(inst.operand(1)?, B32)?;
+    let d = cx.dest(inst.operand(0)?, B32)?;
+    let (sources, results) = (vec![(File::W32, a)], vec![(File::W32, d)]);
+    let (a, d) = (a as usize, d as usize);
+    let run = Box::new(move |registers: &mut Registers| {
         let given = registers.w32[a];
         let element =
             |row: usize, column: usize| given[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff;
@@ -82,6 +84,7 @@ pub fn transpose<'m, 's>(
             let (row, column) = (lane / 4, lane % 4 * 2);
             element(column, row) | element(column + 1, row) << 16
         });
-    }))));
+    });
+    cx.emit(Op::Across(Across { run, sources, results }));
     Ok(())
 }

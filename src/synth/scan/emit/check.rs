@@ -273,7 +273,7 @@ pub(super) fn launch(
         limit: DEFAULT_LIMIT,
         races: true,
         // Lanes that a block has not are read from, and what they give is dropped.
-        strict_shuffles: trial.threads.is_multiple_of(32),
+        uninitialized: true,
         meet: trial.meet,
     }
 }

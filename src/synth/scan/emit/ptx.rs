@@ -230,6 +230,8 @@ impl Writer<'_> {
         let (own, inside) = self.own_warp();
         let total = self.load(&own);
         let total = self.network(&networks.scan, total, None)?;
+        // Lanes of this warp have read what others of its lanes overwrite, and shuffles order no memory.
+        self.lines.line("bar.warp.sync -1;");
         self.store(&total, &own, &inside);
         self.lines.text.push_str("TOTALS:\n");
         if !self.code.has(Bug::TotalsTooEarly) {

@@ -1,0 +1,127 @@
+//! Atomics of a warp: `atom`, `red`.
+
+use super::access::{AccessFault, Intent, Part, Spaces};
+use super::banks;
+use super::watch::Watch;
+use crate::interp::counters::Counters;
+use crate::interp::memory::Kind;
+use crate::interp::program::Atomic;
+use crate::interp::registers::{Mask, Registers, Slot, lanes};
+use crate::ptx::StateSpace;
+
+impl Spaces<'_> {
+    /// `atom`, `red`: one lane after the other, in ascending order.
+    pub fn atomic(
+        &self,
+        registers: &mut Registers,
+        atomic: &Atomic,
+        mask: Mask,
+        counters: &mut Counters,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), AccessFault> {
+        let addresses = self.addresses(registers, &atomic.place);
+        let what = (atomic.place.space, atomic.align, Intent::Write);
+        counters.atomic_requests += 1;
+        let mut passes = 0;
+        let done = self.parts(what, &addresses, mask, |part, home| {
+            passes += match home {
+                StateSpace::Shared => banks::turns(&part.offsets, part.lanes),
+                _ => banks::repeats(&part.offsets, part.lanes),
+            };
+            for lane in lanes(part.lanes) {
+                let kind = Kind::Write { changes: true };
+                let scope = Some(atomic.order.scope);
+                watch.note(part, home, lane, 0, atomic.align, kind, scope)?;
+                let at = part.offsets[lane];
+                watch.mark_atomic((part, home), atomic, lane)?;
+                if let Some(compare) = atomic.wide {
+                    exchange_pair(registers, atomic, part, lane, compare);
+                    watch.strong(part, home, lane, (atomic.order, true, Some(false)));
+                    continue;
+                }
+                // A comparison that fails writes nothing.
+                let mut writes = Some(false);
+                for (index, &(d, (file, slot))) in atomic.elements.iter().enumerate() {
+                    let at = at + index as u64 * u64::from(atomic.bytes);
+                    let old = part.window.read(at, lane, atomic.bytes);
+                    let b = registers.get(file, slot, lane);
+                    if atomic.c.is_some() && old != b {
+                        writes = None;
+                    }
+                    let c = atomic.c.map_or(0, |(file, slot)| registers.get(file, slot, lane));
+                    part.window.write(at, lane, atomic.bytes, (atomic.run)(old, b, c));
+                    if let Some((file, slot)) = d {
+                        registers.set(file, slot, lane, old);
+                    }
+                }
+                watch.strong(part, home, lane, (atomic.order, true, writes));
+            }
+            Ok(())
+        });
+        counters.atomic_passes += passes;
+        done
+    }
+}
+
+impl Watch<'_> {
+    /// Marks what an atomic operation of a lane writes. What an exchange of unwritten bytes returns is poison; every
+    /// other operation depends on them.
+    ///
+    /// # Errors
+    /// The operation depends on bytes that nobody has written.
+    #[inline(always)]
+    fn mark_atomic(
+        &mut self,
+        (part, home): (&Part<'_>, StateSpace),
+        atomic: &Atomic,
+        lane: usize,
+    ) -> Result<(), AccessFault> {
+        let Some(marks) = part.window.marks() else { return Ok(()) };
+        let (at, step) = (part.offsets[lane], atomic.bytes.min(8));
+        for skip in (0..atomic.align).step_by(step as usize) {
+            let offset = at + u64::from(skip);
+            let bits = marks.read(offset, lane, step);
+            if bits != 0 {
+                if !atomic.exchanges {
+                    let what = "the old value that this atomic operation works on";
+                    return Err(AccessFault::poisoned(lane, what, self.source(home, offset, lane)));
+                }
+                let index = (skip / step) as usize;
+                let (element, half) = match atomic.wide {
+                    Some(_) => (0, index as Slot),
+                    None => (index, 0),
+                };
+                if let Some(&(Some((file, slot)), _)) = atomic.elements.get(element) {
+                    self.found((file, slot + half), (home, offset), lane, bits);
+                }
+                marks.write(offset, lane, step, 0);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn exchange_pair(
+    registers: &mut Registers,
+    atomic: &Atomic,
+    part: &Part<'_>,
+    lane: usize,
+    compare: bool,
+) {
+    let at = part.offsets[lane];
+    let pair = |slot: Slot| [0, 1].map(|half| registers.w64[slot as usize + half][lane]);
+    let Some(&(d, (_, b))) = atomic.elements.first() else { return };
+    let old = [0, 8].map(|skip| part.window.read(at + skip, lane, 8));
+    let b = pair(b);
+    let new = match (compare, atomic.c) {
+        (true, Some((_, c))) if old == b => pair(c),
+        (true, _) => old,
+        (false, _) => b,
+    };
+    part.window.write(at, lane, 8, new[0]);
+    part.window.write(at + 8, lane, 8, new[1]);
+    if let Some((_, d)) = d {
+        registers.w64[d as usize][lane] = old[0];
+        registers.w64[d as usize + 1][lane] = old[1];
+    }
+}

@@ -1,0 +1,62 @@
+//! Some lanes of an access in one window of memory, and why an access fails.
+
+use crate::interp::fault::{FaultKind, Outside};
+use crate::interp::memory::Window;
+use crate::interp::poison::Source;
+use crate::interp::registers::{LANES, Mask};
+
+/// Some lanes of an access, all in one window.
+pub struct Part<'a> {
+    /// The window.
+    pub window: Window<'a>,
+    /// Each lane's offset in it.
+    pub offsets: [u64; LANES],
+    /// The lanes.
+    pub lanes: Mask,
+}
+
+impl Part<'_> {
+    /// Marks bytes that a lane has written.
+    pub fn written(&self, lane: usize, skip: u64, bytes: u32) {
+        let Some(marks) = self.window.marks() else { return };
+        let at = self.offsets[lane] + skip;
+        let step = bytes.min(4);
+        for skip in (0..bytes).step_by(step as usize) {
+            marks.write(at + u64::from(skip), lane, step, 0);
+        }
+    }
+}
+
+/// Why an access failed.
+#[derive(Debug)]
+pub struct AccessFault {
+    /// The first lane that failed.
+    pub lane: usize,
+    /// What failed.
+    pub kind: FaultKind,
+    /// The whole sentence.
+    pub message: String,
+    /// Where it is beside a buffer, if the access lies outside of all of them.
+    pub outside: Option<Box<Outside>>,
+    /// How many bytes of shared memory more the access needs, if it lies behind their end.
+    pub more_shared: Option<u64>,
+    /// Where the value was read that nobody has determined, if that is what failed.
+    pub poison: Option<Source>,
+}
+
+impl AccessFault {
+    /// A fault of a lane.
+    pub fn new(lane: usize, kind: FaultKind, message: String) -> AccessFault {
+        AccessFault { lane, kind, message, outside: None, more_shared: None, poison: None }
+    }
+
+    /// A value that nobody has determined reaches an effect.
+    #[cold]
+    pub fn poisoned(lane: usize, what: &str, source: Source) -> AccessFault {
+        let kind = match source.space() {
+            Some(_) => FaultKind::Uninitialized,
+            None => FaultKind::Unpredictable,
+        };
+        AccessFault { poison: Some(source), ..AccessFault::new(lane, kind, what.to_owned()) }
+    }
+}

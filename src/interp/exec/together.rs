@@ -1,0 +1,117 @@
+//! Poison in instructions that lanes of a warp execute together: values move with it, and a result to which many lanes
+//! contribute depends on all of them.
+
+use super::collective::{Gathered, Outcome, shuffle_source};
+use super::machine::Machine;
+use super::warp::Warp;
+use crate::interp::poison::{Poison, Source, whole};
+use crate::interp::program::rare::Cell;
+use crate::interp::program::{Collective, CollectiveKind};
+use crate::interp::registers::{File, LANES, Mask, lanes};
+
+/// The poisoned bits of each lane, and where they come from.
+type Row = [(u64, Source); LANES];
+
+/// The register that each lane contributes.
+fn contributed(collective: &Collective) -> Option<Cell> {
+    let a = collective.s[0];
+    match collective.kind {
+        CollectiveKind::Shuffle(_) | CollectiveKind::Redux(_) => Some((File::W32, a)),
+        CollectiveKind::All
+        | CollectiveKind::Any
+        | CollectiveKind::Uni
+        | CollectiveKind::Ballot => Some((File::Pred, a)),
+        CollectiveKind::MatchAny(file) | CollectiveKind::MatchAll(file) => Some((file, a)),
+        CollectiveKind::Sync | CollectiveKind::Elect => None,
+    }
+}
+
+/// The poison of the results of the lanes that take part.
+fn results(kind: CollectiveKind, all: &Gathered, outcome: &Outcome, given: &Row, own: u32) -> Row {
+    let mut row = [(0, Source::default()); LANES];
+    if let CollectiveKind::Shuffle(mode) = kind {
+        for lane in lanes(all.lanes) {
+            row[lane] = match outcome.absent[lane] {
+                Some(absent) => (u64::MAX, Source::shuffle(own, absent.into())),
+                None => given[shuffle_source(mode, lane, all.b[lane], all.c[lane]).0],
+            };
+        }
+        return row;
+    }
+    let poisoned = lanes(all.lanes).filter(|&lane| given[lane].0 != 0);
+    let poisoned = poisoned.fold(0, |mask: Mask, lane| mask | 1 << lane);
+    let Some(first) = lanes(poisoned).next() else { return row };
+    let clean = all.lanes & !poisoned;
+    let holds =
+        lanes(clean).filter(|&lane| all.a[lane] != 0).fold(0, |m: Mask, lane| m | 1 << lane);
+    let decided = match kind {
+        CollectiveKind::All => holds != clean,
+        CollectiveKind::Any => holds != 0,
+        CollectiveKind::Uni => holds != 0 && holds != clean,
+        _ => false,
+    };
+    let bits = match kind {
+        _ if decided => 0,
+        CollectiveKind::Ballot => u64::from(poisoned),
+        _ => u64::MAX,
+    };
+    lanes(all.lanes).for_each(|lane| row[lane] = (bits, given[first].1));
+    row
+}
+
+impl Warp {
+    /// Spreads the poison of what lanes contribute over what they get.
+    pub(super) fn spread_poison(
+        &mut self,
+        machine: &Machine<'_>,
+        parts: &[(usize, Mask)],
+        kind: CollectiveKind,
+        all: &Gathered,
+        outcome: &Outcome,
+    ) {
+        let holds =
+            |&(group, _): &(usize, Mask)| self.frames[self.groups[group].frame].poison.is_some();
+        let absent = lanes(all.lanes).any(|lane| outcome.absent[lane].is_some());
+        if !absent && !parts.iter().any(holds) {
+            return;
+        }
+        let mut given: Row = [(0, Source::default()); LANES];
+        for &(group, executing) in parts {
+            let Some(cell) = self.collective(machine, group).and_then(contributed) else {
+                continue;
+            };
+            let Some(poison) = &self.frames[self.groups[group].frame].poison else { continue };
+            for lane in lanes(executing & poison.lanes(cell)) {
+                given[lane] = (poison.bits(cell, lane), poison.source(cell, lane));
+            }
+        }
+        for &(group, executing) in parts {
+            let Some(collective) = self.collective(machine, group) else { continue };
+            let function = self.function(machine, group);
+            let site = function.first_site + self.groups[group].pc;
+            let row = results(kind, all, outcome, &given, site);
+            let frame = &mut self.frames[self.groups[group].frame];
+            let any = lanes(executing).any(|lane| row[lane].0 != 0);
+            if !any && frame.poison.is_none() {
+                continue;
+            }
+            let poison = frame.poison.get_or_insert_with(|| Box::new(Poison::new(&function.frame)));
+            let votes =
+                matches!(kind, CollectiveKind::All | CollectiveKind::Any | CollectiveKind::Uni);
+            let d = collective.d.map(|d| (if votes { File::Pred } else { File::W32 }, d));
+            // The predicate of a shuffle tells whether the lane was in range.
+            let shuffles = matches!(kind, CollectiveKind::Shuffle(_));
+            let p = collective.p.map(|p| (File::Pred, p));
+            for (cell, known) in [(d, false), (p, shuffles)] {
+                let Some(cell) = cell else { continue };
+                poison.clear(cell, executing);
+                for lane in lanes(executing).filter(|_| !known) {
+                    let (bits, source) = row[lane];
+                    let bits =
+                        if cell.0 == File::Pred && bits != 0 { whole(File::Pred) } else { bits };
+                    poison.add(cell, lane, bits, source);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What is looked for in the accesses of a warp besides bounds and alignment: races, and values that nobody has
+//! determined.
+
+use super::part::{AccessFault, Part};
+use crate::interp::fault::FaultKind;
+use crate::interp::memory::{Accessor, Kind, Race, Shadow};
+use crate::interp::poison::{Found, Marks, Poison, Source, Spot};
+use crate::interp::program::rare::Cell;
+use crate::interp::program::{Destination, Order, Scope};
+use crate::interp::registers::{Mask, lanes};
+use crate::ptx::StateSpace;
+
+/// What is watched for races, and for which access.
+pub struct Watch<'a> {
+    /// The stamps, if races are looked for.
+    pub shadow: Option<&'a mut Shadow>,
+    /// The thread and instruction that access.
+    pub who: Accessor,
+    /// Lanes whose next store counts as one that changes bytes, whatever it finds.
+    pub changes: Mask,
+    /// The earlier access, once a race is found.
+    pub race: Option<Race>,
+    /// What is known of values that nobody has determined, if they are looked for.
+    pub marks: Option<&'a mut Marks>,
+    /// The warp.
+    pub warp: u32,
+}
+
+impl Watch<'_> {
+    /// Whether races are looked for.
+    pub fn active(&self) -> bool {
+        self.shadow.is_some()
+    }
+
+    /// Notes the access of lane `lane` to `bytes` bytes, `skip` bytes behind the beginning of its
+    /// part.
+    #[expect(clippy::too_many_arguments, reason = "what, where and how of one access")]
+    pub fn note(
+        &mut self,
+        part: &Part<'_>,
+        home: StateSpace,
+        lane: usize,
+        skip: u64,
+        bytes: u32,
+        kind: Kind,
+        strong: Option<Scope>,
+    ) -> Result<(), AccessFault> {
+        let Some(shadow) = self.shadow.as_deref_mut() else { return Ok(()) };
+        if !matches!(home, StateSpace::Global | StateSpace::Shared) {
+            return Ok(());
+        }
+        let place = (part.offsets[lane] + skip, bytes);
+        self.race = shadow.access(part.window.region, place, (&self.who, lane), (kind, strong));
+        if self.race.is_none() {
+            return Ok(());
+        }
+        let verb = if kind == Kind::Read { "reads" } else { "writes" };
+        let message = format!("race: the thread {verb} bytes that");
+        Err(AccessFault::new(lane, FaultKind::Race, message))
+    }
+}
+
+impl Watch<'_> {
+    /// Notes that the lanes of a part read so many bytes each.
+    pub fn note_reads(
+        &mut self,
+        part: &Part<'_>,
+        home: StateSpace,
+        bytes: u32,
+        order: Option<Order>,
+    ) -> Result<(), AccessFault> {
+        let strong = order.map(|order| order.scope);
+        let Some(shadow) = self.shadow.as_deref_mut() else { return Ok(()) };
+        if !matches!(home, StateSpace::Global | StateSpace::Shared) {
+            return Ok(());
+        }
+        let places = (&part.offsets, part.lanes, bytes);
+        match shadow.read_all(part.window.region, places, &self.who, strong) {
+            None => {
+                if let Some(order) = order {
+                    for lane in lanes(part.lanes) {
+                        self.strong(part, home, lane, (order, true, None));
+                    }
+                }
+                Ok(())
+            }
+            Some((lane, race)) => {
+                self.race = Some(race);
+                let message = "race: the thread reads bytes that".to_owned();
+                Err(AccessFault::new(lane, FaultKind::Race, message))
+            }
+        }
+    }
+}
+
+impl Watch<'_> {
+    /// Lanes execute a fence.
+    pub fn fence(&mut self, mask: Mask, scope: Option<Scope>) {
+        if let (Some(shadow), Some(scope)) = (self.shadow.as_deref_mut(), scope) {
+            shadow.fence(&mut self.who, mask, scope);
+        }
+    }
+
+    /// A lane has performed a strong access: whether it reads, and whether it writes, without regard to what was there.
+    pub fn strong(
+        &mut self,
+        part: &Part<'_>,
+        home: StateSpace,
+        lane: usize,
+        what: (Order, bool, Option<bool>),
+    ) {
+        if let Some(shadow) = self.shadow.as_deref_mut()
+            && matches!(home, StateSpace::Global | StateSpace::Shared)
+        {
+            let (region, offset) = (part.window.region, part.offsets[lane]);
+            shadow.strong(region, offset, (&mut self.who, lane), what);
+        }
+    }
+
+    /// Looks for poison in what the lanes of a part load: `bytes` bytes of each, `skip` bytes behind the beginning of its
+    /// part.
+    #[inline(never)]
+    pub fn look(
+        &mut self,
+        (part, home): (&Part<'_>, StateSpace),
+        (skip, bytes): (u64, u32),
+        dest: Destination,
+    ) {
+        let Some(marks) = part.window.marks() else { return };
+        for lane in lanes(part.lanes) {
+            let raw = marks.read(part.offsets[lane] + skip, lane, bytes);
+            if raw != 0 {
+                let bits = extended(raw, bytes, dest.sign_to);
+                self.found((dest.file, dest.slot), (home, part.offsets[lane] + skip), lane, bits);
+            }
+        }
+    }
+
+    /// Notes poisoned bits that a lane has read from memory.
+    #[cold]
+    pub fn found(
+        &mut self,
+        cell: Cell,
+        (space, offset): (StateSpace, u64),
+        lane: usize,
+        bits: u64,
+    ) {
+        let (site, warp) = (self.who.site, self.warp);
+        if let Some(marks) = self.marks.as_deref_mut() {
+            let source = marks.source(Spot { space, warp, lane, offset }, site);
+            marks.found.push(Found { cell, lane, bits, source });
+        }
+    }
+
+    /// Where poison in memory comes from.
+    pub fn source(&self, space: StateSpace, offset: u64, lane: usize) -> Source {
+        let spot = Spot { space, warp: self.warp, lane, offset };
+        match &self.marks {
+            Some(marks) => marks.source(spot, self.who.site),
+            None => Source::memory(self.who.site, space, offset),
+        }
+    }
+
+    /// Marks what the lanes of a part store: written, or poison if the register holds some.
+    ///
+    /// # Errors
+    /// Poison is stored to memory that others see.
+    #[inline(never)]
+    pub fn mark(
+        &mut self,
+        (part, home): (&Part<'_>, StateSpace),
+        (skip, bytes): (u64, u32),
+        cell: Cell,
+        poison: Option<&Poison>,
+    ) -> Result<(), AccessFault> {
+        if let Some(poison) = poison
+            && poison.lanes(cell) & part.lanes != 0
+        {
+            return self.mark_poison((part, home), (skip, bytes), (cell, 0), poison);
+        }
+        if let Some(marks) = part.window.marks() {
+            for lane in lanes(part.lanes) {
+                marks.write(part.offsets[lane] + skip, lane, bytes, 0);
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Watch::mark`], for registers with poison; what is stored begins at bit `shift` of the register.
+    #[cold]
+    pub fn mark_poison(
+        &mut self,
+        (part, home): (&Part<'_>, StateSpace),
+        (skip, bytes): (u64, u32),
+        (cell, shift): (Cell, u32),
+        poison: &Poison,
+    ) -> Result<(), AccessFault> {
+        let width = u64::MAX >> (64 - 8 * bytes.min(8));
+        for lane in lanes(part.lanes) {
+            let bits = poison.bits(cell, lane) >> shift & width;
+            let offset = part.offsets[lane] + skip;
+            if let Some(marks) = part.window.marks() {
+                marks.write(offset, lane, bytes, bits);
+            }
+            if bits == 0 {
+                continue;
+            }
+            let source = poison.source(cell, lane);
+            if !matches!(home, StateSpace::Shared | StateSpace::Local) {
+                let what = "the value that this stores to global memory";
+                return Err(AccessFault::poisoned(lane, what, source));
+            }
+            if let Some(marks) = self.marks.as_deref_mut() {
+                for word in 0..bytes.div_ceil(4) {
+                    let offset = offset + 4 * u64::from(word);
+                    marks.copy(Spot { space: home, warp: self.warp, lane, offset }, source);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the present instruction has found poison.
+    #[inline(always)]
+    pub fn has_found(&self) -> bool {
+        self.marks.as_deref().is_some_and(|marks| !marks.found.is_empty())
+    }
+}
+
+/// The poisoned bits of an element that is loaded into a register with `sign_to` bits to be filled with its sign; 0: none.
+fn extended(raw: u64, bytes: u32, sign_to: u8) -> u64 {
+    if sign_to == 0 {
+        return raw;
+    }
+    let shift = 64 - 8 * bytes;
+    let keep = u64::MAX >> (64 - u32::from(sign_to));
+    ((raw << shift) as i64 >> shift) as u64 & keep
+}

@@ -1,0 +1,262 @@
+//! Poison: bits of registers whose values nobody has determined, because they were read from memory that no thread has
+//! written, or by a shuffle from a lane that takes no part in it.
+//!
+//! In: what loads and shuffles have found, and the operations that go on with it. Out: for each lane of each register the
+//! bits that depend on poison, and where that poison was read. A value is reported where it reaches an effect
+//! ([`Poison::prepare`]) and never where it is discarded.
+//!
+//! A frame has a [`Poison`] only while some of its registers hold poison, so that other kernels do not pay for it.
+//! `prepare`: what is done before a micro-operation; `region`: branches on poison; `spread`: what operations make of poison; `uses`: which operands have
+//! to be determined.
+
+mod prepare;
+mod region;
+mod spread;
+mod uses;
+
+use uses::{other_results, results, uses};
+
+use rustc_hash::FxHashMap;
+
+use super::memory::Site;
+use super::program::FrameTemplate;
+use super::program::rare::Cell;
+use super::registers::{FULL, File, LANES, Mask, Registers, Slot, lanes};
+use crate::ptx::StateSpace;
+
+/// Where poison was read, in 64 bits.
+///
+/// | bits | meaning |
+/// |---|---|
+/// | 0 to 31 | the micro-operation that has read it |
+/// | 32 to 61 | the offset in shared memory or in the frame's local memory, in bytes; the lane that a shuffle names |
+/// | 62 to 63 | 0: a shuffle, 1: shared memory, 2: local memory |
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Source(u64);
+
+const OFFSET_BITS: u32 = 30;
+
+impl Source {
+    /// Unwritten bytes at an offset of shared or local memory.
+    pub fn memory(site: Site, space: StateSpace, offset: u64) -> Source {
+        let kind = if space == StateSpace::Shared { 1 } else { 2 };
+        let offset = offset & ((1 << OFFSET_BITS) - 1);
+        Source(u64::from(site) | offset << 32 | kind << 62)
+    }
+
+    /// The register of a lane that takes no part in a shuffle.
+    pub fn shuffle(site: Site, lane: usize) -> Source {
+        Source(u64::from(site) | (lane as u64) << 32)
+    }
+
+    /// The micro-operation that has read the poison.
+    pub fn site(self) -> Site {
+        self.0 as Site
+    }
+
+    /// The state space that was read; none for a shuffle.
+    pub fn space(self) -> Option<StateSpace> {
+        match self.0 >> 62 {
+            1 => Some(StateSpace::Shared),
+            2 => Some(StateSpace::Local),
+            _ => None,
+        }
+    }
+
+    /// The offset in the state space, or the lane.
+    pub fn offset(self) -> u64 {
+        self.0 >> 32 & ((1 << OFFSET_BITS) - 1)
+    }
+}
+
+/// Poison that an instruction has brought into a register.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// The register.
+    pub cell: Cell,
+    /// The lane.
+    pub lane: usize,
+    /// The poisoned bits.
+    pub bits: u64,
+    /// Where they come from.
+    pub source: Source,
+}
+
+/// What is known of poison outside of registers, for one block.
+#[derive(Debug, Default)]
+pub struct Marks {
+    /// Where poison was read that was copied to shared or local memory: by the thread (0 for shared memory, else one more
+    /// than its number in the block) and the number of the word.
+    copied: FxHashMap<(u32, u64), Source>,
+    /// What the present instruction has found.
+    pub found: Vec<Found>,
+}
+
+/// A place in shared or local memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot {
+    /// Shared or local.
+    pub space: StateSpace,
+    /// The warp.
+    pub warp: u32,
+    /// The lane.
+    pub lane: usize,
+    /// The offset in bytes.
+    pub offset: u64,
+}
+
+impl Spot {
+    fn key(self) -> (u32, u64) {
+        let owner = match self.space {
+            StateSpace::Shared => 0,
+            _ => 1 + self.warp * LANES as u32 + self.lane as u32,
+        };
+        (owner, self.offset >> 2)
+    }
+}
+
+impl Marks {
+    /// Notes that poison was stored.
+    pub fn copy(&mut self, spot: Spot, source: Source) {
+        self.copied.insert(spot.key(), source);
+    }
+
+    /// Where poison in memory comes from: the place where it was read before it was copied there, or else the present
+    /// reading.
+    pub fn source(&self, spot: Spot, site: Site) -> Source {
+        let copied = if self.copied.is_empty() { None } else { self.copied.get(&spot.key()) };
+        copied.copied().unwrap_or_else(|| Source::memory(site, spot.space, spot.offset))
+    }
+}
+
+/// The poison of the registers of a frame.
+#[derive(Debug)]
+pub struct Poison {
+    /// The poisoned bits, where the lane is in `lanes`.
+    bits: Registers,
+    /// The lanes with poison, by file and slot.
+    lanes: [Vec<Mask>; 3],
+    /// Where it comes from, by file and slot.
+    sources: [Vec<[Source; LANES]>; 3],
+    /// Registers that become poison where the ways of a branch on poison meet.
+    pending: Vec<region::Pending>,
+    /// Room to try an operation with other values.
+    scratch: Registers,
+}
+
+fn index(file: File) -> usize {
+    match file {
+        File::Pred => 0,
+        File::W32 => 1,
+        File::W64 => 2,
+    }
+}
+
+/// All bits of a register.
+pub fn whole(file: File) -> u64 {
+    match file {
+        File::Pred => 1,
+        File::W32 => u32::MAX.into(),
+        File::W64 => u64::MAX,
+    }
+}
+
+impl Poison {
+    /// No poison, in the registers of a frame.
+    pub fn new(frame: &FrameTemplate) -> Poison {
+        Poison::sized([frame.preds.len(), frame.w32.len(), frame.w64.len()])
+    }
+
+    /// No poison, in as many registers as these.
+    pub fn of_registers(registers: &Registers) -> Poison {
+        Poison::sized([registers.preds.len(), registers.w32.len(), registers.w64.len()])
+    }
+
+    fn sized(counts: [usize; 3]) -> Poison {
+        let bits = Registers {
+            preds: vec![0; counts[0]],
+            w32: vec![[0; LANES]; counts[1]],
+            w64: vec![[0; LANES]; counts[2]],
+        };
+        let scratch =
+            Registers { preds: vec![0; 6], w32: vec![[0; LANES]; 6], w64: vec![[0; LANES]; 6] };
+        Poison {
+            bits,
+            lanes: counts.map(|count| vec![0; count]),
+            sources: counts.map(|count| vec![[Source::default(); LANES]; count]),
+            pending: Vec::new(),
+            scratch,
+        }
+    }
+
+    /// Whether no register holds poison.
+    pub fn is_clean(&self) -> bool {
+        self.pending.is_empty() && self.lanes.iter().flatten().all(|&lanes| lanes == 0)
+    }
+
+    /// The lanes of a register that hold poison.
+    #[inline]
+    pub fn lanes(&self, (file, slot): Cell) -> Mask {
+        self.lanes[index(file)][slot as usize]
+    }
+
+    /// The poisoned bits of a lane.
+    pub fn bits(&self, cell: Cell, lane: usize) -> u64 {
+        match self.lanes(cell) >> lane & 1 {
+            0 => 0,
+            _ => self.bits.get(cell.0, cell.1, lane),
+        }
+    }
+
+    /// Where the poison of a lane comes from.
+    pub fn source(&self, (file, slot): Cell, lane: usize) -> Source {
+        self.sources[index(file)][slot as usize][lane]
+    }
+
+    /// Adds poison to a lane.
+    pub fn add(&mut self, cell: Cell, lane: usize, bits: u64, source: Source) {
+        let all = self.bits(cell, lane) | bits & whole(cell.0);
+        if all == 0 {
+            return;
+        }
+        let (file, slot) = cell;
+        self.bits.set(file, slot, lane, all);
+        self.lanes[index(file)][slot as usize] |= 1 << lane;
+        self.sources[index(file)][slot as usize][lane] = source;
+    }
+
+    /// Removes the poison of some lanes, which have been written.
+    #[inline]
+    pub fn clear(&mut self, (file, slot): Cell, lanes: Mask) {
+        self.lanes[index(file)][slot as usize] &= !lanes;
+    }
+
+    /// Poisons all of a register in some lanes, for the reason of another register's poison.
+    pub fn fill(&mut self, cell: Cell, mask: Mask, reason: Cell) {
+        for lane in lanes(mask) {
+            self.add(cell, lane, whole(cell.0), self.source(reason, lane));
+        }
+    }
+
+    /// The first of some registers that holds poison in a lane, with its source.
+    fn first(&self, cells: impl Iterator<Item = Cell>, lane: usize) -> Option<Source> {
+        let mut cells = cells;
+        let cell = cells.find(|&cell| self.lanes(cell) >> lane & 1 != 0)?;
+        Some(self.source(cell, lane))
+    }
+
+    /// Replaces the poison of a register by what was found.
+    fn replace(&mut self, cell: Cell, mask: Mask, found: &[(u64, Source); LANES]) {
+        self.clear(cell, mask);
+        for lane in lanes(mask) {
+            let (bits, source) = found[lane];
+            self.add(cell, lane, bits, source);
+        }
+    }
+}
+
+/// The slots of registers that a scratch copy has, sources first.
+const SCRATCH: [Slot; 6] = [0, 1, 2, 3, 4, 5];
+
+/// All lanes, for operations that are tried on a copy.
+const EVERYONE: Mask = FULL;

@@ -1,0 +1,77 @@
+//! What is done about poison before a micro-operation is executed.
+
+use super::{Found, Poison, other_results, results, uses};
+use crate::interp::exec::AccessFault;
+use crate::interp::program::{Guard, MicroOp, Op, Pc};
+use crate::interp::registers::{File, Mask, Registers, lanes};
+
+impl Poison {
+    /// Checks that no poison decides what a micro-operation does to others, and computes the poison of its results;
+    /// `active` of the group's lanes `mask` execute it. Bit `n` of `varies`: its source `n` may differ between launches
+    /// abreast.
+    ///
+    /// # Errors
+    /// Poison decides where lanes go on, which address they access, or what others see.
+    pub fn prepare(
+        &mut self,
+        (code, pc): (&[MicroOp], Pc),
+        registers: &mut Registers,
+        (mask, active): (Mask, Mask),
+        varies: u8,
+    ) -> Result<(), AccessFault> {
+        let micro = &code[pc as usize];
+        let guard = match micro.guard {
+            Guard::Always => None,
+            Guard::If(slot) | Guard::Unless(slot) => Some((File::Pred, slot)),
+        };
+        let uncertain = guard.map_or(0, |cell| self.lanes(cell) & mask);
+        let written = results(&micro.op);
+        if let (Some(cell), None) = (guard, &written)
+            && let Some(lane) = lanes(uncertain).next()
+        {
+            let what = match micro.op {
+                Op::Branch { target, meet } => {
+                    if self.branches((code, pc), (target, meet), (cell, uncertain)) {
+                        return Ok(());
+                    }
+                    "whether this branch is taken"
+                }
+                _ => "the predicate of this instruction",
+            };
+            return Err(AccessFault::poisoned(lane, what, self.source(cell, lane)));
+        }
+        for operand in uses(&micro.op) {
+            let poisoned = self.lanes(operand.cell) & operand.lanes & active;
+            if let Some(lane) = lanes(poisoned).next() {
+                let source = self.source(operand.cell, lane);
+                return Err(AccessFault::poisoned(lane, operand.what, source));
+            }
+        }
+        match &micro.op {
+            Op::Lanes(op, slots) => self.lanes_op((op, slots), varies, active, registers),
+            Op::Scalar(scalar) => self.scalar(scalar, active),
+            Op::Across(across) if active != 0 => self.across(across, registers),
+            Op::IsSpace(p, a, _) => {
+                let poisoned = self.lanes((File::W64, *a)) & active;
+                self.clear((File::Pred, *p), active);
+                self.fill((File::Pred, *p), poisoned, (File::W64, *a));
+            }
+            op => {
+                let cells = written.clone().unwrap_or_else(|| other_results(op));
+                cells.iter().for_each(|&cell| self.clear(cell, active));
+            }
+        }
+        // What a lane has in a register depends on whether it has written the register.
+        if let (Some(guard), Some(written), true) = (guard, written, uncertain != 0) {
+            written.iter().for_each(|&cell| self.fill(cell, uncertain, guard));
+        }
+        Ok(())
+    }
+
+    /// Adds what an instruction has found.
+    pub fn take(&mut self, found: &mut Vec<Found>) {
+        for Found { cell, lane, bits, source } in found.drain(..) {
+            self.add(cell, lane, bits, source);
+        }
+    }
+}

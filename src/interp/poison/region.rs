@@ -1,0 +1,88 @@
+//! Branches on poison whose two ways do nothing but compute: they reach no effect by themselves. What the lanes have in the
+//! registers that either way writes depends on poison where the ways meet.
+
+use super::{Poison, results};
+use crate::interp::program::rare::Cell;
+use crate::interp::program::{AT_RETURN, MicroOp, Op, Pc};
+use crate::interp::registers::{Mask, lanes};
+
+/// The most micro-operations between a branch and the place where its ways meet.
+const MOST: usize = 1 << 10;
+
+/// Registers that become poison at a place.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    at: Pc,
+    lanes: Mask,
+    cells: Vec<Cell>,
+    sources: [super::Source; 32],
+}
+
+/// The registers that are written between a branch and the place where its ways meet; none if something else is done there.
+fn written(code: &[MicroOp], branch: Pc, target: Pc, meet: Pc) -> Option<Vec<Cell>> {
+    let (mut open, mut seen, mut cells) = (vec![target, branch + 1], Vec::new(), Vec::new());
+    while let Some(pc) = open.pop() {
+        if pc == meet || seen.contains(&pc) {
+            continue;
+        }
+        if seen.len() == MOST {
+            return None;
+        }
+        seen.push(pc);
+        let micro = code.get(pc as usize)?;
+        match &micro.op {
+            Op::Branch { target, .. } => open.push(*target),
+            op => {
+                for cell in results(op)? {
+                    if !cells.contains(&cell) {
+                        cells.push(cell);
+                    }
+                }
+            }
+        }
+        open.push(pc + 1);
+    }
+    Some(cells)
+}
+
+impl Poison {
+    /// Lets lanes take a branch whose guard is poison, if its ways only compute. Returns whether they do.
+    pub(super) fn branches(
+        &mut self,
+        (code, pc): (&[MicroOp], Pc),
+        (target, meet): (Pc, Pc),
+        (guard, uncertain): (Cell, Mask),
+    ) -> bool {
+        if meet == AT_RETURN {
+            return false;
+        }
+        let Some(cells) = written(code, pc, target, meet) else { return false };
+        let mut sources = [super::Source::default(); 32];
+        lanes(uncertain).for_each(|lane| sources[lane] = self.source(guard, lane));
+        self.pending.push(Pending { at: meet, lanes: uncertain, cells, sources });
+        true
+    }
+
+    /// Poisons what lanes have written since they took a branch on poison, at the place where its ways meet.
+    #[inline]
+    pub fn reach(&mut self, pc: Pc, mask: Mask) {
+        if !self.pending.is_empty() {
+            self.reach_pending(pc, mask);
+        }
+    }
+
+    #[cold]
+    fn reach_pending(&mut self, pc: Pc, mask: Mask) {
+        let mut pending = std::mem::take(&mut self.pending);
+        for one in pending.iter_mut().filter(|one| one.at == pc && one.lanes & mask != 0) {
+            for &cell in &one.cells {
+                for lane in lanes(one.lanes & mask) {
+                    self.add(cell, lane, super::whole(cell.0), one.sources[lane]);
+                }
+            }
+            one.lanes &= !mask;
+        }
+        pending.retain(|one| one.lanes != 0);
+        self.pending = pending;
+    }
+}

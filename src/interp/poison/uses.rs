@@ -1,0 +1,205 @@
+//! Which operands of a micro-operation have to be determined, because they decide what it does, and which registers it
+//! writes.
+
+use smallvec::SmallVec;
+
+use crate::interp::program::rare::{Cell, StackKind};
+use crate::interp::program::transaction::MBarrierKind;
+use crate::interp::program::{BarrierKind, Base, Callee, CollectiveKind, CopyLimit, Op, Place};
+use crate::interp::registers::{FULL, File, Mask};
+
+/// An operand that has to be determined.
+#[derive(Clone, Copy, Debug)]
+pub struct Use {
+    /// The register.
+    pub cell: Cell,
+    /// The lanes whose operand counts, of those that execute.
+    pub lanes: Mask,
+    /// What the operand is, for a message.
+    pub what: &'static str,
+}
+
+/// Some operands.
+type Uses = SmallVec<[Use; 4]>;
+
+const ADDRESS: &str = "the address of this access";
+const OPERAND: &str = "the operand of this atomic operation";
+const SIZE: &str = "the size of this copy";
+
+fn push(uses: &mut Uses, cell: Cell, what: &'static str) {
+    uses.push(Use { cell, lanes: FULL, what });
+}
+
+fn address(uses: &mut Uses, place: &Place) {
+    match place.base {
+        Base::Absolute | Base::Frame => {}
+        Base::W32(slot) => push(uses, (File::W32, slot), ADDRESS),
+        Base::W64(slot) => push(uses, (File::W64, slot), ADDRESS),
+    }
+}
+
+/// The operands that have to be determined, except for the guard and for what is stored.
+pub fn uses(op: &Op) -> Uses {
+    let mut uses = Uses::new();
+    match op {
+        Op::Load(load) => address(&mut uses, &load.place),
+        Op::Store(store) => address(&mut uses, &store.place),
+        Op::Atomic(atomic) => {
+            address(&mut uses, &atomic.place);
+            let b = atomic.elements.iter().map(|&(_, b)| b);
+            for (file, slot) in b.chain(atomic.c) {
+                push(&mut uses, (file, slot), OPERAND);
+                if atomic.wide.is_some() {
+                    push(&mut uses, (file, slot + 1), OPERAND);
+                }
+            }
+        }
+        Op::CopyAsync(copy) => {
+            address(&mut uses, &copy.to);
+            address(&mut uses, &copy.from);
+            match copy.limit {
+                CopyLimit::All => {}
+                CopyLimit::Bytes(slot) => push(&mut uses, (File::W32, slot), SIZE),
+                CopyLimit::Ignore(slot) => push(&mut uses, (File::Pred, slot), SIZE),
+            }
+        }
+        Op::CopyBulk(copy) => {
+            address(&mut uses, &copy.to);
+            address(&mut uses, &copy.from);
+            push(&mut uses, (File::W32, copy.size), SIZE);
+            if let Some(barrier) = &copy.barrier {
+                address(&mut uses, barrier);
+            }
+        }
+        Op::Fragment(fragment) => {
+            address(&mut uses, &fragment.place);
+            let givers = FULL >> (32 - fragment.givers.clamp(1, 32));
+            uses.iter_mut().for_each(|operand| operand.lanes = givers);
+            if let Some(stride) = fragment.stride {
+                push(&mut uses, (File::W32, stride), "the stride of this matrix");
+            }
+        }
+        Op::MBarrier(mbarrier) => {
+            address(&mut uses, &mbarrier.place);
+            let what = "the operand of this `mbarrier` instruction";
+            match mbarrier.kind {
+                MBarrierKind::Init(slot)
+                | MBarrierKind::ExpectTx(slot)
+                | MBarrierKind::CompleteTx(slot) => push(&mut uses, (File::W32, slot), what),
+                MBarrierKind::Invalidate => {}
+                MBarrierKind::Arrive { count, expect, .. } => {
+                    push(&mut uses, (File::W32, count), what);
+                    if let Some(slot) = expect {
+                        push(&mut uses, (File::W32, slot), what);
+                    }
+                }
+                MBarrierKind::Test { phase, .. } => push(&mut uses, phase, what),
+            }
+        }
+        Op::IndexedBranch(branch) => {
+            push(&mut uses, (File::W32, branch.index), "the target of this branch");
+        }
+        Op::Call(call) => {
+            if let Callee::Indirect(slot) = call.callee {
+                push(&mut uses, (File::W64, slot), "the function that is called here");
+            }
+        }
+        Op::Stack(stack) => push(&mut uses, stack.value, "the size of this allocation"),
+        Op::Barrier(barrier) => {
+            for slot in [barrier.id, barrier.threads].into_iter().flatten() {
+                push(&mut uses, (File::W32, slot), "the operand of this barrier");
+            }
+            match barrier.kind {
+                BarrierKind::Sync | BarrierKind::Arrive => {}
+                BarrierKind::Popc { p, .. }
+                | BarrierKind::And { p, .. }
+                | BarrierKind::Or { p, .. } => {
+                    push(&mut uses, (File::Pred, p), "the predicate of this barrier");
+                }
+            }
+        }
+        Op::Collective(collective) => {
+            let what = "the operand of this instruction";
+            if let Some(slot) = collective.members {
+                push(&mut uses, (File::W32, slot), what);
+            }
+            if let CollectiveKind::Shuffle(_) = collective.kind {
+                let [_, b, c] = collective.s;
+                push(&mut uses, (File::W32, b), what);
+                push(&mut uses, (File::W32, c), what);
+            }
+        }
+        Op::Lanes(..)
+        | Op::Scalar(_)
+        | Op::Across(_)
+        | Op::FrameAddress(..)
+        | Op::Branch { .. }
+        | Op::Return
+        | Op::Exit
+        | Op::Trap
+        | Op::ActiveMask(_)
+        | Op::Clock(..)
+        | Op::IsSpace(..)
+        | Op::Nothing
+        | Op::Fence(_)
+        | Op::Unsupported(_) => {}
+    }
+    uses
+}
+
+/// The registers that a micro-operation writes besides those of pure operations, of which [`super::Poison`] computes the
+/// poison. None if more depends on the guard than registers.
+pub fn results(op: &Op) -> Option<SmallVec<[Cell; 4]>> {
+    let mut cells = SmallVec::new();
+    match op {
+        Op::Load(load) => {
+            let dests = load.dests.iter().flatten();
+            cells.extend(dests.map(|dest| (dest.file, dest.slot)));
+        }
+        Op::Lanes(op, slots) => {
+            let pairs = op.d.iter().zip(slots.d);
+            cells.extend(pairs.filter_map(|(file, slot)| Some(((*file)?, slot))));
+        }
+        Op::Scalar(scalar) => cells.push(scalar.d),
+        Op::FrameAddress(file, slot, _) | Op::Clock(file, slot) => cells.push((*file, *slot)),
+        Op::ActiveMask(slot) => cells.push((File::W32, *slot)),
+        Op::IsSpace(p, ..) => cells.push((File::Pred, *p)),
+        Op::Nothing => {}
+        _ => return None,
+    }
+    Some(cells)
+}
+
+/// The registers that a micro-operation writes whose guard decides more than their values.
+pub fn other_results(op: &Op) -> SmallVec<[Cell; 4]> {
+    let mut cells = SmallVec::new();
+    match op {
+        Op::Atomic(atomic) => {
+            for (file, slot) in atomic.elements.iter().filter_map(|&(d, _)| d) {
+                cells.push((file, slot));
+                if atomic.wide.is_some() {
+                    cells.push((file, slot + 1));
+                }
+            }
+        }
+        Op::Fragment(fragment) if !fragment.store => {
+            cells.extend(fragment.elements.iter().map(|&(cell, _)| cell));
+        }
+        Op::MBarrier(mbarrier) => match mbarrier.kind {
+            MBarrierKind::Arrive { state: Some(slot), .. } => cells.push((File::W64, slot)),
+            MBarrierKind::Test { done, .. } => cells.push((File::Pred, done)),
+            _ => {}
+        },
+        Op::Stack(stack) => match stack.kind {
+            StackKind::Allocate { d, .. } | StackKind::Save { d } => cells.push(d),
+            StackKind::Restore => {}
+        },
+        Op::Barrier(barrier) => match barrier.kind {
+            BarrierKind::Popc { d, .. } => cells.push((File::W32, d)),
+            BarrierKind::And { d, .. } | BarrierKind::Or { d, .. } => cells.push((File::Pred, d)),
+            BarrierKind::Sync | BarrierKind::Arrive => {}
+        },
+        _ => {}
+    }
+    cells
+}
