@@ -263,8 +263,8 @@ mod tests {
         let inner = copy("mul.lo.u32 %y, %x, %x;");
         let outer = copy("add.u32 %y, %x, %x; // outer");
         for (place, is_inner) in PLACES.into_iter().zip([false, false, true, false]) {
-            assert_eq!(placed(place, &inner).is_ok(), is_inner, "{place}");
-            assert_eq!(placed(place, &outer).is_ok(), !is_inner, "{place}");
+            assert_eq!(placed(place, inner).is_ok(), is_inner, "{place}");
+            assert_eq!(placed(place, outer).is_ok(), !is_inner, "{place}");
         }
     }
 
