@@ -89,7 +89,8 @@ impl Report {
         let cost = Cost::sum(self.kernels.iter().filter_map(KernelReport::cost));
         let stores = self.kernels.iter().map(KernelReport::stored_elsewhere).sum();
         let loads = self.kernels.iter().flat_map(|kernel| &kernel.loads);
-        with_stores(sentence::sentence(loads, cost), stores)
+        let arrays = self.kernels.iter().flat_map(|kernel| &kernel.arrays);
+        with_arrays(with_stores(sentence::sentence(loads, cost), stores), arrays)
     }
 
     /// The rules by which loads were kept, sorted.
@@ -116,6 +117,23 @@ fn with_stores(sentence: String, stores: usize) -> String {
         Some(stores) => format!("{sentence}; {stores}"),
         None => sentence,
     }
+}
+
+/// A sentence that says, too, which arrays in shared memory are or could be laid out anew.
+fn with_arrays<'r>(sentence: String, arrays: impl Iterator<Item = &'r ArrayReport>) -> String {
+    let said = arrays.filter_map(|array| {
+        let name = &array.name;
+        match (&array.layout, array.wavefronts, array.cost) {
+            (Some(_), Some(Wavefronts { before, after }), _) => {
+                Some(format!("array `{name}` is laid out anew: {before} wavefronts become {after}"))
+            }
+            (None, _, Some(cost)) if cost.strategy < cost.load => {
+                Some(format!("array `{name}` could be laid out anew (`bank`: {cost})"))
+            }
+            _ => None,
+        }
+    });
+    said.fold(sentence, |sentence, said| format!("{sentence}; {said}"))
 }
 
 /// The rule of a load in a function that is left as it is as a whole.
@@ -182,7 +200,8 @@ impl KernelReport {
 
     /// What was done with the kernel's loads and stores, what was left alone and why, in one sentence.
     pub fn sentence(&self) -> String {
-        with_stores(sentence::sentence(self.loads.iter(), self.cost()), self.stored_elsewhere())
+        let loads = sentence::sentence(self.loads.iter(), self.cost());
+        with_arrays(with_stores(loads, self.stored_elsewhere()), self.arrays.iter())
     }
 
     /// Loads for which a legal replacement was left alone, since it does not pay.
@@ -261,9 +280,13 @@ pub struct LoadReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub possible: Option<Vec<String>>,
     /// The cycles of what was chosen because it pays, or of the cheapest of what was left alone, and of the
-    /// load; for a vector load, of all loads that it stands for.
+    /// load; for a vector load, of all loads that it
+    /// stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
+    /// The number of loads that both costs of a replacement that was left alone are of, if more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loads: Option<u32>,
     /// The compute capability for which a replacement was left alone since it does not pay: 80 for `sm_80`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub architecture: Option<u32>,
@@ -289,6 +312,7 @@ impl LoadReport {
             iterations: None,
             possible: None,
             cost: None,
+            loads: None,
             architecture: None,
             rule: None,
             reason: None,
@@ -378,6 +402,12 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// The share of one of some loads.
+    fn each(self, loads: u32) -> Cost {
+        let loads = f64::from(loads.max(1));
+        Cost { strategy: self.strategy / loads, load: self.load / loads }
+    }
+
     /// The sum in hundredths of a cycle; `None` of nothing.
     fn sum(costs: impl Iterator<Item = Cost>) -> Option<Cost> {
         let sum = costs

@@ -80,6 +80,7 @@ fn kept(report: &mut LoadReport, refusal: &Refusal) {
         report.architecture = Some(unpaid.architecture);
         report.possible = Some(vec![unpaid.possible.to_owned()]);
         report.cost = Some(cost(Price { instead: unpaid.cost, kept: unpaid.kept }));
+        report.loads = Some(unpaid.loads).filter(|loads| *loads > 1);
     }
     report.rule = Some(refusal.rule().to_owned());
     report.reason = Some(refusal.to_string());

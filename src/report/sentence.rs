@@ -60,7 +60,8 @@ pub fn sentence<'r>(loads: impl Iterator<Item = &'r LoadReport>, cost: Option<Co
                     unpaid.push((key, Vec::new()));
                     unpaid.len() - 1
                 });
-                unpaid[at].1.extend(load.cost.or(Some(Cost { strategy: 0.0, load: 0.0 })));
+                let cost = load.cost.unwrap_or(Cost { strategy: 0.0, load: 0.0 });
+                unpaid[at].1.push(cost.each(load.loads.unwrap_or(1)));
             }
             (Decision::Keep, None) => kept.add(load.rule.as_deref().unwrap_or("kept")),
             (decision, _) => replaced.add(decision.word()),

@@ -81,7 +81,11 @@ impl Opportunities<'_, '_, '_> {
                 continue;
             };
             let close = ahead.abs() < MAX_APART && self.same_kind(&first, load);
-            if close && self.may_move(trace, &first, load) {
+            // Stores may stand between where no code stands twice, which is decided when the vectors are known.
+            if close
+                && self.quiet(trace).but_for_stores(first.inst, load.inst)
+                && self.is_available_at(trace, &first, load)
+            {
                 run.push((load.clone(), ahead));
                 return;
             }
@@ -140,9 +144,13 @@ impl Opportunities<'_, '_, '_> {
     pub(super) fn may_move(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
         // The code stands twice if alignment has to be tested: it may hold no instruction that others
         // would notice.
-        if !self.quiet(trace).between(first.inst, load.inst) {
-            return false;
-        }
+        self.quiet(trace).between(first.inst, load.inst)
+            && self.is_available_at(trace, first, load)
+    }
+
+    /// Whether a load would read the same bytes, under the same guard predicate, where an earlier one of its block
+    /// stands.
+    fn is_available_at(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
         let kept = load.guard.is_none_or(|(guard, _)| {
             let between = &self.flow().insts[first.inst as usize + 1..load.inst as usize];
             trace.arena.charge(between.len() as u64);
@@ -165,6 +173,18 @@ impl Opportunities<'_, '_, '_> {
             multiple.offset != 0 || multiple.bits != 64 || multiple.of > declared
         });
         Some((base.value as i64, base.multiples))
+    }
+
+    /// Whether the code from the first to the last load of some elements may stand twice.
+    fn may_stand_twice(
+        &mut self,
+        trace: &mut KernelTrace,
+        run: &Run,
+        elements: &[(i64, usize, Element)],
+    ) -> bool {
+        let insts = || elements.iter().map(|(_, at, _)| run[*at].0.inst);
+        let (first, last) = (insts().min().unwrap_or(0), insts().max().unwrap_or(0));
+        self.quiet(trace).between(first, last)
     }
 
     /// Splits loads at constant distances into vectors that are aligned.
@@ -195,7 +215,8 @@ impl Opportunities<'_, '_, '_> {
                     let start = window[0].0;
                     let aligned = (base + start).rem_euclid(modulus) == 0;
                     let whole = window[count - 1].0 - start == modulus - size;
-                    if may_test && aligned && whole && fits(run, window, &taken) {
+                    let may_stand = multiples.is_empty() || self.may_stand_twice(trace, run, window);
+                    if may_test && aligned && whole && may_stand && fits(run, window, &taken) {
                         window.iter().for_each(|(_, at, _)| taken[*at] = true);
                         found.push(group(run, window, modulus, multiples.clone()));
                     }

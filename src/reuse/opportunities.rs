@@ -21,7 +21,8 @@ use super::sampling::{Fingerprint, Likely, agree_mostly};
 use super::shift::Shifter;
 use super::sources::{Candidate, Group, Source};
 use super::whole;
-use crate::cfg::{BlockId, Flow, RegisterId};
+use crate::cfg::{BlockId, Flow, Inst, RegisterId};
+use crate::isa::{Modifier, Qualifier};
 use crate::emulate::KernelTrace;
 use crate::expr::TermId;
 use crate::planted::Bug;
@@ -32,7 +33,7 @@ use crate::source::SourceFile;
 /// What may be reused in one function: loads are looked at in program order, each may be offered as a
 /// source, and pairs are proved when they are asked for, each once.
 pub struct Opportunities<'a, 'm, 's> {
-    source: &'a SourceFile,
+    pub(super) source: &'a SourceFile,
     quiet: OnceCell<Quiet>,
     availability: Availability<'a, 'm, 's>,
     pub(super) prover: Prover<'a, 'm, 's>,
@@ -60,6 +61,8 @@ pub struct Opportunities<'a, 'm, 's> {
     /// The opportunities that were found, by candidate and load. (Refused pairs are not kept: they are
     /// many, and seldom asked about twice.)
     pub(super) known: FxHashMap<(Candidate, u32), Opportunity>,
+    /// Why loads, by instruction, that look like parts of a struct are none.
+    pub(super) no_struct: FxHashMap<u32, Refusal>,
 }
 
 /// The most stores between a source and a load that are compared with it at run time.
@@ -102,6 +105,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             sent: sent(flow),
             never_whole: FxHashMap::default(),
             known: FxHashMap::default(),
+            no_struct: FxHashMap::default(),
         }
     }
 
@@ -131,6 +135,42 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     /// The function's control flow.
     pub fn flow(&self) -> &'a Flow<'m, 's> {
         self.prover.flow
+    }
+
+    /// Why a load without a partner, which looks like a part of a struct, is none.
+    pub fn not_in_struct(&self, inst: u32) -> Option<&Refusal> {
+        self.no_struct.get(&inst)
+    }
+
+    /// The line of the source of an opportunity in the same lane, if `ptxas` takes its value without being told: both
+    /// loads stand in one block and have the same modifiers, and nothing between them writes what they read. (Seen
+    /// with ptxas 13 for sm_80 and sm_90, also where the addresses are computed twice.)
+    pub fn folded(
+        &self,
+        trace: &KernelTrace,
+        found: &Opportunity,
+        load: &Load,
+    ) -> Option<u32> {
+        let flow = self.flow();
+        let (from, to) = (found.source, load.inst);
+        let [source, inst] = [from, to].map(|at| &flow.insts[at as usize]);
+        let form = &inst.ast.form;
+        let is_plain = found.delta == 0
+            && found.guards == Guards::default()
+            && found.pieces.iter().all(|piece| piece.whole().is_some())
+            && source.guard.is_none()
+            && inst.guard.is_none();
+        let modifiers = |inst: &Inst<'_, '_>| {
+            let kept = |modifier: &&Modifier| !matches!(modifier, Modifier::Type(_));
+            inst.ast.form.modifiers().iter().filter(kept).copied().collect::<Vec<_>>()
+        };
+        let quiet = self.quiet(trace);
+        let is_quiet = match form.has(Qualifier::Nc) {
+            true => quiet.but_for_stores(from, to),
+            false => quiet.between(from, to),
+        };
+        (is_plain && from < to && modifiers(source) == modifiers(inst) && is_quiet)
+            .then(|| self.source.line(source.ast.span.start))
     }
 
     /// Which parts of the function may stand twice.

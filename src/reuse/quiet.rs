@@ -13,6 +13,8 @@ use crate::source::comments::gap_length;
 pub struct Quiet {
     /// For each instruction, how many instructions with effects come before it.
     effects: Vec<u32>,
+    /// The same without stores.
+    beyond_stores: Vec<u32>,
     /// For each instruction, how many gaps between the statements up to it hold something else.
     gaps: Vec<u32>,
 }
@@ -20,25 +22,39 @@ pub struct Quiet {
 impl Quiet {
     /// The counts of one function.
     pub fn new(source: &SourceFile, flow: &Flow<'_, '_>) -> Quiet {
-        let (mut effects, mut gaps) = (vec![0], Vec::new());
-        let (mut noticed, mut filled, mut end) = (0, 0, None);
+        let (mut effects, mut beyond_stores, mut gaps) = (vec![0], vec![0], Vec::new());
+        let (mut noticed, mut others, mut filled, mut end) = (0, 0, 0, None);
         for inst in &flow.insts {
             let span = inst.ast.span;
             let gap = end.map_or("", |end| &source.text()[end as usize..span.start as usize]);
             filled += u32::from(!is_plain(gap));
             gaps.push(filled);
-            noticed +=
-                u32::from(!matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint));
+            let effect = effect(inst);
+            noticed += u32::from(!matches!(effect, Effect::Pure | Effect::Load | Effect::Hint));
+            others += u32::from(!matches!(
+                effect,
+                Effect::Pure | Effect::Load | Effect::Hint | Effect::Store
+            ));
             effects.push(noticed);
+            beyond_stores.push(others);
             end = Some(span.end);
         }
-        Quiet { effects, gaps }
+        Quiet { effects, beyond_stores, gaps }
     }
 
     /// Whether only such parts stand between two instructions, which are of one block then.
     pub fn between(&self, from: u32, to: u32) -> bool {
+        self.holds(&self.effects, from, to)
+    }
+
+    /// Whether only such parts and stores stand between two instructions, which are of one block then.
+    pub fn but_for_stores(&self, from: u32, to: u32) -> bool {
+        self.holds(&self.beyond_stores, from, to)
+    }
+
+    fn holds(&self, counted: &[u32], from: u32, to: u32) -> bool {
         let (from, to) = (from as usize, to as usize);
-        from >= to || self.effects[from + 1] == self.effects[to] && self.gaps[from] == self.gaps[to]
+        from >= to || counted[from + 1] == counted[to] && self.gaps[from] == self.gaps[to]
     }
 }
 

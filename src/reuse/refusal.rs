@@ -9,6 +9,11 @@ use crate::solver::Answer;
 pub enum Refusal {
     /// No earlier load reads, in a lane at a constant distance, the bytes that this one reads.
     NoPartner,
+    /// The loads of a block read some words of the struct of each lane, which `aos` takes as a whole only: the
+    /// words that they read, those of a struct, and its bytes.
+    StructNotWhole(u32, u32, u32),
+    /// Between the loads of a struct's words stands this instruction, on this line, which may not stand twice.
+    StructApart(String, u32),
     /// The load is volatile, relaxed, acquire or mmio.
     Strong(&'static str),
     /// `.reqntid` fixes a block in which neighbouring lanes are not neighbours in `tid.x`.
@@ -74,11 +79,60 @@ pub enum Refusal {
     ArrayBesideOthers,
     /// A layout of an array takes fewer cycles by the model, but layouts are chosen by name only.
     ByNameOnly(Unpaid),
+    /// The assembler takes the value of the load on this line itself.
+    AssemblerDoesIt(u32),
     /// A legal replacement takes no fewer cycles than the load.
     DoesNotPay(Unpaid),
 }
 
-/// The legal replacement that was left alone, and both costs.
+/// What decided that a legal replacement does not pay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// It takes no fewer cycles.
+    Cost,
+    /// A vector access takes more than the share of the cycles, in percent, that it may.
+    Share(u32),
+    /// A vector access whose alignment is tested at run time saves less than these hundredths of a cycle.
+    Tested(u32),
+    /// The places of rows share a test, and what they save together is less than it takes.
+    Test,
+    /// Shuffles share the pipe of loads that the first-level cache serves.
+    SharedPipe,
+    /// A load under a predicate takes its time where the first-level cache serves it.
+    Predicated,
+    /// Addresses are compared in front of a load that the first-level cache serves.
+    Comparison,
+    /// Where values of more than 32 bits move, more than the share of the cycles, in percent, that may.
+    WideShare(u32),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cycles = |hundredths: u32| f64::from(hundredths) / 100.0;
+        match *self {
+            Limit::Cost => Ok(()),
+            Limit::Share(percent) => write!(f, "; a vector may take {percent} % of them"),
+            Limit::Tested(least) => {
+                write!(f, "; with a test of its alignment it has to save {}", cycles(least))
+            }
+            Limit::Test => write!(f, "; the rows of this place do not save what their test takes"),
+            Limit::SharedPipe => {
+                write!(f, "; shuffles here take the pipe of loads that the first-level cache serves")
+            }
+            Limit::Predicated => {
+                write!(f, "; a predicated load takes its time where the first-level cache serves it")
+            }
+            Limit::Comparison => {
+                write!(f, "; comparing addresses is not worth it where the first-level cache serves the load")
+            }
+            Limit::WideShare(percent) => {
+                write!(f, "; a row of values above 32 bits may take {percent} % of them")
+            }
+        }
+    }
+}
+
+/// The legal replacement that was left alone, both costs, and what decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unpaid {
     /// The strategy's word.
@@ -89,6 +143,17 @@ pub struct Unpaid {
     pub cost: u32,
     /// The cost of the load, in hundredths of a cycle per warp.
     pub kept: u32,
+    /// The loads that both costs are of: more than one for a vector.
+    pub loads: u32,
+    /// What decided.
+    pub limit: Limit,
+}
+
+impl Unpaid {
+    /// The cost of the strategy for one load, in hundredths of a cycle per warp.
+    pub fn each(&self) -> u32 {
+        self.cost / self.loads.max(1)
+    }
 }
 
 impl Refusal {
@@ -96,6 +161,8 @@ impl Refusal {
     pub fn rule(&self) -> &'static str {
         match self {
             Refusal::NoPartner => "no-partner",
+            Refusal::StructNotWhole(..) => "struct-not-whole",
+            Refusal::StructApart(..) => "struct-apart",
             Refusal::Strong(_) => "strong-load",
             Refusal::BlockShape => "block-shape",
             Refusal::NarrowBlock => "narrow-block",
@@ -126,6 +193,7 @@ impl Refusal {
             Refusal::NoConflict => "no-conflict",
             Refusal::ArrayBesideOthers => "array-beside-others",
             Refusal::ByNameOnly(_) => "by-name-only",
+            Refusal::AssemblerDoesIt(_) => "assembler-does-it",
             Refusal::DoesNotPay(_) => "does-not-pay",
         }
     }
@@ -144,6 +212,18 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::NoPartner => write!(f, "no earlier load at a constant lane distance"),
+            Refusal::StructNotWhole(read, words, bytes) => write!(
+                f,
+                "{read} of the {words} words are read of a struct of {bytes} bytes in each lane; `aos` takes whole structs"
+            ),
+            Refusal::StructApart(opcode, line) => write!(
+                f,
+                "`{opcode}` at line {line} stands between the loads of a struct, which `aos` takes together"
+            ),
+            Refusal::AssemblerDoesIt(line) => write!(
+                f,
+                "the assembler takes the value of the load at line {line} itself, which stands in the same block"
+            ),
             Refusal::Strong(what) => write!(f, "{what} loads are never replaced"),
             Refusal::BlockShape => write!(f, "block shape: lanes are not consecutive in tid.x"),
             Refusal::NarrowBlock => write!(f, "narrow block: no warp of it is whole"),
@@ -200,7 +280,7 @@ impl fmt::Display for Refusal {
             Refusal::ArrayBesideOthers => {
                 write!(f, "code with its accesses may stand twice for other loads")
             }
-            Refusal::ByNameOnly(Unpaid { possible, architecture, cost, kept }) => {
+            Refusal::ByNameOnly(Unpaid { possible, architecture, cost, kept, .. }) => {
                 let (cost, kept) = (f64::from(*cost) / 100.0, f64::from(*kept) / 100.0);
                 write!(
                     f,
@@ -208,13 +288,17 @@ impl fmt::Display for Refusal {
                      cycles against {kept}"
                 )
             }
-            Refusal::DoesNotPay(Unpaid { possible, architecture, cost, kept }) => {
+            Refusal::DoesNotPay(Unpaid { possible, architecture, cost, kept, loads, limit }) => {
                 let cycles = |hundredths: &u32| f64::from(*hundredths) / 100.0;
                 let (cost, kept) = (cycles(cost), cycles(kept));
                 write!(
                     f,
                     "does not pay on sm_{architecture}: `{possible}` {cost} cycles against {kept}"
-                )
+                )?;
+                if *loads > 1 {
+                    write!(f, " for {loads} loads")?;
+                }
+                limit.fmt(f)
             }
         }
     }

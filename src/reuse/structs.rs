@@ -15,7 +15,7 @@ use super::prove::NoWrap;
 use super::refusal::Refusal;
 use super::twice::Region;
 use crate::cfg::BlockId;
-use crate::emulate::KernelTrace;
+use crate::emulate::{Effect, KernelTrace, effect};
 use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
 use crate::planted::Bug;
@@ -121,7 +121,18 @@ impl Opportunities<'_, '_, '_> {
                 self.add_to_struct(trace, &mut runs, load);
             }
         }
-        runs.retain(Run::is_whole);
+        runs.retain(|run| {
+            let read: i64 = run.members.iter().map(|member| member.count).sum();
+            let is_whole = run.is_whole();
+            if !is_whole && run.members.len() > 1 {
+                let (read, words, bytes) = (read as u32, run.words() as u32, run.form.1 as u32);
+                let refusal = Refusal::StructNotWhole(read, words, bytes);
+                for member in &run.members {
+                    self.no_struct.entry(member.load.inst).or_insert_with(|| refusal.clone());
+                }
+            }
+            is_whole
+        });
         runs.sort_by_key(|run| run.range().start);
         let mut found: Vec<StructLoads> = Vec::new();
         let mut region = Region::default();
@@ -165,13 +176,31 @@ impl Opportunities<'_, '_, '_> {
                 && run.word == word
                 && first.generic == load.generic
                 && run.takes(bytes / word, count);
-            if fits && self.same_kind(&first, load) && self.may_move(trace, &first, load) {
+            if !fits || !self.same_kind(&first, load) {
+                continue;
+            }
+            if self.may_move(trace, &first, load) {
                 run.members.push(Member { load: load.clone(), at: bytes / word, count });
                 return;
+            }
+            let last = run.members.last().map_or(first.inst, |member| member.load.inst);
+            if let Some(refusal) = self.apart(last, load.inst) {
+                self.no_struct.entry(first.inst).or_insert_with(|| refusal.clone());
+                self.no_struct.insert(load.inst, refusal);
             }
         }
         let members = vec![Member { load: load.clone(), at: 0, count }];
         runs.push(Run { block, form, word, members });
+    }
+
+    /// What stands between two loads of a struct and may not stand twice.
+    fn apart(&self, from: u32, to: u32) -> Option<Refusal> {
+        let between = &self.flow().insts[from as usize + 1..(to as usize).max(from as usize + 1)];
+        let noticed = between.iter().find(|inst| {
+            !matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint)
+        })?;
+        let line = self.source.line(noticed.ast.span.start);
+        Some(Refusal::StructApart(noticed.ast.opcode.text.to_owned(), line))
     }
 
     /// Bytes from lane to lane, if structs of words of so many bytes may be as far apart.

@@ -9,7 +9,7 @@ use crate::cfg::Flow;
 use crate::cost::banks::{least, wavefronts};
 use crate::planted::Planted;
 use crate::reuse::shared::{self, ArrayAccess, Made, Placement, SharedArray};
-use crate::reuse::{Refusal, Unpaid};
+use crate::reuse::{Limit, Refusal, Unpaid};
 
 /// How often a loop is taken to go round.
 const ROUNDS: f64 = 8.0;
@@ -142,6 +142,8 @@ fn one(
             architecture: options.costs.architecture,
             cost: hundredths(cycles),
             kept: hundredths(now),
+            loads: 1,
+            limit: Limit::Cost,
         };
         if cycles >= now {
             return kept(array, Some(Refusal::DoesNotPay(unpaid)), Some((cycles, now)));

@@ -4,10 +4,10 @@
 //! are weighed together, since they share tests.
 
 use super::StrategyName;
-use super::weighed::Weigher;
+use super::weighed::{Weighed, Weigher};
 use crate::cfg::RegisterId;
 use crate::emulate::KernelTrace;
-use crate::reuse::{Carried, Load, SameAddress, Slice, Start, Tested, Unpaid};
+use crate::reuse::{Carried, Limit, Load, SameAddress, Slice, Start, Tested, Unpaid};
 
 /// What identifies a test at the end of each iteration: the loop's entry, the iterations, the copies that
 /// compute the one base, the register with the other.
@@ -71,22 +71,20 @@ impl Weigher<'_, '_, '_, '_> {
         let words: u32 = link.pieces.iter().map(|(_, to)| to.ty.bits().div_ceil(32)).sum();
         let (request, costs) = (self.request(trace, &link.load), &self.options.costs);
         let kept = costs.load(&request) + costs.instructions(1);
+        let mut limit = None;
         let instead = match link.start {
             // The assembler lets the load fill the register that goes round.
             Start::Loaded { .. } => costs.instructions(words * link.distance),
             // What is not loaded takes a place in the queue all the same.
             Start::Performed(_) => {
-                let instead =
-                    costs.instructions((words + 1) * link.distance) + test * costs.instructions(1);
                 // Beside the first-level cache a load that is there under a predicate takes its time all the
                 // same: in the simulator such marches over rows and planes took 1.00 to 1.19 times as long, and
                 // less only where the assembler had unrolled all of a loop.
-                match costs.allow_shuffles(&request) {
-                    true => instead,
-                    false => instead.max(kept),
-                }
+                limit = (!costs.allow_shuffles(&request)).then_some(Limit::Predicated);
+                costs.instructions((words + 1) * link.distance) + test * costs.instructions(1)
             }
         };
-        self.pays(StrategyName::Reuse, &[link.load.inst], instead, kept)
+        let weighed = Weighed::new(instead, kept).limited(limit);
+        self.pays(StrategyName::Reuse, &[link.load.inst], weighed)
     }
 }

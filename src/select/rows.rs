@@ -6,12 +6,12 @@
 use rustc_hash::FxHashSet;
 
 use super::StrategyName;
-use super::weighed::Weigher;
+use super::weighed::{Weighed, Weigher};
 use crate::cfg::BlockId;
 use crate::cost::{Costs, Request};
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
-use crate::reuse::{Carried, Cell, Form, Load, Row, Tap};
+use crate::reuse::{Carried, Cell, Form, Limit, Load, Row, Tap};
 
 /// Instructions of the test of the warp and of the branch on it; a few more if indices are checked.
 const TEST: u32 = 3;
@@ -118,44 +118,40 @@ impl Weigher<'_, '_, '_, '_> {
     ) {
         let rows: Vec<Row> = rows.collect();
         for together in rows.chunk_by(|a, b| a.place == b.place) {
-            let weighed: Vec<(f64, f64)> =
+            let weighed: Vec<Weighed> =
                 together.iter().map(|row| self.weigh_row(trace, row)).collect();
-            let saved: f64 = weighed.iter().map(|(instead, kept)| (kept - instead).max(0.0)).sum();
+            let saved: f64 = weighed.iter().map(Weighed::saved).sum();
             let paid =
                 saved > self.options.costs.version_cycles || !self.options.strategies.are_weighed();
-            for (row, (instead, kept)) in together.iter().zip(weighed) {
+            for (row, weighed) in together.iter().zip(weighed) {
                 if self.replaced + row.taps.len() > self.options.most {
                     continue;
                 }
-                let instead = if paid { instead } else { instead.max(kept) };
-                self.take_row(row, (instead, kept), taken);
+                let weighed = weighed.limited((!paid).then_some(Limit::Test));
+                self.take_row(row, weighed, taken);
             }
         }
     }
 
     /// The cycles of a row, and those of its own loads.
-    fn weigh_row(&mut self, trace: &mut KernelTrace, row: &Row) -> (f64, f64) {
+    fn weigh_row(&mut self, trace: &mut KernelTrace, row: &Row) -> Weighed {
         let first = &row.taps[0].load;
         let bytes = (first.bytes / first.elements.len() as i64) as u32;
         let request = Request { bytes, ..self.request(trace, first) };
-        let (instead, kept) = costs(&self.options.costs, row, &request);
-        match self.options.costs.allow_shuffles(&request) {
-            true => (instead, kept),
-            false => (instead.max(kept), kept),
-        }
+        let shared = !self.options.costs.allow_shuffles(&request);
+        costs(&self.options.costs, row, &request).limited(shared.then_some(Limit::SharedPipe))
     }
 
-    fn take_row(&mut self, row: &Row, (instead, kept): (f64, f64), taken: &mut Vec<Row>) {
-        let weighed = match self.options.strategies.are_weighed() {
+    fn take_row(&mut self, row: &Row, weighed: Weighed, taken: &mut Vec<Row>) {
+        let paid = match self.options.strategies.are_weighed() {
             false => Ok(()),
             true => {
                 // Each tap has a share of the row's cost.
-                let taps = row.taps.len() as f64;
                 let members: Vec<u32> = row.taps.iter().map(|tap| tap.load.inst).collect();
-                self.pays(StrategyName::Window, &members, instead / taps, kept / taps)
+                self.pays(StrategyName::Window, &members, weighed.each(row.taps.len()))
             }
         };
-        let decided = weighed.map(|()| taken.len());
+        let decided = paid.map(|()| taken.len());
         self.in_row.extend(row.taps.iter().map(|tap| (tap.load.inst, decided)));
         if decided.is_ok() {
             self.replaced += row.taps.len();
@@ -173,7 +169,7 @@ struct Shape<'r> {
 
 /// The cycles of a row, and those of its own loads, of which `request` is one but for the bytes that a lane
 /// reads.
-pub(super) fn costs(costs: &Costs, row: &Row, request: &Request) -> (f64, f64) {
+pub(super) fn costs(costs: &Costs, row: &Row, request: &Request) -> Weighed {
     let shape = Shape { taps: &row.taps, cells: &row.cells };
     // (What one index must not be is asked once, however many taps ask it.)
     let mut checked: Vec<_> =
@@ -195,12 +191,13 @@ pub(super) fn is_better(costs: &Costs, broad: &Form, narrow: &[Form], request: &
         let shape = Shape { taps: &form.taps, cells: &form.cells };
         shape.costs(costs, request, TEST)
     };
-    let (instead, kept) = of(broad);
-    let saved: f64 = narrow.iter().map(of).map(|(instead, kept)| (kept - instead).max(0.0)).sum();
+    let broad_form = of(broad);
+    let saved: f64 = narrow.iter().map(|form| of(form).saved()).sum();
     let own = |tap: &&Tap| tap.values.iter().all(|value| value.distance == 0);
     let inside: f64 = broad.taps.iter().filter(own).map(|tap| load(costs, tap, request)).sum();
     let vector = costs.load(&bytes_of(&broad.cells, request)) + costs.instructions(1);
-    instead < kept - saved && instead < kept - inside + vector
+    let least = (broad_form.kept - saved).min(broad_form.kept - inside + vector);
+    broad_form.instead < least && (broad_form.limit.is_none() || broad_form.kept < least)
 }
 
 /// The cycles of a tap's own load.
@@ -220,7 +217,7 @@ fn bytes_of(cells: &[Cell], request: &Request) -> Request {
 }
 
 impl Shape<'_> {
-    fn costs(&self, costs: &Costs, request: &Request, test: u32) -> (f64, f64) {
+    fn costs(&self, costs: &Costs, request: &Request, test: u32) -> Weighed {
         let kept: f64 = self.taps.iter().map(|tap| load(costs, tap, request)).sum();
         let whole = bytes_of(self.cells, request);
         let mut loads = costs.load(&whole) + costs.instructions(1);
@@ -248,9 +245,8 @@ impl Shape<'_> {
             .taps
             .iter()
             .any(|tap| words(tap) > 1 && tap.values.iter().any(|value| value.distance != 0));
-        match wide && instead > kept * SHARE_OF_WIDE {
-            true => (instead.max(kept), kept),
-            false => (instead, kept),
-        }
+        let limit = (wide && instead > kept * SHARE_OF_WIDE)
+            .then_some(Limit::WideShare((100.0 * SHARE_OF_WIDE) as u32));
+        Weighed::new(instead, kept).limited(limit)
     }
 }

@@ -2,13 +2,13 @@
 
 use rustc_hash::FxHashSet;
 
-use super::weighed::Weigher;
+use super::weighed::{Weighed, Weigher};
 use super::{Price, StoreFinding, StrategyName};
 use crate::cfg::BlockId;
 use crate::cost::{Costs, Request};
 use crate::emulate::KernelTrace;
 use crate::reuse::transposition::Entry;
-use crate::reuse::{Carried, Load, Refusal, StructLoads, StructStores, Unpaid};
+use crate::reuse::{Carried, Limit, Load, Refusal, StructLoads, StructStores, Unpaid};
 
 /// Instructions of the test of the warp and of the branch on it, and of the lane's address and number in the struct.
 const TEST: u32 = 6;
@@ -43,9 +43,8 @@ impl Weigher<'_, '_, '_, '_> {
                     let requests: Vec<Request> =
                         whole.fields.iter().map(|field| self.request(trace, &field.load)).collect();
                     let wide = self.options.strategies.allow(StrategyName::Wide);
-                    let (instead, kept) = costs(&self.options.costs, &whole, &requests, wide);
-                    let fields = members.len() as f64;
-                    self.pays(StrategyName::Aos, &members, instead / fields, kept / fields)
+                    let weighed = costs(&self.options.costs, &whole, &requests, wide);
+                    self.pays(StrategyName::Aos, &members, weighed.each(members.len()))
                 }
             };
             let decided = weighed.map(|()| taken.len());
@@ -113,6 +112,8 @@ impl Weigher<'_, '_, '_, '_> {
             architecture: self.options.costs.architecture,
             cost: hundredths(instead),
             kept: hundredths(kept),
+            loads: 1,
+            limit: Limit::Cost,
         };
         Err(match instead < kept {
             true => Refusal::ByNameOnly(unpaid),
@@ -153,7 +154,7 @@ impl Weigher<'_, '_, '_, '_> {
 
 /// The cycles of a struct by loads of consecutive words, and those of its own loads, which ask for `requests`; or of
 /// vector loads, where these are allowed, may be possible and are cheaper.
-fn costs(costs: &Costs, whole: &StructLoads, requests: &[Request], wide: bool) -> (f64, f64) {
+fn costs(costs: &Costs, whole: &StructLoads, requests: &[Request], wide: bool) -> Weighed {
     let kept: f64 =
         requests.iter().map(|request| costs.load(request) + costs.instructions(1)).sum();
     let size = whole.word_bits / 8;
@@ -168,10 +169,8 @@ fn costs(costs: &Costs, whole: &StructLoads, requests: &[Request], wide: bool) -
     let kept = vector.fold(kept, f64::min);
     let request = Request { stride: Some(size.into()), bytes: size, ..requests[0] };
     let instead = transposed(costs, &request, whole.words, whole.no_wrap.len(), 0);
-    match costs.allow_shuffles(&requests[0]) {
-        true => (instead, kept),
-        false => (instead.max(kept), kept),
-    }
+    let shared = !costs.allow_shuffles(&requests[0]);
+    Weighed::new(instead, kept).limited(shared.then_some(Limit::SharedPipe))
 }
 
 /// The cycles of so many accesses to consecutive words, with the transposition and the test of the warp; `more`

@@ -10,7 +10,9 @@ use crate::cfg::BlockId;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
-use crate::reuse::{Adjacent, Guards, Load, Opportunities, Opportunity, Piece, Refusal, Unpaid};
+use crate::reuse::{
+    Adjacent, Guards, Limit, Load, Opportunities, Opportunity, Piece, Refusal, Unpaid,
+};
 
 /// Instructions beside the shuffle and the load that the paper's code needs for a load: the bound of
 /// the corner case, the move of the received value, a share of the checks.
@@ -33,6 +35,40 @@ const VECTOR_SHARE: f64 = 0.5;
 /// lose as much where memory is: 0.94 to 1.05 times as long; groups that save 24 take 0.83 to 1.02
 /// (`openacc-bench/results/strategies.md`).
 const TESTED_SAVES: f64 = 16.0;
+
+/// What a replacement costs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weighed {
+    /// The cycles per warp of the replacement.
+    pub instead: f64,
+    /// The cycles per warp of the loads in whose place it stands.
+    pub kept: f64,
+    /// What forbids it even where it takes fewer cycles.
+    pub limit: Option<Limit>,
+}
+
+impl Weighed {
+    /// A replacement that is done where it takes fewer cycles.
+    pub fn new(instead: f64, kept: f64) -> Weighed {
+        Weighed { instead, kept, limit: None }
+    }
+
+    /// The same, forbidden by a limit where it does not hold already.
+    pub fn limited(self, limit: Option<Limit>) -> Weighed {
+        Weighed { limit: self.limit.or(limit), ..self }
+    }
+
+    /// The share of one of some loads.
+    pub fn each(self, loads: usize) -> Weighed {
+        let loads = loads.max(1) as f64;
+        Weighed { instead: self.instead / loads, kept: self.kept / loads, ..self }
+    }
+
+    /// The cycles that it saves; 0 where it is forbidden or saves none.
+    pub fn saved(&self) -> f64 {
+        if self.limit.is_some() { 0.0 } else { (self.kept - self.instead).max(0.0) }
+    }
+}
 
 /// Goes through the loads of one function.
 pub(super) struct Weigher<'o, 'a, 'm, 's> {
@@ -103,8 +139,12 @@ impl Weigher<'_, '_, '_, '_> {
         if !self.options.strategies.are_weighed() {
             return Ok(());
         }
-        let requests: Vec<Request> =
+        let mut requests: Vec<Request> =
             group.members.iter().map(|load| self.request(trace, load)).collect();
+        // Lanes whose vectors do not overlap are at least a vector apart, and so are their parts.
+        for request in &mut requests {
+            request.stride = request.stride.or(Some(group.bytes));
+        }
         let costs = &self.options.costs;
         let kept: f64 =
             requests.iter().map(|request| costs.load(request) + costs.instructions(1)).sum();
@@ -112,10 +152,17 @@ impl Weigher<'_, '_, '_, '_> {
         let test = if group.multiples.is_empty() { 0 } else { TEST };
         let instead = costs.load(&vector) + costs.instructions(1 + test);
         let is_tested = !group.multiples.is_empty() && !costs.allow_shuffles(&vector);
-        let pays = instead <= kept * VECTOR_SHARE && (!is_tested || kept - instead >= TESTED_SAVES);
-        let instead = if pays { instead } else { instead.max(kept) };
+        let limit = match () {
+            () if instead > kept * VECTOR_SHARE => Some(Limit::Share((100.0 * VECTOR_SHARE) as u32)),
+            () if is_tested && kept - instead < TESTED_SAVES => {
+                Some(Limit::Tested((100.0 * TESTED_SAVES) as u32))
+            }
+            () => None,
+        };
         let members: Vec<u32> = group.members.iter().map(|load| load.inst).collect();
-        self.pays(StrategyName::Wide, &members, instead, kept)
+        let weighed = Weighed::new(instead, kept).limited(limit);
+        let paid = self.pays(StrategyName::Wide, &members, weighed);
+        paid.map_err(|unpaid| Unpaid { loads: members.len() as u32, ..unpaid })
     }
 
     pub(super) fn verdict(&mut self, trace: &mut KernelTrace, index: usize) -> Verdict {
@@ -163,9 +210,13 @@ impl Weigher<'_, '_, '_, '_> {
                 Verdict::Covered(name, opportunity)
             }
             Err(refusal) => {
+                let refusal = match (refusal, self.opportunities.not_in_struct(load.inst)) {
+                    (Refusal::NoPartner, Some(reason)) => reason.clone(),
+                    (refusal, _) => refusal,
+                };
                 self.opportunities.offer(trace, load);
                 let unpaid = match (unpaid, &refusal) {
-                    (Some(one), Refusal::DoesNotPay(other)) if other.cost < one.cost => None,
+                    (Some(one), Refusal::DoesNotPay(other)) if other.each() < one.each() => None,
                     _ => unpaid,
                 };
                 Verdict::Kept(unpaid.map_or(refusal, Refusal::DoesNotPay))
@@ -298,6 +349,11 @@ impl Weigher<'_, '_, '_, '_> {
         if !self.options.strategies.are_weighed() {
             return Ok(opportunity);
         }
+        if name == StrategyName::Reuse
+            && let Some(line) = self.opportunities.folded(trace, &opportunity, load)
+        {
+            return Err(Refusal::AssemblerDoesIt(line));
+        }
         let request = self.request(trace, load);
         let costs = &self.options.costs;
         let kept = costs.load(&request) + costs.instructions(1);
@@ -311,6 +367,7 @@ impl Weigher<'_, '_, '_, '_> {
             rows.iter().map(|claim| if claim.low { 32 } else { claim.bits.into() }).sum();
         let comparison =
             comparison + costs.shuffle(words) + costs.instructions(COMPARISON * rows.len() as u32);
+        let mut limit = None;
         let instead = comparison
             + match name {
                 StrategyName::Paper => {
@@ -319,13 +376,12 @@ impl Weigher<'_, '_, '_, '_> {
                     // (The load needs a move of what is received in any case.)
                     let assembled = opportunity.pieces.iter().filter(|p| p.whole().is_none());
                     let extra: u32 = assembled.map(Piece::instructions).sum();
-                    let instead = costs.shuffle(32 * opportunity.words())
-                        + corner
-                        + costs.instructions(PAPER_EXTRA + 1 + extra);
-                    match costs.allow_shuffles(&request) || opportunity.delta == 0 {
-                        true => instead,
-                        false => instead.max(kept),
+                    if !costs.allow_shuffles(&request) && opportunity.delta != 0 {
+                        limit = Some(Limit::SharedPipe);
                     }
+                    costs.shuffle(32 * opportunity.words())
+                        + corner
+                        + costs.instructions(PAPER_EXTRA + 1 + extra)
                 }
                 _ => costs.instructions(moves),
             };
@@ -339,25 +395,25 @@ impl Weigher<'_, '_, '_, '_> {
         };
         // Addresses are compared in front of every such load, and nobody has shown that this is worth it
         // where the first-level cache serves the load.
-        let instead = match opportunity.guards.bytes_apart.is_some() || !rows.is_empty() {
-            true if !costs.allow_shuffles(&request) => instead.max(kept),
-            _ => instead,
-        };
-        let paid = self.pays(name, &[load.inst], instead, kept);
+        let is_compared = opportunity.guards.bytes_apart.is_some() || !rows.is_empty();
+        if is_compared && !costs.allow_shuffles(&request) {
+            limit = limit.or(Some(Limit::Comparison));
+        }
+        let paid = self.pays(name, &[load.inst], Weighed::new(instead, kept).limited(limit));
         paid.map(|()| opportunity).map_err(Refusal::DoesNotPay)
     }
 
-    /// Whether `instead` is fewer cycles than `kept`, for some loads at once.
+    /// Whether a replacement of some loads takes fewer cycles than they do and no limit forbids it.
     pub(super) fn pays(
         &mut self,
         name: StrategyName,
         loads: &[u32],
-        instead: f64,
-        kept: f64,
+        weighed: Weighed,
     ) -> Result<(), Unpaid> {
+        let Weighed { instead, kept, limit } = weighed;
         let hundredths = |cycles: f64| (100.0 * cycles).round() as u32;
         let price = Price { instead: hundredths(instead), kept: hundredths(kept) };
-        match instead < kept {
+        match instead < kept && limit.is_none() {
             true => {
                 self.prices.extend(loads.iter().map(|&load| (load, price)));
                 Ok(())
@@ -367,6 +423,8 @@ impl Weigher<'_, '_, '_, '_> {
                 architecture: self.options.costs.architecture,
                 cost: price.instead,
                 kept: price.kept,
+                loads: 1,
+                limit: limit.filter(|_| instead < kept).unwrap_or(Limit::Cost),
             }),
         }
     }
