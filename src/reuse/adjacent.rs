@@ -144,8 +144,7 @@ impl Opportunities<'_, '_, '_> {
     pub(super) fn may_move(&mut self, trace: &mut KernelTrace, first: &Load, load: &Load) -> bool {
         // The code stands twice if alignment has to be tested: it may hold no instruction that others
         // would notice.
-        self.quiet(trace).between(first.inst, load.inst)
-            && self.is_available_at(trace, first, load)
+        self.quiet(trace).between(first.inst, load.inst) && self.is_available_at(trace, first, load)
     }
 
     /// Whether a load would read the same bytes, under the same guard predicate, where an earlier one of its block
@@ -215,7 +214,8 @@ impl Opportunities<'_, '_, '_> {
                     let start = window[0].0;
                     let aligned = (base + start).rem_euclid(modulus) == 0;
                     let whole = window[count - 1].0 - start == modulus - size;
-                    let may_stand = multiples.is_empty() || self.may_stand_twice(trace, run, window);
+                    let may_stand =
+                        multiples.is_empty() || self.may_stand_twice(trace, run, window);
                     if may_test && aligned && whole && may_stand && fits(run, window, &taken) {
                         window.iter().for_each(|(_, at, _)| taken[*at] = true);
                         found.push(group(run, window, modulus, multiples.clone()));

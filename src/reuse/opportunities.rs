@@ -22,9 +22,9 @@ use super::shift::Shifter;
 use super::sources::{Candidate, Group, Source};
 use super::whole;
 use crate::cfg::{BlockId, Flow, Inst, RegisterId};
-use crate::isa::{Modifier, Qualifier};
 use crate::emulate::KernelTrace;
 use crate::expr::TermId;
+use crate::isa::{Modifier, Qualifier};
 use crate::planted::Bug;
 use crate::ptx::{Function, Instruction};
 use crate::solver::Solver;
@@ -145,12 +145,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     /// The line of the source of an opportunity in the same lane, if `ptxas` takes its value without being told: both
     /// loads stand in one block and have the same modifiers, and nothing between them writes what they read. (Seen
     /// with ptxas 13 for sm_80 and sm_90, also where the addresses are computed twice.)
-    pub fn folded(
-        &self,
-        trace: &KernelTrace,
-        found: &Opportunity,
-        load: &Load,
-    ) -> Option<u32> {
+    pub fn folded(&self, trace: &KernelTrace, found: &Opportunity, load: &Load) -> Option<u32> {
         let flow = self.flow();
         let (from, to) = (found.source, load.inst);
         let [source, inst] = [from, to].map(|at| &flow.insts[at as usize]);

@@ -117,13 +117,22 @@ impl fmt::Display for Limit {
             }
             Limit::Test => write!(f, "; the rows of this place do not save what their test takes"),
             Limit::SharedPipe => {
-                write!(f, "; shuffles here take the pipe of loads that the first-level cache serves")
+                write!(
+                    f,
+                    "; shuffles here take the pipe of loads that the first-level cache serves"
+                )
             }
             Limit::Predicated => {
-                write!(f, "; a predicated load takes its time where the first-level cache serves it")
+                write!(
+                    f,
+                    "; a predicated load takes its time where the first-level cache serves it"
+                )
             }
             Limit::Comparison => {
-                write!(f, "; comparing addresses is not worth it where the first-level cache serves the load")
+                write!(
+                    f,
+                    "; comparing addresses is not worth it where the first-level cache serves the load"
+                )
             }
             Limit::WideShare(percent) => {
                 write!(f, "; a row of values above 32 bits may take {percent} % of them")

@@ -196,9 +196,9 @@ impl Opportunities<'_, '_, '_> {
     /// What stands between two loads of a struct and may not stand twice.
     fn apart(&self, from: u32, to: u32) -> Option<Refusal> {
         let between = &self.flow().insts[from as usize + 1..(to as usize).max(from as usize + 1)];
-        let noticed = between.iter().find(|inst| {
-            !matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint)
-        })?;
+        let noticed = between
+            .iter()
+            .find(|inst| !matches!(effect(inst), Effect::Pure | Effect::Load | Effect::Hint))?;
         let line = self.source.line(noticed.ast.span.start);
         Some(Refusal::StructApart(noticed.ast.opcode.text.to_owned(), line))
     }

@@ -153,7 +153,9 @@ impl Weigher<'_, '_, '_, '_> {
         let instead = costs.load(&vector) + costs.instructions(1 + test);
         let is_tested = !group.multiples.is_empty() && !costs.allow_shuffles(&vector);
         let limit = match () {
-            () if instead > kept * VECTOR_SHARE => Some(Limit::Share((100.0 * VECTOR_SHARE) as u32)),
+            () if instead > kept * VECTOR_SHARE => {
+                Some(Limit::Share((100.0 * VECTOR_SHARE) as u32))
+            }
             () if is_tested && kept - instead < TESTED_SAVES => {
                 Some(Limit::Tested((100.0 * TESTED_SAVES) as u32))
             }
