@@ -125,11 +125,12 @@ impl Opportunities<'_, '_, '_> {
             let read: i64 = run.members.iter().map(|member| member.count).sum();
             let is_whole = run.is_whole();
             if !is_whole && run.members.len() > 1 {
+                // What keeps one of them apart from the rest keeps all of them apart.
+                let insts = run.members.iter().map(|member| member.load.inst);
+                let apart = insts.clone().find_map(|inst| self.no_struct.get(&inst).cloned());
                 let (read, words, bytes) = (read as u32, run.words() as u32, run.form.1 as u32);
-                let refusal = Refusal::StructNotWhole(read, words, bytes);
-                for member in &run.members {
-                    self.no_struct.entry(member.load.inst).or_insert_with(|| refusal.clone());
-                }
+                let refusal = apart.unwrap_or(Refusal::StructNotWhole(read, words, bytes));
+                self.no_struct.extend(insts.map(|inst| (inst, refusal.clone())));
             }
             is_whole
         });

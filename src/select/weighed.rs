@@ -218,6 +218,7 @@ impl Weigher<'_, '_, '_, '_> {
                 };
                 self.opportunities.offer(trace, load);
                 let unpaid = match (unpaid, &refusal) {
+                    (_, Refusal::AssemblerDoesIt(_)) => None,
                     (Some(one), Refusal::DoesNotPay(other)) if other.each() < one.each() => None,
                     _ => unpaid,
                 };
