@@ -152,6 +152,7 @@ fn one(
             kept: hundredths(now),
             loads: 1,
             limit: Limit::Cost,
+            assumed: None,
         };
         if cycles >= now {
             return kept(array, Some(Refusal::DoesNotPay(unpaid)), Some((cycles, now)));
