@@ -6,6 +6,7 @@
 mod instructions {
     pub mod check;
     pub mod corpus;
+    pub mod folded;
     pub mod form;
     pub mod interpreted;
     pub mod operands;
@@ -22,6 +23,7 @@ use std::path::Path;
 
 use assembler::Assembler;
 use instructions::check::{HEADER, check, stored, with_instructions};
+use instructions::folded::{self, Folded};
 use instructions::form::{Form, forms};
 use instructions::reachable::{Case, Values, destinations, with_literals};
 use instructions::{corpus, form, interpreted, templates};
@@ -315,17 +317,55 @@ fn every() -> usize {
     std::env::var("PTXASW_TEST_EVERY").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
 }
 
-#[test]
-fn a_branch_that_a_result_takes_is_not_dead() {
-    let Some(assembler) = Assembler::find() else { return };
-    let mut forms = templates::existing(&assembler, &templates::candidates());
+/// The forms that have results, with registers and with constants in their places, and how many have registers.
+fn forms_with_results(assembler: &Assembler) -> (Vec<String>, usize) {
+    let mut forms = templates::existing(assembler, &templates::candidates());
     forms.retain(|form| !destinations(form).is_empty());
     let mut literals: Vec<String> = forms.iter().flat_map(|form| with_literals(form)).collect();
     literals.sort();
     literals.dedup();
     let literals: Vec<String> = literals.into_iter().step_by(every()).collect();
     let with_registers = forms.len();
-    forms.extend(templates::existing(&assembler, &literals));
+    forms.extend(templates::existing(assembler, &literals));
+    (forms, with_registers)
+}
+
+#[test]
+fn the_assembler_folds_to_what_the_interpreter_computes() {
+    let Some(assembler) = Assembler::find() else { return };
+    if !folded::has_disassembler(&assembler) {
+        println!("not run: there is no nvdisasm beside {}", assembler.ptxas.display());
+        return;
+    }
+    let (forms, _) = forms_with_results(&assembler);
+    let known: Vec<(Case<'_>, Vec<u64>)> = forms
+        .par_iter()
+        .filter_map(|form| {
+            let case = Case::new(form, Values::Constants);
+            let results = case.results()?;
+            Some((case, results))
+        })
+        .collect();
+    let found: Vec<Folded> = known
+        .par_chunks(1024)
+        .flat_map_iter(|cases| folded::folded(&assembler, cases))
+        .collect();
+    let failures: Vec<String> = known
+        .iter()
+        .zip(&found)
+        .filter(|(_, found)| **found == Folded::Other)
+        .map(|((case, results), _)| format!("{}: ptxas has another result than {results:x?}", case.name()))
+        .collect();
+    let same = found.iter().filter(|found| **found == Folded::Same).count();
+    println!("{} forms: ptxas computes {same} of them, {} otherwise", known.len(), failures.len());
+    report(&failures);
+    assert!(same > 3000, "ptxas folds {same} forms only");
+}
+
+#[test]
+fn a_branch_that_a_result_takes_is_not_dead() {
+    let Some(assembler) = Assembler::find() else { return };
+    let (forms, with_registers) = forms_with_results(&assembler);
     // The validator is asked about fewer of them, because it takes most of the time.
     let judged = |at: usize| at.is_multiple_of(every().min(12));
     let (compared, failures): (Vec<usize>, Vec<Vec<String>>) = forms

@@ -1,5 +1,9 @@
 //! The cycles that a warp-wide load, a shuffle and other instructions take.
 
+use std::cell::RefCell;
+
+use rustc_hash::FxHashMap;
+
 use super::Costs;
 
 /// Lanes of a warp.
@@ -12,8 +16,19 @@ const SECTOR: i64 = 32;
 /// Bytes of a word of the first-level cache's banks, of which there are 32.
 const WORD: i64 = 4;
 
+/// The numbers of an architecture that the cycles of a load depend on, as bits, and the load.
+type Key = ([u64; 4], Request);
+
+thread_local! {
+    /// The cycles of loads that have been asked about: the loads of a row ask the same again and again.
+    static KNOWN: RefCell<FxHashMap<Key, f64>> = RefCell::default();
+}
+
+/// The most loads that are remembered.
+const MOST_KNOWN: usize = 1 << 14;
+
 /// A load by a warp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
     /// Bytes from one lane's address to the next one's; `None` where that is no constant.
     pub stride: Option<i64>,
@@ -30,6 +45,23 @@ impl Costs {
     /// past the first. The result is the mean over all positions of the first lane's address within a
     /// line.
     pub fn load(&self, request: &Request) -> f64 {
+        let numbers = [
+            self.threads_in_pass,
+            self.lines_in_cycle,
+            self.loads_in_l1,
+            self.l2_bytes_in_cycle,
+        ];
+        let key = (numbers.map(f64::to_bits), *request);
+        KNOWN.with_borrow_mut(|known| {
+            if known.len() >= MOST_KNOWN {
+                known.clear();
+            }
+            *known.entry(key).or_insert_with(|| self.mean_load(request))
+        })
+    }
+
+    /// What [`Costs::load`] says, computed.
+    fn mean_load(&self, request: &Request) -> f64 {
         // If an address moves by no constant, the best case is assumed: then replacing its load does
         // not pay.
         let stride = request.stride.unwrap_or(i64::from(request.bytes));

@@ -52,7 +52,7 @@ pub use opportunity::{Guards, Opportunity, Options};
 pub use pieces::{Part, Piece};
 pub use prove::{NoWrap, WrapKind};
 pub use quiet::Quiet;
-pub use refusal::{Limit, Refusal, Unpaid};
+pub use refusal::{Assumed, Limit, Refusal, Unpaid};
 pub use rows::Row;
 pub use shape::{Cell, Form, Tap, Value};
 pub use sources::Candidate;

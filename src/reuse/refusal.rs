@@ -156,6 +156,26 @@ pub struct Unpaid {
     pub loads: u32,
     /// What decided.
     pub limit: Limit,
+    /// How the lanes are taken to lie, where the bytes from one to the next are not known.
+    pub assumed: Option<Assumed>,
+}
+
+/// How the lanes of a load are taken to lie where the bytes from one to the next are no constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assumed {
+    /// One behind the other: the case in which the loads take least.
+    Consecutive,
+    /// A vector apart: the least at which the vectors of two lanes do not overlap.
+    VectorApart,
+}
+
+impl fmt::Display for Assumed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Assumed::Consecutive => "consecutive lanes",
+            Assumed::VectorApart => "lanes a vector apart",
+        })
+    }
 }
 
 impl Unpaid {
@@ -297,7 +317,15 @@ impl fmt::Display for Refusal {
                      cycles against {kept}"
                 )
             }
-            Refusal::DoesNotPay(Unpaid { possible, architecture, cost, kept, loads, limit }) => {
+            Refusal::DoesNotPay(Unpaid {
+                possible,
+                architecture,
+                cost,
+                kept,
+                loads,
+                limit,
+                assumed,
+            }) => {
                 let cycles = |hundredths: &u32| f64::from(*hundredths) / 100.0;
                 let (cost, kept) = (cycles(cost), cycles(kept));
                 write!(
@@ -306,6 +334,9 @@ impl fmt::Display for Refusal {
                 )?;
                 if *loads > 1 {
                     write!(f, " for {loads} loads")?;
+                }
+                if let Some(assumed) = assumed {
+                    write!(f, " (the stride is not known: taken as {assumed})")?;
                 }
                 limit.fmt(f)
             }

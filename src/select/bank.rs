@@ -17,6 +17,9 @@ const ROUNDS: f64 = 8.0;
 /// The deepest nesting of loops that still counts.
 const DEEPEST: usize = 4;
 
+/// Sums of the same numbers in another order differ by less.
+const ROUNDING: f64 = 1e-6;
+
 /// The decision about an array in shared memory.
 #[derive(Clone, Debug)]
 pub struct ArrayFinding {
@@ -68,7 +71,7 @@ fn one(
 ) -> ArrayFinding {
     let before: Vec<f64> =
         array.accesses.iter().map(|access| mean(access, Placement::Same)).collect();
-    let best: f64 = total(&array, |access| {
+    let fewest = |access: &ArrayAccess| {
         let each = access.offsets.iter().map(|offsets| {
             let cells: Vec<usize> =
                 offsets.iter().map(|at| (at / u64::from(access.bytes)) as usize).collect();
@@ -79,7 +82,8 @@ fn one(
             ))
         });
         each.sum::<f64>() / access.offsets.len().max(1) as f64
-    });
+    };
+    let best: f64 = total(&array, fewest);
     let kept = |array: SharedArray, refusal: Option<Refusal>, cost| ArrayFinding {
         made: vec![Made::Kept; array.accesses.len()],
         wavefronts: before.iter().map(|&mean| (mean, mean)).collect(),
@@ -104,6 +108,12 @@ fn one(
     // Accesses with many wavefronts come first: they decide soonest.
     let mut order: Vec<usize> = (0..array.accesses.len()).collect();
     order.sort_by(|&a, &b| before[b].total_cmp(&before[a]));
+    // The wavefronts that the accesses from each on take at least, in that order.
+    let mut rest = vec![0.0; order.len() + 1];
+    for (at, &index) in order.iter().enumerate().rev() {
+        let access = &array.accesses[index];
+        rest[at] = rest[at + 1] + fewest(access) * often(access.depth);
+    }
     let mut chosen: Option<(f64, f64, Placement, Vec<Made>)> = None;
     for placement in shared::placements(&array, planted) {
         // More than the best so far takes is not counted to the end.
@@ -114,14 +124,12 @@ fn one(
             },
         );
         let mut waves = 0.0;
-        for &index in &order {
+        let is_better = order.iter().zip(&rest[1..]).all(|(&index, rest)| {
             let access = &array.accesses[index];
             waves += mean(access, placement) * often(access.depth);
-            if waves > most {
-                break;
-            }
-        }
-        if waves >= now || waves > most {
+            waves + rest < now + ROUNDING && waves + rest <= most + ROUNDING
+        });
+        if !is_better || waves >= now || waves > most {
             continue;
         }
         let made = shared::made(flow, &array, placement, planted);
@@ -144,6 +152,7 @@ fn one(
             kept: hundredths(now),
             loads: 1,
             limit: Limit::Cost,
+            assumed: None,
         };
         if cycles >= now {
             return kept(array, Some(Refusal::DoesNotPay(unpaid)), Some((cycles, now)));

@@ -84,7 +84,7 @@ impl Weigher<'_, '_, '_, '_> {
                 costs.instructions((words + 1) * link.distance) + test * costs.instructions(1)
             }
         };
-        let weighed = Weighed::new(instead, kept).limited(limit);
+        let weighed = Weighed::new(instead, kept).limited(limit).of(&request);
         self.pays(StrategyName::Reuse, &[link.load.inst], weighed)
     }
 }

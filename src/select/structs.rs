@@ -114,6 +114,7 @@ impl Weigher<'_, '_, '_, '_> {
             kept: hundredths(kept),
             loads: 1,
             limit: Limit::Cost,
+            assumed: None,
         };
         Err(match instead < kept {
             true => Refusal::ByNameOnly(unpaid),

@@ -11,7 +11,7 @@ use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;
 use crate::reuse::{
-    Adjacent, Guards, Limit, Load, Opportunities, Opportunity, Piece, Refusal, Unpaid,
+    Adjacent, Assumed, Guards, Limit, Load, Opportunities, Opportunity, Piece, Refusal, Unpaid,
 };
 
 /// Instructions beside the shuffle and the load that the paper's code needs for a load: the bound of
@@ -45,17 +45,25 @@ pub(super) struct Weighed {
     pub kept: f64,
     /// What forbids it even where it takes fewer cycles.
     pub limit: Option<Limit>,
+    /// How the lanes are taken to lie, where the stride is not known.
+    pub assumed: Option<Assumed>,
 }
 
 impl Weighed {
     /// A replacement that is done where it takes fewer cycles.
     pub fn new(instead: f64, kept: f64) -> Weighed {
-        Weighed { instead, kept, limit: None }
+        Weighed { instead, kept, limit: None, assumed: None }
     }
 
     /// The same, forbidden by a limit where it does not hold already.
     pub fn limited(self, limit: Option<Limit>) -> Weighed {
         Weighed { limit: self.limit.or(limit), ..self }
+    }
+
+    /// The same for a load whose lanes are taken to be consecutive if its stride is not known.
+    pub fn of(self, request: &Request) -> Weighed {
+        let assumed = request.stride.is_none().then_some(Assumed::Consecutive);
+        Weighed { assumed: self.assumed.or(assumed), ..self }
     }
 
     /// The share of one of some loads.
@@ -142,6 +150,7 @@ impl Weigher<'_, '_, '_, '_> {
         let mut requests: Vec<Request> =
             group.members.iter().map(|load| self.request(trace, load)).collect();
         // Lanes whose vectors do not overlap are at least a vector apart, and so are their parts.
+        let unknown = requests.iter().any(|request| request.stride.is_none());
         for request in &mut requests {
             request.stride = request.stride.or(Some(group.bytes));
         }
@@ -162,7 +171,8 @@ impl Weigher<'_, '_, '_, '_> {
             () => None,
         };
         let members: Vec<u32> = group.members.iter().map(|load| load.inst).collect();
-        let weighed = Weighed::new(instead, kept).limited(limit);
+        let assumed = unknown.then_some(Assumed::VectorApart);
+        let weighed = Weighed { assumed, ..Weighed::new(instead, kept).limited(limit) };
         let paid = self.pays(StrategyName::Wide, &members, weighed);
         paid.map_err(|unpaid| Unpaid { loads: members.len() as u32, ..unpaid })
     }
@@ -402,7 +412,7 @@ impl Weigher<'_, '_, '_, '_> {
         if is_compared && !costs.allow_shuffles(&request) {
             limit = limit.or(Some(Limit::Comparison));
         }
-        let paid = self.pays(name, &[load.inst], Weighed::new(instead, kept).limited(limit));
+        let paid = self.pays(name, &[load.inst], Weighed::new(instead, kept).limited(limit).of(&request));
         paid.map(|()| opportunity).map_err(Refusal::DoesNotPay)
     }
 
@@ -413,7 +423,7 @@ impl Weigher<'_, '_, '_, '_> {
         loads: &[u32],
         weighed: Weighed,
     ) -> Result<(), Unpaid> {
-        let Weighed { instead, kept, limit } = weighed;
+        let Weighed { instead, kept, limit, assumed } = weighed;
         let hundredths = |cycles: f64| (100.0 * cycles).round() as u32;
         let price = Price { instead: hundredths(instead), kept: hundredths(kept) };
         match instead < kept && limit.is_none() {
@@ -428,6 +438,7 @@ impl Weigher<'_, '_, '_, '_> {
                 kept: price.kept,
                 loads: 1,
                 limit: limit.filter(|_| instead < kept).unwrap_or(Limit::Cost),
+                assumed,
             }),
         }
     }

@@ -230,6 +230,22 @@ impl<'f> Case<'f> {
             + "add.u32 %v3, %v1, %v2;\nst.global.u32 [%w2], %v3;\nret;\n}\n"
     }
 
+    /// A kernel that stores a mark unless all results are these.
+    pub fn marking(&self, results: &[u64]) -> String {
+        let (_, collected) = self.collected();
+        let mut text = format!("{}{}\n{collected}", self.beginning(), self.form);
+        text += "mov.pred %all, 1;\n";
+        for (at, result) in results.iter().enumerate() {
+            writeln!(text, "setp.eq.and.u64 %all, %w{}, {result:#x}, %all;", 10 + at).unwrap();
+        }
+        text + "@!%all st.global.u32 [%w2+0x7654], 77;\nret;\n}\n"
+    }
+
+    /// The form and its values, in words.
+    pub fn name(&self) -> String {
+        format!("`{}` ({:x?})", self.form, &self.values[1..])
+    }
+
     /// What the interpreter computes; `None` where it does not model the form.
     pub fn results(&self) -> Option<Vec<u64>> {
         let (count, _) = self.collected();

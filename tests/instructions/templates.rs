@@ -11,7 +11,7 @@ use crate::assembler::Assembler;
 
 const TEMPLATES: &str = include_str!("../interp/forms.txt");
 /// The target for which ptxas is asked.
-const TARGET: &str = "sm_100a";
+pub const TARGET: &str = "sm_100a";
 /// How many forms one call of ptxas checks.
 const CHUNK: usize = 1000;
 
