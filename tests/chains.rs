@@ -141,7 +141,9 @@ fn commands(kind: &Kind, length: usize) -> Vec<String> {
     let mut shown = 0;
     let traced = pipeline::for_each_trace(&source, &options, &mut |function, traced| {
         if let Ok((flow, trace)) = traced {
-            let described = within(|| tracing::describe(&source, function, flow, trace));
+            let described = within(|| {
+                tracing::describe(&tracing::View::default(), &source, function, flow, trace)
+            });
             shown += described.map_or(0, |report| report.to_string().len());
             shown += cfg::dot(&source, function.name.text, flow, &|_| Vec::new()).len();
         }
