@@ -153,6 +153,7 @@ mod tests {
     fn the_report_of_an_unused_text_claims_nothing() {
         let load = LoadReport {
             line: 3,
+            source: None,
             register: "%f1".into(),
             bytes: 4,
             decision: Decision::Shuffle,

@@ -9,6 +9,7 @@ use ptxasw::report::{Decision, LoadReport};
 fn load(line: u32, bytes: u32, shuffle: Option<(u32, i32)>) -> LoadReport {
     LoadReport {
         line,
+        source: None,
         register: format!("%f{line}"),
         bytes,
         decision: if shuffle.is_some() { Decision::Shuffle } else { Decision::Keep },

@@ -57,6 +57,7 @@ fn empty_report(source: &SourceFile) -> Report {
 fn kernel(name: &str, line: u32) -> KernelReport {
     let load = LoadReport {
         line,
+        source: None,
         register: "%f2".to_owned(),
         bytes: 4,
         decision: Decision::Shuffle,
