@@ -2,12 +2,15 @@
 //!
 //! The field names are a contract with programs that read them; fields may be added, not renamed.
 
+mod origins;
 mod sentence;
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+pub use origins::{Call, Origin, Origins};
 
 /// The decisions for one file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -167,7 +170,7 @@ pub struct KernelReport {
     /// `aos` was allowed; `register` is the address as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stores: Vec<LoadReport>,
-    /// Every array that the kernel declares in shared memory.
+    /// Every array in shared memory that the kernel declares, and those at module level that it names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<ArrayReport>,
 }
@@ -257,6 +260,9 @@ impl Decision {
 pub struct LoadReport {
     /// 1-based line of the input.
     pub line: u32,
+    /// The place in the sources that the access was compiled from, if a `.loc` names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Origin>,
     /// The destination operand as written.
     pub register: String,
     /// Bytes read by each lane.
@@ -303,6 +309,7 @@ impl LoadReport {
     pub fn new(line: u32, register: String) -> LoadReport {
         LoadReport {
             line,
+            source: None,
             register,
             bytes: 0,
             decision: Decision::Keep,
@@ -327,7 +334,7 @@ pub struct ArrayReport {
     pub line: u32,
     /// Its name.
     pub name: String,
-    /// Its bytes.
+    /// Its bytes; 0 if the file does not say how many.
     pub bytes: u64,
     /// How it is laid out anew, in words; `None` if it stays as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -355,6 +362,9 @@ pub struct ArrayReport {
 pub struct ArrayAccessReport {
     /// 1-based line.
     pub line: u32,
+    /// The place in the sources that the access was compiled from, if a `.loc` names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Origin>,
     /// Bytes that each lane accesses.
     pub bytes: u32,
     /// The wavefronts that a warp takes, in the mean of some warps.
@@ -373,7 +383,10 @@ pub struct Wavefronts {
 impl ArrayReport {
     /// The array and what was decided, in one line.
     pub fn sentence(&self) -> String {
-        let mut out = format!("`{}`, {} bytes: ", self.name, self.bytes);
+        let mut out = match self.bytes {
+            0 => format!("`{}`, dynamic: ", self.name),
+            bytes => format!("`{}`, {bytes} bytes: ", self.name),
+        };
         if let Some(Wavefronts { before, after }) = self.wavefronts {
             out += &match self.layout {
                 Some(_) => format!("{before} wavefronts become {after}, "),

@@ -1,7 +1,9 @@
 //! The memory trace as data for people and programs.
 //!
 //! In: a function's control flow and [`KernelTrace`]. Out: a [`TraceReport`] that serialises to the
-//! JSON of `ptxasw trace` and prints as text.
+//! JSON of `ptxasw trace` and prints as text. `pattern`: what the lanes of a warp access together, in words.
+
+mod pattern;
 
 use serde::Serialize;
 use std::fmt::{self, Write};
@@ -10,7 +12,8 @@ use crate::cfg::{BlockId, Flow};
 use crate::emulate::{Access, Effect, KernelTrace, Printer};
 use crate::expr::{Facts, TermId};
 use crate::ptx::Function;
-use crate::reuse::lane_stride;
+use crate::report::{Origin, Origins};
+use crate::reuse::{Strides, lane_stride};
 use crate::source::SourceFile;
 
 /// Version of the JSON format; raised when a field changes its meaning.
@@ -37,6 +40,10 @@ pub struct TraceReport {
     pub skipped: Option<String>,
     /// The definitions of the names that stand for grid indices in addresses.
     pub names: Vec<String>,
+    /// The definitions of `#1`, `#2`, ...: parts of addresses and conditions that are too large to be written where they
+    /// stand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<String>,
     /// Loads, stores, atomics, barriers and calls in program order.
     pub accesses: Vec<TraceAccess>,
     /// Places where the trace is not exact.
@@ -48,6 +55,9 @@ pub struct TraceReport {
 pub struct TraceAccess {
     /// 1-based line of the input.
     pub line: u32,
+    /// The place in the sources that the access was compiled from, if a `.loc` names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Origin>,
     /// `load`, `store`, `atomic`, `barrier`, `call` or `opaque`.
     pub kind: &'static str,
     /// The opcode with its qualifiers, as written.
@@ -61,6 +71,9 @@ pub struct TraceAccess {
     /// size of the access is coalesced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lane_stride: Option<i64>,
+    /// What the lanes of a warp access together, in words: the stride, and what it costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
     /// The predicate under which the access runs, if it is guarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard: Option<String>,
@@ -86,6 +99,7 @@ impl TraceReport {
             name: function.name.text.to_owned(),
             skipped: Some(reason),
             names: Vec::new(),
+            terms: Vec::new(),
             accesses: Vec::new(),
             approximations: Vec::new(),
         }
@@ -95,8 +109,18 @@ impl TraceReport {
 /// The most conditions of a path that are shown, those nearest to the access.
 const MAX_PATH: usize = 64;
 
+/// What a description contains.
+#[derive(Debug, Default)]
+pub struct View<'a> {
+    /// Where instructions were compiled from.
+    pub origins: Option<&'a Origins<'a, 'a>>,
+    /// Whether large terms are given in full, with names for their parts, or cut.
+    pub whole: bool,
+}
+
 /// Describes a function's trace.
 pub fn describe(
+    view: &View<'_>,
     source: &SourceFile,
     function: &Function<'_>,
     flow: &Flow<'_, '_>,
@@ -105,6 +129,8 @@ pub fn describe(
     let strides: Vec<Option<i64>> =
         (0..trace.accesses.len()).map(|index| lane_stride(&flow.loops, trace, index)).collect();
     let printer = Printer::new(&trace.arena, &trace.symbols, &flow.registers);
+    let printer = if view.whole { printer.whole() } else { printer };
+    let mut affine = Strides::new(&flow.loops, trace);
     let line = |inst: u32| match flow.insts.get(inst as usize) {
         Some(inst) => source.line(inst.ast.span.start),
         None => source.line(function.span.end),
@@ -113,9 +139,14 @@ pub fn describe(
         .accesses
         .iter()
         .zip(strides)
-        .map(|(access, lane_stride)| {
+        .enumerate()
+        .map(|(index, (access, lane_stride))| {
             let described = TraceAccess {
                 line: line(access.inst),
+                source: view
+                    .origins
+                    .and_then(|all| all.at(flow.insts[access.inst as usize].ast.span)),
+                pattern: pattern::pattern(access, lane_stride, affine.of(index), &printer),
                 kind: kind(access),
                 opcode: flow.insts[access.inst as usize].ast.opcode.text.to_owned(),
                 bytes: access.bytes(),
@@ -133,6 +164,7 @@ pub fn describe(
         name: function.name.text.to_owned(),
         skipped: None,
         names: printer.legend(),
+        terms: printer.definitions(),
         accesses: accesses.into_iter().map(|(_, access)| access).collect(),
         approximations: trace
             .approximations
@@ -201,6 +233,9 @@ impl fmt::Display for TraceReport {
                 writeln!(f, "  where {shown}:")?;
             }
             let mut line = format!("    {:>5}  ", access.line);
+            if let Some(origin) = &access.source {
+                let _ = write!(line, "{}  ", origin.short());
+            }
             for id in &access.loops {
                 let _ = write!(line, "loop{id} ");
             }
@@ -211,15 +246,13 @@ impl fmt::Display for TraceReport {
             if let Some(guard) = &access.guard {
                 let _ = write!(line, "  if {guard}");
             }
-            if let Some(stride) = access.lane_stride {
-                let how = match stride {
-                    0 => ", broadcast".to_owned(),
-                    s if s == i64::from(access.bytes) => ", coalesced".to_owned(),
-                    _ => String::new(),
-                };
-                let _ = write!(line, "  ({stride:+} bytes per lane{how})");
+            if let Some(pattern) = &access.pattern {
+                let _ = write!(line, "  ({pattern})");
             }
             writeln!(f, "{line}")?;
+        }
+        for term in &self.terms {
+            writeln!(f, "  {term}")?;
         }
         for approximation in &self.approximations {
             writeln!(f, "  note: line {}: {}", approximation.line, approximation.what)?;

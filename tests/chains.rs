@@ -10,8 +10,9 @@ use ptxasw::cfg;
 use ptxasw::emulate::{self, Limits};
 use ptxasw::expr::within;
 use ptxasw::pipeline::{self, Options};
-use ptxasw::ptx::{self, Depth, Function};
+use ptxasw::ptx::{self, Depth, Function, Module};
 use ptxasw::report::Report;
+use ptxasw::reuse::shared::Surroundings;
 use ptxasw::source::SourceFile;
 use ptxasw::tracing;
 use ptxasw::verify::{self, Verdict};
@@ -56,8 +57,13 @@ fn steps(source: &SourceFile, function: &Function<'_>, limits: &Limits) -> (u64,
     let Ok(flow) = cfg::build(source, function) else { return (0, false) };
     let Ok(mut trace) = emulate::run(function, &flow, limits) else { return (limits.steps, false) };
     let (legal, options) = (reuse::Options::default(), select::Options::default());
+    // (No chain is in shared memory.)
+    let module = Module::default();
+    let around = Surroundings::new(source, &module);
     let decided = within(|| {
-        select::decide(source, function, &flow, &mut trace, &legal, &options).findings.len()
+        select::decide((source, &around), function, &flow, &mut trace, &legal, &options)
+            .findings
+            .len()
     })
     .is_ok();
     (trace.arena.spent(), decided)
@@ -141,7 +147,9 @@ fn commands(kind: &Kind, length: usize) -> Vec<String> {
     let mut shown = 0;
     let traced = pipeline::for_each_trace(&source, &options, &mut |function, traced| {
         if let Ok((flow, trace)) = traced {
-            let described = within(|| tracing::describe(&source, function, flow, trace));
+            let described = within(|| {
+                tracing::describe(&tracing::View::default(), &source, function, flow, trace)
+            });
             shown += described.map_or(0, |report| report.to_string().len());
             shown += cfg::dot(&source, function.name.text, flow, &|_| Vec::new()).len();
         }

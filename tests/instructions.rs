@@ -346,15 +346,15 @@ fn the_assembler_folds_to_what_the_interpreter_computes() {
             Some((case, results))
         })
         .collect();
-    let found: Vec<Folded> = known
-        .par_chunks(1024)
-        .flat_map_iter(|cases| folded::folded(&assembler, cases))
-        .collect();
+    let found: Vec<Folded> =
+        known.par_chunks(1024).flat_map_iter(|cases| folded::folded(&assembler, cases)).collect();
     let failures: Vec<String> = known
         .iter()
         .zip(&found)
         .filter(|(_, found)| **found == Folded::Other)
-        .map(|((case, results), _)| format!("{}: ptxas has another result than {results:x?}", case.name()))
+        .map(|((case, results), _)| {
+            format!("{}: ptxas has another result than {results:x?}", case.name())
+        })
         .collect();
     let same = found.iter().filter(|found| **found == Folded::Same).count();
     println!("{} forms: ptxas computes {same} of them, {} otherwise", known.len(), failures.len());

@@ -376,3 +376,34 @@ ret;
     assert_eq!((stored, found), (0, 4), "{remarks}");
     assert!(remarks.contains("ByNameOnly") || remarks.contains("DoesNotPay"), "{remarks}");
 }
+
+/// `candidates` shows the line of the sources, and its JSON the file, line and column.
+#[test]
+fn candidates_name_the_place_in_the_sources() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let path = folder.path().join("k.ptx");
+    let text = KERNEL.replace("it's.cu", "/home/someone/project/stencil.cu");
+    let text =
+        text.replace("ld.global.f32 %g1, [%q2];", "ld.global.v4.f32 {%g1,%g2,%g3,%g4}, [%q2];");
+    fs::write(&path, text).expect("written");
+    let candidates = |more: &[&str]| {
+        let done = Command::new(PTXASW).arg("candidates").arg(&path).args(more).output();
+        let done = done.expect("the program can be started");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).expect("a text")
+    };
+    let text = candidates(&[]);
+    assert!(text.contains("{%g1,%g2,%g3,%g4} keep:"), "{text}");
+    for line in
+        ["line    13  stencil.cu:7  %f1", "line    15  stencil.cu:8  %f2", "line    17  %f4"]
+    {
+        assert!(text.contains(line), "`{line}` is not in\n{text}");
+    }
+    let report: serde_json::Value =
+        serde_json::from_str(&candidates(&["--format", "json"])).expect("JSON");
+    let loads = &report["kernels"][0]["loads"];
+    let file = "/home/someone/project/stencil.cu";
+    let place = serde_json::json!({"file": file, "line": 8, "column": 5, "inlined": []});
+    assert_eq!(loads[1]["source"], place, "{loads}");
+    assert!(loads[2].get("source").is_none() && loads[1]["line"] == 15, "{loads}");
+}

@@ -111,6 +111,25 @@ fn sketches_have_the_solutions_that_stand_in_them() {
     assert!(failures.is_empty(), "{}\nBLESS=1 writes what was found.", failures.join("\n"));
 }
 
+/// `--struct N` is the sketch of the library with that many words.
+#[test]
+fn the_structs_of_the_library_need_no_file() {
+    let solve = |arguments: &[&str]| {
+        let done = Command::new(env!("CARGO_BIN_EXE_ptxasw")).arg("synth").args(arguments).output();
+        let done = done.expect("the program can be started");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).expect("a text")
+    };
+    let sketch = folder().join("../../src/synth/library/structs.sketch");
+    let sketch = sketch.to_string_lossy();
+    for words in 2..=16 {
+        let (number, define) = (words.to_string(), format!("S={words}"));
+        let built_in = solve(&["--struct", &number, "--check"]);
+        assert_eq!(built_in, solve(&[&sketch, "-D", &define]), "{words} words");
+    }
+    assert!(solve(&["--struct", "6", "--emit", "cuda"]).contains("struct6"));
+}
+
 #[test]
 fn the_output_is_the_same_with_any_number_of_threads() {
     for name in ["crc", "linear", "stencil2d"] {

@@ -6,7 +6,7 @@ use super::exit::Failure;
 use super::io;
 use super::options::{Decisions, Format, Input, Shown, show_timings, warn};
 use crate::pipeline::{self, Options};
-use crate::report::{Decision, KernelReport, LoadReport, Report, Wavefronts};
+use crate::report::{Decision, KernelReport, LoadReport, Origin, Report, Wavefronts};
 use crate::rewrite::Mode;
 
 /// `candidates`
@@ -97,15 +97,21 @@ fn render_kernel(kernel: &KernelReport) -> String {
         for access in &array.accesses {
             let Wavefronts { before, after } = access.wavefronts;
             let more = if before == after { String::new() } else { format!(", then {after}") };
-            out += &format!("  line {:>5}    wavefronts {before}{more}\n", access.line);
+            let origin = origin(access.source.as_ref());
+            out += &format!("  line {:>5}  {origin}  wavefronts {before}{more}\n", access.line);
         }
     }
     out
 }
 
+/// The place in the sources in front of what is said of an access.
+fn origin(origin: Option<&Origin>) -> String {
+    origin.map_or_else(String::new, |origin| format!("{}  ", origin.short()))
+}
+
 /// A line about a load or store, which is called `named`.
 fn render_access(load: &LoadReport, named: &str) -> String {
-    let mut out = format!("  line {:>5}  {:<10}", load.line, named);
+    let mut out = format!("  line {:>5}  {}{named:<9} ", load.line, origin(load.source.as_ref()));
     match load.decision {
         Decision::Shuffle => {
             let (delta, line) = (load.delta.unwrap_or(0), load.source_line.unwrap_or(0));

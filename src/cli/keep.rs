@@ -152,19 +152,14 @@ mod tests {
     #[test]
     fn the_report_of_an_unused_text_claims_nothing() {
         let load = LoadReport {
-            line: 3,
-            register: "%f1".into(),
             bytes: 4,
             decision: Decision::Shuffle,
             source_line: Some(2),
             delta: Some(1),
             guards: Some(vec!["whole-warp".into()]),
             iterations: Some(1),
-            possible: None,
             cost: Some(Cost { strategy: 1.0, load: 2.0 }),
-            architecture: None,
-            rule: None,
-            reason: None,
+            ..LoadReport::new(3, "%f1".into())
         };
         let kernel = KernelReport {
             name: "k".into(),

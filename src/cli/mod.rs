@@ -26,7 +26,6 @@ mod launch;
 mod library;
 mod man;
 pub mod options;
-mod origins;
 mod parse;
 mod profile;
 mod python;

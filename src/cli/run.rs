@@ -13,7 +13,6 @@ use super::exit::{Failure, Status};
 use super::gpu::{self, Ready, World};
 use super::io;
 use super::options::{Format, Input, Launched, Shown};
-use super::origins;
 use super::profile::{self, LineProfile};
 use crate::ab::device::{Device, Error, Program, Properties};
 use crate::ab::experiment::Candidate;
@@ -21,6 +20,7 @@ use crate::interp::{self, Counters, Fault, Outcome};
 use crate::launch::{Buffer, Difference, Expectation, Launch, Meet, show};
 use crate::pipeline::Options;
 use crate::ptx::{self, Depth, Module};
+use crate::report::Origins;
 use crate::source::{SourceFile, Span};
 
 /// `run`
@@ -210,7 +210,8 @@ fn unexpected(expectation: &Expectation, differences: &[Difference]) -> String {
 /// The failure of a kernel that faults: the place in the sources first, and as JSON on standard output if that is asked
 /// for.
 fn faulted(source: &SourceFile, module: &Module<'_>, fault: &Fault, format: Format) -> Failure {
-    let origin = |span: Span| origins::origin(source, module, span);
+    let origins = Origins::of(source, module);
+    let origin = |span: Span| origins.at(span);
     let failure = match fault.span {
         Some(span) => {
             let own = origin(span).map(|origin| origin.shown());

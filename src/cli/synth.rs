@@ -31,7 +31,7 @@ use crate::timings::Timings;
 #[derive(Debug, Args)]
 pub struct Synth {
     /// The sketch; `-` is standard input
-    #[arg(required_unless_present_any = ["header", "library"])]
+    #[arg(required_unless_present_any = ["header", "library", "words"])]
     sketch: Option<PathBuf>,
     /// Write `ptxasw/hole.cuh`, with which a CUDA file has holes of its own, and nothing else
     #[arg(long, conflicts_with_all = ["sketch", "emit"])]
@@ -40,6 +40,10 @@ pub struct Synth {
     /// reductions, each with its formula, proof and test
     #[arg(long, value_name = "DIR", conflicts_with_all = LIBRARY_ALONE)]
     library: Option<PathBuf>,
+    /// Solve the built-in sketch that gives each lane its own struct of N words from what a warp has loaded as consecutive
+    /// words; `-D S=N` of `structs.sketch`, for every N
+    #[arg(long = "struct", value_name = "N", conflicts_with_all = STRUCT_ALONE, value_parser = clap::value_parser!(u32).range(2..=16))]
+    words: Option<u32>,
     /// Give a param of the sketch another value; may be given several times
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = define)]
     define: Vec<(String, i64)>,
@@ -101,11 +105,17 @@ struct Wanted {
     count: bool,
 }
 
+/// What has no meaning beside `--struct`.
+const STRUCT_ALONE: [&str; 4] = ["sketch", "header", "library", "define"];
+
 /// What has no meaning beside `--library`.
-const LIBRARY_ALONE: [&str; 12] = [
-    "sketch", "header", "define", "Wanted", "space", "emit", "states", "width", "name", "check",
-    "tables", "output",
+const LIBRARY_ALONE: [&str; 13] = [
+    "words", "sketch", "header", "define", "Wanted", "space", "emit", "states", "width", "name",
+    "check", "tables", "output",
 ];
+
+/// How many tables are tried to name a family that would do.
+const TRIED_FOR_HINT: u64 = 20_000;
 
 /// The most solutions that `--all` writes.
 const MOST_WRITTEN: usize = 1000;
@@ -183,11 +193,16 @@ impl Synth {
         if let Some(folder) = &self.library {
             return library::write(folder, timings);
         }
-        let Some(sketch) = self.sketch.as_deref().filter(|_| !self.header) else {
-            self.output.write(holes::HEADER)?;
-            return Ok(Status::SUCCESS);
+        let source = match (&self.sketch, self.words) {
+            (_, Some(words)) => {
+                SourceFile::new(format!("struct{words}"), synth::library::struct_sketch(words))
+            }
+            (Some(sketch), None) if !self.header => io::read(sketch)?,
+            _ => {
+                self.output.write(holes::HEADER)?;
+                return Ok(Status::SUCCESS);
+            }
         };
-        let source = io::read(sketch)?;
         let tree = Timings::measure(timings, "parse", || self.tree(&source))?;
         if self.lists.is_some() && !scan::is_loop(&tree) {
             let why = "--lists is for sketches with a loop";
@@ -235,6 +250,10 @@ impl Synth {
                 self.output.write(&report::table(&source, &sketch, &found, mode))?;
             }
             let why = report::empty(&source, &sketch, dead);
+            let wider = report::with_table(&source, &sketch, dead);
+            let solved = wider.filter(|wider| self.has_solution(wider));
+            let hint = "with family `table` in this place there is a solution: any function of the coordinates";
+            let why = if solved.is_some() { why.with_hint(hint) } else { why };
             return Err(Failure::from(why).with_status(Status::EMPTY));
         }
         if self.check {
@@ -268,6 +287,17 @@ impl Synth {
             return Ok(Status::BUDGET);
         }
         Ok(Status::SUCCESS)
+    }
+
+    /// Whether a sketch of data movement has a solution that a few tables lead to.
+    fn has_solution(&self, source: &SourceFile) -> bool {
+        let Ok(tree) = synth::parse(source) else { return false };
+        let lowered = synth::lower::lower(source, &tree, &self.define, self.space);
+        let Ok(mut sketch) = lowered else { return false };
+        let mode = Mode::First;
+        let limits =
+            Limits { mode, tables: TRIED_FOR_HINT, solutions: 1, stop: None, progress: None };
+        !search(&mut sketch.program, &limits).solutions.is_empty()
     }
 
     /// The sketch as a tree; whatever `-D` names has to be a param of it.

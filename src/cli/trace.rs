@@ -9,7 +9,9 @@ use crate::cfg;
 use crate::emulate::TooLarge;
 use crate::expr::within;
 use crate::pipeline::{self, Options};
-use crate::tracing::{self, TraceFile, TraceReport};
+use crate::ptx::{self, Depth};
+use crate::report::Origins;
+use crate::tracing::{self, TraceFile, TraceReport, View};
 
 /// `trace`
 #[derive(Debug, Args)]
@@ -38,11 +40,14 @@ impl Trace {
         self.kernel.check(&source)?;
         let kernel = &self.kernel.kernel;
         let options = Options { kernel: kernel.clone(), ..Options::default() };
+        let module = ptx::parse(&source, Depth::All)?;
+        let origins = Origins::of(&source, &module);
+        let view = View { origins: Some(&origins), whole: self.shown.format == Format::Json };
         let mut kernels = Vec::new();
         let mut dots = String::new();
         pipeline::for_each_trace(&source, &options, &mut |function, traced| match traced {
             Ok((flow, trace)) => {
-                let described = within(|| tracing::describe(&source, function, flow, trace));
+                let described = within(|| tracing::describe(&view, &source, function, flow, trace));
                 let Ok(report) = described else {
                     let reason = TooLarge::steps(&options.limits).0;
                     kernels.push(TraceReport::skipped(function, reason));

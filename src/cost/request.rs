@@ -45,12 +45,8 @@ impl Costs {
     /// past the first. The result is the mean over all positions of the first lane's address within a
     /// line.
     pub fn load(&self, request: &Request) -> f64 {
-        let numbers = [
-            self.threads_in_pass,
-            self.lines_in_cycle,
-            self.loads_in_l1,
-            self.l2_bytes_in_cycle,
-        ];
+        let numbers =
+            [self.threads_in_pass, self.lines_in_cycle, self.loads_in_l1, self.l2_bytes_in_cycle];
         let key = (numbers.map(f64::to_bits), *request);
         KNOWN.with_borrow_mut(|known| {
             if known.len() >= MOST_KNOWN {

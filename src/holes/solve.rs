@@ -128,7 +128,7 @@ fn empty(program: &Program, dead: &Dead) -> (String, Option<usize>) {
             );
             (message, Some(hole as usize))
         }
-        Dead::NoMember { hole } => {
+        Dead::NoMember { hole, .. } => {
             let message =
                 "no expression of this hole's family does what the specification asks for";
             (message.to_owned(), Some(hole as usize))

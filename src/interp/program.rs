@@ -486,6 +486,8 @@ pub struct Barrier {
     pub threads: Option<Slot>,
     /// What it does besides arriving.
     pub kind: BarrierKind,
+    /// All lanes of a warp must execute it together (`.aligned`, and every `bar`).
+    pub aligned: bool,
 }
 
 /// `shfl` modes.

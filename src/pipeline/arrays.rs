@@ -1,14 +1,14 @@
 //! The report of an array in shared memory.
 
 use super::Decided;
+use super::describe::Places;
 use crate::report::{ArrayAccessReport, ArrayReport, Cost, Wavefronts};
 use crate::reuse::shared::Placement;
 use crate::select::ArrayFinding;
-use crate::source::SourceFile;
 
 /// What was decided about an array.
 pub(super) fn report(
-    source: &SourceFile,
+    (source, origins): Places<'_>,
     decided: &Decided<'_, '_>,
     found: &ArrayFinding,
 ) -> ArrayReport {
@@ -17,7 +17,8 @@ pub(super) fn report(
     let line = |inst: u32| source.line(decided.flow.insts[inst as usize].ast.span.start);
     let each = array.accesses.iter().zip(wavefronts).map(|(access, &(before, after))| {
         let wavefronts = Wavefronts { before: rounded(before), after: rounded(after) };
-        ArrayAccessReport { line: line(access.inst), bytes: access.bytes, wavefronts }
+        let source = origins.at(decided.flow.insts[access.inst as usize].ast.span);
+        ArrayAccessReport { line: line(access.inst), source, bytes: access.bytes, wavefronts }
     });
     let sum = |of: fn(&(f64, f64)) -> f64| rounded(wavefronts.iter().map(of).sum());
     let all = Wavefronts { before: sum(|pair| pair.0), after: sum(|pair| pair.1) };

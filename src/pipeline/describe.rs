@@ -4,14 +4,17 @@ use super::{Decided, arrays};
 use crate::cfg::Flow;
 use crate::isa::Opcode;
 use crate::ptx::{self, Body, Function, Operand, StateSpace, Statement};
-use crate::report::{self, Cost, Decision, KernelReport, LoadReport};
+use crate::report::{self, Cost, Decision, KernelReport, LoadReport, Origins};
 use crate::reuse::{Guards, Multiple, NoWrap, Refusal, Start};
 use crate::select::{Finding, Price, StrategyName, Verdict};
 use crate::source::SourceFile;
 
+/// The text, and where its instructions were compiled from.
+pub(super) type Places<'a> = (&'a SourceFile, &'a Origins<'a, 'a>);
+
 /// The report of a function that was analysed.
 pub(super) fn decided(
-    source: &SourceFile,
+    (source, origins): Places<'_>,
     function: &Function<'_>,
     decided: &Decided<'_, '_>,
 ) -> KernelReport {
@@ -19,7 +22,7 @@ pub(super) fn decided(
         .choice
         .findings
         .iter()
-        .map(|finding| load_report(source, decided, finding))
+        .map(|finding| load_report((source, origins), decided, finding))
         .collect();
     let deltas: Vec<u32> = loads.iter().filter_map(|l| l.delta.map(i32::unsigned_abs)).collect();
     let average_delta =
@@ -34,15 +37,15 @@ pub(super) fn decided(
             .choice
             .arrays
             .iter()
-            .map(|found| arrays::report(source, decided, found))
+            .map(|found| arrays::report((source, origins), decided, found))
             .collect(),
-        stores: stores(source, decided),
+        stores: stores((source, origins), decided),
         ..KernelReport::default()
     }
 }
 
 /// The reports of the stores of structs.
-fn stores(source: &SourceFile, decided: &Decided<'_, '_>) -> Vec<LoadReport> {
+fn stores((source, origins): Places<'_>, decided: &Decided<'_, '_>) -> Vec<LoadReport> {
     let flow = &decided.flow;
     let line = |inst: u32| source.line(flow.insts[inst as usize].ast.span.start);
     let mut reports = Vec::new();
@@ -53,6 +56,7 @@ fn stores(source: &SourceFile, decided: &Decided<'_, '_>) -> Vec<LoadReport> {
             let ast = flow.insts[field.inst as usize].ast;
             let mut report = LoadReport::new(line(field.inst), operand_text(source, ast));
             report.bytes = field.values.len() as u32 * whole.word_bits / 8;
+            report.source = origins.at(ast.span);
             match &found.refusal {
                 Some(refusal) => kept(&mut report, refusal),
                 None => {
@@ -87,9 +91,9 @@ fn kept(report: &mut LoadReport, refusal: &Refusal) {
 }
 
 /// The report of a function that is left as it is as a whole, for `reason`.
-pub(super) fn left(source: &SourceFile, function: &Function<'_>, reason: &str) -> KernelReport {
+pub(super) fn left(places: Places<'_>, function: &Function<'_>, reason: &str) -> KernelReport {
     let mut loads = Vec::new();
-    kept_loads(source, function.statements().unwrap_or_default(), reason, &mut loads);
+    kept_loads(places, function.statements().unwrap_or_default(), reason, &mut loads);
     let global_loads = match function.body {
         Body::Unparsed { global_loads, .. } => global_loads,
         _ => loads.len(),
@@ -103,12 +107,17 @@ pub(super) fn left(source: &SourceFile, function: &Function<'_>, reason: &str) -
     }
 }
 
-fn load_report(source: &SourceFile, decided: &Decided<'_, '_>, finding: &Finding) -> LoadReport {
+fn load_report(
+    (source, origins): Places<'_>,
+    decided: &Decided<'_, '_>,
+    finding: &Finding,
+) -> LoadReport {
     let flow = &decided.flow;
     let ast = flow.insts[finding.inst as usize].ast;
     let line = |inst: u32| source.line(flow.insts[inst as usize].ast.span.start);
     let mut report = LoadReport::new(line(finding.inst), operand_text(source, ast));
     report.bytes = finding.bytes;
+    report.source = origins.at(ast.span);
     match &finding.verdict {
         Verdict::Kept(refusal) => kept(&mut report, refusal),
         Verdict::Carried(link) => {
@@ -229,14 +238,16 @@ fn pair_guards(flow: &Flow<'_, '_>, guards: &Guards) -> Vec<String> {
 
 /// The global loads of a function that is left as it is as a whole, all for one reason.
 fn kept_loads(
-    source: &SourceFile,
+    (source, origins): Places<'_>,
     statements: &[Statement<'_>],
     reason: &str,
     found: &mut Vec<LoadReport>,
 ) {
     for statement in statements {
         match statement {
-            Statement::Block { statements, .. } => kept_loads(source, statements, reason, found),
+            Statement::Block { statements, .. } => {
+                kept_loads((source, origins), statements, reason, found);
+            }
             Statement::Instruction(ast)
                 if matches!(ast.form.opcode, Opcode::Ld | Opcode::Ldu)
                     && matches!(ast.form.space(), StateSpace::Global | StateSpace::Generic) =>
@@ -246,6 +257,7 @@ fn kept_loads(
                 let line = source.line(ast.span.start);
                 found.push(LoadReport {
                     bytes: bits / 8 * elements.unwrap_or(1),
+                    source: origins.at(ast.span),
                     rule: Some(report::FUNCTION_LEFT.to_owned()),
                     reason: Some(reason.to_owned()),
                     ..LoadReport::new(line, operand_text(source, ast))

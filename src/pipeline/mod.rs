@@ -16,8 +16,8 @@ use crate::emulate::{self, KernelTrace, Limits, TooLarge};
 use crate::expr::within;
 use crate::profile::{self, Consulted};
 use crate::ptx::{self, Body, Depth, Function, Module};
-use crate::report::{KernelReport, Report};
-use crate::reuse;
+use crate::report::{KernelReport, Origins, Report};
+use crate::reuse::{self, shared::Surroundings};
 use crate::rewrite::{self, Edit, Edits, Mode, Names};
 use crate::select::{self, Choice, Strategies, StrategyName};
 use crate::source::{Diagnostic, LineMap, SourceFile};
@@ -125,8 +125,14 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
     let functions: Vec<&Function<'_>> =
         module.functions().filter(|function| wanted(function, options)).collect();
     let unsupported = unsupported(&module);
+    // How far an array may grow depends on the functions that its kernel calls.
+    let around = Surroundings::new(source, &module);
+    let whole = around.need_bodies().then(|| ptx::parse(source, Depth::All)).and_then(Result::ok);
+    let around = whole.as_ref().map_or(around, |whole| Surroundings::new(source, whole));
     let job = Job {
         source,
+        around,
+        origins: Origins::of(source, &module),
         options,
         advised: match unsupported {
             None => Advised::new(source, &module, &functions, options),
@@ -158,8 +164,12 @@ pub fn rewrite(source: &SourceFile, options: &Options) -> Result<Rewritten, Diag
 }
 
 /// The data that all functions of a module share.
-struct Job<'a> {
+struct Job<'a, 's> {
     source: &'a SourceFile,
+    /// Its variables in shared memory, and who uses them.
+    around: Surroundings<'a, 's>,
+    /// Where its instructions were compiled from.
+    origins: Origins<'a, 's>,
     options: &'a Options,
     /// Why no function of this module can be rewritten, if so.
     unsupported: Option<String>,
@@ -168,7 +178,7 @@ struct Job<'a> {
     names: Names,
 }
 
-impl Job<'_> {
+impl<'j> Job<'_, 'j> {
     /// Analyses and rewrites all functions, in parallel.
     fn settle<'m, 's>(&'m self, functions: &[&'m Function<'s>]) -> Vec<Settled> {
         let Options { first_shuffle: None, last_shuffle: None, .. } = self.options else {
@@ -199,17 +209,21 @@ impl Job<'_> {
         match (&self.unsupported, self.options.reason_to_leave_out(function)) {
             (Some(reason), _) | (None, Some(reason)) => Err(reason.clone()),
             (None, None) => match self.advised.of(function) {
-                None => analyse(self.source, function, self.options, &self.options.select),
+                None => analyse(self.of_file(), function, self.options, &self.options.select),
                 Some(advice) if advice.strategies == Strategies::NONE => Err(advice.reason.clone()),
                 Some(advice) => {
                     let select = select::Options {
                         strategies: advice.strategies,
                         ..self.options.select.clone()
                     };
-                    analyse(self.source, function, self.options, &select)
+                    analyse(self.of_file(), function, self.options, &select)
                 }
             },
         }
+    }
+
+    fn of_file(&self) -> (&SourceFile, &Surroundings<'_, 'j>) {
+        (self.source, &self.around)
     }
 
     /// Turns the analysis of one function into its report and edits.
@@ -218,12 +232,13 @@ impl Job<'_> {
         function: &Function<'_>,
         analysis: Result<Decided<'_, '_>, String>,
     ) -> Settled {
+        let places = (self.source, &self.origins);
         let (report, edits) = match analysis {
             Ok(decided) => match self.edits(function, &decided) {
-                Ok(edits) => (describe::decided(self.source, function, &decided), edits),
-                Err(reason) => (describe::left(self.source, function, &reason), Vec::new()),
+                Ok(edits) => (describe::decided(places, function, &decided), edits),
+                Err(reason) => (describe::left(places, function, &reason), Vec::new()),
             },
-            Err(reason) => (describe::left(self.source, function, &reason), Vec::new()),
+            Err(reason) => (describe::left(places, function, &reason), Vec::new()),
         };
         let advice = self.advised.of(function);
         let strategy = advice.map(|advice| profile::word_for(advice.strategies));
@@ -361,7 +376,7 @@ fn emulated<'m, 's>(
 }
 
 fn analyse<'m, 's>(
-    source: &'m SourceFile,
+    (source, around): (&'m SourceFile, &Surroundings<'_, '_>),
     function: &'m Function<'s>,
     options: &Options,
     select: &select::Options,
@@ -373,7 +388,16 @@ fn analyse<'m, 's>(
     let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let (flow, mut trace) = emulated(source, function, options)?;
         let choice = Timings::measure(options.timings.as_deref(), "decide", || {
-            within(|| select::decide(source, function, &flow, &mut trace, &options.reuse, select))
+            within(|| {
+                select::decide(
+                    (source, around),
+                    function,
+                    &flow,
+                    &mut trace,
+                    &options.reuse,
+                    select,
+                )
+            })
         });
         let choice = choice.map_err(|_| TooLarge::steps(&options.limits).0)?;
         Ok(Decided { flow, trace, choice })

@@ -10,6 +10,7 @@ use pest::iterators::Pairs;
 
 use super::fault::Fault;
 use super::grammar::{Fragment, Rule};
+use crate::isa::Opcode;
 use crate::source::Span;
 
 /// Pest has one switch for the whole process that makes it record what it tries.
@@ -34,6 +35,11 @@ impl<'s> Fragment<'s> {
 /// Explains why an entry rule did not match a piece.
 fn explain(fragment: Fragment<'_>, entry: Rule) -> Fault {
     let failure = Failure::of(fragment, entry);
+    if let Some((name, dot)) = failure.dotted() {
+        let message = format!("`{name}` is no name: names have no dot");
+        return Fault::new(Span::new(dot, dot + 1), message)
+            .hint("names are made of letters, digits, `_`, `$` and `%`; replace the dot");
+    }
     let expected = failure.expected();
     let (found, span) = failure.found();
     let fault = Fault::new(span, format!("expected {expected}, found {found}"));
@@ -114,6 +120,40 @@ impl<'s> Failure<'s> {
         Failure { fragment, entry, at, tried }
     }
 
+    /// A word with a dot where a name stands, and the place of the dot: the token at which the match stopped or that ends
+    /// there, or the label in front of the statement. Opcodes, special registers and elements of vectors have dots.
+    fn dotted(&self) -> Option<(&'s str, usize)> {
+        const ELEMENTS: [&str; 8] = ["x", "y", "z", "w", "r", "g", "b", "a"];
+        let file = self.fragment.file;
+        let first = file.len() - self.rest_of_statement().len();
+        let in_body = self.entry == Rule::statements;
+        let word = |start: usize| {
+            let rest = &file[start..];
+            &rest[..rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())]
+        };
+        let start = self.at - trailing_word(&file[..self.at]);
+        [start, first].into_iter().find_map(|start| {
+            let name = word(start);
+            let label = file[start + name.len()..].starts_with(':')
+                && !file[start + name.len()..].starts_with("::");
+            // (An opcode, if nothing but a guard predicate is in front of it.)
+            let before = file.get(first..start).unwrap_or_default();
+            let opcode = in_body && !label && (before.is_empty() || before.starts_with('@'));
+            let (root, behind) = name.split_once('.')?;
+            let named = name.starts_with(|c: char| c.is_ascii_alphabetic() || "_$%".contains(c));
+            let opcode = opcode || Opcode::of(root) != Opcode::Unknown;
+            let legal = opcode || ELEMENTS.contains(&behind);
+            let dot = start + name.find('.')?;
+            (named && !legal).then_some((name, dot))
+        })
+    }
+
+    /// The text from the beginning of the statement on.
+    fn rest_of_statement(&self) -> &'s str {
+        let length = self.statement().len();
+        &self.fragment.file[self.at - length..]
+    }
+
     fn has_tried(&self, token: &str) -> bool {
         self.tried.iter().any(|tried| tried == token)
     }
@@ -182,6 +222,7 @@ impl<'s> Failure<'s> {
             Some(first) if is_word(first) => {
                 rest.find(|c: char| !is_word(c) && c != ':').unwrap_or(rest.len())
             }
+            Some('\0') => return ("a zero byte".to_owned(), Span::new(self.at, self.at + 1)),
             Some('`') => return ("a backquote".to_owned(), Span::new(self.at, self.at + 1)),
             Some(first) => first.len_utf8(),
         };

@@ -26,6 +26,7 @@ const CHUNKS_AT_ONCE: usize = 64;
 
 /// Parses a module's text.
 pub(super) fn module(text: &str, depth: Depth) -> Result<Module<'_>, Fault> {
+    let text = without_end(text);
     let (pieces, scanned) = scan::pieces(text);
     let parsed: Vec<_> = pieces
         .par_iter()
@@ -47,6 +48,8 @@ pub(super) fn module(text: &str, depth: Depth) -> Result<Module<'_>, Fault> {
 
 /// Parses a module's text and counts its parts.
 pub(super) fn count(text: &str, depth: Depth) -> Result<Stats, Fault> {
+    let bytes = text.len();
+    let text = without_end(text);
     let (pieces, scanned) = scan::pieces(text);
     let parsed: Vec<_> = pieces
         .par_iter()
@@ -61,7 +64,13 @@ pub(super) fn count(text: &str, depth: Depth) -> Result<Stats, Fault> {
         })
         .collect();
     let stats: Stats = parsed.into_iter().sum::<Result<_, Fault>>()?;
-    scanned.map(|()| Stats { bytes: text.len(), ..stats })
+    scanned.map(|()| Stats { bytes, ..stats })
+}
+
+/// A text without the zeros at its end, with which drivers take it for a string of C and caches store it.
+fn without_end(text: &str) -> &str {
+    let rest = text.trim_end_matches(|c: char| c == '\0' || c.is_ascii_whitespace());
+    if text[rest.len()..].contains('\0') { rest } else { text }
 }
 
 /// Whether a body seems to declare a variable in shared memory: `.shared` stands there by itself. (In a comment it may

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::restriction::Restriction;
 use crate::solver::Answer;
 
 /// The reason why a load stays as it is.
@@ -75,6 +76,12 @@ pub enum Refusal {
     ArrayLaidOut,
     /// No layout of an array has fewer bank conflicts.
     NoConflict,
+    /// A layout with fewer bank conflicts, in words, needs more bytes than the array may take.
+    ArrayMayNotGrow(Restriction, String),
+    /// The array is external: its size comes from the launch or from another file.
+    ArrayDynamic,
+    /// The array is declared at module level, where other functions may access it.
+    ArrayOfModule,
     /// What was chosen for other loads lets code with accesses to the array stand twice.
     ArrayBesideOthers,
     /// A layout of an array takes fewer cycles by the model, but layouts are chosen by name only.
@@ -220,6 +227,9 @@ impl Refusal {
             Refusal::ArrayUnknown(_) => "array-unknown",
             Refusal::ArrayLaidOut => "array-laid-out",
             Refusal::NoConflict => "no-conflict",
+            Refusal::ArrayMayNotGrow(..) => "array-may-not-grow",
+            Refusal::ArrayDynamic => "array-dynamic",
+            Refusal::ArrayOfModule => "array-of-module",
             Refusal::ArrayBesideOthers => "array-beside-others",
             Refusal::ByNameOnly(_) => "by-name-only",
             Refusal::AssemblerDoesIt(_) => "assembler-does-it",
@@ -306,6 +316,21 @@ impl fmt::Display for Refusal {
             }
             Refusal::ArrayLaidOut => write!(f, "an earlier rewrite has laid out the array"),
             Refusal::NoConflict => write!(f, "no layout has fewer bank conflicts"),
+            Refusal::ArrayMayNotGrow(restriction, layout) => {
+                write!(
+                    f,
+                    "{restriction}: the array may not grow, and more bytes are needed for {layout}"
+                )
+            }
+            Refusal::ArrayDynamic => {
+                write!(
+                    f,
+                    "an `.extern` array gets its size elsewhere, from the launch or another file"
+                )
+            }
+            Refusal::ArrayOfModule => {
+                write!(f, "other functions may access an array at module level")
+            }
             Refusal::ArrayBesideOthers => {
                 write!(f, "code with its accesses may stand twice for other loads")
             }

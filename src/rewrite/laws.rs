@@ -399,13 +399,15 @@
 //! **33. The function is one to one, stays within the array, and keeps the bytes of each access together and
 //! aligned**: a swizzle changes bits above those of the widest access and within rows that the array consists of,
 //! begins with, and is aligned to; gaps are whole accesses. An array grows only where launches do not count on the
-//! rest: not beside `.extern .shared`, and not beyond 48 KiB.
+//! rest: not where the function, or one that it calls, uses an `.extern .shared` array or reads how much shared memory
+//! there is, and not beyond 48 KiB.
 //!
 //! ```text
 //! ld.shared.v4 {...}, [f(o)];      // f moves words: the other three are elsewhere
 //! ```
 //!
-//! `tests/cases/refuse/bank.ptx`, `tests/cases/refuse/bank_dynamic.ptx`; mistakes `ArrayVectors`, `ArraySize`,
+//! Rules `array-may-not-grow`, `array-dynamic`, `array-of-module`. `tests/cases/refuse/bank.ptx`,
+//! `tests/cases/refuse/bank_dynamic.ptx`, `tests/cases/refuse/bank_calls.ptx`; mistakes `ArrayVectors`, `ArraySize`,
 //! `ArrayBits`.
 //!
 //! **34. An address is made from another's new address only where the function says so**: the bytes between the two do

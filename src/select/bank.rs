@@ -54,6 +54,7 @@ pub(super) fn decide(
     let mut grown = 0;
     let of = |mut array: SharedArray| {
         array.room = array.room.saturating_sub(grown);
+        array.unrestricted_room = array.unrestricted_room.saturating_sub(grown);
         let found = one(flow, array, twice, options, planted);
         let more = found.placement.align(&found.array) - found.array.align;
         grown += found.placement.bytes(&found.array) - found.array.bytes + more;
@@ -114,34 +115,43 @@ fn one(
         let access = &array.accesses[index];
         rest[at] = rest[at + 1] + fewest(access) * often(access.depth);
     }
-    let mut chosen: Option<(f64, f64, Placement, Vec<Made>)> = None;
-    for placement in shared::placements(&array, planted) {
-        // More than the best so far takes is not counted to the end.
-        let most = chosen.as_ref().map_or(
-            now,
-            |&(waves, cycles, ..)| {
-                if weighed { cycles } else { waves }
-            },
-        );
-        let mut waves = 0.0;
-        let is_better = order.iter().zip(&rest[1..]).all(|(&index, rest)| {
-            let access = &array.accesses[index];
-            waves += mean(access, placement) * often(access.depth);
-            waves + rest < now + ROUNDING && waves + rest <= most + ROUNDING
+    let search = |array: &SharedArray| {
+        let mut chosen: Option<(f64, f64, Placement, Vec<Made>)> = None;
+        for placement in shared::placements(array, planted) {
+            // More than the best so far takes is not counted to the end.
+            let most = chosen.as_ref().map_or(
+                now,
+                |&(waves, cycles, ..)| {
+                    if weighed { cycles } else { waves }
+                },
+            );
+            let mut waves = 0.0;
+            let is_better = order.iter().zip(&rest[1..]).all(|(&index, rest)| {
+                let access = &array.accesses[index];
+                waves += mean(access, placement) * often(access.depth);
+                waves + rest < now + ROUNDING && waves + rest <= most + ROUNDING
+            });
+            if !is_better || waves >= now || waves > most {
+                continue;
+            }
+            let made = shared::made(flow, array, placement, planted);
+            let cycles = waves + instruction * shared::added(array, placement, &made, often);
+            let key =
+                |waves: f64, cycles: f64| if weighed { (cycles, waves) } else { (waves, cycles) };
+            let better = chosen.as_ref().is_none_or(|&(w, c, ..)| key(waves, cycles) < key(w, c));
+            if better {
+                chosen = Some((waves, cycles, placement, made));
+            }
+        }
+        chosen
+    };
+    let Some((_, cycles, placement, made)) = search(&array) else {
+        let larger = SharedArray { room: array.unrestricted_room, ..array.clone() };
+        let possible = if larger.room > array.room { search(&larger) } else { None };
+        let refusal = possible.map_or(Refusal::NoConflict, |(_, _, placement, _)| {
+            Refusal::ArrayMayNotGrow(array.restriction.clone(), placement.to_string())
         });
-        if !is_better || waves >= now || waves > most {
-            continue;
-        }
-        let made = shared::made(flow, &array, placement, planted);
-        let cycles = waves + instruction * shared::added(&array, placement, &made, often);
-        let key = |waves: f64, cycles: f64| if weighed { (cycles, waves) } else { (waves, cycles) };
-        let better = chosen.as_ref().is_none_or(|&(w, c, ..)| key(waves, cycles) < key(w, c));
-        if better {
-            chosen = Some((waves, cycles, placement, made));
-        }
-    }
-    let Some((_, cycles, placement, made)) = chosen else {
-        return kept(array, Some(Refusal::NoConflict), None);
+        return kept(array, Some(refusal), None);
     };
     if weighed {
         let hundredths = |cycles: f64| (100.0 * cycles).round().min(f64::from(u32::MAX)) as u32;

@@ -19,7 +19,7 @@ use crate::cfg::Flow;
 use crate::cost::Costs;
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::ptx::{Function, StateSpace};
-use crate::reuse::shared;
+use crate::reuse::shared::{self, Surroundings};
 use crate::reuse::{
     Adjacent, Carried, Opportunities, Opportunity, Refusal, Row, StructLoads, StructStores,
 };
@@ -191,7 +191,7 @@ impl Choice {
 
 /// Decides about every global load of a function, in program order.
 pub fn decide(
-    source: &SourceFile,
+    (source, around): (&SourceFile, &Surroundings<'_, '_>),
     function: &Function<'_>,
     flow: &Flow<'_, '_>,
     trace: &mut KernelTrace,
@@ -221,7 +221,7 @@ pub fn decide(
     let whole::Groups { vectors, carried, rows, structs, stores, .. } = groups;
     let arrays = Vec::new();
     let mut choice = Choice { findings, vectors, rows, structs, stores, carried, arrays };
-    let arrays = shared::arrays(source, function, flow, trace, legal.planted);
+    let arrays = shared::arrays((source, around), function, flow, trace, legal.planted);
     choice.arrays = bank::decide(flow, arrays, &choice, options, legal.planted);
     choice
 }

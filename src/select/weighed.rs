@@ -412,7 +412,8 @@ impl Weigher<'_, '_, '_, '_> {
         if is_compared && !costs.allow_shuffles(&request) {
             limit = limit.or(Some(Limit::Comparison));
         }
-        let paid = self.pays(name, &[load.inst], Weighed::new(instead, kept).limited(limit).of(&request));
+        let paid =
+            self.pays(name, &[load.inst], Weighed::new(instead, kept).limited(limit).of(&request));
         paid.map(|()| opportunity).map_err(Refusal::DoesNotPay)
     }
 

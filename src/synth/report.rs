@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::Lowered;
 use super::ast::Statement;
+use super::program::Hole;
 use super::resources;
 use super::search::{Cost, Dead, Found, Mode, Solution};
 use super::states::State;
@@ -153,12 +154,51 @@ pub fn lines(source: &SourceFile, sketch: &Lowered, solution: &Solution) -> Stri
     text
 }
 
+/// What a hole has to be at a point: `2 at lane = 3, k = 1`.
+fn demand(hole: &Hole, &(point, mask): &(usize, u64)) -> String {
+    let values = (0..hole.values).filter(|value| mask >> value & 1 == 1);
+    let values: Vec<String> = values.map(|value| value.to_string()).collect();
+    let place = [point % hole.extents[0], point / hole.extents[0]];
+    let place = hole.coordinates.iter().zip(place);
+    let place: Vec<String> = place.map(|(name, value)| format!("{name} = {value}")).collect();
+    format!("{} at {}", values.join(" or "), place.join(", "))
+}
+
+/// The sketch with family `table` in the place of a hole's own, if that has one.
+pub fn with_table(source: &SourceFile, sketch: &Lowered, dead: &Dead) -> Option<SourceFile> {
+    let (Dead::Demand { hole, .. } | Dead::NoMember { hole, .. } | Dead::Crowded { hole, .. }) =
+        dead
+    else {
+        return None;
+    };
+    let range = sketch.program.holes[*hole as usize].span.range();
+    let text = source.text();
+    let inner = text.get(range.clone())?.strip_prefix('?')?;
+    let (family, coordinates) = inner.split_once('(')?;
+    // (What stands behind the `;` of these are constants.)
+    let coordinates = match family.trim() {
+        "cond" | "part" => coordinates.split([';', ')']).next()?,
+        _ => coordinates.strip_suffix(')')?,
+    };
+    let changed = format!("{}?table({coordinates}){}", &text[..range.start], &text[range.end..]);
+    (family.trim() != "table").then(|| SourceFile::new(source.name(), changed))
+}
+
 /// Why the space is empty.
 pub fn empty(source: &SourceFile, sketch: &Lowered, dead: &Dead) -> Diagnostic {
     let program = &sketch.program;
     let hole = |number: u32| program.holes[number as usize].span;
     let goal = |number: usize| &program.goals[number];
     let (span, message, wanting) = match *dead {
+        Dead::NoMember { hole: number, ref needed } if !needed.is_empty() => {
+            let hole = &program.holes[number as usize];
+            let needed: Vec<String> = needed.iter().map(|needed| demand(hole, needed)).collect();
+            let message = format!(
+                "the space is empty: no member of this family does what the goals ask for: {}, ...",
+                needed.join(", ")
+            );
+            (hole.span, message, None)
+        }
         Dead::Demand { hole: number, term, goal: wanting } => {
             let term = program.show(&program.terms, term);
             let message = format!("the space is empty: {term} cannot come through this hole");
@@ -171,7 +211,7 @@ pub fn empty(source: &SourceFile, sketch: &Lowered, dead: &Dead) -> Diagnostic {
             );
             (hole(number), message, Some(wanting))
         }
-        Dead::NoMember { hole: number } => {
+        Dead::NoMember { hole: number, .. } => {
             let message =
                 "the space is empty: no member of this family does what the goals ask for";
             (hole(number), message.to_owned(), None)

@@ -9,7 +9,9 @@ use super::instructions::{Role, results, role};
 use super::program::Program;
 use crate::cfg::{Arg, Base, EdgeCondition, Inst, RegisterId};
 use crate::isa::Opcode;
-use crate::ptx::{Function, FunctionKind, Item, Module, Operand, StateSpace, Statement, Variable};
+use crate::ptx::{
+    AddressBase, Function, FunctionKind, Item, Module, Operand, StateSpace, Statement, Variable,
+};
 
 /// A variable of the function in shared memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -107,18 +109,29 @@ pub(super) fn observed(program: &Program<'_, '_>, module: &Module<'_>) -> Option
         Arg::Symbol { name, local: None, .. } => common.contains(name),
         _ => false,
     };
-    // A function that is called may have arrays of its own, which move as well.
+    // A function that is called may have arrays of its own, or name common ones, which move as well.
     let functions = module.functions().filter(|one| one.kind == FunctionKind::Func);
-    let others = functions.filter_map(|one| one.statements()).any(declares);
+    let others =
+        functions.filter_map(|one| one.statements()).any(|all| declares(all) || uses(all, &common));
     for (at, inst) in (0..).zip(&program.flow.insts) {
         let inside = |arg: &Arg<'_>| match arg {
             Arg::Symbol { .. } => others,
             Arg::Register(_) => true,
             _ => false,
         };
-        if inst.ast.form.opcode == Opcode::Call && inst.args.iter().any(inside) {
+        if inst.ast.form.opcode == Opcode::Call {
             let line = program.line(at);
-            return Some(format!("line {line}: a function is called, which may have arrays, too"));
+            if inst.args.iter().any(inside) {
+                return Some(format!(
+                    "line {line}: a function is called, which may have arrays, too"
+                ));
+            }
+            if let Some(name) = inst.args.iter().find_map(|arg| outside(module, arg)) {
+                return Some(format!(
+                    "line {line}: `{name}` is called, whose body is elsewhere: it may read how much shared memory \
+                     there is"
+                ));
+            }
         }
         if inst.args.iter().any(named) {
             let line = program.line(at);
@@ -138,6 +151,55 @@ fn declares(statements: &[Statement<'_>]) -> bool {
     statements.iter().any(|statement| match statement {
         Statement::Variable(variable) => variable.space == StateSpace::Shared,
         Statement::Block { statements, .. } => declares(statements),
+        _ => false,
+    })
+}
+
+/// The name of a function that an operand of a call names, if its body is in another file.
+fn outside<'s>(module: &Module<'_>, arg: &Arg<'s>) -> Option<&'s str> {
+    let Arg::Symbol { name, local: None, .. } = arg else { return None };
+    let alias = module.aliases.iter().find(|[alias, _]| alias.text == *name);
+    let own = alias.map_or(*name, |[_, own]| own.text);
+    let inside = module.functions().any(|one| one.name.text == own && one.statements().is_some());
+    (!inside).then_some(*name)
+}
+
+/// Whether statements call a function.
+pub(super) fn calls(statements: &[Statement<'_>]) -> bool {
+    statements.iter().any(|statement| match statement {
+        Statement::Instruction(instruction) => instruction.form.opcode == Opcode::Call,
+        Statement::Block { statements, .. } => calls(statements),
+        _ => false,
+    })
+}
+
+/// Whether statements name one of these variables.
+pub(super) fn uses(statements: &[Statement<'_>], variables: &[&str]) -> bool {
+    fn named(operand: &Operand<'_>, variables: &[&str]) -> bool {
+        match operand {
+            Operand::Name(name)
+            | Operand::Not(name)
+            | Operand::Negated(name)
+            | Operand::Offset { name, .. } => variables.contains(&name.text),
+            Operand::Pair(pair) => pair.iter().any(|one| named(one, variables)),
+            Operand::Vector(all, _) | Operand::List(all, _) => {
+                all.iter().any(|one| named(one, variables))
+            }
+            Operand::Address(address) => {
+                let base = match address.base {
+                    AddressBase::Name(name) => variables.contains(&name.text),
+                    AddressBase::Absolute => false,
+                };
+                base || address.rest.iter().any(|one| named(one, variables))
+            }
+            Operand::Immediate(_) | Operand::Sink(_) => false,
+        }
+    }
+    statements.iter().any(|statement| match statement {
+        Statement::Instruction(instruction) => {
+            instruction.operands.iter().any(|operand| named(operand, variables))
+        }
+        Statement::Block { statements, .. } => uses(statements, variables),
         _ => false,
     })
 }

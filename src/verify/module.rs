@@ -155,15 +155,26 @@ fn pair<'s>(
     })
 }
 
-/// Whether a function may use shared memory whose size each launch gives: `.extern .shared`.
+/// Whether a function, or one that it may call, uses shared memory whose size each launch gives: `.extern .shared`. (Calls
+/// of functions whose bodies are elsewhere are another reason, `arrays::observed`.)
 fn has_dynamic(module: &Module<'_>, function: &Function<'_>) -> bool {
     let dynamic = |variable: &Variable<'_>| {
         variable.space == StateSpace::Shared && !variable.linkage.is_empty()
     };
     let own =
         |statement: &Statement<'_>| matches!(statement, Statement::Variable(one) if dynamic(one));
-    module.items.iter().any(|item| matches!(item, Item::Variable(one) if dynamic(one)))
-        || function.statements().unwrap_or_default().iter().any(own)
+    let common = module.items.iter().filter_map(|item| match item {
+        Item::Variable(one) if dynamic(one) => Some(one),
+        _ => None,
+    });
+    let names: Vec<&str> =
+        common.flat_map(|variable| &variable.names).map(|one| one.name.text).collect();
+    let body = function.statements().unwrap_or_default();
+    let called = module.functions().filter(|one| one.kind == FunctionKind::Func);
+    let mut called = called.filter_map(|one| one.statements());
+    body.iter().any(own)
+        || arrays::uses(body, &names)
+        || arrays::calls(body) && called.any(|body| arrays::uses(body, &names))
 }
 
 /// The parameters, results and directives of a function on which its meaning depends.

@@ -8,7 +8,6 @@
 use std::path::Path;
 use std::process::Command;
 
-
 use super::reachable::Case;
 use super::templates::TARGET;
 use crate::assembler::Assembler;
@@ -74,7 +73,9 @@ fn of_module(assembler: &Assembler, cases: &[(Case<'_>, Vec<u64>)]) -> Vec<Folde
             let own: Vec<&str> = own.flat_map(|(_, section)| section.lines()).collect();
             assert!(!own.is_empty(), "no machine code of k{at}:\n{code}");
             let marks = own.iter().any(|line| line.contains(MARK));
-            let depends = own.iter().any(|line| line.contains("@P") || line.contains("@!P") || line.contains("@UP"));
+            let depends = own
+                .iter()
+                .any(|line| line.contains("@P") || line.contains("@!P") || line.contains("@UP"));
             match (marks, depends) {
                 (false, _) => Folded::Same,
                 (true, true) => Folded::Not,

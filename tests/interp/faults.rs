@@ -98,13 +98,57 @@ fn an_instruction_that_is_not_modelled_is_named_when_it_is_executed() {
 #[test]
 fn a_barrier_that_some_never_reach_is_a_deadlock() {
     // Lanes that wait for the others behind the branch cannot come to a barrier inside of it.
-    let body = "setp.lt.u32 %p1, %r0, 16; @%p1 bra L; bar.sync 0; L: bar.sync 1; ret;";
+    let body = "setp.lt.u32 %p1, %r0, 16; @%p1 bra L; barrier.sync 0; L: barrier.sync 1; ret;";
     let (kind, message) = faults(body, 32);
     assert_eq!(kind, FaultKind::Deadlock);
     assert!(message.contains("wait at barrier 0"), "{message}");
     // Lanes that have ended need not come; both sides of a branch may have a barrier each.
     passes("setp.lt.u32 %p1, %r0, 16; @%p1 exit; bar.sync 0; ret;");
-    passes("setp.lt.u32 %p1, %r0, 16; @%p1 bra L; bar.sync 0; bra M; L: bar.sync 0; M: ret;");
+    passes(
+        "setp.lt.u32 %p1, %r0, 16; @%p1 bra L; barrier.sync 0; bra M; L: barrier.sync 0; M: ret;",
+    );
+}
+
+/// `bar.sync` is `barrier.sync.aligned`: all lanes of a warp execute the same one together.
+#[test]
+fn an_aligned_barrier_is_for_whole_warps() {
+    let half = "setp.lt.u32 %p1, %r0, 16;";
+    let store = "st.global.u32 [%rd1], %r0;";
+    for (body, part) in [
+        ("@%p1 bra L; bar.sync 0; L:", "0x0000ffff have gone around it"),
+        ("@%p1 bra L; bar.sync 0; bra M; L: bar.sync 0; M:", "wait at another one"),
+        (
+            "@%p1 bra L; barrier.sync.aligned 0; bra M; L: barrier.sync.aligned 0; M:",
+            "wait at another one",
+        ),
+        ("@%p1 bar.sync 0;", "leaves out the lanes 0xffff0000"),
+        // A loop with another number of turns in half of the lanes.
+        (
+            "mov.u32 %r1, 0; selp.b32 %r2, 2, 3, %p1; T: bar.sync 0; add.u32 %r1, %r1, 1;
+             setp.lt.u32 %p2, %r1, %r2; @%p2 bra T;",
+            "0x0000ffff have gone around it",
+        ),
+    ] {
+        let body = format!("{half} {body} {store} ret;");
+        let (kind, message) = faults(&body, 32);
+        assert_eq!(kind, FaultKind::Undefined, "{message}");
+        assert!(
+            message.contains("all lanes of a warp must execute this barrier together"),
+            "{message}"
+        );
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    // Whole warps may go other ways, lanes that end are not waited for, and others need not be aligned.
+    for body in [
+        "@%p1 bra L; bar.sync 0; L: ret;",
+        "@%p1 bra L; bar.sync 0; st.global.u32 [%rd1], %r0; L: ret;",
+        "@%p1 barrier.sync 0; st.global.u32 [%rd1], %r0; ret;",
+        "@%p1 bra L; barrier.sync 0; L: st.global.u32 [%rd1], %r0; ret;",
+    ] {
+        passes(&format!("{half} {body}"));
+    }
+    let warps = "setp.lt.u32 %p1, %r0, 32; @%p1 bra L; bar.sync 0; bra M; L: bar.sync 0; M: ret;";
+    Bed::body(warps).block([64, 1, 1]).buffer("p", &[7_u32; 64]).good();
 }
 
 #[test]

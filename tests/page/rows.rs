@@ -8,19 +8,11 @@ use ptxasw::report::{Decision, LoadReport};
 
 fn load(line: u32, bytes: u32, shuffle: Option<(u32, i32)>) -> LoadReport {
     LoadReport {
-        line,
-        register: format!("%f{line}"),
         bytes,
         decision: if shuffle.is_some() { Decision::Shuffle } else { Decision::Keep },
         source_line: shuffle.map(|(source, _)| source),
         delta: shuffle.map(|(_, delta)| delta),
-        guards: None,
-        iterations: None,
-        possible: None,
-        cost: None,
-        architecture: None,
-        rule: None,
-        reason: None,
+        ..LoadReport::new(line, format!("%f{line}"))
     }
 }
 

@@ -56,19 +56,11 @@ fn empty_report(source: &SourceFile) -> Report {
 /// The report of a kernel in which one load, in this line, is replaced.
 fn kernel(name: &str, line: u32) -> KernelReport {
     let load = LoadReport {
-        line,
-        register: "%f2".to_owned(),
         bytes: 4,
         decision: Decision::Shuffle,
         source_line: Some(1),
-        delta: Some(1),
         guards: Some(Vec::new()),
-        iterations: None,
-        possible: None,
-        cost: None,
-        architecture: None,
-        rule: None,
-        reason: None,
+        ..LoadReport::new(line, "%f2".to_owned())
     };
     KernelReport {
         name: name.to_owned(),

@@ -2,8 +2,11 @@
 
 mod factor;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Write;
+
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
 
 use super::symbols::{SymbolKind, Symbols};
 use crate::cfg::Register;
@@ -23,6 +26,8 @@ const MAX_PARTS_IN_ALL: u32 = 2_000_000;
 
 /// Prints terms of one kernel.
 pub struct Printer<'a> {
+    /// The terms that have names because they are too large to be written out, in the order of their names.
+    named: Option<RefCell<IndexSet<TermId, FxBuildHasher>>>,
     /// Parts shown of the term being printed.
     parts: Cell<u32>,
     /// Parts shown so far.
@@ -35,7 +40,26 @@ pub struct Printer<'a> {
 impl<'a> Printer<'a> {
     /// A printer for the terms of a trace.
     pub fn new(arena: &'a Arena, symbols: &'a Symbols, registers: &'a [Register<'a>]) -> Self {
-        Printer { parts: Cell::new(0), in_all: Cell::new(0), arena, symbols, registers }
+        let (parts, in_all) = (Cell::new(0), Cell::new(0));
+        Printer { named: None, parts, in_all, arena, symbols, registers }
+    }
+
+    /// This printer, which leaves nothing out: where others write `…`, it names the term (`#1`), and
+    /// [`Printer::definitions`] says what the names stand for.
+    pub fn whole(mut self) -> Self {
+        self.named = Some(RefCell::default());
+        self
+    }
+
+    /// The terms that were named, each as `#1 = term`; they may name more terms, whose definitions come behind.
+    pub fn definitions(&self) -> Vec<String> {
+        let Some(named) = &self.named else { return Vec::new() };
+        let mut lines = Vec::new();
+        loop {
+            let next = named.borrow().get_index(lines.len()).copied();
+            let Some(term) = next else { return lines };
+            lines.push(format!("#{} = {}", lines.len() + 1, self.print(term)));
+        }
     }
 
     /// A term in infix.
@@ -115,8 +139,16 @@ impl<'a> Printer<'a> {
         self.in_all.set(self.in_all.get().saturating_add(1));
         let parts = self.parts.get() > MAX_PARTS || self.in_all.get() > MAX_PARTS_IN_ALL;
         if depth > MAX_DEPTH || parts {
-            out.push('…');
-            return;
+            let Some(named) = &self.named else {
+                out.push('…');
+                return;
+            };
+            // (The term that is defined stands at depth 0, and what has no parts is no longer than its name.)
+            if depth > 0 && !self.arena.operands(term).is_empty() {
+                let (index, _) = named.borrow_mut().insert_full(term);
+                let _ = write!(out, "#{}", index + 1);
+                return;
+            }
         }
         let width = self.arena.width(term);
         match self.arena.node(term) {

@@ -77,7 +77,8 @@ pub fn patch(code: &mut [MicroOp], labels: &[Pc]) {
 /// `bar{.cta}.{sync,arrive,red}`, `barrier{.cta}.*{.aligned}`.
 pub fn barrier<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
     inst.take(Qualifier::Cta);
-    inst.take(Qualifier::Aligned);
+    // `bar` is `barrier.aligned` (PTX ISA, "barrier").
+    let aligned = inst.take(Qualifier::Aligned) || inst.ast.form.opcode == Opcode::Bar;
     let operands = inst.operands();
     let mut rest = 1;
     let sync = inst.take(Qualifier::Sync);
@@ -118,7 +119,7 @@ pub fn barrier<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) ->
     if matches!(kind, BarrierKind::Arrive) && threads.is_none() {
         return Err(inst.unsupported("a barrier arrival needs a thread count"));
     }
-    cx.emit(Op::Barrier(Box::new(Barrier { id, threads, kind })));
+    cx.emit(Op::Barrier(Box::new(Barrier { id, threads, kind, aligned })));
     Ok(())
 }
 

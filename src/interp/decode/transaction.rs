@@ -185,14 +185,15 @@ pub fn cluster_barrier<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
 ) -> Result<(), Fault> {
-    inst.drop_hints(|m| is_ordering(m) || m == Qualifier::Aligned);
+    let aligned = inst.take(Qualifier::Aligned);
+    inst.drop_hints(is_ordering);
     let waits = inst.take(Qualifier::Wait);
     if !waits && !inst.take(Qualifier::Arrive) {
         return Err(inst.unsupported("this barrier of a cluster is not modelled"));
     }
     inst.finish()?;
     cx.emit(if waits {
-        Op::Barrier(Box::new(Barrier { id: None, threads: None, kind: BarrierKind::Sync }))
+        Op::Barrier(Box::new(Barrier { id: None, threads: None, kind: BarrierKind::Sync, aligned }))
     } else {
         Op::Fence(Some(Scope::Block))
     });

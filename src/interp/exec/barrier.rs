@@ -14,6 +14,9 @@ use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::{Barrier, BarrierKind, Op};
 use crate::interp::registers::LANES;
 
+/// The rule of `.aligned` (PTX ISA, "barrier").
+const ALIGNED: &str = "all lanes of a warp must execute this barrier together";
+
 impl<C: Follow> Block<'_, C> {
     fn barrier(&self, warp: usize, group: usize) -> Option<&Barrier> {
         let pc = self.warps[warp].groups[group].pc;
@@ -74,6 +77,9 @@ impl<C: Follow> Block<'_, C> {
             warp.groups[index].pc += 1;
         } else if lanes == group.mask {
             warp.groups[index].state = State::Barrier(id);
+        } else if barrier.aligned {
+            let left = group.mask & !lanes;
+            return fault(format!("{ALIGNED}; its guard leaves out the lanes {left:#010x}"));
         } else {
             // The lanes that the guard leaves out go on and meet the others behind the barrier.
             warp.diverge(
@@ -86,8 +92,60 @@ impl<C: Follow> Block<'_, C> {
                 waiting.state = State::Barrier(id);
             }
         }
+        self.check_alignment(id)?;
         self.release_barriers();
         Ok(())
+    }
+
+    /// Checks that the lanes of each warp which wait at a barrier wait at the same instruction, where that is aligned.
+    fn check_alignment(&self, id: u32) -> Result<(), Fault> {
+        for (number, warp) in self.warps.iter().enumerate() {
+            let mut first: Option<usize> = None;
+            for index in 0..warp.groups.len() {
+                let aligned = self.barrier(number, index).is_some_and(|barrier| barrier.aligned);
+                if warp.groups[index].state != State::Barrier(id) || !aligned {
+                    continue;
+                }
+                let Some(other) = first.replace(index) else { continue };
+                let place = |index: usize| (warp.function_id(index), warp.groups[index].pc);
+                if place(index) != place(other) {
+                    let lanes = warp.groups[other].mask;
+                    let message = format!("{ALIGNED}; the lanes {lanes:#010x} wait at another one");
+                    return Err(self.misaligned(number, index, message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The fault of a warp some of whose lanes wait at an aligned barrier, while all its others have gone around it
+    /// and wait for them where the paths meet. Lanes that go from there to the end of the kernel count as ended; where
+    /// lanes meet by chance, nothing is said.
+    pub fn divergent_barrier(&self) -> Option<Fault> {
+        for (number, warp) in self.warps.iter().enumerate().filter(|(_, w)| !w.schedule.is_random())
+        {
+            let waits = |index: &usize| {
+                matches!(warp.groups[*index].state, State::Barrier(_))
+                    && self.barrier(number, *index).is_some_and(|barrier| barrier.aligned)
+            };
+            let all: Vec<usize> = (0..warp.groups.len()).collect();
+            let Some(&index) = all.first().filter(|_| all.iter().all(waits)) else { continue };
+            let met = warp.joins.iter().flatten().filter(|join| !warp.ends(self.machine, join));
+            let others = met.fold(0, |lanes, join| lanes | join.arrived);
+            if others != 0 {
+                let message = format!("{ALIGNED}; the lanes {others:#010x} have gone around it");
+                return Some(self.misaligned(number, index, message));
+            }
+        }
+        None
+    }
+
+    fn misaligned(&self, warp: usize, index: usize, message: String) -> Fault {
+        let (own, machine) = (&self.warps[warp], self.machine);
+        let group = &own.groups[index];
+        let span = own.function(machine, index).spans[group.pc as usize];
+        let fault = Fault::new(FaultKind::Undefined, message).at(span);
+        machine.blame(fault, warp as u32, group.mask)
     }
 
     /// Opens every barrier that has been reached by all whom it waits for. Returns whether there was

@@ -117,6 +117,10 @@ impl<'p, C: Follow> Block<'p, C> {
             // Lanes that wait at a meeting point are free to go on, and other lanes may wait for them:
             // once they end, say, a shuffle or barrier does without them.
             let machine = self.machine;
+            if !progress && let Some(mut fault) = self.divergent_barrier() {
+                fault.block = Some(self.id);
+                return Err(fault);
+            }
             if !progress {
                 progress = self
                     .warps

@@ -3,7 +3,7 @@
 use super::group::{Group, Join, JoinId, State, Then};
 use super::machine::Machine;
 use super::warp::Warp;
-use crate::interp::program::{AT_RETURN, Meeting, Pc};
+use crate::interp::program::{AT_RETURN, Guard, Meeting, MicroOp, Op, Pc};
 use crate::interp::registers::Mask;
 
 impl Warp {
@@ -132,6 +132,17 @@ impl Warp {
             self.groups.push(Group { pc, mask, frame, join: join.parent, state: State::Ready });
         }
         mask != 0
+    }
+
+    /// Whether lanes that go on at a meeting point end without doing anything else.
+    pub fn ends(&self, machine: &Machine<'_>, join: &Join) -> bool {
+        let code = &machine.program.functions[self.frames[join.frame].function as usize].code;
+        let next = code[join.at.min(code.len() as Pc) as usize..].iter();
+        let mut rest = next.skip_while(|micro| matches!(micro.op, Op::Nothing));
+        let ends = |micro: &MicroOp| {
+            micro.guard == Guard::Always && matches!(micro.op, Op::Return | Op::Exit)
+        };
+        matches!(join.then, Then::Continue) && rest.next().is_none_or(ends)
     }
 
     /// Lets all lanes go on that wait at meeting points for others, since the others may be waiting

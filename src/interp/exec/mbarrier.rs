@@ -9,6 +9,7 @@ use super::access::{AccessFault, Intent, Spaces};
 use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::fault::FaultKind;
+use crate::interp::memory::Kind;
 use crate::interp::program::transaction::{MBarrier, MBarrierKind};
 use crate::interp::program::{Order, Place, Scope};
 use crate::interp::registers::{LANES, Mask, Registers, lanes};
@@ -111,15 +112,26 @@ impl Spaces<'_> {
                 sleeps |= step(registers, mbarrier.kind, lane, word)?;
                 Ok(())
             })?;
-            // Arrivals release and tests acquire, in the block.
-            let order = Order { scope: Scope::Block, acquires: true, releases: true };
+            // Arrivals release and tests acquire, in the block (PTX ISA, "mbarrier.arrive", "mbarrier.test_wait").
+            let order = |acquires, releases| Order { scope: Scope::Block, acquires, releases };
             let what = match mbarrier.kind {
-                MBarrierKind::Init(_) | MBarrierKind::Invalidate => (order, false, Some(true)),
-                MBarrierKind::Test { .. } => (order, true, None),
-                _ => (order, true, Some(false)),
+                MBarrierKind::Init(_) | MBarrierKind::Invalidate => {
+                    (order(false, false), false, Some(true))
+                }
+                MBarrierKind::Test { .. } => (order(true, false), true, None),
+                _ => (order(false, true), true, Some(false)),
+            };
+            // Setting up and tearing down are weak: something has to order them.
+            let (kind, strong) = match mbarrier.kind {
+                MBarrierKind::Init(_) | MBarrierKind::Invalidate => {
+                    (Kind::Write { changes: true }, None)
+                }
+                MBarrierKind::Test { .. } => (Kind::Read, Some(Scope::Block)),
+                _ => (Kind::Write { changes: true }, Some(Scope::Block)),
             };
             let space = (mbarrier.place.space, 8, Intent::Write);
             self.parts(space, &addresses, 1 << lane, |part, home| {
+                watch.note(part, home, lane, 0, 8, kind, strong)?;
                 watch.strong(part, home, lane, what);
                 Ok(())
             })?;

@@ -2,16 +2,21 @@
 //!
 //! In: the control flow and memory trace of one function. Out: each array that the function declares, with
 //! the addresses of its accesses in the lanes of some warps, or the [`Refusal`] that forbids to move its bytes.
-//! `uses` finds the accesses and whether the array's address goes anywhere else, `lanes` the addresses;
+//! `uses` finds the accesses and whether the array's address goes anywhere else, `lanes` the addresses, `growth` by how
+//! much arrays may grow;
 //! a [`Placement`] is a function of addresses, with the proof that an array may be laid out so; `address` says how
 //! each access gets its new address. Nothing is chosen here.
 
 mod address;
+mod growth;
 mod lanes;
 mod placement;
 mod uses;
 
+use growth::Growth;
+
 use super::refusal::Refusal;
+use super::restriction::{MOST_STATIC, Restriction};
 use crate::cfg::{Flow, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::planted::Planted;
@@ -19,12 +24,9 @@ use crate::ptx::{Function, StateSpace, Statement, Variable};
 use crate::source::SourceFile;
 
 pub use address::{Made, added, made};
+pub use growth::Surroundings;
 pub use lanes::SAMPLES;
 pub use placement::{Placement, placements};
-
-/// The static shared memory of a block that every device has (PTX ISA, "Shared State Space"; CUDA C++ Programming
-/// Guide, "Compute Capabilities").
-pub const MOST_STATIC: u64 = 48 << 10;
 
 /// The most accesses to one array.
 const MOST_ACCESSES: usize = 256;
@@ -68,40 +70,50 @@ pub struct SharedArray {
     pub align: u64,
     /// The bytes by which it may grow.
     pub room: u64,
+    /// The bytes by which it might grow without `restriction`.
+    pub unrestricted_room: u64,
+    /// Why it may not grow, or by no more than `room`.
+    pub restriction: Restriction,
     /// Its accesses in the order of the text.
     pub accesses: Vec<ArrayAccess>,
     /// Why its bytes stay where they are, if that is certain.
     pub refusal: Option<Refusal>,
 }
 
-/// The arrays that a function declares, in order.
+/// The arrays that a function declares, in order, and those at module level that it names.
 pub fn arrays(
-    source: &SourceFile,
+    (source, around): (&SourceFile, &Surroundings<'_, '_>),
     function: &Function<'_>,
     flow: &Flow<'_, '_>,
     trace: &mut KernelTrace,
     planted: Planted,
 ) -> Vec<SharedArray> {
     let statements = function.statements().unwrap_or_default();
-    let declared = statements.iter().filter_map(|statement| match statement {
-        Statement::Variable(variable) if variable.space == StateSpace::Shared => Some(variable),
-        _ => None,
-    });
+    let declared = statements.iter().filter_map(growth::own_array);
     let mut arrays: Vec<SharedArray> =
         declared.filter_map(|variable| declaration(source, variable)).collect();
     // The new code names the array where it is accessed.
     arrays.retain(|array| !is_hidden(statements, &array.name));
+    let of_module =
+        around.named(function.name.text).into_iter().flat_map(|one| of_module(source, one));
     if arrays.is_empty() {
-        return arrays;
+        return of_module.collect();
     }
     let uses = uses::uses(source, flow, &arrays, planted);
-    let room = match !uses.told && shared_variables(statements) == arrays.len() {
-        true => room(source, &arrays),
-        // An array that grows moves those behind it, whose addresses go somewhere.
-        false => 0,
-    };
+    let whole = |array: &SharedArray| array.bytes.next_multiple_of(array.align.max(1));
+    let Growth { left, restriction } =
+        around.growth(function.name.text, arrays.iter().map(whole).sum());
+    // An array that grows moves those behind it, whose addresses go somewhere.
+    let told = uses.told.map(|(opcode, line)| Restriction::Address(opcode, line));
+    let others = shared_variables(statements) != arrays.len();
+    let restriction = restriction.or(told).or(others.then_some(Restriction::Variables));
+    let room = if restriction.is_some() { 0 } else { left };
+    let restriction = restriction.unwrap_or(Restriction::Static);
+    let unrestricted_room = if restriction == Restriction::Static { MOST_STATIC } else { left };
     for (array, uses) in arrays.iter_mut().zip(uses.found) {
         array.room = room;
+        array.unrestricted_room = unrestricted_room;
+        array.restriction = restriction.clone();
         let found = uses.and_then(|uses| match uses.len() > MOST_ACCESSES {
             true => Err(Refusal::Budget),
             false => uses
@@ -114,7 +126,31 @@ pub fn arrays(
             Err(refusal) => array.refusal = Some(refusal),
         }
     }
+    arrays.extend(of_module);
     arrays
+}
+
+/// Shared variables at module level: each stays as it is, since code outside of the function may access it.
+fn of_module(source: &SourceFile, variable: &Variable<'_>) -> Vec<SharedArray> {
+    let external = variable.linkage.contains(&".extern");
+    let refusal = if external { Refusal::ArrayDynamic } else { Refusal::ArrayOfModule };
+    let (name, element) = variable.ty.map_or(("b8", 1), |ty| (ty.name(), u64::from(ty.bits()) / 8));
+    let element = element.max(1) * u64::from(variable.vector.max(1));
+    let of = |bytes: u64, dimension: &Option<u64>| bytes.saturating_mul(dimension.unwrap_or(0));
+    let declared = variable.names.iter().map(|declared| SharedArray {
+        name: declared.name.text.to_owned(),
+        declaration: variable.span.range(),
+        line: source.line(variable.span.start),
+        element: (name, element),
+        bytes: declared.dimensions.iter().fold(element, of),
+        align: variable.align.unwrap_or(element),
+        room: 0,
+        unrestricted_room: 0,
+        restriction: Restriction::Variables,
+        accesses: Vec::new(),
+        refusal: Some(refusal.clone()),
+    });
+    declared.collect()
 }
 
 /// Whether an inner scope declares something of that name.
@@ -162,23 +198,9 @@ fn declaration(source: &SourceFile, variable: &Variable<'_>) -> Option<SharedArr
         bytes,
         align: variable.align.unwrap_or(element),
         room: 0,
+        unrestricted_room: 0,
+        restriction: Restriction::Static,
         accesses: Vec::new(),
         refusal: None,
     })
-}
-
-/// By how many bytes the arrays of a function may grow together: not at all beside shared memory of which each
-/// launch gives the size, for there may be none left then, and not where the kernel may read the sum of the sizes
-/// (PTX ISA, "%total_smem_size", "%aggr_smem_size").
-fn room(source: &SourceFile, arrays: &[SharedArray]) -> u64 {
-    if ["total_smem_size", "aggr_smem_size"].iter().any(|name| source.text().contains(name)) {
-        return 0;
-    }
-    let mut external = source.text().split(".extern").skip(1);
-    let declared = |rest: &str| rest.split(';').next().unwrap_or(rest).contains(".shared");
-    if external.any(declared) {
-        return 0;
-    }
-    let whole = |array: &SharedArray| array.bytes.next_multiple_of(array.align.max(1));
-    MOST_STATIC.saturating_sub(arrays.iter().map(whole).sum())
 }

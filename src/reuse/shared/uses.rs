@@ -22,8 +22,8 @@ const BODY: u32 = 1;
 pub(super) struct Uses {
     /// For each array its accesses by instruction, in order, or why they are not all that happens to it.
     pub found: Vec<Result<Vec<u32>, Refusal>>,
-    /// Whether the address of one goes anywhere but into the address of an access.
-    pub told: bool,
+    /// The first instruction, with its line, that takes the address of one for anything but the address of an access.
+    pub told: Option<(String, u32)>,
 }
 
 /// Looks at every instruction.
@@ -34,9 +34,10 @@ pub(super) fn uses(
     planted: Planted,
 ) -> Uses {
     let found = vec![Ok(Vec::new()); arrays.len()];
-    let mut uses = Search { arrays, found, told: false, planted };
+    let mut uses = Search { arrays, found, told: None, planted };
     if arrays.len() >= 63 {
-        return Uses { found: vec![Err(Refusal::Budget); arrays.len()], told: true };
+        let told = Some((format!("{} arrays", arrays.len()), 0));
+        return Uses { found: vec![Err(Refusal::Budget); arrays.len()], told };
     }
     let from = uses.sources(flow);
     let line = |inst: &Inst<'_, '_>| source.line(inst.ast.span.start);
@@ -51,13 +52,14 @@ pub(super) fn uses(
             }
         }
     }
-    Uses { found: uses.found, told: uses.told && !planted.has(Bug::ArrayEscapes) }
+    let told = uses.told.filter(|_| !planted.has(Bug::ArrayEscapes));
+    Uses { found: uses.found, told }
 }
 
 struct Search<'a> {
     arrays: &'a [SharedArray],
     found: Vec<Result<Vec<u32>, Refusal>>,
-    told: bool,
+    told: Option<(String, u32)>,
     planted: Planted,
 }
 
@@ -113,7 +115,9 @@ impl Search<'_> {
 
     /// Refuses arrays whose address is a value that an instruction takes.
     fn tell(&mut self, from: From, inst: &Inst<'_, '_>, line: u32) {
-        self.told |= from & !OTHER != 0;
+        if from & !OTHER != 0 {
+            self.told.get_or_insert_with(|| (inst.ast.opcode.text.to_owned(), line));
+        }
         self.refuse(from, inst, line);
     }
 

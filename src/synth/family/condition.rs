@@ -1,10 +1,10 @@
-//! `cond`: `v cmp (I + w)` and `v cmp (I - w)` of the two coordinates, `v cmp I` of one, and what always or never
-//! holds. `part`: `if cond then 0 elif cond then 1 ... else n - 1`, found condition by condition.
+//! `cond`: `v cmp (I + w)` and `v cmp (I - w)` of the two coordinates, the same with multiples of the second one
+//! (`v cmp (I + m * w)`), `v cmp I` of one, and what always or never holds. `part`: `if cond then 0 elif cond then 1 ... else n - 1`, found condition by condition.
 
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
-use super::formula::{Names, add};
+use super::formula::{Names, add, mul};
 use super::{Recipe, Request, Visit, Wanted};
 use crate::planted::{Bug, Planted};
 use crate::synth::expr::{Cmp, Expr, Op};
@@ -14,9 +14,12 @@ use crate::synth::expr::{Cmp, Expr, Op};
 enum Condition {
     /// Always or never.
     Constant(bool),
-    /// The first coordinate, or the second if `swap`, against `constant + sign * other`.
-    Compare { swap: bool, cmp: Cmp, constant: i64, sign: i64 },
+    /// The first coordinate, or the second if `swap`, against `constant + factor * other`.
+    Compare { swap: bool, cmp: Cmp, constant: i64, factor: i64 },
 }
+
+/// The largest multiple of the second coordinate that the first one is compared with.
+const MAX_FACTOR: i64 = 32;
 
 /// All conditions of a hole, each set of points once.
 #[derive(Clone, Debug)]
@@ -49,11 +52,20 @@ impl Conditions {
         }
         let mut candidates = vec![Condition::Constant(true), Condition::Constant(false)];
         for &constant in &constants {
-            for sign in [1, -1, 0] {
+            for factor in [1, -1, 0] {
                 for swap in [false, true] {
                     for cmp in Cmp::ALL {
-                        candidates.push(Condition::Compare { swap, cmp, constant, sign });
+                        candidates.push(Condition::Compare { swap, cmp, constant, factor });
                     }
+                }
+            }
+        }
+        // Multiples come behind: each is a multiplication more. Beyond the first coordinate all are alike.
+        let most = if second > 1 && request.space == 3 { MAX_FACTOR.min(first as i64) } else { 1 };
+        for factor in (2..=most).flat_map(|factor| [factor, -factor]) {
+            for &constant in &constants {
+                for cmp in Cmp::ALL {
+                    candidates.push(Condition::Compare { swap: false, cmp, constant, factor });
                 }
             }
         }
@@ -67,9 +79,9 @@ impl Conditions {
                 let (i, k) = ((point % first) as i64, (point / first) as i64);
                 let holds = match &condition {
                     Condition::Constant(holds) => *holds,
-                    Condition::Compare { swap, cmp, constant, sign } => {
+                    Condition::Compare { swap, cmp, constant, factor } => {
                         let (v, w) = if *swap { (k, i) } else { (i, k) };
-                        cmp.holds(v, constant + sign * w)
+                        cmp.holds(v, constant + factor * w)
                     }
                 };
                 set[point / 64] |= u64::from(holds) << (point % 64);
@@ -170,14 +182,15 @@ impl Conditions {
     pub fn formula(&self, number: u32, names: &Names) -> Expr {
         match self.members[number as usize] {
             Condition::Constant(holds) => Expr::Number(i64::from(holds)),
-            Condition::Compare { swap, cmp, constant, sign } => {
+            Condition::Compare { swap, cmp, constant, factor } => {
                 let (v, w) = match swap {
                     false => (names.first(), names.second()),
                     true => (names.second(), names.first()),
                 };
-                let right = match (sign, constant) {
+                let w = if factor.abs() > 1 { mul(w, factor.abs()) } else { w };
+                let right = match (factor, constant) {
                     (0, c) => Expr::Number(c),
-                    (1, c) => add(w, Expr::Number(c)),
+                    (1.., c) => add(w, Expr::Number(c)),
                     (_, c) if self.planted.has(Bug::ConditionFormula) => add(w, Expr::Number(c)),
                     (_, c) => Expr::binary(Op::Sub, Expr::Number(c), w),
                 };

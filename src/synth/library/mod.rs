@@ -16,6 +16,7 @@ mod windows;
 
 use notes::{Notes, annotated, wrapped};
 pub use operators::{Operator, loops};
+pub use structs::sketch as struct_sketch;
 pub use windows::RADII;
 
 use super::emit::CUDA_HELPERS;

@@ -13,6 +13,9 @@ use crate::reuse::STRUCT_WORDS;
 use crate::reuse::transposition::Entry;
 use crate::synth::emit::Parts;
 
+/// What 32 lanes have loaded as consecutive words becomes one struct in each lane.
+const SKETCH: &str = include_str!("structs.sketch");
+
 const TEST: &str = "tests/library.rs, structs_come_and_go";
 
 /// How the functions that nobody has searched for are known to be right.
@@ -37,12 +40,16 @@ pub fn header() -> Result<Header, String> {
     Ok(Header { file: "structs.cuh", text, functions: counts.iter().sum::<usize>() + own })
 }
 
+/// The sketch of the transposition for structs of so many words.
+pub fn sketch(words: u32) -> String {
+    SKETCH.replace("param S = 7", &format!("param S = {words}"))
+}
+
 /// The functions for one size, and how many there are.
 fn size(words: u32) -> Result<(String, usize), String> {
     let defines = [("S".to_owned(), i64::from(words))];
     let none = || format!("structs of {words} words have no transposition");
-    let text = include_str!("structs.sketch");
-    let there = solve("structs.sketch", text, &defines, "to_structs")?.ok_or_else(none)?;
+    let there = solve("structs.sketch", SKETCH, &defines, "to_structs")?.ok_or_else(none)?;
     is_the_catalogues(&there, words)?;
     let more = "; equal to the entry of src/reuse/transpositions.toml in every lane and register";
     let about = "The struct of each lane, from the words that the warp has loaded";

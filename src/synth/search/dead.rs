@@ -5,6 +5,9 @@ use super::worker::{Reason, Worker};
 use crate::synth::program::Program;
 use crate::synth::term::Term;
 
+/// The most points that are told.
+const MAX_NEEDED: usize = 4;
+
 /// Why there is no solution: what is farthest from the beginning in the first attempt that came so far.
 #[derive(Clone, Debug)]
 pub enum Dead {
@@ -32,6 +35,8 @@ pub enum Dead {
     NoMember {
         /// The hole.
         hole: u32,
+        /// Some of the points that may not have all values: the point, and a bit for each value that the goals allow.
+        needed: Vec<(usize, u64)>,
     },
     /// A goal is not met, whatever is chosen.
     Goal {
@@ -50,12 +55,12 @@ pub fn dead(program: &Program, plan: &Plan, deepest: &[Vec<u8>]) -> Dead {
     for (level, table) in plan.levels.iter().zip(deepest) {
         last = Some(level.hole);
         if worker.choose(level, table).is_err() {
-            return Dead::NoMember { hole: level.hole };
+            return Dead::NoMember { hole: level.hole, needed: Vec::new() };
         }
     }
     let at = deepest.len();
     let Some(level) = plan.levels.get(at) else {
-        return Dead::NoMember { hole: last.unwrap_or_default() };
+        return Dead::NoMember { hole: last.unwrap_or_default(), needed: Vec::new() };
     };
     let hole = level.hole;
     match worker.masks(at) {
@@ -69,8 +74,15 @@ pub fn dead(program: &Program, plan: &Plan, deepest: &[Vec<u8>]) -> Dead {
             Some((values, cells, sink)) => {
                 Dead::Crowded { hole, values, cells, goal: plan.sinks[sink].goal }
             }
-            None => Dead::NoMember { hole },
+            None => Dead::NoMember { hole, needed: Vec::new() },
         },
-        Err(Reason::Overlap) | Ok(_) => Dead::NoMember { hole },
+        Err(Reason::Overlap) => Dead::NoMember { hole, needed: Vec::new() },
+        Ok(masks) => {
+            let support = program.holes[hole as usize].family.support();
+            let narrowed = masks.iter().zip(&support).enumerate();
+            let narrowed = narrowed.filter(|(_, (mask, support))| mask != support);
+            let needed = narrowed.map(|(point, (&mask, _))| (point, mask)).take(MAX_NEEDED);
+            Dead::NoMember { hole, needed: needed.collect() }
+        }
     }
 }

@@ -337,7 +337,12 @@ impl Cell {
     /// Notes a write; returns an access that races with it.
     #[inline]
     fn note_write(&mut self, me: &Me<'_>, changes: bool) -> Option<(Stamp, bool)> {
-        let write = std::mem::replace(&mut self.write, me.stamp);
+        let write = self.write;
+        // What races with a strong write of the same phase of the thread races with its weak one, too.
+        let weak = me.stamp.strong() && write != Stamp::NONE && !write.strong();
+        if !(weak && write.same_thread(me.stamp) && write.phase() == me.stamp.phase()) {
+            self.write = me.stamp;
+        }
         let earlier = [(write, true), (self.read, false), (self.other, false)];
         earlier.into_iter().find(|&(stamp, _)| changes && me.races(stamp))
     }

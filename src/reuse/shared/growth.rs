@@ -1,0 +1,274 @@
+//! By how many bytes the arrays of a function may grow, and what restricts that.
+//!
+//! In: the syntax tree of a module. Out: for each function the shared variables that it and the functions it calls
+//! reach, the bytes that are left of the static shared memory of a block, and the [`Restriction`] that forbids
+//! growth, if there is one. What cannot be followed, a body elsewhere or a call through a register, is a restriction.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::isa::Opcode;
+use crate::ptx::{
+    AddressBase, Body, Function, FunctionKind, Instruction, Item, Module, Operand, StateSpace,
+    Statement, Variable,
+};
+use crate::reuse::restriction::{MOST_STATIC, Restriction};
+use crate::source::{SourceFile, Span};
+
+/// By how much the arrays of a function may grow together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Growth {
+    /// The bytes that are left of the static shared memory of a block.
+    pub left: u64,
+    /// Why the arrays may not take them.
+    pub restriction: Option<Restriction>,
+}
+
+/// The shared variables of a module, and which functions use them.
+#[derive(Debug)]
+pub struct Surroundings<'a, 's> {
+    source: &'a SourceFile,
+    functions: FxHashMap<&'s str, &'a Function<'s>>,
+    variables: FxHashMap<&'s str, &'a Variable<'s>>,
+}
+
+impl<'a, 's> Surroundings<'a, 's> {
+    /// Looks at a module; where [`Surroundings::need_bodies`], all its bodies should have been parsed.
+    pub fn new(source: &'a SourceFile, module: &'a Module<'s>) -> Surroundings<'a, 's> {
+        let mut functions: FxHashMap<&'s str, &'a Function<'s>> = FxHashMap::default();
+        for function in module.functions() {
+            let known = functions.entry(function.name.text).or_insert(function);
+            if matches!(known.body, Body::Absent) {
+                *known = function;
+            }
+        }
+        for [alias, name] in &module.aliases {
+            if let Some(&function) = functions.get(name.text) {
+                functions.insert(alias.text, function);
+            }
+        }
+        let shared = module.items.iter().filter_map(|item| match item {
+            Item::Variable(variable) if variable.space == StateSpace::Shared => Some(variable),
+            _ => None,
+        });
+        let named = |one: &'a Variable<'s>| one.names.iter().map(move |name| (name.name.text, one));
+        Surroundings { source, functions, variables: shared.flat_map(named).collect() }
+    }
+
+    /// Whether a function that declares arrays in shared memory calls one whose body was not parsed.
+    pub fn need_bodies(&self) -> bool {
+        let declaring = self.functions.values().filter(|function| {
+            let statements = function.statements().unwrap_or_default();
+            statements.iter().any(|one| own_array(one).is_some())
+        });
+        let callees = declaring.flat_map(|function| self.reach(function).functions);
+        let bodies = callees.filter_map(|name| self.functions.get(name));
+        bodies.into_iter().any(|function| matches!(function.body, Body::Unparsed { .. }))
+    }
+
+    /// The variables at module level in shared memory that a function names itself, in the order of the file.
+    pub(super) fn named(&self, function: &str) -> Vec<&'a Variable<'s>> {
+        let mut reach = Reach::default();
+        self.functions.get(function).iter().for_each(|function| self.visit(function, &mut reach));
+        let mut named: Vec<&'a Variable<'s>> = reach
+            .variables
+            .iter()
+            .filter_map(|(name, _)| self.variables.get(name))
+            .copied()
+            .collect();
+        named.sort_by_key(|variable| variable.span.start);
+        named.dedup_by_key(|variable| variable.span.start);
+        named
+    }
+
+    /// By how much the arrays of a function may grow, which take `own` bytes.
+    pub(super) fn growth(&self, function: &str, own: u64) -> Growth {
+        let function = self.functions.get(function);
+        let reach = function.map_or_else(Reach::default, |function| self.reach(function));
+        let (name_of, kind) =
+            function.map_or(("", FunctionKind::Func), |one| (one.name.text, one.kind));
+        let line = |span: Span| self.source.line(span.start);
+        let variables = reach.variables.iter().filter_map(|&(name, by)| {
+            self.variables.get(name).map(|variable| (name, by, *variable))
+        });
+        let (mut restriction, mut taken, mut seen) = (None, own, FxHashSet::default());
+        for (name, by, variable) in variables {
+            let (bytes, external) = (size(variable), variable.linkage.contains(&".extern"));
+            match bytes.filter(|_| !external) {
+                Some(bytes) if seen.insert(name) => taken = taken.saturating_add(bytes),
+                Some(_) => {}
+                None => {
+                    let by = (by != name_of).then(|| by.to_owned());
+                    let (name, line) = (name.to_owned(), line(variable.span));
+                    restriction.get_or_insert(Restriction::External { name, line, by });
+                }
+            }
+        }
+        // Arrays of functions that are called have places in the same block.
+        for callee in reach.functions.iter().filter(|&&name| name != name_of) {
+            let body = self.functions.get(callee).and_then(|callee| callee.statements());
+            match arrays_inside(body.unwrap_or_default()) {
+                Some(bytes) => taken = taken.saturating_add(bytes),
+                None => _ = restriction.get_or_insert(Restriction::Variables),
+            }
+        }
+        if kind == FunctionKind::Func {
+            restriction.get_or_insert(Restriction::Called);
+        }
+        let first = reach
+            .sizes
+            .first()
+            .map(|(name, span)| Restriction::Size((*name).to_owned(), line(*span)));
+        let restriction =
+            restriction.or(first).or(reach.unknown.first().map(|(name, span)| match name {
+                Some(name) => Restriction::Elsewhere((*name).to_owned(), line(*span)),
+                None => Restriction::Indirect(line(*span)),
+            }));
+        Growth { left: MOST_STATIC.saturating_sub(taken), restriction }
+    }
+
+    /// What a function and those that it calls use.
+    fn reach(&self, function: &Function<'s>) -> Reach<'s> {
+        let mut reach = Reach::default();
+        reach.functions.push(function.name.text);
+        self.visit(function, &mut reach);
+        let mut next = 1;
+        while let Some(&name) = reach.functions.get(next) {
+            if let Some(callee) = self.functions.get(name) {
+                self.visit(callee, &mut reach);
+            }
+            next += 1;
+        }
+        reach
+    }
+
+    /// Adds what a function uses by itself.
+    fn visit(&self, function: &Function<'s>, reach: &mut Reach<'s>) {
+        let statements = function.statements().unwrap_or_default();
+        let mut walk =
+            Walk { around: self, function: function.name.text, local: Vec::new(), reach };
+        walk.local.extend(function.params.iter().chain(&function.returns).flat_map(names));
+        walk.statements(statements);
+    }
+}
+
+/// What a function and those that it calls use.
+#[derive(Debug, Default)]
+struct Reach<'s> {
+    /// Functions whose bodies are in the file, each once.
+    functions: Vec<&'s str>,
+    /// Shared variables at module level, each with the function that names it.
+    variables: Vec<(&'s str, &'s str)>,
+    /// Special registers with the size of shared memory that are read.
+    sizes: Vec<(&'s str, Span)>,
+    /// Calls of functions whose bodies are not known, with the name if there is one.
+    unknown: Vec<(Option<&'s str>, Span)>,
+}
+
+/// Goes through the statements of a function.
+struct Walk<'w, 'a, 's> {
+    around: &'w Surroundings<'a, 's>,
+    function: &'s str,
+    /// Names that are declared in the scopes around.
+    local: Vec<&'s str>,
+    reach: &'w mut Reach<'s>,
+}
+
+impl<'s> Walk<'_, '_, 's> {
+    fn statements(&mut self, statements: &[Statement<'s>]) {
+        let outer = self.local.len();
+        for statement in statements {
+            match statement {
+                Statement::Block { statements, .. } => self.statements(statements),
+                Statement::Variable(variable) => self.local.extend(names(variable)),
+                Statement::Instruction(instruction) => self.instruction(instruction),
+                Statement::Label(_) | Statement::Directive(_) => {}
+            }
+        }
+        self.local.truncate(outer);
+    }
+
+    fn instruction(&mut self, instruction: &Instruction<'s>) {
+        if instruction.form.opcode == Opcode::Call {
+            // The results, if there are any, stand in parentheses.
+            let callee = instruction.operands.iter().find_map(|operand| match operand {
+                Operand::Name(name) => Some(name.text),
+                _ => None,
+            });
+            let callee = callee.filter(|name| !self.local.contains(name) && !name.starts_with('%'));
+            let defined = callee.and_then(|name| self.around.functions.get(name));
+            match defined.filter(|function| !matches!(function.body, Body::Absent)) {
+                Some(function) if !self.reach.functions.contains(&function.name.text) => {
+                    self.reach.functions.push(function.name.text);
+                }
+                Some(_) => {}
+                None => self.reach.unknown.push((callee, instruction.span)),
+            }
+        }
+        instruction.operands.iter().for_each(|operand| self.operand(operand, instruction.span));
+    }
+
+    fn operand(&mut self, operand: &Operand<'s>, span: Span) {
+        match operand {
+            Operand::Name(name)
+            | Operand::Not(name)
+            | Operand::Negated(name)
+            | Operand::Offset { name, .. } => self.name(name.text, span),
+            Operand::Pair(pair) => pair.iter().for_each(|one| self.operand(one, span)),
+            Operand::Vector(all, _) | Operand::List(all, _) => {
+                all.iter().for_each(|one| self.operand(one, span));
+            }
+            Operand::Address(address) => {
+                if let AddressBase::Name(name) = address.base {
+                    self.name(name.text, span);
+                }
+                address.rest.iter().for_each(|one| self.operand(one, span));
+            }
+            Operand::Immediate(_) | Operand::Sink(_) => {}
+        }
+    }
+
+    fn name(&mut self, name: &'s str, span: Span) {
+        if matches!(name, "%total_smem_size" | "%aggr_smem_size") {
+            self.reach.sizes.push((name, span));
+        } else if self.around.variables.contains_key(name) && !self.local.contains(&name) {
+            self.reach.variables.push((name, self.function));
+        }
+    }
+}
+
+/// The names that a declaration declares.
+fn names<'v, 's>(variable: &'v Variable<'s>) -> impl Iterator<Item = &'s str> + use<'v, 's> {
+    variable.names.iter().map(|one| one.name.text)
+}
+
+/// The declaration of a variable in shared memory.
+pub(super) fn own_array<'a, 's>(statement: &'a Statement<'s>) -> Option<&'a Variable<'s>> {
+    match statement {
+        Statement::Variable(variable) if variable.space == StateSpace::Shared => Some(variable),
+        _ => None,
+    }
+}
+
+/// The bytes of all variables that statements declare in shared memory; none if they are not known.
+fn arrays_inside(statements: &[Statement<'_>]) -> Option<u64> {
+    statements.iter().try_fold(0_u64, |sum, statement| {
+        let bytes = match (statement, own_array(statement)) {
+            (_, Some(variable)) => size(variable)?,
+            (Statement::Block { statements, .. }, _) => arrays_inside(statements)?,
+            _ => 0,
+        };
+        sum.checked_add(bytes)
+    })
+}
+
+/// The bytes that a declaration takes at most; none if they are not known.
+fn size(variable: &Variable<'_>) -> Option<u64> {
+    let element = u64::from(variable.ty?.bits()).div_ceil(8) * u64::from(variable.vector.max(1));
+    let align = variable.align.unwrap_or(element).max(1);
+    variable.names.iter().try_fold(0_u64, |sum, one| {
+        let copies = u64::from(one.count.unwrap_or(1));
+        let of = |bytes: u64, dimension: &Option<u64>| bytes.checked_mul((*dimension)?);
+        let bytes = one.dimensions.iter().try_fold(element, of)?;
+        sum.checked_add(bytes.checked_mul(copies)?.checked_next_multiple_of(align)?)
+    })
+}
