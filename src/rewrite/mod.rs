@@ -1,4 +1,4 @@
-//! Turns decisions into edits of the original text.
+//! Turns decisions into edits of the original text: drafts of code, then their text at its place ([`Draft`]).
 //!
 //! In: the text and what [`crate::select`] chose. Out: a new text and a map of its lines. The program
 //! is never printed anew: bytes that no edit touches stay as they are. A [`Strategy`] says which code
