@@ -1,7 +1,7 @@
 //! The arena of hash-consed terms and what a term can be.
 
 use indexmap::IndexSet;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::budget::Meter;
 use super::range::Range;
@@ -140,9 +140,21 @@ pub struct Arena {
     /// See [`Arena::tree_size`].
     pub(super) sizes: Vec<u32>,
     pub(super) meter: Meter,
+    /// See [`Arena::split_known`].
+    splits: FxHashMap<TermId, (TermId, i64)>,
 }
 
 impl Arena {
+    /// A term and a constant that a later stage has split a term into and remembers, so that it need not do so again.
+    pub fn split_known(&self, term: TermId) -> Option<(TermId, i64)> {
+        self.splits.get(&term).copied()
+    }
+
+    /// Remembers what a term was split into.
+    pub fn remember_split(&mut self, term: TermId, split: (TermId, i64)) {
+        self.splits.insert(term, split);
+    }
+
     /// An empty arena.
     pub fn new() -> Arena {
         Arena::default()

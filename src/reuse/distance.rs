@@ -17,8 +17,11 @@ pub(super) struct Outline {
     pub constant: i64,
 }
 
-/// Takes the constants out of an address.
+/// Takes the constants out of an address, once for each.
 pub(super) fn outline(arena: &mut Arena, address: TermId) -> Outline {
+    if let Some((key, constant)) = arena.split_known(address) {
+        return Outline { key, constant };
+    }
     let width = arena.width(address);
     let (constant, addends) = arena.linear_parts(address);
     let mut total = constant;
@@ -32,7 +35,9 @@ pub(super) fn outline(arena: &mut Arena, address: TermId) -> Outline {
     // Rebuilding an extension may produce a constant.
     let left = arena.constant_part(key);
     let key = arena.add_constant(key, left.wrapping_neg());
-    Outline { key, constant: to_signed(total.wrapping_add(left), width) }
+    let outline = Outline { key, constant: to_signed(total.wrapping_add(left), width) };
+    arena.remember_split(address, (outline.key, outline.constant));
+    outline
 }
 
 /// An extended sum without its constant, and the constant.

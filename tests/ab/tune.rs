@@ -28,6 +28,10 @@ const TAPS: &str = "
     add.s64 %rd6, %rd0, %rd5;
     ld.global.u32 %r8, [%rd6]; ld.global.u32 %r9, [%rd6+4];
     add.u32 %r5, %r5, %r6; add.u32 %r5, %r5, %r7; add.u32 %r5, %r5, %r8; add.u32 %r5, %r5, %r9;
+    setp.eq.u32 %p0, %r1, 7;
+    @%p0 bra NEXT;
+    add.u32 %r5, %r5, 1;
+NEXT:
     ld.global.u32 %r10, [%rd3];
     add.u32 %r5, %r5, %r10;
     st.global.u32 [%rd4], %r5;
