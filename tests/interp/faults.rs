@@ -109,6 +109,29 @@ fn a_barrier_that_some_never_reach_is_a_deadlock() {
     );
 }
 
+/// Threads that wait for arrivals which never come, and such that arrive in two phases at once.
+#[test]
+fn a_phase_that_never_ends_is_a_deadlock() {
+    let body = |arrivals: &str| {
+        format!(
+            ".shared .align 8 .b8 s[8];
+             setp.ne.u32 %p1, %r0, 0; @!%p1 mbarrier.init.shared.b64 [s], 32; bar.sync 0; {arrivals}
+             W: mbarrier.try_wait.shared.b64 %p2, [s], %rd8; @!%p2 bra W; st.global.u32 [%rd1], %r0; ret;"
+        )
+    };
+    let arrive = "mbarrier.arrive.shared.b64 %rd8, [s];";
+    passes(&body(arrive));
+    for arrivals in
+        [format!("@%p1 {arrive}"), format!("{arrive} mbarrier.arrive.shared.b64 %rd9, [s];")]
+    {
+        let (fault, shown) =
+            Bed::body(&body(&arrivals)).buffer("p", &[7_u32; 32]).limit(1 << 30).fault();
+        assert_eq!(fault.kind, FaultKind::Deadlock, "{shown}");
+        assert!(shown.contains("wait for a phase of an mbarrier object"), "{shown}");
+        assert!(shown.contains("mbarrier.try_wait"), "{shown}");
+    }
+}
+
 /// `bar.sync` is `barrier.sync.aligned`: all lanes of a warp execute the same one together.
 #[test]
 fn an_aligned_barrier_is_for_whole_warps() {

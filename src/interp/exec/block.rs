@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::follow::Follow;
 use super::gates::Barriers;
-use super::group::State;
+use super::group::{Group, State};
 use super::machine::Machine;
 use super::warp::{Stop, Warp, not_aligned};
 use super::watch::Watch;
@@ -22,6 +22,10 @@ const SLICE: u64 = 1 << 11;
 /// How long lanes wait at a meeting point before they go on without the others, in slices of a warp
 /// that keeps running. This matters only where threads can wait for each other through memory.
 const PATIENCE: u32 = 8;
+
+/// How often in a row groups of a block find phases of `mbarrier` objects unfinished before that is a deadlock: only threads
+/// of the block arrive.
+const MAX_TESTS: u64 = 1 << 18;
 
 /// Whether a block has finished.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +68,8 @@ pub struct Block<'p, C> {
     before: (Range<PhaseId>, u32),
     /// Barriers that the search for races knows of.
     ordered: u32,
+    /// How often a group has found a phase of an `mbarrier` object unfinished since any group did something else.
+    tests: u64,
 }
 
 impl<'p, C: Follow> Block<'p, C> {
@@ -89,6 +95,7 @@ impl<'p, C: Follow> Block<'p, C> {
             epoch: 0,
             before: (0..0, 0),
             ordered: 0,
+            tests: 0,
         }
     }
 
@@ -197,11 +204,19 @@ impl<'p, C: Follow> Block<'p, C> {
             let counters = &mut self.counters;
             let shadow = shadow.as_mut();
             let number = warp as u32;
-            let mut watch = Watch { shadow, who, changes: 0, race: None, marks, warp: number };
+            let (race, arrived) = (None, false);
+            let mut watch = Watch { shadow, who, changes: 0, race, marks, warp: number, arrived };
             let before = self.warps[warp].steps;
             let stop = self.warps[warp].run(machine, shared, counters, &mut watch, group, left)?;
             if self.warps[warp].phase.is_some() {
                 self.warps[warp].phase = Some(watch.who.phase);
+            }
+            // (Strong reads are seen only where races are looked for.)
+            let arrived = watch.arrived || watch.shadow.is_none();
+            let yields = matches!(stop, Stop::Yield(_)) && !arrived;
+            self.tests = if yields { self.tests + 1 } else { 0 };
+            if let (Stop::Yield(group), MAX_TESTS..) = (&stop, self.tests) {
+                return Err(self.nobody_arrives(warp, *group));
             }
             let spent = self.warps[warp].steps - before;
             self.steps += spent;
@@ -212,7 +227,7 @@ impl<'p, C: Follow> Block<'p, C> {
                 Stop::Collective(group) => self.arrive_at_collective(warp, group)?,
                 Stop::Call(group) => self.call(warp, group)?,
                 Stop::Stack(group) => self.warps[warp].stack(machine, group)?,
-                Stop::Slice => left = 0,
+                Stop::Slice | Stop::Yield(_) => left = 0,
             }
             // One slice is for all groups of the warp together: a loop that splits and joins its lanes
             // again and again would otherwise never use up its slice.
@@ -222,6 +237,16 @@ impl<'p, C: Follow> Block<'p, C> {
                 return Ok(true);
             }
         }
+    }
+
+    /// The fault of a block all of whose threads that run ask again and again for a phase of an `mbarrier` object.
+    fn nobody_arrives(&self, warp: usize, group: usize) -> Fault {
+        let own = &self.warps[warp];
+        let Group { pc, mask, .. } = own.groups[group];
+        let message = "deadlock: all threads that run wait for a phase of an mbarrier object, and none arrives";
+        let span = own.function(self.machine, group).spans[pc.saturating_sub(1) as usize];
+        let fault = Fault::new(FaultKind::Deadlock, message).at(span);
+        self.machine.blame(fault, warp as u32, mask)
     }
 
     /// Adds to the fault of a launch that has not ended where its threads are: the loop in which the first lanes that run

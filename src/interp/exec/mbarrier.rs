@@ -112,6 +112,7 @@ impl Spaces<'_> {
                 sleeps |= step(registers, mbarrier.kind, lane, word)?;
                 Ok(())
             })?;
+            watch.arrived |= !matches!(mbarrier.kind, MBarrierKind::Test { .. });
             // Arrivals release and tests acquire, in the block (PTX ISA, "mbarrier.arrive", "mbarrier.test_wait").
             let order = |acquires, releases| Order { scope: Scope::Block, acquires, releases };
             let what = match mbarrier.kind {

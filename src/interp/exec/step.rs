@@ -67,7 +67,10 @@ pub fn step(
 ) -> Result<Next, AccessFault> {
     let &Site { machine, spaces, steps, pc, lanes, mask } = site;
     match op {
-        Op::Atomic(atomic) => spaces.atomic(registers, atomic, lanes, counters, watch)?,
+        Op::Atomic(atomic) => {
+            watch.arrived = true;
+            spaces.atomic(registers, atomic, lanes, counters, watch)?;
+        }
         Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters, watch)?,
         Op::CopyBulk(copy) => spaces.copy_bulk(registers, copy, lanes, counters, watch)?,
         Op::Scalar(scalar) => each_lane(registers, scalar, lanes)?,

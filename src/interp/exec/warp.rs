@@ -37,6 +37,8 @@ pub enum Stop {
     Stack(usize),
     /// The group has used up its slice.
     Slice,
+    /// The group has found a phase of an `mbarrier` object unfinished, and others go on.
+    Yield(usize),
 }
 
 /// One warp.
@@ -363,7 +365,7 @@ impl Warp {
                 Ok(Next::At(target)) => pc = target,
                 Ok(Next::Yield) => {
                     self.groups[index].pc = pc + 1;
-                    return Ok(Stop::Slice);
+                    return Ok(Stop::Yield(index));
                 }
                 Ok(Next::Part { meet, ways }) => {
                     self.groups[index].pc = pc;

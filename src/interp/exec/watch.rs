@@ -24,6 +24,8 @@ pub struct Watch<'a> {
     pub marks: Option<&'a mut Marks>,
     /// The warp.
     pub warp: u32,
+    /// Whether an `mbarrier` object was changed, or memory was read that other blocks may write.
+    pub arrived: bool,
 }
 
 impl Watch<'_> {
@@ -70,6 +72,7 @@ impl Watch<'_> {
         order: Option<Order>,
     ) -> Result<(), AccessFault> {
         let strong = order.map(|order| order.scope);
+        self.arrived |= order.is_some();
         let Some(shadow) = self.shadow.as_deref_mut() else { return Ok(()) };
         if !matches!(home, StateSpace::Global | StateSpace::Shared) {
             return Ok(());
