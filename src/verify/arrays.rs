@@ -139,7 +139,7 @@ pub(super) fn observed(program: &Program<'_, '_>, module: &Module<'_>) -> Option
         }
     }
     let sized = |function: &Function<'_>| reads_sizes(function.statements().unwrap_or_default());
-    let function = module.functions().find(|function| sized(function))?;
+    let function = reached(module, program.function).into_iter().find(|one| sized(one))?;
     let name = function.name.text;
     Some(format!(
         "`{name}` reads how much shared memory there is, which changes with an array's size"
@@ -164,13 +164,71 @@ fn outside<'s>(module: &Module<'_>, arg: &Arg<'s>) -> Option<&'s str> {
     (!inside).then_some(*name)
 }
 
-/// Whether statements call a function.
-pub(super) fn calls(statements: &[Statement<'_>]) -> bool {
-    statements.iter().any(|statement| match statement {
-        Statement::Instruction(instruction) => instruction.form.opcode == Opcode::Call,
-        Statement::Block { statements, .. } => calls(statements),
-        _ => false,
-    })
+/// A function and all functions of the module that it may call: every one of them where a call does not name its
+/// callee. (Functions whose bodies are elsewhere are another question, [`observed`].)
+pub(super) fn reached<'m, 's>(
+    module: &'m Module<'s>,
+    function: &'m Function<'s>,
+) -> Vec<&'m Function<'s>> {
+    let mut found = vec![function];
+    let mut next = 0;
+    while let Some(caller) = found.get(next).copied() {
+        next += 1;
+        let mut names = Vec::new();
+        callees(caller.statements().unwrap_or_default(), &mut names);
+        for name in names {
+            let alias = name.and_then(|name| {
+                module.aliases.iter().find(|[alias, _]| alias.text == name)
+            });
+            let own = alias.map_or(name, |[_, own]| Some(own.text));
+            let mut named = module.functions().filter(|one| Some(one.name.text) == own).peekable();
+            let callees: Vec<&Function<'_>> = match named.peek() {
+                Some(_) => named.collect(),
+                None => module.functions().filter(|one| one.kind == FunctionKind::Func).collect(),
+            };
+            for callee in callees {
+                if !found.iter().any(|known| std::ptr::eq(*known, callee)) {
+                    found.push(callee);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Adds what the calls of some statements name as their callees; `None` for a call that names none.
+fn callees<'s>(statements: &[Statement<'s>], found: &mut Vec<Option<&'s str>>) {
+    for statement in statements {
+        match statement {
+            Statement::Block { statements, .. } => callees(statements, found),
+            Statement::Instruction(call) if call.form.opcode == Opcode::Call => {
+                let named = call.operands.iter().find_map(|operand| match operand {
+                    Operand::Name(name) => Some(name.text),
+                    _ => None,
+                });
+                found.push(named);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether statements of a body name one of these variables of the module, which the body's own declarations in
+/// front of all instructions hide.
+pub(super) fn uses_common(body: &[Statement<'_>], variables: &[&str]) -> bool {
+    let head = body.iter().take_while(|one| matches!(one, Statement::Variable(_)));
+    let own: Vec<&str> = head
+        .filter_map(|one| match one {
+            Statement::Variable(variable) => Some(&variable.names),
+            _ => None,
+        })
+        .flatten()
+        .filter(|declared| declared.count.is_none())
+        .map(|declared| declared.name.text)
+        .collect();
+    let left: Vec<&str> =
+        variables.iter().copied().filter(|variable| !own.contains(variable)).collect();
+    uses(body, &left)
 }
 
 /// Whether statements name one of these variables.

@@ -169,12 +169,9 @@ fn has_dynamic(module: &Module<'_>, function: &Function<'_>) -> bool {
     });
     let names: Vec<&str> =
         common.flat_map(|variable| &variable.names).map(|one| one.name.text).collect();
-    let body = function.statements().unwrap_or_default();
-    let called = module.functions().filter(|one| one.kind == FunctionKind::Func);
-    let mut called = called.filter_map(|one| one.statements());
-    body.iter().any(own)
-        || arrays::uses(body, &names)
-        || arrays::calls(body) && called.any(|body| arrays::uses(body, &names))
+    let bodies = arrays::reached(module, function);
+    let bodies = bodies.into_iter().map(|one| one.statements().unwrap_or_default());
+    bodies.into_iter().any(|body| body.iter().any(own) || arrays::uses_common(body, &names))
 }
 
 /// The parameters, results and directives of a function on which its meaning depends.

@@ -52,7 +52,7 @@ impl<'s> Evaluation<'_, 's> {
         let ty = *types.first()?;
         if !matches!(inst.args.first(), Some(Arg::Register(_)))
             || ast.form.has(Qualifier::Cc)
-            || ast.form.has(Qualifier::Sat)
+            || ast.form.has(Qualifier::Sat) && ast.form.opcode != Opcode::Cvt
         {
             return None;
         }
@@ -226,18 +226,51 @@ impl<'s> Evaluation<'_, 's> {
         Some(self.terms.arena.extract(shifted, 0, width))
     }
 
-    /// Integer conversions: the source is read by its type, then cut or extended.
+    /// The nearest number of a type, in 64 bits (PTX ISA, "cvt": `.sat` limits the result to the type's range).
+    fn clamped(&mut self, value: TermId, signed: bool, to: ScalarType) -> TermId {
+        let value = self.widen(value, 64, signed);
+        let bits = to.bits();
+        let (least, most) = match to.is_signed() {
+            true => (i64::MIN >> (64 - bits), (i64::MAX >> (64 - bits)) as u64),
+            false => (0, u64::MAX >> (64 - bits)),
+        };
+        let arena = &mut self.terms.arena;
+        let (low, high) = (arena.constant(least as u64, 64), arena.constant(most, 64));
+        match signed {
+            false => {
+                let above = arena.compare(Comparison::UnsignedLess, high, value);
+                arena.if_then_else(above, high, value)
+            }
+            true => {
+                let below = arena.compare(Comparison::SignedLess, value, low);
+                let raised = arena.if_then_else(below, low, value);
+                // Every signed number is below the largest unsigned one of 64 bits.
+                if most > i64::MAX as u64 {
+                    return raised;
+                }
+                let above = arena.compare(Comparison::SignedLess, high, value);
+                arena.if_then_else(above, high, raised)
+            }
+        }
+    }
+
+    /// Integer conversions: the source is read by its type, then limited if that is asked, and cut or extended.
     fn convert(&mut self, inst: &Inst<'_, 's>, types: &[ScalarType]) -> Option<TermId> {
         let &[to, from] = types else { return None };
         let integer = |ty: ScalarType| {
             use ScalarType::*;
             matches!(ty, U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64)
         };
-        if !integer(to) || !integer(from) || inst.ast.form.modifiers().len() != 2 {
+        let is_clamped = inst.ast.form.has(Qualifier::Sat);
+        let modifiers = 2 + usize::from(is_clamped);
+        if !integer(to) || !integer(from) || inst.ast.form.modifiers().len() != modifiers {
             return None;
         }
-        let value = self.operand(&inst.args[1], from.bits() as u8)?;
+        let mut value = self.operand(&inst.args[1], from.bits() as u8)?;
         let width = to.bits() as u8;
+        if is_clamped {
+            value = self.clamped(value, from.is_signed(), to);
+        }
         if width <= self.terms.arena.width(value) {
             Some(self.terms.arena.extract(value, 0, width))
         } else {
