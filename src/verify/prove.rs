@@ -63,7 +63,8 @@ impl Prover {
         let Some(lane) = self.by_lane.lane else { return Proof::Unknown };
         for number in by_lane::all() {
             let arena = &mut terms.arena;
-            let mut at = |term: TermId| by_lane::in_lane(arena, lane, number, term);
+            let by_lane = &mut self.by_lane.terms;
+            let mut at = |term: TermId| by_lane.of(arena, lane, number, term);
             let here = (at(claim.0), at(claim.1));
             let facts: Vec<TermId> = known.iter().map(|fact| at(*fact)).collect();
             let mut facts: Vec<TermId> =
@@ -79,7 +80,7 @@ impl Prover {
             if quick == Proof::Equal {
                 continue;
             }
-            let there = by_lane::place_of(&mut terms.arena, lane, number, place);
+            let there = self.by_lane.terms.place(&mut terms.arena, lane, number, place);
             self.cases = 0;
             match self.by_cases(terms, lanes, &there, here, &facts) {
                 Proof::Equal => {}

@@ -225,7 +225,7 @@ impl<'s> Warp<'_, 's> {
         }
         let number = here.operand(&inst.args[2], 32)?;
         let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
-        let sources = by_lane::sources(&mut here.terms.arena, lane, number)?;
+        let sources = self.prover.by_lane.terms.sources(&mut here.terms.arena, lane, number)?;
         let linear = consecutive(here);
         let in_warp = here.terms.arena.and(whole, linear);
         self.gather(here, in_warp)?;
@@ -239,9 +239,12 @@ impl<'s> Warp<'_, 's> {
             let value = match current {
                 true => {
                     let there = self.lanes.shift_current(here.terms, sent, n, here.here());
-                    by_lane::in_lane(&mut here.terms.arena, lane, own, there)
+                    self.prover.by_lane.terms.of(&mut here.terms.arena, lane, own, there)
                 }
-                false => by_lane::as_there(here.terms, lane, source, sent, here.here()),
+                false => {
+                    let around = here.here();
+                    self.prover.by_lane.terms.as_there(here.terms, lane, source, sent, around)
+                }
             };
             self.receive(here.terms, value);
             values.push(value);
