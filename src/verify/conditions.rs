@@ -271,6 +271,48 @@ fn chosen(
     }
 }
 
+/// How deep negations of conjunctions are compared.
+const MAX_NEGATIONS: u32 = 4;
+
+/// Whether two conditions are the same conjuncts, or the negations of the same, in whatever order, where some are
+/// known to hold.
+pub(super) fn are_same(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId]) -> bool {
+    let negated = (arena.not(a), arena.not(b));
+    [(a, b), negated]
+        .into_iter()
+        .any(|claim| are_same_conjuncts(arena, claim, known, MAX_NEGATIONS))
+}
+
+fn are_same_conjuncts(
+    arena: &mut Arena,
+    (a, b): (TermId, TermId),
+    known: &[TermId],
+    depth: u32,
+) -> bool {
+    let left = |arena: &mut Arena, term: TermId| {
+        let mut left = literals(arena, term);
+        left.retain(|literal| !hold(arena, &[*literal], known));
+        left
+    };
+    let (all, others) = (left(arena, a), left(arena, b));
+    let (common, own) = split(arena, &all, &others);
+    let (_, its) = split(arena, &others, &common);
+    if own.is_empty() || its.is_empty() || depth == 0 {
+        return own.is_empty() && its.is_empty();
+    }
+    // Each is a negation of a conjunction that the other side has as well, in another order.
+    let mut has = |one: TermId, among: &[TermId]| {
+        among.iter().any(|&other| {
+            let negated = (arena.not(one), arena.not(other));
+            let conjunctions = [negated.0, negated.1]
+                .iter()
+                .all(|term| matches!(arena.node(*term), Node::Binary(BinaryOp::And, ..)));
+            conjunctions && are_same_conjuncts(arena, negated, known, depth - 1)
+        })
+    };
+    own.iter().all(|&one| has(one, &its)) && its.iter().all(|&one| has(one, &own))
+}
+
 /// Adds what follows from alternatives of which the other ones are refuted; a false condition if all
 /// are.
 pub(super) fn add_remaining(arena: &mut Arena, known: &mut Vec<TermId>) {
