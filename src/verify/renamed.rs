@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 use crate::ptx::{self, Depth, Function, FunctionKind, StateSpace, Statement};
 use crate::source::SourceFile;
@@ -40,7 +40,7 @@ pub fn under_names(
             mine.len()
         ));
     }
-    let mut names: FxHashMap<&str, &str> = mine.into_iter().zip(theirs).collect();
+    let mut names: BTreeMap<&str, &str> = mine.into_iter().zip(theirs).collect();
     names.insert(against, kernel);
     let (theirs, mine) = (variables(old), variables(new));
     if theirs.len() == mine.len() {
