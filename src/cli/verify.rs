@@ -12,7 +12,8 @@ use serde::Serialize;
 use super::exit::{Failure, Status};
 use super::io;
 use super::options::{Format, OnlyKernel, Queries, Shown};
-use crate::interp::{self, Fault, Outcome};
+use crate::draft;
+use crate::interp::{self, Fault, FaultKind, Outcome};
 use crate::launch::{Launch, show};
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
@@ -32,6 +33,16 @@ pub struct Verify {
     /// Which kernels.
     #[command(flatten)]
     kernel: OnlyKernel,
+    /// The rewritten file's kernel to compare that of `--kernel` with, if it has another name: parameters stand
+    /// for those in the same place
+    #[arg(long, value_name = "KERNEL", requires = "kernel")]
+    against: Option<String>,
+    /// Assume that blocks have this shape, in threads: `128`, or `32,4,1`
+    #[arg(long, value_name = "X,Y,Z", value_parser = block)]
+    block: Option<[u32; 3]>,
+    /// Do not run both programs with a drafted launch where nothing is proved
+    #[arg(long)]
+    no_run: bool,
     /// How to show the outcome.
     #[command(flatten)]
     shown: Shown,
@@ -49,17 +60,25 @@ impl Verify {
     /// # Errors
     /// An input cannot be read or parsed, or the original cannot be run with a launch.
     pub fn run(&self) -> Result<Status, Failure> {
-        let (original, rewritten) = (io::read(&self.original)?, io::read(&self.rewritten)?);
+        let (original, mut rewritten) = (io::read(&self.original)?, io::read(&self.rewritten)?);
         self.kernel.check(&original)?;
+        if let (Some(kernel), Some(against)) = (&self.kernel.kernel, &self.against) {
+            let renamed = verify::under_names(&original, kernel, &rewritten, against);
+            rewritten = renamed.map_err(|why| Failure::about(rewritten.name(), why))?;
+        }
         let launches =
             self.launch.iter().map(|path| io::read(path)).collect::<Result<Vec<_>, _>>()?;
         let options = Options {
             kernel: self.kernel.kernel.clone(),
+            block: self.block,
             solver_limit: self.solver_limit,
             dump_queries: self.queries.dump_queries.clone(),
             ..Options::default()
         };
-        let (text, status) = verify(&original, &rewritten, &launches, &options, self.shown.format)?;
+        let (text, status) = {
+            let drafting = !self.no_run;
+            verify(&original, &rewritten, (&launches, drafting), &options, self.shown.format)?
+        };
         io::print(&text)?;
         Ok(status)
     }
@@ -95,7 +114,7 @@ struct Report<'v> {
 fn verify(
     original: &SourceFile,
     rewritten: &SourceFile,
-    launches: &[SourceFile],
+    (launches, drafting): (&[SourceFile], bool),
     options: &Options,
     format: Format,
 ) -> Result<(String, Status), Failure> {
@@ -106,6 +125,19 @@ fn verify(
         let launch =
             Launch::from_json(launch.text()).map_err(|error| Failure::about(name, error))?;
         runs.push(replay(original, rewritten, name, launch, options)?);
+    }
+    if drafting {
+        for function in &mut verification.functions {
+            if function.verdict != Verdict::Unknown {
+                continue;
+            }
+            if let Some(run) = drafted(original, rewritten, &function.name, options) {
+                if !run.equal {
+                    function.verdict = Verdict::Different;
+                }
+                runs.push(run);
+            }
+        }
     }
     // A difference that was seen counts, whatever was proved.
     if runs.iter().any(|run| !run.equal) {
@@ -131,6 +163,58 @@ fn verify(
         }
     };
     Ok((text, status))
+}
+
+/// The most warp-wide instructions of a run with a drafted launch.
+const MAX_DRAFTED: u64 = 10_000_000;
+
+/// What a run of both programs with a drafted launch shows of a kernel; `None` where there is no launch that the
+/// original runs to its end with, or the function is not a kernel.
+fn drafted(
+    original: &SourceFile,
+    rewritten: &SourceFile,
+    kernel: &str,
+    options: &Options,
+) -> Option<Replay> {
+    let threads = options.block.map(|block| block.map(u64::from).iter().product::<u64>() * 2);
+    let draft = draft::draft(original, Some(kernel), threads).ok()?.ok()?;
+    if draft.fault.is_some() {
+        return None;
+    }
+    let mut launch = Launch::from_json(&draft.plan.text("")).ok()?;
+    if let Some(block) = options.block {
+        launch.block = block;
+    }
+    launch.limit = launch.limit.min(MAX_DRAFTED);
+    let name = format!("a drafted launch of `{kernel}`");
+    let module = ptx::parse(rewritten, Depth::All).ok()?;
+    launch.kernel = Some(kernel.to_owned());
+    // What the interpreter cannot run to an end says nothing.
+    if let Err(fault) = interp::run(&module, &launch)
+        && matches!(fault.kind, FaultKind::Launch | FaultKind::Unsupported | FaultKind::Limit)
+    {
+        return None;
+    }
+    let options = Options { kernel: launch.kernel.clone(), ..options.clone() };
+    replay(original, rewritten, &name, launch, &options).ok()
+}
+
+/// A block's shape: one to three extents with commas between them.
+fn block(text: &str) -> Result<[u32; 3], String> {
+    let mut block = [1; 3];
+    let mut extents = text.split(',');
+    for (extent, text) in block.iter_mut().zip(&mut extents) {
+        let limit = 1..=1024;
+        *extent = text.trim().parse().map_err(|error| format!("`{text}`: {error}"))?;
+        if !limit.contains(extent) {
+            return Err(format!("a block has 1 to 1024 threads in each dimension, not {extent}"));
+        }
+    }
+    let threads: u64 = block.iter().map(|extent| u64::from(*extent)).product();
+    if extents.next().is_some() || threads > 1024 {
+        return Err("a block has at most 1024 threads in three dimensions".to_owned());
+    }
+    Ok(block)
 }
 
 fn replay(

@@ -429,7 +429,14 @@ impl<'a, 'm, 's> Prover<'a, 'm, 's> {
     fn still_holds(&self, trace: &KernelTrace, index: usize, at: u32, block: BlockId) -> bool {
         let widened = &trace.widened[index];
         if widened.settled && self.flow.dominators.dominates(widened.block, block) {
-            return true;
+            // Of one block the extension may come behind the place; the only definition must not.
+            let later = match widened.block == block {
+                true => at.min(widened.inst)..widened.inst,
+                false => 0..0,
+            };
+            trace.arena.charge(later.len() as u64);
+            let later = &self.flow.insts[later.start as usize..later.end as usize];
+            return !later.iter().any(|inst| definitions(inst).contains(&widened.register));
         }
         // Up the straight line of blocks that ends with the load's.
         let (mut here, mut end) = (block, at);

@@ -58,6 +58,41 @@ pub(super) fn align(original: &Program<'_, '_>, rewritten: &Program<'_, '_>) -> 
     alignment
 }
 
+/// Matches the events of two programs whose registers have different names: those of one opcode, in the order of the
+/// blocks.
+pub(super) fn by_events(original: &Program<'_, '_>, rewritten: &Program<'_, '_>) -> Alignment {
+    let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
+    let (olds, news) = (events(original), events(rewritten));
+    for (_, opcode) in olds.iter().chain(&news) {
+        let next = numbers.len() as u32;
+        numbers.entry(opcode).or_insert(next);
+    }
+    let number = |all: &[(u32, &str)]| -> Vec<u32> {
+        all.iter().map(|(_, opcode)| numbers[opcode]).collect()
+    };
+    let (a, b) = (number(&olds), number(&news));
+    let count = rewritten.flow.insts.len();
+    let mut alignment = Alignment { matched: vec![None; count], gaps: vec![0..0; count] };
+    for (from, to) in equal_runs(&a, &b) {
+        for (old, new) in from.zip(to) {
+            let (old, new) = (olds[old].0, news[new].0);
+            alignment.matched[new as usize] = Some(old);
+            alignment.gaps[new as usize] = old..old + 1;
+        }
+    }
+    alignment
+}
+
+/// The instructions that are events, each with its opcode, in the order of the blocks.
+fn events<'s>(program: &Program<'_, 's>) -> Vec<(u32, &'s str)> {
+    let insts = &program.flow.insts;
+    let of_blocks = program.flow.block_ids().flat_map(|id| program.flow.block(id).instructions());
+    of_blocks
+        .filter(|at| !matches!(role(&insts[*at]), Role::Pure | Role::Load | Role::Branch))
+        .map(|at| (at as u32, insts[at].ast.opcode.text))
+        .collect()
+}
+
 /// Matches each instruction with the one in the same place.
 pub(super) fn one_to_one(program: &Program<'_, '_>) -> Alignment {
     let places = 0..program.flow.insts.len() as u32;

@@ -4,7 +4,7 @@
 //! In: terms with the number of the lane in them. Out: the terms of one lane, whose number is a constant, so that
 //! what it selects and where it receives from is decided; a claim holds if it holds in each of the 32 lanes.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::place::{Place, Reach};
 use super::symbols::{Kind, Terms};
@@ -17,27 +17,60 @@ pub(super) fn all() -> std::ops::Range<u32> {
     0..WARP_SIZE
 }
 
-/// A term in the lane of a number; `lane` is the symbol of the lane's number.
-pub(super) fn in_lane(arena: &mut Arena, lane: TermId, number: u32, term: TermId) -> TermId {
-    Substitution::new().transform(arena, term, &mut |arena, next| {
-        (next == lane).then(|| arena.constant(number.into(), arena.width(lane)))
-    })
+/// Terms of one lane. Keeps what it has made: claims about one kernel share most of their terms.
+#[derive(Default)]
+pub(super) struct InLane {
+    /// By the term of the lane's number, and that number.
+    done: FxHashMap<(TermId, u32), Substitution>,
 }
 
-/// The value that a term of 32 bits has in the lane of a number, as a symbol: it is compared with nothing but what
-/// the same term is there. (A value from the past may be a different one in the lane that asks.)
-pub(super) fn as_there(
-    terms: &mut Terms,
-    lane: TermId,
-    number: u32,
-    term: TermId,
-    made_in: Option<LoopId>,
-) -> TermId {
-    let there = in_lane(&mut terms.arena, lane, number, term);
-    if terms.arena.constant_value(there).is_some() {
-        return there;
+impl InLane {
+    /// A term in the lane of a number; `lane` is the symbol of the lane's number.
+    pub fn of(&mut self, arena: &mut Arena, lane: TermId, number: u32, term: TermId) -> TermId {
+        let done = self.done.entry((lane, number)).or_default();
+        done.transform(arena, term, &mut |arena, next| {
+            (next == lane).then(|| arena.constant(number.into(), arena.width(lane)))
+        })
     }
-    terms.symbol(Kind::InLane(number, there), 32, made_in)
+
+    /// A place with what is known there of the other lanes by one lane, whose number says which there are.
+    pub fn place(&mut self, arena: &mut Arena, lane: TermId, number: u32, place: &Place) -> Place {
+        let there = |reach: &Reach| {
+            let condition = self.of(arena, lane, number, reach.condition);
+            let exists = arena.constant_value(condition) != Some(0);
+            exists.then_some(Reach { condition, ..*reach })
+        };
+        Place { reaches: place.reaches.iter().filter_map(there).collect(), ..place.clone() }
+    }
+
+    /// For each lane the number of the lane that `number` names (its upper bits do not count: PTX ISA,
+    /// "shfl.sync"), if that depends on nothing but the lane.
+    pub fn sources(&mut self, arena: &mut Arena, lane: TermId, number: TermId) -> Option<Vec<u32>> {
+        let low = arena.extract(number, 0, 5);
+        all()
+            .map(|own| {
+                let source = self.of(arena, lane, own, low);
+                arena.constant_value(source).map(|source| source as u32)
+            })
+            .collect()
+    }
+
+    /// The value that a term of 32 bits has in the lane of a number, as a symbol: it is compared with nothing but
+    /// what the same term is there. (A value from the past may be a different one in the lane that asks.)
+    pub fn as_there(
+        &mut self,
+        terms: &mut Terms,
+        lane: TermId,
+        number: u32,
+        term: TermId,
+        made_in: Option<LoopId>,
+    ) -> TermId {
+        let there = self.of(&mut terms.arena, lane, number, term);
+        if terms.arena.constant_value(there).is_some() {
+            return there;
+        }
+        terms.symbol(Kind::InLane(number, there), 32, made_in)
+    }
 }
 
 /// The condition that the lane `n` up is one of the warp's.
@@ -55,28 +88,6 @@ pub(super) fn has_lane(arena: &mut Arena, lane: TermId, n: i32) -> TermId {
     }
 }
 
-/// A place with what is known there of the other lanes by one lane, whose number says which there are.
-pub(super) fn place_of(arena: &mut Arena, lane: TermId, number: u32, place: &Place) -> Place {
-    let there = |reach: &Reach| {
-        let condition = in_lane(arena, lane, number, reach.condition);
-        let exists = arena.constant_value(condition) != Some(0);
-        exists.then_some(Reach { condition, ..*reach })
-    };
-    Place { reaches: place.reaches.iter().filter_map(there).collect(), ..place.clone() }
-}
-
-/// For each lane the number of the lane that `number` names (its upper bits do not count: PTX ISA,
-/// "shfl.sync"), if that depends on nothing but the lane.
-pub(super) fn sources(arena: &mut Arena, lane: TermId, number: TermId) -> Option<Vec<u32>> {
-    let low = arena.extract(number, 0, 5);
-    all()
-        .map(|own| {
-            let source = in_lane(arena, lane, own, low);
-            arena.constant_value(source).map(|source| source as u32)
-        })
-        .collect()
-}
-
 /// What has been received lane by lane.
 #[derive(Default)]
 pub(super) struct ByLane {
@@ -84,6 +95,10 @@ pub(super) struct ByLane {
     pub lane: Option<TermId>,
     /// The conditions, one for each lane, that tell what is received.
     conditions: FxHashSet<TermId>,
+    /// Terms in which none of these is.
+    without: FxHashSet<TermId>,
+    /// The terms of one lane.
+    pub terms: InLane,
 }
 
 impl ByLane {
@@ -95,13 +110,15 @@ impl ByLane {
         lanes.fold(*last, |others, (number, value)| {
             let number = arena.constant(number.into(), arena.width(lane));
             let here = arena.equal(lane, number);
-            self.conditions.insert(here);
+            if self.conditions.insert(here) {
+                self.without.clear();
+            }
             arena.if_then_else(here, *value, others)
         })
     }
 
     /// Whether a term has something in it that was received lane by lane.
-    pub fn is_in(&self, terms: &Terms, term: TermId) -> bool {
+    pub fn is_in(&mut self, terms: &Terms, term: TermId) -> bool {
         if self.conditions.is_empty() {
             return false;
         }
@@ -110,11 +127,12 @@ impl ByLane {
             if self.conditions.contains(&next) {
                 return true;
             }
-            if seen.insert(next) {
+            if !self.without.contains(&next) && seen.insert(next) {
                 terms.arena.charge(1);
                 work.extend(terms.arena.operands(next));
             }
         }
+        self.without.extend(seen);
         false
     }
 }

@@ -45,6 +45,7 @@ impl Carried {
     /// Guesses for the registers that have none yet. True if there is a new guess.
     pub fn guess(&mut self, comparison: &mut Comparison<'_, '_>) -> bool {
         let known = self.values.len();
+        let used = used(comparison);
         for index in 0..comparison.after.loops.len() {
             let id = LoopId(index as u32);
             let (Some(before), Some(after)) =
@@ -52,8 +53,10 @@ impl Carried {
             else {
                 continue;
             };
-            let own: Vec<&Round> =
-                after.rounds.iter().filter(|round| is_own(comparison.terms, round)).collect();
+            // A register that each iteration writes before it reads it brings nothing along.
+            let is_read = |round: &&Round| used.contains(&round.symbol);
+            let own = after.rounds.iter().filter(|round| is_own(comparison.terms, round));
+            let own: Vec<&Round> = own.filter(is_read).collect();
             let is_flag = |round: &&&Round| comparison.terms.arena.width(round.symbol) == 1;
             let flags: Vec<&Round> = own.iter().filter(is_flag).take(MAX_FLAGS).copied().collect();
             let mut later = None;
@@ -105,6 +108,35 @@ impl Carried {
     }
 }
 
+/// The terms that what the rewritten program does depends on: its events, loads and branches, and what comes round
+/// loops for these.
+fn used(comparison: &Comparison<'_, '_>) -> FxHashSet<TermId> {
+    let after = comparison.after;
+    let records = || after.loops.iter().flatten();
+    let rounds: FxHashMap<TermId, &Round> =
+        records().flat_map(|record| &record.rounds).map(|round| (round.symbol, round)).collect();
+    let events = after
+        .events
+        .iter()
+        .flat_map(|event| event.operands.iter().copied().chain(std::iter::once(event.condition)));
+    let loads = after.loads.iter().flat_map(|load| [load.address, load.condition]);
+    let ends = records().flat_map(|record| [record.entry, record.again]);
+    let branches = after.branches.iter().flatten().copied();
+    let mut work: Vec<TermId> = events.chain(loads).chain(ends).chain(branches).collect();
+    let mut seen = FxHashSet::default();
+    while let Some(next) = work.pop() {
+        if !seen.insert(next) {
+            continue;
+        }
+        comparison.terms.arena.charge(1);
+        if let Some(round) = rounds.get(&next) {
+            work.extend([round.initial, round.latch]);
+        }
+        work.extend(comparison.terms.arena.operands(next));
+    }
+    seen
+}
+
 /// Whether a symbol at a loop's header is that of a register which only the rewritten program has.
 fn is_own(terms: &Terms, round: &Round) -> bool {
     terms.as_symbol(round.symbol).is_some_and(|symbol| {
@@ -132,6 +164,22 @@ fn values(comparison: &Comparison<'_, '_>, id: LoopId) -> Vec<TermId> {
     values.into_iter().map(|(_, value)| value).collect()
 }
 
+/// The original's stores in a loop: what a load of the loop delivers may be that of an iteration before.
+fn stores_of(comparison: &Comparison<'_, '_>, id: LoopId) -> FxHashMap<TermId, StoreRecord> {
+    let original = comparison.original;
+    let of_loop: FxHashSet<u32> = original
+        .flow
+        .block_ids()
+        .filter(|&block| original.flow.loops.nested(original.loop_of(block), id))
+        .flat_map(|block| original.flow.block(block).instructions().map(|inst| inst as u32))
+        .collect();
+    comparison.terms.arena.charge(of_loop.len() as u64);
+    let all = comparison.warp.prover.stores.iter();
+    all.filter(|(_, record)| of_loop.contains(&record.inst))
+        .map(|(version, record)| (*version, *record))
+        .collect()
+}
+
 /// A value that the original computes in the loop and that is, an iteration later, what comes round.
 fn guess(
     comparison: &mut Comparison<'_, '_>,
@@ -140,13 +188,13 @@ fn guess(
     (initial, latch): (TermId, TermId),
 ) -> Option<TermId> {
     let width = comparison.terms.arena.width(latch);
+    let stores = &stores_of(comparison, id);
     let mut values = values(comparison, id);
     values.retain(|value| comparison.terms.arena.width(*value) == width);
     let (terms, loops) = (&mut *comparison.terms, &comparison.original.flow.loops);
     let mut substitution = Substitution::new();
     let later = values_of(terms, before, |round| round.latch);
-    let prover = &mut comparison.warp.prover;
-    let (induction, stores) = (&mut prover.induction, &prover.stores);
+    let induction = &mut comparison.warp.prover.induction;
     let latch = induction.apply(terms, latch);
     // Whether a store of the loop lies between is asked when the guess is proved.
     let reaches = before_own_stores(terms, stores, latch);
@@ -179,8 +227,8 @@ fn loads_later(
     before: &LoopRecord,
 ) -> Vec<Vec<TermId>> {
     let values = values(comparison, id);
-    let terms = &mut *comparison.terms;
-    let (stores, loops) = (&comparison.warp.prover.stores, &comparison.original.flow.loops);
+    let stores = &stores_of(comparison, id);
+    let (terms, loops) = (&mut *comparison.terms, &comparison.original.flow.loops);
     let later = values_of(terms, before, |round| round.latch);
     let mut substitution = Substitution::new();
     let mut found = Vec::new();
@@ -245,7 +293,7 @@ fn guess_when(
     })
 }
 
-/// What a load delivers from the memory before the lane's own stores; another value as it is.
+/// What a load delivers from the memory before the lane's own stores of the loop; another value as it is.
 fn before_own_stores(
     terms: &mut Terms,
     stores: &FxHashMap<TermId, StoreRecord>,

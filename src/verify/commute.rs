@@ -68,6 +68,11 @@ pub(super) fn marked(name: &str) -> String {
     format!("{name}{MARK}")
 }
 
+/// Whether a name is that of an operation that commutes.
+pub(super) fn is_marked(name: &str) -> bool {
+    name.contains(MARK)
+}
+
 /// The name without the mark, for messages.
 pub(super) fn plain(name: &str) -> String {
     name.replace(MARK, "")
@@ -92,7 +97,7 @@ pub(super) fn crossed(terms: &Terms, a: TermId, b: TermId) -> Option<Vec<(TermId
         return None;
     }
     use crate::solver::Names;
-    if !terms.symbols.function(*f).contains(MARK) {
+    if !is_marked(terms.symbols.function(*f)) {
         return None;
     }
     let mut pairs = vec![(x[0], y[1]), (x[1], y[0])];

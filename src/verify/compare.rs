@@ -1,18 +1,20 @@
 //! Compares two functions: both are evaluated, and what they do is matched and proved equal.
 //!
-//! The argument is an induction over the iterations of the loops. At each header, registers of one
-//! name are assumed to hold the same value in both programs; the values that enter the loop and those
-//! that go round it must then be equal, and both loops must go round equally often. Registers for
-//! which that fails get values of their own, and everything is evaluated again. Given that, every
-//! event of the original must be an event of the rewritten program under the same condition with the
-//! same operands, and the rewritten program must have no others.
+//! The argument is an induction over the iterations of the loops. At each header, registers that are
+//! paired (by name, or by what they hold: `congruence`) are assumed to hold the same value in both
+//! programs; the values that enter the loop and those that go round it must then be equal, and both
+//! loops must go round equally often. Registers for which that fails get values of their own, and
+//! everything is evaluated again. Given that, every event of the original must be an event of the
+//! rewritten program under the same condition with the same operands, and the rewritten program must
+//! have no others.
 
 use super::Options;
-use super::align::{align, one_to_one};
+use super::align::{Alignment, align, by_events, one_to_one};
 use super::apart::newly_apart;
 use super::arrays::observed;
 use super::carried::Carried;
 use super::comparison::Comparison;
+use super::congruence::{Paired, names_fit, pair, renames};
 use super::evaluate::evaluate;
 use super::execute::Pair;
 use super::execution::Reference;
@@ -22,16 +24,19 @@ use super::lanes::Lanes;
 use super::layouts::{self, Layouts};
 use super::program::Program;
 use super::query::Prover;
-use super::symbols::Terms;
+use super::symbols::{Terms, TextNames};
 use super::verdict::{FunctionReport, Verdict};
 use super::warp::Warp;
 use crate::cfg::{LoopId, RegisterId};
+use crate::expr::within;
+use crate::isa::Opcode;
 use crate::solver::Solver;
 
 /// How many rounds of giving registers values of their own are tried.
 const MAX_ROUNDS: u32 = 16;
 
-/// Compares two functions of one name, whose texts differ. `resized` says that arrays in shared memory are
+/// Compares two functions, whose texts differ: with the registers that go round loops paired by their names, and,
+/// where that shows nothing or names do not fit, by what they hold. `resized` says that arrays in shared memory are
 /// declared in other sizes.
 pub(super) fn compare<'s>(
     original: &Program<'_, 's>,
@@ -51,12 +56,59 @@ pub(super) fn compare<'s>(
             return FunctionReport::unknown(name, reason);
         }
     }
+    let by_place = rewritten.pair_by_place(original);
+    let named = by_place || names_fit(original, rewritten);
+    let mut paired = None;
+    let mut first = None;
+    for by_name in [named, !named] {
+        let pairs = match by_name {
+            true => None,
+            false if original.irreducible => continue,
+            false => {
+                let pairs = paired.get_or_insert_with(|| pair(original, rewritten, options.steps));
+                if named && !renames(original, rewritten, pairs) {
+                    continue;
+                }
+                Some(&*pairs)
+            }
+        };
+        let alignment = match (pairs, by_place) {
+            (Some(_), false) => by_events(original, rewritten),
+            (None, false) => align(original, rewritten),
+            (_, true) => one_to_one(rewritten),
+        };
+        let attempt =
+            within(|| attempt(original, rewritten, (&alignment, pairs), modules, resized, options));
+        let report = attempt.unwrap_or_else(|_| {
+            let reason = format!("budget: the terms take more than {} steps", options.steps);
+            FunctionReport::unknown(name.clone(), reason)
+        });
+        if report.verdict != Verdict::Unknown {
+            return report;
+        }
+        first.get_or_insert(report);
+    }
+    first.unwrap_or_else(|| FunctionReport::unknown(name, "nothing was compared".to_owned()))
+}
+
+/// Compares two functions whose instructions are matched by `alignment`, and the registers of whose loops by `paired`
+/// or, without that, by their names.
+fn attempt<'s>(
+    original: &Program<'_, 's>,
+    rewritten: &mut Program<'_, 's>,
+    (alignment, paired): (&Alignment, Option<&Paired>),
+    modules: Pair<'_, '_>,
+    resized: bool,
+    options: &Options,
+) -> FunctionReport {
+    let name = original.function.name.text.to_owned();
     let mut terms = Terms::within(options.steps);
-    let mut units = options.solver_budget;
-    let alignment = match rewritten.pair_by_place(original) {
-        true => one_to_one(rewritten),
-        false => align(original, rewritten),
+    terms.symbols.names = TextNames {
+        registers: [&original.flow, &rewritten.flow]
+            .map(|flow| flow.registers.iter().map(|register| register.to_string()).collect()),
+        insts: [original.named_insts(), rewritten.named_insts()],
     };
+    let mut units = options.solver_budget;
     rewritten.leave_out_own_barriers(&alignment.matched);
     let rewritten = &*rewritten;
     let execution = evaluate(original, &mut terms, None, None, None);
@@ -70,13 +122,14 @@ pub(super) fn compare<'s>(
             program: original,
             matched: &alignment.matched,
             gaps: &alignment.gaps,
+            paired,
             split: &split,
             carried: &carried.values,
         };
         let solver = Solver::new(options.solver_limit, options.dump_queries.clone())
             .with_queries(options.queries)
             .with_budget(units);
-        let lanes = Lanes::new(original, &execution, newly_apart(original, rewritten, &alignment));
+        let lanes = Lanes::new(original, &execution, newly_apart(original, rewritten, alignment));
         let induction = Induction::new(&mut terms, &execution);
         let prover = Prover::new(solver, execution.stores.clone(), induction);
         let mut warp = Warp::new(lanes, prover, &execution.definitions);
@@ -102,7 +155,7 @@ pub(super) fn compare<'s>(
             }
         }
         let executions = (&execution, &result);
-        let mut comparison = Comparison::new(programs, executions, &alignment, &mut terms, warp);
+        let mut comparison = Comparison::new(programs, executions, alignment, &mut terms, warp);
         comparison.doubtful = doubtful;
         comparison.pair_up();
         if carried.guess(&mut comparison) {
@@ -171,6 +224,10 @@ fn shape_differs<'s>(
 impl Comparison<'_, '_> {
     /// The verdict on the function, with the problems that were found.
     fn report(self, name: String) -> FunctionReport {
+        let insts = self.rewritten.flow.insts.iter().zip(&self.alignment.matched);
+        let own = insts
+            .filter(|(inst, partner)| inst.ast.form.opcode == Opcode::Shfl && partner.is_none());
+        let own_shuffles = (own.count() as u32).max(self.warp.shuffles);
         let different = self.problems.iter().position(|one| one.counterexample.is_some());
         let verdict = match (different, self.problems.is_empty()) {
             (Some(_), _) => Verdict::Different,
@@ -196,6 +253,7 @@ impl Comparison<'_, '_> {
             verdict,
             events: self.after.events.len(),
             shuffles: self.warp.shuffles,
+            own_shuffles,
             queries: self.warp.prover.solver.queries(),
             problems,
             layouts: Vec::new(),

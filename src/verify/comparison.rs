@@ -107,6 +107,12 @@ impl<'c, 's> Comparison<'c, 's> {
         prover.equal(self.terms, lanes, place, (original, rewritten), known)
     }
 
+    /// A term in the lane of a number; `lane` is the symbol of the lane's number.
+    pub fn in_lane(&mut self, (lane, number): (TermId, u32), term: TermId) -> TermId {
+        let by_lane = &mut self.warp.prover.by_lane;
+        by_lane.terms.of(&mut self.terms.arena, lane, number, term)
+    }
+
     pub fn unknown(&mut self, inst: u32, original: Option<u32>, reason: String) {
         self.problem(reason, (Some(inst), original), None);
     }

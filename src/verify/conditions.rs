@@ -211,7 +211,7 @@ pub(super) fn simplify(arena: &mut Arena, term: TermId, known: &[TermId]) -> Ter
 }
 
 /// Whether a condition holds, as far as logic alone decides it.
-fn decided(arena: &mut Arena, condition: TermId, known: &[TermId]) -> Option<bool> {
+pub(super) fn decided(arena: &mut Arena, condition: TermId, known: &[TermId]) -> Option<bool> {
     let needed = literals(arena, condition);
     if hold(arena, &needed, known) {
         return Some(true);
@@ -241,6 +241,78 @@ fn decided(arena: &mut Arena, condition: TermId, known: &[TermId]) -> Option<boo
     }
 }
 
+/// What is left of two alternatives of which one holds.
+fn remaining(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId]) -> Option<TermId> {
+    match (decided(arena, a, known), decided(arena, b, known)) {
+        (Some(false), Some(false)) => Some(arena.boolean(false)),
+        (Some(false), None) => Some(b),
+        (None, Some(false)) => Some(a),
+        _ => None,
+    }
+}
+
+/// What is left of `if condition then a else b`, which holds, where the condition is decided or one side is
+/// refuted.
+fn chosen(
+    arena: &mut Arena,
+    condition: TermId,
+    (a, b): (TermId, TermId),
+    known: &[TermId],
+) -> Option<TermId> {
+    if let Some(holds) = decided(arena, condition, known) {
+        return Some(if holds { a } else { b });
+    }
+    let negated = arena.not(condition);
+    match (decided(arena, a, known), decided(arena, b, known)) {
+        (Some(false), Some(false)) => Some(arena.boolean(false)),
+        (Some(false), _) => Some(arena.and(negated, b)),
+        (_, Some(false)) => Some(arena.and(condition, a)),
+        _ => None,
+    }
+}
+
+/// How deep negations of conjunctions are compared.
+const MAX_NEGATIONS: u32 = 4;
+
+/// Whether two conditions are the same conjuncts, or the negations of the same, in whatever order, where some are
+/// known to hold.
+pub(super) fn are_same(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId]) -> bool {
+    let negated = (arena.not(a), arena.not(b));
+    [(a, b), negated]
+        .into_iter()
+        .any(|claim| are_same_conjuncts(arena, claim, known, MAX_NEGATIONS))
+}
+
+fn are_same_conjuncts(
+    arena: &mut Arena,
+    (a, b): (TermId, TermId),
+    known: &[TermId],
+    depth: u32,
+) -> bool {
+    let left = |arena: &mut Arena, term: TermId| {
+        let mut left = literals(arena, term);
+        left.retain(|literal| !hold(arena, &[*literal], known));
+        left
+    };
+    let (all, others) = (left(arena, a), left(arena, b));
+    let (common, own) = split(arena, &all, &others);
+    let (_, its) = split(arena, &others, &common);
+    if own.is_empty() || its.is_empty() || depth == 0 {
+        return own.is_empty() && its.is_empty();
+    }
+    // Each is a negation of a conjunction that the other side has as well, in another order.
+    let mut has = |one: TermId, among: &[TermId]| {
+        among.iter().any(|&other| {
+            let negated = (arena.not(one), arena.not(other));
+            let conjunctions = [negated.0, negated.1]
+                .iter()
+                .all(|term| matches!(arena.node(*term), Node::Binary(BinaryOp::And, ..)));
+            conjunctions && are_same_conjuncts(arena, negated, known, depth - 1)
+        })
+    };
+    own.iter().all(|&one| has(one, &its)) && its.iter().all(|&one| has(one, &own))
+}
+
 /// Adds what follows from alternatives of which the other ones are refuted; a false condition if all
 /// are.
 pub(super) fn add_remaining(arena: &mut Arena, known: &mut Vec<TermId>) {
@@ -249,20 +321,23 @@ pub(super) fn add_remaining(arena: &mut Arena, known: &mut Vec<TermId>) {
         let before = known.len();
         for index in 0..before {
             arena.charge(1);
-            let (a, b) = match *arena.node(known[index]) {
-                Node::Binary(BinaryOp::Or, a, b) => (a, b),
+            let left = match *arena.node(known[index]) {
+                Node::Binary(BinaryOp::Or, a, b) => remaining(arena, (a, b), known),
+                Node::IfThenElse(condition, a, b) => chosen(arena, condition, (a, b), known),
                 Node::Unary(UnaryOp::Not, inner) => match *arena.node(inner) {
-                    Node::Binary(BinaryOp::And, a, b) => (arena.not(a), arena.not(b)),
-                    _ => continue,
+                    Node::Binary(BinaryOp::And, a, b) => {
+                        let negated = (arena.not(a), arena.not(b));
+                        remaining(arena, negated, known)
+                    }
+                    Node::IfThenElse(condition, a, b) => {
+                        let negated = (arena.not(a), arena.not(b));
+                        chosen(arena, condition, negated, known)
+                    }
+                    _ => None,
                 },
-                _ => continue,
+                _ => None,
             };
-            let left = match (decided(arena, a, known), decided(arena, b, known)) {
-                (Some(false), Some(false)) => arena.boolean(false),
-                (Some(false), None) => b,
-                (None, Some(false)) => a,
-                _ => continue,
-            };
+            let Some(left) = left else { continue };
             for literal in literals(arena, left) {
                 if !known.contains(&literal) {
                     known.push(literal);

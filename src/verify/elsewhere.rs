@@ -141,7 +141,7 @@ impl Comparison<'_, '_> {
             let mut search = ByLane { place: &place, gathered, around, performed: Vec::new() };
             let (mut last, mut claims) = ((0, 0), 0);
             by_lane::all().all(|own| {
-                let address = by_lane::in_lane(&mut self.terms.arena, lane, own, load.address);
+                let address = self.in_lane((lane, own), load.address);
                 // Lanes that follow each other mostly read what follows each other.
                 let distances = (-(own as i32)..WARP_SIZE as i32 - own as i32).collect::<Vec<_>>();
                 let mut pairs: Vec<(i32, usize)> = distances
@@ -157,7 +157,7 @@ impl Comparison<'_, '_> {
                     let (other, part) = alike[at];
                     let there = self.warp.lanes.shift(self.terms, other.address, n, around);
                     let there = self.terms.arena.add_constant(there, part.into());
-                    let there = by_lane::in_lane(&mut self.terms.arena, lane, own, there);
+                    let there = self.in_lane((lane, own), there);
                     if !wrap::may_be_equal(&mut self.terms.arena, (there, address)) {
                         return false;
                     }
@@ -234,7 +234,7 @@ impl Comparison<'_, '_> {
         let number = arena.constant(own.into(), arena.width(search.gathered.lane));
         let here = arena.equal(search.gathered.lane, number);
         let known = [load.condition, reach.condition, here];
-        let place = by_lane::place_of(arena, search.gathered.lane, own, &place);
+        let place = self.warp.prover.by_lane.terms.place(arena, search.gathered.lane, own, &place);
         performed && self.prove(&place, there, address, &known) == Proof::Equal
     }
 

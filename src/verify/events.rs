@@ -157,7 +157,9 @@ impl Comparison<'_, '_> {
             false => (event.condition, never),
         };
         let proof = self.prove(&place, before, after, &[]);
-        let what = format!("only {program} program has `{opcode}`");
+        let hint = self.warp.hints.iter().find(|(inst, _)| in_rewritten && *inst == event.inst);
+        let hint = hint.map_or(String::new(), |(_, missing)| format!(": {missing}"));
+        let what = format!("only {program} program has `{opcode}`{hint}");
         match proof {
             Proof::Equal => {}
             Proof::Differ(difference) if event.role == Role::Store => {

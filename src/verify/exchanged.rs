@@ -74,14 +74,7 @@ impl Comparison<'_, '_> {
         };
         let bytes = self.word_bytes(exchange, &stores).ok_or("stores of words of several sizes")?;
         let words = self.words(exchange, &replaced, bytes).ok_or("stores of other words")?;
-        for (index, one) in words.iter().enumerate() {
-            for other in &words[..index] {
-                let apart = self.terms.arena.constant_difference(one.address, other.address);
-                if apart.is_none_or(|apart| apart.unsigned_abs() < u64::from(bytes)) {
-                    return Err("stores of a lane of which the order may matter");
-                }
-            }
-        }
+        self.are_apart(&words, bytes, (&place, condition))?;
         for &at in &replaced {
             self.performed_by_all(exchange, &before.events[at], (&place, gathered, condition))?;
         }
@@ -121,8 +114,36 @@ impl Comparison<'_, '_> {
         }
         // In the order in which they are in memory, as it is most likely that they are looked for.
         let first = words.first()?.address;
-        words.sort_by_key(|word| self.terms.arena.constant_difference(word.address, first));
+        words.sort_by_key(|word| wrap::distance(&mut self.terms.arena, word.address, first));
         Some(words)
+    }
+
+    /// Whether all words of a lane are of different bytes wherever the exchange is performed: each is a constant
+    /// distance from the first one, where no index wraps around.
+    fn are_apart(
+        &mut self,
+        words: &[Word],
+        bytes: u32,
+        (place, condition): (&Place, TermId),
+    ) -> Result<(), &'static str> {
+        const NOT_SHOWN: &str = "stores of a lane of which the order may matter";
+        let first = words.first().ok_or(NOT_SHOWN)?.address;
+        let mut distances = Vec::new();
+        for word in words {
+            let arena = &mut self.terms.arena;
+            let ahead = wrap::distance(arena, word.address, first).ok_or(NOT_SHOWN)?;
+            let expected = arena.add_constant(first, ahead as u64);
+            if self.prove(place, word.address, expected, &[condition]) != Proof::Equal {
+                return Err(NOT_SHOWN);
+            }
+            distances.push(ahead);
+        }
+        distances.sort_unstable();
+        let apart = |pair: &[i64]| pair[0].abs_diff(pair[1]) >= u64::from(bytes);
+        // Beyond half of all addresses the first word could meet the last one from the other side.
+        let near = |ahead: &i64| ahead.unsigned_abs() < 1 << 32;
+        let holds = distances.windows(2).all(apart) && distances.iter().all(near);
+        holds.then_some(()).ok_or(NOT_SHOWN)
     }
 
     /// Whether each lane of the warp performs a store of the original wherever the exchange is performed, and to
@@ -190,7 +211,7 @@ impl Comparison<'_, '_> {
                 });
                 let operands = &after.events[store].operands;
                 let at = search.gathered.lane;
-                let address = by_lane::in_lane(&mut self.terms.arena, at, own, operands[0]);
+                let address = self.in_lane((at, own), operands[0]);
                 let stored = (own, address, operands[1]);
                 let found = candidates
                     .into_iter()
@@ -219,11 +240,9 @@ impl Comparison<'_, '_> {
         let n = lane as i32 - own as i32;
         let (word, around) = (&search.words[word], search.place.around);
         let at = search.gathered.lane;
-        let here =
-            |this: &mut Self, term: TermId| by_lane::in_lane(&mut this.terms.arena, at, own, term);
         self.terms.arena.charge(4);
         let there = self.warp.lanes.shift(self.terms, word.address, n, around);
-        let there = here(self, there);
+        let there = self.in_lane((at, own), there);
         if !wrap::may_be_equal(&mut self.terms.arena, (there, address)) {
             return false;
         }
@@ -237,14 +256,14 @@ impl Comparison<'_, '_> {
         let number = arena.constant(own.into(), arena.width(at));
         let mut known = vec![search.condition, arena.equal(at, number)];
         known.extend(reach);
-        let place = by_lane::place_of(arena, at, own, &place);
+        let place = self.warp.prover.by_lane.terms.place(arena, at, own, &place);
         if self.prove(&place, there, address, &known) != Proof::Equal {
             return false;
         }
-        let value = here(self, stored);
+        let value = self.in_lane((at, own), stored);
         if word.current {
             let there = self.warp.lanes.shift_current(self.terms, word.value, n, around);
-            let there = here(self, there);
+            let there = self.in_lane((at, own), there);
             if self.prove(&place, there, value, &known) == Proof::Equal {
                 return true;
             }
@@ -254,7 +273,10 @@ impl Comparison<'_, '_> {
         let mut there: Option<TermId> = None;
         for part in 0..parts {
             let half = self.terms.arena.extract(word.value, 32 * part, 32);
-            let half = by_lane::as_there(self.terms, at, lane, half, around);
+            let half = {
+                let by_lane = &mut self.warp.prover.by_lane.terms;
+                by_lane.as_there(self.terms, at, lane, half, around)
+            };
             there = Some(match there {
                 None => half,
                 Some(low) => self.terms.arena.concatenate(half, low),

@@ -137,8 +137,11 @@ pub(super) struct Reference<'r, 's> {
     /// For each unmatched instruction of the rewritten program the unmatched instructions of the
     /// original between the same neighbours, in whose place it stands.
     pub gaps: &'r [std::ops::Range<u32>],
-    /// Registers that, at a loop's header, do not hold the value of the original's register of that
-    /// name.
+    /// For each register at a loop's header the original's that it is taken for; without them those of one name
+    /// are taken for each other.
+    pub paired: Option<&'r FxHashMap<(LoopId, RegisterId), RegisterId>>,
+    /// Registers that, at a loop's header, do not hold the value of the original's register that they were taken
+    /// for.
     pub split: &'r [(LoopId, RegisterId)],
     /// What registers that only the rewritten program has hold at a loop's header, in terms of the
     /// original: an assumption, which is checked where the loop is entered and comes round.

@@ -128,9 +128,10 @@ impl<'s> Evaluation<'_, 's> {
                 self.memory[index] = self.select(condition, exit.memory[index], self.memory[index]);
             }
         }
-        if !rest.is_empty() {
-            for index in 0..self.state.len() {
-                let term = self.state[index];
+        for index in 0..self.state.len() {
+            // What all ways bring alike was settled where it was made.
+            let term = self.state[index];
+            if exits.iter().any(|exit| exit.state[index] != term) {
                 let settled = self.guided(|guide, here| guide.settle_joined(here, term));
                 self.state[index] = settled.unwrap_or(term);
             }

@@ -50,10 +50,34 @@ impl<'r, 's> Lanes<'r, 's> {
         Lanes { program, execution, apart, unordered, relations, moved }
     }
 
-    /// The shape that `.reqntid` demands of a block.
+    /// The shape of a block, if it is known.
     pub fn required_shape(&self) -> Option<[u64; 3]> {
-        let exact = self.program.function.directive("reqntid")?;
-        Some([0, 1, 2].map(|axis| exact.get(axis).copied().unwrap_or(1)))
+        self.program.block
+    }
+
+    /// Whether all lanes of a warp that are consecutive in `tid.x` are in the same iteration of a loop and of those
+    /// around it whenever one of them is: they enter each and leave each together.
+    pub fn go_together(&mut self, terms: &mut Terms, place: Option<LoopId>) -> bool {
+        let loops = &self.program.flow.loops;
+        let around: Vec<LoopId> = loops.around(place).collect();
+        for id in around {
+            let Some(record) = &self.execution.loops[id.0 as usize] else { return false };
+            let (entry, parent) = (record.entry, loops.get(id).parent);
+            // What holds of any two neighbours holds of all.
+            for n in [1, -1] {
+                if self.shift(terms, entry, n, parent) != entry {
+                    return false;
+                }
+                let found = self.relations.get(&n);
+                let together = found.is_some_and(|relations| {
+                    relations.together[id.0 as usize] && relations.in_step[id.0 as usize]
+                });
+                if !together {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// `term` as lane `L + n` has it, where both lanes have met in a block of the loop `place`.

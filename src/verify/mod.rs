@@ -61,6 +61,7 @@
 //! - `joins`: where ways meet: conditions of edges, joined states, loops
 //! - `cuts`: the same for cycles with several entries
 //! - `evaluate`: each block once
+//! - `congruence`: which registers go round loops alike
 //!
 //! Other lanes, and proofs:
 //! - `shifted`: a term in another lane, given how symbols are related
@@ -101,6 +102,7 @@
 //! - `converged`: results that depend on which lanes are together
 //! - `compare`: two functions
 //! - `outside`: what stands outside of functions
+//! - `renamed`: a kernel under the names of another one
 //! - `module`: two files
 
 mod align;
@@ -114,6 +116,7 @@ mod compare;
 mod comparison;
 mod concrete;
 mod conditions;
+mod congruence;
 mod converged;
 mod counterexample;
 mod current;
@@ -153,6 +156,7 @@ mod prove;
 mod query;
 mod reachable;
 mod remainder;
+mod renamed;
 mod rounds;
 mod same_load;
 mod semantics;
@@ -177,6 +181,7 @@ mod wrap;
 use std::path::PathBuf;
 
 pub use module::verify;
+pub use renamed::under_names;
 pub use verdict::{Counterexample, FunctionReport, Problem, Verdict, Verification};
 
 /// Bounds on the work, by count, so that giving up is reproducible.
@@ -184,6 +189,8 @@ pub use verdict::{Counterexample, FunctionReport, Problem, Verdict, Verification
 pub struct Options {
     /// The only kernel or function to look at, if one is named.
     pub kernel: Option<String>,
+    /// The shape that blocks are taken to have, in threads; of kernels with `.reqntid` they have that one.
+    pub block: Option<[u32; 3]>,
     /// z3's resource limit for one query.
     pub solver_limit: u32,
     /// What all queries for one function may take together, in z3's units.
@@ -206,6 +213,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             kernel: None,
+            block: None,
             solver_limit: 2_000_000,
             solver_budget: 40_000_000,
             queries: 4096,

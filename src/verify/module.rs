@@ -77,9 +77,12 @@ pub fn verify(
     if options.kernel.as_deref().is_some_and(|name| !found(name)) {
         verdict = verdict.max(Verdict::Unknown);
     }
-    let mut assumptions = ASSUMPTIONS.to_vec();
+    let mut assumptions: Vec<String> = ASSUMPTIONS.iter().map(|one| (*one).to_owned()).collect();
     if functions.iter().any(|function| !function.layouts.is_empty()) {
-        assumptions.push(WITHIN_ARRAYS);
+        assumptions.push(WITHIN_ARRAYS.to_owned());
+    }
+    if let Some([x, y, z]) = options.block {
+        assumptions.push(format!("kernels without `.reqntid` run in blocks of {x} x {y} x {z}"));
     }
     Ok(Verification { verdict, assumptions, functions, problems })
 }

@@ -228,8 +228,8 @@ impl<'s> Evaluation<'_, 's> {
         match belief(register) {
             Belief::WarpSize => self.terms.arena.constant(u64::from(WARP_SIZE), 32),
             Belief::Thread(axis) => {
-                let limit = match self.program.function.directive("reqntid") {
-                    Some(exact) => exact.get(axis.index()).copied().unwrap_or(1),
+                let limit = match self.program.block {
+                    Some(block) => block[axis.index()],
                     None => self.largest_extent(axis),
                 };
                 if limit <= 1 {
@@ -267,9 +267,8 @@ impl<'s> Evaluation<'_, 's> {
 
     /// `%ntid` in a dimension.
     pub(super) fn block_extent(&mut self, axis: Axis) -> TermId {
-        if let Some(exact) = self.program.function.directive("reqntid") {
-            let extent = exact.get(axis.index()).copied().unwrap_or(1);
-            return self.terms.arena.constant(extent, 32);
+        if let Some(block) = self.program.block {
+            return self.terms.arena.constant(block[axis.index()], 32);
         }
         let range = Range::unsigned(1, self.largest_extent(axis), 32);
         let kind = Kind::Uniform(Special::Ntid(axis));

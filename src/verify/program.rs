@@ -11,7 +11,7 @@ use super::window::Window;
 use crate::cfg::{self, Arg, Base, BlockId, EdgeCondition, Flow, Inst, LoopId, RegisterId};
 use crate::expr::Arena;
 use crate::isa::{Opcode, Qualifier};
-use crate::ptx::Function;
+use crate::ptx::{Function, FunctionKind};
 use crate::source::SourceFile;
 
 /// Where a register's value is kept while blocks are visited.
@@ -40,6 +40,9 @@ pub(super) struct Program<'m, 's> {
     pub closed: FxHashMap<BlockId, Vec<LoopId>>,
     /// Whether some cycle has several entries.
     pub irreducible: bool,
+    /// The extents of a block in threads, if they are known: those that `.reqntid` demands, or that are taken for
+    /// granted of a kernel (PTX ISA, "Performance-Tuning Directives: .reqntid").
+    pub block: Option<[u64; 3]>,
     /// `bar.warp.sync` instructions that are taken to change no memory.
     own_barriers: FxHashSet<u32>,
 }
@@ -97,8 +100,13 @@ impl<'m, 's> Program<'m, 's> {
                 closed.entry(last).or_default().push(LoopId(index as u32));
             }
         }
+        let required = function
+            .directive("reqntid")
+            .map(|exact| [0, 1, 2].map(|axis| exact.get(axis).copied().unwrap_or(1)));
+        let assumed = options.block.filter(|_| function.kind == FunctionKind::Entry);
         Ok(Program {
             irreducible,
+            block: required.or_else(|| assumed.map(|block| block.map(u64::from))),
             source,
             function,
             flow,
@@ -160,8 +168,9 @@ impl<'m, 's> Program<'m, 's> {
             let barrier = form.opcode == Opcode::Bar && form.has(Qualifier::Warp);
             barrier && inst.guard.is_none() && matched[*at as usize].is_none()
         };
-        self.own_barriers = (0..matched.len() as u32).filter(own).collect();
-        if !self.own_barriers.is_empty() {
+        let found = (0..matched.len() as u32).filter(own).collect();
+        let before = std::mem::replace(&mut self.own_barriers, found);
+        if self.own_barriers != before {
             self.loops = changes(&self.flow, &self.slots, &self.own_barriers);
         }
     }
@@ -169,6 +178,13 @@ impl<'m, 's> Program<'m, 's> {
     /// The line of an instruction in its file.
     pub fn line(&self, inst: u32) -> u32 {
         self.source.line(self.flow.insts[inst as usize].ast.span.start)
+    }
+
+    /// The opcode and the line of each instruction, for messages.
+    pub fn named_insts(&self) -> Vec<(String, u32)> {
+        let opcode = |inst: &Inst<'_, '_>| inst.ast.opcode.text.split_whitespace().collect();
+        let insts = self.flow.insts.iter().enumerate();
+        insts.map(|(at, inst)| (opcode(inst), self.line(at as u32))).collect()
     }
 
     /// An instruction's text with every run of blanks as one, without its guard predicate.

@@ -63,7 +63,8 @@ impl Prover {
         let Some(lane) = self.by_lane.lane else { return Proof::Unknown };
         for number in by_lane::all() {
             let arena = &mut terms.arena;
-            let mut at = |term: TermId| by_lane::in_lane(arena, lane, number, term);
+            let by_lane = &mut self.by_lane.terms;
+            let mut at = |term: TermId| by_lane.of(arena, lane, number, term);
             let here = (at(claim.0), at(claim.1));
             let facts: Vec<TermId> = known.iter().map(|fact| at(*fact)).collect();
             let mut facts: Vec<TermId> =
@@ -79,7 +80,7 @@ impl Prover {
             if quick == Proof::Equal {
                 continue;
             }
-            let there = by_lane::place_of(&mut terms.arena, lane, number, place);
+            let there = self.by_lane.terms.place(&mut terms.arena, lane, number, place);
             self.cases = 0;
             match self.by_cases(terms, lanes, &there, here, &facts) {
                 Proof::Equal => {}
@@ -102,6 +103,9 @@ impl Prover {
         if a == b {
             return Proof::Equal;
         }
+        if terms.arena.width(a) == 1 && conditions::are_same(&mut terms.arena, (a, b), known) {
+            return Proof::Equal;
+        }
         // Addresses that were compared, before the selections in them multiply the cases.
         let is_address = terms.arena.width(a) == 64;
         if is_address
@@ -122,6 +126,9 @@ impl Prover {
             return proof;
         }
         if let Some(proof) = self.by_parts(terms, lanes, place, (a, b), known) {
+            return proof;
+        }
+        if let Some(proof) = self.by_inner_selection(terms, lanes, place, (a, b), known) {
             return proof;
         }
         match self.ask(terms, lanes, place, (a, b), known) {
@@ -169,6 +176,39 @@ impl Prover {
             return Some(Proof::Equal);
         }
         None
+    }
+
+    /// Both cases, if one of the two terms is a part of a selection, or widens one.
+    fn by_inner_selection(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        (a, b): (TermId, TermId),
+        known: &[TermId],
+    ) -> Option<Proof> {
+        let condition = [b, a].into_iter().find_map(|term| inner_selection(terms, term))?;
+        let negated = terms.arena.not(condition);
+        for holds in [condition, negated] {
+            let mut more = known.to_vec();
+            more.extend(conditions::literals(&mut terms.arena, holds));
+            conditions::add_remaining(&mut terms.arena, &mut more);
+            self.flags.add_to(&mut more);
+            if conditions::contradict(&mut terms.arena, &more) {
+                continue;
+            }
+            let mut under = |term: TermId| conditions::simplify(&mut terms.arena, term, &more);
+            let claim = (under(a), under(b));
+            // A term that is too large is not looked into.
+            if claim == (a, b) {
+                return None;
+            }
+            match self.by_cases(terms, lanes, place, claim, &more) {
+                Proof::Equal => {}
+                other => return Some(other),
+            }
+        }
+        Some(Proof::Equal)
     }
 
     /// Operand by operand, for two loads or two results of the same function.
@@ -261,6 +301,19 @@ impl Prover {
             }
         }
         None
+    }
+}
+
+/// The condition of a selection that a term is a part of, or widens.
+fn inner_selection(terms: &Terms, term: TermId) -> Option<TermId> {
+    let mut next = term;
+    loop {
+        terms.arena.charge(1);
+        next = match *terms.arena.node(next) {
+            Node::Extract(inner, _) | Node::ZeroExtend(inner) | Node::SignExtend(inner) => inner,
+            Node::IfThenElse(condition, ..) => return (next != term).then_some(condition),
+            _ => return None,
+        };
     }
 }
 

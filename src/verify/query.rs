@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::by_lane::ByLane;
+use super::conditions;
 use super::execution::StoreRecord;
 use super::facts::{SHAPES, abstracted, assumptions, in_shape, there_too, with_divisions};
 use super::flags::Flags;
@@ -92,6 +93,7 @@ impl Prover {
         if wrap::equal(&mut terms.arena, claim, &more)
             || wrap::equal_as_known(&mut terms.arena, claim, &more)
             || clash(&mut terms.arena, &more)
+            || is_decided(terms, claim, &more)
         {
             return Judgement::Proved;
         }
@@ -139,4 +141,16 @@ impl Prover {
         self.failures += u32::from(judged != Judgement::Proved);
         judged
     }
+}
+
+/// Whether logic alone decides both sides of a claim about two predicates, and alike.
+fn is_decided(terms: &mut Terms, (a, b): (TermId, TermId), known: &[TermId]) -> bool {
+    if terms.arena.width(a) != 1 {
+        return false;
+    }
+    let mut decided = |term: TermId| match terms.arena.constant_value(term) {
+        Some(value) => Some(value == 1),
+        None => conditions::decided(&mut terms.arena, term, known),
+    };
+    decided(a).is_some_and(|value| decided(b) == Some(value))
 }

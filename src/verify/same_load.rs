@@ -142,6 +142,7 @@ impl Prover {
         let mut side = |this: &mut Self, terms: &mut Terms, side, holds| {
             let mut more = known.to_vec();
             more.extend(conditions::literals(&mut terms.arena, holds));
+            conditions::add_remaining(&mut terms.arena, &mut more);
             this.flags.add_to(&mut more);
             this.oldest(terms, lanes, place, side, (address, bytes), &more)
         };

@@ -6,9 +6,11 @@
 //! otherwise the term as it was. A value computed from a settled register is then equal to the
 //! original's by construction, and needs no further proof.
 
+use super::instructions::results;
 use super::place::Place;
 use super::proof::Proof;
 use super::state::{Evaluation, Guide, Results};
+use super::symbols::Terms;
 use super::warp::Warp;
 use crate::cfg::{Inst, LoopId, RegisterId};
 use crate::expr::{Node, TermId};
@@ -29,14 +31,27 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         }
         // For a value that the lane loaded itself, at another time or not, the solver is not asked.
         let tainted = self.taint.of(here.terms, term);
-        let candidates = match tainted && candidates.is_empty() {
-            true => self.elsewhere(here, register),
-            false => candidates,
+        let fits = |terms: &Terms, candidate: &TermId| {
+            terms.arena.width(*candidate) == terms.arena.width(term)
         };
-        for candidate in candidates {
-            if here.terms.arena.width(candidate) == here.terms.arena.width(term)
-                && self.proved(here, (candidate, term), &[], tainted)
-            {
+        let matched = here.reference.is_some_and(|r| r.matched[here.at as usize].is_some());
+        let (last, count) = if matched { (None, 0) } else { written_since(here, register) };
+        for &candidate in &candidates {
+            // A value that was written again since is most likely not the one.
+            let solving = tainted && count == 0;
+            if fits(here.terms, &candidate) && self.proved(here, (candidate, term), &[], solving) {
+                return candidate;
+            }
+        }
+        let places = match tainted && !matched {
+            true => self.elsewhere(here, register, (last, count)),
+            false => Vec::new(),
+        };
+        for (index, candidate) in places.into_iter().enumerate() {
+            // Of several places the solver is asked about the likeliest one alone.
+            let new =
+                fits(here.terms, &candidate) && !(count == 0 && candidates.contains(&candidate));
+            if new && self.proved(here, (candidate, term), &[], index == 0) {
                 return candidate;
             }
         }
@@ -99,9 +114,15 @@ impl<'s> Warp<'_, 's> {
     }
 
     /// The values that the original's register of the same name gets in the same iteration at any
-    /// place: for code that stands twice, since only one of the two versions stands where the
-    /// original's code does.
-    fn elsewhere(&self, here: &Evaluation<'_, 's>, register: RegisterId) -> Vec<TermId> {
+    /// place, the likeliest first: for code that stands twice, since only one of the two versions stands
+    /// where the original's code does. As many writes behind the last instruction that both programs have
+    /// as in the rewritten one is most likely the same place.
+    fn elsewhere(
+        &self,
+        here: &Evaluation<'_, 's>,
+        register: RegisterId,
+        (last, count): (Option<u32>, usize),
+    ) -> Vec<TermId> {
         let Some(reference) = here.reference else { return Vec::new() };
         let key = &here.program.keys[register.0 as usize];
         let counterpart = reference.program.by_key.get(key);
@@ -112,8 +133,12 @@ impl<'s> Warp<'_, 's> {
                 .find(|id| flow.block(*id).instructions().contains(&(inst as usize)))
                 .is_some_and(|block| reference.program.loop_of(block) == here.here())
         };
-        let values = written.into_iter().flatten().filter(|(inst, _)| same_loop(*inst));
-        values.map(|(_, term)| *term).take(MAX_ELSEWHERE).collect()
+        let all = written.map_or(&[][..], Vec::as_slice);
+        let first = all.partition_point(|(inst, _)| last.is_some_and(|last| *inst <= last));
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_key(|at| at.abs_diff(first + count));
+        let values = order.into_iter().map(|at| all[at]).filter(|(inst, _)| same_loop(*inst));
+        values.map(|(_, term)| term).take(MAX_ELSEWHERE).collect()
     }
 
     /// The place of the block that is being evaluated.
@@ -142,4 +167,19 @@ fn candidates(here: &Evaluation<'_, '_>, register: RegisterId) -> Vec<TermId> {
     gap.rev()
         .filter_map(|inst| reference.execution.definitions.get(&(inst, counterpart)).copied())
         .collect()
+}
+
+/// The last instruction of the original that is matched with one in front of the current one, and how often a register
+/// has been written since.
+fn written_since(here: &Evaluation<'_, '_>, register: RegisterId) -> (Option<u32>, usize) {
+    let Some(reference) = here.reference else { return (None, 0) };
+    let mut count = 0;
+    for at in (0..here.at as usize).rev() {
+        here.terms.arena.charge(1);
+        if reference.matched[at].is_some() {
+            return (reference.matched[at], count);
+        }
+        count += usize::from(results(&here.program.flow.insts[at]).contains(&register));
+    }
+    (None, count)
 }

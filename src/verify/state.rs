@@ -183,14 +183,20 @@ impl<'s> Evaluation<'_, 's> {
         (before, version)
     }
 
-    /// The symbol of a register at a loop's header: that of the original's register of that name,
+    /// The symbol of a register at a loop's header: that of the original's register that it is taken for,
     /// unless the two are known to differ.
     pub fn phi(&self, id: LoopId, register: RegisterId) -> Kind {
         let Some(reference) = self.reference else {
             return Kind::Phi(Side::Original, id, register.0);
         };
-        let key = &self.program.keys[register.0 as usize];
-        let counterpart = reference.program.by_key.get(key).copied().filter(|other| {
+        let named = match reference.paired {
+            Some(paired) => paired.get(&(id, register)).copied(),
+            None => {
+                let key = &self.program.keys[register.0 as usize];
+                reference.program.by_key.get(key).copied()
+            }
+        };
+        let counterpart = named.filter(|other| {
             let changed = match reference.program.loops.get(id.0 as usize) {
                 Some(changes) => changes.registers.binary_search(other).is_ok(),
                 None => reference.program.carried.contains(other),

@@ -85,9 +85,19 @@ pub(super) struct Info {
     pub made_in: Option<LoopId>,
 }
 
+/// How messages name what a symbol was made by: of each program, the original first.
+#[derive(Debug, Default)]
+pub(super) struct TextNames {
+    /// The registers' names.
+    pub registers: [Vec<String>; 2],
+    /// The instructions' opcodes and 1-based lines.
+    pub insts: [Vec<(String, u32)>; 2],
+}
+
 /// All symbols and uninterpreted functions.
 #[derive(Debug, Default)]
 pub(super) struct Symbols {
+    pub names: TextNames,
     infos: Vec<Info>,
     ids: FxHashMap<Kind, SymbolId>,
     functions: Vec<String>,
@@ -107,6 +117,21 @@ impl Names for Symbols {
 impl Symbols {
     pub fn info(&self, symbol: SymbolId) -> &Info {
         &self.infos[symbol.0 as usize]
+    }
+
+    /// The name of a register of one of the programs, for messages.
+    pub fn register(&self, side: Side, register: u32) -> &str {
+        let names = &self.names.registers[side as usize];
+        names.get(register as usize).map_or("a register", String::as_str)
+    }
+
+    /// An instruction's opcode and line in one of the programs, for messages.
+    pub fn inst(&self, side: Side, inst: u32) -> String {
+        match (side, self.names.insts[side as usize].get(inst as usize)) {
+            (Side::Original, Some((opcode, line))) => format!("`{opcode}` of original line {line}"),
+            (Side::Rewritten, Some((opcode, line))) => format!("`{opcode}` of line {line}"),
+            (_, None) => "an instruction".to_owned(),
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (SymbolId, &Info)> {

@@ -33,7 +33,7 @@ pub struct Verification {
     /// The worst of all functions' verdicts.
     pub verdict: Verdict,
     /// The assumptions on which the proofs rest.
-    pub assumptions: Vec<&'static str>,
+    pub assumptions: Vec<String>,
     /// Functions of both files, in the order of the original.
     pub functions: Vec<FunctionReport>,
     /// The differences outside of functions.
@@ -50,8 +50,10 @@ pub struct FunctionReport {
     pub verdict: Verdict,
     /// Stores, atomics, calls, barriers, exits and other events that were compared.
     pub events: usize,
-    /// Shuffles of the rewritten function that the original has not.
+    /// Shuffles of the rewritten function that the original has not, and whose results are known.
     pub shuffles: u32,
+    /// All shuffles of the rewritten function that the original has not.
+    pub own_shuffles: u32,
     /// Claims that went to the solver.
     pub queries: u32,
     /// The arrays in shared memory that are laid out anew, each with its layout: the new address of what was at
@@ -72,6 +74,7 @@ impl FunctionReport {
             verdict,
             events: 0,
             shuffles: 0,
+            own_shuffles: 0,
             queries: 0,
             layouts: Vec::new(),
             problems: Vec::new(),
@@ -157,8 +160,12 @@ impl fmt::Display for Verification {
         for function in &self.functions {
             write!(f, "{}: {}", function.name, function.verdict)?;
             if function.events > 0 {
-                let FunctionReport { events, shuffles, queries, .. } = function;
-                write!(f, " ({events} events, {shuffles} shuffles, {queries} solver queries)")?;
+                let FunctionReport { events, shuffles, own_shuffles, queries, .. } = function;
+                let shuffles = match shuffles == own_shuffles {
+                    true => format!("{shuffles} shuffles"),
+                    false => format!("{shuffles} of {own_shuffles} shuffles understood"),
+                };
+                write!(f, " ({events} events, {shuffles}, {queries} solver queries)")?;
             }
             writeln!(f)?;
             function

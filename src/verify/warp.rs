@@ -22,9 +22,10 @@ use super::symbols::{Kind, Terms};
 use super::taint::Taint;
 use super::together::together;
 use crate::cfg::{Arg, BlockId, Inst, RegisterId};
-use crate::expr::{BinaryOp, Comparison, Node, TermId};
+use crate::expr::{BinaryOp, Comparison, Node, TermId, to_signed};
+use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Opcode, Qualifier, Special};
-use crate::ptx::Value;
+use crate::ptx::FunctionKind;
 
 /// The state of the evaluation that belongs to the rewritten program's own warp instructions.
 pub(super) struct Warp<'r, 's> {
@@ -52,6 +53,8 @@ pub(super) struct Warp<'r, 's> {
     pub opened: Option<Opened>,
     /// The stores of other lanes' values.
     pub exchanges: Vec<Exchange>,
+    /// Instructions that were not understood, each with what is missing.
+    pub hints: Vec<(u32, &'static str)>,
 }
 
 impl<'r, 's> Warp<'r, 's> {
@@ -82,6 +85,7 @@ impl<'r, 's> Warp<'r, 's> {
             ordered: Vec::new(),
             opened: None,
             exchanges: Vec::new(),
+            hints: Vec::new(),
         }
     }
 }
@@ -134,6 +138,9 @@ impl<'s> Warp<'_, 's> {
         let all = here.terms.arena.constant(0xffff_ffff, 32);
         let path = here.path()?;
         let path = conditions::literals(&mut here.terms.arena, path);
+        if given == all && self.is_full(here) {
+            return Some(here.terms.arena.boolean(true));
+        }
         for &(from, mask) in self.masks.iter().rev() {
             let whole = here.terms.arena.equal(mask, all);
             let same = given == mask || given == all && path.contains(&whole);
@@ -142,6 +149,33 @@ impl<'s> Warp<'_, 's> {
             }
         }
         None
+    }
+
+    /// Whether all 32 lanes of each warp execute the block that is evaluated together: the block of threads is known to
+    /// be whole warps of consecutive lanes, and they all take the same ways there. An instruction with the member
+    /// mask of all lanes waits for them (PTX ISA, "shfl.sync").
+    fn is_full(&mut self, here: &mut Evaluation<'_, 's>) -> bool {
+        if here.program.function.kind != FunctionKind::Entry || here.program.irreducible {
+            return false;
+        }
+        let Some(shape) = here.program.block else {
+            self.hints.push((here.at, "the block's shape is not known (`--block`)"));
+            return false;
+        };
+        let linear = consecutive(here);
+        let whole = shape.iter().product::<u64>().is_multiple_of(u64::from(WARP_SIZE));
+        if !whole || here.terms.arena.constant_value(linear) != Some(1) {
+            self.hints.push((here.at, "the block is not of whole warps with consecutive lanes"));
+            return false;
+        }
+        let place = here.here();
+        let Some(path) = here.path() else { return false };
+        let together = self.lanes.go_together(here.terms, place)
+            && [1, -1].into_iter().all(|n| self.lanes.shift(here.terms, path, n, place) == path);
+        if !together {
+            self.hints.push((here.at, "some lanes of a warp may not come here"));
+        }
+        together
     }
 
     /// `shfl.sync.up|down.b32 d[|p], a, b, c, mask` with constant b and c, and `shfl.sync.idx|bfly` that
@@ -155,7 +189,7 @@ impl<'s> Warp<'_, 's> {
             return None;
         }
         let sent = here.operand(&inst.args[1], 32)?;
-        let control = constant(&inst.args[3])?;
+        let control = constant(here, &inst.args[3])?;
         if (control >> 8) & 31 != 0 {
             return None;
         }
@@ -225,7 +259,7 @@ impl<'s> Warp<'_, 's> {
         }
         let number = here.operand(&inst.args[2], 32)?;
         let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
-        let sources = by_lane::sources(&mut here.terms.arena, lane, number)?;
+        let sources = self.prover.by_lane.terms.sources(&mut here.terms.arena, lane, number)?;
         let linear = consecutive(here);
         let in_warp = here.terms.arena.and(whole, linear);
         self.gather(here, in_warp)?;
@@ -239,9 +273,12 @@ impl<'s> Warp<'_, 's> {
             let value = match current {
                 true => {
                     let there = self.lanes.shift_current(here.terms, sent, n, here.here());
-                    by_lane::in_lane(&mut here.terms.arena, lane, own, there)
+                    self.prover.by_lane.terms.of(&mut here.terms.arena, lane, own, there)
                 }
-                false => by_lane::as_there(here.terms, lane, source, sent, here.here()),
+                false => {
+                    let around = here.here();
+                    self.prover.by_lane.terms.as_there(here.terms, lane, source, sent, around)
+                }
             };
             self.receive(here.terms, value);
             values.push(value);
@@ -303,12 +340,10 @@ impl<'s> Warp<'_, 's> {
     }
 }
 
-fn constant(arg: &Arg<'_>) -> Option<i64> {
-    match arg {
-        Arg::Constant(Value::Signed(value)) => Some(*value),
-        Arg::Constant(Value::Unsigned(value)) => i64::try_from(*value).ok(),
-        _ => None,
-    }
+/// An operand's value, if it is known.
+fn constant<'s>(here: &mut Evaluation<'_, 's>, arg: &Arg<'s>) -> Option<i64> {
+    let value = here.operand(arg, 32)?;
+    here.terms.arena.constant_value(value).map(|value| to_signed(value, 32))
 }
 
 /// The lane that a lane receives from: `n` lanes up if `near` holds; otherwise `far` lanes up, if
@@ -325,7 +360,7 @@ fn source<'s>(here: &mut Evaluation<'_, 's>, inst: &Inst<'_, 's>, clamp: i64) ->
     if form.has(Qualifier::Idx) {
         return (clamp == 31).then(|| by_number(here, lane, &inst.args[2])).flatten();
     }
-    let distance = constant(&inst.args[2])? & 31;
+    let distance = constant(here, &inst.args[2])? & 31;
     let arena = &mut here.terms.arena;
     if form.has(Qualifier::Up) {
         let least = arena.constant((distance + clamp) as u64, 32);

@@ -4,7 +4,7 @@
 use super::comparison::Comparison;
 use super::concrete::Seen;
 use super::counterexample::{self, Claim};
-use super::describe::why;
+use super::describe::{missing, why};
 use super::execute::{self, Pair, Ran};
 use super::place::Place;
 use super::proof::{Difference, Proof};
@@ -38,14 +38,20 @@ impl Comparison<'_, '_> {
         match proof {
             Proof::Equal => {}
             Proof::Unknown => {
-                let reason = format!("{} was not shown to be equal", what());
+                let missing = missing(self.terms, claim);
+                let missing = missing.map_or(String::new(), |missing| format!(": {missing}"));
+                let reason = format!("{} was not shown to be equal{missing}", what());
                 self.unknown(inst, original, reason);
             }
             Proof::Differ(difference) => {
                 let found = self.counterexample(place, &difference, claim);
                 let reason = match &found {
                     Some(_) => format!("{} differs", what()),
-                    None => format!("{} may differ: {}", what(), why(self.terms, &difference)),
+                    None => {
+                        let missing = missing(self.terms, claim).map(str::to_owned);
+                        let why = missing.unwrap_or_else(|| why(self.terms, &difference));
+                        format!("{} may differ: {why}", what())
+                    }
                 };
                 self.problem(reason, (Some(inst), original), found);
             }

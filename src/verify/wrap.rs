@@ -134,19 +134,37 @@ pub(super) fn disjoint(
         .any(|&fact| possible_by(arena, fact, ahead).is_some_and(|p| p.avoids(overlap, width)))
 }
 
+/// By how much one term is larger than another, if that is a constant where nothing that was widened wraps around.
+pub(super) fn distance(arena: &mut Arena, a: TermId, b: TermId) -> Option<i64> {
+    let width = arena.width(a);
+    let ahead = distance_if(arena, (a, b), |_, _, _, _| true)?;
+    Some(to_signed(ahead & mask(width), width))
+}
+
 /// The same, if `stays` says so of each sum that was widened; it is asked with the base, the constant
 /// that is added, and whether the sum was widened by its sign.
 fn equal_if(
     arena: &mut Arena,
-    (a, b): (TermId, TermId),
+    claim: (TermId, TermId),
     stays: impl Fn(&mut Arena, TermId, i64, bool) -> bool,
 ) -> bool {
+    let width = arena.width(claim.0);
+    distance_if(arena, claim, stays).is_some_and(|ahead| ahead & mask(width) == 0)
+}
+
+/// By how much the first term is larger modulo 2^w, if that is a constant where each sum that was widened stays in
+/// range: see [`equal_if`].
+fn distance_if(
+    arena: &mut Arena,
+    (a, b): (TermId, TermId),
+    stays: impl Fn(&mut Arena, TermId, i64, bool) -> bool,
+) -> Option<u64> {
     let width = arena.width(a);
     let difference = arena.sub(a, b);
     let (mut constant, addends) = arena.linear_parts(difference);
     let mut open: Vec<(TermId, u64)> = addends.to_vec();
     while let Some((term, factor)) = open.pop() {
-        let Some((inner, signed)) = widened(arena, term) else { return false };
+        let (inner, signed) = widened(arena, term)?;
         let opposite = factor.wrapping_neg() & mask(width);
         let partner = (0..open.len()).find_map(|index| {
             let (other, its) = open[index];
@@ -156,14 +174,14 @@ fn equal_if(
             }
             Some((index, base, arena.constant_difference(inner, base)?))
         });
-        let Some((index, base, ahead)) = partner else { return false };
+        let (index, base, ahead) = partner?;
         open.remove(index);
         if !stays(arena, base, ahead, signed) {
-            return false;
+            return None;
         }
         constant = constant.wrapping_add(factor.wrapping_mul(ahead as u64));
     }
-    constant & mask(width) == 0
+    Some(constant)
 }
 
 /// The term that another one widens, and whether it does by the sign.

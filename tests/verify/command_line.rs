@@ -142,3 +142,58 @@ fn a_launch_that_the_original_does_not_survive_is_an_error() {
     let message = String::from_utf8(output.stderr).expect("text");
     assert!(message.contains("shuffle_down.ptx:"), "{message}");
 }
+
+#[test]
+fn what_is_not_proved_is_run_with_a_drafted_launch() {
+    let files = pair("unknown/shuffle_of_unknown_blocks");
+    let broken = tempfile::tempdir().expect("a folder");
+    let text = std::fs::read_to_string(common::root().join(&files[1])).expect("a kernel");
+    // The last lane but one loads instead of the last.
+    let last = "%p2, %r10, 31;";
+    assert_eq!(text.matches(last).count(), 1, "{text}");
+    let path = broken.path().join("other.ptx");
+    std::fs::write(&path, text.replace(last, "%p2, %r10, 30;")).expect("written");
+    let both = [files[0].clone(), path];
+    let output = run(&both, &["--format", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let shown = report(&output);
+    assert_eq!(
+        (&shown["verdict"], &shown["functions"][0]["verdict"]),
+        (&json!("different"), &json!("different"))
+    );
+    let details = shown["runs"][0]["details"].as_array().expect("a list");
+    assert!(!details.is_empty(), "{shown}");
+    assert_eq!(run(&both, &["--no-run"]).status.code(), Some(3));
+    // What is right stays unknown, with the reason, and is proved where the block is known.
+    let output = run(&files, &[]);
+    assert_eq!(output.status.code(), Some(3));
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.contains("the block's shape is not known (`--block`)"), "{text}");
+    assert!(text.contains("0 of 1 shuffles understood"), "{text}");
+    assert_eq!(run(&files, &["--block", "128"]).status.code(), Some(0));
+    // The last lane of half a warp receives from a lane that does not exist.
+    assert_eq!(run(&files, &["--block", "48"]).status.code(), Some(1));
+    let both = run(&both, &["--block", "128"]);
+    assert_eq!(both.status.code(), Some(1));
+}
+
+/// An optimised kernel has a name of its own, and its parameters are named after it.
+#[test]
+fn a_kernel_is_compared_with_one_of_another_name() {
+    let [original, rewritten] = pair("equal/loop_registers_in_another_order");
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = std::fs::read_to_string(common::root().join(&rewritten)).expect("a kernel");
+    let named = text.replace("k_param_", "faster_param_").replace(" k(", " faster(");
+    let path = folder.path().join("named.ptx");
+    std::fs::write(&path, &named).expect("written");
+    let options = ["--kernel", "k", "--against", "faster"];
+    assert_eq!(run(&[original.clone(), path.clone()], &options).status.code(), Some(0));
+    assert_eq!(run(&[original.clone(), path.clone()], &["--kernel", "k"]).status.code(), Some(3));
+    assert_eq!(run(&[original.clone(), path], &["--against", "faster"]).status.code(), Some(2));
+    // Both in one file.
+    let whole = std::fs::read_to_string(common::root().join(&original)).expect("a kernel");
+    let start = named.find(".visible").expect("a kernel");
+    let path = folder.path().join("both.ptx");
+    std::fs::write(&path, format!("{whole}\n{}", &named[start..])).expect("written");
+    assert_eq!(run(&[path.clone(), path], &options).status.code(), Some(0));
+}
