@@ -141,7 +141,7 @@ pub struct Arena {
     pub(super) sizes: Vec<u32>,
     pub(super) meter: Meter,
     /// See [`Arena::split_known`].
-    splits: FxHashMap<TermId, (TermId, i64)>,
+    pub(super) splits: FxHashMap<TermId, (TermId, i64)>,
 }
 
 impl Arena {

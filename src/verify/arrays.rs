@@ -139,7 +139,8 @@ pub(super) fn observed(program: &Program<'_, '_>, module: &Module<'_>) -> Option
         }
     }
     let sized = |function: &Function<'_>| reads_sizes(function.statements().unwrap_or_default());
-    let function = reached(module, program.function).into_iter().find(|one| sized(one))?;
+    let function =
+        reached(module, program.function.name.text).into_iter().find(|one| sized(one))?;
     let name = function.name.text;
     Some(format!(
         "`{name}` reads how much shared memory there is, which changes with an array's size"
@@ -164,22 +165,18 @@ fn outside<'s>(module: &Module<'_>, arg: &Arg<'s>) -> Option<&'s str> {
     (!inside).then_some(*name)
 }
 
-/// A function and all functions of the module that it may call: every one of them where a call does not name its
+/// The functions of a name and all functions of the module that these may call: every one of them where a call does not name its
 /// callee. (Functions whose bodies are elsewhere are another question, [`observed`].)
-pub(super) fn reached<'m, 's>(
-    module: &'m Module<'s>,
-    function: &'m Function<'s>,
-) -> Vec<&'m Function<'s>> {
-    let mut found = vec![function];
+pub(super) fn reached<'m, 's>(module: &'m Module<'s>, name: &str) -> Vec<&'m Function<'s>> {
+    let mut found: Vec<_> = module.functions().filter(|one| one.name.text == name).collect();
     let mut next = 0;
     while let Some(caller) = found.get(next).copied() {
         next += 1;
         let mut names = Vec::new();
         callees(caller.statements().unwrap_or_default(), &mut names);
         for name in names {
-            let alias = name.and_then(|name| {
-                module.aliases.iter().find(|[alias, _]| alias.text == name)
-            });
+            let alias =
+                name.and_then(|name| module.aliases.iter().find(|[alias, _]| alias.text == name));
             let own = alias.map_or(name, |[_, own]| Some(own.text));
             let mut named = module.functions().filter(|one| Some(one.name.text) == own).peekable();
             let callees: Vec<&Function<'_>> = match named.peek() {

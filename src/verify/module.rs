@@ -172,7 +172,7 @@ fn has_dynamic(module: &Module<'_>, function: &Function<'_>) -> bool {
     });
     let names: Vec<&str> =
         common.flat_map(|variable| &variable.names).map(|one| one.name.text).collect();
-    let bodies = arrays::reached(module, function);
+    let bodies = arrays::reached(module, function.name.text);
     let bodies = bodies.into_iter().map(|one| one.statements().unwrap_or_default());
     bodies.into_iter().any(|body| body.iter().any(own) || arrays::uses_common(body, &names))
 }
