@@ -64,8 +64,8 @@ fn messages_lead_to_pages() {
     for (sample, expected) in [
         (
             "jacobi",
-            "9 global loads: 9 could come from other lanes, but on sm_80 that does not pay \
-             (`does-not-pay`: COST)",
+            "9 global loads: 8 could come from other lanes, but on sm_80 that does not pay \
+             (`does-not-pay`: COST); 1 stays as it is (`no-partner`)",
         ),
         (
             "rowwise",

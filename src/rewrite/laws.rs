@@ -303,9 +303,10 @@
 //!
 //! **26. A rewrite that does not pay is not done**, unless it is asked for by name: what a load takes on the
 //! architecture, and what would stand in its place, is compared ([`crate::cost`]), and what the assembler
-//! makes of both texts afterwards: a kernel that loses resident warps stays as it was.
+//! makes of both texts afterwards: a kernel that loses resident warps stays as it was. What the assembler does
+//! itself is left to it.
 //!
-//! Rule `does-not-pay`.
+//! Rules `does-not-pay`, `assembler-does-it`. `tests/cases/refuse/assembler_folds.ptx`.
 //!
 //! # Rows of taps
 //!
@@ -437,6 +438,7 @@
 //! ld f1, [a];  ld f3, [a+8]          // a = b + 12*tid: the word at a+4 may be behind the end of the buffer
 //! ```
 //!
+//! Rules `struct-not-whole`, `struct-apart`. `tests/cases/refuse/struct_parts.ptx`,
 //! `tests/cases/refuse/aos_fields.ptx`, `tests/cases/refuse/aos_masked.ptx`, `tests/cases/refuse/aos_stride.ptx`,
 //! `tests/cases/refuse/aos_store.ptx`, `tests/cases/refuse/aos_wrap.ptx`; mistakes `StructWraps`, `StructLane`,
 //! `StructTurn`, `StructBegin`, `StructField`, `StructUnordered`. Of generic addresses each lane asks whether all words
