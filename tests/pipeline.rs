@@ -137,8 +137,9 @@ fn measured_kernel(name: &str) -> String {
     .reg .b32 %r<6>; .reg .b64 %rd<4>;
     ld.param.u64 %rd0, [a]; cvta.to.global.u64 %rd1, %rd0;
     mov.u32 %r0, %tid.x; mul.wide.u32 %rd2, %r0, 4; add.s64 %rd3, %rd1, %rd2;
-    ld.global.u32 %r1, [%rd3]; ld.global.u32 %r2, [%rd3+4]; ld.global.u32 %r3, [%rd3];
+    ld.global.u32 %r1, [%rd3]; ld.global.u32 %r2, [%rd3+4];
     st.shared.u32 [{name}_shared], %r1; st.shared.u32 [{name}_shared+4], %r2;
+    ld.global.u32 %r3, [%rd3];
     st.shared.u32 [{name}_shared+8], %r3;
     ret;
 }}

@@ -21,8 +21,8 @@ use super::sampling::{Fingerprint, Likely, agree_mostly};
 use super::shift::Shifter;
 use super::sources::{Candidate, Group, Source};
 use super::whole;
-use crate::cfg::{BlockId, Flow, Inst, RegisterId};
-use crate::emulate::KernelTrace;
+use crate::cfg::{Arg, Base, BlockId, Flow, Inst, RegisterId};
+use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::expr::TermId;
 use crate::isa::{Modifier, Qualifier};
 use crate::planted::Bug;
@@ -143,8 +143,9 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
     }
 
     /// The line of the source of an opportunity in the same lane, if `ptxas` takes its value without being told: both
-    /// loads stand in one block and have the same modifiers, and nothing between them writes what they read. (Seen
-    /// with ptxas 13 for sm_80 and sm_90, also where the addresses are computed twice.)
+    /// loads stand in one block, read from one register and offset with the same modifiers, and nothing between them
+    /// writes what they read. (Seen with ptxas 13 for sm_80 and sm_90. Addresses that are equal by algebra, other
+    /// signs, and hints between the loads keep it from doing so.)
     pub fn folded(&self, trace: &KernelTrace, found: &Opportunity, load: &Load) -> Option<u32> {
         let flow = self.flow();
         let (from, to) = (found.source, load.inst);
@@ -159,6 +160,19 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             let kept = |modifier: &&Modifier| !matches!(modifier, Modifier::Type(_));
             inst.ast.form.modifiers().iter().filter(kept).copied().collect::<Vec<_>>()
         };
+        let address = |inst: &Inst<'_, '_>| match inst.args.get(1) {
+            Some(Arg::Memory { base: Base::Register(base), offset, .. }) => Some((*base, *offset)),
+            _ => None,
+        };
+        let (base, _) = address(inst)?;
+        let bits = form.last_type()?.bits();
+        let types = source.ast.form.last_type() == form.last_type() || bits >= 32;
+        trace.arena.charge(u64::from(to.saturating_sub(from)));
+        let between = &flow.insts[from as usize..(to as usize).max(from as usize)];
+        let is_kept = between
+            .iter()
+            .all(|inst| effect(inst) != Effect::Hint && !definitions(inst).contains(&base));
+        let is_plain = is_plain && types && is_kept && address(source) == address(inst);
         let quiet = self.quiet(trace);
         let is_quiet = match form.has(Qualifier::Nc) {
             true => quiet.but_for_stores(from, to),

@@ -253,7 +253,7 @@ impl fmt::Display for Refusal {
             Refusal::NoPartner => write!(f, "no earlier load at a constant lane distance"),
             Refusal::StructNotWhole(read, words, bytes) => write!(
                 f,
-                "{read} of the {words} words are read of a struct of {bytes} bytes in each lane; `aos` takes whole structs"
+                "{read} of the {words} words of a struct of {bytes} bytes are read together here; `aos` takes whole structs"
             ),
             Refusal::StructApart(opcode, line) => write!(
                 f,

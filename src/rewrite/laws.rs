@@ -247,7 +247,8 @@
 //! { .reg .u64 a;  ... }     // another a
 //! ```
 //!
-//! `tests/cases/refuse/inner_scope.ptx`, `tests/cases/refuse/same_name.ptx`, `tests/fuzz/names.rs`; mistakes `Bug::NAMES`.
+//! `tests/cases/refuse/inner_scope.ptx`, `tests/cases/refuse/same_name.ptx`, `tests/fuzz/names.rs`; mistake `InnerScope` and the
+//! others of `Bug::NAMES`.
 //!
 //! **20. No register that the original load reads is overwritten before that load.**
 //!

@@ -110,9 +110,11 @@ pub(super) fn observed(program: &Program<'_, '_>, module: &Module<'_>) -> Option
         _ => false,
     };
     // A function that is called may have arrays of its own, or name common ones, which move as well.
-    let functions = module.functions().filter(|one| one.kind == FunctionKind::Func);
-    let others =
-        functions.filter_map(|one| one.statements()).any(|all| declares(all) || uses(all, &common));
+    let called = reached(module, program.function.name.text).into_iter();
+    let called = called.filter(|one| one.kind == FunctionKind::Func);
+    let others = called
+        .filter_map(|one| one.statements())
+        .any(|all| declares(all) || uses_common(all, &common));
     for (at, inst) in (0..).zip(&program.flow.insts) {
         let inside = |arg: &Arg<'_>| match arg {
             Arg::Symbol { .. } => others,
@@ -229,7 +231,7 @@ pub(super) fn uses_common(body: &[Statement<'_>], variables: &[&str]) -> bool {
 }
 
 /// Whether statements name one of these variables.
-pub(super) fn uses(statements: &[Statement<'_>], variables: &[&str]) -> bool {
+fn uses(statements: &[Statement<'_>], variables: &[&str]) -> bool {
     fn named(operand: &Operand<'_>, variables: &[&str]) -> bool {
         match operand {
             Operand::Name(name)

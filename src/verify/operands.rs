@@ -12,6 +12,9 @@ use crate::isa::limits::{MAX_BLOCK, MAX_GRID, WARP_SIZE};
 use crate::isa::{Axis, Special};
 use crate::ptx::{StateSpace, Value};
 
+/// The sign bit of a constant.
+const SIGN_BIT: u64 = 1 << 63;
+
 impl<'s> Evaluation<'_, 's> {
     /// The value of an operand, truncated to `width` bits; `None` for an operand that is not a single value of
     /// at least that width. One bit is a predicate, to which numbers are converted by comparing them with zero.
@@ -75,6 +78,8 @@ impl<'s> Evaluation<'_, 's> {
             Arg::Constant(Value::Signed(0) | Value::Unsigned(0)) => {
                 return Some(self.terms.arena.boolean(false));
             }
+            // `setp` and `set` of ptxas take it for false, others for true.
+            Arg::Constant(Value::Signed(i64::MIN) | Value::Unsigned(SIGN_BIT)) => return None,
             Arg::Constant(Value::Signed(_) | Value::Unsigned(_)) => {
                 return Some(self.terms.arena.boolean(true));
             }

@@ -11,6 +11,9 @@ use crate::expr::{Arena, TermId};
 use crate::isa::Selector;
 use crate::ptx::Value;
 
+/// The sign bit of a constant.
+const SIGN_BIT: u64 = 1 << 63;
+
 /// An operand with the values of the registers that it names.
 #[derive(Clone, Debug)]
 pub(in crate::emulate) enum Operand<'a> {
@@ -80,6 +83,8 @@ impl Operand<'_> {
                 [single] => single.predicate(arena, symbols),
                 _ => None,
             },
+            // Some instructions of ptxas take it for false, others for true.
+            Operand::Constant(Value::Signed(i64::MIN) | Value::Unsigned(SIGN_BIT)) => None,
             // No sum or address is a predicate.
             Operand::Constant(Value::Signed(_) | Value::Unsigned(_))
             | Operand::Special(_)

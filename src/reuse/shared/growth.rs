@@ -196,7 +196,11 @@ impl<'s> Walk<'_, '_, 's> {
             });
             let callee = callee.filter(|name| !self.local.contains(name) && !name.starts_with('%'));
             let defined = callee.and_then(|name| self.around.functions.get(name));
-            match defined.filter(|function| !matches!(function.body, Body::Absent)) {
+            // Another file may replace a weak function.
+            let is_here = |function: &&&Function<'s>| {
+                !matches!(function.body, Body::Absent) && !function.linkage.contains(&".weak")
+            };
+            match defined.filter(is_here) {
                 Some(function) if !self.reach.functions.contains(&function.name.text) => {
                     self.reach.functions.push(function.name.text);
                 }
@@ -269,6 +273,7 @@ fn size(variable: &Variable<'_>) -> Option<u64> {
         let copies = u64::from(one.count.unwrap_or(1));
         let of = |bytes: u64, dimension: &Option<u64>| bytes.checked_mul((*dimension)?);
         let bytes = one.dimensions.iter().try_fold(element, of)?;
-        sum.checked_add(bytes.checked_mul(copies)?.checked_next_multiple_of(align)?)
+        // The hole in front of an aligned variable may be as large as its alignment.
+        sum.checked_add(bytes.checked_mul(copies)?.checked_add(align - 1)?)
     })
 }

@@ -100,7 +100,7 @@ pub fn arrays(
         return of_module.collect();
     }
     let uses = uses::uses(source, flow, &arrays, planted);
-    let whole = |array: &SharedArray| array.bytes.next_multiple_of(array.align.max(1));
+    let whole = |array: &SharedArray| array.bytes + array.align.max(1) - 1;
     let Growth { left, restriction } =
         around.growth(function.name.text, arrays.iter().map(whole).sum());
     // An array that grows moves those behind it, whose addresses go somewhere.
