@@ -144,7 +144,7 @@ pub(super) struct Declared<T> {
 /// The kind of thing that each member of a parameterised declaration (`.reg .b32 %r<9>`) declares.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Family {
-    /// A register of that type, or a vector of so many.
+    /// A register of that type; a vector if the number of its elements is above 1.
     Registers(ScalarType, u8),
     /// A variable: `.param .u64 %P<2>` declares two parameters of calls.
     Variables,

@@ -35,7 +35,7 @@ impl Tally {
         }
     }
 
-    /// Adds the wavefronts of shared memory, for an access of so many bytes in each lane.
+    /// Adds the wavefronts of shared memory, for an access of `bytes` in each lane.
     pub fn add_banks(&mut self, part: &Part<'_>, home: StateSpace, bytes: u32) {
         if home == StateSpace::Shared {
             self.banks += banks::wavefronts(&part.offsets, part.lanes, u64::from(bytes));

@@ -63,7 +63,7 @@ impl Watch<'_> {
 }
 
 impl Watch<'_> {
-    /// Notes that the lanes of a part read so many bytes each.
+    /// Notes that each lane of a part reads `bytes`.
     pub fn note_reads(
         &mut self,
         part: &Part<'_>,

@@ -7,7 +7,7 @@ pub fn new_words(bytes: u64) -> Vec<AtomicU32> {
     std::iter::repeat_with(AtomicU32::default).take(bytes.div_ceil(4) as usize).collect()
 }
 
-/// Memory of at least so many bytes that nobody has written: junk, the same in every run, with `first` as the number of
+/// Unwritten memory of at least `bytes`: junk, the same in every run, with `first` as the number of
 /// its first word.
 pub fn new_junk(first: u64, bytes: u64) -> Vec<AtomicU32> {
     let words = first..first + bytes.div_ceil(4);
