@@ -72,7 +72,8 @@ fn definition(text: &str, at: usize, length: usize) -> Option<&str> {
         return None;
     }
     let head = &before[before.rfind([';', '}']).map_or(0, |end| end + 1)..];
-    if !head.contains(".func") {
+    // The linker may put another module's function in the place of a weak one.
+    if !head.contains(".func") || head.contains(".weak") {
         return None;
     }
     let open = behind.find(['{', ';']).filter(|&open| behind[open..].starts_with('{'))?;
@@ -103,6 +104,7 @@ mod tests {
         assert!(!may_synchronise(".func f () { ret; }"));
         assert!(may_synchronise(".func f () { bar.warp.sync 0xffffffff; ret; }"));
         assert!(may_synchronise(".func f () { { ret; } bar.warp.sync 0xffffffff; ret; }"));
+        assert!(may_synchronise(".weak .func f () { ret; }"));
         assert!(may_synchronise(".func f ();"));
         assert!(may_synchronise(".func g () { ret; }"));
     }

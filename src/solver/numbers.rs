@@ -1,4 +1,4 @@
-//! Claims about unbounded integers, or reals, and booleans.
+//! Claims about unbounded integers, reals and booleans.
 //!
 //! In: terms over numbered variables. Out: three-valued answers with the premises that a proof used, or the values
 //! of a counterexample. Each query runs under z3's resource limit, and all of a [`Prover`] under one budget, so that
@@ -97,8 +97,8 @@ enum Value {
 }
 
 impl Prover {
-    /// `numbers` is what numbers in terms are, integers or reals; `limit` z3's resource limit for a query, `budget` for
-    /// all of them.
+    /// `numbers` is the sort of literals beside literals, integers or reals; beside a real, a literal is a real. `limit`
+    /// is z3's resource limit for a query, `budget` for all of them.
     pub fn new(numbers: Sort, limit: u32, budget: u64) -> Prover {
         Prover { numbers, limit, left: budget, queries: 0 }
     }
@@ -174,7 +174,7 @@ struct Translation<'a> {
     /// In the order in which they were made, and so dropped in it: z3 gives numbers of dropped terms out
     /// again, and what it finds depends on numbers.
     values: Vec<Value>,
-    /// Whether numbers are reals.
+    /// Whether literals are reals.
     reals: bool,
 }
 
@@ -195,6 +195,15 @@ impl Value {
             Value::Boolean(v) => v,
             _ => Bool::fresh_const("ill-typed"),
         }
+    }
+}
+
+/// Two operands of one sort: an integer beside a real becomes a real.
+fn alike(a: Value, b: Value) -> (Value, Value) {
+    match (a, b) {
+        (Value::Integer(a), b @ Value::Real(_)) => (Value::Real(Real::from_int(&a)), b),
+        (a @ Value::Real(_), Value::Integer(b)) => (a, Value::Real(Real::from_int(&b))),
+        both => both,
     }
 }
 
@@ -224,13 +233,13 @@ impl Translation<'_> {
             Term::Not(a) => Value::Boolean(self.truth(a).not()),
             Term::If(c, a, b) => {
                 let c = self.truth(c);
-                match (self.value(a), self.value(b)) {
+                match alike(self.value(a), self.value(b)) {
                     (Value::Integer(a), Value::Integer(b)) => Value::Integer(c.ite(&a, &b)),
                     (Value::Real(a), Value::Real(b)) => Value::Real(c.ite(&a, &b)),
                     (a, b) => Value::Boolean(c.ite(&a.truth(), &b.truth())),
                 }
             }
-            Term::Binary(op, a, b) => match (self.value(a), self.value(b)) {
+            Term::Binary(op, a, b) => match alike(self.value(a), self.value(b)) {
                 (Value::Integer(a), Value::Integer(b)) => match op {
                     Op::Add => Value::Integer(a + b),
                     Op::Sub => Value::Integer(a - b),

@@ -160,11 +160,22 @@ pub enum LoopStatement {
     Aux(Name),
 }
 
+/// An accumulator as it is written.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// Its name.
+    pub name: Name,
+    /// Its type, if the sketch names one.
+    pub kind: Option<Name>,
+    /// Its value in front of the loop.
+    pub value: SpannedValue,
+}
+
 /// A serial loop as it is written.
 #[derive(Clone, Debug)]
 pub struct LoopText {
-    /// The accumulators with their first values.
-    pub start: Vec<(Name, SpannedValue)>,
+    /// The accumulators.
+    pub start: Vec<Start>,
     /// What is read of each element, with types.
     pub over: Vec<(Name, Name)>,
     /// What is the same for all elements, with types.

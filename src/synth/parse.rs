@@ -6,7 +6,7 @@ use pest::iterators::Pair;
 
 use super::ast::{
     Folded, HoleText, Index, LoopStatement, LoopText, Name, Part, Reference, Spanned, SpannedValue,
-    Statement, Value, When,
+    Start, Statement, Value, When,
 };
 use super::expr::{Cmp, Expr, Op};
 use crate::source::{Diagnostic, SourceFile, Span};
@@ -313,13 +313,15 @@ fn serial<'s>(inner: impl Iterator<Item = Node<'s>>, span: Span) -> Option<LoopT
     };
     for node in inner {
         match node.as_rule() {
-            Rule::start | Rule::assignment => {
-                let list = match node.as_rule() {
-                    Rule::start => &mut text.start,
-                    _ => &mut text.body,
-                };
+            Rule::start => {
+                let mut inner: Vec<Node<'s>> = node.into_inner().collect();
+                let value = value(inner.pop()?);
+                let mut names = inner.iter().map(name);
+                text.start.push(Start { name: names.next()?, kind: names.next(), value });
+            }
+            Rule::assignment => {
                 let mut inner = node.into_inner();
-                list.push((name(&inner.next()?), value(inner.next()?)));
+                text.body.push((name(&inner.next()?), value(inner.next()?)));
             }
             Rule::over => text.over = declared(node),
             Rule::given => text.given = declared(node),

@@ -1,7 +1,8 @@
 //! Braces around single statements of a kernel's text, in which names of the kernel mean something else.
 //!
-//! A statement that names none of some registers computes the same in a scope that declares these registers anew, so
-//! the kernel means what it meant. Code that a rewrite puts at such a statement by one of those names does not.
+//! A statement that names none of some registers, variables and parameters computes the same in a scope that declares
+//! these anew, so the kernel means what it meant. Code that a rewrite puts at such a statement by one of those names
+//! does not.
 
 use std::fmt::Write;
 
@@ -16,6 +17,9 @@ const SHADOWED: usize = 12;
 pub fn shadowed(case: &Case, seed: u64) -> Case {
     let mut rng = Rng::with_seed(seed ^ 0x5bad_0e5c_09e5_0000);
     let named = registers(&case.ptx);
+    let variables = variables(&case.ptx);
+    // (Of its own, so that the registers of a seed do not depend on the variables.)
+    let mut of_variables = Rng::with_seed(seed ^ 0x0a41_ab1e_0000_5bad);
     let share = rng.u8(1..8);
     let mut ptx = String::with_capacity(4 * case.ptx.len());
     // Braces that the kernel has itself declare names of their own.
@@ -30,7 +34,8 @@ pub fn shadowed(case: &Case, seed: u64) -> Case {
             && !statement.contains("call")
             && rng.u8(..8) < share
         {
-            ptx += &scope(line, &named, &mut rng);
+            let declared = shadows(line, &variables, &mut of_variables);
+            ptx += &scope(line, &named, &declared, &mut rng);
         } else {
             ptx += line;
             ptx.push('\n');
@@ -58,14 +63,37 @@ fn registers(ptx: &str) -> Vec<(String, String)> {
     found
 }
 
+/// The parameters of the kernel, and the variables of the kernel's own scope and of the module.
+fn variables(ptx: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in ptx.lines().take_while(|line| !line.starts_with("\t{")) {
+        let words: Vec<&str> = line.trim().trim_end_matches([',', ';']).split(' ').collect();
+        let declares =
+            |space: &&str| matches!(*space, ".param" | ".shared" | ".local" | ".global" | ".const");
+        let is_declaration = words.iter().take(2).any(declares);
+        if let (true, Some(name)) = (is_declaration, words.last()) {
+            found.push(name.split('[').next().unwrap_or(name).to_owned());
+        }
+    }
+    found
+}
+
+/// Declarations of local variables with names that a statement does not need, for about half of them.
+fn shadows(line: &str, variables: &[String], rng: &mut Rng) -> String {
+    let words: Vec<&str> = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let free = variables.iter().filter(|name| !words.contains(&name.as_str()));
+    let chosen = free.filter(|_| rng.bool());
+    chosen.map(|name| format!("\t.local .align 8 .b8 {name}[8];\n")).collect()
+}
+
 /// A statement in braces that declare registers anew, each with a value that nothing else has.
-fn scope(line: &str, named: &[(String, String)], rng: &mut Rng) -> String {
+fn scope(line: &str, named: &[(String, String)], variables: &str, rng: &mut Rng) -> String {
     let words: Vec<&str> = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '%').collect();
     let mut free: Vec<&(String, String)> =
         named.iter().filter(|(_, name)| !words.contains(&name.as_str())).collect();
     rng.shuffle(&mut free);
     free.truncate(SHADOWED);
-    let mut text = String::from("\t{\n");
+    let mut text = format!("\t{{\n{variables}");
     for (ty, name) in &free {
         let value = rng.u16(0x100..);
         let _ = writeln!(text, "\t.reg {ty} {name};");

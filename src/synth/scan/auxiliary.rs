@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::examples::{List, Source};
-use super::subject::{Accumulator, Loop};
+use super::subject::{Accumulator, INFINITY, Loop};
 use super::term::{self, INPUT, Op, Shared, Sort, Term};
 
 /// How many lists are told apart.
@@ -107,7 +107,7 @@ impl Tester {
         let mut found = Vec::new();
         for (sort, start, step) in shapes(subject, own) {
             let name = format!("aux{}", subject.accumulators.len() - subject.own + 1);
-            loops.accumulators.push(Accumulator { name, sort, start, step });
+            loops.accumulators.push(Accumulator { name, sort, declared: None, start, step });
             let values = column(&loops, own as usize);
             let made = loops.accumulators.pop();
             let changes = values.windows(2).any(|pair| pair[0] != pair[1]);
@@ -119,81 +119,87 @@ impl Tester {
     }
 }
 
-/// Parts of the body that no accumulator takes part in, and constants.
-fn pure(subject: &Loop) -> (Vec<Shared>, Vec<Shared>) {
-    let (mut numbers, mut truths): (Vec<Shared>, Vec<Shared>) = (Vec::new(), Vec::new());
+/// Parts of the body that no accumulator takes part in, and constants: numbers with their sorts, and booleans.
+fn pure(subject: &Loop) -> (Vec<(Sort, Shared)>, Vec<Shared>) {
+    let (mut numbers, mut truths): (Vec<(Sort, Shared)>, Vec<Shared>) = (Vec::new(), Vec::new());
     for (at, read) in (0u32..).zip(&subject.inputs) {
         let input = term::variable(INPUT + at);
-        if read.sort() == Sort::Boolean { truths.push(input) } else { numbers.push(input) }
+        match read.sort() {
+            Sort::Boolean => truths.push(input),
+            sort => numbers.push((sort, input)),
+        }
     }
-    numbers.push(term::number(1));
+    let sorts = subject.number_sorts();
+    numbers.extend(sorts.iter().map(|&sort| (sort, term::number(1))));
     for accumulator in &subject.accumulators[..subject.own] {
         term::parts(&accumulator.step, &mut |part| {
             let mut pure = true;
             term::parts(part, &mut |inner| {
                 pure &= !matches!(&**inner, Term::Variable(variable) if *variable < INPUT);
             });
-            let list = if is_truth(subject, part) { &mut truths } else { &mut numbers };
-            if pure && !list.contains(part) {
-                list.push(part.clone());
+            let sort = subject.sort_of(part);
+            match sort {
+                _ if !pure => {}
+                Some(Sort::Boolean) if !truths.contains(part) => truths.push(part.clone()),
+                Some(Sort::Boolean) => {}
+                _ => {
+                    for &own in sorts.iter().filter(|&&own| sort.is_none_or(|sort| sort == own)) {
+                        let number = (own, part.clone());
+                        if !numbers.contains(&number) {
+                            numbers.push(number);
+                        }
+                    }
+                }
             }
         });
     }
     (numbers, truths)
 }
 
-fn is_truth(subject: &Loop, term: &Term) -> bool {
-    match term {
-        Term::Truth(_) | Term::Not(_) => true,
-        Term::Number(_) => false,
-        Term::Variable(variable) => subject.sort(*variable) == Sort::Boolean,
-        Term::Binary(op, ..) => {
-            matches!(op, Op::Equal | Op::Less | Op::LessEqual | Op::And | Op::Or)
-        }
-        Term::If(_, a, _) => is_truth(subject, a),
-    }
-}
-
 /// All forms of an accumulator of this number, the simpler ones first: sort, first value, step.
 fn shapes(subject: &Loop, own: u32) -> Vec<(Sort, i64, Shared)> {
     let (numbers, truths) = pure(subject);
     let itself = term::variable(own);
-    let has = |op: Op| subject.operators.contains(&op);
-    let after = |wanted: bool| -> Vec<(Shared, i64)> {
+    let after = |wanted: bool| -> Vec<(Sort, Shared, i64)> {
         let accumulators = subject.accumulators.iter();
         let accumulators = accumulators.filter(|a| (a.sort == Sort::Boolean) == wanted);
-        accumulators.map(|a| (a.step.clone(), a.start)).collect()
+        accumulators.map(|a| (a.sort, a.step.clone(), a.start)).collect()
     };
     let mut shapes = Vec::new();
     let mut push = |sort: Sort, start: i64, step: Shared| shapes.push((sort, start, step));
-    for e in &numbers {
-        if has(Op::Add) {
-            push(subject.numbers, 0, term::binary(Op::Add, itself.clone(), e.clone()));
+    for (sort, e) in &numbers {
+        if subject.may(Op::Add, *sort) {
+            push(*sort, 0, term::binary(Op::Add, itself.clone(), e.clone()));
         }
-        if has(Op::Mul) {
+        if subject.may(Op::Mul, *sort) {
             let product = term::binary(Op::Mul, itself.clone(), e.clone());
-            for modulus in super::bank::moduli(subject) {
-                push(subject.numbers, 1, term::binary(Op::Rem, product.clone(), modulus));
+            let moduli = super::bank::moduli(subject);
+            for modulus in moduli.into_iter().filter(|_| *sort == Sort::Integer) {
+                push(*sort, 1, term::binary(Op::Rem, product.clone(), modulus));
             }
-            push(subject.numbers, 1, product);
+            push(*sort, 1, product);
         }
     }
-    for op in [Op::Max, Op::Min].into_iter().filter(|op| has(*op)) {
-        for (e, start) in after(false) {
-            push(subject.numbers, start, term::binary(op, itself.clone(), e));
+    let extrema = [Op::Max, Op::Min].into_iter().filter(|op| subject.operators.contains(op));
+    for op in extrema {
+        for (sort, e, start) in after(false) {
+            push(sort, start, term::binary(op, itself.clone(), e));
         }
         for (read, at) in subject.inputs.iter().zip(0u32..) {
-            let start = read.range().map(|(low, high)| if op == Op::Max { low } else { high });
-            if let Some(start) = start {
+            let range = match read.sort() {
+                Sort::Real if subject.only_compared => Some((-INFINITY, INFINITY)),
+                _ => read.range(),
+            };
+            if let Some((low, high)) = range {
                 let step = term::binary(op, itself.clone(), term::variable(INPUT + at));
-                push(subject.numbers, start, step);
+                push(read.sort(), if op == Op::Max { low } else { high }, step);
             }
         }
     }
     push(Sort::Boolean, 1, term::truth(false));
     for (op, start) in [(Op::Or, 0), (Op::And, 1)] {
         let both = truths.iter().flat_map(|e| [e.clone(), term::not(e.clone())]);
-        let after = after(true).into_iter().map(|(e, _)| e);
+        let after = after(true).into_iter().map(|(_, e, _)| e);
         for e in both.chain(after) {
             push(Sort::Boolean, start, term::binary(op, itself.clone(), e));
         }
@@ -201,22 +207,21 @@ fn shapes(subject: &Loop, own: u32) -> Vec<(Sort, i64, Shared)> {
     // Kept from where a condition last held.
     let numbers_after = after(false);
     let mut conditions: Vec<Shared> = Vec::new();
-    for (at, (a, _)) in numbers_after.iter().enumerate() {
+    for (at, (sort, a, _)) in numbers_after.iter().enumerate() {
         conditions.push(term::binary(Op::Equal, a.clone(), term::number(1)));
-        for (b, _) in &numbers_after[at + 1..] {
+        for (_, b, _) in numbers_after[at + 1..].iter().filter(|(other, ..)| other == sort) {
             conditions.push(term::binary(Op::Equal, a.clone(), b.clone()));
         }
     }
-    conditions.extend(after(true).into_iter().map(|(e, _)| e));
+    conditions.extend(after(true).into_iter().map(|(_, e, _)| e));
     conditions.extend(truths.iter().flat_map(|e| [e.clone(), term::not(e.clone())]));
     for c in &conditions {
-        for (e, start) in &numbers_after {
-            push(subject.numbers, *start, term::choose(c.clone(), e.clone(), itself.clone()));
+        for (sort, e, start) in &numbers_after {
+            push(*sort, *start, term::choose(c.clone(), e.clone(), itself.clone()));
         }
         for (at, read) in (0u32..).zip(&subject.inputs) {
             let step = term::choose(c.clone(), term::variable(INPUT + at), itself.clone());
-            let sort = if read.sort() == Sort::Boolean { Sort::Boolean } else { subject.numbers };
-            push(sort, 0, step);
+            push(read.sort(), 0, step);
         }
     }
     shapes

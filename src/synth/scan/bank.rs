@@ -23,6 +23,8 @@ const MOST_TRUTHS: usize = 40_000;
 pub struct Number {
     /// The expression.
     pub term: Shared,
+    /// Its sort.
+    pub sort: Sort,
     /// Its values.
     pub values: Vec<i64>,
 }
@@ -39,8 +41,8 @@ pub struct Truth {
 /// What a component of the state has to be.
 #[derive(Clone, Debug)]
 pub enum Target {
-    /// A number for each example.
-    Number(Vec<i64>),
+    /// A number of a sort for each example.
+    Number(Sort, Vec<i64>),
     /// The examples for which it holds.
     Truth(u128),
 }
@@ -60,9 +62,11 @@ pub struct Bank {
     pub targets: Vec<Target>,
     /// Which operators there are.
     pub operators: Vec<Op>,
+    /// Whether sums of reals have no meaning.
+    only_compared: bool,
     leaves: usize,
     moduli: Vec<Shared>,
-    known: FxHashMap<Vec<i64>, usize>,
+    known: FxHashMap<(Sort, Vec<i64>), usize>,
     seen: FxHashSet<u128>,
 }
 
@@ -86,6 +90,7 @@ impl Bank {
             simple: 0,
             targets: Vec::new(),
             operators: subject.operators.clone(),
+            only_compared: subject.only_compared,
             leaves: 0,
             moduli: moduli(subject),
             known: FxHashMap::default(),
@@ -107,9 +112,10 @@ impl Bank {
                 bank.truth(term::variable(RIGHT + place), mask(&right));
                 bank.targets.push(Target::Truth(mask(&whole)));
             } else {
-                bank.number(term::variable(place), left);
-                bank.number(term::variable(RIGHT + place), right);
-                bank.targets.push(Target::Number(whole));
+                let sort = accumulator.sort;
+                bank.number(sort, term::variable(place), left);
+                bank.number(sort, term::variable(RIGHT + place), right);
+                bank.targets.push(Target::Number(sort, whole));
             }
         }
         for (at, given) in subject.givens.iter().enumerate() {
@@ -117,11 +123,13 @@ impl Bank {
             let term = term::variable(GIVEN + at as u32);
             match given.sort() {
                 Sort::Boolean => bank.truth(term, mask(&column)),
-                _ => bank.number(term, column),
+                sort => bank.number(sort, term, column),
             }
         }
-        for constant in constants(subject) {
-            bank.number(term::number(constant), vec![constant; rows.len()]);
+        for sort in subject.number_sorts() {
+            for constant in constants(subject, sort) {
+                bank.number(sort, term::number(constant), vec![constant; rows.len()]);
+            }
         }
         bank.leaves = bank.numbers.len();
         let negations: Vec<Truth> = bank.truths.clone();
@@ -151,7 +159,7 @@ impl Bank {
     /// Leaves out all but the first numbers.
     pub fn forget(&mut self, first: usize) {
         for number in self.numbers.drain(first..) {
-            self.known.remove(&number.values);
+            self.known.remove(&(number.sort, number.values));
         }
     }
 
@@ -161,9 +169,10 @@ impl Bank {
             let term::Term::Number(by) = **modulus else { return None };
             let is = |entry: &&Number| {
                 let mut pairs = entry.values.iter().zip(values).enumerate();
-                pairs.all(|(at, (own, wanted))| {
-                    care >> at & 1 == 0 || own.checked_rem_euclid(by) == Some(*wanted)
-                })
+                entry.sort == Sort::Integer
+                    && pairs.all(|(at, (own, wanted))| {
+                        care >> at & 1 == 0 || own.checked_rem_euclid(by) == Some(*wanted)
+                    })
             };
             let found = self.numbers.iter().find(is)?;
             Some(term::binary(Op::Rem, found.term.clone(), modulus.clone()))
@@ -171,22 +180,30 @@ impl Bank {
     }
 
     /// A sum of two expressions, of which the second is small, that has these values.
-    pub fn sum(&self, values: &[i64]) -> Option<Shared> {
-        if !self.operators.contains(&Op::Add) {
+    pub fn sum(&self, sort: Sort, values: &[i64]) -> Option<Shared> {
+        if !self.may(Op::Add, sort) {
             return None;
         }
-        self.numbers.iter().take(MOST_ADDED).find_map(|small| {
+        let small = self.numbers.iter().take(MOST_ADDED).filter(|small| small.sort == sort);
+        small.into_iter().find_map(|small| {
             let pairs = values.iter().zip(&small.values);
             let rest: Option<Vec<i64>> = pairs.map(|(&a, &b)| a.checked_sub(b)).collect();
-            let other = &self.numbers[*self.known.get(&rest?)?];
+            let other = &self.numbers[*self.known.get(&(sort, rest?))?];
             Some(term::binary(Op::Add, other.term.clone(), small.term.clone()))
         })
     }
 
-    fn number(&mut self, term: Shared, values: Vec<i64>) {
-        if self.numbers.len() < MOST_NUMBERS && !self.known.contains_key(&values) {
-            self.known.insert(values.clone(), self.numbers.len());
-            self.numbers.push(Number { term, values });
+    /// Whether an operator may take numbers of a sort.
+    fn may(&self, op: Op, sort: Sort) -> bool {
+        let orders = matches!(op, Op::Min | Op::Max);
+        self.operators.contains(&op) && (orders || sort != Sort::Real || !self.only_compared)
+    }
+
+    fn number(&mut self, sort: Sort, term: Shared, values: Vec<i64>) {
+        let key = (sort, values);
+        if self.numbers.len() < MOST_NUMBERS && !self.known.contains_key(&key) {
+            self.known.insert(key.clone(), self.numbers.len());
+            self.numbers.push(Number { term, sort, values: key.1 });
         }
     }
 
@@ -204,7 +221,14 @@ impl Bank {
         let operators: Vec<Op> = operators.collect();
         for at in first..last {
             for leaf in 0..self.leaves.min(if first == 0 { at + 1 } else { self.leaves }) {
+                let sort = self.numbers[at].sort;
+                if self.numbers[leaf].sort != sort {
+                    continue;
+                }
                 for &op in &operators {
+                    if !self.may(op, sort) {
+                        continue;
+                    }
                     self.combine(op, at, leaf);
                     if op == Op::Sub {
                         self.combine(op, leaf, at);
@@ -218,12 +242,14 @@ impl Bank {
         let (left, right) = (&self.numbers[a], &self.numbers[b]);
         let pairs = left.values.iter().zip(&right.values);
         let values: Option<Vec<i64>> = pairs.map(|(&a, &b)| term::apply(op, a, b)).collect();
-        if let Some(values) = values.filter(|values| !self.known.contains_key(values)) {
+        let sort = left.sort;
+        let is_new = |values: &Vec<i64>| !self.known.contains_key(&(sort, values.clone()));
+        if let Some(values) = values.filter(is_new) {
             // Behind each other as in the lists: a.x + b.y.
             let (left, right) = (left.term.clone(), right.term.clone());
             let swapped = op != Op::Sub && b < a;
             let (left, right) = if swapped { (right, left) } else { (left, right) };
-            self.number(term::binary(op, left, right), values);
+            self.number(sort, term::binary(op, left, right), values);
         }
     }
 
@@ -231,10 +257,10 @@ impl Bank {
     fn compare(&mut self, most: usize) {
         for other in 0..most {
             for leaf in 0..self.leaves {
-                if leaf == other {
+                let (a, b) = (&self.numbers[leaf], &self.numbers[other]);
+                if leaf == other || a.sort != b.sort {
                     continue;
                 }
-                let (a, b) = (&self.numbers[leaf], &self.numbers[other]);
                 let (mut less, mut equal) = (0u128, 0u128);
                 for (at, (a, b)) in a.values.iter().zip(&b.values).enumerate() {
                     less |= u128::from(a < b) << at;
@@ -253,8 +279,8 @@ impl Bank {
     }
 }
 
-/// The constants of a loop, with 0 and 1 in front.
-fn constants(subject: &Loop) -> Vec<i64> {
+/// The constants of a loop that may be of a sort, with 0 and 1 in front.
+fn constants(subject: &Loop, sort: Sort) -> Vec<i64> {
     let mut found = vec![0, 1];
     let mut add = |value: i64| {
         if !found.contains(&value) {
@@ -262,7 +288,7 @@ fn constants(subject: &Loop) -> Vec<i64> {
         }
     };
     for accumulator in &subject.accumulators {
-        if accumulator.sort != Sort::Boolean {
+        if accumulator.sort == sort {
             add(accumulator.start);
         }
         term::parts(&accumulator.step, &mut |part| {

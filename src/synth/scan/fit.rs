@@ -4,7 +4,7 @@
 use rustc_hash::FxHashSet;
 
 use super::bank::{Bank, Target};
-use super::term::{self, Op, Shared};
+use super::term::{self, Op, Shared, Sort};
 
 /// How many choices may stand within each other.
 const DEPTH: u32 = 2;
@@ -37,7 +37,7 @@ pub fn fit(bank: &mut Bank, accumulator: usize) -> Option<Shared> {
 /// An expression that has the target's values on the examples of `care`.
 fn find(bank: &Bank, target: &Target, care: u128, depth: u32) -> Option<Shared> {
     match target {
-        Target::Number(values) => number(bank, target, values, care, depth),
+        Target::Number(sort, values) => number(bank, target, (*sort, values), care, depth),
         Target::Truth(mask) => truth(bank, target, *mask, care, depth),
     }
 }
@@ -51,10 +51,16 @@ fn distinct<'b>(pieces: impl Iterator<Item = Piece<'b>>) -> Vec<Piece<'b>> {
     pieces.filter(|(mask, _)| *mask != 0 && seen.insert(*mask)).collect()
 }
 
-fn number(bank: &Bank, target: &Target, values: &[i64], care: u128, depth: u32) -> Option<Shared> {
+fn number(
+    bank: &Bank,
+    target: &Target,
+    (sort, values): (Sort, &[i64]),
+    care: u128,
+    depth: u32,
+) -> Option<Shared> {
     let mut agree = Vec::with_capacity(bank.numbers.len());
     let (mut below, mut above) = (Vec::new(), Vec::new());
-    for entry in &bank.numbers {
+    for entry in bank.numbers.iter().filter(|entry| entry.sort == sort) {
         let (mut equal, mut less, mut more) = (0u128, 0u128, 0u128);
         for (at, (own, wanted)) in entry.values.iter().zip(values).enumerate() {
             equal |= u128::from(own == wanted) << at;
@@ -72,11 +78,13 @@ fn number(bank: &Bank, target: &Target, values: &[i64], care: u128, depth: u32) 
             above.push((equal & care, &entry.term));
         }
     }
-    if let Some(remainder) = bank.remainder(values, care) {
+    if sort == Sort::Integer
+        && let Some(remainder) = bank.remainder(values, care)
+    {
         return Some(remainder);
     }
     if care == bank.all
-        && let Some(sum) = bank.sum(values)
+        && let Some(sum) = bank.sum(sort, values)
     {
         return Some(sum);
     }

@@ -39,25 +39,29 @@ fn guesses(subject: &Loop, reached: &[Reached]) -> Vec<Shared> {
             constants.push(modulus - 1);
         }
     }
-    for (accumulator, _) in places(false) {
-        if !constants.contains(&accumulator.start) {
-            constants.push(accumulator.start);
+    let constants_of = |sort: Sort| {
+        let mut constants = constants.clone();
+        for (accumulator, _) in places(false).filter(|(own, _)| own.sort == sort) {
+            if !constants.contains(&accumulator.start) {
+                constants.push(accumulator.start);
+            }
         }
-    }
+        constants
+    };
     let mut conditions: Vec<Shared> = Vec::new();
     let mut facts: Vec<Shared> = Vec::new();
     for (_, b) in places(true) {
         conditions.extend([b.clone(), term::not(b)]);
     }
     facts.extend(conditions.iter().cloned());
-    let numbers: Vec<Shared> = places(false).map(|(_, variable)| variable).collect();
-    for (at, v) in numbers.iter().enumerate() {
-        for &constant in &constants {
+    let numbers: Vec<(Sort, Shared)> = places(false).map(|(own, v)| (own.sort, v)).collect();
+    for (at, (sort, v)) in numbers.iter().enumerate() {
+        for constant in constants_of(*sort) {
             let constant = term::number(constant);
             facts.push(term::binary(Op::LessEqual, constant.clone(), v.clone()));
             facts.push(term::binary(Op::LessEqual, v.clone(), constant));
         }
-        for (other, w) in numbers.iter().enumerate() {
+        for (other, (_, w)) in numbers.iter().enumerate().filter(|(_, (s, _))| s == sort) {
             if at != other {
                 facts.push(term::binary(Op::LessEqual, v.clone(), w.clone()));
             }
@@ -69,12 +73,14 @@ fn guesses(subject: &Loop, reached: &[Reached]) -> Vec<Shared> {
     for (accumulator, v) in places(false) {
         conditions.push(term::binary(Op::Equal, v, term::number(accumulator.start)));
     }
-    let sums = numbers.iter().enumerate().flat_map(|(at, a)| {
-        numbers[at..].iter().map(move |b| term::binary(Op::Add, a.clone(), b.clone()))
+    let added = numbers.iter().enumerate().filter(|(_, (sort, _))| subject.computes(*sort));
+    let sums = added.flat_map(|(at, (sort, a))| {
+        let others = numbers[at..].iter().filter(move |(other, _)| other == sort);
+        others.map(move |(_, b)| (*sort, term::binary(Op::Add, a.clone(), b.clone())))
     });
-    let sums: Vec<Shared> = sums.collect();
-    for sum in &sums {
-        for v in &numbers {
+    let sums: Vec<(Sort, Shared)> = sums.collect();
+    for (sort, sum) in &sums {
+        for (_, v) in numbers.iter().filter(|(other, _)| other == sort) {
             facts.push(term::binary(Op::LessEqual, sum.clone(), v.clone()));
             facts.push(term::binary(Op::LessEqual, v.clone(), sum.clone()));
         }

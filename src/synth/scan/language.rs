@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::subject::{Accumulator, Kind, Loop, Read};
+use super::sorts::{is_infinite, sorts};
+use super::subject::{Accumulator, INFINITY, Kind, Loop, Read};
 use super::term::{self, GIVEN, INPUT, Op, Shared, Sort, Term, binary, choose, not};
 use crate::planted::Planted;
 use crate::source::{Diagnostic, SourceFile, Span};
@@ -24,8 +25,8 @@ pub fn is_loop(tree: &[Statement]) -> bool {
 
 struct Reader<'s> {
     source: &'s SourceFile,
-    names: FxHashMap<String, (Sort, Shared)>,
-    numbers: Sort,
+    /// For each name its sort, of a literal none, and its value.
+    names: FxHashMap<String, (Option<Sort>, Shared)>,
 }
 
 /// Reads a loop.
@@ -37,7 +38,7 @@ pub fn read(
     tree: &[Statement],
     defines: &Defines,
 ) -> Result<Loop, Diagnostic> {
-    let mut reader = Reader { source, names: FxHashMap::default(), numbers: Sort::Integer };
+    let mut reader = Reader { source, names: FxHashMap::default() };
     let mut text: Option<&LoopText> = None;
     let (mut result, mut operators, mut most): (Option<&Vec<SpannedValue>>, _, _) = (None, None, 3);
     for statement in tree {
@@ -48,7 +49,7 @@ pub fn read(
                     Some((_, value)) => *value,
                     None => reader.param(value)?,
                 };
-                reader.declare(name, Sort::Integer, term::number(value))?;
+                reader.declare(name, None, term::number(value))?;
             }
             Statement::Loop(LoopStatement::Loop(other)) if text.is_some() => {
                 return Err(source.diagnostic(other.span, "a sketch has one loop"));
@@ -142,23 +143,27 @@ impl Reader<'_> {
         }
     }
 
-    fn declare(&mut self, name: &Name, sort: Sort, term: Shared) -> Result<(), Diagnostic> {
+    fn declare(&mut self, name: &Name, sort: Option<Sort>, term: Shared) -> Result<(), Diagnostic> {
         match self.names.insert(name.text.clone(), (sort, term)) {
             None => Ok(()),
             Some(_) => self.refuse(name.span, format!("`{}` is there already", name.text)),
         }
     }
 
+    /// The type of this name.
+    fn kind(&self, name: &Name) -> Result<Kind, Diagnostic> {
+        Kind::named(&name.text).ok_or_else(|| {
+            let message = format!("unknown type `{}`", name.text);
+            let diagnostic = self.source.diagnostic(name.span, message);
+            diagnostic.with_hint("types are bool, i8, i16, i32, i64, u8, u16, u32, f32 and f64")
+        })
+    }
+
     fn reads(&mut self, from: &[(Name, Name)], first: u32) -> Result<Vec<Read>, Diagnostic> {
         let mut reads = Vec::new();
         for (at, (name, kind)) in (0u32..).zip(from) {
-            let Some(kind) = Kind::named(&kind.text) else {
-                let message = format!("unknown type `{}`", kind.text);
-                let diagnostic = self.source.diagnostic(kind.span, message);
-                let hint = "types are bool, i8, i16, i32, i64, u8, u16, u32, f32 and f64";
-                return Err(diagnostic.with_hint(hint));
-            };
-            self.declare(name, kind.sort(), term::variable(first + at))?;
+            let kind = self.kind(kind)?;
+            self.declare(name, Some(kind.sort()), term::variable(first + at))?;
             reads.push(Read { name: name.text.clone(), kind });
         }
         Ok(reads)
@@ -170,53 +175,22 @@ impl Reader<'_> {
         }
         let inputs = self.reads(&text.over, INPUT)?;
         let givens = self.reads(&text.given, GIVEN)?;
-        let has = |sort: Sort| inputs.iter().chain(&givens).any(|read| read.sort() == sort);
-        if has(Sort::Real) {
-            if has(Sort::Integer) {
-                return self
-                    .refuse(text.span, "the numbers of a loop are integers or reals, not both");
-            }
-            self.numbers = Sort::Real;
-        }
-        match (&text.assuming, self.numbers) {
-            (None, Sort::Real) => {
-                let message = "sums of floating-point numbers are not associative";
-                let diagnostic = self.source.diagnostic(text.span, message);
-                let hint = "`assuming real` asks for an operator over the reals, whose results are rounded otherwise";
-                return Err(diagnostic.with_hint(hint));
-            }
-            (Some(name), Sort::Real) if name.text != "real" => {
-                return self.refuse(name.span, "floating-point numbers take `assuming real`");
-            }
-            (Some(name), Sort::Integer) if name.text != "exact" => {
-                return self.refuse(name.span, "integers take `assuming exact`");
-            }
-            _ => {}
-        }
-        let mut accumulators = Vec::new();
-        for (at, (name, value)) in (0u32..).zip(&text.start) {
-            let (sort, start) = self.value(value)?;
-            let start = match &*start {
-                Term::Number(number) => *number,
-                Term::Truth(truth) => i64::from(*truth),
-                _ => return self.refuse(value.span, "an accumulator begins with a constant"),
-            };
-            let step = term::variable(at);
-            accumulators.push(Accumulator { name: name.text.clone(), sort, start, step });
-        }
+        let mut accumulators = self.accumulators(text)?;
         // Names of accumulators are known in the body only: their first values are constants.
-        for (at, (name, _)) in (0u32..).zip(&text.start) {
-            self.declare(name, accumulators[at as usize].sort, term::variable(at))?;
+        for (own, (at, start)) in accumulators.iter().zip((0u32..).zip(&text.start)) {
+            self.declare(&start.name, Some(own.sort), term::variable(at))?;
         }
         let before = self.names.clone();
         for (name, value) in &text.body {
             let (sort, term) = self.value(value)?;
-            let accumulator = text.start.iter().position(|(own, _)| own.text == name.text);
+            let accumulator = text.start.iter().position(|own| own.name.text == name.text);
+            let own = accumulator.map(|at| accumulators[at].sort);
             match accumulator {
-                Some(at) if accumulators[at].sort != sort => {
-                    let message = format!("`{}` is {}", name.text, kind(accumulators[at].sort));
+                Some(at) if unified(own, sort).is_none() => {
+                    let own = Some(accumulators[at].sort);
+                    let message = format!("`{}` is {}", name.text, kind(own, sort));
                     return self
-                        .refuse(value.span, format!("{message}, and this is {}", kind(sort)));
+                        .refuse(value.span, format!("{message}, and this is {}", kind(sort, own)));
                 }
                 None if before.contains_key(&name.text) => {
                     return self
@@ -224,7 +198,7 @@ impl Reader<'_> {
                 }
                 _ => {}
             }
-            self.names.insert(name.text.clone(), (sort, term));
+            self.names.insert(name.text.clone(), (own.or(sort), term));
         }
         for accumulator in &mut accumulators {
             accumulator.step = Arc::clone(&self.names[&accumulator.name].1);
@@ -232,47 +206,128 @@ impl Reader<'_> {
         self.names = before;
         let own = accumulators.len();
         let result = (0u32..).zip(&accumulators).map(|(at, _)| term::variable(at)).collect();
-        let (numbers, span) = (self.numbers, text.span);
-        let (operators, planted) = (Vec::new(), Planted::default());
-        Ok(Loop {
+        let mut found = Loop {
             accumulators,
             own,
             inputs,
             givens,
             result,
-            numbers,
-            operators,
+            only_compared: false,
+            operators: Vec::new(),
             most: 3,
-            span,
-            planted,
-        })
+            span: text.span,
+            planted: Planted::default(),
+        };
+        found.only_compared = found.has(Sort::Real) && compares(&found) && has_one_float(&found);
+        self.assumed(text, &found)?;
+        Ok(found)
     }
 
-    fn number(&self, value: &SpannedValue) -> Result<Shared, Diagnostic> {
-        match self.value(value)? {
-            (Sort::Boolean, _) => {
-                self.refuse(value.span, "this is a boolean, and a number is needed")
+    /// Asks whether the sketch takes for granted what it has to.
+    fn assumed(&self, text: &LoopText, found: &Loop) -> Result<(), Diagnostic> {
+        let reals = found.has(Sort::Real);
+        let rounds = reals && !found.only_compared;
+        match &text.assuming {
+            None if rounds => {
+                let message = match compares(found) {
+                    true => "floating-point numbers of two widths are rounded on their way",
+                    false => "sums of floating-point numbers are not associative",
+                };
+                let diagnostic = self.source.diagnostic(text.span, message);
+                let hint = "`assuming real` asks for an operator over the reals, whose results are rounded otherwise";
+                return Err(diagnostic.with_hint(hint));
             }
-            (_, term) => Ok(term),
+            Some(name) if rounds && name.text != "real" => {
+                return self.refuse(name.span, "floating-point numbers take `assuming real`");
+            }
+            Some(name) if !reals && name.text != "exact" => {
+                return self.refuse(name.span, "integers take `assuming exact`");
+            }
+            _ => {}
         }
+        let infinite = text.start.iter().find(|start| is_infinite(&start.value).is_some());
+        match infinite {
+            Some(start) if rounds => self.refuse(
+                start.value.span,
+                "an infinite first value needs floating-point numbers that are only compared",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// The accumulators, whose steps are not known yet.
+    fn accumulators(&self, text: &LoopText) -> Result<Vec<Accumulator>, Diagnostic> {
+        let mut accumulators: Vec<Accumulator> = Vec::new();
+        for ((at, start), sort) in (0u32..).zip(&text.start).zip(sorts(text)) {
+            let declared = start.kind.as_ref().map(|name| self.kind(name)).transpose()?;
+            if let (Some(name), Some(Kind::Signed(8 | 16) | Kind::Unsigned(_))) =
+                (&start.kind, declared)
+            {
+                let message = format!("an accumulator cannot be `{}`", name.text);
+                let diagnostic = self.source.diagnostic(name.span, message);
+                return Err(diagnostic.with_hint("accumulators are bool, i32, i64, f32 and f64"));
+            }
+            let sort = declared.map_or(sort, Kind::sort);
+            let alike = accumulators.iter().filter(|other| other.sort == sort);
+            let other = alike.filter_map(|other| Some((other, other.declared?))).next();
+            if let (Some(name), Some((other, kind))) = (&start.kind, other)
+                && declared != Some(kind)
+            {
+                let message =
+                    format!("`{}` and `{}` have different widths", other.name, start.name.text);
+                let diagnostic = self.source.diagnostic(name.span, message);
+                let hint = "declare all integers of a loop alike, and all floating-point numbers";
+                return Err(diagnostic.with_hint(hint));
+            }
+            let value = &start.value;
+            let first = match is_infinite(value) {
+                Some(negative) if sort == Sort::Real => {
+                    if negative {
+                        -INFINITY
+                    } else {
+                        INFINITY
+                    }
+                }
+                Some(_) => return self.refuse(value.span, "no integer is infinite"),
+                None => {
+                    let (own, first) = self.value(value)?;
+                    if unified(Some(sort), own).is_none() {
+                        let name = &start.name.text;
+                        let message = format!("`{name}` is {}", kind(Some(sort), own));
+                        let message = format!("{message}, and this is {}", kind(own, Some(sort)));
+                        return self.refuse(value.span, message);
+                    }
+                    match &*first {
+                        Term::Number(number) => *number,
+                        Term::Truth(truth) => i64::from(*truth),
+                        _ => {
+                            return self
+                                .refuse(value.span, "an accumulator begins with a constant");
+                        }
+                    }
+                }
+            };
+            let (name, step) = (start.name.text.clone(), term::variable(at));
+            accumulators.push(Accumulator { name, sort, declared, start: first, step });
+        }
+        Ok(accumulators)
     }
 
     fn truth(&self, value: &SpannedValue) -> Result<Shared, Diagnostic> {
         match self.value(value)? {
-            (Sort::Boolean, term) => Ok(term),
+            (Some(Sort::Boolean), term) => Ok(term),
             _ => self.refuse(value.span, "this is a number, and a boolean is needed"),
         }
     }
 
-    fn value(&self, value: &SpannedValue) -> Result<(Sort, Shared), Diagnostic> {
-        let numbers = |term: Shared| Ok((self.numbers, term));
-        let truths = |term: Shared| Ok((Sort::Boolean, term));
+    /// A value with its sort; a number that is made of literals alone has none.
+    fn value(&self, value: &SpannedValue) -> Result<(Option<Sort>, Shared), Diagnostic> {
+        let truths = |term: Shared| Ok((Some(Sort::Boolean), term));
         match &value.value {
-            Value::Number(number) => numbers(term::number(*number)),
+            Value::Number(number) => Ok((None, term::number(*number))),
             Value::Truth(value) => truths(term::truth(*value)),
             Value::Name(name) => match self.names.get(name) {
-                Some((Sort::Boolean, term)) => truths(Arc::clone(term)),
-                Some((_, term)) => numbers(Arc::clone(term)),
+                Some((sort, term)) => Ok((*sort, Arc::clone(term))),
                 None if name.contains('.') => {
                     let message = "only whole numbers stand in a loop";
                     let diagnostic = self.source.diagnostic(value.span, message);
@@ -282,55 +337,116 @@ impl Reader<'_> {
             },
             Value::Prefix('!', inner) => truths(not(self.truth(inner)?)),
             Value::Prefix(_, inner) => {
-                numbers(binary(Op::Sub, term::number(0), self.number(inner)?))
+                let (sort, inner) = self.number(inner)?;
+                Ok((sort, binary(Op::Sub, term::number(0), inner)))
             }
             Value::If(three) => {
                 let [c, a, b] = &**three;
                 let (c, (sort, a), (other, no)) = (self.truth(c)?, self.value(a)?, self.value(b)?);
-                if sort != other {
-                    let message =
-                        format!("this is {}, and the other choice is {}", kind(other), kind(sort));
+                let Some(both) = unified(sort, other) else {
+                    let message = format!(
+                        "this is {}, and the other choice is {}",
+                        kind(other, sort),
+                        kind(sort, other)
+                    );
                     return self.refuse(b.span, message);
-                }
-                Ok((sort, choose(c, a, no)))
+                };
+                Ok((both, choose(c, a, no)))
+            }
+            Value::Infix(op, a, b) if matches!(op.as_str(), "&&" | "||") => {
+                let op = if op == "&&" { Op::And } else { Op::Or };
+                truths(binary(op, self.truth(a)?, self.truth(b)?))
             }
             Value::Infix(op, a, b) => {
-                let both =
-                    |op: Op| Ok::<_, Diagnostic>(binary(op, self.number(a)?, self.number(b)?));
+                let equality = matches!(op.as_str(), "==" | "!=");
+                let ((sort, x), (other, y)) = match equality {
+                    true => (self.value(a)?, self.value(b)?),
+                    false => (self.number(a)?, self.number(b)?),
+                };
+                let Some(sort) = unified(sort, other) else {
+                    let compared = matches!(op.as_str(), "==" | "!=" | "<" | "<=" | ">" | ">=");
+                    let verb = if compared { "is compared with" } else { "stands beside" };
+                    let (a, b) = (kind(sort, other), kind(other, sort));
+                    return self.refuse(value.span, format!("{a} {verb} {b}"));
+                };
+                let numbers = |op: Op| Ok((sort, binary(op, x.clone(), y.clone())));
+                let both = |op: Op| binary(op, x.clone(), y.clone());
                 match op.as_str() {
-                    "+" => numbers(both(Op::Add)?),
-                    "-" => numbers(both(Op::Sub)?),
-                    "*" => numbers(both(Op::Mul)?),
-                    "/" | "%" if self.numbers == Sort::Real => {
+                    "+" => numbers(Op::Add),
+                    "-" => numbers(Op::Sub),
+                    "*" => numbers(Op::Mul),
+                    "/" | "%" if sort == Some(Sort::Real) => {
                         self.refuse(value.span, "quotients of reals are not modelled")
                     }
-                    "/" => numbers(both(Op::Div)?),
-                    "%" => numbers(both(Op::Rem)?),
-                    "min" => numbers(both(Op::Min)?),
-                    "max" => numbers(both(Op::Max)?),
-                    "<" => truths(both(Op::Less)?),
-                    "<=" => truths(both(Op::LessEqual)?),
-                    ">" => truths(not(both(Op::LessEqual)?)),
-                    ">=" => truths(not(both(Op::Less)?)),
-                    "&&" => truths(binary(Op::And, self.truth(a)?, self.truth(b)?)),
-                    "||" => truths(binary(Op::Or, self.truth(a)?, self.truth(b)?)),
-                    _ => {
-                        let ((sort, x), (other, y)) = (self.value(a)?, self.value(b)?);
-                        if sort != other {
-                            let message =
-                                format!("{} is compared with {}", kind(sort), kind(other));
-                            return self.refuse(value.span, message);
-                        }
-                        let equal = binary(Op::Equal, x, y);
-                        truths(if op == "==" { equal } else { not(equal) })
-                    }
+                    "/" => numbers(Op::Div),
+                    "%" => numbers(Op::Rem),
+                    "min" => numbers(Op::Min),
+                    "max" => numbers(Op::Max),
+                    "<" => truths(both(Op::Less)),
+                    "<=" => truths(both(Op::LessEqual)),
+                    ">" => truths(not(both(Op::LessEqual))),
+                    ">=" => truths(not(both(Op::Less))),
+                    "==" => truths(both(Op::Equal)),
+                    _ => truths(not(both(Op::Equal))),
                 }
             }
         }
     }
+
+    fn number(&self, value: &SpannedValue) -> Result<(Option<Sort>, Shared), Diagnostic> {
+        match self.value(value)? {
+            (Some(Sort::Boolean), _) => {
+                self.refuse(value.span, "this is a boolean, and a number is needed")
+            }
+            number => Ok(number),
+        }
+    }
 }
 
-/// A sort in words.
-fn kind(sort: Sort) -> &'static str {
-    if sort == Sort::Boolean { "a boolean" } else { "a number" }
+/// The sort of two values that have to be of one; the outer `None` where they are not. A literal is any number.
+fn unified(a: Option<Sort>, b: Option<Sort>) -> Option<Option<Sort>> {
+    match (a, b) {
+        (None, Some(Sort::Boolean)) | (Some(Sort::Boolean), None) => None,
+        (None, sort) | (sort, None) => Some(sort),
+        (Some(a), Some(b)) => (a == b).then_some(Some(a)),
+    }
+}
+
+/// A sort in words, beside another one that it differs from.
+fn kind(sort: Option<Sort>, other: Option<Sort>) -> &'static str {
+    match (sort, other) {
+        (Some(Sort::Boolean), _) => "a boolean",
+        (Some(Sort::Integer), Some(Sort::Real)) => "an integer",
+        (Some(Sort::Real), Some(Sort::Integer)) => "a floating-point number",
+        _ => "a number",
+    }
+}
+
+/// Whether floating-point numbers are only compared and chosen, beside literals that all of their types have.
+fn compares(found: &Loop) -> bool {
+    let exact = |number: i64| number.unsigned_abs() <= 1 << f32::MANTISSA_DIGITS;
+    let mut compares = true;
+    for own in &found.accumulators {
+        let infinite = own.start.unsigned_abs() == INFINITY.unsigned_abs();
+        compares &= own.sort != Sort::Real || infinite || exact(own.start);
+        term::parts(&own.step, &mut |part| match &**part {
+            // (It may stand beside integers alone: then the loop is one over the reals.)
+            Term::Number(number) => compares &= exact(*number),
+            Term::Binary(Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem, a, b) => {
+                let sort = found.sort_of(a).or_else(|| found.sort_of(b));
+                compares &= sort != Some(Sort::Real);
+            }
+            _ => {}
+        });
+    }
+    compares
+}
+
+/// Whether all floating-point numbers have one type, so that none is rounded on its way.
+fn has_one_float(found: &Loop) -> bool {
+    let reads = found.inputs.iter().chain(&found.givens).map(|read| read.kind);
+    let declared = found.accumulators.iter().filter_map(|own| own.declared);
+    let mut floats = reads.chain(declared).filter(|kind| kind.sort() == Sort::Real);
+    let first = floats.next();
+    floats.all(|kind| Some(kind) == first)
 }

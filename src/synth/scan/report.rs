@@ -96,7 +96,14 @@ fn operator(found: &Found) -> OperatorReport {
             combine: both(&found.combine[at]),
         });
     OperatorReport {
-        numbers: if subject.numbers == Sort::Real { "reals" } else { "integers" },
+        numbers: match (subject.has(Sort::Real), subject.only_compared, subject.has(Sort::Integer))
+        {
+            (false, ..) => "integers",
+            (_, true, false) => "floats",
+            (_, true, true) => "integers and floats",
+            (_, false, false) => "reals",
+            (_, false, true) => "integers and reals",
+        },
         wraps: found.is_polynomial(),
         proved: found.unproved.is_empty(),
         unproved: found.unproved.clone(),
@@ -148,8 +155,18 @@ pub fn table(outcome: &Outcome) -> String {
         }
     }
     let _ = writeln!(text, "  {:16}  {}", "project", operator.result.join(", "));
-    let numbers = match (found.subject.numbers, operator.wraps) {
-        (Sort::Real, _) => "over the reals: rounding is left out of account",
+    let numbers = match (operator.numbers, operator.wraps) {
+        ("reals", _) => "over the reals: rounding is left out of account",
+        ("integers and reals", _) => {
+            "over integers and reals: no sum or product of integers may wrap around, and rounding is left out of account"
+        }
+        ("floats", _) => {
+            "over floating-point numbers without NaN, which are only compared: nothing is rounded"
+        }
+        ("integers and floats", _) => {
+            "over floating-point numbers without NaN, which are only compared (nothing is rounded), and integers: no sum \
+             or product of these may wrap around"
+        }
         (_, true) => "over the integers, and modulo any number: wrap-around is allowed",
         (_, false) => "over the integers: no sum or product may wrap around",
     };

@@ -87,7 +87,7 @@ pub fn solve(subject: &Loop) -> Outcome {
         return outcome;
     }
     let tester = Tester::new(subject);
-    let prover = Prover::new(subject.numbers, CLAIM, CLAIMS);
+    let prover = Prover::new(subject.literals(), CLAIM, CLAIMS);
     let mut search = Search { tester, examples, prover, outcome, fitted: 0 };
     for size in 0..=subject.most {
         if search.extend(subject, size, &FxHashSet::default()) {
@@ -201,7 +201,7 @@ impl Found {
     pub fn is_polynomial(&self) -> bool {
         let steps = self.subject.accumulators.iter().map(|accumulator| &accumulator.step);
         self.invariants.is_empty()
-            && self.subject.numbers == Sort::Integer
+            && !self.subject.has(Sort::Real)
             && steps.chain(&self.combine).all(term::is_polynomial)
     }
 }

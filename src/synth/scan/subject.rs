@@ -1,6 +1,6 @@
 //! A serial loop: what it reads, its accumulators, what one step does to them; and how it is run.
 
-use super::term::{self, GIVEN, INPUT, Op, Shared, Sort, binary};
+use super::term::{self, GIVEN, INPUT, Op, Shared, Sort, Term, binary};
 use crate::planted::{Bug, Planted};
 use crate::source::Span;
 
@@ -80,6 +80,9 @@ impl Read {
     }
 }
 
+/// What stands for the infinity of floating-point numbers that are only compared: no literal is as large.
+pub const INFINITY: i64 = 1 << 62;
+
 /// An accumulator.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
@@ -87,6 +90,8 @@ pub struct Accumulator {
     pub name: String,
     /// What it ranges over.
     pub sort: Sort,
+    /// Its type, if the sketch names one.
+    pub declared: Option<Kind>,
     /// Its value in front of the loop; booleans are 0 and 1.
     pub start: i64,
     /// Its value after an element.
@@ -106,8 +111,9 @@ pub struct Loop {
     pub givens: Vec<Read>,
     /// What is made of the accumulators in the end.
     pub result: Vec<Shared>,
-    /// Of numbers: integers or reals.
-    pub numbers: Sort,
+    /// Whether floating-point numbers are only compared and chosen. A claim about reals is one about such numbers then:
+    /// both are ordered, and nothing but the order counts. (NaN is not ordered, and zeros of both signs are equal.)
+    pub only_compared: bool,
     /// What the operator may be made of.
     pub operators: Vec<Op>,
     /// The most auxiliary accumulators.
@@ -127,6 +133,50 @@ impl Loop {
             GIVEN => self.givens[at].sort(),
             _ => self.accumulators[at].sort,
         }
+    }
+
+    /// What the values of a term range over; `None` for one that is made of literals alone.
+    pub fn sort_of(&self, term: &Term) -> Option<Sort> {
+        match term {
+            Term::Number(_) => None,
+            Term::Truth(_) | Term::Not(_) => Some(Sort::Boolean),
+            Term::Variable(variable) => Some(self.sort(*variable)),
+            Term::If(_, a, b) => self.sort_of(a).or_else(|| self.sort_of(b)),
+            Term::Binary(op, a, b) => match op {
+                Op::Equal | Op::Less | Op::LessEqual | Op::And | Op::Or => Some(Sort::Boolean),
+                _ => self.sort_of(a).or_else(|| self.sort_of(b)),
+            },
+        }
+    }
+
+    /// Whether anything that is read or accumulated is of this sort.
+    pub fn has(&self, sort: Sort) -> bool {
+        self.accumulators.iter().any(|own| own.sort == sort)
+            || self.inputs.iter().chain(&self.givens).any(|read| read.sort() == sort)
+    }
+
+    /// The sorts of numbers that occur; integers where there are none.
+    pub fn number_sorts(&self) -> Vec<Sort> {
+        let real = self.has(Sort::Real);
+        let integer = self.has(Sort::Integer) || !real;
+        let sorts = [(integer, Sort::Integer), (real, Sort::Real)];
+        sorts.into_iter().filter(|(occurs, _)| *occurs).map(|(_, sort)| sort).collect()
+    }
+
+    /// The sort of a literal beside literals alone.
+    pub fn literals(&self) -> Sort {
+        self.number_sorts()[0]
+    }
+
+    /// Whether an operator may take numbers of a sort.
+    pub fn may(&self, op: Op, sort: Sort) -> bool {
+        let orders = matches!(op, Op::Min | Op::Max);
+        self.operators.contains(&op) && (orders || self.computes(sort))
+    }
+
+    /// Whether sums of numbers of a sort have a meaning.
+    pub fn computes(&self, sort: Sort) -> bool {
+        sort != Sort::Real || !self.only_compared
     }
 
     /// A variable's name; `left` and `right` say which operand an accumulator belongs to.
@@ -171,13 +221,17 @@ impl Loop {
                 known.push(binary(Op::LessEqual, variable, term::number(high)));
             }
         };
+        let range = |read: &Read| match read.sort() {
+            Sort::Real if self.only_compared => Some((-INFINITY, INFINITY)),
+            _ => read.range(),
+        };
         for element in 0..elements {
             for (at, read) in self.inputs.iter().enumerate() {
-                bound(INPUT + (element * self.inputs.len() + at) as u32, read.range());
+                bound(INPUT + (element * self.inputs.len() + at) as u32, range(read));
             }
         }
         for (at, read) in self.givens.iter().enumerate() {
-            bound(GIVEN + at as u32, read.range());
+            bound(GIVEN + at as u32, range(read));
         }
         known
     }

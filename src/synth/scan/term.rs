@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::subject::INFINITY;
 pub use crate::solver::numbers::{Op, Sort, Term};
 
 /// A term whose parts may be shared.
@@ -178,6 +179,9 @@ pub fn is_polynomial(term: &Shared) -> bool {
 pub fn show(term: &Term, names: &dyn Fn(u32) -> String) -> String {
     fn walk(term: &Term, names: &dyn Fn(u32) -> String, least: u8) -> String {
         let (text, binds) = match term {
+            Term::Number(value) if value.unsigned_abs() == INFINITY.unsigned_abs() => {
+                (if *value < 0 { "-inf" } else { "inf" }.to_owned(), 6)
+            }
             Term::Number(value) if *value < 0 => (value.to_string(), 6),
             Term::Number(value) => (value.to_string(), 9),
             Term::Truth(value) => (value.to_string(), 9),

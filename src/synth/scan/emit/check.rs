@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use super::Code;
 use super::numbers::natural;
+use super::writer::float;
 use crate::interp::Kernel;
 use crate::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 use crate::synth::scan::examples::{List, Source};
-use crate::synth::scan::subject::{Kind, Loop};
-use crate::synth::scan::term::{self, GIVEN, INPUT, Op, Shared, Term};
+use crate::synth::scan::subject::{INFINITY, Kind, Loop};
+use crate::synth::scan::term::{self, GIVEN, INPUT, Op, Shared, Sort, Term};
 
 /// One execution of both kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,12 +67,13 @@ pub(super) fn with_kernels<T>(
     text: &str,
     act: impl FnOnce(&Kernels) -> Result<T, String>,
 ) -> Result<T, String> {
-    let needed = natural(code.found).bits();
-    if code.numbers.bits() < needed {
-        return Err(format!(
-            "in {} bits auxiliary values may wrap around where the loop's own do not; the operator needs {needed}",
-            code.numbers.bits()
-        ));
+    for sort in code.subject().number_sorts() {
+        let (needed, bits) = (natural(code.found, sort).bits(), code.kind(sort).bits());
+        if bits < needed {
+            return Err(format!(
+                "in {bits} bits auxiliary values may wrap around where the loop's own do not; the operator needs {needed}"
+            ));
+        }
     }
     let source = SourceFile::new(code.name.as_str(), text);
     let module = ptx::parse(&source, Depth::All).map_err(|error| error.to_string())?;
@@ -94,13 +96,14 @@ pub(super) fn try_one(code: &Code, kernels: &Kernels, trial: &Trial) -> Result<u
 /// What is given by a seed, the source of a list's elements, and how large these may be.
 pub(super) fn sized<'c>(code: &Code<'c>, seed: u64) -> (Vec<i64>, Source<'c>, i64) {
     let mut source = Source::new(code.subject(), seed);
-    let reals = matches!(code.numbers, Kind::Float(_));
+    let reals = code.subject().has(Sort::Real);
     // Powers of what is given are among the values: over the reals these have to stay exact.
     let givens = source.givens(if reals { 1 } else { 6 });
     let most = match seed % 3 {
         0 => 3,
         1 => 1000,
         // Sums of these leave 32 bits, and not 64.
+        _ if code.subject().only_compared => 1 << 20,
         _ => 1 << if reals { 10 } else { 40 },
     };
     (givens, source, most)
@@ -147,36 +150,41 @@ fn execute(code: &Code, kernels: &Kernels, trial: &Trial) -> Result<u64, String>
 /// For each number of elements the results of the loop; none behind a number that is too large.
 fn expected(code: &Code, givens: &[i64], list: &List) -> Vec<Option<Vec<Option<i64>>>> {
     let subject = code.subject();
-    let wraps = matches!(code.numbers, Kind::Unsigned(_));
-    let most = most(code.numbers);
-    let small = |value: &i64| most.is_none_or(|most| (-most..=most).contains(value));
+    let wraps = code.wraps();
     let results = |state: &[i64]| {
         let of = |variable: u32| match variable {
             GIVEN.. => givens[(variable - GIVEN) as usize],
             _ => state[variable as usize],
         };
-        let results = subject.result.iter().map(|term| value(term, &of, wraps).filter(small));
+        let results = subject.result.iter().map(|term| {
+            let kind = code.kind(code.sort(term));
+            value(term, &of, wraps).filter(|value| is_exact(kind, *value))
+        });
         results.collect()
     };
     let mut state = Some(subject.start());
     let mut all = vec![state.as_deref().map(results)];
     for element in list {
         state = state.and_then(|state| stepped(subject, givens, &state, element, wraps));
-        state = state.filter(|state| state.iter().all(small));
+        state = state.filter(|state| {
+            let mut places = state.iter().enumerate();
+            places.all(|(at, value)| is_exact(code.accumulated(at), *value))
+        });
         all.push(state.as_deref().map(results));
     }
     all
 }
 
-/// The largest absolute value that is compared: of floating-point numbers those that are exact. None where numbers wrap
-/// around, and every one counts.
-pub(super) fn most(numbers: Kind) -> Option<i64> {
-    match numbers {
-        Kind::Float(32) => Some(1 << f32::MANTISSA_DIGITS),
-        Kind::Float(_) => Some(1 << f64::MANTISSA_DIGITS),
-        Kind::Unsigned(_) => None,
-        _ => Some(i64::MAX),
-    }
+/// Whether a value of a type is compared: floating-point numbers that are exact, and every integer that the loop has.
+pub(super) fn is_exact(kind: Kind, value: i64) -> bool {
+    let digits = match kind {
+        Kind::Float(32) => f32::MANTISSA_DIGITS,
+        Kind::Float(_) => f64::MANTISSA_DIGITS,
+        Kind::Unsigned(_) => return true,
+        _ => return value != i64::MIN,
+    };
+    let size = value.unsigned_abs();
+    size <= 1 << digits || size == INFINITY.unsigned_abs()
 }
 
 fn stepped(
@@ -213,8 +221,8 @@ fn value(term: &Shared, of: &dyn Fn(u32) -> i64, wraps: bool) -> Option<i64> {
 pub(super) fn agree(kind: Kind, bits: u64, value: i64) -> bool {
     match kind {
         // (A zero may have a sign.)
-        Kind::Float(32) => f64::from(f32::from_bits(bits as u32)) == value as f64,
-        Kind::Float(_) => f64::from_bits(bits) == value as f64,
+        Kind::Float(32) => f64::from(f32::from_bits(bits as u32)) == float(value),
+        Kind::Float(_) => f64::from_bits(bits) == float(value),
         Kind::Signed(32) | Kind::Unsigned(32) => bits as u32 == value as u32,
         _ => bits == value as u64,
     }

@@ -6,7 +6,7 @@ use super::Code;
 use super::names::{Names, names};
 use super::networks::{LANES, Networks};
 use crate::synth::network::emit::{HELPERS, function};
-use crate::synth::scan::subject::{Kind, Read};
+use crate::synth::scan::subject::{INFINITY, Kind, Read};
 use crate::synth::scan::term::{self, GIVEN, INPUT, Op, RIGHT, Shared, Sort, Term};
 
 /// Arithmetic of sketches.
@@ -171,17 +171,22 @@ fn c_type(kind: Kind) -> &'static str {
 impl Code<'_> {
     /// The type of a value that is computed with.
     fn c_type(&self, sort: Sort) -> &'static str {
-        c_type(if sort == Sort::Boolean { Kind::Boolean } else { self.numbers })
+        c_type(self.kind(sort))
     }
 
-    /// A number of the type that is computed with.
-    fn literal(&self, number: i64) -> String {
+    /// A number of the type that values of a sort are computed with.
+    fn literal(&self, number: i64, sort: Sort) -> String {
         let sign = |suffix: &str, least: i64| match number {
             _ if number == least => format!("(-{}{suffix} - 1)", (least + 1).unsigned_abs()),
             ..0 => format!("({number}{suffix})"),
             _ => format!("{number}{suffix}"),
         };
-        match self.numbers {
+        match self.kind(sort) {
+            // (Of C's header, where it is a `float`.)
+            Kind::Float(32) if number == INFINITY => "INFINITY".to_owned(),
+            Kind::Float(32) if number == -INFINITY => "(-INFINITY)".to_owned(),
+            Kind::Float(_) if number == INFINITY => "(double)INFINITY".to_owned(),
+            Kind::Float(_) if number == -INFINITY => "(-(double)INFINITY)".to_owned(),
             Kind::Unsigned(32) => format!("{}u", number as u32),
             Kind::Unsigned(_) => format!("{}ull", number as u64),
             Kind::Float(32) => format!("{number}.0f"),
@@ -191,18 +196,27 @@ impl Code<'_> {
         }
     }
 
-    /// A term in C++.
-    fn expression(&self, term: &Term, names: &dyn Fn(u32) -> String) -> String {
-        let go = |term: &Shared| self.expression(term, names);
+    /// A term in C++; one of literals alone is of the sort that is wanted.
+    fn expression(&self, term: &Term, wanted: Sort, names: &dyn Fn(u32) -> String) -> String {
+        let subject = self.subject();
+        let sort = subject.sort_of(term).unwrap_or(wanted);
+        let go = |term: &Shared, sort: Sort| self.expression(term, sort, names);
         match term {
-            Term::Number(number) => self.literal(*number),
+            Term::Number(number) => self.literal(*number, sort),
             Term::Truth(truth) => truth.to_string(),
             Term::Variable(variable) => names(*variable),
-            Term::Not(a) => format!("!{}", go(a)),
-            Term::If(c, a, b) => format!("({} ? {} : {})", go(c), go(a), go(b)),
+            Term::Not(a) => format!("!{}", go(a, sort)),
+            Term::If(c, a, b) => {
+                format!("({} ? {} : {})", go(c, Sort::Boolean), go(a, sort), go(b, sort))
+            }
             Term::Binary(op, a, b) => {
+                let own = subject.sort_of(a).or_else(|| subject.sort_of(b));
+                let own = own.unwrap_or_else(|| match sort {
+                    Sort::Boolean => subject.literals(),
+                    sort => sort,
+                });
                 let call = |name: &str| {
-                    let (a, b) = (self.whole(a, names), self.whole(b, names));
+                    let (a, b) = (self.whole(a, own, names), self.whole(b, own, names));
                     format!("synth::{name}({a}, {b})")
                 };
                 let sign = match op {
@@ -219,14 +233,14 @@ impl Code<'_> {
                     Op::And => "&&",
                     Op::Or => "||",
                 };
-                format!("({} {sign} {})", go(a), go(b))
+                format!("({} {sign} {})", go(a, own), go(b, own))
             }
         }
     }
 
     /// A term without parentheses around it.
-    fn whole(&self, term: &Term, names: &dyn Fn(u32) -> String) -> String {
-        let text = self.expression(term, names);
+    fn whole(&self, term: &Term, wanted: Sort, names: &dyn Fn(u32) -> String) -> String {
+        let text = self.expression(term, wanted, names);
         let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
         // The outer two belong together if none inside closes what it has not opened.
         let mut open = 0;
@@ -300,7 +314,8 @@ fn state(code: &Code, names: &Names) -> String {
     let (name, subject) = (&code.name, code.subject());
     let sorts: Vec<Sort> = subject.accumulators.iter().map(|own| own.sort).collect();
     // (Shuffles move words of four bytes.)
-    let align = if sorts.contains(&subject.numbers) { "" } else { "alignas(4) " };
+    let numbers = sorts.iter().any(|sort| *sort != Sort::Boolean);
+    let align = if numbers { "" } else { "alignas(4) " };
     let mut text = format!("// What is accumulated.\nstruct {align}{name}_state {{\n");
     for at in members(code) {
         let _ = writeln!(text, "    {} {};", code.c_type(sorts[at]), names.accumulators[at]);
@@ -316,11 +331,12 @@ fn state(code: &Code, names: &Names) -> String {
     text
 }
 
-/// The accumulators in the order of members: booleans, which are bytes, at the end.
+/// The accumulators in the order of members: the widest first, booleans, which are bytes, at the end.
 fn members(code: &Code) -> Vec<usize> {
     let accumulators = &code.subject().accumulators;
     let mut order: Vec<usize> = (0..accumulators.len()).collect();
-    order.sort_by_key(|&at| accumulators[at].sort == Sort::Boolean);
+    let bits = |at: usize| code.kind(accumulators[at].sort).bits();
+    order.sort_by_key(|&at| std::cmp::Reverse(bits(at)));
     order
 }
 
@@ -352,7 +368,7 @@ fn operator(code: &Code, names: &Names) -> String {
     };
     let made = |terms: &[Shared], left: &'static str| {
         let lines = members(code).into_iter().map(|at| {
-            let value = code.whole(&terms[at], &of(left));
+            let value = code.whole(&terms[at], subject.accumulators[at].sort, &of(left));
             format!("            {value}, // {}\n", names.accumulators[at])
         });
         format!("        return State{{\n{}        }};\n", lines.collect::<String>())
@@ -368,14 +384,15 @@ fn operator(code: &Code, names: &Names) -> String {
         _ => term::variable(variable),
     };
     let lift: Vec<Shared> = steps.iter().map(|step| term::substitute(step, &by)).collect();
-    let results = subject.result.iter().map(|result| code.whole(result, &of("s")));
+    let result = |result: &Shared| code.whole(result, code.sort(result), &of("s"));
+    let results = subject.result.iter().map(result);
     let results: Vec<String> = results.collect();
     let (kind, result) = match &results[..] {
         [one] => (c_type(code.result(0)).to_owned(), one.clone()),
         several => {
             // (A sum of unsigned numbers may be a result with a sign.)
             let each = several.iter().enumerate().map(|(at, value)| match code.result(at) {
-                kind if kind == code.numbers || kind == Kind::Boolean => value.clone(),
+                kind if kind == code.kind(code.sort(&subject.result[at])) => value.clone(),
                 kind => format!("({})({value})", c_type(kind)),
             });
             let each: Vec<String> = each.collect();

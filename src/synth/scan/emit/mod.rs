@@ -25,7 +25,7 @@ pub use ptx::ptx;
 
 use super::search::Found;
 use super::subject::{Kind, Loop};
-use super::term::{Op, Shared, Sort, Term};
+use super::term::{Shared, Sort};
 use crate::planted::Bug;
 
 /// An operator, and how it is written.
@@ -35,16 +35,48 @@ pub struct Code<'f> {
     pub found: &'f Found,
     /// What names in the code begin with.
     pub name: String,
-    /// The type of numbers that are accumulated: integers or floating-point numbers of 32 or 64 bits.
-    pub numbers: Kind,
+    /// The type of integers that are accumulated, of 32 or 64 bits.
+    pub integers: Kind,
+    /// The type of floating-point numbers that are accumulated, of 32 or 64 bits.
+    pub reals: Kind,
 }
 
 impl<'f> Code<'f> {
-    /// An operator with numbers of so many bits; else of as many as it needs.
+    /// An operator with numbers of so many bits; else of as many as its accumulators declare, or as it needs.
     pub fn new(found: &'f Found, name: &str, bits: Option<u32>) -> Code<'f> {
-        let natural = natural(found);
-        let numbers = bits.map_or(natural, |bits| with_bits(natural, bits));
-        Code { found, name: name.to_owned(), numbers }
+        let kind = |sort: Sort| {
+            let own = found.subject.accumulators.iter().filter(|own| own.sort == sort);
+            let declared = own.filter_map(|own| own.declared).next().map(Kind::bits);
+            let natural = natural(found, sort);
+            bits.or(declared).map_or(natural, |bits| with_bits(natural, bits))
+        };
+        let name = name.to_owned();
+        Code { found, name, integers: kind(Sort::Integer), reals: kind(Sort::Real) }
+    }
+
+    /// The type of values of a sort.
+    fn kind(&self, sort: Sort) -> Kind {
+        match sort {
+            Sort::Boolean => Kind::Boolean,
+            Sort::Integer => self.integers,
+            Sort::Real => self.reals,
+        }
+    }
+
+    /// The type of an accumulator.
+    fn accumulated(&self, at: usize) -> Kind {
+        self.kind(self.subject().accumulators[at].sort)
+    }
+
+    /// Whether integers wrap around.
+    fn wraps(&self) -> bool {
+        matches!(self.integers, Kind::Unsigned(_)) && !self.subject().has(Sort::Real)
+    }
+
+    /// What the values of a term range over.
+    fn sort(&self, term: &Shared) -> Sort {
+        let subject = self.subject();
+        subject.sort_of(term).unwrap_or_else(|| subject.literals())
     }
 
     /// Whether this mistake is planted.
@@ -62,24 +94,9 @@ impl<'f> Code<'f> {
         let subject = self.subject();
         let signed = subject.inputs.iter().chain(&subject.givens);
         let signed = signed.into_iter().any(|read| matches!(read.kind, Kind::Signed(_)));
-        match (sort(subject, &subject.result[at]), self.numbers) {
-            (Sort::Boolean, _) => Kind::Boolean,
-            (_, Kind::Unsigned(bits)) if signed => Kind::Signed(bits),
-            (_, numbers) => numbers,
+        match self.kind(self.sort(&subject.result[at])) {
+            Kind::Unsigned(bits) if signed => Kind::Signed(bits),
+            kind => kind,
         }
-    }
-}
-
-/// What the values of a term range over.
-fn sort(subject: &Loop, term: &Shared) -> Sort {
-    match &**term {
-        Term::Number(_) => subject.numbers,
-        Term::Truth(_) | Term::Not(_) => Sort::Boolean,
-        Term::Variable(variable) => subject.sort(*variable),
-        Term::If(_, a, _) => sort(subject, a),
-        Term::Binary(op, ..) => match op {
-            Op::Equal | Op::Less | Op::LessEqual | Op::And | Op::Or => Sort::Boolean,
-            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem | Op::Min | Op::Max => subject.numbers,
-        },
     }
 }

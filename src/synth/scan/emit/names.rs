@@ -1,6 +1,5 @@
 //! Names of a sketch as C++ takes them.
 
-use super::sort;
 use crate::synth::scan::subject::{Loop, Read};
 use crate::synth::scan::term::{Shared, Sort, Term};
 
@@ -42,7 +41,7 @@ pub fn names(subject: &Loop) -> Names {
     let (inputs, givens) = (read(&subject.inputs), read(&subject.givens));
     let name = |term: &Shared| match &**term {
         Term::Variable(variable) => subject.name(*variable, "", ""),
-        _ if sort(subject, term) == Sort::Boolean => "holds".to_owned(),
+        _ if subject.sort_of(term) == Some(Sort::Boolean) => "holds".to_owned(),
         _ => "outcome".to_owned(),
     };
     let results =

@@ -5,17 +5,18 @@ use crate::synth::scan::search::Found;
 use crate::synth::scan::subject::Kind;
 use crate::synth::scan::term::{self, Op, Shared, Sort, Term};
 
-/// The type that every operator can do with, as far as its loop's own numbers fit.
+/// The type of numbers of a sort that every operator can do with, as far as its loop's own numbers fit.
 ///
 /// Identities of polynomials hold modulo any power of two: such an operator takes the width of what it reads, without a
 /// sign, so that wrapping around is defined. Where numbers are only compared and passed on they stay as they are.
 /// Everything else takes 64 bits: auxiliary values may leave 32 bits where the loop's own do not.
-pub fn natural(found: &Found) -> Kind {
+pub fn natural(found: &Found, sort: Sort) -> Kind {
     let subject = &found.subject;
     let reads = subject.inputs.iter().chain(&subject.givens);
+    let reads = reads.filter(|read| read.sort() == sort);
     let kinds: Vec<Kind> = reads.map(|read| read.kind).collect();
     let widest = kinds.iter().map(|kind| kind.bits()).max().unwrap_or(0).max(32);
-    if subject.numbers == Sort::Real {
+    if sort == Sort::Real {
         return Kind::Float(widest);
     }
     if found.is_polynomial() && subject.result.iter().all(term::is_polynomial) {
@@ -23,7 +24,8 @@ pub fn natural(found: &Found) -> Kind {
     }
     let steps = subject.accumulators.iter().map(|accumulator| &accumulator.step);
     let mut terms = steps.chain(&found.combine).chain(&subject.result);
-    let starts = subject.accumulators.iter().map(|accumulator| accumulator.start);
+    let integers = subject.accumulators.iter().filter(|own| own.sort != Sort::Real);
+    let starts: Vec<i64> = integers.map(|own| own.start).collect();
     let fits = |number: i64| i32::try_from(number).is_ok();
     let careless = subject.planted.has(Bug::SumsTooNarrow);
     let narrow = terms.all(|term| careless || passes_on(term, &fits))

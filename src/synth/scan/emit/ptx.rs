@@ -10,7 +10,7 @@ use crate::synth::emit::index::Lines;
 use crate::synth::network::emit::{Shuffle, Step, machine, steps};
 use crate::synth::network::{Network, Solution};
 use crate::synth::scan::subject::Kind;
-use crate::synth::scan::term::{GIVEN, INPUT, Shared};
+use crate::synth::scan::term::{GIVEN, INPUT, Shared, Sort};
 
 /// What a kernel does with a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,14 +105,14 @@ impl Writer<'_> {
 
     /// The state of another lane, by a shuffle with these operands behind the value.
     fn moved(&mut self, state: &State, (instruction, operands): (&str, &str)) -> State {
-        let wide = self.code.numbers.bits() == 64;
         let flags = self.flags(state);
         let shuffle = |writer: &mut Self, word: &str| {
             writer.word(instruction, &format!("{word}, {operands}"))
         };
         let flags = flags.map(|flags| shuffle(self, &flags));
         let mut each = |writer: &mut Self, at: usize| {
-            if !wide {
+            let kind = writer.code.accumulated(at);
+            if kind.bits() != 64 {
                 return shuffle(writer, &state[at]);
             }
             let (low, high) = (writer.lines.register(), writer.lines.register());
@@ -122,7 +122,7 @@ impl Writer<'_> {
                 true => high,
                 false => shuffle(writer, &high),
             };
-            writer.numeric("mov.b64", &format!("{{{low}, {high}}}"))
+            writer.numeric(kind, "mov.b64", &format!("{{{low}, {high}}}"))
         };
         self.state(&mut each, flags.as_deref())
     }
@@ -162,34 +162,45 @@ impl Writer<'_> {
         Ok(state)
     }
 
-    /// The address of a warp's first total, and for each accumulator its offset and bytes; the word of booleans last.
+    /// The address of each accumulator of a warp's total; that of the word of booleans last.
     fn total(&mut self, warp: &str) -> (Vec<String>, Option<String>) {
-        let each = self.code.numbers.bits() / 8;
         let base = self.lines.once("mov.u32", "totals");
-        let place = self.word("mad.lo.u32", &format!("{warp}, {each}, {base}"));
-        let mut numbers = 0;
         let count = self.code.subject().accumulators.len();
-        let places = (0..count).map(|at| {
+        let mut of_width: Vec<(u32, String)> = Vec::new();
+        let (mut offset, mut places) = (0, Vec::new());
+        for at in 0..count {
+            let bytes = match self.code.accumulated(at) {
+                Kind::Boolean => 0,
+                kind => kind.bits() / 8,
+            };
+            let known = of_width.iter().find(|(width, _)| *width == bytes || bytes == 0);
+            let place = match known {
+                Some((_, place)) => place.clone(),
+                None if bytes == 0 => base.clone(),
+                None => {
+                    let place = self.word("mad.lo.u32", &format!("{warp}, {bytes}, {base}"));
+                    of_width.push((bytes, place.clone()));
+                    place
+                }
+            };
             let step = if self.code.has(Bug::TotalsOverlap) { 1 } else { 32 };
-            let offset = step * each * numbers;
-            numbers += u32::from(!self.is_boolean(at));
-            format!("[{place}+{offset}]")
-        });
-        let places: Vec<String> = places.collect();
+            places.push(format!("[{place}+{}]", step * offset));
+            offset += bytes;
+        }
         let flags = self.has_booleans().then(|| {
             let place = self.word("mad.lo.u32", &format!("{warp}, 4, {base}"));
-            format!("[{place}+{}]", 32 * each * numbers)
+            format!("[{place}+{}]", 32 * offset)
         });
         (places, flags)
     }
 
     /// Stores a warp's total where a condition holds.
     fn store(&mut self, state: &State, warp: &str, condition: &str) {
-        let bits = self.code.numbers.bits();
         let (places, flags) = self.total(warp);
         for (at, place) in
             places.iter().enumerate().filter(|(at, _)| !self.is_boolean(*at)).collect::<Vec<_>>()
         {
+            let bits = self.code.accumulated(at).bits();
             self.lines.line(&format!("@{condition} st.shared.b{bits} {place}, {};", state[at]));
         }
         if let (Some(place), Some(word)) = (flags, self.flags(state)) {
@@ -199,11 +210,11 @@ impl Writer<'_> {
 
     /// A warp's total.
     fn load(&mut self, warp: &str) -> State {
-        let bits = self.code.numbers.bits();
         let (places, flags) = self.total(warp);
         let flags = flags.map(|place| self.word("ld.shared.b32", &place));
         let mut each = |writer: &mut Self, at: usize| {
-            writer.numeric(&format!("ld.shared.b{bits}"), &places[at])
+            let kind = writer.code.accumulated(at);
+            writer.numeric(kind, &format!("ld.shared.b{}", kind.bits()), &places[at])
         };
         self.state(&mut each, flags.as_deref())
     }
@@ -280,7 +291,8 @@ impl Writer<'_> {
 
     /// Loads a value of this type as it is computed with.
     fn loaded(&mut self, kind: Kind, space: &str, place: &str) -> String {
-        let bits = self.code.numbers.bits();
+        let own = self.code.kind(kind.sort());
+        let (bits, ty) = (own.bits(), memory(own));
         let memory = match kind {
             Kind::Signed(bits) if self.code.has(Bug::ElementSign) => memory(Kind::Unsigned(bits)),
             kind => memory(kind),
@@ -297,13 +309,13 @@ impl Writer<'_> {
                 };
                 self.lines.line(&format!("ld.{space}.{memory} {from}, {place};"));
                 let rounding = if bits == 32 { ".rn" } else { "" };
-                self.numeric(&format!("cvt{rounding}.{}.{memory}", self.ty()), &from)
+                self.numeric(own, &format!("cvt{rounding}.{ty}.{memory}"), &from)
             }
             // (Of wider integers the low half is what counts.)
             (Kind::Signed(64) | Kind::Unsigned(64), 32) => {
                 self.word(&format!("ld.{space}.b32"), place)
             }
-            _ => self.numeric(&format!("ld.{space}.{memory}"), place),
+            _ => self.numeric(own, &format!("ld.{space}.{memory}"), place),
         }
     }
 
@@ -315,7 +327,8 @@ impl Writer<'_> {
             GIVEN.. => givens[(variable - GIVEN) as usize].clone(),
             _ => state[variable as usize].clone(),
         };
-        let values = self.terms(&subject.result, &of);
+        let results = subject.result.iter().map(|term| (term.clone(), self.code.sort(term)));
+        let values = self.terms(&results.collect::<Vec<_>>(), &of);
         for (at, (value, output)) in values.iter().zip(outputs).enumerate() {
             let kind = self.code.result(at);
             let place = self.lines.wide();
@@ -411,7 +424,8 @@ impl Writer<'_> {
             INPUT.. => elements[(variable - INPUT) as usize].clone(),
             _ => state[variable as usize].clone(),
         };
-        let steps: Vec<Shared> = subject.accumulators.iter().map(|own| own.step.clone()).collect();
+        let steps = subject.accumulators.iter().map(|own| (own.step.clone(), own.sort));
+        let steps: Vec<(Shared, Sort)> = steps.collect();
         let new = self.terms(&steps, &of);
         self.assign(state, &new);
         if !outputs.is_empty() {

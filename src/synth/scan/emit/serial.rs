@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Code;
-use super::check::most;
+use super::check::is_exact;
 use crate::synth::scan::subject::Kind;
 use crate::synth::scan::term::{self, GIVEN, INPUT, Op, Shared, Term};
 
@@ -49,7 +49,8 @@ pub struct Serial {
     results: Terms,
     start: Vec<i64>,
     wraps: bool,
-    most: Option<i64>,
+    /// The types of accumulators, and of results.
+    kinds: [Vec<Kind>; 2],
 }
 
 /// A loop that goes through lists.
@@ -216,8 +217,11 @@ impl Serial {
             step: Terms::new(&steps),
             results: Terms::new(&results),
             start: subject.start(),
-            wraps: matches!(code.numbers, Kind::Unsigned(_)),
-            most: most(code.numbers),
+            wraps: code.wraps(),
+            kinds: [
+                subject.accumulators.iter().map(|own| code.kind(own.sort)).collect(),
+                subject.result.iter().map(|term| code.kind(code.sort(term))).collect(),
+            ],
         }
     }
 
@@ -226,20 +230,15 @@ impl Serial {
         let state = self.start.iter().map(|&value| [value; LISTS]).collect();
         Running { serial: self, made: Made::default(), state, alive: u32::MAX }
     }
+}
 
-    /// The lists whose number is not too large.
-    fn small(&self, values: &Values) -> u32 {
-        let Some(most) = self.most else { return u32::MAX };
-        let mut large = false;
-        for value in values {
-            large |= (*value < -most) | (*value > most);
-        }
-        if !large {
-            return u32::MAX;
-        }
-        let bits = values.iter().enumerate();
-        bits.fold(0, |bits, (list, value)| bits | u32::from((-most..=most).contains(value)) << list)
+/// The lists whose number is compared.
+fn exact(kind: Kind, values: &Values) -> u32 {
+    if matches!(kind, Kind::Unsigned(_)) || values.iter().all(|value| is_exact(kind, *value)) {
+        return u32::MAX;
     }
+    let bits = values.iter().enumerate();
+    bits.fold(0, |bits, (list, value)| bits | u32::from(is_exact(kind, *value)) << list)
 }
 
 impl Running<'_> {
@@ -247,9 +246,10 @@ impl Running<'_> {
     pub fn step(&mut self, element: &[Values], givens: &[Values]) {
         let Running { serial, made, state, alive } = self;
         serial.step.make(made, state, element, givens, serial.wraps);
-        for (own, &root) in state.iter_mut().zip(&serial.step.roots) {
+        let roots = serial.step.roots.iter().zip(&serial.kinds[0]);
+        for (own, (&root, &kind)) in state.iter_mut().zip(roots) {
             *own = made.values[root];
-            *alive &= !made.none[root] & serial.small(own);
+            *alive &= !made.none[root] & exact(kind, own);
         }
     }
 
@@ -259,9 +259,10 @@ impl Running<'_> {
         serial.results.make(made, state, &[], givens, serial.wraps);
         let made: &Made = made;
         let alive = *alive;
-        serial.results.roots.iter().map(move |&root| {
+        let roots = serial.results.roots.iter().zip(&serial.kinds[1]);
+        roots.map(move |(&root, &kind)| {
             let values = &made.values[root];
-            (values, alive & !made.none[root] & serial.small(values))
+            (values, alive & !made.none[root] & exact(kind, values))
         })
     }
 }

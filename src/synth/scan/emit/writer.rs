@@ -2,11 +2,11 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Code;
 use super::networks::Networks;
-use super::{Code, sort};
 use crate::planted::Bug;
 use crate::synth::emit::index::Lines;
-use crate::synth::scan::subject::Kind;
+use crate::synth::scan::subject::{Accumulator, INFINITY, Kind};
 use crate::synth::scan::term::{GIVEN, Op, RIGHT, Shared, Sort, Term};
 
 /// A register for each accumulator; a predicate for one that is a boolean.
@@ -35,12 +35,16 @@ pub(super) fn memory(kind: Kind) -> String {
     }
 }
 
-impl Writer<'_> {
-    /// The type of numbers.
-    pub(super) fn ty(&self) -> String {
-        memory(self.code.numbers)
+/// A number of a loop as a floating-point number.
+pub(super) fn float(number: i64) -> f64 {
+    match number {
+        INFINITY => f64::INFINITY,
+        _ if number == -INFINITY => f64::NEG_INFINITY,
+        number => number as f64,
     }
+}
 
+impl Writer<'_> {
     pub(super) fn is_boolean(&self, at: usize) -> bool {
         self.code.subject().accumulators[at].sort == Sort::Boolean
     }
@@ -51,14 +55,15 @@ impl Writer<'_> {
 
     /// The bytes of a state: its numbers, and a word with a bit for each boolean.
     pub(super) fn size(&self) -> u32 {
-        let accumulators = &self.code.subject().accumulators;
-        let numbers = accumulators.iter().filter(|own| own.sort != Sort::Boolean).count() as u32;
-        numbers * self.code.numbers.bits() / 8 + if self.has_booleans() { 4 } else { 0 }
+        let accumulators = 0..self.code.subject().accumulators.len();
+        let numbers = accumulators.filter(|&at| !self.is_boolean(at));
+        let numbers: u32 = numbers.map(|at| self.code.accumulated(at).bits() / 8).sum();
+        numbers + if self.has_booleans() { 4 } else { 0 }
     }
 
-    /// A register for a number.
-    pub(super) fn number(&mut self) -> String {
-        if self.code.numbers.bits() == 64 { self.lines.wide() } else { self.lines.register() }
+    /// A register for a number of a type.
+    fn number(&mut self, kind: Kind) -> String {
+        if kind.bits() == 64 { self.lines.wide() } else { self.lines.register() }
     }
 
     /// The result of an instruction on words.
@@ -68,9 +73,9 @@ impl Writer<'_> {
         register
     }
 
-    /// The result of an instruction on numbers.
-    pub(super) fn numeric(&mut self, instruction: &str, operands: &str) -> String {
-        let register = self.number();
+    /// The result of an instruction that makes a number of a type.
+    pub(super) fn numeric(&mut self, kind: Kind, instruction: &str, operands: &str) -> String {
+        let register = self.number(kind);
         self.lines.line(&format!("{instruction} {register}, {operands};"));
         register
     }
@@ -82,85 +87,109 @@ impl Writer<'_> {
         register
     }
 
-    pub(super) fn literal(&self, number: i64) -> String {
-        match self.code.numbers {
+    /// A number of a type as an operand.
+    fn literal(kind: Kind, number: i64) -> String {
+        match kind {
             Kind::Unsigned(32) => format!("{}", number as u32),
             Kind::Unsigned(_) => format!("{:#x}", number as u64),
-            Kind::Float(32) => format!("0f{:08X}", (number as f32).to_bits()),
-            Kind::Float(_) => format!("0d{:016X}", (number as f64).to_bits()),
+            Kind::Float(32) => format!("0f{:08X}", (float(number) as f32).to_bits()),
+            Kind::Float(_) => format!("0d{:016X}", float(number).to_bits()),
             _ if number == i64::MIN => "0x8000000000000000".to_owned(),
             _ => number.to_string(),
         }
     }
 
-    /// The values of terms, each in a register; what they share is computed once.
-    pub(super) fn terms(&mut self, terms: &[Shared], of: &dyn Fn(u32) -> String) -> Vec<String> {
+    /// The values of terms, each of its type in a register; what they share is computed once.
+    pub(super) fn terms(
+        &mut self,
+        terms: &[(Shared, Sort)],
+        of: &dyn Fn(u32) -> String,
+    ) -> Vec<String> {
         let mut known = FxHashMap::default();
-        let values: Vec<String> =
-            terms.iter().map(|term| self.term(term, of, &mut known)).collect();
-        let ty = self.ty();
-        let held = |value: String| match value.starts_with('%') {
-            true => value,
-            false => self.numeric(&format!("mov.{ty}"), &value),
+        let values = terms.iter().map(|(term, sort)| self.term(term, *sort, of, &mut known));
+        let values: Vec<String> = values.collect();
+        let held = |(value, (_, sort)): (String, &(Shared, Sort))| {
+            let kind = self.code.kind(*sort);
+            match value.starts_with('%') {
+                true => value,
+                false => self.numeric(kind, &format!("mov.{}", memory(kind)), &value),
+            }
         };
-        values.into_iter().map(held).collect()
+        values.into_iter().zip(terms).map(held).collect()
     }
 
-    pub(super) fn term(
+    /// The value of a term; one of literals alone is of the sort that is wanted.
+    fn term(
         &mut self,
         term: &Shared,
+        wanted: Sort,
         of: &dyn Fn(u32) -> String,
-        known: &mut FxHashMap<Shared, String>,
+        known: &mut FxHashMap<(Shared, Sort), String>,
     ) -> String {
-        if let Some(register) = known.get(term) {
+        let subject = self.code.subject();
+        let sort = subject.sort_of(term).unwrap_or(wanted);
+        let key = (Shared::clone(term), sort);
+        if let Some(register) = known.get(&key) {
             return register.clone();
         }
-        let ty = self.ty();
+        let kind = self.code.kind(sort);
         let made = match &**term {
-            Term::Number(number) => self.literal(*number),
+            Term::Number(number) => Self::literal(kind, *number),
             Term::Truth(truth) => self.predicate("mov.pred", if *truth { "1" } else { "0" }),
             Term::Variable(variable) => of(*variable),
             Term::Not(a) => {
-                let a = self.term(a, of, known);
+                let a = self.term(a, Sort::Boolean, of, known);
                 self.predicate("not.pred", &a)
             }
             Term::If(c, a, b) => {
-                let (c, x) = (self.term(c, of, known), self.term(a, of, known));
-                let y = self.term(b, of, known);
-                match sort(self.code.subject(), a) {
-                    Sort::Boolean => self.choice(&c, &x, &y),
-                    _ => self.numeric(&format!("selp.{ty}"), &format!("{x}, {y}, {c}")),
+                let c = self.term(c, Sort::Boolean, of, known);
+                let (x, y) = (self.term(a, sort, of, known), self.term(b, sort, of, known));
+                match kind {
+                    Kind::Boolean => self.choice(&c, &x, &y),
+                    _ => {
+                        let select = format!("selp.{}", memory(kind));
+                        self.numeric(kind, &select, &format!("{x}, {y}, {c}"))
+                    }
                 }
             }
             Term::Binary(op, a, b) => {
-                let truths = sort(self.code.subject(), a) == Sort::Boolean;
-                let (a, b) = (self.term(a, of, known), self.term(b, of, known));
-                let both = format!("{a}, {b}");
-                match op {
-                    Op::Add => self.numeric(&format!("add.{ty}"), &both),
-                    Op::Sub => self.numeric(&format!("sub.{ty}"), &both),
-                    Op::Mul if matches!(self.code.numbers, Kind::Float(_)) => {
-                        self.numeric(&format!("mul.{ty}"), &both)
-                    }
-                    Op::Mul => self.numeric(&format!("mul.lo.{ty}"), &both),
-                    Op::Min => self.numeric(&format!("min.{ty}"), &both),
-                    Op::Max => self.numeric(&format!("max.{ty}"), &both),
-                    Op::Div => self.quotient(&a, &b),
-                    Op::Rem => self.remainder(&a, &b).0,
-                    Op::Equal if truths => {
-                        let differ = self.predicate("xor.pred", &both);
-                        self.predicate("not.pred", &differ)
-                    }
-                    Op::Equal => self.predicate(&format!("setp.eq.{ty}"), &both),
-                    Op::Less => self.predicate(&format!("setp.lt.{ty}"), &both),
-                    Op::LessEqual => self.predicate(&format!("setp.le.{ty}"), &both),
-                    Op::And => self.predicate("and.pred", &both),
-                    Op::Or => self.predicate("or.pred", &both),
-                }
+                let own = subject.sort_of(a).or_else(|| subject.sort_of(b));
+                let own = own.unwrap_or_else(|| match sort {
+                    Sort::Boolean => subject.literals(),
+                    sort => sort,
+                });
+                let (a, b) = (self.term(a, own, of, known), self.term(b, own, of, known));
+                self.binary(*op, self.code.kind(own), &a, &b)
             }
         };
-        known.insert(term.clone(), made.clone());
+        known.insert(key, made.clone());
         made
+    }
+
+    /// The value of an operator of operands of a type.
+    fn binary(&mut self, op: Op, kind: Kind, a: &str, b: &str) -> String {
+        let (ty, both) = (memory(kind), format!("{a}, {b}"));
+        match op {
+            Op::Add => self.numeric(kind, &format!("add.{ty}"), &both),
+            Op::Sub => self.numeric(kind, &format!("sub.{ty}"), &both),
+            Op::Mul if matches!(kind, Kind::Float(_)) => {
+                self.numeric(kind, &format!("mul.{ty}"), &both)
+            }
+            Op::Mul => self.numeric(kind, &format!("mul.lo.{ty}"), &both),
+            Op::Min => self.numeric(kind, &format!("min.{ty}"), &both),
+            Op::Max => self.numeric(kind, &format!("max.{ty}"), &both),
+            Op::Div => self.quotient(a, b),
+            Op::Rem => self.remainder(a, b).0,
+            Op::Equal if kind == Kind::Boolean => {
+                let differ = self.predicate("xor.pred", &both);
+                self.predicate("not.pred", &differ)
+            }
+            Op::Equal => self.predicate(&format!("setp.eq.{ty}"), &both),
+            Op::Less => self.predicate(&format!("setp.lt.{ty}"), &both),
+            Op::LessEqual => self.predicate(&format!("setp.le.{ty}"), &both),
+            Op::And => self.predicate("and.pred", &both),
+            Op::Or => self.predicate("or.pred", &both),
+        }
     }
 
     /// One of two booleans.
@@ -175,73 +204,71 @@ impl Writer<'_> {
 
     /// The remainder as Euclid has it, and where the machine's was negative; only numbers with a sign are divided.
     pub(super) fn remainder(&mut self, a: &str, b: &str) -> (String, String) {
-        let ty = self.ty();
-        let left = self.numeric(&format!("rem.{ty}"), &format!("{a}, {b}"));
+        let (kind, ty) = (self.code.integers, memory(self.code.integers));
+        let left = self.numeric(kind, &format!("rem.{ty}"), &format!("{a}, {b}"));
         if self.code.has(Bug::MachineRemainder) {
             return (left, self.predicate("mov.pred", "0"));
         }
         let negative = self.predicate(&format!("setp.lt.{ty}"), &format!("{left}, 0"));
-        let size = self.numeric(&format!("abs.{ty}"), b);
-        let turned = self.numeric(&format!("add.{ty}"), &format!("{left}, {size}"));
-        let made = self.numeric(&format!("selp.{ty}"), &format!("{turned}, {left}, {negative}"));
+        let size = self.numeric(kind, &format!("abs.{ty}"), b);
+        let turned = self.numeric(kind, &format!("add.{ty}"), &format!("{left}, {size}"));
+        let made =
+            self.numeric(kind, &format!("selp.{ty}"), &format!("{turned}, {left}, {negative}"));
         (made, negative)
     }
 
     pub(super) fn quotient(&mut self, a: &str, b: &str) -> String {
-        let ty = self.ty();
+        let (kind, ty) = (self.code.integers, memory(self.code.integers));
         let (_, negative) = self.remainder(a, b);
-        let plain = self.numeric(&format!("div.{ty}"), &format!("{a}, {b}"));
+        let plain = self.numeric(kind, &format!("div.{ty}"), &format!("{a}, {b}"));
         let below = self.predicate(&format!("setp.lt.{ty}"), &format!("{b}, 0"));
-        let one = self.numeric(&format!("selp.{ty}"), &format!("1, -1, {below}"));
-        let turned = self.numeric(&format!("add.{ty}"), &format!("{plain}, {one}"));
-        self.numeric(&format!("selp.{ty}"), &format!("{turned}, {plain}, {negative}"))
+        let one = self.numeric(kind, &format!("selp.{ty}"), &format!("1, -1, {below}"));
+        let turned = self.numeric(kind, &format!("add.{ty}"), &format!("{plain}, {one}"));
+        self.numeric(kind, &format!("selp.{ty}"), &format!("{turned}, {plain}, {negative}"))
     }
 
     /// The state of no elements, in registers that may be written again.
     pub(super) fn unit(&mut self) -> State {
         let starts = self.code.subject().accumulators.iter();
-        let starts: Vec<(bool, i64)> =
-            starts.map(|own| (own.sort == Sort::Boolean, own.start)).collect();
-        let one = |(boolean, start): (bool, i64)| match boolean {
-            true => self.predicate("mov.pred", if start != 0 { "1" } else { "0" }),
-            false => {
-                let (ty, start) = (self.ty(), self.literal(start));
-                self.numeric(&format!("mov.{ty}"), &start)
+        let one = |own: &Accumulator| match self.code.kind(own.sort) {
+            Kind::Boolean => self.predicate("mov.pred", if own.start != 0 { "1" } else { "0" }),
+            kind => {
+                let start = Self::literal(kind, own.start);
+                self.numeric(kind, &format!("mov.{}", memory(kind)), &start)
             }
         };
-        starts.into_iter().map(one).collect()
+        starts.map(one).collect()
     }
 
     /// Puts a state into other registers.
     pub(super) fn assign(&mut self, to: &State, from: &State) {
-        let ty = self.ty();
         // What is read later must not be written before.
         let careless = self.code.has(Bug::WrittenTooEarly);
-        let held: State = from
-            .iter()
-            .enumerate()
-            .map(|(at, from)| {
-                match (!careless && to.contains(from) && to[at] != *from, self.is_boolean(at)) {
-                    (false, _) => from.clone(),
-                    (true, true) => self.predicate("mov.pred", from),
-                    (true, false) => self.numeric(&format!("mov.{ty}"), from),
-                }
-            })
-            .collect();
+        let mut held = State::new();
+        for (at, from) in from.iter().enumerate() {
+            let overwritten = !careless && to.contains(from) && to[at] != *from;
+            held.push(match self.code.accumulated(at) {
+                _ if !overwritten => from.clone(),
+                Kind::Boolean => self.predicate("mov.pred", from),
+                kind => self.numeric(kind, &format!("mov.{}", memory(kind)), from),
+            });
+        }
         for (at, (to, from)) in to.iter().zip(&held).enumerate() {
-            let kind = if self.is_boolean(at) { "pred" } else { &ty };
+            let kind = match self.code.accumulated(at) {
+                Kind::Boolean => "pred".to_owned(),
+                kind => memory(kind),
+            };
             self.lines.line(&format!("mov.{kind} {to}, {from};"));
         }
     }
 
     /// For each accumulator the new value where a condition holds, else the old one.
     pub(super) fn chosen(&mut self, condition: &str, new: &State, old: &State) -> State {
-        let ty = self.ty();
-        let one = |at: usize| match self.is_boolean(at) {
-            true => self.choice(condition, &new[at], &old[at]),
-            false => {
+        let one = |at: usize| match self.code.accumulated(at) {
+            Kind::Boolean => self.choice(condition, &new[at], &old[at]),
+            kind => {
                 let operands = format!("{}, {}, {condition}", new[at], old[at]);
-                self.numeric(&format!("selp.{ty}"), &operands)
+                self.numeric(kind, &format!("selp.{}", memory(kind)), &operands)
             }
         };
         (0..new.len()).map(one).collect()
@@ -256,6 +283,8 @@ impl Writer<'_> {
             _ => a[variable as usize].clone(),
         };
         let found = self.code.found;
-        self.terms(&found.combine, &of)
+        let combine = found.combine.iter().cloned();
+        let sorts = found.subject.accumulators.iter().map(|own| own.sort);
+        self.terms(&combine.zip(sorts).collect::<Vec<_>>(), &of)
     }
 }
