@@ -317,10 +317,10 @@ pub fn address<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) ->
     inst.finish()?;
     let base = cx.unit.layout.window_base(space);
     let run: WarpFn = match (ty.bits(), to) {
-        (64, false) => warp!(|a: u64, base: u64| -> u64 { a.wrapping_add(base) }),
-        (64, true) => warp!(|a: u64, base: u64| -> u64 { a.wrapping_sub(base) }),
-        (32, false) => warp!(|a: u32, base: u32| -> u32 { a.wrapping_add(base) }),
-        (32, true) => warp!(|a: u32, base: u32| -> u32 { a.wrapping_sub(base) }),
+        (64, false) => warp!(as Sum; |a: u64, base: u64| -> u64 { a.wrapping_add(base) }),
+        (64, true) => warp!(as Sum; |a: u64, base: u64| -> u64 { a.wrapping_sub(base) }),
+        (32, false) => warp!(as Sum; |a: u32, base: u32| -> u32 { a.wrapping_add(base) }),
+        (32, true) => warp!(as Sum; |a: u32, base: u32| -> u32 { a.wrapping_sub(base) }),
         _ => return Err(inst.bad_type(ty)),
     };
     let base = cx.immediate(file_of(ty), base);

@@ -32,12 +32,12 @@ fn take_comparison(inst: &mut Inst<'_, '_>) -> Option<Qualifier> {
 macro_rules! ordered {
     ($name:expr, $t:ty) => {
         Some(match $name {
-            Qualifier::Eq => warp!(|a: $t, b: $t| -> bool { a == b }),
-            Qualifier::Ne => warp!(|a: $t, b: $t| -> bool { a != b }),
-            Qualifier::Lt | Qualifier::Lo => warp!(|a: $t, b: $t| -> bool { a < b }),
-            Qualifier::Le | Qualifier::Ls => warp!(|a: $t, b: $t| -> bool { a <= b }),
-            Qualifier::Gt | Qualifier::Hi => warp!(|a: $t, b: $t| -> bool { a > b }),
-            Qualifier::Ge | Qualifier::Hs => warp!(|a: $t, b: $t| -> bool { a >= b }),
+            Qualifier::Eq => warp!(as Equality; |a: $t, b: $t| -> bool { a == b }),
+            Qualifier::Ne => warp!(as Equality; |a: $t, b: $t| -> bool { a != b }),
+            Qualifier::Lt | Qualifier::Lo => warp!(monotone; |a: $t, b: $t| -> bool { a < b }),
+            Qualifier::Le | Qualifier::Ls => warp!(monotone; |a: $t, b: $t| -> bool { a <= b }),
+            Qualifier::Gt | Qualifier::Hi => warp!(monotone; |a: $t, b: $t| -> bool { a > b }),
+            Qualifier::Ge | Qualifier::Hs => warp!(monotone; |a: $t, b: $t| -> bool { a >= b }),
             _ => return None,
         })
     };

@@ -6,9 +6,10 @@
 //! ([`Poison::prepare`]) and never where it is discarded.
 //!
 //! A frame has a [`Poison`] only while some of its registers hold poison, so that other kernels do not pay for it.
-//! `prepare`: what is done before a micro-operation; `region`: branches on poison; `spread`: what operations make of poison; `uses`: which operands have
+//! `integer`: what integer arithmetic makes of poison; `prepare`: what is done before a micro-operation; `region`: branches on poison; `spread`: what operations make of poison; `uses`: which operands have
 //! to be determined.
 
+mod integer;
 mod prepare;
 mod region;
 mod spread;
