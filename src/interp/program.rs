@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use self::rare::{Across, FragmentMove, Scalar, Stack};
-use self::transaction::{BulkCopy, MBarrier};
+use self::transaction::{BulkCopy, CopyGroup, MBarrier};
 use super::memory::{Named, Site, StateSpaceLayout};
 use super::registers::{File, LANES, Mask, Slot, Slots, WarpFn};
 use crate::isa::Axis;
@@ -245,6 +245,8 @@ pub enum Op {
     Atomic(Box<Atomic>),
     /// `cp.async` of 4, 8 or 16 bytes from global to shared memory.
     CopyAsync(Box<CopyAsync>),
+    /// A group of such copies, or the wait for some.
+    CopyGroup(CopyGroup),
     /// `cp.async.bulk`.
     CopyBulk(Box<BulkCopy>),
     /// A load or store of a matrix fragment.
@@ -407,7 +409,7 @@ pub struct Atomic {
     pub order: Order,
 }
 
-/// `cp.async` (non-bulk); performed at once.
+/// `cp.async` (non-bulk); performed at once, but nobody may touch the bytes before the thread has waited.
 #[derive(Debug)]
 pub struct CopyAsync {
     /// Shared memory.

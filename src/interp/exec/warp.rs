@@ -506,8 +506,15 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
         let [x, y, z] = machine.block_at(race.phase.block);
         fault.message += &format!(" of block ({x}, {y}, {z})");
     }
-    fault.message += &format!(" {verb}, and nothing orders the two");
+    fault.message += &if race.copies {
+        " copies by `cp.async`, and that thread has not waited for the copy".to_owned()
+    } else {
+        format!(" {verb}, and nothing orders the two")
+    };
     let remedy = match () {
+        () if race.copies => {
+            "the copying thread has to wait first (`cp.async.wait_group`, `cp.async.wait_all`), and a barrier has to follow if another thread goes on"
+        }
         () if !race.same_block => {
             "blocks are ordered by nothing but fences and atomics that acquire and release"
         }
@@ -517,7 +524,11 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
         }
     };
     let span = machine.program.span(race.site);
-    let what = if race.wrote { "written here" } else { "read here" };
+    let what = match (race.copies, race.wrote) {
+        (true, _) => "copied here",
+        (false, true) => "written here",
+        (false, false) => "read here",
+    };
     fault.earlier =
         Some(Box::new(Earlier { span, what, remedy: remedy.to_owned(), declared: None }));
 }

@@ -141,6 +141,7 @@ pub fn uses(op: &Op) -> Uses {
         | Op::Clock(..)
         | Op::IsSpace(..)
         | Op::Nothing
+        | Op::CopyGroup(_)
         | Op::Fence(_)
         | Op::Unsupported(_) => {}
     }
@@ -164,7 +165,7 @@ pub fn results(op: &Op) -> Option<SmallVec<[Cell; 4]>> {
         Op::FrameAddress(file, slot, _) | Op::Clock(file, slot) => cells.push((*file, *slot)),
         Op::ActiveMask(slot) => cells.push((File::W32, *slot)),
         Op::IsSpace(p, ..) => cells.push((File::Pred, *p)),
-        Op::Nothing => {}
+        Op::Nothing | Op::CopyGroup(_) => {}
         _ => return None,
     }
     Some(cells)

@@ -17,6 +17,7 @@
 //! neighbouring bytes of different threads do not meet.
 
 mod clock;
+mod copies;
 mod orders;
 mod phases;
 mod stamp;
@@ -29,6 +30,7 @@ use std::ops::Range;
 use crate::interp::program::{Order, Scope};
 use crate::interp::registers::{LANES, Mask, lanes};
 
+use self::copies::{Copies, Owner};
 use self::orders::{Location, Orders, Thread};
 use self::phases::Apart;
 use self::stamp::Stamp;
@@ -66,6 +68,8 @@ pub enum Kind {
 pub struct Race {
     /// Whether the earlier access was a write.
     pub wrote: bool,
+    /// Whether the earlier access is a copy by `cp.async` that its thread has not waited for.
+    pub copies: bool,
     /// Its block and warp.
     pub phase: Phase,
     /// Whether its block is that of the present access.
@@ -165,6 +169,7 @@ impl Cells {
 pub struct Shadow {
     global: Vec<Cells>,
     shared: Cells,
+    copies: Copies,
     phases: Phases,
     /// What orders threads besides barriers, if something in the program does.
     orders: Option<Orders>,
@@ -182,13 +187,15 @@ impl Shadow {
     ) -> Shadow {
         let global = regions.map(Cells::new).collect();
         let orders = orders.then(Orders::default);
-        Shadow { global, shared: Cells::new(shared), phases: Phases::new(), orders, reports }
+        let (shared, copies) = (Cells::new(shared), Copies::default());
+        Shadow { global, shared, copies, phases: Phases::new(), orders, reports }
     }
 
     /// Forgets the shared memory, for another block.
     pub fn next_block(&mut self) {
         self.shared.cells.fill(Cell::default());
         self.shared.strong.fill(Cell::default());
+        self.copies.clear();
     }
 
     /// The number of the phase that begins next.
@@ -249,6 +256,38 @@ impl Shadow {
         }
     }
 
+    /// A thread has begun a copy by `cp.async` to `bytes` bytes at an offset of shared memory.
+    pub fn begin_copy(&mut self, owner: Owner, place: (u64, u32), who: &Accessor) {
+        let stamp = Stamp::new(who.phase, owner.1, who.site, None);
+        self.copies.begin(owner, place, stamp);
+    }
+
+    /// A thread makes a group of its copies.
+    pub fn commit_copies(&mut self, owner: Owner) {
+        self.copies.commit(owner);
+    }
+
+    /// A thread waits for all its groups of copies except for the `keep` newest, or for all its copies if that is none: they
+    /// count as its writes at this place.
+    pub fn wait_for_copies(&mut self, owner: Owner, keep: Option<usize>, who: &Accessor) {
+        for (offset, site) in self.copies.wait(owner, keep) {
+            let who = Accessor { site, ..who.clone() };
+            let kind = (Kind::Write { changes: true }, None);
+            // (A race with this was reported when the copy began, or when the other access was.)
+            self.access(None, (offset, 4), (&who, owner.1), kind);
+        }
+    }
+
+    /// Whether some bytes of shared memory are written by a copy that its thread has not waited for.
+    #[inline]
+    fn copied(&self, region: Option<usize>, place: (u64, u32), who: &Accessor) -> Option<Race> {
+        if region.is_some() || !self.reports {
+            return None;
+        }
+        let copy = self.copies.find(place)?;
+        Some(Race { copies: true, ..self.race(who, copy, true) })
+    }
+
     /// Notes a lane's access to `bytes` bytes at an offset of a region, or of shared memory.
     #[inline]
     pub fn access(
@@ -258,6 +297,9 @@ impl Shadow {
         (who, lane): (&Accessor, usize),
         (kind, strong): (Kind, Option<Scope>),
     ) -> Option<Race> {
+        if let Some(race) = self.copied(region, (offset, bytes), who) {
+            return Some(race);
+        }
         let cells = match region {
             Some(region) => &mut self.global[region],
             None => &mut self.shared,
@@ -292,6 +334,11 @@ impl Shadow {
         who: &Accessor,
         strong: Option<Scope>,
     ) -> Option<(usize, Race)> {
+        for lane in lanes(mask) {
+            if let Some(race) = self.copied(region, (offsets[lane], bytes), who) {
+                return Some((lane, race));
+            }
+        }
         let cells = match region {
             Some(region) => &mut self.global[region],
             None => &mut self.shared,
@@ -327,7 +374,7 @@ impl Shadow {
     fn race(&self, who: &Accessor, earlier: Stamp, wrote: bool) -> Race {
         let phase = self.phases.get(earlier.phase());
         let same_block = phase.block == self.phases.get(who.phase).block;
-        Race { wrote, phase, same_block, lane: earlier.lane(), site: earlier.site() }
+        Race { wrote, copies: false, phase, same_block, lane: earlier.lane(), site: earlier.site() }
     }
 
     /// Whether the blocks of this record and those of `other`, which ran at the same time on the same
