@@ -73,6 +73,8 @@ pub struct Function {
     pub origins: Vec<Option<Origin>>,
     /// How a frame's registers look when it is made.
     pub frame: FrameTemplate,
+    /// The registers that some path reads before it has written them, with their names.
+    pub unwritten: Vec<(rare::Cell, String)>,
     /// Bytes of each lane's local memory that a frame needs (`.local` and `.param` variables).
     pub local_bytes: u64,
     /// The variables in that memory, at offsets from the frame's beginning.
