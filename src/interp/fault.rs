@@ -26,7 +26,8 @@ pub enum FaultKind {
     Undefined,
     /// A value that a shuffle has read from a lane which takes no part reaches an effect.
     Unpredictable,
-    /// A value that was read from shared or local memory which no thread has written reaches an effect.
+    /// A value that was read from shared or local memory which no thread has written, or from a register that no instruction
+    /// has written, reaches an effect.
     Uninitialized,
     /// The launch ran longer than its instruction limit.
     Limit,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use self::rare::{Across, FragmentMove, Scalar, Stack};
-use self::transaction::{BulkCopy, MBarrier};
+use self::transaction::{BulkCopy, CopyGroup, MBarrier};
 use super::memory::{Named, Site, StateSpaceLayout};
 use super::registers::{File, LANES, Mask, Slot, Slots, WarpFn};
 use crate::isa::Axis;
@@ -73,6 +73,8 @@ pub struct Function {
     pub origins: Vec<Option<Origin>>,
     /// How a frame's registers look when it is made.
     pub frame: FrameTemplate,
+    /// The registers that some path reads before it has written them, with their names.
+    pub unwritten: Vec<(rare::Cell, String)>,
     /// Bytes of each lane's local memory that a frame needs (`.local` and `.param` variables).
     pub local_bytes: u64,
     /// The variables in that memory, at offsets from the frame's beginning.
@@ -245,6 +247,8 @@ pub enum Op {
     Atomic(Box<Atomic>),
     /// `cp.async` of 4, 8 or 16 bytes from global to shared memory.
     CopyAsync(Box<CopyAsync>),
+    /// A group of such copies, or the wait for some.
+    CopyGroup(CopyGroup),
     /// `cp.async.bulk`.
     CopyBulk(Box<BulkCopy>),
     /// A load or store of a matrix fragment.
@@ -407,7 +411,7 @@ pub struct Atomic {
     pub order: Order,
 }
 
-/// `cp.async` (non-bulk); performed at once.
+/// `cp.async` (non-bulk); performed at once, but nobody may touch the bytes before the thread has waited.
 #[derive(Debug)]
 pub struct CopyAsync {
     /// Shared memory.

@@ -94,6 +94,17 @@ pub enum Dependence {
     Bits(u8),
     /// The bits of the same half of each source: two numbers in one register.
     Halves,
+    /// Bit n: bits 0 to n of all sources, whose sum or difference it is.
+    Sum,
+    /// Bit n: bits 0 to n of the product of the first two sources, and of a third that is added.
+    Product,
+    /// As [`Dependence::Product`], without the low half of the product: only a factor of 0 tells something.
+    HighProduct,
+    /// Whether two numbers are equal.
+    Equality,
+    /// The result never falls, or never rises, as a source grows: minima, maxima, comparisons. With the bits whose value
+    /// is negative in the sources: the sign and what extends it, or none.
+    Monotone(u64),
 }
 
 /// A warp-wide operation without side effects beyond its destinations: it computes on every lane
@@ -248,7 +259,8 @@ impl Lane for bool {
 /// Turns a scalar function, written as a closure with all its types, into a [`WarpFn`].
 ///
 /// A closure of one to four parameters that returns one value or, with `-> (A, B)`, two. A lane's results depend on that
-/// lane alone, so a destination may be a source. `bits n;` or `halves;` in front says what [`Dependence`] the result has.
+/// lane alone, so a destination may be a source. `bits n;`, `halves;`, `monotone;` or `as` with
+/// another kind in front says what [`Dependence`] the result has.
 macro_rules! warp {
     (bits $n:literal; |$($arg:ident: $ty:ty),+| -> $d:ty $body:block) => {{
         const BITS: &$crate::interp::registers::WarpOp = &{
@@ -265,6 +277,21 @@ macro_rules! warp {
                 .depending(Dependence::Halves)
         };
         HALVES
+    }};
+    (monotone; |$first:ident: $one:ty, $second:ident: $other:ty| -> $d:ty $body:block) => {
+        $crate::interp::registers::warp!(& Monotone(<$one>::MIN as u64),
+            |$first: $one, $second: $other| -> $d $body)
+    };
+    (as $dependence:ident; |$($arg:ident: $ty:ty),+| -> $d:ty $body:block) => {
+        $crate::interp::registers::warp!(& $dependence, |$($arg: $ty),+| -> $d $body)
+    };
+    (& $dependence:ident $(($signs:expr))?, |$($arg:ident: $ty:ty),+| -> $d:ty $body:block) => {{
+        const OP: &$crate::interp::registers::WarpOp = &{
+            use $crate::interp::registers::Dependence;
+            $crate::interp::registers::warp!(% |$($arg: $ty),+| -> $d $body, [only: $d = 0], |only|)
+                .depending(Dependence::$dependence $(($signs))?)
+        };
+        OP
     }};
     (|$($arg:ident: $ty:ty),+| -> ($d0:ty, $d1:ty) $body:block) => {
         $crate::interp::registers::warp!(@ |$($arg: $ty),+| -> ($d0, $d1) $body,

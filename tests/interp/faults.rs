@@ -115,7 +115,8 @@ fn a_phase_that_never_ends_is_a_deadlock() {
     let body = |arrivals: &str| {
         format!(
             ".shared .align 8 .b8 s[8];
-             setp.ne.u32 %p1, %r0, 0; @!%p1 mbarrier.init.shared.b64 [s], 32; bar.sync 0; {arrivals}
+             setp.ne.u32 %p1, %r0, 0; @!%p1 mbarrier.init.shared.b64 [s], 32; bar.sync 0;
+             mov.u64 %rd8, 0; {arrivals}
              W: mbarrier.try_wait.shared.b64 %p2, [s], %rd8; @!%p2 bra W; st.global.u32 [%rd1], %r0; ret;"
         )
     };
@@ -129,6 +130,29 @@ fn a_phase_that_never_ends_is_a_deadlock() {
         assert_eq!(fault.kind, FaultKind::Deadlock, "{shown}");
         assert!(shown.contains("wait for a phase of an mbarrier object"), "{shown}");
         assert!(shown.contains("mbarrier.try_wait"), "{shown}");
+    }
+}
+
+/// The message names the bytes that were announced and have not come; the search for races is not needed for it.
+#[test]
+fn a_phase_that_expects_more_bytes_than_come_is_named() {
+    let body = |bytes: u32| {
+        format!(
+            ".shared .align 8 .b8 s[8]; setp.ne.u32 %p1, %r0, 0; @%p1 exit;
+             mbarrier.init.shared.b64 [s], 1; mbarrier.arrive.expect_tx.shared.b64 %rd8, [s], 96;
+             mbarrier.complete_tx.relaxed.cluster.shared::cta.b64 [s], {bytes};
+             W: mbarrier.try_wait.shared.b64 %p2, [s], %rd8; @!%p2 bra W; st.global.u32 [%rd1], %r0; ret;"
+        )
+    };
+    passes(&body(96));
+    let bed = || Bed::body(&body(64)).buffer("p", &[7_u32; 32]).limit(1 << 30);
+    for bed in [bed(), bed().without_races()] {
+        let (fault, shown) = bed.fault();
+        assert_eq!(fault.kind, FaultKind::Deadlock, "{shown}");
+        assert!(
+            shown.contains("0 arrivals and 32 bytes that `expect_tx` has announced"),
+            "{shown}"
+        );
     }
 }
 
@@ -295,8 +319,12 @@ fn endless_calls_end() {
 
 #[test]
 fn registers_that_nobody_wrote_hold_reproducible_garbage() {
-    let one = passes("st.global.u32 [%rd1], %r5; ret;");
-    let other = passes("mov.u32 %r9, 3; add.u32 %r8, %r9, 4; st.global.u32 [%rd1], %r5; ret;");
+    let holds = |body: &str| -> Vec<u32> {
+        let bed = Bed::body(body).ignoring_uninitialized();
+        bed.buffer("p", &[7_u32; 32]).good().get("p")
+    };
+    let one = holds("st.global.u32 [%rd1], %r5; ret;");
+    let other = holds("mov.u32 %r9, 3; add.u32 %r8, %r9, 4; st.global.u32 [%rd1], %r5; ret;");
     assert_eq!(one, other);
     assert!(one.iter().any(|&value| value != one[0]));
 }

@@ -100,7 +100,7 @@ fn lanes_return_together_or_alone() {
         .version 8.0\n.target sm_80\n.address_size 64
         .func (.reg .b32 %o) twice(.reg .b32 %i) {
             .reg .pred %q;
-            setp.lt.u32 %q, %i, 9; @%q ret; shl.b32 %o, %i, 1; ret;
+            mov.u32 %o, 0; setp.lt.u32 %q, %i, 9; @%q ret; shl.b32 %o, %i, 1; ret;
         }
         .visible .entry k(.param .u64 p) {
             .reg .b32 %r<4>; .reg .b64 %rd<3>;
@@ -123,7 +123,7 @@ fn lanes_return_together_or_alone() {
 
 #[test]
 fn a_choice_is_the_same_every_time() {
-    let body = "mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; and.b32 %r3, %r2, %r0;
+    let body = "mov.u32 %r1, 0; mov.u32 %r2, 0; L: add.u32 %r2, %r2, 1; and.b32 %r3, %r2, %r0;
         setp.eq.u32 %p1, %r3, 0; @%p1 bra M; activemask.b32 %r4; mad.lo.u32 %r1, %r1, 31, %r4;
         M: setp.lt.u32 %p2, %r2, 20; @%p2 bra L; st.global.u32 [%rd1], %r1; ret;";
     assert_eq!(masks(body), masks(body));

@@ -9,6 +9,8 @@ use super::{control, reconverge};
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::Named;
 use crate::interp::ops;
+use crate::interp::poison::unwritten;
+use crate::interp::program::rare::Cell;
 use crate::interp::program::{
     Formal, Function, Guard, MicroOp, Op, Origin, ParamPlace, Pc, Steady,
 };
@@ -32,6 +34,8 @@ pub struct Decoder<'u, 'm, 's> {
     immediates: FxHashMap<(File, u64), Slot>,
     specials: FxHashMap<Steady, Slot>,
     carry: Option<Slot>,
+    /// The registers that have a name.
+    names: Vec<(Cell, String)>,
     guard: Guard,
     first: bool,
     span: Span,
@@ -50,6 +54,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
             immediates: FxHashMap::default(),
             specials: FxHashMap::default(),
             carry: None,
+            names: Vec::new(),
             guard: Guard::Always,
             first: true,
             span: Span::default(),
@@ -83,6 +88,7 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
                 self.emit(Op::Return);
                 control::patch(&mut self.function.code, &self.labels);
                 reconverge::annotate(&mut self.function.code);
+                self.function.unwritten = unwritten(&self.function, self.names);
             }
             None => self.function.external = true,
         }
@@ -293,7 +299,12 @@ impl<'u, 'm, 's> Decoder<'u, 'm, 's> {
                 (File::W64, frame.w64.len() - (bits / 64) as usize)
             }
         };
-        Register { file, slot: slot as Slot, bits, float: ty.is_float() }
+        let slot = slot as Slot;
+        if !name.is_empty() {
+            self.names
+                .extend((0..bits.div_ceil(64)).map(|at| ((file, slot + at), name.to_owned())));
+        }
+        Register { file, slot, bits, float: ty.is_float() }
     }
 
     /// What a name stands for in the current scope.

@@ -8,13 +8,14 @@ use super::operand::file_of;
 use super::transaction;
 use super::vector::Element;
 use crate::interp::fault::Fault;
+use crate::interp::program::transaction::CopyGroup;
 use crate::interp::program::{
     Atomic, CopyAsync, CopyLimit, Destination, Load, Op, Order, Scope, Store,
 };
 use crate::interp::registers::{File, Slot, WarpFn, warp};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::ScalarType::{self, B128, Pred, U32, U64};
-use crate::ptx::{Operand, StateSpace};
+use crate::ptx::{Operand, StateSpace, Value};
 
 /// Modifiers that only say how fast an access is or to whom it is visible, never what it moves.
 fn is_hint(modifier: Qualifier) -> bool {
@@ -254,7 +255,7 @@ pub fn atomic<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
 }
 
 /// `cp.async.{ca,cg}.shared.global [dst], [src], bytes{, src-size | ignore}`, and the instructions on
-/// groups of copies, for which no copy is left to wait for.
+/// groups of copies.
 pub fn copy_async<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
     inst: &mut Inst<'m, 's>,
@@ -265,7 +266,21 @@ pub fn copy_async<'m, 's>(
         () if inst.take(Qualifier::Async) => {}
         () => return Err(inst.unsupported(format!("`{}` is not modelled", inst.ast.opcode.text))),
     }
-    if inst.ast.form.has_any(&[Qualifier::CommitGroup, Qualifier::WaitGroup, Qualifier::WaitAll]) {
+    let group = match () {
+        () if inst.ast.form.has(Qualifier::CommitGroup) => Some(CopyGroup::Commit),
+        () if inst.ast.form.has(Qualifier::WaitAll) => Some(CopyGroup::All),
+        () if inst.ast.form.has(Qualifier::WaitGroup) => match inst.operand(0)? {
+            Operand::Immediate(immediate) => match immediate.value {
+                Value::Signed(keep @ 0..) => Some(CopyGroup::Wait(keep as usize)),
+                Value::Unsigned(keep) => Some(CopyGroup::Wait(keep as usize)),
+                _ => return Err(inst.unsupported("a wait leaves out 0 groups or more")),
+            },
+            _ => return Err(inst.unsupported("a wait leaves out a constant number of groups")),
+        },
+        () => None,
+    };
+    if let Some(group) = group {
+        cx.emit(Op::CopyGroup(group));
         return Ok(());
     }
     inst.drop_hints(is_hint);
@@ -275,8 +290,8 @@ pub fn copy_async<'m, 's>(
     let from = cx.place(inst.operand(1)?, from)?;
     let bytes = match inst.operand(2)? {
         Operand::Immediate(immediate) => match immediate.value {
-            crate::ptx::Value::Signed(v @ (4 | 8 | 16)) => v as u32,
-            crate::ptx::Value::Unsigned(v @ (4 | 8 | 16)) => v as u32,
+            Value::Signed(v @ (4 | 8 | 16)) => v as u32,
+            Value::Unsigned(v @ (4 | 8 | 16)) => v as u32,
             _ => return Err(inst.unsupported("`cp.async` copies 4, 8 or 16 bytes")),
         },
         _ => return Err(inst.unsupported("`cp.async` copies 4, 8 or 16 bytes")),
@@ -317,10 +332,10 @@ pub fn address<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) ->
     inst.finish()?;
     let base = cx.unit.layout.window_base(space);
     let run: WarpFn = match (ty.bits(), to) {
-        (64, false) => warp!(|a: u64, base: u64| -> u64 { a.wrapping_add(base) }),
-        (64, true) => warp!(|a: u64, base: u64| -> u64 { a.wrapping_sub(base) }),
-        (32, false) => warp!(|a: u32, base: u32| -> u32 { a.wrapping_add(base) }),
-        (32, true) => warp!(|a: u32, base: u32| -> u32 { a.wrapping_sub(base) }),
+        (64, false) => warp!(as Sum; |a: u64, base: u64| -> u64 { a.wrapping_add(base) }),
+        (64, true) => warp!(as Sum; |a: u64, base: u64| -> u64 { a.wrapping_sub(base) }),
+        (32, false) => warp!(as Sum; |a: u32, base: u32| -> u32 { a.wrapping_add(base) }),
+        (32, true) => warp!(as Sum; |a: u32, base: u32| -> u32 { a.wrapping_sub(base) }),
         _ => return Err(inst.bad_type(ty)),
     };
     let base = cx.immediate(file_of(ty), base);

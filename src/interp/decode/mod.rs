@@ -27,6 +27,7 @@ pub use body::Decoder;
 pub use call::decode as call;
 pub use collective::{active_mask, elect, matching, reduction, shuffle, vote, warp_barrier};
 pub use control::{barrier, branch, indexed_branch, leave};
+pub use graph::Graph;
 pub use inst::Inst;
 pub use memory::{address, atomic, copy_async, fence, load, store};
 pub use operand::file_of;

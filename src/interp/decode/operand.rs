@@ -141,10 +141,10 @@ impl<'m, 's> Decoder<'_, 'm, 's> {
         let Register { file, bits, .. } = register;
         let run = match bits {
             _ if register.float => None,
-            8 => Some(warp!(|a: u8, b: u32| -> u8 { a.wrapping_add(b as u8) })),
-            16 => Some(warp!(|a: u16, b: u32| -> u16 { a.wrapping_add(b as u16) })),
-            32 => Some(warp!(|a: u32, b: u32| -> u32 { a.wrapping_add(b) })),
-            64 => Some(warp!(|a: u64, b: u64| -> u64 { a.wrapping_add(b) })),
+            8 => Some(warp!(as Sum; |a: u8, b: u32| -> u8 { a.wrapping_add(b as u8) })),
+            16 => Some(warp!(as Sum; |a: u16, b: u32| -> u16 { a.wrapping_add(b as u16) })),
+            32 => Some(warp!(as Sum; |a: u32, b: u32| -> u32 { a.wrapping_add(b) })),
+            64 => Some(warp!(as Sum; |a: u64, b: u64| -> u64 { a.wrapping_add(b) })),
             _ => None,
         };
         let Some(run) = run else {

@@ -7,7 +7,7 @@ use super::inst::Inst;
 use super::operand::file_of;
 use crate::interp::exec::pending_count;
 use crate::interp::fault::Fault;
-use crate::interp::program::transaction::{BulkCopy, MBarrier, MBarrierKind};
+use crate::interp::program::transaction::{BulkCopy, CopyGroup, MBarrier, MBarrierKind};
 use crate::interp::program::{Barrier, BarrierKind, Op, Scope};
 use crate::interp::registers::{File, warp};
 use crate::isa::{Modifier, Opcode, Qualifier};
@@ -106,8 +106,8 @@ pub fn mbarrier<'m, 's>(
     Ok(())
 }
 
-/// `cp.async.mbarrier.arrive{.noinc}.b64 [object]`: copies are performed at once, so their arrival
-/// follows at once. Without `.noinc` the phase first expects one arrival more, so the object stays as
+/// `cp.async.mbarrier.arrive{.noinc}.b64 [object]`: copies are performed at once, so they end here and their arrival follows
+/// at once. Without `.noinc` the phase first expects one arrival more, so the object stays as
 /// it is.
 pub fn copy_arrives<'m, 's>(
     cx: &mut Decoder<'_, 'm, 's>,
@@ -121,6 +121,7 @@ pub fn copy_arrives<'m, 's>(
     let space = inst.take_space();
     inst.finish()?;
     let place = cx.place(inst.operand(0)?, space)?;
+    cx.emit(Op::CopyGroup(CopyGroup::All));
     if counts {
         let count = cx.immediate(File::W32, 1);
         let kind = MBarrierKind::Arrive {

@@ -8,7 +8,7 @@ use super::gates::Barriers;
 use super::group::{Group, State};
 use super::machine::Machine;
 use super::warp::{Stop, Warp, not_aligned};
-use super::watch::Watch;
+use super::watch::{Lacks, Watch};
 use crate::interp::fault::{Earlier, Fault, FaultKind};
 use crate::interp::memory::{Accessor, Phase, PhaseId, Shadow, new_junk, new_unwritten};
 use crate::interp::poison::Marks;
@@ -203,20 +203,26 @@ impl<'p, C: Follow> Block<'p, C> {
             let shared = (self.shared.as_slice(), asks.then_some(self.shared_marks.as_slice()));
             let counters = &mut self.counters;
             let shadow = shadow.as_mut();
-            let number = warp as u32;
-            let (race, arrived) = (None, false);
-            let mut watch = Watch { shadow, who, changes: 0, race, marks, warp: number, arrived };
+            let mut watch = Watch {
+                shadow,
+                who,
+                changes: 0,
+                race: None,
+                marks,
+                warp: warp as u32,
+                arrived: false,
+                lacks: None,
+            };
             let before = self.warps[warp].steps;
             let stop = self.warps[warp].run(machine, shared, counters, &mut watch, group, left)?;
             if self.warps[warp].phase.is_some() {
                 self.warps[warp].phase = Some(watch.who.phase);
             }
-            // (Strong reads are seen only where races are looked for.)
-            let arrived = watch.arrived || watch.shadow.is_none();
-            let yields = matches!(stop, Stop::Yield(_)) && !arrived;
+            let lacks = watch.lacks;
+            let yields = matches!(stop, Stop::Yield(_)) && !watch.arrived;
             self.tests = if yields { self.tests + 1 } else { 0 };
             if let (Stop::Yield(group), MAX_TESTS..) = (&stop, self.tests) {
-                return Err(self.nobody_arrives(warp, *group));
+                return Err(self.nobody_arrives(warp, *group, lacks));
             }
             let spent = self.warps[warp].steps - before;
             self.steps += spent;
@@ -240,10 +246,22 @@ impl<'p, C: Follow> Block<'p, C> {
     }
 
     /// The fault of a block all of whose threads that run ask again and again for a phase of an `mbarrier` object.
-    fn nobody_arrives(&self, warp: usize, group: usize) -> Fault {
+    fn nobody_arrives(&self, warp: usize, group: usize, lacks: Option<Lacks>) -> Fault {
         let own = &self.warps[warp];
         let Group { pc, mask, .. } = own.groups[group];
-        let message = "deadlock: all threads that run wait for a phase of an mbarrier object, and none arrives";
+        let mut message = "deadlock: all threads that run wait for a phase of an mbarrier object, and none arrives".to_owned();
+        if let Some(Lacks { arrivals, bytes }) = lacks {
+            message += &match bytes {
+                0 => format!("; the phase lacks {arrivals} arrivals"),
+                1.. => format!(
+                    "; the phase lacks {arrivals} arrivals and {bytes} bytes that `expect_tx` has announced"
+                ),
+                _ => format!(
+                    "; the phase lacks {arrivals} arrivals, and {} bytes have come that no `expect_tx` has announced",
+                    -bytes
+                ),
+            };
+        }
         let span = own.function(self.machine, group).spans[pc.saturating_sub(1) as usize];
         let fault = Fault::new(FaultKind::Deadlock, message).at(span);
         self.machine.blame(fault, warp as u32, mask)

@@ -1,12 +1,14 @@
-//! `cp.async` of a warp, performed at once.
+//! `cp.async` of a warp, performed at once. The race search knows which copies are not waited for.
 
 use super::access::{AccessFault, Intent, Spaces};
 use super::tally::Tally;
 use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::memory::Kind;
+use crate::interp::program::transaction::CopyGroup;
 use crate::interp::program::{CopyAsync, CopyLimit};
 use crate::interp::registers::{LANES, Mask, Registers, lanes};
+use crate::ptx::StateSpace;
 
 impl Spaces<'_> {
     /// `cp.async`.
@@ -51,6 +53,10 @@ impl Spaces<'_> {
             for lane in lanes(part.lanes) {
                 let kind = Kind::Write { changes: true };
                 watch.note(part, home, lane, 0, bytes, kind, None)?;
+                if let (StateSpace::Shared, Some(shadow)) = (home, watch.shadow.as_deref_mut()) {
+                    let place = (part.offsets[lane], bytes);
+                    shadow.begin_copy((watch.warp, lane), place, &watch.who);
+                }
                 part.written(lane, 0, bytes);
                 for word in 0..bytes / 4 {
                     let offset = part.offsets[lane] + 4 * u64::from(word);
@@ -62,5 +68,20 @@ impl Spaces<'_> {
         counters.shared_requests += 1;
         counters.shared_wavefronts += tally.banks;
         Ok(())
+    }
+}
+
+impl Watch<'_> {
+    /// Lanes make a group of their copies, or wait for some.
+    pub fn copies(&mut self, mask: Mask, group: CopyGroup) {
+        let Some(shadow) = self.shadow.as_deref_mut() else { return };
+        for lane in lanes(mask) {
+            let owner = (self.warp, lane);
+            match group {
+                CopyGroup::Commit => shadow.commit_copies(owner),
+                CopyGroup::Wait(keep) => shadow.wait_for_copies(owner, Some(keep), &self.who),
+                CopyGroup::All => shadow.wait_for_copies(owner, None, &self.who),
+            }
+        }
     }
 }

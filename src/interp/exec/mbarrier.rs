@@ -6,7 +6,7 @@
 //! bit 62 marks an initialised object, and bit 63 is the parity of the current phase.
 
 use super::access::{AccessFault, Intent, Spaces};
-use super::watch::Watch;
+use super::watch::{Lacks, Watch};
 use crate::interp::counters::Counters;
 use crate::interp::fault::FaultKind;
 use crate::interp::memory::Kind;
@@ -109,7 +109,11 @@ impl Spaces<'_> {
         let mut sleeps = false;
         for lane in lanes(mask) {
             self.object(&mbarrier.place, &addresses, lane, |word| {
-                sleeps |= step(registers, mbarrier.kind, lane, word)?;
+                if step(registers, mbarrier.kind, lane, word)? {
+                    sleeps = true;
+                    let Object { pending, tx, .. } = decode(*word)?;
+                    watch.lacks = Some(Lacks { arrivals: pending, bytes: tx });
+                }
                 Ok(())
             })?;
             watch.arrived |= !matches!(mbarrier.kind, MBarrierKind::Test { .. });

@@ -2,7 +2,7 @@
 
 use crate::interp::fault::{FaultKind, Outside};
 use crate::interp::memory::Window;
-use crate::interp::poison::Source;
+use crate::interp::poison::{Place, Source};
 use crate::interp::registers::{LANES, Mask};
 
 /// Some lanes of an access, all in one window.
@@ -53,9 +53,9 @@ impl AccessFault {
     /// A value that nobody has determined reaches an effect.
     #[cold]
     pub fn poisoned(lane: usize, what: &str, source: Source) -> AccessFault {
-        let kind = match source.space() {
-            Some(_) => FaultKind::Uninitialized,
-            None => FaultKind::Unpredictable,
+        let kind = match source.place() {
+            Place::Shuffle { .. } => FaultKind::Unpredictable,
+            Place::Memory { .. } | Place::Register(_) => FaultKind::Uninitialized,
         };
         AccessFault { poison: Some(source), ..AccessFault::new(lane, kind, what.to_owned()) }
     }

@@ -72,6 +72,7 @@ pub fn step(
             spaces.atomic(registers, atomic, lanes, counters, watch)?;
         }
         Op::CopyAsync(copy) => spaces.copy(registers, copy, lanes, counters, watch)?,
+        Op::CopyGroup(group) => watch.copies(lanes, *group),
         Op::CopyBulk(copy) => spaces.copy_bulk(registers, copy, lanes, counters, watch)?,
         Op::Scalar(scalar) => each_lane(registers, scalar, lanes)?,
         Op::Across(across) => (across.run)(registers),

@@ -4,27 +4,12 @@
 use super::collective::{Gathered, Outcome, shuffle_source};
 use super::machine::Machine;
 use super::warp::Warp;
-use crate::interp::poison::{Poison, Source, whole};
-use crate::interp::program::rare::Cell;
-use crate::interp::program::{Collective, CollectiveKind};
+use crate::interp::poison::{Poison, Source, contributed, whole};
+use crate::interp::program::CollectiveKind;
 use crate::interp::registers::{File, LANES, Mask, lanes};
 
 /// The poisoned bits of each lane, and where they come from.
 type Row = [(u64, Source); LANES];
-
-/// The register that each lane contributes.
-fn contributed(collective: &Collective) -> Option<Cell> {
-    let a = collective.s[0];
-    match collective.kind {
-        CollectiveKind::Shuffle(_) | CollectiveKind::Redux(_) => Some((File::W32, a)),
-        CollectiveKind::All
-        | CollectiveKind::Any
-        | CollectiveKind::Uni
-        | CollectiveKind::Ballot => Some((File::Pred, a)),
-        CollectiveKind::MatchAny(file) | CollectiveKind::MatchAll(file) => Some((file, a)),
-        CollectiveKind::Sync | CollectiveKind::Elect => None,
-    }
-}
 
 /// The poison of the results of the lanes that take part.
 fn results(kind: CollectiveKind, all: &Gathered, outcome: &Outcome, given: &Row, own: u32) -> Row {

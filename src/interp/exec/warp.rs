@@ -15,7 +15,8 @@ use super::step::{Next, Site, fault, step};
 use super::watch::Watch;
 use crate::interp::fault::{Earlier, Fault, FaultKind};
 use crate::interp::memory::{Named, PhaseId, Race, new_junk, new_unwritten};
-use crate::interp::poison::{Poison, Source};
+use crate::interp::poison::{Place, Poison, Source};
+use crate::interp::program::rare::Cell;
 use crate::interp::program::{AT_RETURN, Function, FunctionId, Guard, Op, Pc, Region};
 use crate::interp::registers::{FULL, LANES, Mask, Registers};
 use crate::ptx::StateSpace;
@@ -119,8 +120,11 @@ impl Warp {
         self.local_bytes = self.local_bytes.max(local_base + function.local_bytes);
         self.grow_local(machine);
         self.forget_local(local_base, function.local_bytes);
-        let frame =
-            Frame { function: id, registers, poison: None, local_base, dynamic: 0, free: false };
+        let follows = machine.follows_poison && !function.unwritten.is_empty();
+        let unwritten = &function.unwritten;
+        let poison =
+            follows.then(|| Box::new(Poison::of_unwritten(template, unwritten, self.live)));
+        let frame = Frame { function: id, registers, poison, local_base, dynamic: 0, free: false };
         match self.frames.iter().position(|frame| frame.free) {
             Some(free) => {
                 self.frames[free] = frame;
@@ -272,7 +276,8 @@ impl Warp {
             }
             watch.who.site = function.first_site + pc;
             if POISON && let Some(poison) = poison {
-                let ready = poison.prepare((code, pc), registers, (mask, lanes), varies);
+                let ready =
+                    poison.prepare((code, pc, watch.who.site), registers, (mask, lanes), varies);
                 if let Err(failed) = ready {
                     let fault = fault_of(machine, function, pc, watch, failed, self.index);
                     return Err(fault);
@@ -463,14 +468,27 @@ fn fault_of(
 /// Adds to a fault where a value was read that nobody has determined.
 pub fn tell_source(machine: &Machine<'_>, source: Source, fault: &mut Fault) {
     let program = machine.program;
-    let offset = source.offset();
     let function = program.function(source.site());
-    let (space, names) = match source.space() {
-        Some(StateSpace::Shared) => ("shared", program.layout.shared_names.as_slice()),
-        Some(_) => ("local", function.map_or(&[][..], |function| &function.locals)),
-        None => {
+    let (space, names, offset) = match source.place() {
+        Place::Memory { space: StateSpace::Shared, offset } => {
+            ("shared", program.layout.shared_names.as_slice(), offset)
+        }
+        Place::Memory { offset, .. } => {
+            ("local", function.map_or(&[][..], |function| &function.locals), offset)
+        }
+        Place::Register(cell) => {
+            let named = |(other, _): &&(Cell, String)| *other == cell;
+            let name = function.and_then(|function| function.unwritten.iter().find(named));
+            let name = name.map_or("?", |(_, name)| name);
+            fault.message += &format!(" depends on `{name}`, which no instruction has written");
+            let (span, what) = (program.span(source.site()), "the register is read here");
+            let remedy = format!("write `{name}` on all paths that lead here");
+            fault.earlier = Some(Box::new(Earlier { span, what, remedy, declared: None }));
+            return;
+        }
+        Place::Shuffle { lane } => {
             fault.message += &format!(
-                " depends on the register of lane {offset}, which takes no part in the shuffle that reads it"
+                " depends on the register of lane {lane}, which takes no part in the shuffle that reads it"
             );
             let remedy = "a shuffle delivers anything from a lane that does not execute it together with the others";
             let (span, what) = (program.span(source.site()), "read by this shuffle");
@@ -506,8 +524,15 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
         let [x, y, z] = machine.block_at(race.phase.block);
         fault.message += &format!(" of block ({x}, {y}, {z})");
     }
-    fault.message += &format!(" {verb}, and nothing orders the two");
+    fault.message += &if race.copies {
+        " copies by `cp.async`, and that thread has not waited for the copy".to_owned()
+    } else {
+        format!(" {verb}, and nothing orders the two")
+    };
     let remedy = match () {
+        () if race.copies => {
+            "the copying thread has to wait first (`cp.async.wait_group`, `cp.async.wait_all`), and a barrier has to follow if another thread goes on"
+        }
         () if !race.same_block => {
             "blocks are ordered by nothing but fences and atomics that acquire and release"
         }
@@ -517,7 +542,11 @@ fn tell_other(machine: &Machine<'_>, race: &Race, warp: u32, fault: &mut Fault) 
         }
     };
     let span = machine.program.span(race.site);
-    let what = if race.wrote { "written here" } else { "read here" };
+    let what = match (race.copies, race.wrote) {
+        (true, _) => "copied here",
+        (false, true) => "written here",
+        (false, false) => "read here",
+    };
     fault.earlier =
         Some(Box::new(Earlier { span, what, remedy: remedy.to_owned(), declared: None }));
 }

@@ -26,6 +26,17 @@ pub struct Watch<'a> {
     pub warp: u32,
     /// Whether an `mbarrier` object was changed, or memory was read that other blocks may write.
     pub arrived: bool,
+    /// What the last unfinished phase of an `mbarrier` object lacks that a lane has asked for.
+    pub lacks: Option<Lacks>,
+}
+
+/// What a phase of an `mbarrier` object lacks to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lacks {
+    /// Arrivals.
+    pub arrivals: u64,
+    /// Bytes of asynchronous copies; less than 0 if more have come than are expected.
+    pub bytes: i64,
 }
 
 impl Watch<'_> {

@@ -17,21 +17,21 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
         return Err(inst.bad_type(ty));
     }
     let run = match (inst.ast.form.opcode, saturate || relu) {
-        (Opcode::Add, false) => integers!(ty, |a, b| { a.wrapping_add(b) }),
-        (Opcode::Sub, false) => integers!(ty, |a, b| { a.wrapping_sub(b) }),
+        (Opcode::Add, false) => integers!(ty, [as Sum;], |a, b| { a.wrapping_add(b) }),
+        (Opcode::Sub, false) => integers!(ty, [as Sum;], |a, b| { a.wrapping_sub(b) }),
         (Opcode::Add, true) => Some(warp!(|a: i32, b: i32| -> i32 { a.saturating_add(b) })),
         (Opcode::Sub, true) => Some(warp!(|a: i32, b: i32| -> i32 { a.saturating_sub(b) })),
-        (Opcode::Min, false) => integers!(ty, |a, b| { a.min(b) }),
-        (Opcode::Max, false) => integers!(ty, |a, b| { a.max(b) }),
-        (Opcode::Min, true) => Some(warp!(|a: i32, b: i32| -> i32 { a.min(b).max(0) })),
-        (Opcode::Max, true) => Some(warp!(|a: i32, b: i32| -> i32 { a.max(b).max(0) })),
+        (Opcode::Min, false) => integers!(ty, [monotone;], |a, b| { a.min(b) }),
+        (Opcode::Max, false) => integers!(ty, [monotone;], |a, b| { a.max(b) }),
+        (Opcode::Min, true) => Some(warp!(monotone; |a: i32, b: i32| -> i32 { a.min(b).max(0) })),
+        (Opcode::Max, true) => Some(warp!(monotone; |a: i32, b: i32| -> i32 { a.max(b).max(0) })),
         (Opcode::Abs, false) => match ty {
             ScalarType::S16 => Some(warp!(|a: i16| -> i16 { a.wrapping_abs() })),
             ScalarType::S32 => Some(warp!(|a: i32| -> i32 { a.wrapping_abs() })),
             ScalarType::S64 => Some(warp!(|a: i64| -> i64 { a.wrapping_abs() })),
             _ => None,
         },
-        (Opcode::Neg, false) => integers!(ty, |a| { a.wrapping_neg() }),
+        (Opcode::Neg, false) => integers!(ty, [as Sum;], |a| { a.wrapping_neg() }),
         // Division by zero has no defined result; devices return this.
         (Opcode::Div, false) => match ty {
             ScalarType::U16 => {

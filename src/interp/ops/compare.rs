@@ -9,10 +9,10 @@ use crate::interp::registers::{
     Dependence, FULL, File, LANES, Lane, Mask, PART, Registers, Slot, Slots, WarpFn, WarpOp, warp,
 };
 use crate::isa::{Opcode, Qualifier};
-use crate::ptx::Operand;
 use crate::ptx::ScalarType::{
     self, B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F64, Pred, S16, S32, S64, U16, U32, U64,
 };
+use crate::ptx::{Operand, Value};
 
 /// All instructions of this family.
 pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> Result<(), Fault> {
@@ -32,12 +32,12 @@ fn take_comparison(inst: &mut Inst<'_, '_>) -> Option<Qualifier> {
 macro_rules! ordered {
     ($name:expr, $t:ty) => {
         Some(match $name {
-            Qualifier::Eq => warp!(|a: $t, b: $t| -> bool { a == b }),
-            Qualifier::Ne => warp!(|a: $t, b: $t| -> bool { a != b }),
-            Qualifier::Lt | Qualifier::Lo => warp!(|a: $t, b: $t| -> bool { a < b }),
-            Qualifier::Le | Qualifier::Ls => warp!(|a: $t, b: $t| -> bool { a <= b }),
-            Qualifier::Gt | Qualifier::Hi => warp!(|a: $t, b: $t| -> bool { a > b }),
-            Qualifier::Ge | Qualifier::Hs => warp!(|a: $t, b: $t| -> bool { a >= b }),
+            Qualifier::Eq => warp!(as Equality; |a: $t, b: $t| -> bool { a == b }),
+            Qualifier::Ne => warp!(as Equality; |a: $t, b: $t| -> bool { a != b }),
+            Qualifier::Lt | Qualifier::Lo => warp!(monotone; |a: $t, b: $t| -> bool { a < b }),
+            Qualifier::Le | Qualifier::Ls => warp!(monotone; |a: $t, b: $t| -> bool { a <= b }),
+            Qualifier::Gt | Qualifier::Hi => warp!(monotone; |a: $t, b: $t| -> bool { a > b }),
+            Qualifier::Ge | Qualifier::Hs => warp!(monotone; |a: $t, b: $t| -> bool { a >= b }),
             _ => return None,
         })
     };
@@ -147,10 +147,27 @@ fn take_test<'m, 's>(
     let run = comparison(name, element, ftz).ok_or_else(|| inst.bad_type(ty))?;
     let (a, b) = (cx.source(inst.operand(1)?, ty)?, cx.source(inst.operand(2)?, ty)?);
     let combine = match combine {
-        Some(name) => Some((combination(name), cx.source(inst.operand(3)?, Pred)?)),
+        Some(name) => Some((combination(name), take_third(cx, inst)?)),
         None => None,
     };
     Ok((Test { run, combine, a, b, packed: element != ty }, result))
+}
+
+/// The predicate that a comparison is combined with. The assembler takes the constant with nothing but the sign bit as false
+/// here, and as true everywhere else.
+fn take_third<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &Inst<'m, 's>) -> Result<Slot, Fault> {
+    let bits = match inst.operand(3)? {
+        Operand::Immediate(immediate) => match immediate.value {
+            Value::Signed(value) => value as u64,
+            Value::Unsigned(value) => value,
+            _ => 0,
+        },
+        _ => 0,
+    };
+    if bits == 1 << 63 {
+        return Ok(cx.immediate(File::Pred, 0));
+    }
+    cx.source(inst.operand(3)?, Pred)
 }
 
 impl Test {

@@ -51,60 +51,72 @@ pub fn decode<'m, 's>(cx: &mut Decoder<'_, 'm, 's>, inst: &mut Inst<'m, 's>) -> 
 
 fn product(part: Part, ty: ScalarType, add: bool, saturate: bool) -> Option<WarpFn> {
     Some(match (part, ty, add, saturate) {
-        (Part::Low, _, false, false) => integers!(ty, |a, b| { a.wrapping_mul(b) })?,
+        (Part::Low, _, false, false) => integers!(ty, [as Product;], |a, b| { a.wrapping_mul(b) })?,
         (Part::Low, _, true, false) => {
-            integers!(ty, |a, b, c| { a.wrapping_mul(b).wrapping_add(c) })?
+            integers!(ty, [as Product;], |a, b, c| { a.wrapping_mul(b).wrapping_add(c) })?
         }
-        (Part::High, U16, false, false) => warp!(|a: u16, b: u16| -> u16 { high_u16(a, b) }),
-        (Part::High, S16, false, false) => warp!(|a: i16, b: i16| -> i16 { high_s16(a, b) }),
-        (Part::High, U32, false, false) => warp!(|a: u32, b: u32| -> u32 { high_u32(a, b) }),
-        (Part::High, S32, false, false) => warp!(|a: i32, b: i32| -> i32 { high_s32(a, b) }),
-        (Part::High, U64, false, false) => warp!(|a: u64, b: u64| -> u64 { high_u64(a, b) }),
-        (Part::High, S64, false, false) => warp!(|a: i64, b: i64| -> i64 { high_s64(a, b) }),
+        (Part::High, U16, false, false) => {
+            warp!(as HighProduct; |a: u16, b: u16| -> u16 { high_u16(a, b) })
+        }
+        (Part::High, S16, false, false) => {
+            warp!(as HighProduct; |a: i16, b: i16| -> i16 { high_s16(a, b) })
+        }
+        (Part::High, U32, false, false) => {
+            warp!(as HighProduct; |a: u32, b: u32| -> u32 { high_u32(a, b) })
+        }
+        (Part::High, S32, false, false) => {
+            warp!(as HighProduct; |a: i32, b: i32| -> i32 { high_s32(a, b) })
+        }
+        (Part::High, U64, false, false) => {
+            warp!(as HighProduct; |a: u64, b: u64| -> u64 { high_u64(a, b) })
+        }
+        (Part::High, S64, false, false) => {
+            warp!(as HighProduct; |a: i64, b: i64| -> i64 { high_s64(a, b) })
+        }
         (Part::High, U16, true, false) => {
-            warp!(|a: u16, b: u16, c: u16| -> u16 { high_u16(a, b).wrapping_add(c) })
+            warp!(as HighProduct; |a: u16, b: u16, c: u16| -> u16 { high_u16(a, b).wrapping_add(c) })
         }
         (Part::High, S16, true, false) => {
-            warp!(|a: i16, b: i16, c: i16| -> i16 { high_s16(a, b).wrapping_add(c) })
+            warp!(as HighProduct; |a: i16, b: i16, c: i16| -> i16 { high_s16(a, b).wrapping_add(c) })
         }
         (Part::High, U32, true, false) => {
-            warp!(|a: u32, b: u32, c: u32| -> u32 { high_u32(a, b).wrapping_add(c) })
+            warp!(as HighProduct; |a: u32, b: u32, c: u32| -> u32 { high_u32(a, b).wrapping_add(c) })
         }
         (Part::High, S32, true, false) => {
-            warp!(|a: i32, b: i32, c: i32| -> i32 { high_s32(a, b).wrapping_add(c) })
+            warp!(as HighProduct; |a: i32, b: i32, c: i32| -> i32 { high_s32(a, b).wrapping_add(c) })
         }
         (Part::High, S32, true, true) => {
             warp!(|a: i32, b: i32, c: i32| -> i32 { high_s32(a, b).saturating_add(c) })
         }
         (Part::High, U64, true, false) => {
-            warp!(|a: u64, b: u64, c: u64| -> u64 { high_u64(a, b).wrapping_add(c) })
+            warp!(as HighProduct; |a: u64, b: u64, c: u64| -> u64 { high_u64(a, b).wrapping_add(c) })
         }
         (Part::High, S64, true, false) => {
-            warp!(|a: i64, b: i64, c: i64| -> i64 { high_s64(a, b).wrapping_add(c) })
+            warp!(as HighProduct; |a: i64, b: i64, c: i64| -> i64 { high_s64(a, b).wrapping_add(c) })
         }
         (Part::Wide, U16, false, false) => {
-            warp!(|a: u16, b: u16| -> u32 { u32::from(a) * u32::from(b) })
+            warp!(as Product; |a: u16, b: u16| -> u32 { u32::from(a) * u32::from(b) })
         }
         (Part::Wide, S16, false, false) => {
-            warp!(|a: i16, b: i16| -> i32 { i32::from(a) * i32::from(b) })
+            warp!(as Product; |a: i16, b: i16| -> i32 { i32::from(a) * i32::from(b) })
         }
         (Part::Wide, U32, false, false) => {
-            warp!(|a: u32, b: u32| -> u64 { u64::from(a) * u64::from(b) })
+            warp!(as Product; |a: u32, b: u32| -> u64 { u64::from(a) * u64::from(b) })
         }
         (Part::Wide, S32, false, false) => {
-            warp!(|a: i32, b: i32| -> i64 { i64::from(a) * i64::from(b) })
+            warp!(as Product; |a: i32, b: i32| -> i64 { i64::from(a) * i64::from(b) })
         }
         (Part::Wide, U16, true, false) => {
-            warp!(|a: u16, b: u16, c: u32| -> u32 { (u32::from(a) * u32::from(b)).wrapping_add(c) })
+            warp!(as Product; |a: u16, b: u16, c: u32| -> u32 { (u32::from(a) * u32::from(b)).wrapping_add(c) })
         }
         (Part::Wide, S16, true, false) => {
-            warp!(|a: i16, b: i16, c: i32| -> i32 { (i32::from(a) * i32::from(b)).wrapping_add(c) })
+            warp!(as Product; |a: i16, b: i16, c: i32| -> i32 { (i32::from(a) * i32::from(b)).wrapping_add(c) })
         }
         (Part::Wide, U32, true, false) => {
-            warp!(|a: u32, b: u32, c: u64| -> u64 { (u64::from(a) * u64::from(b)).wrapping_add(c) })
+            warp!(as Product; |a: u32, b: u32, c: u64| -> u64 { (u64::from(a) * u64::from(b)).wrapping_add(c) })
         }
         (Part::Wide, S32, true, false) => {
-            warp!(|a: i32, b: i32, c: i64| -> i64 { (i64::from(a) * i64::from(b)).wrapping_add(c) })
+            warp!(as Product; |a: i32, b: i32, c: i64| -> i64 { (i64::from(a) * i64::from(b)).wrapping_add(c) })
         }
         _ => return None,
     })
@@ -132,27 +144,31 @@ fn high_s64(a: i64, b: i64) -> i64 {
 /// The product of the low 24 bits: its bits 0 to 31 or 16 to 47.
 fn product24(part: Part, ty: ScalarType, add: bool, saturate: bool) -> Option<WarpFn> {
     Some(match (part, ty, add, saturate) {
-        (Part::Low, U32, false, false) => warp!(|a: u32, b: u32| -> u32 { wide_u24(a, b) as u32 }),
-        (Part::High, U32, false, false) => {
-            warp!(|a: u32, b: u32| -> u32 { (wide_u24(a, b) >> 16) as u32 })
+        (Part::Low, U32, false, false) => {
+            warp!(as Product; |a: u32, b: u32| -> u32 { wide_u24(a, b) as u32 })
         }
-        (Part::Low, S32, false, false) => warp!(|a: i32, b: i32| -> i32 { wide_s24(a, b) as i32 }),
+        (Part::High, U32, false, false) => {
+            warp!(as HighProduct; |a: u32, b: u32| -> u32 { (wide_u24(a, b) >> 16) as u32 })
+        }
+        (Part::Low, S32, false, false) => {
+            warp!(as Product; |a: i32, b: i32| -> i32 { wide_s24(a, b) as i32 })
+        }
         (Part::High, S32, false, false) => {
-            warp!(|a: i32, b: i32| -> i32 { (wide_s24(a, b) >> 16) as i32 })
+            warp!(as HighProduct; |a: i32, b: i32| -> i32 { (wide_s24(a, b) >> 16) as i32 })
         }
         (Part::Low, U32, true, false) => {
-            warp!(|a: u32, b: u32, c: u32| -> u32 { (wide_u24(a, b) as u32).wrapping_add(c) })
+            warp!(as Product; |a: u32, b: u32, c: u32| -> u32 { (wide_u24(a, b) as u32).wrapping_add(c) })
         }
         (Part::High, U32, true, false) => {
-            warp!(|a: u32, b: u32, c: u32| -> u32 {
+            warp!(as HighProduct; |a: u32, b: u32, c: u32| -> u32 {
                 ((wide_u24(a, b) >> 16) as u32).wrapping_add(c)
             })
         }
         (Part::Low, S32, true, false) => {
-            warp!(|a: i32, b: i32, c: i32| -> i32 { (wide_s24(a, b) as i32).wrapping_add(c) })
+            warp!(as Product; |a: i32, b: i32, c: i32| -> i32 { (wide_s24(a, b) as i32).wrapping_add(c) })
         }
         (Part::High, S32, true, false) => {
-            warp!(|a: i32, b: i32, c: i32| -> i32 {
+            warp!(as HighProduct; |a: i32, b: i32, c: i32| -> i32 {
                 ((wide_s24(a, b) >> 16) as i32).wrapping_add(c)
             })
         }

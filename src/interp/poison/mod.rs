@@ -1,20 +1,24 @@
 //! Poison: bits of registers whose values nobody has determined, because they were read from memory that no thread has
-//! written, or by a shuffle from a lane that takes no part in it.
+//! written, or by a shuffle from a lane that takes no part in it, or because no instruction has written the register.
 //!
 //! In: what loads and shuffles have found, and the operations that go on with it. Out: for each lane of each register the
 //! bits that depend on poison, and where that poison was read. A value is reported where it reaches an effect
 //! ([`Poison::prepare`]) and never where it is discarded.
 //!
 //! A frame has a [`Poison`] only while some of its registers hold poison, so that other kernels do not pay for it.
-//! `prepare`: what is done before a micro-operation; `region`: branches on poison; `spread`: what operations make of poison; `uses`: which operands have
-//! to be determined.
+//! `integer`: what integer arithmetic makes of poison; `prepare`: what is done before a micro-operation; `region`: branches on poison; `spread`: what operations make of poison; `uses`: which operands have
+//! to be determined; `unwritten`: registers that may be read before they are written.
 
+mod integer;
 mod prepare;
 mod region;
 mod spread;
+mod unwritten;
 mod uses;
 
-use uses::{other_results, results, uses};
+pub use unwritten::unwritten;
+pub use uses::contributed;
+use uses::{other_results, reads, results, uses, writes};
 
 use rustc_hash::FxHashMap;
 
@@ -28,13 +32,33 @@ use crate::ptx::StateSpace;
 ///
 /// | bits | meaning |
 /// |---|---|
-/// | 0 to 31 | the micro-operation that has read it |
-/// | 32 to 61 | the offset in shared memory or in the frame's local memory, in bytes; the lane that a shuffle names |
-/// | 62 to 63 | 0: a shuffle, 1: shared memory, 2: local memory |
+/// | 0 to 31 | the micro-operation that has read it; all ones as long as an unwritten register is not read |
+/// | 32 to 61 | the offset in shared memory or in the frame's local memory, in bytes; the lane that a shuffle names; the slot of a register, with its file in the upper two bits |
+/// | 62 to 63 | 0: a shuffle, 1: shared memory, 2: local memory, 3: a register |
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Source(u64);
 
 const OFFSET_BITS: u32 = 30;
+const SLOT_BITS: u32 = OFFSET_BITS - 2;
+
+/// What poison was read from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// The register of a lane that takes no part in a shuffle.
+    Shuffle {
+        /// The lane.
+        lane: u64,
+    },
+    /// Bytes of shared or local memory that no thread has written.
+    Memory {
+        /// The state space.
+        space: StateSpace,
+        /// The offset in it.
+        offset: u64,
+    },
+    /// A register that no instruction has written.
+    Register(Cell),
+}
 
 impl Source {
     /// Unwritten bytes at an offset of shared or local memory.
@@ -54,18 +78,37 @@ impl Source {
         self.0 as Site
     }
 
-    /// The state space that was read; none for a shuffle.
-    pub fn space(self) -> Option<StateSpace> {
-        match self.0 >> 62 {
-            1 => Some(StateSpace::Shared),
-            2 => Some(StateSpace::Local),
-            _ => None,
+    /// A register that no instruction has written, and none has read.
+    pub fn register((file, slot): Cell) -> Source {
+        let slot = u64::from(slot) & ((1 << SLOT_BITS) - 1);
+        let file = (index(file) as u64) << SLOT_BITS;
+        Source(u64::from(Site::MAX) | (slot | file) << 32 | 3 << 62)
+    }
+
+    /// The same, read by a micro-operation unless one has read it before.
+    fn read_at(self, site: Site) -> Source {
+        match (self.site(), self.0 >> 62) {
+            (Site::MAX, 3) => Source(self.0 & !u64::from(Site::MAX) | u64::from(site)),
+            _ => self,
         }
     }
 
-    /// The offset in the state space, or the lane.
-    pub fn offset(self) -> u64 {
-        self.0 >> 32 & ((1 << OFFSET_BITS) - 1)
+    /// What was read.
+    pub fn place(self) -> Place {
+        let offset = self.0 >> 32 & ((1 << OFFSET_BITS) - 1);
+        match self.0 >> 62 {
+            0 => Place::Shuffle { lane: offset },
+            1 => Place::Memory { space: StateSpace::Shared, offset },
+            2 => Place::Memory { space: StateSpace::Local, offset },
+            _ => {
+                let file = match offset >> SLOT_BITS {
+                    0 => File::Pred,
+                    1 => File::W32,
+                    _ => File::W64,
+                };
+                Place::Register((file, (offset & ((1 << SLOT_BITS) - 1)) as Slot))
+            }
+        }
     }
 }
 
@@ -142,6 +185,8 @@ pub struct Poison {
     pending: Vec<region::Pending>,
     /// Room to try an operation with other values.
     scratch: Registers,
+    /// The present micro-operation.
+    site: Site,
 }
 
 fn index(file: File) -> usize {
@@ -167,6 +212,17 @@ impl Poison {
         Poison::sized([frame.preds.len(), frame.w32.len(), frame.w64.len()])
     }
 
+    /// Poison in the registers of a new frame that no instruction has written, in some lanes.
+    pub fn of_unwritten(frame: &FrameTemplate, unwritten: &[(Cell, String)], mask: Mask) -> Poison {
+        let mut poison = Poison::new(frame);
+        for &(cell, _) in unwritten {
+            for lane in lanes(mask) {
+                poison.add(cell, lane, whole(cell.0), Source::register(cell));
+            }
+        }
+        poison
+    }
+
     /// No poison, in as many registers as these.
     pub fn of_registers(registers: &Registers) -> Poison {
         Poison::sized([registers.preds.len(), registers.w32.len(), registers.w64.len()])
@@ -186,6 +242,7 @@ impl Poison {
             sources: counts.map(|count| vec![[Source::default(); LANES]; count]),
             pending: Vec::new(),
             scratch,
+            site: 0,
         }
     }
 
@@ -210,7 +267,7 @@ impl Poison {
 
     /// Where the poison of a lane comes from.
     pub fn source(&self, (file, slot): Cell, lane: usize) -> Source {
-        self.sources[index(file)][slot as usize][lane]
+        self.sources[index(file)][slot as usize][lane].read_at(self.site)
     }
 
     /// Adds poison to a lane.

@@ -2,11 +2,12 @@
 
 use super::{Found, Poison, other_results, results, uses};
 use crate::interp::exec::AccessFault;
+use crate::interp::memory::Site;
 use crate::interp::program::{Guard, MicroOp, Op, Pc};
 use crate::interp::registers::{File, Mask, Registers, lanes};
 
 impl Poison {
-    /// Checks that no poison decides what a micro-operation does to others, and computes the poison of its results;
+    /// Checks that no poison decides what a micro-operation (with its number among those of all functions) does to others, and computes the poison of its results;
     /// `active` of the group's lanes `mask` execute it. Bit `n` of `varies`: its source `n` may differ between launches
     /// abreast.
     ///
@@ -14,12 +15,13 @@ impl Poison {
     /// Poison decides where lanes go on, which address they access, or what others see.
     pub fn prepare(
         &mut self,
-        (code, pc): (&[MicroOp], Pc),
+        (code, pc, site): (&[MicroOp], Pc, Site),
         registers: &mut Registers,
         (mask, active): (Mask, Mask),
         varies: u8,
     ) -> Result<(), AccessFault> {
         let micro = &code[pc as usize];
+        self.site = site;
         let guard = match micro.guard {
             Guard::Always => None,
             Guard::If(slot) | Guard::Unless(slot) => Some((File::Pred, slot)),

@@ -3,7 +3,7 @@
 //! In: an operation that is about to be executed, its registers, and their poison. Out: the poison of its destinations.
 //! An operation whose result bits depend on single bits of its sources is tried with the poisoned bits of each source all
 //! 0 and all 1, in every combination; the bits of the result that differ are poisoned, and so `and` with 0 discards poison
-//! and a shift moves it. Results of others are poisoned in full if a source is poisoned at all.
+//! and a shift moves it; `integer` does the like for arithmetic. Results of others are poisoned in full if a source is poisoned at all.
 //!
 //! Launches abreast have one poison for all of them: sources that may differ between them are tried with all bits 0 and
 //! all 1 too, and the result has the poison that it has in any launch.
@@ -53,6 +53,16 @@ impl Poison {
         }
         match op.dependence {
             Dependence::Whole => {}
+            Dependence::Sum
+            | Dependence::Product
+            | Dependence::HighProduct
+            | Dependence::Equality
+            | Dependence::Monotone(_) => {
+                let bits = self.integers((op, slots), &sources, varies, poisoned, registers);
+                for lane in lanes(poisoned) {
+                    found[0][lane].0 &= bits[lane];
+                }
+            }
             Dependence::Halves => {
                 for lane in lanes(poisoned) {
                     let any = sources.iter().fold(0, |any, &cell| any | self.bits(cell, lane));
@@ -68,7 +78,7 @@ impl Poison {
                 let exact = if fixed { poisoned & !chosen } else { 0 };
                 let varying = data.iter().enumerate().filter(|(at, _)| varies >> at & 1 != 0);
                 let varying: Vec<Cell> = varying.map(|(_, &cell)| cell).collect();
-                let differing = self.tried((op, slots), (data, &varying), exact, registers);
+                let differing = self.tried((op, slots), (data, &varying), (exact, 0), registers);
                 for lane in lanes(exact) {
                     found[0][lane].0 = differing[lane];
                 }
@@ -79,13 +89,13 @@ impl Poison {
         }
     }
 
-    /// The bits of an operation's result that depend on poison in `data`, its first sources, whatever `varying` hold, which
-    /// are some of them.
-    fn tried(
+    /// The bits of an operation's result that differ as the poison in `data`, its first sources, is all least or all
+    /// greatest, whatever `varying` hold, which are some of them. The bits `negative` of a number count as negative.
+    pub(super) fn tried(
         &mut self,
         (op, slots): (&WarpOp, &Slots),
         (data, varying): (&[Cell], &[Cell]),
-        mask: Mask,
+        (mask, negative): (Mask, u64),
         registers: &Registers,
     ) -> [u64; LANES] {
         let poisoned = data.iter().filter(|&&cell| self.lanes(cell) & mask != 0);
@@ -125,8 +135,9 @@ impl Poison {
                     let bits = self.bits(cell, lane);
                     let bits = if of_poison { bits } else { whole(cell.0) & !bits };
                     let value = self.scratch.get(cell.0, slot, lane);
-                    let value =
-                        if choice >> number & 1 != 0 { value | bits } else { value & !bits };
+                    let greatest = choice >> number & 1 != 0;
+                    let chosen = if greatest { bits & !negative } else { bits & negative };
+                    let value = value & !bits | chosen;
                     self.scratch.set(cell.0, slot, lane, value);
                 }
             }

@@ -5,7 +5,9 @@ use smallvec::SmallVec;
 
 use crate::interp::program::rare::{Cell, StackKind};
 use crate::interp::program::transaction::MBarrierKind;
-use crate::interp::program::{BarrierKind, Base, Callee, CollectiveKind, CopyLimit, Op, Place};
+use crate::interp::program::{
+    BarrierKind, Base, Callee, Collective, CollectiveKind, CopyLimit, Formal, Op, Place,
+};
 use crate::interp::registers::{FULL, File, Mask};
 
 /// An operand that has to be determined.
@@ -141,10 +143,72 @@ pub fn uses(op: &Op) -> Uses {
         | Op::Clock(..)
         | Op::IsSpace(..)
         | Op::Nothing
+        | Op::CopyGroup(_)
         | Op::Fence(_)
         | Op::Unsupported(_) => {}
     }
     uses
+}
+
+/// The register that each lane contributes to what a warp does together.
+pub fn contributed(collective: &Collective) -> Option<Cell> {
+    let a = collective.s[0];
+    match collective.kind {
+        CollectiveKind::Shuffle(_) | CollectiveKind::Redux(_) => Some((File::W32, a)),
+        CollectiveKind::All
+        | CollectiveKind::Any
+        | CollectiveKind::Uni
+        | CollectiveKind::Ballot => Some((File::Pred, a)),
+        CollectiveKind::MatchAny(file) | CollectiveKind::MatchAll(file) => Some((file, a)),
+        CollectiveKind::Sync | CollectiveKind::Elect => None,
+    }
+}
+
+/// The registers among values that cross a call.
+fn registers(formals: &[Formal]) -> impl Iterator<Item = Cell> {
+    formals.iter().filter_map(|formal| match *formal {
+        Formal::Register(file, slot) => Some((file, slot)),
+        Formal::Memory { .. } => None,
+    })
+}
+
+/// The registers that a micro-operation reads, its guard aside.
+pub fn reads(op: &Op) -> SmallVec<[Cell; 8]> {
+    let mut cells: SmallVec<[Cell; 8]> = uses(op).iter().map(|operand| operand.cell).collect();
+    match op {
+        Op::Lanes(op, slots) => {
+            let pairs = op.s.iter().zip(slots.s);
+            cells.extend(pairs.filter_map(|(file, slot)| Some(((*file)?, slot))));
+        }
+        Op::Scalar(scalar) => cells.extend(scalar.s.iter().copied()),
+        Op::Across(across) => cells.extend(across.sources.iter().copied()),
+        Op::Store(store) => cells.extend(store.sources.iter().copied()),
+        Op::Fragment(fragment) if fragment.store => {
+            cells.extend(fragment.elements.iter().map(|&(cell, _)| cell));
+        }
+        Op::Collective(collective) => cells.extend(contributed(collective)),
+        Op::Call(call) => cells.extend(registers(&call.args)),
+        Op::IsSpace(_, a, _) => cells.push((File::W64, *a)),
+        _ => {}
+    }
+    cells
+}
+
+/// The registers that a micro-operation writes.
+pub fn writes(op: &Op) -> SmallVec<[Cell; 4]> {
+    match op {
+        Op::Across(across) => across.results.iter().copied().collect(),
+        Op::Collective(collective) => {
+            let d = match collective.kind {
+                CollectiveKind::All | CollectiveKind::Any | CollectiveKind::Uni => File::Pred,
+                _ => File::W32,
+            };
+            let d = collective.d.map(|slot| (d, slot));
+            d.into_iter().chain(collective.p.map(|slot| (File::Pred, slot))).collect()
+        }
+        Op::Call(call) => registers(&call.results).collect(),
+        op => results(op).unwrap_or_else(|| other_results(op)),
+    }
 }
 
 /// The registers that a micro-operation writes besides those of pure operations, of which [`super::Poison`] computes the
@@ -164,7 +228,7 @@ pub fn results(op: &Op) -> Option<SmallVec<[Cell; 4]>> {
         Op::FrameAddress(file, slot, _) | Op::Clock(file, slot) => cells.push((*file, *slot)),
         Op::ActiveMask(slot) => cells.push((File::W32, *slot)),
         Op::IsSpace(p, ..) => cells.push((File::Pred, *p)),
-        Op::Nothing => {}
+        Op::Nothing | Op::CopyGroup(_) => {}
         _ => return None,
     }
     Some(cells)

@@ -49,6 +49,17 @@ pub struct MBarrier {
     pub kind: MBarrierKind,
 }
 
+/// What a thread does about the copies that it has begun by `cp.async`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CopyGroup {
+    /// `commit_group`.
+    Commit,
+    /// `wait_group`: waits for all groups except for that many of the newest.
+    Wait(usize),
+    /// `wait_all`, or an object that counts their end.
+    All,
+}
+
 /// `cp.async.bulk`, `cp.reduce.async.bulk` without a tensor map; performed at once.
 #[derive(Debug)]
 pub struct BulkCopy {

@@ -110,6 +110,7 @@ impl Flow {
             | Op::Exit
             | Op::Trap
             | Op::Nothing
+            | Op::CopyGroup(_)
             | Op::Fence(_)
             | Op::Unsupported(_) => {}
             Op::Across(_)

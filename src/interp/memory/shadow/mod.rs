@@ -1,7 +1,8 @@
 //! Which thread touched which bytes last: finds races, and tells whether blocks that ran side by side
 //! could have seen each other's writes.
 //!
-//! For each cell of memory the last write is kept, and two reads of different threads. Two accesses
+//! For each cell of memory the last write is kept, and two reads of different threads; the same again for strong accesses,
+//! because what is a race with a weak access need not be one with a strong access of the same thread. Two accesses
 //! race if they come from different threads, one of them writes, no barrier lies between them (of the
 //! block, or of the warp for lanes of one warp), no release and acquire does (`orders`), and not both are strong (volatile,
 //! atomic, ...). That
@@ -16,6 +17,7 @@
 //! neighbouring bytes of different threads do not meet.
 
 mod clock;
+mod copies;
 mod orders;
 mod phases;
 mod stamp;
@@ -28,6 +30,7 @@ use std::ops::Range;
 use crate::interp::program::{Order, Scope};
 use crate::interp::registers::{LANES, Mask, lanes};
 
+use self::copies::{Copies, Owner};
 use self::orders::{Location, Orders, Thread};
 use self::phases::Apart;
 use self::stamp::Stamp;
@@ -65,6 +68,8 @@ pub enum Kind {
 pub struct Race {
     /// Whether the earlier access was a write.
     pub wrote: bool,
+    /// Whether the earlier access is a copy by `cp.async` that its thread has not waited for.
+    pub copies: bool,
     /// Its block and warp.
     pub phase: Phase,
     /// Whether its block is that of the present access.
@@ -91,12 +96,24 @@ struct Cell {
 struct Cells {
     /// log2 of a cell's bytes.
     shift: u32,
+    /// The weak accesses.
     cells: Vec<Cell>,
+    /// The strong accesses; empty until there is one.
+    strong: Vec<Cell>,
 }
 
 impl Cells {
     fn new(bytes: u64) -> Cells {
-        Cells { shift: 2, cells: vec![Cell::default(); bytes.div_ceil(4) as usize] }
+        let cells = vec![Cell::default(); bytes.div_ceil(4) as usize];
+        Cells { shift: 2, cells, strong: Vec::new() }
+    }
+
+    /// Makes room for strong accesses.
+    #[inline]
+    fn expect(&mut self, strong: bool) {
+        if strong && self.strong.is_empty() {
+            self.strong = vec![Cell::default(); self.cells.len()];
+        }
     }
 
     /// Cuts the cells to `bytes` bytes; each new cell remembers what the cell that it was a part of
@@ -107,9 +124,43 @@ impl Cells {
             return false;
         }
         let parts = 1 << (self.shift - bytes.ilog2());
-        self.cells = self.cells.iter().flat_map(|&cell| std::iter::repeat_n(cell, parts)).collect();
+        for cells in [&mut self.cells, &mut self.strong] {
+            *cells = cells.iter().flat_map(|&cell| std::iter::repeat_n(cell, parts)).collect();
+        }
         self.shift = bytes.ilog2();
         true
+    }
+
+    /// Notes an access to a cell; returns an earlier access that races with it, and whether that is a write.
+    #[inline]
+    fn note(&mut self, at: usize, me: &Me<'_>, kind: Kind) -> Option<(Stamp, bool)> {
+        let weak = &mut self.cells[at];
+        let strong = self.strong.get_mut(at);
+        let mut race = weak.race(me, kind);
+        if let Some(strong) = &strong {
+            race = race.or_else(|| strong.race(me, kind));
+        }
+        match (strong, kind) {
+            (Some(strong), Kind::Read) if me.stamp.strong() => strong.note_read(me),
+            (Some(strong), Kind::Write { .. }) if me.stamp.strong() => strong.write = me.stamp,
+            (_, Kind::Read) => weak.note_read(me),
+            (strong, Kind::Write { .. }) => {
+                weak.write = me.stamp;
+                // What is not ordered behind an earlier strong write is not ordered behind this one.
+                if let Some(strong) = strong {
+                    strong.write = Stamp::NONE;
+                }
+            }
+        }
+        race
+    }
+
+    /// What is remembered of a cell.
+    fn touched(&self, at: usize) -> (bool, bool) {
+        let both = [self.cells.get(at), self.strong.get(at)].into_iter().flatten();
+        both.fold((false, false), |(written, touched), cell| {
+            (written || cell.written(), touched || cell.touched())
+        })
     }
 }
 
@@ -118,6 +169,7 @@ impl Cells {
 pub struct Shadow {
     global: Vec<Cells>,
     shared: Cells,
+    copies: Copies,
     phases: Phases,
     /// What orders threads besides barriers, if something in the program does.
     orders: Option<Orders>,
@@ -135,12 +187,15 @@ impl Shadow {
     ) -> Shadow {
         let global = regions.map(Cells::new).collect();
         let orders = orders.then(Orders::default);
-        Shadow { global, shared: Cells::new(shared), phases: Phases::new(), orders, reports }
+        let (shared, copies) = (Cells::new(shared), Copies::default());
+        Shadow { global, shared, copies, phases: Phases::new(), orders, reports }
     }
 
     /// Forgets the shared memory, for another block.
     pub fn next_block(&mut self) {
         self.shared.cells.fill(Cell::default());
+        self.shared.strong.fill(Cell::default());
+        self.copies.clear();
     }
 
     /// The number of the phase that begins next.
@@ -201,6 +256,38 @@ impl Shadow {
         }
     }
 
+    /// A thread has begun a copy by `cp.async` to `bytes` bytes at an offset of shared memory.
+    pub fn begin_copy(&mut self, owner: Owner, place: (u64, u32), who: &Accessor) {
+        let stamp = Stamp::new(who.phase, owner.1, who.site, None);
+        self.copies.begin(owner, place, stamp);
+    }
+
+    /// A thread makes a group of its copies.
+    pub fn commit_copies(&mut self, owner: Owner) {
+        self.copies.commit(owner);
+    }
+
+    /// A thread waits for all its groups of copies except for the `keep` newest, or for all its copies if that is none: they
+    /// count as its writes at this place.
+    pub fn wait_for_copies(&mut self, owner: Owner, keep: Option<usize>, who: &Accessor) {
+        for (offset, site) in self.copies.wait(owner, keep) {
+            let who = Accessor { site, ..who.clone() };
+            let kind = (Kind::Write { changes: true }, None);
+            // (A race with this was reported when the copy began, or when the other access was.)
+            self.access(None, (offset, 4), (&who, owner.1), kind);
+        }
+    }
+
+    /// Whether some bytes of shared memory are written by a copy that its thread has not waited for.
+    #[inline]
+    fn copied(&self, region: Option<usize>, place: (u64, u32), who: &Accessor) -> Option<Race> {
+        if region.is_some() || !self.reports {
+            return None;
+        }
+        let copy = self.copies.find(place)?;
+        Some(Race { copies: true, ..self.race(who, copy, true) })
+    }
+
     /// Notes a lane's access to `bytes` bytes at an offset of a region, or of shared memory.
     #[inline]
     pub fn access(
@@ -210,6 +297,9 @@ impl Shadow {
         (who, lane): (&Accessor, usize),
         (kind, strong): (Kind, Option<Scope>),
     ) -> Option<Race> {
+        if let Some(race) = self.copied(region, (offset, bytes), who) {
+            return Some(race);
+        }
         let cells = match region {
             Some(region) => &mut self.global[region],
             None => &mut self.shared,
@@ -217,26 +307,22 @@ impl Shadow {
         if bytes < 1 << cells.shift && !cells.refine(bytes) {
             return None;
         }
+        cells.expect(strong.is_some());
         let me = Me {
             stamp: Stamp::new(who.phase, lane, who.site, strong),
             before: who.before.clone(),
             phases: &self.phases,
             orders: self.orders.as_ref(),
+            place: (region, offset),
         };
         let first = (offset >> cells.shift) as usize;
         let end = (offset + u64::from(bytes)).div_ceil(1 << cells.shift) as usize;
         let mut race = None;
-        for cell in &mut cells.cells[first..end] {
-            let found = match kind {
-                Kind::Read => cell.note_read(&me),
-                Kind::Write { changes } => cell.note_write(&me, changes),
-            };
+        for at in first..end {
+            let found = cells.note(at, &me, kind);
             race = race.or(found);
         }
         let (earlier, wrote) = race.filter(|_| self.reports)?;
-        if earlier.strong() && me.has_acquired(region, offset) {
-            return None;
-        }
         Some(self.race(who, earlier, wrote))
     }
 
@@ -248,6 +334,11 @@ impl Shadow {
         who: &Accessor,
         strong: Option<Scope>,
     ) -> Option<(usize, Race)> {
+        for lane in lanes(mask) {
+            if let Some(race) = self.copied(region, (offsets[lane], bytes), who) {
+                return Some((lane, race));
+            }
+        }
         let cells = match region {
             Some(region) => &mut self.global[region],
             None => &mut self.shared,
@@ -255,27 +346,25 @@ impl Shadow {
         if bytes < 1 << cells.shift && !cells.refine(bytes) {
             return None;
         }
+        cells.expect(strong.is_some());
         let (shift, count) = (cells.shift, (bytes as usize) >> cells.shift);
         let mut me = Me {
             stamp: Stamp::NONE,
             before: who.before.clone(),
             phases: &self.phases,
             orders: self.orders.as_ref(),
+            place: (region, 0),
         };
         let mut found = None;
         for lane in lanes(mask) {
             me.stamp = Stamp::new(who.phase, lane, who.site, strong);
+            me.place.1 = offsets[lane];
             // (Accesses are aligned.)
             let first = (offsets[lane] >> shift) as usize;
-            for cell in &mut cells.cells[first..first + count] {
-                found = found.or(cell.note_read(&me));
+            for at in first..first + count {
+                found = found.or(cells.note(at, &me, Kind::Read));
             }
-            if found.is_some() && self.reports {
-                let (earlier, wrote) = found?;
-                if earlier.strong() && me.has_acquired(region, offsets[lane]) {
-                    found = None;
-                    continue;
-                }
+            if let Some((earlier, wrote)) = found.filter(|_| self.reports) {
                 return Some((lane, self.race(who, earlier, wrote)));
             }
         }
@@ -285,7 +374,7 @@ impl Shadow {
     fn race(&self, who: &Accessor, earlier: Stamp, wrote: bool) -> Race {
         let phase = self.phases.get(earlier.phase());
         let same_block = phase.block == self.phases.get(who.phase).block;
-        Race { wrote, phase, same_block, lane: earlier.lane(), site: earlier.site() }
+        Race { wrote, copies: false, phase, same_block, lane: earlier.lane(), site: earlier.site() }
     }
 
     /// Whether the blocks of this record and those of `other`, which ran at the same time on the same
@@ -296,8 +385,8 @@ impl Shadow {
             let (mine_by, theirs_by) = (mine.shift - fine, theirs.shift - fine);
             let count = (mine.cells.len() << mine_by).min(theirs.cells.len() << theirs_by);
             (0..count).any(|at| {
-                let (a, b) = (&mine.cells[at >> mine_by], &theirs.cells[at >> theirs_by]);
-                a.written() && b.touched() || b.written() && a.touched()
+                let (a, b) = (mine.touched(at >> mine_by), theirs.touched(at >> theirs_by));
+                a.0 && b.1 || b.0 && a.1
             })
         })
     }
@@ -312,12 +401,25 @@ impl Cell {
         self.written() || self.read != Stamp::NONE
     }
 
-    /// Notes a read; returns a write that races with it.
+    /// The remembered access that races with the present one, and whether it is a write.
     #[inline]
-    fn note_read(&mut self, me: &Me<'_>) -> Option<(Stamp, bool)> {
+    fn race(&self, me: &Me<'_>, kind: Kind) -> Option<(Stamp, bool)> {
+        match kind {
+            Kind::Read => me.races(self.write).then_some((self.write, true)),
+            Kind::Write { changes: false } => None,
+            Kind::Write { changes: true } => {
+                let earlier = [(self.write, true), (self.read, false), (self.other, false)];
+                earlier.into_iter().find(|&(stamp, _)| me.races(stamp))
+            }
+        }
+    }
+
+    /// Notes a read.
+    #[inline]
+    fn note_read(&mut self, me: &Me<'_>) {
         let mine = me.stamp;
         let (read, other) = (self.read, self.other);
-        if read == Stamp::NONE || read.same_thread(mine) && read.strong() {
+        if read == Stamp::NONE {
             self.read = mine;
         } else if !read.same_thread(mine) && !read.two_lanes(other, mine) {
             let apart = me.apart(read);
@@ -331,20 +433,6 @@ impl Cell {
                 self.other = mine;
             }
         }
-        me.races(self.write).then_some((self.write, true))
-    }
-
-    /// Notes a write; returns an access that races with it.
-    #[inline]
-    fn note_write(&mut self, me: &Me<'_>, changes: bool) -> Option<(Stamp, bool)> {
-        let write = self.write;
-        // What races with a strong write of the same phase of the thread races with its weak one, too.
-        let weak = me.stamp.strong() && write != Stamp::NONE && !write.strong();
-        if !(weak && write.same_thread(me.stamp) && write.phase() == me.stamp.phase()) {
-            self.write = me.stamp;
-        }
-        let earlier = [(write, true), (self.read, false), (self.other, false)];
-        earlier.into_iter().find(|&(stamp, _)| changes && me.races(stamp))
     }
 }
 
@@ -354,6 +442,8 @@ struct Me<'a> {
     before: Range<PhaseId>,
     phases: &'a Phases,
     orders: Option<&'a Orders>,
+    /// The region, or none for shared memory, and the offset.
+    place: (Option<usize>, u64),
 }
 
 impl Me<'_> {
@@ -380,8 +470,9 @@ impl Me<'_> {
         orders.covers(self.thread(self.stamp), self.thread(earlier))
     }
 
-    /// Whether the thread has acquired all that was released at a location: then it knows of the strong accesses there.
-    fn has_acquired(&self, region: Option<usize>, offset: u64) -> bool {
+    /// Whether the thread has acquired all that was released at the location: then it knows of the strong accesses there.
+    fn has_acquired(&self) -> bool {
+        let (region, offset) = self.place;
         let thread = self.thread(self.stamp);
         let location = (region.ok_or(thread.phase.block), offset >> 2);
         self.orders.is_some_and(|orders| orders.has_acquired(thread, location))
@@ -403,5 +494,6 @@ impl Me<'_> {
             && !earlier.same_thread(self.stamp)
             && !self.both_strong(earlier)
             && self.apart(earlier) != Apart::Ordered
+            && !(earlier.strong() && self.has_acquired())
     }
 }
