@@ -176,6 +176,9 @@ fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>], planted: Planted) -> Vec<
         if target[at] || leader[at] && !passed {
             own.forget();
         }
+        if target[at] {
+            own.forget_constants();
+        }
         synchronises[at] = own.step(source, inst);
         let synchronised = synchronises[at].is_some() && !planted.has(Bug::MaskAcrossSync);
         if synchronised || Transfer::of(inst.ast.form.opcode) != Transfer::Sequential {

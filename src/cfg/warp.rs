@@ -10,7 +10,8 @@
 //! have not parted since, whatever the assembler did (PTX ISA, "activemask", "shfl.sync"). Branches out
 //! of the line may stand between: a member that has taken one is waited for, and if it comes round to
 //! the same line it comes with another mask, in which those that wait are not. All others are taken to
-//! bring together whoever they can.
+//! bring together whoever they can. A mask may also be a constant that a register got in the same line, as nvcc
+//! writes it.
 
 use super::callee::Callees;
 use super::register::RegisterId;
@@ -28,10 +29,12 @@ pub(super) enum Members {
     Unknown,
 }
 
-/// Follows `activemask` through a straight line of code.
+/// Follows `activemask`, and constants in registers, through a straight line of code.
 #[derive(Default)]
 pub(super) struct OwnMask<'s> {
     own: Option<RegisterId>,
+    /// The registers that hold a constant of the text.
+    constants: Vec<RegisterId>,
     callees: Callees<'s>,
 }
 
@@ -41,9 +44,15 @@ impl<'s> OwnMask<'s> {
         self.own = None;
     }
 
+    /// Other ways lead to the next instruction.
+    pub fn forget_constants(&mut self) {
+        self.constants.clear();
+    }
+
     /// Who is brought together at the next instruction, if anybody is.
     pub fn step(&mut self, source: &SourceFile, inst: &Inst<'_, 's>) -> Option<Members> {
-        let members = members(source, inst, self.own, &mut self.callees);
+        let members = members(source, inst, (self.own, &self.constants), &mut self.callees);
+        self.follow_constants(inst);
         // A barrier's first operand is read.
         let result = inst.args.first().filter(|_| inst.ast.form.opcode != Opcode::Bar);
         let written = result.and_then(|result| self.own.filter(|own| names(result, *own)));
@@ -57,14 +66,29 @@ impl<'s> OwnMask<'s> {
         }
         members
     }
+
+    /// Notes what an instruction does to the registers that hold constants.
+    fn follow_constants(&mut self, inst: &Inst<'_, 's>) {
+        let is_constant = inst.ast.form.opcode == Opcode::Mov && inst.guard.is_none();
+        match (inst.ast.form.opcode, &inst.args[..]) {
+            (Opcode::Call, _) => self.constants.clear(),
+            (_, [Arg::Register(register), Arg::Constant(_)]) if is_constant => {
+                if !self.constants.contains(register) {
+                    self.constants.push(*register);
+                }
+            }
+            (_, [result, ..]) => self.constants.retain(|register| !names(result, *register)),
+            (_, []) => {}
+        }
+    }
 }
 
 /// Who is brought together by an instruction, given the register that holds the lanes which execute
-/// it together.
+/// it together, and those that hold constants.
 fn members<'s>(
     source: &SourceFile,
     inst: &Inst<'_, 's>,
-    own: Option<RegisterId>,
+    (own, constants): (Option<RegisterId>, &[RegisterId]),
     callees: &mut Callees<'s>,
 ) -> Option<Members> {
     let ast = inst.ast;
@@ -86,6 +110,7 @@ fn members<'s>(
     match (inst.args.last(), inst.guard) {
         (Some(Arg::Register(mask)), None) if own == Some(*mask) => None,
         (Some(Arg::Constant(_)), _) => Some(Members::Constant),
+        (Some(Arg::Register(mask)), _) if constants.contains(mask) => Some(Members::Constant),
         _ => Some(Members::Unknown),
     }
 }

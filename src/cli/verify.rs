@@ -40,6 +40,10 @@ pub struct Verify {
     /// Assume that blocks have this shape, in threads: `128`, or `32,4,1`
     #[arg(long, value_name = "X,Y,Z", value_parser = block)]
     block: Option<[u32; 3]>,
+    /// Assume that this parameter of the original is a multiple of a power of two, in bytes, as a vector needs it:
+    /// `x:16`; may be given several times
+    #[arg(long, value_name = "PARAM:BYTES", value_parser = aligned)]
+    assume_aligned: Vec<(String, u64)>,
     /// Do not run both programs with a drafted launch where nothing is proved
     #[arg(long)]
     no_run: bool,
@@ -62,6 +66,7 @@ impl Verify {
     pub fn run(&self) -> Result<Status, Failure> {
         let (original, mut rewritten) = (io::read(&self.original)?, io::read(&self.rewritten)?);
         self.kernel.check(&original)?;
+        self.check_parameters(&original)?;
         if let (Some(kernel), Some(against)) = (&self.kernel.kernel, &self.against) {
             let renamed = verify::under_names(&original, kernel, &rewritten, against);
             rewritten = renamed.map_err(|why| Failure::about(rewritten.name(), why))?;
@@ -71,6 +76,7 @@ impl Verify {
         let options = Options {
             kernel: self.kernel.kernel.clone(),
             block: self.block,
+            aligned: self.assume_aligned.clone(),
             solver_limit: self.solver_limit,
             dump_queries: self.queries.dump_queries.clone(),
             ..Options::default()
@@ -81,6 +87,28 @@ impl Verify {
         };
         io::print(&text)?;
         Ok(status)
+    }
+}
+
+impl Verify {
+    /// # Errors
+    /// No function of the original has a parameter of which something is assumed.
+    fn check_parameters(&self, original: &SourceFile) -> Result<(), Failure> {
+        if self.assume_aligned.is_empty() {
+            return Ok(());
+        }
+        let module = ptx::parse(original, Depth::Rewritable)?;
+        let parameters = module.functions().flat_map(|function| &function.params);
+        let names: Vec<&str> = parameters
+            .flat_map(|parameter| &parameter.names)
+            .map(|declared| declared.name.text)
+            .collect();
+        match self.assume_aligned.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+            None => Ok(()),
+            Some((name, _)) => {
+                Err(Failure::about(original.name(), format!("there is no parameter `{name}`")))
+            }
+        }
     }
 }
 
@@ -197,6 +225,18 @@ fn drafted(
     }
     let options = Options { kernel: launch.kernel.clone(), ..options.clone() };
     replay(original, rewritten, &name, launch, &options).ok()
+}
+
+/// A parameter with what it is a multiple of.
+fn aligned(text: &str) -> Result<(String, u64), String> {
+    let (name, bytes) = text
+        .rsplit_once(':')
+        .ok_or("a parameter and a number with a colon between them: `x:16`")?;
+    let bytes: u64 = bytes.trim().parse().map_err(|error| format!("`{bytes}`: {error}"))?;
+    match bytes.is_power_of_two() {
+        true => Ok((name.trim().to_owned(), bytes)),
+        false => Err(format!("{bytes} is not a power of two")),
+    }
 }
 
 /// A block's shape: one to three extents with commas between them.

@@ -9,6 +9,7 @@ use super::instructions::{Role, results, role};
 use super::program::Program;
 use crate::cfg::{Arg, Base, EdgeCondition, Inst, RegisterId};
 use crate::isa::Opcode;
+use crate::isa::limits::MAX_STATIC_SHARED;
 use crate::ptx::{
     AddressBase, Function, FunctionKind, Item, Module, Operand, StateSpace, Statement, Variable,
 };
@@ -84,6 +85,40 @@ fn array(variable: &Variable<'_>, scope: u32) -> Option<Array> {
     let align = variable.align.unwrap_or(element);
     let name = format!("{scope}.{}", declared.name.text);
     bytes.filter(|_| known).map(|bytes| Array { name, bytes, align })
+}
+
+/// The bytes of shared memory that a kernel and the functions that it may call declare: with the padding that
+/// alignment needs, in the order of the text, and without any.
+fn static_bytes(module: &Module<'_>, function: &Function<'_>) -> (u64, u64) {
+    let bodies = reached(module, function.name.text);
+    let mut all: Vec<Array> = bodies.iter().flat_map(|one| declared(one)).collect();
+    for item in &module.items {
+        let Item::Variable(variable) = item else { continue };
+        let names: Vec<&str> = variable.names.iter().map(|one| one.name.text).collect();
+        let named = |one: &&Function<'_>| uses_common(one.statements().unwrap_or_default(), &names);
+        if variable.space == StateSpace::Shared && bodies.iter().any(named) {
+            all.extend(array(variable, 0));
+        }
+    }
+    let place = |end: u64, one: &Array| end.next_multiple_of(one.align.max(1)) + one.bytes;
+    (all.iter().fold(0, place), all.iter().map(|one| one.bytes).sum())
+}
+
+/// Why a block may have no room for the rewritten kernel's arrays, in words: they are larger than what a kernel may
+/// declare, and the original's are not.
+pub(super) fn overfull(
+    (before, original): (&Module<'_>, &Function<'_>),
+    (after, rewritten): (&Module<'_>, &Function<'_>),
+) -> Option<String> {
+    let (_, old) = static_bytes(before, original);
+    let (new, _) = static_bytes(after, rewritten);
+    let limit = MAX_STATIC_SHARED;
+    (old <= limit && new > limit).then(|| {
+        format!(
+            "the rewritten kernel declares {new} bytes of shared memory, and no assembler takes more than {limit} \
+             (the original's {old} fit)"
+        )
+    })
 }
 
 /// What a kernel can read of the sizes and places of its variables in shared memory, in words, if it may: both

@@ -17,6 +17,7 @@
 //! | **What instructions do to memory and to other lanes** | no: `emulate::effects` and `instructions` | pairs of files by hand (`tests/verify`), planted bugs (`tests/mutation`) |
 //! | **Special registers** | no: `emulate::special`, `special` here | what stands in no table is unsteady here; the interpreter |
 //! | **The layout of warps in blocks** | no: `hardware` here | all small block shapes, thread by thread |
+//! | **Versions of PTX**: from 7.0 on a later version gives no instruction another meaning (`outside`) | no | the PTX ISA's release notes |
 //! | **Freedom from data races in the original** | taken for granted by both, said with each verdict | the interpreter's race detector, where a launch is given |
 //!
 //! # What is an event, and of whom

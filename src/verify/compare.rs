@@ -24,6 +24,7 @@ use super::lanes::Lanes;
 use super::layouts::{self, Layouts};
 use super::program::Program;
 use super::query::Prover;
+use super::split::{self, Split};
 use super::symbols::{Terms, TextNames};
 use super::verdict::{FunctionReport, Verdict};
 use super::warp::Warp;
@@ -77,26 +78,43 @@ pub(super) fn compare<'s>(
             (None, false) => align(original, rewritten),
             (_, true) => one_to_one(rewritten),
         };
-        let attempt =
-            within(|| attempt(original, rewritten, (&alignment, pairs), modules, resized, options));
-        let report = attempt.unwrap_or_else(|_| {
-            let reason = format!("budget: the terms take more than {} steps", options.steps);
-            FunctionReport::unknown(name.clone(), reason)
-        });
-        if report.verdict != Verdict::Unknown {
-            return report;
+        let splits = split::find(original, rewritten, &alignment);
+        // Stores of other lanes' values are vectors as well, and no groups: without groups comes first.
+        let ways = if splits.is_empty() { 1 } else { 2 };
+        for splits in [&[][..], &splits].into_iter().take(ways) {
+            let matching = Matching { alignment: &alignment, splits, paired: pairs };
+            let attempt =
+                within(|| attempt(original, rewritten, &matching, modules, resized, options));
+            let report = attempt.unwrap_or_else(|_| {
+                let reason = format!("budget: the terms take more than {} steps", options.steps);
+                FunctionReport::unknown(name.clone(), reason)
+            });
+            if report.verdict != Verdict::Unknown {
+                return report;
+            }
+            // What a group lacks says more than that stores are missing.
+            match splits.is_empty() {
+                true => _ = first.get_or_insert(report),
+                false => first = Some(report),
+            }
         }
-        first.get_or_insert(report);
     }
     first.unwrap_or_else(|| FunctionReport::unknown(name, "nothing was compared".to_owned()))
 }
 
-/// Compares two functions whose instructions are matched by `alignment`, and the registers of whose loops by `paired`
-/// or, without that, by their names.
+/// What of the two functions stands for each other.
+struct Matching<'m> {
+    alignment: &'m Alignment,
+    splits: &'m [Split],
+    /// The registers of loops; without it those of one name.
+    paired: Option<&'m Paired>,
+}
+
+/// Compares two functions of which it is known what stands for each other.
 fn attempt<'s>(
     original: &Program<'_, 's>,
     rewritten: &mut Program<'_, 's>,
-    (alignment, paired): (&Alignment, Option<&Paired>),
+    &Matching { alignment, splits, paired }: &Matching<'_>,
     modules: Pair<'_, '_>,
     resized: bool,
     options: &Options,
@@ -122,6 +140,7 @@ fn attempt<'s>(
             program: original,
             matched: &alignment.matched,
             gaps: &alignment.gaps,
+            splits,
             paired,
             split: &split,
             carried: &carried.values,
@@ -155,7 +174,8 @@ fn attempt<'s>(
             }
         }
         let executions = (&execution, &result);
-        let mut comparison = Comparison::new(programs, executions, alignment, &mut terms, warp);
+        let mut comparison =
+            Comparison::new(programs, executions, (alignment, splits), &mut terms, warp);
         comparison.doubtful = doubtful;
         comparison.pair_up();
         if carried.guess(&mut comparison) {
@@ -181,6 +201,7 @@ fn attempt<'s>(
         }
         comparison.events();
         comparison.exchanges();
+        comparison.splits(splits);
         comparison.loads();
         comparison.branches();
         comparison.convergence();

@@ -1,7 +1,7 @@
 //! A comparison of two functions that have both been evaluated: the facts at a block, claims that are
 //! proved there, and the problems found so far.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::align::Alignment;
 use super::concrete::Seen;
@@ -10,6 +10,7 @@ use super::execution::Execution;
 use super::place::Place;
 use super::program::Program;
 use super::proof::Proof;
+use super::split::Split;
 use super::symbols::Terms;
 use super::verdict::{Counterexample, Problem};
 use super::warp::Warp;
@@ -24,6 +25,8 @@ pub(super) struct Comparison<'c, 's> {
     pub before: &'c Execution,
     pub after: &'c Execution,
     pub alignment: &'c Alignment,
+    /// Vector stores that stand for several stores.
+    pub splits: &'c [Split],
     pub terms: &'c mut Terms,
     pub warp: Warp<'c, 's>,
     /// For each event of the rewritten program, the original's event that it is matched with.
@@ -41,6 +44,9 @@ pub(super) struct Comparison<'c, 's> {
     pub doubtful: bool,
     /// For each problem with a counterexample the state in which it was seen.
     pub seen: Vec<(usize, Seen)>,
+    /// Loads of the rewritten program whose bytes are all read in the original, and whose address is not shown to be
+    /// aligned.
+    pub misaligned: FxHashSet<u32>,
 }
 
 impl<'c, 's> Comparison<'c, 's> {
@@ -48,7 +54,7 @@ impl<'c, 's> Comparison<'c, 's> {
     pub fn new(
         (original, rewritten): (&'c Program<'c, 's>, &'c Program<'c, 's>),
         (before, after): (&'c Execution, &'c Execution),
-        alignment: &'c Alignment,
+        (alignment, splits): (&'c Alignment, &'c [Split]),
         terms: &'c mut Terms,
         warp: Warp<'c, 's>,
     ) -> Self {
@@ -58,6 +64,7 @@ impl<'c, 's> Comparison<'c, 's> {
             before,
             after,
             alignment,
+            splits,
             terms,
             warp,
             partners: Vec::new(),
@@ -67,6 +74,7 @@ impl<'c, 's> Comparison<'c, 's> {
             problems: Vec::new(),
             doubtful: false,
             seen: Vec::new(),
+            misaligned: FxHashSet::default(),
         }
     }
 

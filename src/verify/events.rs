@@ -9,6 +9,7 @@ use super::instructions::Role;
 use super::place::Place;
 use super::proof::Proof;
 use super::rounds::numbered;
+use super::split::Split;
 use crate::cfg::BlockId;
 use crate::expr::TermId;
 use crate::isa::Opcode;
@@ -32,8 +33,14 @@ impl Comparison<'_, '_> {
             })
             .collect();
         let acts = |event: &&Event| !matches!(event.role, Role::Observe | Role::Leave);
-        let exchanged =
-            |inst: u32| self.warp.exchanges.iter().any(|one| one.stores.contains(&inst));
+        let splits = self.splits;
+        for (event, open) in self.before.events.iter().zip(&mut open) {
+            *open &= !splits.iter().any(|split| split.has(event.inst, false));
+        }
+        let exchanged = |inst: u32| {
+            self.warp.exchanges.iter().any(|one| one.stores.contains(&inst))
+                || splits.iter().any(|split| split.has(inst, true))
+        };
         let alone = self.after.events.iter().zip(&self.partners);
         let alone = alone.filter(|(event, p)| p.is_none() && !exchanged(event.inst));
         let missing = self.before.events.iter().zip(&open).filter(|(_, open)| **open);
@@ -53,7 +60,10 @@ impl Comparison<'_, '_> {
         for (event, partner) in self.after.events.iter().zip(partners) {
             match partner {
                 None if self.warp.exchanges.iter().any(|one| one.stores.contains(&event.inst)) => {}
-                None => self.only_one(event, true),
+                None => match self.splits.iter().find(|split| split.has(event.inst, true)) {
+                    Some(split) => last = self.in_order(split, event, last),
+                    None => self.only_one(event, true),
+                },
                 Some(index) => {
                     if index < last {
                         let reason = "the order of what both do differs".to_owned();
@@ -70,6 +80,20 @@ impl Comparison<'_, '_> {
                 self.only_one(event, false);
             }
         }
+    }
+
+    /// Checks that the original has a group of stores behind its event `last`; returns the group's last event. (What
+    /// the group stores is compared apart.)
+    fn in_order(&mut self, split: &Split, event: &Event, last: usize) -> usize {
+        let of_group = |one: &Event| split.has(one.inst, false);
+        let first = self.before.events.iter().position(of_group).unwrap_or(last);
+        let end = self.before.events.iter().rposition(of_group).unwrap_or(first);
+        if first < last && end != last {
+            let original = self.before.events[first].inst;
+            let reason = "the order of what both do differs".to_owned();
+            self.unknown(event.inst, Some(original), reason);
+        }
+        end
     }
 
     fn event(&mut self, before: &Event, after: &Event) {

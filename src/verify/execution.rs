@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::instructions::Role;
 use super::program::Program;
+use super::split::Split;
 use super::window::Window;
 use crate::cfg::{BlockId, LoopId, RegisterId};
 use crate::expr::TermId;
@@ -137,6 +138,8 @@ pub(super) struct Reference<'r, 's> {
     /// For each unmatched instruction of the rewritten program the unmatched instructions of the
     /// original between the same neighbours, in whose place it stands.
     pub gaps: &'r [std::ops::Range<u32>],
+    /// Vector stores that stand for several stores.
+    pub splits: &'r [Split],
     /// For each register at a loop's header the original's that it is taken for; without them those of one name
     /// are taken for each other.
     pub paired: Option<&'r FxHashMap<(LoopId, RegisterId), RegisterId>>,

@@ -10,8 +10,9 @@ use super::conditions;
 use super::execution::Load;
 use super::place::Place;
 use super::proof::Proof;
+use super::reachable::symbols as symbols_of;
 use super::remainder::LowBits;
-use super::symbols::Terms;
+use super::symbols::{Kind, Terms};
 use super::turns::at_entry;
 use crate::expr::TermId;
 
@@ -77,10 +78,11 @@ impl Comparison<'_, '_> {
                 let alone = self.warp.gathered.iter().any(|one| one.block == load.block)
                     && self.lacks_wait(load);
                 let reason = match alone {
-                    true => UNORDERED,
-                    false => MAY_FAULT,
+                    true => UNORDERED.to_owned(),
+                    false if self.misaligned.contains(&load.inst) => self.says_alignment(load),
+                    false => MAY_FAULT.to_owned(),
                 };
-                self.unknown(load.inst, None, reason.to_owned());
+                self.unknown(load.inst, None, reason);
             }
         }
     }
@@ -137,7 +139,11 @@ impl Comparison<'_, '_> {
                 aligned |= single(&near);
             }
         }
-        reached >= bytes && (aligned || self.is_aligned(place, load))
+        let fits = aligned || reached >= bytes && self.is_aligned(place, load);
+        if reached >= bytes && !fits {
+            self.misaligned.insert(load.inst);
+        }
+        reached >= bytes && fits
     }
 
     /// The original's loads of the same space and loop that read a byte of `load`.
@@ -191,6 +197,41 @@ impl Comparison<'_, '_> {
     /// Whether a load's address is a multiple of its bytes (PTX ISA, "Addresses as Operands": a vector is
     /// aligned as a whole).
     pub(super) fn is_aligned(&mut self, place: &Place, load: &Load) -> bool {
+        self.is_aligned_if(place, load, &[])
+    }
+
+    /// What is missing where an access is not shown to be aligned, and the parameters of which it would be enough to
+    /// know more.
+    pub(super) fn says_alignment(&mut self, load: &Load) -> String {
+        let bytes = u64::from(load.bytes);
+        let base = format!(
+            "accesses {bytes} bytes at once: its address is not shown to be a multiple of {bytes}"
+        );
+        let symbols = &self.terms.symbols;
+        let mut pointers: Vec<(String, u64)> = symbols_of(self.terms, &[load.address])
+            .into_iter()
+            .filter_map(|symbol| match &symbols.info(symbol).kind {
+                Kind::Parameter { name, offset: 0, bits: 64 } => Some((name.clone(), bytes)),
+                _ => None,
+            })
+            .collect();
+        pointers.sort_unstable();
+        let place = self.place(load.block);
+        if pointers.is_empty() || !self.is_aligned_if(&place, load, &pointers) {
+            return base;
+        }
+        let names: Vec<String> = pointers.iter().map(|(name, _)| format!("`{name}`")).collect();
+        let options: Vec<String> =
+            pointers.iter().map(|(name, _)| format!("--assume-aligned {name}:{bytes}")).collect();
+        format!(
+            "{base}. It is if {} is one (assume it with `{}`)",
+            names.join(" and "),
+            options.join(" ")
+        )
+    }
+
+    /// The same if parameters are multiples of these numbers.
+    fn is_aligned_if(&mut self, place: &Place, load: &Load, also: &[(String, u64)]) -> bool {
         let bytes = u64::from(load.bytes);
         if !bytes.is_power_of_two() {
             return false;
@@ -200,7 +241,8 @@ impl Comparison<'_, '_> {
         }
         let bits = bytes.trailing_zeros() as u8;
         let known = conditions::literals(&mut self.terms.arena, load.condition);
-        let rounds = LowBits::new(self.terms, &[self.before, self.after], self.original.function)
+        let aligned = [&self.original.aligned[..], also].concat();
+        let rounds = LowBits::new(self.terms, &[self.before, self.after], &aligned)
             .under(self.terms, &known);
         let low = rounds.of(self.terms, load.address, bits);
         let zero = self.terms.arena.constant(0, bits);

@@ -43,17 +43,21 @@ impl Layout {
         std::iter::once(Layout::Same).chain(swizzles).chain(gaps)
     }
 
-    /// The new address of a byte, if the array begins at `base`.
-    pub fn apply(self, address: u64, base: u64) -> u64 {
-        match self {
+    /// The new address of a byte, if the array begins at `base`, in registers of `width` bits.
+    pub fn apply(self, address: u64, base: u64, width: u8) -> u64 {
+        let mask = u64::MAX >> (64 - width.min(64));
+        let to = match self {
             Layout::Same => address,
             Layout::Swizzle { from, bits, to } => {
                 address ^ ((address >> from & ((1 << bits) - 1)) << to)
             }
+            // (An address in front of the array, which no valid program has, wraps around.)
             Layout::Gaps { every, bytes } => {
-                address.wrapping_add((address.wrapping_sub(base) >> every).wrapping_mul(bytes))
+                let ahead = address.wrapping_sub(base) & mask;
+                address.wrapping_add((ahead >> every).wrapping_mul(bytes))
             }
-        }
+        };
+        to & mask
     }
 
     /// The same for terms, in several spellings of one value.
@@ -106,7 +110,7 @@ impl Layout {
         };
         (0..period).step_by(align as usize).all(|base| {
             let mut taken = vec![false; after as usize];
-            let to = |byte: u64| self.apply(base + byte, base).wrapping_sub(base);
+            let to = |byte: u64| self.apply(base + byte, base, 64).wrapping_sub(base);
             (0..before).all(|byte| {
                 let place = to(byte);
                 let fresh = taken

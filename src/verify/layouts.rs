@@ -138,16 +138,20 @@ fn one_array(
         }
         return Ok(());
     }
-    let samples: Vec<[u64; 3]> = claims
+    let samples: Vec<([u64; 3], u8)> = claims
         .iter()
-        .flat_map(|&(_, x, y, base)| sampled(terms, [x, y, base], new.align))
+        .flat_map(|&(_, x, y, base)| {
+            let width = terms.arena.width(x);
+            let all = sampled(terms, [x, y, base], new.align);
+            all.into_iter().map(move |sample| (sample, width))
+        })
         .collect();
     // What happens beyond the array matters only if there is nothing else to go by.
-    let within = |[x, _, base]: &[u64; 3]| (*base..*base + old.bytes).contains(x);
+    let within = |([x, _, base], _): &([u64; 3], u8)| (*base..*base + old.bytes).contains(x);
     let enough = samples.iter().filter(|one| within(one)).count() >= ENOUGH * claims.len();
     let agrees = |layout: &Layout| {
         let mut all = samples.iter().filter(|sample| !enough || within(sample));
-        all.all(|&[x, y, base]| layout.apply(x, base) == y)
+        all.all(|&([x, y, base], width)| layout.apply(x, base, width) == y)
     };
     if let Some(reason) = reached {
         return Err(reason.clone());

@@ -29,6 +29,7 @@
 //! - `wellformed`: whether an assembler takes a function's text
 //! - `difference`: what two sequences have in common
 //! - `align`: which instruction of the one program stands for which of the other
+//! - `split`: vector stores that stand for several stores
 //! - `apart`: reasons for lanes to part that only the rewritten program has
 //! - `arrays`: the arrays in shared memory and all accesses to them
 //!
@@ -99,6 +100,7 @@
 //! - `elsewhere`: what other lanes of the warp load
 //! - `exchanged`: what other lanes of the warp store
 //! - `faults`: what only the rewritten program loads
+//! - `stores`: whether a vector store does what the stores of its elements do
 //! - `converged`: results that depend on which lanes are together
 //! - `compare`: two functions
 //! - `outside`: what stands outside of functions
@@ -165,7 +167,9 @@ mod settle;
 mod shifted;
 mod signatures;
 mod special;
+mod split;
 mod state;
+mod stores;
 mod symbols;
 mod taint;
 mod together;
@@ -191,6 +195,8 @@ pub struct Options {
     pub kernel: Option<String>,
     /// The shape that blocks are taken to have, in threads; of kernels with `.reqntid` they have that one.
     pub block: Option<[u32; 3]>,
+    /// Parameters of the original that are taken to be multiples of a power of two, each with that number.
+    pub aligned: Vec<(String, u64)>,
     /// z3's resource limit for one query.
     pub solver_limit: u32,
     /// What all queries for one function may take together, in z3's units.
@@ -214,10 +220,11 @@ impl Default for Options {
         Options {
             kernel: None,
             block: None,
+            aligned: Vec::new(),
             solver_limit: 2_000_000,
             solver_budget: 40_000_000,
             queries: 4096,
-            steps: 40_000_000,
+            steps: 400_000_000,
             instructions: 100_000,
             merges: 20_000_000,
             nesting: 4_000_000,

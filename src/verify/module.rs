@@ -84,6 +84,9 @@ pub fn verify(
     if let Some([x, y, z]) = options.block {
         assumptions.push(format!("kernels without `.reqntid` run in blocks of {x} x {y} x {z}"));
     }
+    for (name, bytes) in &options.aligned {
+        assumptions.push(format!("the parameter `{name}` is a multiple of {bytes}"));
+    }
     Ok(Verification { verdict, assumptions, functions, problems })
 }
 
@@ -120,6 +123,10 @@ fn pair<'s>(
     let resized = declared(original, before) != declared(rewritten, after);
     if resized && sized_freely(original, before) != sized_freely(rewritten, after) {
         let reason = "the two declare different variables or prototypes".to_owned();
+        return FunctionReport::unknown(name, reason);
+    }
+    let (old, new) = ((modules.original, before), (modules.rewritten, after));
+    if resized && let Some(reason) = arrays::overfull(old, new) {
         return FunctionReport::unknown(name, reason);
     }
     if resized && has_dynamic(modules.original, before) {

@@ -25,6 +25,33 @@ enum Piece {
     Directive(String),
 }
 
+/// From this version of PTX on, no version has given an instruction of an older one another meaning.
+const SAME_MEANING: (u32, u32) = (7, 0);
+
+/// Why two versions of PTX may not stand for each other, if so: assemblers take what was valid in an older version,
+/// and not the reverse.
+fn version_differs(before: Option<(u32, u32)>, after: Option<(u32, u32)>) -> Option<String> {
+    let (old, new) = match (before, after) {
+        (Some(old), Some(new)) if old == new => return None,
+        (Some(old), Some(new)) => (old, new),
+        _ if before == after => return None,
+        _ => return Some("only one of the two says its version of PTX".to_owned()),
+    };
+    let said = format!("{}.{} against {}.{}", old.0, old.1, new.0, new.1);
+    if old.min(new) < SAME_MEANING {
+        Some(format!(
+            "the two are of different versions of PTX, {said}: compile both for one version"
+        ))
+    } else if new < old {
+        Some(format!(
+            "the rewritten file is of an older version of PTX, {said}, which may lack an instruction: give it the \
+             original's `.version`, or compare the two the other way round"
+        ))
+    } else {
+        None
+    }
+}
+
 /// The differences between two files outside of function bodies.
 pub(super) fn outside(
     original: &SourceFile,
@@ -38,7 +65,9 @@ pub(super) fn outside(
             reasons.push(reason.to_owned());
         }
     };
-    differ(before.version != after.version, "the two are of different versions of PTX");
+    if let Some(reason) = version_differs(before.version, after.version) {
+        differ(true, &reason);
+    }
     differ(before.address_size != after.address_size, "the two have different address sizes");
     let (old, new) = (pieces(original, before), pieces(rewritten, after));
     differ(

@@ -43,6 +43,9 @@ pub(super) struct Program<'m, 's> {
     /// The extents of a block in threads, if they are known: those that `.reqntid` demands, or that are taken for
     /// granted of a kernel (PTX ISA, "Performance-Tuning Directives: .reqntid").
     pub block: Option<[u64; 3]>,
+    /// Parameters that are known to be multiples of a power of two, each with that number: pointers for which the
+    /// function says so, and those that are taken to be.
+    pub aligned: Vec<(String, u64)>,
     /// `bar.warp.sync` instructions that are taken to change no memory.
     own_barriers: FxHashSet<u32>,
 }
@@ -104,7 +107,11 @@ impl<'m, 's> Program<'m, 's> {
             .directive("reqntid")
             .map(|exact| [0, 1, 2].map(|axis| exact.get(axis).copied().unwrap_or(1)));
         let assumed = options.block.filter(|_| function.kind == FunctionKind::Entry);
+        let pointers = function.aligned_pointers();
+        let pointers = pointers.map(|(name, align)| (name.to_owned(), align));
+        let aligned = pointers.chain(options.aligned.iter().cloned()).collect();
         Ok(Program {
+            aligned,
             irreducible,
             block: required.or_else(|| assumed.map(|block| block.map(u64::from))),
             source,

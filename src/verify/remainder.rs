@@ -10,7 +10,6 @@ use rustc_hash::FxHashMap;
 use super::execution::Execution;
 use super::symbols::{Kind, Terms};
 use crate::expr::{BinaryOp, Comparison, Node, SymbolId, TermId};
-use crate::ptx::Function;
 
 /// Parts of terms that are nested deeper stay as they are.
 const MAX_DEPTH: u32 = 32;
@@ -18,15 +17,15 @@ const MAX_DEPTH: u32 = 32;
 /// For the registers of loops, their initial value and the amount that an iteration adds.
 pub(super) struct LowBits {
     rounds: FxHashMap<SymbolId, (TermId, TermId)>,
-    /// By parameter how many low bits of the pointer are zeros, as the original declares it.
+    /// By parameter how many low bits of the pointer are zeros.
     zeros: FxHashMap<String, u32>,
     /// By a parameter's term how many low bits are zeros, as a condition says.
     tested: FxHashMap<TermId, u8>,
 }
 
 impl LowBits {
-    /// Those of the loops of some executions of a function.
-    pub fn new(terms: &mut Terms, executions: &[&Execution], function: &Function<'_>) -> LowBits {
+    /// Those of the loops of some executions; `aligned` are parameters with what they are multiples of.
+    pub fn new(terms: &mut Terms, executions: &[&Execution], aligned: &[(String, u64)]) -> LowBits {
         let mut rounds = FxHashMap::default();
         for record in executions.iter().flat_map(|execution| execution.loops.iter().flatten()) {
             for round in record.rounds.iter().filter(|round| round.register.is_some()) {
@@ -35,9 +34,12 @@ impl LowBits {
                 rounds.insert(symbol, (round.initial, step));
             }
         }
-        let pointers = function.aligned_pointers();
-        let zeros = pointers.map(|(name, align)| (name.to_owned(), align.trailing_zeros()));
-        LowBits { rounds, zeros: zeros.collect(), tested: FxHashMap::default() }
+        let mut zeros: FxHashMap<String, u32> = FxHashMap::default();
+        for (name, align) in aligned {
+            let known = zeros.entry(name.clone()).or_default();
+            *known = align.trailing_zeros().max(*known);
+        }
+        LowBits { rounds, zeros, tested: FxHashMap::default() }
     }
 
     /// The same where some conditions hold: those on low bits of parameters, which no iteration changes.

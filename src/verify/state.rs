@@ -170,7 +170,10 @@ impl<'s> Evaluation<'_, 's> {
 
     /// Makes a new version of a window, under a guard predicate; returns the version before and the new one.
     pub fn change(&mut self, window: Window, guard: Option<TermId>) -> (TermId, TermId) {
-        let origin = match self.matched() {
+        let splits = self.reference.map_or(&[][..], |reference| reference.splits);
+        let mut ends = splits.iter().filter_map(|split| split.ends());
+        let last = ends.find(|(end, _)| *end == self.at).map(|(_, original)| original);
+        let origin = match self.matched().or(last) {
             Some(original) => Origin::Event(original),
             None => Origin::Extra(self.at),
         };

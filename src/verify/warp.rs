@@ -254,9 +254,6 @@ impl<'s> Warp<'_, 's> {
         inst: &'i Inst<'_, 's>,
         (sent, whole): (TermId, TermId),
     ) -> Option<Results<'i, 's>> {
-        if matches!(inst.args[0], Arg::Pair(_)) {
-            return None;
-        }
         let number = here.operand(&inst.args[2], 32)?;
         let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
         let sources = self.prover.by_lane.terms.sources(&mut here.terms.arena, lane, number)?;
@@ -295,7 +292,17 @@ impl<'s> Warp<'_, 's> {
         let arena = &mut here.terms.arena;
         let in_order = arena.if_then_else(linear, received, nothing);
         let received = arena.if_then_else(whole, in_order, nothing);
-        Some(smallvec![(&inst.args[0], received)])
+        Some(match &inst.args[0] {
+            Arg::Pair(pair) => {
+                // Every lane of the warp is in range.
+                let bit = here.terms.symbol(Kind::Extra(here.at, smallvec![1]), 1, here.here());
+                let arena = &mut here.terms.arena;
+                let always = arena.boolean(true);
+                let valid = arena.if_then_else(whole, always, bit);
+                smallvec![(&pair[0], received), (&pair[1], valid)]
+            }
+            single => smallvec![(single, received)],
+        })
     }
 
     /// Notes a value that came from another lane. A selection is looked at again where its condition

@@ -53,6 +53,29 @@ fn the_status_is_the_verdict() {
 }
 
 #[test]
+fn alignment_is_assumed_on_request() {
+    let files = pair("unknown/by_hand_vector");
+    let text = |output: &Output| String::from_utf8(output.stdout.clone()).expect("text");
+    let asked = run(&files, &["--no-run"]);
+    assert_eq!(asked.status.code(), Some(3));
+    for option in ["--assume-aligned a:16", "--assume-aligned b:16"] {
+        assert!(text(&asked).contains(option), "{}", text(&asked));
+    }
+    let half = run(&files, &["--no-run", "--assume-aligned", "a:16", "--assume-aligned", "b:8"]);
+    assert_eq!(half.status.code(), Some(3), "{}", text(&half));
+    let given = ["--format", "json", "--assume-aligned", "a:16", "--assume-aligned", "b:32"];
+    let output = run(&files, &given);
+    assert_eq!(output.status.code(), Some(0));
+    let report = report(&output);
+    let assumed = report["assumptions"].as_array().expect("assumptions");
+    assert!(assumed.contains(&json!("the parameter `a` is a multiple of 16")), "{assumed:?}");
+    for wrong in ["a:3", "a", "nowhere:16"] {
+        let output = run(&files, &["--assume-aligned", wrong]);
+        assert!(!output.stderr.is_empty() && output.stdout.is_empty(), "{wrong}");
+    }
+}
+
+#[test]
 fn a_kernel_that_is_not_there_is_an_error() {
     let [original, rewritten] = pair("equal/shuffle_down").map(|path| path.display().to_string());
     for words in [
