@@ -249,6 +249,12 @@ fn what_is_not_understood_is_an_error_that_says_what() {
         ),
         (SHUFFLE, "shfl.sync.idx.b32 %r4, %r2, %r3, 31, 65535;\n", "not all lanes"),
         (
+            STORE,
+            "selp.u32 %r4, %r4, 0, 0x8000000000000000;\nst.global.u32 [%d1], %r4;\n",
+            "this constant as a predicate",
+        ),
+        (STORE, "selp.u32 %r4, 0, %r4, 0x100000000;\nst.global.u32 [%d1], %r4;\n", "this hole"),
+        (
             LOAD,
             "mad.wide.u32 %d2, %r0, 4, %d0;\nld.volatile.global.u32 %r2, [%d2];\n",
             "`ld.volatile.global.u32`",

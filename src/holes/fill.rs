@@ -38,7 +38,11 @@ pub fn edits(
     for (number, site) in holes.sites.values().enumerate() {
         let call = flow.insts[site.inst].ast;
         let stem = format!("{stem}{}_", first + number);
-        let filled = one(source, function, call, holes, site, &formulas[site.hole], &stem);
+        let Some(formula) = formulas.get(site.hole) else {
+            let message = "nothing that the kernel stores depends on this hole";
+            return Err(source.diagnostic(call.span, message));
+        };
+        let filled = one(source, function, call, holes, site, formula, &stem);
         match filled {
             Some(own) => edits.extend(own?),
             None => {

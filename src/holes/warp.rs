@@ -296,6 +296,12 @@ impl<'s> Warp<'_, '_, 's> {
                 let value = self.registers[register.0 as usize][lane];
                 self.negated(inst, value)?
             }
+            Arg::Constant(Value::Signed(i64::MIN) | Value::Unsigned(SIGN))
+                if ty == ScalarType::Pred =>
+            {
+                let message = "assemblers differ about this constant as a predicate; write 0 or 1";
+                return Err(self.error(inst, message));
+            }
             Arg::Constant(value) => self.nodes.number(constant(*value, ty)),
             Arg::Special(special) => match self.special(*special, lane) {
                 Some(value) => self.nodes.number(value),
@@ -362,6 +368,7 @@ impl<'s> Warp<'_, '_, 's> {
                 let own = match (form.opcode, place) {
                     (Opcode::Mad, 2) if form.has(Q::Wide) => ScalarType::B64,
                     (Opcode::Shl | Opcode::Shr, 1) => ScalarType::B32,
+                    (Opcode::Selp | Opcode::Setp | Opcode::Set, 2) => ScalarType::Pred,
                     _ => ty,
                 };
                 args.push(self.read(inst, arg, lane, own)?);
@@ -430,6 +437,9 @@ impl<'s> Warp<'_, '_, 's> {
         form.space() == StateSpace::Param
     }
 }
+
+/// The constant with nothing but the sign bit: as a predicate false in some instructions and true in others.
+const SIGN: u64 = 1 << 63;
 
 /// The bits of a constant in an operand of a type.
 fn constant(value: Value, ty: ScalarType) -> u64 {

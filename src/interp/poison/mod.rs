@@ -6,7 +6,8 @@
 //! ([`Poison::prepare`]) and never where it is discarded.
 //!
 //! A frame has a [`Poison`] only while some of its registers hold poison, so that other kernels do not pay for it.
-//! `integer`: what integer arithmetic makes of poison; `prepare`: what is done before a micro-operation; `region`: branches on poison; `spread`: what operations make of poison; `uses`: which operands have
+//! `integer`: what integer arithmetic makes of poison; `prepare`: what is done before a micro-operation; `region`:
+//! branches on poison; `spread`: what operations make of poison; `uses`: which operands have
 //! to be determined; `unwritten`: registers that may be read before they are written.
 
 mod integer;
@@ -33,7 +34,7 @@ use crate::ptx::StateSpace;
 /// | bits | meaning |
 /// |---|---|
 /// | 0 to 31 | the micro-operation that has read it; all ones as long as an unwritten register is not read |
-/// | 32 to 61 | the offset in shared memory or in the frame's local memory, in bytes; the lane that a shuffle names; the slot of a register, with its file in the upper two bits |
+/// | 32 to 61 | the offset in shared memory or in the frame's local memory, in bytes; the lane that a shuffle names; or a register: its slot in bits 32 to 59, its file behind |
 /// | 62 to 63 | 0: a shuffle, 1: shared memory, 2: local memory, 3: a register |
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Source(u64);

@@ -7,8 +7,8 @@ use crate::interp::program::{Guard, MicroOp, Op, Pc};
 use crate::interp::registers::{File, Mask, Registers, lanes};
 
 impl Poison {
-    /// Checks that no poison decides what a micro-operation (with its number among those of all functions) does to others, and computes the poison of its results;
-    /// `active` of the group's lanes `mask` execute it. Bit `n` of `varies`: its source `n` may differ between launches
+    /// Checks that no poison decides what a micro-operation does to others, and computes the poison of its results; `site` is
+    /// its number among those of all functions, and `active` of the group's lanes `mask` execute it. Bit `n` of `varies`: its source `n` may differ between launches
     /// abreast.
     ///
     /// # Errors
