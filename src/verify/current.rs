@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::conditions;
 use super::execution::StoreRecord;
 use super::state::Evaluation;
+use super::symbols::{Kind, Origin, Terms};
 use super::versions::{before_stores, before_stores_of, is_own};
 use super::window::Window;
 use crate::expr::{Node, TermId};
@@ -15,6 +16,10 @@ impl Evaluation<'_, '_> {
     /// Whether nothing was published or taken over since a value was loaded, by a barrier, fence,
     /// atomic or call of the thread: otherwise another lane's copy may be older than what this lane
     /// would read.
+    ///
+    /// A value that was loaded before any of these is the same in all lanes, however long ago that is: a
+    /// write that one lane reads and another one does not would be ordered with both reads, and the lane
+    /// that reads it would have acquired it first.
     pub(super) fn is_current(&mut self, value: TermId) -> bool {
         let (mut work, mut seen) = (vec![value], FxHashSet::default());
         let path = match self.path() {
@@ -49,7 +54,7 @@ impl Evaluation<'_, '_> {
                 // `ELSEWHERE`.
                 let base = self.before_stores(*version);
                 *version = conditions::simplify(&mut self.terms.arena, base, &path);
-                if *version != now {
+                if *version != now && !is_entry(self.terms, *version) {
                     return false;
                 }
             }
@@ -66,6 +71,13 @@ impl Evaluation<'_, '_> {
         let both = Both { own: &self.out.stores, original: &reference.execution.stores };
         before_stores_of(self.terms, &|version| both.record(version), version)
     }
+}
+
+/// Whether a version is the memory in front of the first instruction.
+fn is_entry(terms: &Terms, version: TermId) -> bool {
+    terms.as_symbol(version).is_some_and(|symbol| {
+        matches!(terms.symbols.info(symbol).kind, Kind::Memory(_, Origin::Entry))
+    })
 }
 
 /// The stores of both programs, by the versions of memory that they made.

@@ -208,7 +208,11 @@ impl<'s> Warp<'_, 's> {
         let mut from = |this: &mut Self, n: i32, when: TermId| {
             let there = match current {
                 true => this.lanes.shift_current(here.terms, sent, n, here.here()),
-                false => nothing,
+                // What the other lane has is not known, which is less than that it may be anything.
+                false => {
+                    let kind = Kind::Extra(here.at, smallvec![2, n as u16]);
+                    here.terms.symbol(kind, 32, here.here())
+                }
             };
             this.receive(here.terms, there);
             let condition = here.terms.arena.and(in_warp, when);
