@@ -72,7 +72,8 @@ fn variables(ptx: &str) -> Vec<String> {
             |space: &&str| matches!(*space, ".param" | ".shared" | ".local" | ".global" | ".const");
         let is_declaration = words.iter().take(2).any(declares);
         if let (true, Some(name)) = (is_declaration, words.last()) {
-            found.push(name.split('[').next().unwrap_or(name).to_owned());
+            let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            found.push(name[..end.unwrap_or(name.len())].to_owned());
         }
     }
     found
