@@ -7,8 +7,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::examples::{List, Source};
-use super::subject::{Accumulator, INFINITY, Loop};
-use super::term::{self, INPUT, Op, Shared, Sort, Term};
+use super::subject::{Accumulator, Loop};
+use super::term::{self, INFINITY, INPUT, Op, Shared, Sort, Term};
 
 /// How many lists are told apart.
 const LISTS: usize = 160;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::sorts::{is_infinite, sorts};
-use super::subject::{Accumulator, INFINITY, Kind, Loop, Read};
-use super::term::{self, GIVEN, INPUT, Op, Shared, Sort, Term, binary, choose, not};
+use super::subject::{Accumulator, Kind, Loop, Read};
+use super::term::{self, GIVEN, INFINITY, INPUT, Op, Shared, Sort, Term, binary, choose, not};
 use crate::planted::Planted;
 use crate::source::{Diagnostic, SourceFile, Span};
 use crate::synth::Defines;

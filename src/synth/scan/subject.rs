@@ -1,6 +1,6 @@
 //! A serial loop: what it reads, its accumulators, what one step does to them; and how it is run.
 
-use super::term::{self, GIVEN, INPUT, Op, Shared, Sort, Term, binary};
+use super::term::{self, GIVEN, INFINITY, INPUT, Op, Shared, Sort, Term, binary};
 use crate::planted::{Bug, Planted};
 use crate::source::Span;
 
@@ -79,9 +79,6 @@ impl Read {
         self.kind.range()
     }
 }
-
-/// What stands for the infinity of floating-point numbers that are only compared: no literal is as large.
-pub const INFINITY: i64 = 1 << 62;
 
 /// An accumulator.
 #[derive(Clone, Debug)]

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::subject::INFINITY;
 pub use crate::solver::numbers::{Op, Sort, Term};
 
 /// A term whose parts may be shared.
@@ -16,6 +15,9 @@ pub const INPUT: u32 = 1 << 8;
 pub const GIVEN: u32 = 2 << 8;
 /// Number of the first accumulator of the right operand.
 pub const RIGHT: u32 = 3 << 8;
+
+/// What stands for the infinity of floating-point numbers that are only compared: no literal is as large.
+pub const INFINITY: i64 = 1 << 62;
 
 /// A number.
 pub fn number(value: i64) -> Shared {

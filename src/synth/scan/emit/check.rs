@@ -10,8 +10,8 @@ use crate::launch::{Argument, Buffer, DEFAULT_LIMIT, Launch, Meet, Type};
 use crate::ptx::{self, Depth};
 use crate::source::SourceFile;
 use crate::synth::scan::examples::{List, Source};
-use crate::synth::scan::subject::{INFINITY, Kind, Loop};
-use crate::synth::scan::term::{self, GIVEN, INPUT, Op, Shared, Sort, Term};
+use crate::synth::scan::subject::{Kind, Loop};
+use crate::synth::scan::term::{self, GIVEN, INFINITY, INPUT, Op, Shared, Sort, Term};
 
 /// One execution of both kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

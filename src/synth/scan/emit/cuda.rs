@@ -6,8 +6,8 @@ use super::Code;
 use super::names::{Names, names};
 use super::networks::{LANES, Networks};
 use crate::synth::network::emit::{HELPERS, function};
-use crate::synth::scan::subject::{INFINITY, Kind, Read};
-use crate::synth::scan::term::{self, GIVEN, INPUT, Op, RIGHT, Shared, Sort, Term};
+use crate::synth::scan::subject::{Kind, Read};
+use crate::synth::scan::term::{self, GIVEN, INFINITY, INPUT, Op, RIGHT, Shared, Sort, Term};
 
 /// Arithmetic of sketches.
 pub const ARITHMETIC: &str = "\

@@ -6,8 +6,8 @@ use super::Code;
 use super::networks::Networks;
 use crate::planted::Bug;
 use crate::synth::emit::index::Lines;
-use crate::synth::scan::subject::{Accumulator, INFINITY, Kind};
-use crate::synth::scan::term::{GIVEN, Op, RIGHT, Shared, Sort, Term};
+use crate::synth::scan::subject::{Accumulator, Kind};
+use crate::synth::scan::term::{GIVEN, INFINITY, Op, RIGHT, Shared, Sort, Term};
 
 /// A register for each accumulator; a predicate for one that is a boolean.
 pub(super) type State = Vec<String>;
