@@ -182,11 +182,11 @@ impl Code<'_> {
             _ => format!("{number}{suffix}"),
         };
         match self.kind(sort) {
-            // (Of C's header, where it is a `float`.)
-            Kind::Float(32) if number == INFINITY => "INFINITY".to_owned(),
-            Kind::Float(32) if number == -INFINITY => "(-INFINITY)".to_owned(),
-            Kind::Float(_) if number == INFINITY => "(double)INFINITY".to_owned(),
-            Kind::Float(_) if number == -INFINITY => "(-(double)INFINITY)".to_owned(),
+            // (What `INFINITY` of C's header stands for: no header is needed.)
+            Kind::Float(32) if number == INFINITY => "__builtin_inff()".to_owned(),
+            Kind::Float(32) if number == -INFINITY => "(-__builtin_inff())".to_owned(),
+            Kind::Float(_) if number == INFINITY => "__builtin_inf()".to_owned(),
+            Kind::Float(_) if number == -INFINITY => "(-__builtin_inf())".to_owned(),
             Kind::Unsigned(32) => format!("{}u", number as u32),
             Kind::Unsigned(_) => format!("{}ull", number as u64),
             Kind::Float(32) => format!("{number}.0f"),
