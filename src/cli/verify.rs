@@ -92,7 +92,7 @@ impl Verify {
 
 impl Verify {
     /// # Errors
-    /// No function of the original has a parameter of which something is assumed.
+    /// An assumption names a parameter that no function of the original has.
     fn check_parameters(&self, original: &SourceFile) -> Result<(), Failure> {
         if self.assume_aligned.is_empty() {
             return Ok(());

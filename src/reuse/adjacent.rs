@@ -81,7 +81,7 @@ impl Opportunities<'_, '_, '_> {
                 continue;
             };
             let close = ahead.abs() < MAX_APART && self.same_kind(&first, load);
-            // Stores may stand between if no code stands twice; `split_run` decides that.
+            // Stores may stand between if no code is duplicated; `split_run` decides that.
             if close
                 && self.quiet(trace).but_for_stores(first.inst, load.inst)
                 && self.is_available_at(trace, &first, load)

@@ -13,7 +13,7 @@ pub enum Refusal {
     /// The loads of a block read some words of the struct of each lane, which `aos` takes as a whole only: the
     /// words that they read, those of a struct, and its bytes.
     StructNotWhole(u32, u32, u32),
-    /// Between the loads of a struct's words stands this instruction, on this line; it may not stand twice.
+    /// This instruction, on this line, separates the loads of a struct's words and must not be duplicated.
     StructApart(String, u32),
     /// The load is volatile, relaxed, acquire or mmio.
     Strong(&'static str),

@@ -102,7 +102,7 @@ pub(super) fn compare<'s>(
     first.unwrap_or_else(|| FunctionReport::unknown(name, "nothing was compared".to_owned()))
 }
 
-/// What of the two functions stands for each other.
+/// The matched parts of the two functions.
 struct Matching<'m> {
     alignment: &'m Alignment,
     splits: &'m [Split],
@@ -110,7 +110,7 @@ struct Matching<'m> {
     paired: Option<&'m Paired>,
 }
 
-/// Compares two functions of which it is known what stands for each other.
+/// Compares two functions whose instructions, stores and loop registers are matched.
 fn attempt<'s>(
     original: &Program<'_, 's>,
     rewritten: &mut Program<'_, 's>,

@@ -200,8 +200,7 @@ impl Comparison<'_, '_> {
         self.is_aligned_if(place, load, &[])
     }
 
-    /// What is missing where an access is not shown to be aligned, and the parameters of which it would be enough to
-    /// know more.
+    /// Why an access is not shown to be aligned, and which parameters' alignment would suffice.
     pub(super) fn says_alignment(&mut self, load: &Load) -> String {
         let bytes = u64::from(load.bytes);
         let base = format!(

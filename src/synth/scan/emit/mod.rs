@@ -42,7 +42,7 @@ pub struct Code<'f> {
 }
 
 impl<'f> Code<'f> {
-    /// An operator with numbers of so many bits; else of as many as its accumulators declare, or as it needs.
+    /// An operator whose numbers have `bits` bits, or else the width that its accumulators declare, or the one it needs.
     pub fn new(found: &'f Found, name: &str, bits: Option<u32>) -> Code<'f> {
         let kind = |sort: Sort| {
             let own = found.subject.accumulators.iter().filter(|own| own.sort == sort);
