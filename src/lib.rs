@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! SourceFile --ptx::parse--> Module --cfg::build--> Flow --emulate::run--> KernelTrace
-//!   --reuse, select::decide--> findings --rewrite::plan--> KernelPlan --Strategy::edits--> Edits --> text
+//!   --reuse, patterns, select::decide--> Groups --patterns::plan--> KernelPlan --rewrite::drafts--> Edits --> text
 //! ```
 //!
 //! [`pipeline::rewrite`] is this line as one function; every subcommand is the same line stopped
@@ -18,6 +18,7 @@
 //! - [`isa`]: the spelling of instructions and special registers, and limits of the hardware. Says
 //!   nothing of what any of them does.
 //! - [`planted`]: mistakes that the tests plant into the analysis and the rewriter.
+//! - [`strategies`]: the strategies by name, and what is said of each.
 //! - [`timings`]: how long each stage takes, if that is asked for.
 //! - [`ptx`]: lexical scan, grammar (in `grammar/`), syntax tree. Knows no GPU and no solver.
 //! - [`mod@cfg`]: scopes and names resolved, basic blocks, dominators, loops.
@@ -27,14 +28,16 @@
 //! - [`cost`]: cycles that a choice takes on an architecture, from data files.
 //! - [`reuse`]: every legal replacement, with proof and guards, or the reason why there is none.
 //!   Chooses nothing.
-//! - [`select`]: chooses among legal replacements. Never edits.
-//! - [`rewrite`]: edits of the original text.
+//! - [`rewrite`]: edits of the original text: plans, checks, names, code that stands twice. Knows no pattern.
 //! - [`launch`]: launch files, and whether one fits a kernel.
 //! - [`interp`]: a concrete interpreter, an independent judge of rewrites; shares no instruction
 //!   semantics with [`emulate`].
 //! - [`verify`]: translation validation, another independent judge; shares syntax, graph, terms and
 //!   solver with the analysis, and neither its emulation nor its decisions.
-//! - [`report`], [`remarks`], [`tracing`]: the decisions and traces as shown to people and programs.
+//! - [`report`]: the decisions as data.
+//! - [`patterns`]: the ways to replace accesses, each with what it finds, what that costs, and its code.
+//! - [`select`]: what is chosen in one function.
+//! - [`remarks`], [`tracing`]: the decisions and traces as shown to people and programs.
 //! - [`profile`]: which strategy was measured to be the fastest for a kernel.
 //! - [`pipeline`]: the line above as functions.
 //! - [`draft`]: launch files to start from, from the trace and from trials in [`interp`].
@@ -77,6 +80,7 @@ pub mod interp;
 pub mod isa;
 pub mod launch;
 pub mod page;
+pub mod patterns;
 pub mod pipeline;
 pub mod planted;
 pub mod profile;
@@ -89,6 +93,7 @@ pub mod rewrite;
 pub mod select;
 pub mod solver;
 pub mod source;
+pub mod strategies;
 pub mod synth;
 pub mod timings;
 pub mod tracing;

@@ -13,6 +13,7 @@ use std::fmt::Write;
 use crate::ptx::{self, Depth, Directive, Item, Location, Statement};
 use crate::report::{Cost, Decision, HoleReport, KernelReport, LoadReport, Report};
 use crate::source::SourceFile;
+use crate::strategies::StrategyName;
 
 /// The pass that LLVM's tools show and filter by.
 const PASS: &str = "ptxasw";
@@ -77,9 +78,10 @@ fn about_access(
 ) {
     let place = places.of_line(load.line);
     match load.decision {
-        Decision::Shuffle => {
+        Decision::By(paper @ StrategyName::Paper) => {
             let delta = load.delta.unwrap_or(0);
-            let name = if delta == 0 { "LoadReplacedByMove" } else { "LoadReplacedByShuffle" };
+            let by = if delta == 0 { StrategyName::Reuse } else { paper };
+            let name = by.facts().remark;
             head(out, "Passed", name, &place, &kernel.name);
             argument(out, "String", what);
             argument(out, "Register", &load.register);
@@ -95,14 +97,8 @@ fn about_access(
                 argument(out, "Guards", &guards.join(", "));
             }
         }
-        Decision::Reuse | Decision::Wide | Decision::Window | Decision::Aos => {
-            let name = match load.decision {
-                Decision::Reuse => "LoadReplacedByMove",
-                Decision::Wide => "LoadJoinedToVector",
-                Decision::Aos => "StructTransposed",
-                _ => "LoadReplacedByWindow",
-            };
-            head(out, "Passed", name, &place, &kernel.name);
+        Decision::By(name) => {
+            head(out, "Passed", name.facts().remark, &place, &kernel.name);
             argument(out, "String", what);
             argument(out, "Register", &load.register);
             argument(out, "String", " served by strategy ");

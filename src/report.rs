@@ -10,6 +10,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::strategies::Decision;
 pub use origins::{Call, Origin, Origins};
 
 /// The decisions for one file.
@@ -218,40 +219,8 @@ impl KernelReport {
         let chosen = self.loads.iter().filter(|load| load.decision != Decision::Keep);
         // The cost of a vector load stands at each load that it serves.
         let each =
-            chosen.filter(|load| load.decision != Decision::Wide || load.source_line.is_none());
+            chosen.filter(|load| !load.decision.is_whole_cost() || load.source_line.is_none());
         Cost::sum(each.filter_map(|load| load.cost))
-    }
-}
-
-/// The decision about one load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Decision {
-    /// Replaced by a shuffle (under the paper's strategy by a `mov` where delta is 0).
-    Shuffle,
-    /// Replaced by a move from the register of a load of the same address.
-    Reuse,
-    /// Performed by a vector load together with others.
-    Wide,
-    /// A tap of a row, most of which come by shuffles from two loads.
-    Window,
-    /// A part of a struct, which comes by a shuffle from the lanes that have loaded the words of all structs.
-    Aos,
-    /// Left as it is.
-    Keep,
-}
-
-impl Decision {
-    /// The word in the JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Decision::Shuffle => "shuffle",
-            Decision::Reuse => "reuse",
-            Decision::Wide => "wide",
-            Decision::Window => "window",
-            Decision::Aos => "aos",
-            Decision::Keep => "keep",
-        }
     }
 }
 

@@ -24,6 +24,7 @@ use ptxasw::launch::{Buffer, Launch};
 use ptxasw::pipeline::{Options, Rewritten, rewrite};
 use ptxasw::ptx::{self, Depth};
 use ptxasw::report::{Decision, LoadReport};
+use ptxasw::select::StrategyName;
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
 
@@ -358,7 +359,10 @@ fn executed_they_leave_the_same_bytes() {
 fn the_kernels_cover_what_they_are_meant_to() {
     let count = |what: &dyn Fn(&Case, &LoadReport) -> bool| -> usize {
         let covered = |case: &Case| {
-            case.loads().iter().filter(|l| l.decision == Decision::Shuffle && what(case, l)).count()
+            case.loads()
+                .iter()
+                .filter(|l| l.decision == Decision::By(StrategyName::Paper) && what(case, l))
+                .count()
         };
         cases().iter().map(covered).sum()
     };

@@ -7,11 +7,40 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground up.
-const ORDER: [&str; 31] = [
-    "source", "float", "isa", "planted", "timings", "ptx", "cfg", "expr", "solver", "emulate",
-    "cost", "reuse", "select", "rewrite", "launch", "interp", "verify", "report", "remarks",
-    "tracing", "profile", "pipeline", "draft", "ptxas", "ab", "install", "synth", "holes", "page",
-    "cli", "main",
+const ORDER: [&str; 33] = [
+    "source",
+    "float",
+    "isa",
+    "planted",
+    "strategies",
+    "timings",
+    "ptx",
+    "cfg",
+    "expr",
+    "solver",
+    "emulate",
+    "cost",
+    "reuse",
+    "rewrite",
+    "launch",
+    "interp",
+    "verify",
+    "report",
+    "patterns",
+    "select",
+    "remarks",
+    "tracing",
+    "profile",
+    "pipeline",
+    "draft",
+    "ptxas",
+    "ab",
+    "install",
+    "synth",
+    "holes",
+    "page",
+    "cli",
+    "main",
 ];
 
 /// Names outside of this crate that only some modules may use: what no other one may name, and who may.

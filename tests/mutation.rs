@@ -16,6 +16,7 @@ use affine::kernel::Kernel;
 use changes::{CHANGES, Change, Verdict};
 use ptxasw::pipeline::{Options, rewrite};
 use ptxasw::report::{Decision, LoadReport};
+use ptxasw::select::StrategyName;
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
 
@@ -45,8 +46,10 @@ fn loads(name: &str, text: &str) -> Vec<LoadReport> {
 
 /// One covered load of a text, if it has any.
 fn subject(name: String, text: String) -> Option<Subject> {
-    let covered: Vec<LoadReport> =
-        loads(&name, &text).into_iter().filter(|load| load.decision == Decision::Shuffle).collect();
+    let covered: Vec<LoadReport> = loads(&name, &text)
+        .into_iter()
+        .filter(|load| load.decision == Decision::By(StrategyName::Paper))
+        .collect();
     let load = covered.get(covered.len() / 2)?.clone();
     Some(Subject { name, text, load })
 }

@@ -14,7 +14,7 @@ use ptxasw::profile::{Consulted, Entry, Profile};
 use ptxasw::ptx::{Depth, parse};
 use ptxasw::report::{Decision, Report};
 use ptxasw::rewrite::Mode;
-use ptxasw::select::Strategies;
+use ptxasw::select::{Strategies, StrategyName};
 use ptxasw::solver::{Judgement, Names, Solver, session};
 use ptxasw::source::SourceFile;
 
@@ -187,19 +187,20 @@ fn decided(report: &Report) -> Vec<Vec<Decision>> {
 
 #[test]
 fn a_profile_decides_in_the_place_of_the_costs() {
-    use Decision::{Keep, Reuse, Shuffle};
+    let [keep, reuse, shuffle] =
+        [Decision::Keep, Decision::By(StrategyName::Reuse), Decision::By(StrategyName::Paper)];
     let text = measured_module();
     let rewritten = |text: &str, options: &Options| {
         let source = SourceFile::new("k.ptx", text);
         rewrite(&source, options).expect("a module")
     };
-    let auto = [Keep, Keep, Reuse];
+    let auto = [keep, keep, reuse];
     let plain = rewritten(&text, &Options::default());
     assert_eq!(decided(&plain.report), [auto, auto, auto]);
     let profile = Some(Arc::new(measured(&text)));
     let obeying = Options { profile: profile.clone(), ..Options::default() };
     let found = rewritten(&text, &obeying);
-    assert_eq!(decided(&found.report), [[Keep, Shuffle, Shuffle], [Keep; 3], auto]);
+    assert_eq!(decided(&found.report), [[keep, shuffle, shuffle], [keep; 3], auto]);
     assert_eq!(found.report.warnings, [""; 0]);
     let by: Vec<_> = found.report.kernels.iter().map(|k| k.strategy.as_deref()).collect();
     assert_eq!(by, [Some("paper"), Some("original"), None]);
@@ -228,7 +229,7 @@ fn a_profile_decides_in_the_place_of_the_costs() {
     assert_eq!(rewritten(&other, &obeying).report.warnings, [""; 0]);
     let changed = text.replace("to_kept_shared[16]", "to_kept_shared[32]");
     let found = rewritten(&changed, &obeying).report;
-    assert_eq!(decided(&found), [[Keep, Shuffle, Shuffle], auto, auto]);
+    assert_eq!(decided(&found), [[keep, shuffle, shuffle], auto, auto]);
     let expected = "p.json: not used for to_kept: the text has changed since it was measured";
     assert_eq!(found.warnings, [expected]);
     // One line for all kernels.

@@ -8,6 +8,7 @@ use super::options::{Decisions, Format, Input, Shown, show_timings, warn};
 use crate::pipeline::{self, Options};
 use crate::report::{Decision, KernelReport, LoadReport, Origin, Report, Wavefronts};
 use crate::rewrite::Mode;
+use crate::strategies::StrategyName;
 
 /// `candidates`
 #[derive(Debug, Args)]
@@ -113,14 +114,14 @@ fn origin(origin: Option<&Origin>) -> String {
 fn render_access(load: &LoadReport, named: &str) -> String {
     let mut out = format!("  line {:>5}  {}{named:<9} ", load.line, origin(load.source.as_ref()));
     match load.decision {
-        Decision::Shuffle => {
+        Decision::By(StrategyName::Paper) => {
             let (delta, line) = (load.delta.unwrap_or(0), load.source_line.unwrap_or(0));
             out += &format!("shuffle {delta:+} from line {line}");
             if let Some(guards) = load.guards.as_ref().filter(|guards| !guards.is_empty()) {
                 out += &format!(" [{}]", guards.join(", "));
             }
         }
-        Decision::Reuse | Decision::Wide | Decision::Window | Decision::Aos => {
+        Decision::By(_) => {
             out += load.decision.word();
             if let Some(delta) = load.delta {
                 out += &format!(" {delta:+}");

@@ -9,7 +9,7 @@ use crate::cost::Costs;
 use crate::pipeline::Options;
 use crate::profile::{Consulted, Profile};
 use crate::ptxas::invoke::DEPTH;
-use crate::select::Strategies;
+use crate::select::{Selection, Strategies};
 use clap::ValueEnum;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -273,7 +273,7 @@ pub fn options(settings: &Settings) -> Result<Options, String> {
     options.costs = costs;
     options.profile = profile;
     if let Some(selection) = &settings.select {
-        options.select.selection = choice(SELECT, selection)?;
+        let _: Selection = choice(SELECT, selection)?;
     }
     if let Some(delta) = &settings.max_delta {
         options.select.max_delta = match delta.parse() {

@@ -153,7 +153,7 @@ mod tests {
     fn the_report_of_an_unused_text_claims_nothing() {
         let load = LoadReport {
             bytes: 4,
-            decision: Decision::Shuffle,
+            decision: Decision::By(crate::strategies::StrategyName::Paper),
             source_line: Some(2),
             delta: Some(1),
             guards: Some(vec!["whole-warp".into()]),

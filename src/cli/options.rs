@@ -163,7 +163,6 @@ impl Covering {
             costs: self.costs.clone(),
             select: select::Options {
                 max_delta: self.max_delta,
-                selection: self.select,
                 strategies: self.strategy,
                 ..select::Options::default()
             },

@@ -6,6 +6,7 @@ use svg::node::element::{Group, Path, Rectangle, Text, Title};
 use super::counted;
 use super::rows::{LANES, LINE, Row, RowLoad};
 use crate::report::Decision;
+use crate::strategies::StrategyName;
 
 const WIDTH: f64 = 1000.0;
 const LABEL: f64 = 150.0;
@@ -108,7 +109,7 @@ fn band(
         format!("{} {register}", load.load.line),
         "name",
     ));
-    let note = if load.load.decision == Decision::Shuffle {
+    let note = if load.load.decision == Decision::By(StrategyName::Paper) {
         group = group.add(cells(&served, "cell served"));
         let delta = load.load.delta.unwrap_or(0);
         match loading.len() {
@@ -122,8 +123,11 @@ fn band(
         format!("the source: {}", counted(before, "line"))
     };
     if !loading.is_empty() {
-        let class =
-            if load.load.decision == Decision::Shuffle { "cell corner" } else { "cell load" };
+        let class = if load.load.decision == Decision::By(StrategyName::Paper) {
+            "cell corner"
+        } else {
+            "cell load"
+        };
         group = group.add(cells(&loading, class));
     }
     group.add(text(WIDTH - NOTE + 12.0, y + 13.0, note, "note"))

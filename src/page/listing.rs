@@ -9,6 +9,7 @@ use super::input::LineProfile;
 use super::model::Kernel;
 use crate::report::{Decision, LoadReport};
 use crate::reuse::Refusal;
+use crate::strategies::StrategyName;
 
 /// Lines around a load that are always shown.
 const CONTEXT: u32 = 3;
@@ -46,7 +47,7 @@ impl Mark {
     /// The mark of a load; `all` are the loads of its kernel.
     pub fn of(load: &LoadReport, all: &[LoadReport]) -> Mark {
         let no_partner = Refusal::NoPartner.to_string();
-        if load.decision == Decision::Shuffle || load.delta.is_some() {
+        if load.decision == Decision::By(StrategyName::Paper) || load.delta.is_some() {
             Mark::Shuffled
         } else if load.decision != Decision::Keep {
             Mark::Replaced
@@ -64,17 +65,16 @@ impl Mark {
 
 /// The reason for the mark, in one line.
 pub fn reason(load: &LoadReport, all: &[LoadReport]) -> String {
-    if load.decision != Decision::Keep {
-        let what = match (load.decision, load.delta) {
-            (Decision::Wide, _) => "in a vector".to_owned(),
-            (Decision::Window, None) => "the row's loads".to_owned(),
-            (Decision::Aos, _) => "with all structs of the warp".to_owned(),
+    if let Decision::By(name) = load.decision {
+        let facts = name.facts();
+        let what = match (facts.served, load.delta) {
+            (Some(served), None) => served.to_owned(),
             (_, None | Some(0)) => "copied".to_owned(),
             (_, Some(delta)) => format!("Δ {delta:+}"),
         };
-        let word = if load.decision == Decision::Aos { "as in" } else { "from" };
+        let named = facts.named;
         let mut from =
-            load.source_line.map(|line| format!(" {word} line {line}")).unwrap_or_default();
+            load.source_line.map(|line| format!(" {named} line {line}")).unwrap_or_default();
         if let Some(iterations) = load.iterations {
             from += &format!(", {} before", counted(iterations as usize, "iteration"));
         }

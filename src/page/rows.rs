@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::input::Access;
 use crate::report::{Decision, LoadReport};
+use crate::strategies::StrategyName;
 
 /// Lanes of a warp.
 pub const LANES: i32 = 32;
@@ -47,7 +48,8 @@ pub fn rows<'l>(loads: &'l [LoadReport], accesses: &BTreeMap<u32, &Access>) -> V
         let served: Vec<(&LoadReport, i64)> = loads
             .iter()
             .filter(|load| {
-                load.decision == Decision::Shuffle && load.source_line == Some(source.line)
+                load.decision == Decision::By(StrategyName::Paper)
+                    && load.source_line == Some(source.line)
             })
             .map(|load| (load, i64::from(load.delta.unwrap_or(0).clamp(1 - LANES, LANES - 1))))
             .collect();
@@ -93,7 +95,7 @@ impl Row<'_> {
     /// source, all lanes.
     pub fn lanes_that_load(&self, load: &RowLoad<'_>) -> Vec<i32> {
         match (load.load.decision, load.load.delta) {
-            (Decision::Shuffle, Some(delta)) => {
+            (Decision::By(StrategyName::Paper), Some(delta)) => {
                 let inside = |lane: i32| (0..LANES).contains(&lane.saturating_add(delta));
                 (0..LANES).filter(|&lane| !inside(lane)).collect()
             }

@@ -2,7 +2,6 @@
 //! earlier or joined later.
 
 mod advice;
-mod arrays;
 mod describe;
 
 use std::panic::AssertUnwindSafe;
@@ -14,11 +13,12 @@ use crate::cfg::{self, Flow};
 use crate::cost::{self, Costs};
 use crate::emulate::{self, KernelTrace, Limits, TooLarge};
 use crate::expr::within;
+use crate::patterns;
 use crate::profile::{self, Consulted};
 use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{KernelReport, Origins, Report};
 use crate::reuse::{self, shared::Surroundings};
-use crate::rewrite::{self, Edit, Edits, Mode, Names};
+use crate::rewrite::{self, Edit, Edits, Mode, Names, Planner};
 use crate::select::{self, Choice, Strategies, StrategyName};
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Timings;
@@ -255,19 +255,18 @@ impl<'j> Job<'_, 'j> {
         let Body::Parsed { span, .. } = &function.body else { return Ok(Vec::new()) };
         let body = span.start as usize + 1;
         let Decided { flow, trace, choice } = decided;
-        // What is measured is what loads take.
-        let plain = self.options.mode.is_wrong().then(|| choice.without_arrays());
-        let choice = plain.as_ref().unwrap_or(choice);
         let planted = self.options.reuse.planted;
-        let plan = rewrite::plan(self.source, flow, trace, choice, body, &self.names, planted);
+        let mut planner = Planner::new(self.source, flow, trace, body, &self.names, planted);
+        // What is measured is what loads take.
+        patterns::plan(&choice.chosen(self.options.mode.is_wrong()), &mut planner);
+        let plan = planner.plan;
         if plan.is_empty() {
             return Ok(Vec::new());
         }
         let edits = Timings::measure(self.options.timings.as_deref(), "rewrite", || {
-            plan.placed(&rewrite::strategy(self.options.mode).edits(&plan))
+            plan.placed(&rewrite::drafts(&plan, self.options.mode))
         });
-        let edits = edits.map_err(|misplaced| misplaced.to_string())?;
-        Ok(if self.options.mode == Mode::Original { Vec::new() } else { edits })
+        edits.map_err(|misplaced| misplaced.to_string())
     }
 }
 

@@ -1,6 +1,9 @@
 //! What was done with some loads, what was left alone and why, in one sentence.
 
+use strum::IntoEnumIterator;
+
 use super::{Cost, Decision, LoadReport};
+use crate::strategies::StrategyName;
 
 /// Counts of things by their names, in the order in which the names came first.
 #[derive(Default)]
@@ -37,11 +40,8 @@ type Unpaid = (&'static str, Option<u32>);
 
 /// Where a strategy would take a value from.
 fn origin(strategy: &str) -> &'static str {
-    match strategy {
-        "reuse" => "could come from registers",
-        "wide" => "could be joined to vectors",
-        _ => "could come from other lanes",
-    }
+    let known = StrategyName::iter().find(|name| name.word() == strategy);
+    known.unwrap_or(StrategyName::Paper).facts().origin
 }
 
 /// The sentence about loads; `cost` is that of what was chosen. Names between backquotes are strategies and

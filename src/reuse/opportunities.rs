@@ -25,7 +25,7 @@ use crate::cfg::{Arg, Base, BlockId, Flow, Inst, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::expr::TermId;
 use crate::isa::{Modifier, Qualifier};
-use crate::planted::Bug;
+use crate::planted::{Bug, Planted};
 use crate::ptx::{Function, Instruction};
 use crate::solver::Solver;
 use crate::source::SourceFile;
@@ -107,6 +107,11 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             known: FxHashMap::default(),
             no_struct: FxHashMap::default(),
         }
+    }
+
+    /// The mistake that a test has planted.
+    pub fn planted(&self) -> Planted {
+        self.options.planted
     }
 
     /// The load of an access, if it may take part.

@@ -6,9 +6,9 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashMap;
 
+use super::condition::WarpTest;
 use super::names::Fresh;
-use super::plan::{AskedRegister, Condition, KernelPlan, Replacement};
-use super::taps::WarpTest;
+use super::replacement::{AskedRegister, Replacement};
 use crate::cfg::{BlockId, RegisterId};
 use crate::planted::{Bug, Planted};
 use crate::reuse::{NoWrap, WrapKind};
@@ -38,8 +38,11 @@ enum Check {
 type ChainKey = (BlockId, bool, Vec<Check>);
 
 /// Emits and shares checks within one function.
-pub(super) struct Checks<'p, 'a> {
-    plan: &'p KernelPlan<'a>,
+#[derive(Debug)]
+pub struct Checks<'p, 'a> {
+    /// Names of the registers that checks read.
+    registers: &'p FxHashMap<RegisterId, String>,
+    planted: Planted,
     /// The names of new registers.
     pub fresh: Fresh<'a>,
     lane: Option<String>,
@@ -58,20 +61,19 @@ pub(super) struct Checks<'p, 'a> {
 }
 
 impl<'p, 'a> Checks<'p, 'a> {
-    /// The checks for a whole plan.
-    pub fn new(plan: &'p KernelPlan<'a>) -> Self {
-        Checks::of(plan, &plan.replacements)
-    }
-
-    /// The checks for rows of taps alone: no covered load asks whether it may use a received value.
-    pub fn of_rows(plan: &'p KernelPlan<'a>) -> Self {
-        Checks::of(plan, &[])
-    }
-
-    fn of(plan: &'p KernelPlan<'a>, replacements: &[Replacement]) -> Self {
+    /// The checks of a function that asks, in each block, whether some indices wrap around, and, if `linear` holds,
+    /// whether lanes are consecutive in `tid.x`.
+    pub fn new(
+        registers: &'p FxHashMap<RegisterId, String>,
+        fresh: Fresh<'a>,
+        no_wraps: &[(BlockId, &[NoWrap])],
+        linear: bool,
+        planted: Planted,
+    ) -> Self {
         let mut checks = Checks {
-            plan,
-            fresh: plan.fresh.clone(),
+            registers,
+            planted,
+            fresh,
             lane: None,
             linear: None,
             windows: FxHashMap::default(),
@@ -81,24 +83,13 @@ impl<'p, 'a> Checks<'p, 'a> {
             lanes_on: BTreeMap::new(),
             usable: FxHashMap::default(),
         };
-        let tests = plan.versions.iter().filter_map(|version| match &version.condition {
-            Condition::Warp(test) => Some((test.block, &test.no_wrap)),
-            Condition::Multiples(_) => None,
-        });
-        let stores = plan.stores.iter().map(|whole| (whole.test.block, &whole.test.no_wrap));
-        let loads = replacements.iter();
-        let loads = loads.map(|load| (load.block, &load.covered.guards.no_wrap));
-        for (block, no_wraps) in loads.chain(tests).chain(stores) {
-            for check in no_wraps {
-                let place = (block, no_wrap(check));
+        for (block, no_wraps) in no_wraps {
+            for check in *no_wraps {
+                let place = (*block, no_wrap(check));
                 let window = checks.windows.entry(place).or_insert((check.first, check.last));
                 *window = (window.0.min(check.first), window.1.max(check.last));
             }
         }
-        let linear = replacements.iter().any(|load| load.covered.guards.linear_lanes)
-            || plan.windows.iter().any(|window| window.linear_lanes)
-            || plan.structs.iter().any(|whole| whole.linear_lanes)
-            || plan.stores.iter().any(|whole| whole.linear_lanes);
         // These are needed before any code is chosen, since the whole-warp checks are joined to them.
         if linear {
             checks.linear = Some(checks.fresh.predicate());
@@ -108,7 +99,7 @@ impl<'p, 'a> Checks<'p, 'a> {
 
     /// The mistake that a test has planted.
     pub fn planted(&self) -> Planted {
-        self.plan.planted
+        self.planted
     }
 
     /// The `activemask` of a block; empty before any shuffle of the block.
@@ -203,8 +194,8 @@ impl<'p, 'a> Checks<'p, 'a> {
         }
         let lane = self.lane.as_deref().unwrap_or_default();
         let beyond = match delta > 0 {
-            true => i32::from(self.plan.planted.has(Bug::CornerTooFarUp)),
-            false => i32::from(self.plan.planted.has(Bug::CornerTooFarDown)),
+            true => i32::from(self.planted.has(Bug::CornerTooFarUp)),
+            false => i32::from(self.planted.has(Bug::CornerTooFarDown)),
         };
         let (comparison, bound) =
             if delta > 0 { ("lt", 32 - delta + beyond) } else { ("ge", -delta - beyond) };
@@ -292,11 +283,11 @@ impl<'p, 'a> Checks<'p, 'a> {
 
     fn whole_warp(&mut self, block: BlockId, setup: &mut String) -> String {
         let (mask, whole) = (self.fresh.word(), self.fresh.predicate());
-        let _ = match self.plan.planted.has(Bug::ConstantMask) {
+        let _ = match self.planted.has(Bug::ConstantMask) {
             true => write!(setup, "mov.b32 {mask}, -1;\n\t"),
             false => write!(setup, "activemask.b32 {mask};\n\t"),
         };
-        let all = match self.plan.planted.has(Bug::IncompleteWarp) {
+        let all = match self.planted.has(Bug::IncompleteWarp) {
             true => mask.as_str(),
             false => "-1",
         };
@@ -317,7 +308,7 @@ impl<'p, 'a> Checks<'p, 'a> {
         before: Option<String>,
         setup: &mut String,
     ) -> String {
-        let named = |register| self.plan.registers.get(register).cloned().unwrap_or_default();
+        let named = |register| self.registers.get(register).cloned().unwrap_or_default();
         let (name, negated) = match check {
             Check::NoWrap(register, _, kind) => {
                 return self.emit_no_wrap(block, check, *register, *kind, before, setup);
@@ -420,9 +411,9 @@ impl<'p, 'a> Checks<'p, 'a> {
             WrapKind::Unsigned => 0,
         };
         let back = (wraps_at + first).wrapping_neg() as i32;
-        let count = last - first + 1 - i64::from(self.plan.planted.has(Bug::SmallWindow));
+        let count = last - first + 1 - i64::from(self.planted.has(Bug::SmallWindow));
         let (moved, predicate) = (self.fresh.word(), self.fresh.predicate());
-        let register = self.plan.registers.get(&register).cloned().unwrap_or_default();
+        let register = self.registers.get(&register).cloned().unwrap_or_default();
         let _ = write!(setup, "add.s32 {moved}, {register}, {back};\n\t");
         let _ = match before {
             Some(before) => {
@@ -486,8 +477,8 @@ impl<'p, 'a> Checks<'p, 'a> {
         let mut code = String::new();
         if let Some(lane) = &self.lane {
             let _ = write!(code, "\n\tmov.u32 {lane}, %laneid;");
-            let further = i64::from(self.plan.planted.has(Bug::RowIndex));
-            let above = u32::from(self.plan.planted.has(Bug::RowBound));
+            let further = i64::from(self.planted.has(Bug::RowIndex));
+            let above = u32::from(self.planted.has(Bug::RowBound));
             for (distance, (on, below)) in &self.lanes_on {
                 let _ = write!(
                     code,

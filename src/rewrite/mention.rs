@@ -29,17 +29,17 @@ pub(super) fn register(flow: &Flow<'_, '_>, register: RegisterId) -> String {
 }
 
 /// A variable in code, by the scope of the body that declares it; `None` for one of the module or a parameter.
-pub(super) fn variable(name: &str, scope: Option<u32>) -> String {
+pub fn variable(name: &str, scope: Option<u32>) -> String {
     self::name(name, scope.map(NameMeaning::DeclaredIn))
 }
 
 /// The name that a declaration in code declares.
-pub(super) fn declaration(name: &str) -> String {
+pub fn declaration(name: &str) -> String {
     format!("{name}{MEANS}{DECLARED}{END}")
 }
 
 /// A name in code, and what it means there.
-pub(super) fn name(name: &str, meaning: Option<NameMeaning>) -> String {
+pub fn name(name: &str, meaning: Option<NameMeaning>) -> String {
     match meaning {
         Some(NameMeaning::Register(RegisterId(id))) => format!("{name}{MEANS}r{id}{END}"),
         Some(NameMeaning::DeclaredIn(scope)) => format!("{name}{MEANS}s{scope}{END}"),

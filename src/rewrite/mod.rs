@@ -1,30 +1,32 @@
-//! Turns decisions into edits of the original text: drafts of code, then their text at its place ([`Draft`]).
+//! Writes changes into the original text: a plan of one function, code at its places, one new text.
 //!
-//! In: the text and what [`crate::select`] chose. Out: a new text and a map of its lines. The program
-//! is never printed anew: bytes that no edit touches stay as they are. A [`Strategy`] says which code
-//! stands for a decision; all strategies work on the same plan.
+//! In: the text, and what patterns plan through a [`Planner`]. Out: a new text and a map of its lines. The program
+//! is never printed anew: bytes that no edit touches stay as they are. What all patterns share is here: names that
+//! are free, registers as the original names them, checks that several loads need and that are made once, and code
+//! that stands twice under a test. A pattern adds a [`Part`].
 //!
-//! What every strategy has to respect stands in [`laws`], each with what breaks without it.
+//! What every pattern has to respect stands in [`laws`], each with what breaks without it.
 
-mod arrays;
+mod assemble;
 mod bytes;
-mod carried;
 mod checks;
+mod condition;
 mod edit;
-mod fields;
 pub mod laws;
 mod mention;
+mod mode;
 mod names;
 mod plan;
-mod rows;
-mod strategy;
-mod structs;
-mod taps;
-mod vectors;
+mod replacement;
+mod versions;
 
+pub use assemble::drafts;
 pub use bytes::{Assembly, SentWord};
+pub use checks::Checks;
+pub use condition::{Condition, Version, WarpTest};
 pub use edit::{Edit, Edits, Overlap};
-pub use mention::{Draft, Misplaced};
+pub use mention::{Draft, Misplaced, declaration, name, variable};
+pub use mode::Mode;
 pub use names::{Fresh, Names};
-pub use plan::{KernelPlan, Replacement, Transfer, plan};
-pub use strategy::{Mode, Strategy, strategy};
+pub use plan::{KernelPlan, Part, Planner, line_end};
+pub use replacement::{AskedRegister, Replacement, Transfer};

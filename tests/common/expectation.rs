@@ -20,6 +20,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use ptxasw::report::{ArrayReport, Decision, LoadReport};
+use ptxasw::select::StrategyName;
 
 /// What is expected of one load, or what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,17 +107,15 @@ impl Expectation {
     pub fn of(load: &LoadReport, source: Option<&LoadReport>) -> Expectation {
         match load.decision {
             Decision::Keep => Expectation::Keep { reason: load.reason.clone().unwrap_or_default() },
-            Decision::Reuse | Decision::Wide | Decision::Window | Decision::Aos => {
-                Expectation::Served {
-                    by: load.decision.word(),
-                    from: source.map(|source| source.register.clone()),
-                }
-            }
-            Decision::Shuffle => Expectation::Shuffle {
+            Decision::By(StrategyName::Paper) => Expectation::Shuffle {
                 delta: load.delta.unwrap_or(i32::MAX),
                 from: source.map(|s| s.register.clone()),
                 compared: load.guards.iter().flatten().any(|guard| guard.starts_with(COMPARED)),
                 guards: Some(load.guards.clone().unwrap_or_default()),
+            },
+            Decision::By(_) => Expectation::Served {
+                by: load.decision.word(),
+                from: source.map(|source| source.register.clone()),
             },
         }
     }

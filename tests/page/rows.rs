@@ -5,11 +5,16 @@ use std::collections::BTreeMap;
 use ptxasw::page::input::Access;
 use ptxasw::page::rows::rows;
 use ptxasw::report::{Decision, LoadReport};
+use ptxasw::select::StrategyName;
 
 fn load(line: u32, bytes: u32, shuffle: Option<(u32, i32)>) -> LoadReport {
     LoadReport {
         bytes,
-        decision: if shuffle.is_some() { Decision::Shuffle } else { Decision::Keep },
+        decision: if shuffle.is_some() {
+            Decision::By(StrategyName::Paper)
+        } else {
+            Decision::Keep
+        },
         source_line: shuffle.map(|(source, _)| source),
         delta: shuffle.map(|(_, delta)| delta),
         ..LoadReport::new(line, format!("%f{line}"))

@@ -13,6 +13,7 @@
 
 use ptxasw::pipeline::{Options, Rewritten};
 use ptxasw::report::{Decision, KernelReport, LoadReport, Report};
+use ptxasw::select::StrategyName;
 use ptxasw::source::{Diagnostic, LineMap, SourceFile, Span};
 
 /// The rewriter.
@@ -57,7 +58,7 @@ fn empty_report(source: &SourceFile) -> Report {
 fn kernel(name: &str, line: u32) -> KernelReport {
     let load = LoadReport {
         bytes: 4,
-        decision: Decision::Shuffle,
+        decision: Decision::By(StrategyName::Paper),
         source_line: Some(1),
         guards: Some(Vec::new()),
         ..LoadReport::new(line, "%f2".to_owned())

@@ -1,0 +1,412 @@
+//! The part of a plan that is about values which go round loops: what stands in front of the loop, in the
+//! place of the load, and at the loop's end.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use crate::cfg::{Arg, Base, RegisterId};
+use crate::emulate::definitions;
+use crate::planted::Bug;
+use crate::reuse::{Carried, SameAddress, Slice, Start, Tested};
+use crate::rewrite::{Checks, Draft, KernelPlan, Mode, Part, Planner, line_end};
+
+/// What one loop's links have in common.
+#[derive(Default)]
+struct Shared {
+    /// Copies of instructions in front of a loop or at its end: by the instruction that they stand at, their
+    /// own and the iteration the register with the result.
+    copies: FxHashMap<(u32, u32, u32), String>,
+    /// By a loop's entry and the iterations, the predicate that values have been passed on and are the
+    /// right ones.
+    passed: FxHashMap<(u32, u32), String>,
+}
+
+/// Bytes that a loop's loads read, counted from a base: from the first to behind the last.
+type Span = (i64, i64);
+
+/// A store and the loads from which it must be apart: the bases of both, what the store writes, and what
+/// the loads read.
+struct Rows {
+    store: String,
+    load: String,
+    written: Span,
+    read: Span,
+}
+
+/// What is put in around a loop, a line each.
+#[derive(Default)]
+struct Lines {
+    entry: Vec<String>,
+    latch: Vec<String>,
+}
+
+/// A load whose value comes from an iteration before.
+#[derive(Clone, Debug)]
+struct CarriedLoad {
+    /// The load's statement.
+    span: Range<usize>,
+    /// The text in its place.
+    moves: String,
+    /// The place in front of the loop, and the code there.
+    entry: (usize, String),
+    /// Where values are passed on to the next iteration, and the code.
+    latches: Vec<(usize, String)>,
+}
+
+/// The values that go round the loops of one function.
+#[derive(Debug)]
+struct Links(Vec<CarriedLoad>);
+
+impl Part for Links {
+    fn left_out(&self) -> Vec<Range<usize>> {
+        self.0.iter().map(|carried| carried.span.clone()).collect()
+    }
+
+    /// Comes behind other patterns' code: what stands in front of a loop is executed after whichever version of the
+    /// code before it ran.
+    fn edits(
+        &self,
+        _plan: &KernelPlan<'_>,
+        _checks: &mut Checks<'_, '_>,
+        _mode: Mode,
+        edits: &mut Vec<Draft>,
+    ) {
+        for carried in &self.0 {
+            edits.push(Draft { range: carried.span.clone(), code: carried.moves.clone() });
+            for (at, code) in carried.latches.iter().chain([&carried.entry]) {
+                edits.push(Draft::insert(*at, code.clone()));
+            }
+        }
+    }
+}
+
+/// Plans the links that have been chosen.
+pub fn plan(links: &[&Carried], planner: &mut Planner<'_, '_, '_, '_>) -> Option<Box<dyn Part>> {
+    let mut shared = Shared::default();
+    let planned: Vec<CarriedLoad> =
+        links.iter().map(|link| planner.link(link, links, &mut shared)).collect();
+    (!planned.is_empty()).then(|| Box::new(Links(planned)) as Box<dyn Part>)
+}
+
+impl Planner<'_, '_, '_, '_> {
+    fn link(&mut self, link: &Carried, all: &[&Carried], shared: &mut Shared) -> CarriedLoad {
+        let (mut moves, mut lines, mut registers) = (Vec::new(), Lines::default(), Vec::new());
+        for (from, to) in &link.pieces {
+            let bits = to.register_bits;
+            // From the newest to the one that is used now.
+            let rounds: Vec<String> =
+                (0..link.distance).map(|_| self.plan.fresh.bits(bits)).collect();
+            let sent = self.sent(link.source, from.register, from.register_bits, &link.latches);
+            for (older, newer) in rounds.iter().rev().zip(rounds.iter().rev().skip(1)) {
+                lines.latch.push(format!("mov.b{bits} {older}, {newer};"));
+            }
+            lines.latch.push(format!("mov.b{bits} {}, {sent};", rounds[0]));
+            let now = rounds[rounds.len() - 1].clone();
+            moves.push((bits, self.name(to.register), now.clone()));
+            registers.push((to.register, now));
+        }
+        let own = &self.flow.insts[link.load.inst as usize];
+        let moves = match &link.start {
+            Start::Loaded { slice, base } => {
+                lines.entry = self.first(link, (slice, *base), &registers, shared);
+                moves.iter().map(|(bits, to, now)| format!("mov.b{bits} {to}, {now};")).collect()
+            }
+            Start::Performed(_) => {
+                let passed = self.passed(link, all, shared, &mut lines);
+                // A guard predicate that it may have always holds, and an instruction can have one only.
+                let text = own.ast.opcode.span.start as usize..own.ast.span.end as usize;
+                let load = format!("@!{passed} {}", self.plan.copied(text));
+                // A register of the address is written behind the load only.
+                let base = link.pieces.iter().any(|(_, to)| {
+                    own.args.iter().any(|arg| {
+                    matches!(arg, Arg::Memory { base: Base::Register(r), .. } if *r == to.register)
+                })
+                });
+                let when = if base { format!("@{passed} ") } else { String::new() };
+                let mut texts: Vec<String> = moves
+                    .iter()
+                    .map(|(bits, to, now)| format!("{when}mov.b{bits} {to}, {now};"))
+                    .collect();
+                texts.insert(if base { 0 } else { texts.len() }, load);
+                texts
+            }
+        };
+        if self.plan.planted.has(Bug::NothingPassedOn) {
+            lines.latch.clear();
+        }
+        self.placed(link, moves.join("\n\t"), &lines)
+    }
+
+    /// A link's code with its places in the text.
+    fn placed(&self, link: &Carried, moves: String, lines: &Lines) -> CarriedLoad {
+        let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
+        let entry = match link.falls_in {
+            false => {
+                let lines: String = lines.entry.iter().map(|line| format!("{line}\n\t")).collect();
+                (span(link.entry).start, lines)
+            }
+            true => {
+                let lines: String = lines.entry.iter().map(|line| format!("\n\t{line}")).collect();
+                (line_end(self.source.text(), span(link.entry).end), lines)
+            }
+        };
+        let passed_on: String = lines.latch.iter().map(|line| format!("{line}\n\t")).collect();
+        let latches = link.latches.iter();
+        CarriedLoad {
+            span: span(link.load.inst),
+            moves,
+            entry,
+            latches: latches.map(|&latch| (span(latch).start, passed_on.clone())).collect(),
+        }
+    }
+
+    /// The predicate that the values of `distance` iterations before are there and the right ones: false at
+    /// first, and what the tests say when so many iterations have passed. Links over as many iterations of
+    /// one loop share it.
+    fn passed(
+        &mut self,
+        link: &Carried,
+        all: &[&Carried],
+        shared: &mut Shared,
+        lines: &mut Lines,
+    ) -> String {
+        let key = (link.entry, link.distance);
+        if let Some(known) = shared.passed.get(&key) {
+            return known.clone();
+        }
+        let sharing: Vec<&Carried> = all
+            .iter()
+            .copied()
+            .filter(|other| (other.entry, other.distance) == key)
+            .filter(|other| matches!(other.start, Start::Performed(_)))
+            .collect();
+        let holds = self.tests(&sharing, shared, lines);
+        let fresh = &mut self.plan.fresh;
+        let rounds: Vec<String> = (0..link.distance).map(|_| fresh.predicate()).collect();
+        let planted = self.plan.planted.has(Bug::PassedAtOnce);
+        for round in &rounds {
+            let first = if planted { "-1" } else { "0" };
+            lines.entry.push(format!("mov.pred {round}, {first};"));
+        }
+        for (older, newer) in rounds.iter().rev().zip(rounds.iter().rev().skip(1)) {
+            lines.latch.push(format!("mov.pred {older}, {newer};"));
+        }
+        lines.latch.push(format!("mov.pred {}, {holds};", rounds[0]));
+        let now = rounds[rounds.len() - 1].clone();
+        shared.passed.insert(key, now.clone());
+        now
+    }
+
+    /// All tests of some links: what their conjunction is at the loop's end.
+    fn tests(&mut self, links: &[&Carried], shared: &mut Shared, lines: &mut Lines) -> String {
+        let mut holds: Option<String> = None;
+        if !self.plan.planted.has(Bug::NoApartTest) {
+            for rows in self.rows_apart(links, shared, lines) {
+                holds = Some(self.test_apart(&rows, holds, lines));
+            }
+        }
+        if self.plan.planted.has(Bug::NoAddressTest) {
+            return holds.unwrap_or_else(|| "-1".to_owned());
+        }
+        let mut done: Vec<(String, String, i64)> = Vec::new();
+        // Those in front of the loop come before those at its end.
+        for at_end in [false, true] {
+            for link in links {
+                let Start::Performed(Some(test)) = &link.start else { continue };
+                if matches!(test.source, Tested::Always(_)) != at_end {
+                    continue;
+                }
+                let mut text = Vec::new();
+                let tested = self.tested(link, test, shared, &mut text);
+                if !done.contains(&tested) {
+                    holds = Some(self.test_same(&tested, holds, &mut text));
+                    done.push(tested);
+                }
+                match at_end {
+                    true => lines.latch.extend(text),
+                    false => lines.entry.extend(text),
+                }
+            }
+        }
+        holds.unwrap_or_else(|| "-1".to_owned())
+    }
+
+    /// The test that two addresses are equal, and what is known already.
+    fn test_same(
+        &mut self,
+        (a, b, ahead): &(String, String, i64),
+        known: Option<String>,
+        text: &mut Vec<String>,
+    ) -> String {
+        let fresh = &mut self.plan.fresh;
+        let a = match ahead {
+            0 => a.clone(),
+            _ => {
+                let sum = fresh.bits(64);
+                text.push(format!("add.s64 {sum}, {a}, {ahead};"));
+                sum
+            }
+        };
+        let holds = fresh.predicate();
+        text.push(match known {
+            Some(known) => format!("setp.eq.and.u64 {holds}, {a}, {b}, {known};"),
+            None => format!("setp.eq.u64 {holds}, {a}, {b};"),
+        });
+        holds
+    }
+
+    /// What must be apart for some links: for each store and each base of loads one row of bytes.
+    fn rows_apart(
+        &mut self,
+        links: &[&Carried],
+        shared: &mut Shared,
+        lines: &mut Lines,
+    ) -> Vec<Rows> {
+        let mut all: Vec<Rows> = Vec::new();
+        for link in links {
+            let results = self.copies(link.entry, &link.apart.slice, shared, &mut lines.entry);
+            for pair in &link.apart.pairs {
+                let [(store, written), (load, read)] = [pair.store, pair.load].map(|place| {
+                    let (own, offset) = self.address(place.inst);
+                    let base = place.base.map_or(own, |step| results[step].clone());
+                    (base, (offset, offset + i64::from(place.bytes)))
+                });
+                let same = |row: &&mut Rows| {
+                    row.store == store && row.load == load && row.written == written
+                };
+                match all.iter_mut().find(same) {
+                    Some(row) => row.read = (row.read.0.min(read.0), row.read.1.max(read.1)),
+                    None => all.push(Rows { store, load, written, read }),
+                }
+            }
+        }
+        all
+    }
+
+    /// The test that a store is apart from loads, and what is known already: from the last byte that it
+    /// would write in front of what they read, it is as far to the store as both are long.
+    fn test_apart(&mut self, rows: &Rows, known: Option<String>, lines: &mut Lines) -> String {
+        let fresh = &mut self.plan.fresh;
+        let (ahead, holds) = (fresh.bits(64), fresh.predicate());
+        let stored = rows.written.1 - rows.written.0;
+        let both = stored + rows.read.1 - rows.read.0 - 1;
+        let more = rows.written.0 - rows.read.0 + stored - 1;
+        lines.entry.push(format!("sub.s64 {ahead}, {}, {};", rows.store, rows.load));
+        lines.entry.push(format!("add.s64 {ahead}, {ahead}, {more};"));
+        lines.entry.push(match known {
+            Some(known) => format!("setp.ge.and.u64 {holds}, {ahead}, {both}, {known};"),
+            None => format!("setp.ge.u64 {holds}, {ahead}, {both};"),
+        });
+        holds
+    }
+
+    /// What a test compares: the base of the load's address some iterations on, that of the source's, and how
+    /// much further the load reads from its base than the source from its own.
+    fn tested(
+        &mut self,
+        link: &Carried,
+        test: &SameAddress,
+        shared: &mut Shared,
+        lines: &mut Vec<String>,
+    ) -> (String, String, i64) {
+        let place = match test.source {
+            Tested::Once(_) => link.entry,
+            Tested::Always(_) => link.latches[0],
+        };
+        let results = self.copies(place, &test.slice, shared, lines);
+        let base = |step: Option<usize>, inst: u32| match step {
+            Some(step) => results[step].clone(),
+            None => self.address(inst).0,
+        };
+        let load = base(test.load, link.load.inst);
+        let source = match test.source {
+            Tested::Once(step) => base(step, link.source),
+            Tested::Always(register) => self.sent(link.source, register, 64, &link.latches),
+        };
+        let (own, its) = (self.address(link.load.inst).1, self.address(link.source).1);
+        (load, source, own.wrapping_sub(its))
+    }
+
+    /// Copies of instructions at a place; gives the register with each step's result.
+    fn copies(
+        &mut self,
+        place: u32,
+        slice: &Slice,
+        shared: &mut Shared,
+        lines: &mut Vec<String>,
+    ) -> Vec<String> {
+        let flow = self.flow;
+        let mut results: Vec<String> = Vec::new();
+        for step in slice {
+            let key = (place, step.inst, step.iteration);
+            if let Some(known) = shared.copies.get(&key) {
+                results.push(known.clone());
+                continue;
+            }
+            let inst = &flow.insts[step.inst as usize];
+            let written = definitions(inst)[0];
+            let fresh = self.plan.fresh.bits(flow.registers[written.0 as usize].ty.bits());
+            let names: FxHashMap<&str, String> = step
+                .uses
+                .iter()
+                .filter_map(|(register, from)| {
+                    let name = flow.registers[register.0 as usize].name;
+                    from.map(|from| (name, results[from].clone()))
+                })
+                .collect();
+            let (destination, sources) = inst.ast.operands.split_at(1);
+            let start = destination[0].span().end as usize;
+            let rest = sources.iter().map(|operand| operand.span().end as usize).max();
+            let rest = self.renamed(start..rest.unwrap_or(start), &names);
+            let opcode = inst.ast.opcode.text;
+            lines.push(format!("{opcode} {fresh}{rest};"));
+            shared.copies.insert(key, fresh.clone());
+            results.push(fresh);
+        }
+        results
+    }
+
+    /// A copy of some bytes of the text with some names replaced.
+    fn renamed(&self, range: Range<usize>, names: &FxHashMap<&str, String>) -> String {
+        self.plan.copied_with(range, |name| names.get(name).cloned())
+    }
+
+    /// The load of the first iteration's value, behind copies of what computes its address.
+    fn first(
+        &mut self,
+        link: &Carried,
+        (slice, base): (&Slice, Option<usize>),
+        registers: &[(RegisterId, String)],
+        shared: &mut Shared,
+    ) -> Vec<String> {
+        let mut lines = Vec::new();
+        let results = self.copies(link.entry, slice, shared, &mut lines);
+        let flow = self.flow;
+        let inst = &flow.insts[link.load.inst as usize];
+        let ast = inst.ast;
+        // The names of the destinations, each with the register that goes round in its place.
+        let rounds: FxHashMap<&str, String> = registers
+            .iter()
+            .map(|(own, round)| (flow.registers[own.0 as usize].name, round.clone()))
+            .collect();
+        let mut names: FxHashMap<&str, String> = FxHashMap::default();
+        if let (Some(step), Some(Arg::Memory { base: Base::Register(register), .. })) =
+            (base, inst.args.get(1))
+        {
+            names.insert(flow.registers[register.0 as usize].name, results[step].clone());
+        }
+        let (to, address) = (ast.operands[0].span(), ast.operands[1].span());
+        let mut address = self.renamed(address.range(), &names);
+        if self.plan.planted.has(Bug::FirstOfAnother) {
+            let other = flow.insts[link.source as usize].ast.operands[1].span();
+            address = self.renamed(other.range(), &names);
+        }
+        let to = self.renamed(to.range(), &rounds);
+        let mut load = String::new();
+        let _ = write!(load, "{} {to}, {address};", ast.opcode.text);
+        lines.push(load);
+        lines
+    }
+}

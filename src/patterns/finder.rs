@@ -1,0 +1,267 @@
+//! What the patterns share in the search through one function: the loads, what is claimed already, and whether a
+//! replacement pays.
+
+use rustc_hash::FxHashMap;
+
+use super::group::{Accesses, Group, Price};
+use super::options::Options;
+use crate::cfg::BlockId;
+use crate::cost::Request;
+use crate::emulate::KernelTrace;
+use crate::isa::Qualifier;
+use crate::reuse::shared::SharedArray;
+use crate::reuse::{Assumed, Limit, Load, Opportunities, Refusal, Unpaid};
+use crate::strategies::StrategyName;
+
+/// What a replacement costs.
+#[derive(Clone, Copy, Debug)]
+pub struct Weighed {
+    /// The cycles per warp of the replacement.
+    pub instead: f64,
+    /// The cycles per warp of the loads in whose place it stands.
+    pub kept: f64,
+    /// What forbids it even where it takes fewer cycles.
+    pub limit: Option<Limit>,
+    /// How the lanes are taken to lie, where the stride is not known.
+    pub assumed: Option<Assumed>,
+}
+
+impl Weighed {
+    /// A replacement that is done where it takes fewer cycles.
+    pub fn new(instead: f64, kept: f64) -> Weighed {
+        Weighed { instead, kept, limit: None, assumed: None }
+    }
+
+    /// The same, forbidden by a limit where it does not hold already.
+    pub fn limited(self, limit: Option<Limit>) -> Weighed {
+        Weighed { limit: self.limit.or(limit), ..self }
+    }
+
+    /// The same for a load whose lanes are taken to be consecutive if its stride is not known.
+    pub fn of(self, request: &Request) -> Weighed {
+        let assumed = request.stride.is_none().then_some(Assumed::Consecutive);
+        Weighed { assumed: self.assumed.or(assumed), ..self }
+    }
+
+    /// The share of one of some loads.
+    pub fn each(self, loads: usize) -> Weighed {
+        let loads = loads.max(1) as f64;
+        Weighed { instead: self.instead / loads, kept: self.kept / loads, ..self }
+    }
+
+    /// The cycles that it saves; 0 where it is forbidden or saves none.
+    pub fn saved(&self) -> f64 {
+        if self.limit.is_some() { 0.0 } else { (self.kept - self.instead).max(0.0) }
+    }
+}
+
+/// Where the patterns of one function find their groups.
+pub struct Finder<'o, 'a, 'm, 's> {
+    /// What is legal.
+    pub opportunities: &'o mut Opportunities<'a, 'm, 's>,
+    /// What the user allows.
+    pub options: &'o Options,
+    /// Finds the function's arrays in shared memory, with the addresses of their accesses.
+    pub arrays: &'o dyn Fn(&mut KernelTrace) -> Vec<SharedArray>,
+    /// The global loads, as indices of the trace's accesses, in program order.
+    pub loads: &'o [usize],
+    /// What is found so far.
+    groups: Vec<Group>,
+    /// By instruction, the index of the group that a load is a member of.
+    claimed: FxHashMap<u32, usize>,
+    /// By instruction, why a replacement of a load does not pay, and the rank of the pattern that says so.
+    unpaid: FxHashMap<u32, (Rank, Unpaid)>,
+    /// By instruction, why a load is kept.
+    kept: FxHashMap<u32, Refusal>,
+    /// How many loads and stores are replaced so far.
+    replaced: usize,
+    /// A strategy that is left out, though the user allows it.
+    without: Option<StrategyName>,
+}
+
+/// Which of several reasons is told, if replacements of one load by several patterns do not pay.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Rank {
+    /// Vector loads.
+    Vector,
+    /// Values that go round loops.
+    Carry,
+    /// Rows of taps.
+    Window,
+    /// Structs.
+    Struct,
+}
+
+/// What was found in one function.
+#[derive(Debug)]
+pub struct Found {
+    /// The groups, chosen or refused.
+    pub groups: Vec<Group>,
+    /// By instruction, the index of the group that a load is a member of.
+    pub claimed: FxHashMap<u32, usize>,
+    /// By instruction, why a load is kept.
+    pub kept: FxHashMap<u32, Refusal>,
+}
+
+impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
+    /// Nothing is found yet; strategy `without` is left out.
+    pub fn new(
+        opportunities: &'o mut Opportunities<'a, 'm, 's>,
+        options: &'o Options,
+        arrays: &'o dyn Fn(&mut KernelTrace) -> Vec<SharedArray>,
+        loads: &'o [usize],
+        without: Option<StrategyName>,
+    ) -> Self {
+        Finder {
+            opportunities,
+            options,
+            arrays,
+            loads,
+            groups: Vec::new(),
+            claimed: FxHashMap::default(),
+            unpaid: FxHashMap::default(),
+            kept: FxHashMap::default(),
+            replaced: 0,
+            without,
+        }
+    }
+
+    /// What is found.
+    pub fn found(self) -> Found {
+        Found { groups: self.groups, claimed: self.claimed, kept: self.kept }
+    }
+
+    /// Whether a strategy may be used.
+    pub fn allows(&self, name: StrategyName) -> bool {
+        self.options.strategies.allow(name) && self.without != Some(name)
+    }
+
+    /// Whether strategies are used only where they pay.
+    pub fn is_weighed(&self) -> bool {
+        self.options.strategies.are_weighed()
+    }
+
+    /// Whether some more accesses may be replaced.
+    pub fn has_room(&self, accesses: usize) -> bool {
+        self.replaced + accesses <= self.options.most
+    }
+
+    /// What is found so far.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The group that a load is a member of.
+    pub fn group_of(&self, inst: u32) -> Option<&Group> {
+        self.claimed.get(&inst).map(|&at| &self.groups[at])
+    }
+
+    /// The loads that may be replaced and that no group has claimed, outside of the blocks of groups from which `away`
+    /// keeps the pattern.
+    pub fn free_loads(&self, trace: &KernelTrace, away: impl Fn(&Group) -> bool) -> Vec<Load> {
+        let legal = self.loads.iter().filter_map(|&at| self.opportunities.load(trace, at).ok());
+        let is_free = |load: &Load| {
+            let block = trace.accesses[load.access].block;
+            !self.claimed.contains_key(&load.inst) && !self.is_taken(block, &away)
+        };
+        legal.filter(is_free).collect()
+    }
+
+    /// Whether a group that is chosen and of which `of` holds has put code into a block.
+    pub fn is_taken(&self, block: BlockId, of: impl Fn(&Group) -> bool) -> bool {
+        let mut chosen = self.groups.iter().filter(|group| group.is_chosen());
+        chosen.any(|group| group.blocks.contains(&block) && of(group))
+    }
+
+    /// Adds a group; if it is chosen, its members are replaced.
+    pub fn claim(&mut self, group: Group) {
+        if group.is_chosen() && group.accesses != Accesses::Shared {
+            self.replaced += group.members.len();
+        }
+        if group.is_chosen() && group.accesses == Accesses::Loads {
+            self.claimed.extend(group.members.iter().map(|&inst| (inst, self.groups.len())));
+        }
+        self.groups.push(group);
+    }
+
+    /// Says of loads that it does not pay to replace them together.
+    pub fn decline(&mut self, members: &[u32], rank: Rank, unpaid: Unpaid) {
+        for &inst in members {
+            let known = self.unpaid.entry(inst).or_insert((rank, unpaid));
+            if rank <= known.0 {
+                *known = (rank, unpaid);
+            }
+        }
+    }
+
+    /// Why no replacement of a load pays that was found so far.
+    pub fn unpaid(&self, inst: u32) -> Option<Unpaid> {
+        self.unpaid.get(&inst).map(|(_, unpaid)| *unpaid)
+    }
+
+    /// Says why a load is kept.
+    pub fn keep(&mut self, inst: u32, refusal: Refusal) {
+        self.kept.insert(inst, refusal);
+    }
+
+    /// Why a load is kept, if that is decided.
+    pub fn kept(&self, inst: u32) -> Option<&Refusal> {
+        self.kept.get(&inst)
+    }
+
+    /// The price of a replacement, if it takes fewer cycles than the accesses and no limit forbids it.
+    ///
+    /// # Errors
+    /// It does not pay.
+    pub fn pays(&self, name: StrategyName, weighed: Weighed) -> Result<Price, Unpaid> {
+        let Weighed { instead, kept, limit, assumed } = weighed;
+        let price = Price { instead: hundredths(instead), kept: hundredths(kept) };
+        match instead < kept && limit.is_none() {
+            true => Ok(price),
+            false => Err(Unpaid {
+                limit: limit.filter(|_| instead < kept).unwrap_or(Limit::Cost),
+                assumed,
+                ..self.unpaid_at(name, price)
+            }),
+        }
+    }
+
+    /// What is said of a replacement that is possible but does not pay at a price.
+    pub fn unpaid_at(&self, name: StrategyName, price: Price) -> Unpaid {
+        Unpaid {
+            possible: name.word(),
+            architecture: self.options.costs.architecture,
+            cost: price.instead,
+            kept: price.kept,
+            loads: 1,
+            limit: Limit::Cost,
+            assumed: None,
+        }
+    }
+
+    /// What a load asks of memory.
+    pub fn request(&mut self, trace: &mut KernelTrace, load: &Load) -> Request {
+        request(self.opportunities, trace, load)
+    }
+}
+
+/// Cycles in hundredths.
+pub fn hundredths(cycles: f64) -> u32 {
+    (100.0 * cycles).round().min(f64::from(u32::MAX)) as u32
+}
+
+/// What a load asks of memory.
+pub fn request(
+    opportunities: &mut Opportunities<'_, '_, '_>,
+    trace: &mut KernelTrace,
+    load: &Load,
+) -> Request {
+    let stride = opportunities.lane_stride(trace, load);
+    let form = &opportunities.instruction(load.inst).form;
+    Request {
+        stride,
+        bytes: u32::try_from(load.bytes).unwrap_or(u32::MAX),
+        lanes: 32,
+        past_l1: form.has(Qualifier::Cg) || form.has(Qualifier::Cv),
+    }
+}

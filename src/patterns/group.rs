@@ -1,0 +1,203 @@
+//! Accesses that are replaced together: what a pattern finds, what it weighs, and what the report says of it.
+
+use std::any::Any;
+use std::fmt::Debug;
+
+use crate::cfg::{BlockId, Flow};
+use crate::ptx::{self, Operand};
+use crate::report::{Cost, KernelReport, LoadReport, Origin, Origins};
+use crate::reuse::{Multiple, NoWrap, Refusal};
+use crate::source::SourceFile;
+use crate::strategies::StrategyName;
+
+/// Both costs of a replacement that is chosen, in hundredths of a cycle per warp: for one access, except for
+/// strategies of [whole cost](crate::strategies::Facts::whole_cost).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Price {
+    /// The cost of the replacement.
+    pub instead: u32,
+    /// The cost of the access or accesses.
+    pub kept: u32,
+}
+
+impl Price {
+    /// The same in cycles.
+    pub fn cost(self) -> Cost {
+        let cycles = |hundredths: u32| f64::from(hundredths) / 100.0;
+        Cost { strategy: cycles(self.instead), load: cycles(self.kept) }
+    }
+}
+
+/// Which accesses a group is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accesses {
+    /// Global loads; each has a finding of its own.
+    Loads,
+    /// Global stores.
+    Stores,
+    /// Accesses to arrays in shared memory.
+    Shared,
+}
+
+/// Accesses that are replaced together or not at all.
+#[derive(Debug)]
+pub struct Group {
+    /// The strategy that allows it.
+    pub strategy: StrategyName,
+    /// What kind of accesses it is about.
+    pub accesses: Accesses,
+    /// The instructions of the accesses, in program order.
+    pub members: Vec<u32>,
+    /// The blocks that get code besides what stands in the place of the members. Most patterns keep away from blocks
+    /// that another one has taken so.
+    pub blocks: Vec<BlockId>,
+    /// Whether a part of those blocks stands twice: a check that is made in one of the parts is not known behind them.
+    pub duplicates: bool,
+    /// Loads, by instruction, whose values are passed on to later iterations of a loop. None of them is replaced by
+    /// what other lanes have got in this way: what would be passed on then has no beginning that a proof could start
+    /// from.
+    pub passed_on: Vec<u32>,
+    /// The instruction in front of which it is tested for together with other groups, if no price has that test.
+    pub shared_test: Option<u32>,
+    /// What was weighed, if it was.
+    pub price: Option<Price>,
+    /// Why it is not chosen. Such groups are kept where the report lists them.
+    pub refusal: Option<Refusal>,
+    /// What is known of it.
+    pub shape: Box<dyn Shape>,
+}
+
+impl Group {
+    /// A group of loads that is chosen and gets no code but in the place of the loads.
+    pub fn of_loads(strategy: StrategyName, members: Vec<u32>, shape: impl Shape) -> Group {
+        Group {
+            strategy,
+            accesses: Accesses::Loads,
+            members,
+            blocks: Vec::new(),
+            duplicates: false,
+            passed_on: Vec::new(),
+            shared_test: None,
+            price: None,
+            refusal: None,
+            shape: Box::new(shape),
+        }
+    }
+
+    /// Whether it is chosen.
+    pub fn is_chosen(&self) -> bool {
+        self.refusal.is_none()
+    }
+
+    /// Whether it is chosen and its members are loads.
+    pub fn serves_loads(&self) -> bool {
+        self.is_chosen() && self.accesses == Accesses::Loads
+    }
+
+    /// Its shape, if that is of some type.
+    pub fn shape<S: Shape>(&self) -> Option<&S> {
+        let shape: &dyn Any = &*self.shape;
+        shape.downcast_ref()
+    }
+
+    /// The hundredths of a cycle per warp that it is predicted to save.
+    pub fn saved(&self) -> i64 {
+        let times = if self.strategy.facts().whole_cost { 1 } else { self.members.len() as i64 };
+        let price = self.price.filter(|_| self.is_chosen());
+        price.map_or(0, |price| times * (i64::from(price.kept) - i64::from(price.instead)))
+    }
+}
+
+/// The shapes of one type among some groups.
+pub fn shapes<'g, S: Shape>(groups: &[&'g Group]) -> Vec<&'g S> {
+    groups.iter().filter_map(|group| group.shape()).collect()
+}
+
+/// What is known of a group: its members, how they lie to each other, what has to be tested.
+pub trait Shape: Any + Debug + Send + Sync {
+    /// Says in the report of a load that is a member where its value comes from, and under which guards.
+    fn account(&self, _inst: u32, _places: &Places<'_, '_>, _report: &mut LoadReport) {}
+
+    /// Adds what the report of a function lists beside global loads, for a group that may be refused.
+    fn list(&self, _group: &Group, _places: &Places<'_, '_>, _report: &mut KernelReport) {}
+}
+
+/// The text of a function, and where its instructions come from.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a, 's> {
+    /// The text.
+    pub source: &'a SourceFile,
+    /// Where instructions were compiled from.
+    pub origins: &'a Origins<'a, 'a>,
+    /// The control flow.
+    pub flow: &'a Flow<'a, 's>,
+}
+
+impl Places<'_, '_> {
+    /// The 1-based line of an instruction.
+    pub fn line(&self, inst: u32) -> u32 {
+        self.source.line(self.flow.insts[inst as usize].ast.span.start)
+    }
+
+    /// The line of the instruction from which `inst` gets its value, unless it is that itself.
+    pub fn line_of_other(&self, other: u32, inst: u32) -> Option<u32> {
+        (other != inst).then(|| self.line(other))
+    }
+
+    /// The place in the sources that an instruction was compiled from, if a `.loc` names one.
+    pub fn origin(&self, inst: u32) -> Option<Origin> {
+        self.origins.at(self.flow.insts[inst as usize].ast.span)
+    }
+
+    /// The report of an access of which nothing is decided yet.
+    pub fn report_of(&self, inst: u32) -> LoadReport {
+        let ast = self.flow.insts[inst as usize].ast;
+        let mut report = LoadReport::new(self.line(inst), operand_text(self.source, ast));
+        report.source = self.origin(inst);
+        report
+    }
+
+    /// Says that an access is kept, and why.
+    pub fn keep(&self, report: &mut LoadReport, refusal: &Refusal) {
+        if let Refusal::DoesNotPay(unpaid) | Refusal::ByNameOnly(unpaid) = refusal {
+            report.architecture = Some(unpaid.architecture);
+            report.possible = Some(vec![unpaid.possible.to_owned()]);
+            report.cost = Some(Price { instead: unpaid.cost, kept: unpaid.kept }.cost());
+            report.loads = Some(unpaid.loads).filter(|loads| *loads > 1);
+        }
+        report.rule = Some(refusal.rule().to_owned());
+        report.reason = Some(refusal.to_string());
+    }
+
+    /// The guards that concern the warp and its indices.
+    pub fn warp_guards(
+        &self,
+        linear_lanes: bool,
+        whole_warp: bool,
+        no_wrap: &[NoWrap],
+    ) -> Vec<String> {
+        let linear_lanes = linear_lanes.then(|| "linear-lanes".to_owned());
+        let whole_warp = whole_warp.then(|| "whole-warp".to_owned());
+        let register = |check: &NoWrap| self.flow.registers[check.register.0 as usize].to_string();
+        let no_wrap = no_wrap.iter().map(|check| format!("no-wrap {}", register(check)));
+        linear_lanes.into_iter().chain(whole_warp).chain(no_wrap).collect()
+    }
+}
+
+/// The guard that a parameter leaves a vector load aligned.
+pub fn alignment(multiple: &Multiple) -> String {
+    let Multiple { parameter, offset, of, .. } = multiple;
+    let at = if *offset == 0 { String::new() } else { format!("+{offset}") };
+    format!("multiple of {of}: {parameter}{at}")
+}
+
+/// The destination operand as written.
+pub fn operand_text(source: &SourceFile, instruction: &ptx::Instruction<'_>) -> String {
+    match instruction.operands.first() {
+        Some(Operand::Name(name)) => name.text.to_owned(),
+        Some(Operand::Vector(_, span)) => source.slice(*span).to_owned(),
+        Some(Operand::Sink(span)) => source.slice(*span).to_owned(),
+        Some(Operand::Address(address)) => source.slice(address.span).to_owned(),
+        _ => String::new(),
+    }
+}

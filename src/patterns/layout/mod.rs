@@ -1,0 +1,79 @@
+//! Arrays in shared memory laid out anew, so that their accesses have fewer bank conflicts (strategy `bank`).
+
+mod plan;
+mod search;
+
+use super::Pattern;
+use super::finder::Finder;
+use super::group::{Accesses, Group, Places, Shape, shapes};
+use crate::emulate::KernelTrace;
+use crate::report::{ArrayAccessReport, ArrayReport, Cost, KernelReport, Wavefronts};
+use crate::reuse::shared::Placement;
+use crate::rewrite::{Part, Planner};
+use crate::strategies::StrategyName;
+use search::ArrayFinding;
+
+/// The pattern.
+#[derive(Debug)]
+pub struct Layout;
+
+impl Pattern for Layout {
+    fn strategy(&self) -> StrategyName {
+        StrategyName::Bank
+    }
+
+    /// Lists every array, the chosen ones and the others.
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+        let others = finder.groups().iter();
+        let twice = others.filter(|group| group.is_chosen()).any(|group| !group.blocks.is_empty());
+        let (flow, planted) = (finder.opportunities.flow(), finder.opportunities.planted());
+        let arrays = (finder.arrays)(trace);
+        for found in search::decide(flow, arrays, twice, finder.options, planted) {
+            finder.claim(Group {
+                accesses: Accesses::Shared,
+                refusal: found.refusal.clone(),
+                ..Group::of_loads(
+                    StrategyName::Bank,
+                    found.array.accesses.iter().map(|access| access.inst).collect(),
+                    found,
+                )
+            });
+        }
+    }
+
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>> {
+        let mut arrays: Vec<&ArrayFinding> = shapes(chosen);
+        arrays.retain(|found| found.placement != Placement::Same);
+        plan::plan(&arrays, planner)
+    }
+}
+
+impl Shape for ArrayFinding {
+    fn list(&self, _group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
+        let ArrayFinding { array, placement, wavefronts, cost, refusal, .. } = self;
+        let rounded = |number: f64| (100.0 * number).round() / 100.0;
+        let each = array.accesses.iter().zip(wavefronts).map(|(access, &(before, after))| {
+            let wavefronts = Wavefronts { before: rounded(before), after: rounded(after) };
+            let (line, source) = (places.line(access.inst), places.origin(access.inst));
+            ArrayAccessReport { line, source, bytes: access.bytes, wavefronts }
+        });
+        let sum = |of: fn(&(f64, f64)) -> f64| rounded(wavefronts.iter().map(of).sum());
+        let all = Wavefronts { before: sum(|pair| pair.0), after: sum(|pair| pair.1) };
+        report.arrays.push(ArrayReport {
+            line: array.line,
+            name: array.name.clone(),
+            bytes: array.bytes,
+            layout: (*placement != Placement::Same).then(|| placement.to_string()),
+            wavefronts: array.refusal.is_none().then_some(all),
+            accesses: each.collect(),
+            cost: cost
+                .map(|(strategy, load)| Cost { strategy: rounded(strategy), load: rounded(load) }),
+            rule: refusal.as_ref().map(|refusal| refusal.rule().to_owned()),
+            reason: refusal.as_ref().map(ToString::to_string),
+        });
+    }
+}

@@ -1,0 +1,187 @@
+//! The part of a plan for arrays in shared memory that are laid out anew: their declarations and the addresses of
+//! their accesses.
+
+use std::ops::Range;
+
+use super::search::ArrayFinding;
+use crate::cfg::RegisterId;
+use crate::planted::Bug;
+use crate::ptx::Operand;
+use crate::reuse::shared::{ArrayAccess, Made, Placement, SharedArray};
+use crate::rewrite::{self, Checks, Draft, KernelPlan, Mode, Part, Planner};
+
+/// Code in front of an access, and the register or name from which it is addressed, with bytes added.
+struct Address {
+    code: String,
+    base: String,
+    added: i64,
+}
+
+/// Declarations and addresses of arrays that are laid out anew: places in the text, and what stands there.
+#[derive(Debug, Default)]
+struct Arrays(Vec<(Range<usize>, String)>);
+
+impl Part for Arrays {
+    fn edits(
+        &self,
+        _plan: &KernelPlan<'_>,
+        _checks: &mut Checks<'_, '_>,
+        _mode: Mode,
+        edits: &mut Vec<Draft>,
+    ) {
+        let changes = self.0.iter();
+        edits.extend(
+            changes.map(|(range, code)| Draft { range: range.clone(), code: code.clone() }),
+        );
+    }
+}
+
+/// Plans the arrays that are laid out anew.
+pub fn plan(
+    arrays: &[&ArrayFinding],
+    planner: &mut Planner<'_, '_, '_, '_>,
+) -> Option<Box<dyn Part>> {
+    let mut changes = Arrays::default();
+    for found in arrays {
+        let declared = planner.declared(&found.array, found.placement);
+        changes.0.push((found.array.declaration.clone(), declared));
+        planner.accesses(found, &mut changes.0);
+    }
+    (!changes.0.is_empty()).then(|| Box::new(changes) as Box<dyn Part>)
+}
+
+impl Planner<'_, '_, '_, '_> {
+    /// The declaration of an array: its type stays, so that the array's elements are the same.
+    fn declared(&self, array: &SharedArray, placement: Placement) -> String {
+        let (ty, element) = array.element;
+        let (align, mut bytes) = (placement.align(array), placement.bytes(array));
+        if self.plan.planted.has(Bug::ArraySize) {
+            bytes = array.bytes;
+        }
+        let name = rewrite::declaration(&array.name);
+        format!(".shared .align {align} .{ty} {name}[{}];", bytes / element)
+    }
+
+    /// An array's name, for code of the plan.
+    fn start(&self, array: &SharedArray) -> String {
+        let meaning = self.flow.scopes.meaning_at(&array.name, array.declaration.end);
+        rewrite::name(&array.name, meaning)
+    }
+
+    fn accesses(&mut self, found: &ArrayFinding, changes: &mut Vec<(Range<usize>, String)>) {
+        let ArrayFinding { array, placement, made, .. } = found;
+        // The registers with new addresses, by the accesses that make them.
+        let mut shared: Vec<(u32, String)> = Vec::new();
+        let forgotten = usize::from(self.plan.planted.has(Bug::ArrayForgotten));
+        for (access, made) in array.accesses.iter().zip(made).skip(forgotten) {
+            let address = match (*made, access.base.0) {
+                (Made::Kept, _) => continue,
+                (Made::Shared { added, .. }, None) => {
+                    Address { code: String::new(), base: self.start(array), added }
+                }
+                (Made::Shared { from, turned, added }, Some(register)) => {
+                    let mut code = String::new();
+                    let known =
+                        shared.iter().find(|(at, _)| *at == from).map(|(_, name)| name.clone());
+                    let base = match known {
+                        Some(known) => known,
+                        None => {
+                            let old = self.name(register);
+                            let new = self.moved(array, *placement, access, &old, &mut code);
+                            shared.push((from, new.clone()));
+                            new
+                        }
+                    };
+                    let base = match turned {
+                        0 => base,
+                        _ => self.result(access, &mut code, "xor.b", &format!("{base}, {turned}")),
+                    };
+                    Address { code, base, added }
+                }
+                (Made::Own, base) => self.own(array, *placement, access, base),
+            };
+            let ast = self.flow.insts[access.inst as usize].ast;
+            let start = ast.span.start as usize;
+            if !address.code.is_empty() {
+                changes.push((start..start, address.code));
+            }
+            if let Some(span) = address_span(&ast.operands) {
+                let Address { base, added, .. } = address;
+                let text =
+                    if added == 0 { format!("[{base}]") } else { format!("[{base}+{added}]") };
+                changes.push((span, text));
+            }
+        }
+    }
+
+    /// An access's new address, made for it alone.
+    fn own(
+        &mut self,
+        array: &SharedArray,
+        placement: Placement,
+        access: &ArrayAccess,
+        base: Option<RegisterId>,
+    ) -> Address {
+        let mut code = String::new();
+        let start = match base {
+            Some(register) => self.name(register),
+            None => self.result(access, &mut code, "mov.b", &self.start(array)),
+        };
+        let old = match access.base.1 {
+            0 => start,
+            bytes => self.result(access, &mut code, "add.s", &format!("{start}, {bytes}")),
+        };
+        let base = self.moved(array, placement, access, &old, &mut code);
+        Address { code, base, added: 0 }
+    }
+
+    /// Adds the code that makes the new address of what a register points to; gives the register with it.
+    fn moved(
+        &mut self,
+        array: &SharedArray,
+        placement: Placement,
+        access: &ArrayAccess,
+        old: &str,
+        code: &mut String,
+    ) -> String {
+        match placement {
+            Placement::Same => old.to_owned(),
+            Placement::Swizzle { row, bits, unit } => {
+                let by = row - unit;
+                let mask = ((1u32 << bits) - 1) << unit;
+                let turned = self.result(access, code, "shr.u", &format!("{old}, {by}"));
+                let turned = self.result(access, code, "and.b", &format!("{turned}, {mask}"));
+                let opcode = if self.plan.planted.has(Bug::ArrayBits) { "or.b" } else { "xor.b" };
+                self.result(access, code, opcode, &format!("{old}, {turned}"))
+            }
+            Placement::Gaps { row, bytes } => {
+                let start = self.result(access, code, "mov.b", &self.start(array));
+                let ahead = self.result(access, code, "sub.s", &format!("{old}, {start}"));
+                let rows = self.result(access, code, "shr.u", &format!("{ahead}, {row}"));
+                self.result(access, code, "mad.lo.s", &format!("{rows}, {bytes}, {old}"))
+            }
+        }
+    }
+
+    /// Adds an instruction, of which the type's width is missing; gives its result's register.
+    fn result(
+        &mut self,
+        access: &ArrayAccess,
+        code: &mut String,
+        opcode: &str,
+        operands: &str,
+    ) -> String {
+        let width = access.width;
+        let result = self.plan.fresh.bits(u32::from(width));
+        *code += &format!("{opcode}{width} {result}, {operands};\n\t");
+        result
+    }
+}
+
+/// The place of an instruction's memory operand.
+fn address_span(operands: &[Operand<'_>]) -> Option<Range<usize>> {
+    operands.iter().find_map(|operand| match operand {
+        Operand::Address(address) => Some(address.span.range()),
+        _ => None,
+    })
+}

@@ -1,0 +1,195 @@
+//! Chooses how arrays in shared memory are laid out: as they are, swizzled or padded.
+//!
+//! In: the arrays of a function with the addresses of their accesses. Out: for each the layout with the fewest
+//! wavefronts or, where costs are asked, the one with the fewest cycles, if these are fewer than with the array as
+//! it is.
+
+use crate::cfg::Flow;
+use crate::cost::banks::{least, wavefronts};
+use crate::patterns::options::Options;
+use crate::planted::Planted;
+use crate::reuse::shared::{self, ArrayAccess, Made, Placement, SharedArray};
+use crate::reuse::{Limit, Refusal, Unpaid};
+use crate::strategies::StrategyName;
+
+/// How often a loop is taken to go round.
+const ROUNDS: f64 = 8.0;
+
+/// The deepest nesting of loops that still counts.
+const DEEPEST: usize = 4;
+
+/// Sums of the same numbers in another order differ by less.
+const ROUNDING: f64 = 1e-6;
+
+/// The decision about an array in shared memory.
+#[derive(Clone, Debug)]
+pub struct ArrayFinding {
+    /// The array.
+    pub array: SharedArray,
+    /// Where its bytes go.
+    pub placement: Placement,
+    /// The new address of each access.
+    pub made: Vec<Made>,
+    /// The wavefronts of each access, as the array is and as it is to be: means of the warps looked at.
+    pub wavefronts: Vec<(f64, f64)>,
+    /// The cycles of the wavefronts and instructions of the new layout, and of the wavefronts as the array is, if
+    /// they were weighed.
+    pub cost: Option<(f64, f64)>,
+    /// Why the array stays as it is, if it does and the strategy is allowed.
+    pub refusal: Option<Refusal>,
+}
+
+/// Decides about every array of a function; `twice` says that other code stands twice or goes round loops.
+pub fn decide(
+    flow: &Flow<'_, '_>,
+    arrays: Vec<SharedArray>,
+    twice: bool,
+    options: &Options,
+    planted: Planted,
+) -> Vec<ArrayFinding> {
+    let mut grown = 0;
+    let of = |mut array: SharedArray| {
+        array.room = array.room.saturating_sub(grown);
+        array.unrestricted_room = array.unrestricted_room.saturating_sub(grown);
+        let found = one(flow, array, twice, options, planted);
+        let more = found.placement.align(&found.array) - found.array.align;
+        grown += found.placement.bytes(&found.array) - found.array.bytes + more;
+        found
+    };
+    arrays.into_iter().map(of).collect()
+}
+
+fn one(
+    flow: &Flow<'_, '_>,
+    array: SharedArray,
+    twice: bool,
+    options: &Options,
+    planted: Planted,
+) -> ArrayFinding {
+    let before: Vec<f64> =
+        array.accesses.iter().map(|access| mean(access, Placement::Same)).collect();
+    let fewest = |access: &ArrayAccess| {
+        let each = access.offsets.iter().map(|offsets| {
+            let cells: Vec<usize> =
+                offsets.iter().map(|at| (at / u64::from(access.bytes)) as usize).collect();
+            f64::from(least(
+                &cells[..access.lanes.count_ones() as usize],
+                access.lanes,
+                access.bytes.into(),
+            ))
+        });
+        each.sum::<f64>() / access.offsets.len().max(1) as f64
+    };
+    let best: f64 = total(&array, fewest);
+    let kept = |array: SharedArray, refusal: Option<Refusal>, cost| ArrayFinding {
+        made: vec![Made::Kept; array.accesses.len()],
+        wavefronts: before.iter().map(|&mean| (mean, mean)).collect(),
+        placement: Placement::Same,
+        array,
+        cost,
+        refusal,
+    };
+    let now = total(&array, |access| mean(access, Placement::Same));
+    let allowed = options.strategies.allow(StrategyName::Bank);
+    let refusal = match array.refusal.clone() {
+        Some(refusal) => Some(refusal),
+        None if now <= best => Some(Refusal::NoConflict),
+        None if twice => Some(Refusal::ArrayBesideOthers),
+        None => None,
+    };
+    let weighed = options.strategies.are_weighed();
+    if refusal.is_some() || !(allowed || weighed) {
+        return kept(array, refusal.filter(|_| allowed || weighed), None);
+    }
+    let instruction = 1.0 / options.costs.instructions_in_cycle;
+    // Accesses with many wavefronts come first: they decide soonest.
+    let mut order: Vec<usize> = (0..array.accesses.len()).collect();
+    order.sort_by(|&a, &b| before[b].total_cmp(&before[a]));
+    // The wavefronts that the accesses from each on take at least, in that order.
+    let mut rest = vec![0.0; order.len() + 1];
+    for (at, &index) in order.iter().enumerate().rev() {
+        let access = &array.accesses[index];
+        rest[at] = rest[at + 1] + fewest(access) * often(access.depth);
+    }
+    let search = |array: &SharedArray| {
+        let mut chosen: Option<(f64, f64, Placement, Vec<Made>)> = None;
+        for placement in shared::placements(array, planted) {
+            // More than the best so far takes is not counted to the end.
+            let most = chosen.as_ref().map_or(
+                now,
+                |&(waves, cycles, ..)| {
+                    if weighed { cycles } else { waves }
+                },
+            );
+            let mut waves = 0.0;
+            let is_better = order.iter().zip(&rest[1..]).all(|(&index, rest)| {
+                let access = &array.accesses[index];
+                waves += mean(access, placement) * often(access.depth);
+                waves + rest < now + ROUNDING && waves + rest <= most + ROUNDING
+            });
+            if !is_better || waves >= now || waves > most {
+                continue;
+            }
+            let made = shared::made(flow, array, placement, planted);
+            let cycles = waves + instruction * shared::added(array, placement, &made, often);
+            let key =
+                |waves: f64, cycles: f64| if weighed { (cycles, waves) } else { (waves, cycles) };
+            let better = chosen.as_ref().is_none_or(|&(w, c, ..)| key(waves, cycles) < key(w, c));
+            if better {
+                chosen = Some((waves, cycles, placement, made));
+            }
+        }
+        chosen
+    };
+    let Some((_, cycles, placement, made)) = search(&array) else {
+        let larger = SharedArray { room: array.unrestricted_room, ..array.clone() };
+        let possible = if larger.room > array.room { search(&larger) } else { None };
+        let refusal = possible.map_or(Refusal::NoConflict, |(_, _, placement, _)| {
+            Refusal::ArrayMayNotGrow(array.restriction.clone(), placement.to_string())
+        });
+        return kept(array, Some(refusal), None);
+    };
+    if weighed {
+        let hundredths = |cycles: f64| (100.0 * cycles).round().min(f64::from(u32::MAX)) as u32;
+        let unpaid = Unpaid {
+            possible: StrategyName::Bank.word(),
+            architecture: options.costs.architecture,
+            cost: hundredths(cycles),
+            kept: hundredths(now),
+            loads: 1,
+            limit: Limit::Cost,
+            assumed: None,
+        };
+        if cycles >= now {
+            return kept(array, Some(Refusal::DoesNotPay(unpaid)), Some((cycles, now)));
+        }
+        // The wavefronts do not tell what the assembler makes of the loads around: of four kernels that were
+        // simulated one took 1.3 to 1.6 times as long (`openacc-bench/results/bank.md`).
+        if !allowed {
+            return kept(array, Some(Refusal::ByNameOnly(unpaid)), Some((cycles, now)));
+        }
+    }
+    let wavefronts = before.iter().zip(&array.accesses);
+    let wavefronts = wavefronts.map(|(&old, access)| (old, mean(access, placement))).collect();
+    ArrayFinding { array, placement, made, wavefronts, cost: Some((cycles, now)), refusal: None }
+}
+
+/// How often an access is executed, by the loops around it.
+fn often(depth: usize) -> f64 {
+    ROUNDS.powi(depth.min(DEEPEST) as i32)
+}
+
+/// A number for each access, added up as often as each is executed.
+fn total(array: &SharedArray, of: impl Fn(&ArrayAccess) -> f64) -> f64 {
+    array.accesses.iter().map(|access| of(access) * often(access.depth)).sum()
+}
+
+/// The wavefronts of an access in the mean of the warps looked at.
+fn mean(access: &ArrayAccess, placement: Placement) -> f64 {
+    let count = access.lanes.count_ones() as usize;
+    let each = access.offsets.iter().map(|offsets| {
+        let places: Vec<u64> = offsets[..count].iter().map(|&at| placement.apply(at)).collect();
+        f64::from(wavefronts(&places, access.lanes, access.bytes.into()))
+    });
+    each.sum::<f64>() / access.offsets.len().max(1) as f64
+}

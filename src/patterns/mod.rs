@@ -1,0 +1,79 @@
+//! The patterns: ways to replace accesses, each with what it finds, what that costs, and its code.
+//!
+//! In: the legal replacements of one function ([`crate::reuse`]), and what the user allows. Out: [`Group`]s that are
+//! chosen, the [`Part`]s of a plan that they become, and what the report says of each. A pattern is a file (or a folder
+//! if it is large) and a line in each of [`SEARCHED`] and [`WRITTEN`]; its strategy is a line in
+//! [`crate::strategies`]. No pattern uses another one.
+
+mod carry;
+mod finder;
+mod group;
+mod layout;
+mod options;
+mod pair;
+mod text;
+mod transpose;
+mod vector;
+mod window;
+
+use std::fmt::Debug;
+
+use crate::emulate::KernelTrace;
+use crate::rewrite::{Part, Planner};
+use crate::strategies::StrategyName;
+
+pub use finder::{Finder, Found};
+pub use group::{Accesses, Group, Places, Price, Shape, operand_text};
+pub use options::{MAX_REPLACED, Options};
+
+/// A way to replace accesses.
+pub trait Pattern: Sync + Debug {
+    /// The strategy that allows it; for a pattern that several strategies allow, the first of them.
+    fn strategy(&self) -> StrategyName;
+
+    /// Claims the groups that are legal, allowed and pay; says of others why they do not.
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace);
+
+    /// Plans the code for its groups among those that are chosen in one function, in the order in which they were
+    /// claimed.
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>>;
+}
+
+/// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
+/// in them, and other rows behind; what is left is replaced load by load; an array is laid out anew where no code
+/// stands twice.
+pub const SEARCHED: [&dyn Pattern; 8] = [
+    &carry::Carry,
+    &transpose::Loads,
+    &transpose::Stores,
+    &window::Window { broad: true },
+    &vector::Vector,
+    &window::Window { broad: false },
+    &pair::Pair,
+    &layout::Layout,
+];
+
+/// The order in which patterns write their code; the code of one that comes later stands behind that of an earlier one
+/// at the same place.
+pub const WRITTEN: [&dyn Pattern; 7] = [
+    &pair::Pair,
+    &vector::Vector,
+    &window::Window { broad: true },
+    &transpose::Loads,
+    &transpose::Stores,
+    &carry::Carry,
+    &layout::Layout,
+];
+
+/// Plans the code for all groups that are chosen in one function.
+pub fn plan(chosen: &[&Group], planner: &mut Planner<'_, '_, '_, '_>) {
+    for pattern in WRITTEN {
+        if let Some(part) = pattern.plan(chosen, planner) {
+            planner.plan.parts.push(part);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What the user may choose about the selection.
+
+use crate::cost::Costs;
+use crate::strategies::Strategies;
+
+/// The most loads of one function that are replaced. The assembler's time for a function rises faster
+/// than the function's size if many registers are alive at once, and each replaced load adds
+/// registers, predicates and branches.
+pub const MAX_REPLACED: usize = 256;
+
+/// What the user may choose about the selection.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which strategies may be used.
+    pub strategies: Strategies,
+    /// The costs by which it is decided what pays.
+    pub costs: Costs,
+    /// Largest |delta|, 0 to 31.
+    pub max_delta: u32,
+    /// At most so many loads of one function are replaced ([`MAX_REPLACED`]).
+    pub most: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            strategies: Strategies::AUTO,
+            costs: Costs::of(crate::cost::DEFAULT_ARCHITECTURE),
+            max_delta: 31,
+            most: MAX_REPLACED,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Loads that take their value from a source only in some lanes: in those that went the way on which the
+//! source stands, or that have stored nothing to the same bytes since.
+//!
+//! Chosen last, among the loads that found nothing that every lane has executed and that serve no other
+//! load, so that no replacement is lost for one that works in some lanes only.
+
+use rustc_hash::FxHashSet;
+
+use super::{group, weigh};
+use crate::emulate::KernelTrace;
+use crate::patterns::finder::Finder;
+use crate::reuse::{Load, Opportunity, Refusal};
+use crate::strategies::StrategyName;
+
+/// Claims such loads; `name` is the strategy for a distance in lanes, if one is allowed for the load.
+pub fn find(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    name: impl Fn(&mut Finder<'_, '_, '_, '_>, &mut KernelTrace, &Load, i32) -> Option<StrategyName>,
+) {
+    let pairs =
+        finder.groups().iter().filter_map(|group| Some((group, group.shape::<Opportunity>()?)));
+    let (mut covered, mut serving) = (FxHashSet::default(), FxHashSet::default());
+    for (group, opportunity) in pairs {
+        covered.extend(group.members.iter().copied());
+        serving.insert(opportunity.source);
+    }
+    let mut chosen = Vec::new();
+    for &index in finder.loads {
+        let inst = trace.accesses[index].inst;
+        let may_be_asked =
+            matches!(finder.kept(inst), Some(Refusal::NotOnEveryPath(_) | Refusal::Between(..)));
+        if !may_be_asked || serving.contains(&inst) {
+            continue;
+        }
+        if covered.len() >= finder.options.most {
+            break;
+        }
+        let Ok(load) = finder.opportunities.load(trace, index) else { continue };
+        if finder.opportunities.serves_already(&load) {
+            continue;
+        }
+        if let Some((strategy, opportunity)) = partner(finder, trace, &load, &covered, &name) {
+            serving.insert(opportunity.source);
+            covered.insert(inst);
+            chosen.push((load, strategy, opportunity));
+        }
+    }
+    for (load, name, opportunity) in chosen {
+        match weigh(finder, trace, &load, name, &opportunity) {
+            Ok(price) => finder.claim(group(&load, name, opportunity, price)),
+            Err(refusal) => finder.keep(load.inst, refusal),
+        }
+    }
+}
+
+/// The nearest such partner that is not replaced itself.
+fn partner(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    load: &Load,
+    covered: &FxHashSet<u32>,
+    name: impl Fn(&mut Finder<'_, '_, '_, '_>, &mut KernelTrace, &Load, i32) -> Option<StrategyName>,
+) -> Option<(StrategyName, Opportunity)> {
+    // (Most loads may not be replaced in this way at all, and candidates take time to find.)
+    if [0, 1].into_iter().all(|delta| name(finder, trace, load, delta).is_none()) {
+        return None;
+    }
+    for candidate in finder.opportunities.candidates(trace, load) {
+        if trace.arena.is_nearly_spent() {
+            return None;
+        }
+        if candidate.delta.unsigned_abs() > finder.options.max_delta
+            || covered.contains(&finder.opportunities.source_of(candidate))
+        {
+            continue;
+        }
+        let Some(strategy) = name(finder, trace, load, candidate.delta) else { continue };
+        if let Ok(opportunity) = finder.opportunities.prove_asking(trace, candidate, load) {
+            return Some((strategy, opportunity));
+        }
+    }
+    None
+}

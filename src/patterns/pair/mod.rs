@@ -1,0 +1,224 @@
+//! Loads whose value comes from the registers of another load, one load at a time: of the same lane by moves (strategy
+//! `reuse`), of another lane by shuffles with the load itself for corner cases (strategy `paper`).
+//!
+//! Each load takes the cheapest of the legal and allowed replacements, or is kept. A load that is kept may serve
+//! others; a load that is replaced serves none.
+
+mod asked;
+mod emit;
+mod paper;
+mod plan;
+mod weigh;
+
+use super::Pattern;
+use super::finder::Finder;
+use super::group::{Group, Places, Price, Shape};
+use crate::emulate::KernelTrace;
+use crate::report::{Decision, LoadReport};
+use crate::reuse::{Guards, Load, Opportunity, Refusal};
+use crate::rewrite::{Part, Planner};
+use crate::strategies::{Strategies, StrategyName};
+use weigh::weigh;
+
+/// The pattern.
+#[derive(Debug)]
+pub struct Pair;
+
+impl Pattern for Pair {
+    fn strategy(&self) -> StrategyName {
+        StrategyName::Paper
+    }
+
+    /// Decides about every load that no other pattern has claimed.
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+        if finder.options.strategies == Strategies::PAPER {
+            paper::find(finder, trace);
+            return;
+        }
+        for &index in finder.loads {
+            decide(finder, trace, index);
+        }
+        // How many lanes would be served is not known, so they are asked only where nothing in the function stands
+        // twice or goes round a loop.
+        if finder
+            .groups()
+            .iter()
+            .all(|group| group.shape::<Opportunity>().is_some() || !group.serves_loads())
+        {
+            asked::find(finder, trace, strategy_of_asked);
+        }
+    }
+
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>> {
+        let mut pairs: Vec<(u32, &Opportunity)> = chosen
+            .iter()
+            .filter_map(|group| Some((*group.members.first()?, group.shape::<Opportunity>()?)))
+            .collect();
+        pairs.sort_by_key(|(inst, _)| *inst);
+        plan::plan(&pairs, planner)
+    }
+}
+
+impl Shape for Opportunity {
+    fn account(&self, _inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
+        let moved = report.decision == Decision::By(StrategyName::Reuse);
+        report.source_line = Some(places.line(self.source));
+        report.delta = (!moved).then_some(self.delta);
+        report.guards = Some(pair_guards(places, &self.guards));
+    }
+}
+
+/// A load that takes its value from another one.
+fn group(load: &Load, name: StrategyName, opportunity: Opportunity, price: Option<Price>) -> Group {
+    Group { price, ..Group::of_loads(name, vec![load.inst], opportunity) }
+}
+
+fn decide(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace, index: usize) {
+    let load = match finder.opportunities.load(trace, index) {
+        Ok(load) => load,
+        Err(refusal) => return finder.keep(trace.accesses[index].inst, refusal),
+    };
+    if finder.group_of(load.inst).is_some() {
+        return finder.opportunities.offer(trace, load);
+    }
+    if !finder.has_room(1) {
+        return finder.keep(load.inst, Refusal::Crowded(finder.options.most));
+    }
+    match cheapest(finder, trace, &load) {
+        Ok((name, opportunity, price)) => finder.claim(group(&load, name, opportunity, price)),
+        Err(refusal) => {
+            let refusal = match (refusal, finder.opportunities.not_in_struct(load.inst)) {
+                (Refusal::NoPartner, Some(reason)) => reason.clone(),
+                (refusal, _) => refusal,
+            };
+            let unpaid = match (finder.unpaid(load.inst), &refusal) {
+                (_, Refusal::AssemblerDoesIt(_)) => None,
+                (Some(one), Refusal::DoesNotPay(other)) if other.each() < one.each() => None,
+                (unpaid, _) => unpaid,
+            };
+            finder.keep(load.inst, unpaid.map_or(refusal, Refusal::DoesNotPay));
+            finder.opportunities.offer(trace, load);
+        }
+    }
+}
+
+/// The strategy by which a value comes over a distance in lanes.
+fn strategy_of(finder: &Finder<'_, '_, '_, '_>, delta: i32) -> StrategyName {
+    match delta {
+        0 if finder.allows(StrategyName::Reuse) => StrategyName::Reuse,
+        _ => StrategyName::Paper,
+    }
+}
+
+/// The strategy by which a load may take its value from a source in some lanes only: if it is weighed, only where the
+/// first-level cache does not serve the load, since the load is issued for the other lanes.
+fn strategy_of_asked(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    load: &Load,
+    delta: i32,
+) -> Option<StrategyName> {
+    let name = strategy_of(finder, delta);
+    let allowed = finder.allows(name)
+        && (!finder.is_weighed()
+            || finder.options.costs.allow_shuffles(&finder.request(trace, load)));
+    allowed.then_some(name)
+}
+
+/// What a load is replaced by: the strategy, the opportunity, and the price.
+type Chosen = (StrategyName, Opportunity, Option<Price>);
+
+/// The nearest legal partner that pays; otherwise the reason why none pays, or why there is none.
+fn cheapest(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    load: &Load,
+) -> Result<Chosen, Refusal> {
+    let mut refusal = None;
+    for candidate in finder.opportunities.candidates(trace, load) {
+        if trace.arena.is_nearly_spent() {
+            return Err(Refusal::Budget);
+        }
+        let name = strategy_of(finder, candidate.delta);
+        if !finder.allows(name) {
+            continue;
+        }
+        let legal = match candidate.delta {
+            delta if delta.unsigned_abs() > finder.options.max_delta => Err(Refusal::TooFar(delta)),
+            _ => finder.opportunities.prove(trace, candidate, load),
+        };
+        match legal.and_then(|legal| fitting(finder, trace, load, name, legal)) {
+            Ok(chosen) => return Ok(chosen),
+            // That a partner does not pay says more than why another one is not legal.
+            Err(unpaid @ Refusal::DoesNotPay(_)) => {
+                if !matches!(refusal, Some(Refusal::DoesNotPay(_))) {
+                    refusal = Some(unpaid);
+                }
+            }
+            Err(reason) => refusal = refusal.or(Some(reason)),
+        }
+    }
+    match finder.opportunities.gathered(trace, load, finder.options.max_delta) {
+        Ok(legal) => {
+            let name = strategy_of(finder, legal.delta);
+            if finder.allows(name) {
+                return fitting(finder, trace, load, name, legal);
+            }
+        }
+        Err(reason) => refusal = refusal.or(Some(reason)),
+    }
+    Err(refusal.unwrap_or(Refusal::NoPartner))
+}
+
+/// The opportunity, if it fits what is chosen already and takes fewer cycles than the load.
+fn fitting(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    load: &Load,
+    name: StrategyName,
+    legal: Opportunity,
+) -> Result<Chosen, Refusal> {
+    let block = trace.accesses[load.access].block;
+    let divided = finder.is_taken(block, |group| group.duplicates);
+    let comes_round =
+        |inst: u32| finder.group_of(inst).is_some_and(|group| !group.passed_on.is_empty());
+    let in_circle = legal.delta != 0
+        && finder.groups().iter().any(|group| group.passed_on.contains(&load.inst))
+        && legal.sources().any(comes_round);
+    match in_circle || divided && legal.guards != Guards::default() {
+        true => Err(Refusal::NoPartner),
+        false => weigh(finder, trace, load, name, &legal).map(|price| (name, legal, price)),
+    }
+}
+
+/// The guards under which a load takes its value from another one.
+fn pair_guards(places: &Places<'_, '_>, guards: &Guards) -> Vec<String> {
+    let flow = places.flow;
+    let mut names = places.warp_guards(guards.linear_lanes, guards.whole_warp, &guards.no_wrap);
+    if let Some((register, negated)) = guards.source_active {
+        let register = &flow.registers[register.0 as usize];
+        let sign = if negated { "!" } else { "" };
+        names.push(format!("source-active {sign}{register}"));
+    }
+    if guards.source_executed.is_some() {
+        names.push("source-executed".to_owned());
+    }
+    if !guards.stores_apart.is_empty() {
+        names.push("stores-apart".to_owned());
+    }
+    if guards.global_address {
+        names.push("global-address".to_owned());
+    }
+    for claim in &guards.same_row {
+        let grows = if claim.grows { "+1" } else { "" };
+        names.push(format!("same-row {}{grows}", flow.registers[claim.register.0 as usize]));
+    }
+    if let Some(bytes) = guards.bytes_apart {
+        names.push(format!("bytes-apart {bytes}"));
+    }
+    names
+}

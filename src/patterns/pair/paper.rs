@@ -1,0 +1,57 @@
+//! The paper's rule: loads in program order; a load with a legal earlier partner is covered; a covered
+//! load is never a source; it takes the uncovered partner at the smallest distance (CC '23, section 5).
+
+use super::{asked, group};
+use crate::emulate::KernelTrace;
+use crate::patterns::finder::Finder;
+use crate::reuse::{Load, Opportunity, Refusal};
+use crate::strategies::StrategyName;
+
+/// Decides about each load.
+pub fn find(finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+    for &index in finder.loads {
+        let load = match finder.opportunities.load(trace, index) {
+            Ok(load) => load,
+            Err(refusal) => {
+                finder.keep(trace.accesses[index].inst, refusal);
+                continue;
+            }
+        };
+        if !finder.has_room(1) {
+            finder.keep(load.inst, Refusal::Crowded(finder.options.most));
+            continue;
+        }
+        match partner(finder, trace, &load) {
+            Ok(opportunity) => finder.claim(group(&load, StrategyName::Paper, opportunity, None)),
+            Err(refusal) => {
+                finder.keep(load.inst, refusal);
+                finder.opportunities.offer(trace, load);
+            }
+        }
+    }
+    asked::find(finder, trace, |_, _, _, _| Some(StrategyName::Paper));
+}
+
+/// The nearest legal partner, or the reason why the nearest candidate is none.
+fn partner(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    load: &Load,
+) -> Result<Opportunity, Refusal> {
+    let mut refusal = None;
+    for candidate in finder.opportunities.candidates(trace, load) {
+        if trace.arena.is_nearly_spent() {
+            return Err(Refusal::Budget);
+        }
+        let legal = match candidate.delta {
+            delta if delta.unsigned_abs() > finder.options.max_delta => Err(Refusal::TooFar(delta)),
+            _ => finder.opportunities.prove(trace, candidate, load),
+        };
+        match legal {
+            Ok(opportunity) => return Ok(opportunity),
+            Err(reason) => refusal = refusal.or(Some(reason)),
+        }
+    }
+    let gathered = finder.opportunities.gathered(trace, load, finder.options.max_delta);
+    gathered.map_err(|reason| refusal.unwrap_or(reason))
+}

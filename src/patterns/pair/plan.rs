@@ -1,0 +1,248 @@
+//! The part of a plan for loads that take their values from registers of other loads.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::emit;
+use crate::cfg::{BlockId, RegisterId};
+use crate::planted::Bug;
+use crate::reuse::{self, LaneClaim, NoWrap, Opportunity, StoreApart};
+use crate::rewrite::{
+    AskedRegister, Assembly, Checks, Draft, KernelPlan, Mode, Part, Planner, Replacement, Transfer,
+    line_end,
+};
+
+/// What a lane remembers of a source: its instruction, the block since the end of which the lane has executed
+/// it, and the stores that have not been to its bytes.
+type Remembered = (u32, Option<BlockId>, Vec<StoreApart>);
+
+/// Loads that take their values from other loads' registers, in program order.
+#[derive(Debug)]
+struct Pairs(Vec<Replacement>);
+
+impl Part for Pairs {
+    fn leads(&self) -> bool {
+        true
+    }
+
+    /// Where the load for corner cases is left out, nothing is asked about received values.
+    fn no_wrap(&self, mode: Mode) -> Vec<(BlockId, &[NoWrap])> {
+        let loads = self.0.iter().filter(|_| mode == Mode::Full);
+        loads.map(|load| (load.block, &load.covered.guards.no_wrap[..])).collect()
+    }
+
+    fn linear_lanes(&self, mode: Mode) -> bool {
+        mode == Mode::Full && self.0.iter().any(|load| load.covered.guards.linear_lanes)
+    }
+
+    fn left_out(&self) -> Vec<Range<usize>> {
+        self.0.iter().map(|replacement| replacement.span.clone()).collect()
+    }
+
+    fn edits(
+        &self,
+        _plan: &KernelPlan<'_>,
+        checks: &mut Checks<'_, '_>,
+        mode: Mode,
+        edits: &mut Vec<Draft>,
+    ) {
+        match mode {
+            Mode::NoCorner => emit::without_corners(&self.0, checks, edits),
+            _ => self.0.iter().for_each(|load| emit::replace(load, checks, edits)),
+        }
+    }
+}
+
+/// Plans loads that are replaced, each an instruction in a block with its opportunity, in program order.
+pub fn plan(
+    loads: &[(u32, &Opportunity)],
+    planner: &mut Planner<'_, '_, '_, '_>,
+) -> Option<Box<dyn Part>> {
+    let blocks: FxHashMap<u32, BlockId> =
+        planner.trace.accesses.iter().map(|access| (access.inst, access.block)).collect();
+    let (executed, asked) = Default::default();
+    let mut pairs = PairPlanner { planner, executed, asked };
+    let known = loads.iter().filter_map(|&(at, covered)| Some((at, *blocks.get(&at)?, covered)));
+    let planned: Vec<_> =
+        known.map(|(at, block, covered)| pairs.replacement(at, block, covered)).collect();
+    (!planned.is_empty()).then(|| Box::new(Pairs(planned)) as Box<dyn Part>)
+}
+
+/// Plans pairs, and remembers what has been put in for them.
+struct PairPlanner<'q, 'p, 'a, 'm, 's> {
+    planner: &'q mut Planner<'p, 'a, 'm, 's>,
+    /// The predicates that say of a lane whether a source's value is still there.
+    executed: FxHashMap<Remembered, String>,
+    /// Copies of registers that lanes are asked about, by the place at which they are made.
+    asked: FxHashMap<(RegisterId, BlockId, Option<u32>), String>,
+}
+
+impl PairPlanner<'_, '_, '_, '_, '_> {
+    fn replacement(&mut self, at: u32, block: BlockId, covered: &Opportunity) -> Replacement {
+        let inst = &self.planner.flow.insts[at as usize];
+        let (mut transfers, mut assembly) = (Vec::new(), Assembly::default());
+        for piece in &covered.pieces {
+            let mut sent = |part: &reuse::Part| {
+                self.planner.sent(part.source, part.from.register, part.from.register_bits, &[at])
+            };
+            match piece.whole() {
+                Some(_) => transfers.push(Transfer {
+                    sent: sent(&piece.parts[0]),
+                    destination: self.planner.name(piece.to.register),
+                    bits: piece.to.register_bits,
+                }),
+                None => {
+                    let parts: Vec<_> =
+                        piece.parts.iter().map(|part| (sent(part), *part)).collect();
+                    let destination = self.planner.name(piece.to.register);
+                    assembly.add(destination, &piece.to, &parts, self.planner.plan.planted);
+                }
+            }
+        }
+        let guards = &covered.guards;
+        let checked = guards.no_wrap.iter().map(|check| check.register);
+        for register in checked.chain(guards.source_active.map(|(register, _)| register)) {
+            let name = self.planner.name(register);
+            self.planner.plan.registers.insert(register, name);
+        }
+        let compared = guards.bytes_apart.map(|bytes| self.compared(covered, at, bytes));
+        let executed = self.remembered(covered);
+        let same_row = guards.same_row.iter().map(|claim| self.asked(claim, at)).collect();
+        let guard = inst.guard.filter(|_| !self.planner.plan.planted.has(Bug::OwnGuard));
+        let guard = guard.map(|guard| self.planner.signed(guard));
+        Replacement {
+            span: inst.ast.span.range(),
+            opcode: inst.ast.opcode.span.start as usize,
+            behind: line_end(self.planner.source.text(), inst.ast.span.end as usize),
+            block,
+            guard,
+            address: self.planner.address(at),
+            transfers,
+            assembly,
+            covered: covered.clone(),
+            compared,
+            executed,
+            same_row,
+        }
+    }
+
+    /// A register with the value that a claim means, at `at`.
+    fn asked(&mut self, claim: &LaneClaim, at: u32) -> AskedRegister {
+        let &LaneClaim { register, bits, low, grows, .. } = claim;
+        let visible = self.planner.flow.visible(register, at)
+            || self.planner.plan.planted.has(Bug::ClaimNotAsked);
+        let name = match claim.settled && visible {
+            true => self.planner.name(register),
+            false => self.copy_of(claim),
+        };
+        AskedRegister { name, bits, low, grows }
+    }
+
+    /// A copy of a register, made where it has got the value that a claim means.
+    fn copy_of(&mut self, claim: &LaneClaim) -> String {
+        let place = (claim.register, claim.block, claim.inst);
+        if let Some(known) = self.asked.get(&place) {
+            return known.clone();
+        }
+        let copy = self.planner.plan.fresh.bits(u32::from(claim.bits));
+        let code = format!("mov.b{} {copy}, {};", claim.bits, self.planner.name(claim.register));
+        let flow = self.planner.flow;
+        let text = self.planner.source.text();
+        self.planner.plan.copies.push(match claim.inst {
+            Some(inst) => {
+                let end = flow.insts[inst as usize].ast.span.end as usize;
+                (line_end(text, end), format!("\n\t{code}"))
+            }
+            None => {
+                let first = &flow.insts[flow.block(claim.block).first as usize];
+                (first.ast.span.start as usize, format!("{code}\n\t"))
+            }
+        });
+        self.asked.insert(place, copy.clone());
+        copy
+    }
+
+    /// The predicate that the value of a source load is there: cleared at the end of the block since which it
+    /// has to be executed, set behind it, and cleared by a store to one of its bytes.
+    fn remembered(&mut self, covered: &Opportunity) -> Option<String> {
+        let (source, guards) = (covered.source, &covered.guards);
+        if guards.source_executed.is_none() && guards.stores_apart.is_empty() {
+            return None;
+        }
+        let key = (source, guards.source_executed, guards.stores_apart.clone());
+        if let Some(known) = self.executed.get(&key) {
+            return Some(known.clone());
+        }
+        let made = self.planner.plan.fresh.predicate();
+        self.executed.insert(key, made.clone());
+        let (planted, text, flow) =
+            (self.planner.plan.planted, self.planner.source.text(), self.planner.flow);
+        let inst = &flow.insts[source as usize];
+        let behind = |at: u32| line_end(text, flow.insts[at as usize].ast.span.end as usize);
+        let set = match (inst.guard, guards.source_executed) {
+            (None, _) => format!("\n\tsetp.eq.u32 {made}, 0, 0;"),
+            (Some(guard), Some(_)) => {
+                format!("\n\t@{} setp.eq.u32 {made}, 0, 0;", self.planner.signed(guard))
+            }
+            // Nothing has cleared it before.
+            (Some((register, negated)), None) => {
+                let op = if negated { "not" } else { "mov" };
+                format!("\n\t{op}.pred {made}, {};", self.planner.name(register))
+            }
+        };
+        self.planner.plan.copies.push((behind(source), set));
+        if let Some(since) = guards.source_executed {
+            let clear = format!("setp.ne.u32 {made}, 0, 0;");
+            self.planner.plan.copies.push(match planted.has(Bug::NotCleared) {
+                true => (self.planner.plan.body, format!("\n\t{clear}")),
+                false => {
+                    let last = &flow.insts[flow.block(since).end as usize - 1];
+                    (last.ast.span.start as usize, format!("{clear}\n\t"))
+                }
+            });
+        }
+        if guards.stores_apart.is_empty() || planted.has(Bug::StoreNotAsked) {
+            return Some(made);
+        }
+        let (base, offset) = self.planner.address(source);
+        let (copy, ahead) = (self.planner.plan.fresh.bits(64), self.planner.plan.fresh.bits(64));
+        self.planner.plan.copies.push((behind(source), format!("\n\tmov.b64 {copy}, {base};")));
+        let accesses = &self.planner.trace.accesses;
+        let bytes = |at: u32| {
+            let access = accesses.iter().find(|access| access.inst == at);
+            access.map_or(0, |access| i64::from(access.bytes()))
+        };
+        for &StoreApart { inst: store, margin } in &guards.stores_apart {
+            // From the first place at which the store could meet those bytes, it is as far to the store as all
+            // such places are, or further.
+            let (own, its) = self.planner.address(store);
+            let (more, both) = (
+                its - offset + bytes(store) - 1 + margin,
+                bytes(store) + bytes(source) - 1 + 2 * margin,
+            );
+            let code = format!(
+                "\n\tsub.s64 {ahead}, {own}, {copy};\n\tadd.s64 {ahead}, {ahead}, {more};\
+                 \n\tsetp.ge.and.u64 {made}, {ahead}, {both}, {made};"
+            );
+            self.planner.plan.copies.push((behind(store), code));
+        }
+        Some(made)
+    }
+
+    /// A copy of the register that the source load is addressed by, made behind it, and how far above it
+    /// the register of the load at `at` must be for that load's address to be `bytes` above the source's.
+    fn compared(&mut self, covered: &Opportunity, at: u32, bytes: i64) -> (String, i64) {
+        let (base, offset) = self.planner.address(covered.source);
+        let (_, own_offset) = self.planner.address(at);
+        let source = &self.planner.flow.insts[covered.source as usize];
+        let copy = self.planner.plan.fresh.bits(64);
+        let behind = line_end(self.planner.source.text(), source.ast.span.end as usize);
+        self.planner.plan.copies.push((behind, format!("\n\tmov.b64 {copy}, {base};")));
+        let bytes = match self.planner.plan.planted.has(Bug::AddressOfOwnLane) {
+            true => 0,
+            false => bytes,
+        };
+        (copy, bytes.wrapping_add(offset).wrapping_sub(own_offset))
+    }
+}

@@ -1,0 +1,181 @@
+//! Accesses to consecutive words and a transposition in registers in place of accesses to structs (strategy `aos`).
+
+mod cost;
+mod fields;
+mod loads;
+mod plan;
+mod stores;
+
+use super::Pattern;
+use super::finder::{Finder, Rank};
+use super::group::{Accesses, Group, Places, Price, Shape, shapes};
+use crate::cost::Request;
+use crate::emulate::KernelTrace;
+use crate::report::{Decision, KernelReport, LoadReport};
+use crate::reuse::{NoWrap, Refusal, StructLoads, StructStores};
+use crate::rewrite::{Part, Planner};
+use crate::strategies::StrategyName;
+
+/// The pattern of loads.
+#[derive(Debug)]
+pub struct Loads;
+
+impl Pattern for Loads {
+    fn strategy(&self) -> StrategyName {
+        StrategyName::Aos
+    }
+
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+        if !finder.allows(StrategyName::Aos) {
+            return;
+        }
+        let free = finder.free_loads(trace, |_| true);
+        for whole in finder.opportunities.structs(trace, &free) {
+            let members: Vec<u32> = whole.fields.iter().map(|field| field.load.inst).collect();
+            if !finder.has_room(members.len()) {
+                continue;
+            }
+            let paid = match finder.is_weighed() {
+                false => Ok(None),
+                true => {
+                    let requests: Vec<Request> = whole
+                        .fields
+                        .iter()
+                        .map(|field| finder.request(trace, &field.load))
+                        .collect();
+                    let wide = finder.allows(StrategyName::Wide);
+                    let weighed = cost::of_loads(&finder.options.costs, &whole, &requests, wide);
+                    finder.pays(StrategyName::Aos, weighed.each(members.len())).map(Some)
+                }
+            };
+            match paid {
+                Ok(price) => finder.claim(Group {
+                    blocks: vec![whole.block],
+                    duplicates: true,
+                    price,
+                    ..Group::of_loads(StrategyName::Aos, members, whole)
+                }),
+                Err(unpaid) => finder.decline(&members, Rank::Struct, unpaid),
+            }
+        }
+    }
+
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>> {
+        plan::loads(&shapes(chosen), planner)
+    }
+}
+
+/// The pattern of stores.
+#[derive(Debug)]
+pub struct Stores;
+
+impl Pattern for Stores {
+    fn strategy(&self) -> StrategyName {
+        StrategyName::Aos
+    }
+
+    /// Claims the structs that are stored, none in blocks that get code for values that go round loops; those that are
+    /// refused are listed.
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+        if !finder.allows(StrategyName::Aos) {
+            return;
+        }
+        for whole in finder.opportunities.struct_stores(trace) {
+            if finder.is_taken(whole.block, |group| !group.duplicates) {
+                continue;
+            }
+            let (price, refusal) = match &whole.refusal {
+                Some(refusal) => (None, Some(refusal.clone())),
+                None if !finder.has_room(whole.fields.len()) => {
+                    (None, Some(Refusal::Crowded(finder.options.most)))
+                }
+                None => match weigh_stores(finder, trace, &whole) {
+                    Ok(price) => (price, None),
+                    Err(refusal) => (None, Some(refusal)),
+                },
+            };
+            let members = whole.fields.iter().map(|field| field.inst).collect();
+            finder.claim(Group {
+                accesses: Accesses::Stores,
+                blocks: vec![whole.block],
+                duplicates: true,
+                price,
+                refusal,
+                ..Group::of_loads(StrategyName::Aos, members, whole)
+            });
+        }
+    }
+
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>> {
+        plan::stores(&shapes(chosen), planner)
+    }
+}
+
+/// The guards in front of a transposition.
+fn guards(places: &Places<'_, '_>, linear: bool, no_wrap: &[NoWrap], generic: bool) -> Vec<String> {
+    let mut guards = places.warp_guards(linear, true, no_wrap);
+    if generic {
+        guards.push("global-address".to_owned());
+    }
+    guards.dedup();
+    guards
+}
+
+impl Shape for StructLoads {
+    fn account(&self, inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
+        let first = &self.fields[0].load;
+        report.source_line = places.line_of_other(first.inst, inst);
+        report.guards = Some(guards(places, self.linear_lanes, &self.no_wrap, first.generic));
+    }
+}
+
+impl Shape for StructStores {
+    fn list(&self, group: &Group, places: &Places<'_, '_>, report: &mut KernelReport) {
+        let first = self.fields.first().map_or(0, |field| places.line(field.inst));
+        for field in &self.fields {
+            let mut store = places.report_of(field.inst);
+            store.bytes = field.values.len() as u32 * self.word_bits / 8;
+            match &group.refusal {
+                Some(refusal) => places.keep(&mut store, refusal),
+                None => {
+                    let generic = self.request.generic;
+                    store.decision = Decision::By(group.strategy);
+                    store.source_line = Some(first).filter(|first| *first != store.line);
+                    store.guards = Some(guards(places, self.linear_lanes, &self.no_wrap, generic));
+                    store.cost = group.price.map(Price::cost);
+                }
+            }
+            report.stores.push(store);
+        }
+    }
+}
+
+/// What the stores of a struct cost, if that is asked. By itself no such struct is chosen: what the
+/// second-level cache makes of parts of sectors is in no model.
+fn weigh_stores(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    whole: &StructStores,
+) -> Result<Option<Price>, Refusal> {
+    if !finder.is_weighed() {
+        return Ok(None);
+    }
+    let stride = finder.opportunities.lane_stride(trace, &whole.request);
+    let (instead, kept) = cost::of_stores(&finder.options.costs, whole, stride);
+    let fields = whole.fields.len() as f64;
+    let each = |cycles: f64| (100.0 * cycles / fields).round() as u32;
+    let price = Price { instead: each(instead), kept: each(kept) };
+    let unpaid = finder.unpaid_at(StrategyName::Aos, price);
+    Err(match instead < kept {
+        true => Refusal::ByNameOnly(unpaid),
+        false => Refusal::DoesNotPay(unpaid),
+    })
+}

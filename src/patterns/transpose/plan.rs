@@ -1,0 +1,172 @@
+//! The part of a plan for loads and stores of structs: their text, and which statements stand twice.
+
+use std::ops::Range;
+
+use super::fields::{FieldPlan, StoredFieldPlan, StoredPlan, StructPlan};
+use super::{loads, stores};
+use crate::cfg::BlockId;
+use crate::isa::Qualifier;
+use crate::patterns::text::without_type;
+use crate::planted::Bug;
+use crate::reuse::transposition::Entry;
+use crate::reuse::{NoWrap, StoredValue, StructLoads, StructStores};
+use crate::rewrite::{Checks, Draft, KernelPlan, Mode, Part, Planner, WarpTest};
+
+/// The loads of structs of one function.
+#[derive(Debug)]
+struct Loads(Vec<StructPlan>);
+
+impl Part for Loads {
+    fn linear_lanes(&self, _mode: Mode) -> bool {
+        self.0.iter().any(|whole| whole.linear_lanes)
+    }
+
+    fn left_out(&self) -> Vec<Range<usize>> {
+        let fields = self.0.iter().flat_map(|whole| &whole.fields[1..]);
+        fields.map(|field| field.span.clone()).collect()
+    }
+
+    fn edits(
+        &self,
+        _plan: &KernelPlan<'_>,
+        checks: &mut Checks<'_, '_>,
+        _mode: Mode,
+        edits: &mut Vec<Draft>,
+    ) {
+        loads::edits(&self.0, checks, edits);
+    }
+}
+
+/// The stores of structs of one function.
+#[derive(Debug)]
+struct Stores(Vec<StoredPlan>);
+
+impl Part for Stores {
+    fn no_wrap(&self, _mode: Mode) -> Vec<(BlockId, &[NoWrap])> {
+        self.0.iter().map(|whole| (whole.test.block, &whole.test.no_wrap[..])).collect()
+    }
+
+    fn linear_lanes(&self, _mode: Mode) -> bool {
+        self.0.iter().any(|whole| whole.linear_lanes)
+    }
+
+    fn edits(
+        &self,
+        plan: &KernelPlan<'_>,
+        checks: &mut Checks<'_, '_>,
+        _mode: Mode,
+        edits: &mut Vec<Draft>,
+    ) {
+        stores::edits(&self.0, plan, checks, edits);
+    }
+}
+
+/// Plans the loads of structs that have been chosen.
+pub fn loads(
+    groups: &[&StructLoads],
+    planner: &mut Planner<'_, '_, '_, '_>,
+) -> Option<Box<dyn Part>> {
+    let with_entries = groups.iter().filter_map(|whole| Some((*whole, Entry::of(whole.words)?)));
+    let (mut plans, mut tests) = (Vec::new(), Vec::new());
+    for (whole, entry) in with_entries {
+        plans.push(planner.struct_plan(whole, entry));
+        let last = whole.fields.last().map_or(whole.place, |field| field.load.inst);
+        let first = &whole.fields[0].load;
+        let global = match first.generic {
+            true if planner.plan.planted.has(Bug::StructNotGlobal) => Vec::new(),
+            true => planner.words((first.inst, whole.offset), (whole.words, whole.word_bits)),
+            false => Vec::new(),
+        };
+        let (block, no_wrap) = (whole.block, whole.no_wrap.clone());
+        let multiples = Vec::new();
+        tests.push((last, WarpTest { block, place: whole.place, no_wrap, multiples, global }));
+    }
+    planner.add_warp_tests(tests);
+    (!plans.is_empty()).then(|| Box::new(Loads(plans)) as Box<dyn Part>)
+}
+
+/// Plans the stores of structs that have been chosen.
+pub fn stores(
+    groups: &[&StructStores],
+    planner: &mut Planner<'_, '_, '_, '_>,
+) -> Option<Box<dyn Part>> {
+    let mut plans = Vec::new();
+    for whole in groups {
+        let Some(entry) = Entry::of(whole.words) else { continue };
+        for check in &whole.no_wrap {
+            let name = planner.name(check.register);
+            planner.plan.registers.insert(check.register, name);
+        }
+        plans.extend(planner.stored_plan(whole, entry));
+    }
+    (!plans.is_empty()).then(|| Box::new(Stores(plans)) as Box<dyn Part>)
+}
+
+impl Planner<'_, '_, '_, '_> {
+    /// The addresses of a struct's words, from an access to it and the bytes from there to its beginning: where they
+    /// are generic, it is asked of each whether it is global.
+    fn words(&self, (inst, offset): (u32, i64), (words, bits): (u32, u32)) -> Vec<(String, i64)> {
+        let (base, added) = self.address(inst);
+        let bytes = |word: u32| added + offset + i64::from(word * bits / 8);
+        (0..words).map(|word| (base.clone(), bytes(word))).collect()
+    }
+
+    fn struct_plan(&self, whole: &StructLoads, entry: &'static Entry) -> StructPlan {
+        let first = whole.fields[0].load.inst;
+        let (base, offset) = self.address(first);
+        let size = i64::from(whole.word_bits / 8);
+        let fields = whole.fields.iter().map(|field| FieldPlan {
+            span: self.flow.insts[field.load.inst as usize].ast.span.range(),
+            registers: field
+                .load
+                .elements
+                .iter()
+                .map(|element| {
+                    (self.name(element.register), field.word + (element.offset / size) as u32)
+                })
+                .collect(),
+        });
+        StructPlan {
+            opcode: without_type(self.flow.insts[first as usize].ast.opcode.text),
+            address: (base, offset + whole.offset),
+            word_bits: whole.word_bits,
+            read_only: self.flow.insts[first as usize].ast.form.has(Qualifier::Nc),
+            fields: fields.collect(),
+            place: whole.place,
+            linear_lanes: whole.linear_lanes,
+            entry,
+        }
+    }
+
+    fn stored_plan(&self, whole: &StructStores, entry: &'static Entry) -> Option<StoredPlan> {
+        let (first, last) = (whole.fields.first()?.inst, whole.fields.last()?.inst);
+        let (base, offset) = self.address(last);
+        let value = |value: &StoredValue| match value {
+            StoredValue::Register(register) => self.name(*register),
+            StoredValue::Bits(bits) => format!("{bits:#x}"),
+        };
+        let fields = whole.fields.iter().map(|field| StoredFieldPlan {
+            span: self.flow.insts[field.inst as usize].ast.span.range(),
+            values: (field.word, field.values.iter().map(value).collect()),
+        });
+        Some(StoredPlan {
+            opcode: without_type(self.flow.insts[first as usize].ast.opcode.text),
+            address: (base, offset + whole.offset),
+            word_bits: whole.word_bits,
+            fields: fields.collect(),
+            test: WarpTest {
+                block: whole.block,
+                place: first,
+                no_wrap: whole.no_wrap.clone(),
+                multiples: Vec::new(),
+                global: match whole.request.generic {
+                    true if self.plan.planted.has(Bug::StoreNotGlobal) => Vec::new(),
+                    true => self.words((first, whole.begin), (whole.words, whole.word_bits)),
+                    false => Vec::new(),
+                },
+            },
+            linear_lanes: whole.linear_lanes,
+            entry,
+        })
+    }
+}

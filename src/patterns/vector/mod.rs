@@ -1,0 +1,114 @@
+//! One vector load for several loads of consecutive bytes (strategy `wide`).
+
+mod plan;
+
+use super::Pattern;
+use super::finder::{Finder, Rank, Weighed};
+use super::group::{Group, Places, Price, Shape, alignment, shapes};
+use crate::cost::Request;
+use crate::emulate::KernelTrace;
+use crate::report::LoadReport;
+use crate::reuse::{Adjacent, Assumed, Limit, Unpaid};
+use crate::rewrite::{Part, Planner};
+use crate::strategies::StrategyName;
+
+/// Instructions of a test of alignment and of the branch on it.
+const TEST: u32 = 3;
+
+/// A vector load is taken if it takes at most this share of what the loads take that it stands for. Two
+/// loads for which it takes more gain nothing in the simulator: complex doubles 0.99 to 1.09, structs of
+/// two words 1.01 to 1.07 times as long (`openacc-bench/results/strategies.md`).
+const VECTOR_SHARE: f64 = 0.5;
+
+/// Cycles that a vector load must save a warp if alignment is tested for it and the first-level cache serves the loads
+/// of an architecture whose shuffles share its pipe. Groups that save 12 gain where that pipe is the bottleneck and
+/// lose as much where memory is: 0.94 to 1.05 times as long; groups that save 24 take 0.83 to 1.02
+/// (`openacc-bench/results/strategies.md`).
+const TESTED_SAVES: f64 = 16.0;
+
+/// The pattern.
+#[derive(Debug)]
+pub struct Vector;
+
+impl Pattern for Vector {
+    fn strategy(&self) -> StrategyName {
+        StrategyName::Wide
+    }
+
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
+        if !finder.allows(StrategyName::Wide) {
+            return;
+        }
+        let free = finder.free_loads(trace, |group| group.duplicates);
+        for found in finder.opportunities.adjacent(trace, &free) {
+            let members: Vec<u32> = found.members.iter().map(|load| load.inst).collect();
+            if !finder.has_room(members.len()) {
+                continue;
+            }
+            match weigh(finder, trace, &found) {
+                Ok(price) => {
+                    let block = trace.accesses[found.members[0].access].block;
+                    let group = Group {
+                        blocks: vec![block],
+                        duplicates: !found.multiples.is_empty(),
+                        price,
+                        ..Group::of_loads(StrategyName::Wide, members, found)
+                    };
+                    finder.claim(group);
+                }
+                Err(unpaid) => finder.decline(&members, Rank::Vector, unpaid),
+            }
+        }
+    }
+
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>> {
+        plan::plan(&shapes(chosen), planner)
+    }
+}
+
+impl Shape for Adjacent {
+    fn account(&self, inst: u32, places: &Places<'_, '_>, report: &mut LoadReport) {
+        report.source_line = places.line_of_other(self.members[0].inst, inst);
+        report.guards = Some(self.multiples.iter().map(alignment).collect());
+    }
+}
+
+/// Whether a vector load takes fewer cycles than what it stands for.
+fn weigh(
+    finder: &mut Finder<'_, '_, '_, '_>,
+    trace: &mut KernelTrace,
+    group: &Adjacent,
+) -> Result<Option<Price>, Unpaid> {
+    if !finder.is_weighed() {
+        return Ok(None);
+    }
+    let mut requests: Vec<Request> =
+        group.members.iter().map(|load| finder.request(trace, load)).collect();
+    // Lanes whose vectors do not overlap are at least a vector apart, and so are their parts.
+    let unknown = requests.iter().any(|request| request.stride.is_none());
+    for request in &mut requests {
+        request.stride = request.stride.or(Some(group.bytes));
+    }
+    let costs = &finder.options.costs;
+    let kept: f64 =
+        requests.iter().map(|request| costs.load(request) + costs.instructions(1)).sum();
+    let vector = Request { bytes: group.bytes as u32, ..requests[0] };
+    let test = if group.multiples.is_empty() { 0 } else { TEST };
+    let instead = costs.load(&vector) + costs.instructions(1 + test);
+    let is_tested = !group.multiples.is_empty() && !costs.allow_shuffles(&vector);
+    let limit = match () {
+        () if instead > kept * VECTOR_SHARE => Some(Limit::Share((100.0 * VECTOR_SHARE) as u32)),
+        () if is_tested && kept - instead < TESTED_SAVES => {
+            Some(Limit::Tested((100.0 * TESTED_SAVES) as u32))
+        }
+        () => None,
+    };
+    let assumed = unknown.then_some(Assumed::VectorApart);
+    let weighed = Weighed { assumed, ..Weighed::new(instead, kept).limited(limit) };
+    let paid = finder.pays(StrategyName::Wide, weighed);
+    paid.map(Some).map_err(|unpaid| Unpaid { loads: group.members.len() as u32, ..unpaid })
+}

@@ -1,0 +1,195 @@
+//! The part of a plan for vector loads: their text, and which statements stand twice.
+//!
+//! If alignment is proved, the vector load stands in the place of the first of the loads. If it is
+//! not, one test of each parameter at the head of the kernel, the same for all threads, decides at
+//! each such place between the rewritten statements and the untouched ones.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::cfg::{Inst, RegisterId};
+use crate::emulate::{definitions, mentions};
+use crate::patterns::text::without_type;
+use crate::planted::Bug;
+use crate::reuse::{Adjacent, Element, Multiple, Quiet};
+use crate::rewrite::{Checks, Condition, Draft, KernelPlan, Mode, Part, Planner};
+
+/// A vector load and the loads that it stands for.
+#[derive(Clone, Debug)]
+struct VectorLoad {
+    /// The statement in whose place it stands.
+    span: Range<usize>,
+    /// The vector load.
+    code: String,
+    /// Each other load's statement, and the text in its place: moves, if its registers could not be
+    /// written earlier.
+    others: Vec<(Range<usize>, String)>,
+}
+
+/// The vector loads of one function.
+#[derive(Debug)]
+struct Vectors(Vec<VectorLoad>);
+
+impl Part for Vectors {
+    fn left_out(&self) -> Vec<Range<usize>> {
+        let others = self.0.iter().flat_map(|vector| &vector.others);
+        others.map(|(span, _)| span.clone()).collect()
+    }
+
+    fn edits(
+        &self,
+        _plan: &KernelPlan<'_>,
+        _checks: &mut Checks<'_, '_>,
+        _mode: Mode,
+        edits: &mut Vec<Draft>,
+    ) {
+        for VectorLoad { span, code, others } in &self.0 {
+            for (span, code) in [(span, code)].into_iter().chain(others.iter().map(|(s, c)| (s, c)))
+            {
+                edits.push(Draft { range: span.clone(), code: code.clone() });
+            }
+        }
+    }
+}
+
+/// Plans the vector loads that have been chosen.
+pub fn plan(groups: &[&Adjacent], planner: &mut Planner<'_, '_, '_, '_>) -> Option<Box<dyn Part>> {
+    let vectors: Vec<VectorLoad> = groups.iter().map(|group| planner.vector(group)).collect();
+    for (range, multiples) in versions(planner, groups) {
+        planner.add_version(range, Condition::Multiples(multiples));
+    }
+    (!vectors.is_empty()).then(|| Box::new(Vectors(vectors)) as Box<dyn Part>)
+}
+
+impl Planner<'_, '_, '_, '_> {
+    fn vector(&mut self, group: &Adjacent) -> VectorLoad {
+        let first = &self.flow.insts[group.members[0].inst as usize];
+        let mut moves: BTreeMap<u32, String> = BTreeMap::new();
+        let mut registers: Vec<String> = group
+            .elements
+            .iter()
+            .map(|(element, inst)| self.destination(group, element, *inst, &mut moves))
+            .collect();
+        if self.plan.planted.has(Bug::VectorReversed) {
+            registers.reverse();
+        }
+        let (base, offset) = self.address(group.members[0].inst);
+        let offset = offset + group.offset + i64::from(self.plan.planted.has(Bug::VectorOffset));
+        let guard = self.guard_of(first);
+        let at = if offset == 0 { base } else { format!("{base}+{offset}") };
+        let code = format!(
+            "{guard}{}.v{}{} {{{}}}, [{at}];",
+            without_type(first.ast.opcode.text),
+            registers.len(),
+            element_type(group),
+            registers.join(", "),
+        );
+        let code = match moves.remove(&group.members[0].inst) {
+            Some(first) => format!("{code}\n\t{first}"),
+            None => code,
+        };
+        let span = |inst: u32| self.flow.insts[inst as usize].ast.span.range();
+        let others = group.members[1..]
+            .iter()
+            .map(|load| (span(load.inst), moves.remove(&load.inst).unwrap_or_default()))
+            .collect();
+        VectorLoad { span: span(group.members[0].inst), code, others }
+    }
+
+    /// The register that the vector load fills for an element: the load's own; or a new one, from
+    /// which the load's own is filled in the load's place, if an instruction in between reads or
+    /// writes the load's own.
+    fn destination(
+        &mut self,
+        group: &Adjacent,
+        element: &Element,
+        inst: u32,
+        moves: &mut BTreeMap<u32, String>,
+    ) -> String {
+        let first = group.members[0].inst;
+        let between = &self.flow.insts[first as usize + 1..(inst as usize).max(first as usize + 1)];
+        let used = |inst: &Inst<'_, '_>| {
+            mentions(inst).contains(&element.register)
+                || definitions(inst).contains(&element.register)
+        };
+        let fills = |(other, _): &&(Element, u32)| other.register == element.register;
+        let alone = group.elements.iter().filter(fills).count() == 1;
+        let free = alone && (inst == first || !between.iter().any(used));
+        let name = self.name(element.register);
+        if free || self.plan.planted.has(Bug::VectorTooEarly) {
+            return name;
+        }
+        let bits = element.register_bits;
+        let fresh = self.plan.fresh.bits(bits);
+        let guard = self.guard_of(&self.flow.insts[inst as usize]);
+        let text = moves.entry(inst).or_default();
+        if !text.is_empty() {
+            text.push_str("\n\t");
+        }
+        text.push_str(&format!("{guard}mov.b{bits} {name}, {fresh};"));
+        fresh
+    }
+
+    /// An instruction's guard predicate as a prefix.
+    fn guard_of(&self, inst: &Inst<'_, '_>) -> String {
+        let prefix = |(register, negated): (RegisterId, bool)| {
+            format!("@{}{} ", if negated { "!" } else { "" }, self.name(register))
+        };
+        inst.guard.map(prefix).unwrap_or_default()
+    }
+}
+
+/// The statements that stand twice: from the first to the last load of each group that needs a
+/// test, with what is tested; groups with only loads and arithmetic between them are joined.
+fn versions(
+    planner: &Planner<'_, '_, '_, '_>,
+    groups: &[&Adjacent],
+) -> Vec<(Range<u32>, Vec<Multiple>)> {
+    let mut ranges: Vec<(Range<u32>, Vec<Multiple>)> = Vec::new();
+    let strongest = strongest(groups);
+    let tested: Vec<_> = groups.iter().filter(|group| !group.multiples.is_empty()).collect();
+    if tested.is_empty() {
+        return Vec::new();
+    }
+    let quiet = Quiet::new(planner.source, planner.flow);
+    for group in tested {
+        let first = group.members[0].inst;
+        let last = group.members.last().map_or(first, |load| load.inst);
+        let multiples = group.multiples.iter().map(&strongest);
+        match ranges.last_mut() {
+            Some((range, known)) if quiet.between(range.end - 1, first) => {
+                range.end = range.end.max(last + 1);
+                known.extend(multiples);
+            }
+            _ => ranges.push((first..last + 1, multiples.collect())),
+        }
+    }
+    for (_, multiples) in &mut ranges {
+        multiples.sort();
+        multiples.dedup();
+    }
+    ranges
+}
+
+/// The strongest of all conditions on a parameter, which one test asks for all groups.
+fn strongest(groups: &[&Adjacent]) -> impl Fn(&Multiple) -> Multiple + use<> {
+    let mut known: BTreeMap<(String, i64, u8), u64> = BTreeMap::new();
+    for multiple in groups.iter().flat_map(|group| &group.multiples) {
+        let key = (multiple.parameter.clone(), multiple.offset, multiple.bits);
+        let of = known.entry(key).or_default();
+        *of = multiple.of.max(*of);
+    }
+    move |multiple| {
+        let key = (multiple.parameter.clone(), multiple.offset, multiple.bits);
+        Multiple { of: known[&key], ..multiple.clone() }
+    }
+}
+
+/// The type of a vector's elements: the type that all have, or untyped bits of their size.
+fn element_type(group: &Adjacent) -> String {
+    let first = group.elements[0].0.ty;
+    match group.elements.iter().all(|(element, _)| element.ty == first) {
+        true => first.to_string(),
+        false => format!(".b{}", first.bits()),
+    }
+}

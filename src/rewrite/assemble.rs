@@ -1,0 +1,37 @@
+//! The code of a plan: what the patterns put in, the versions, and what the function does once.
+//!
+//! The modes that measure are the paper's instruments (CC '23, section 7).
+
+use super::mention::Draft;
+use super::mode::Mode;
+use super::plan::KernelPlan;
+use super::versions;
+
+/// The code for one function.
+pub fn drafts(plan: &KernelPlan<'_>, mode: Mode) -> Vec<Draft> {
+    match mode {
+        Mode::Original => Vec::new(),
+        Mode::NoLoad => {
+            let removed = plan.parts.iter().flat_map(|part| part.left_out());
+            removed.map(|range| Draft { range, code: String::new() }).collect()
+        }
+        Mode::Full | Mode::NoCorner => all(plan, mode),
+    }
+}
+
+fn all(plan: &KernelPlan<'_>, mode: Mode) -> Vec<Draft> {
+    let mut checks = plan.checks(mode);
+    let mut edits = Vec::new();
+    for part in plan.parts.iter().filter(|part| part.leads()) {
+        part.edits(plan, &mut checks, mode, &mut edits);
+    }
+    // The register of a load that is shuffled may be copied, too: it has its value behind the shuffle.
+    edits.extend(plan.copies.iter().map(|(at, code)| Draft::insert(*at, code.clone())));
+    // The tests come before what they guard, which names the masks that they have found.
+    let tests = versions::edits(plan, &mut checks, &mut edits);
+    for part in plan.parts.iter().filter(|part| !part.leads()) {
+        part.edits(plan, &mut checks, mode, &mut edits);
+    }
+    edits.push(Draft::insert(plan.body, checks.prologue() + &tests));
+    edits
+}

@@ -1,0 +1,50 @@
+//! Statements that stand twice, and the tests in front of them.
+
+use std::ops::Range;
+
+use crate::cfg::BlockId;
+use crate::reuse::{Multiple, NoWrap};
+
+/// Statements of one block that are executed as they were if a test fails.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// From the first statement's first byte to behind the last one's semicolon.
+    pub range: Range<usize>,
+    /// Where the rewritten version ends: behind a comment that ends the last statement's line.
+    pub behind: usize,
+    /// The test for the rewritten version.
+    pub condition: Condition,
+}
+
+/// The test in front of statements that stand twice.
+#[derive(Clone, Debug)]
+pub enum Condition {
+    /// Parameters are multiples of some numbers.
+    Multiples(Vec<Multiple>),
+    /// The lanes of a warp are there, and no index wraps around.
+    Warp(WarpTest),
+}
+
+/// The test of a warp in front of rewritten statements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WarpTest {
+    /// The block in which it is tested.
+    pub block: BlockId,
+    /// The instruction in front of which it is tested.
+    pub place: u32,
+    /// Indices that must not wrap around in any lane.
+    pub no_wrap: Vec<NoWrap>,
+    /// Numbers of which parameters have to be multiples.
+    pub multiples: Vec<Multiple>,
+    /// Addresses that must be global in every lane: base as written and bytes added.
+    pub global: Vec<(String, i64)>,
+}
+
+impl WarpTest {
+    /// Makes it ask what another test at its place asks, too.
+    pub fn join(&mut self, other: WarpTest) {
+        self.no_wrap.extend(other.no_wrap);
+        self.multiples.extend(other.multiples);
+        self.global.extend(other.global);
+    }
+}

@@ -1,0 +1,126 @@
+//! Code that stands twice: statements as rewritten where a test holds, and as they were where it fails.
+//!
+//! The alignment of parameters is tested once for each set of conditions, at the head of the kernel; the test of a warp
+//! stands in front of the statements. Either has the same outcome in all threads that meet there.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::checks::Checks;
+use super::condition::{Condition, Version, WarpTest};
+use super::mention::{self, Draft};
+use super::names::Fresh;
+use super::plan::KernelPlan;
+use crate::planted::Bug;
+use crate::reuse::Multiple;
+
+/// Adds the edits for all versions; returns the code of the tests that goes to the head of the body.
+pub fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec<Draft>) -> String {
+    let mut tests = Tests { code: String::new(), known: BTreeMap::new() };
+    for version in &plan.versions {
+        let (setup, holds) = match &version.condition {
+            Condition::Multiples(_) if plan.planted.has(Bug::NoAlignmentTest) => continue,
+            Condition::Multiples(multiples) => {
+                (String::new(), tests.test(multiples, &mut checks.fresh))
+            }
+            Condition::Warp(test) if test.multiples.is_empty() => warp(test, None, checks),
+            Condition::Warp(test) if plan.planted.has(Bug::NoAlignmentTest) => {
+                warp(test, None, checks)
+            }
+            Condition::Warp(test) => {
+                let aligned = tests.test(&strongest(&test.multiples), &mut checks.fresh);
+                warp(test, Some(&aligned), checks)
+            }
+        };
+        let [old, join] = checks.fresh.labels();
+        let wait = match &version.condition {
+            Condition::Warp(test) => wait(test, plan, checks),
+            Condition::Multiples(_) => String::new(),
+        };
+        let branch = format!("{setup}@!{holds} bra {old};\n\t{wait}");
+        edits.push(Draft::insert(version.range.start, branch));
+        let untouched = with_copies(plan, version);
+        let behind = format!("\n\t{wait}bra.uni {join};\n{old}:\n\t{untouched}\n{join}:");
+        edits.push(Draft::insert(version.behind, behind));
+    }
+    tests.code
+}
+
+/// The code of a test, and the predicate with its outcome, which is one for the warp; `aligned` is a predicate
+/// that is part of it.
+fn warp(test: &WarpTest, aligned: Option<&str>, checks: &mut Checks<'_, '_>) -> (String, String) {
+    let mut code = String::new();
+    let predicate = checks.of_warp(test, aligned, &mut code);
+    (code, predicate)
+}
+
+/// The warp's wait in front of what a test guards and behind it, for patterns that need one.
+fn wait(test: &WarpTest, plan: &KernelPlan<'_>, checks: &Checks<'_, '_>) -> String {
+    let waits = plan.parts.iter().any(|part| part.needs_order(test.place));
+    match waits && !plan.planted.has(Bug::RowUnordered) {
+        true => format!("bar.warp.sync {};\n\t", checks.mask_of_row(test.place)),
+        false => String::new(),
+    }
+}
+
+/// The untouched statements, with the copies that other loads need of their registers.
+fn with_copies(plan: &KernelPlan<'_>, version: &Version) -> String {
+    let range = version.range.clone();
+    let mut copies: Vec<&(usize, String)> =
+        plan.copies.iter().filter(|(at, _)| range.start < *at && *at <= version.behind).collect();
+    copies.sort_by_key(|(at, _)| *at);
+    let (mut out, mut done) = (String::new(), range.start);
+    for (at, code) in copies {
+        let at = (*at).min(range.end).max(done);
+        out += &plan.copied(done..at);
+        out += code;
+        done = at;
+    }
+    out + &plan.copied(done..range.end)
+}
+
+/// Of several conditions on one parameter the strongest, which implies the others.
+fn strongest(multiples: &[Multiple]) -> Vec<Multiple> {
+    let mut found = multiples.to_vec();
+    found.sort();
+    found.reverse();
+    found.dedup_by(|a, b| (&a.parameter, a.offset, a.bits) == (&b.parameter, b.offset, b.bits));
+    found
+}
+
+/// The tests of a kernel, each made once.
+struct Tests {
+    code: String,
+    /// For each set of conditions, the predicate that holds the outcome of their test.
+    known: BTreeMap<Vec<Multiple>, String>,
+}
+
+impl Tests {
+    /// The predicate that all parameters are multiples of their numbers.
+    fn test(&mut self, multiples: &[Multiple], fresh: &mut Fresh<'_>) -> String {
+        if let Some(known) = self.known.get(multiples) {
+            return known.clone();
+        }
+        let predicate = fresh.predicate();
+        for (index, multiple) in multiples.iter().enumerate() {
+            let Multiple { parameter, offset, bits, of } = multiple;
+            let value = fresh.bits(u32::from(*bits));
+            let parameter = mention::variable(parameter, None);
+            let at = if *offset == 0 { parameter } else { format!("{parameter}+{offset}") };
+            let _ = write!(
+                self.code,
+                "\n\tld.param.b{bits} {value}, [{at}];\n\tand.b{bits} {value}, {value}, {};",
+                of - 1
+            );
+            let _ = match index {
+                0 => write!(self.code, "\n\tsetp.eq.u{bits} {predicate}, {value}, 0;"),
+                _ => write!(
+                    self.code,
+                    "\n\tsetp.eq.and.u{bits} {predicate}, {value}, 0, {predicate};"
+                ),
+            };
+        }
+        self.known.insert(multiples.to_vec(), predicate.clone());
+        predicate
+    }
+}
