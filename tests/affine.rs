@@ -5,9 +5,7 @@
 //! arithmetic, the selection rule is written down a second time, and the run-time checks are read
 //! from the rewritten text.
 
-#[path = "affine/mod.rs"]
-mod affine;
-
+use crate::affine_kernels as affine;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 

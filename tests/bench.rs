@@ -3,9 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "compilers are processes")]
 
-#[expect(dead_code, reason = "only the assembler is needed")]
-mod common;
-
+use crate::common;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

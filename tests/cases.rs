@@ -1,14 +1,12 @@
 //! Every file in `tests/cases/`: kernels that a careless rewrite breaks (`refuse/`), and beside
 //! each of these files, under the same name, kernels that differ in one detail and are to be
 //! rewritten (`accept/`). What is expected of each load stands behind it; see
-//! `common/expectation.rs` for the form. `BLESS=1 cargo test --test cases` writes what was found.
+//! `common/expectation.rs` for the form. `BLESS=1 cargo test --test main cases::` writes what was found.
 
 #![expect(clippy::disallowed_methods, reason = "`BLESS` is an environment variable")]
 
-mod common;
-#[path = "common/expectation.rs"]
-mod expectation;
-
+use crate::common;
+use crate::common::expectation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +19,7 @@ use ptxasw::source::SourceFile;
 use rayon::prelude::*;
 
 const FOLDER: &str = "tests/cases";
-const ADVICE: &str = "If every new decision is right, `BLESS=1 cargo test --test cases` writes \
+const ADVICE: &str = "If every new decision is right, `BLESS=1 cargo test --test main cases::` writes \
                       them into the files; read the difference before you commit it.";
 
 fn blessing() -> bool {

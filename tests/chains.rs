@@ -1,8 +1,7 @@
-//! Chains of every kind (`tests/chains/`): nothing that is put in makes us abort, hang or take memory
+//! Chains of every kind (`tests/chains/kinds/`): nothing that is put in makes us abort, hang or take memory
 //! without bound. Judged by counts: steps charged to the terms, units of the solver, lengths of what is
 //! printed. Times and peak memory are what `scripts/chains` shows.
 
-#[path = "chains/mod.rs"]
 mod kinds;
 
 use kinds::Kind;

@@ -1,8 +1,6 @@
 //! What is read out of cubins is what the assembler printed about them.
 
-#[expect(dead_code, reason = "only the assembler is needed")]
-mod common;
-
+use crate::common;
 use common::assembler::Assembler;
 use ptxasw::ptxas::cubin::{self, Cubin};
 use regex::Regex;

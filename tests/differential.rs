@@ -3,6 +3,9 @@
 //! and wherever lanes that parted may meet again: where the assembler makes them, never, and where
 //! seeds say. What the buffers hold afterwards is the same to the bit.
 
+use crate::common::header;
+use crate::common::shapes;
+use crate::random::schedules;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -17,13 +20,6 @@ use ptxasw::source::SourceFile;
 use ptxasw::verify::{Options as Effort, Verdict, verify};
 use rayon::prelude::*;
 use schedules::Pair;
-
-#[path = "common/header.rs"]
-mod header;
-#[path = "common/schedules.rs"]
-mod schedules;
-#[path = "common/shapes.rs"]
-mod shapes;
 
 const FOLDER: &str = "tests/cases/accept";
 /// Numbers for 32-bit parameters: few elements, most of a warp's, one, more than there are threads.

@@ -119,17 +119,21 @@ fn test_targets_that_are_named_exist() {
         for command in code(&text) {
             let words: Vec<&str> = command.split_whitespace().collect();
             for pair in words.windows(2) {
-                let there = match pair[0] {
-                    "--test" => {
-                        [format!("tests/{}.rs", pair[1]), format!("tests/{}/main.rs", pair[1])]
-                            .iter()
-                            .any(|file| root().join(file).exists())
-                    }
-                    "--bench" => manifest.contains(&format!("[[bench]]\nname = \"{}\"", pair[1])),
+                let kind = match pair[0] {
+                    "--test" => "test",
+                    "--bench" => "bench",
                     _ => continue,
                 };
-                if !there {
+                if !manifest.contains(&format!("[[{kind}]]\nname = \"{}\"", pair[1])) {
                     missing.push(format!("{}: {}", path.display(), pair.join(" ")));
+                }
+            }
+            // The modules by whose names tests are chosen.
+            for word in words.iter().filter(|_| words.contains(&"--test")) {
+                if let Some((module, _)) = word.split_once("::")
+                    && !root().join(format!("tests/{module}.rs")).exists()
+                {
+                    missing.push(format!("{}: {word}", path.display()));
                 }
             }
         }

@@ -11,26 +11,16 @@
 
 #![expect(clippy::disallowed_methods, reason = "seeds and time limits come from outside")]
 
-#[path = "common/assembler.rs"]
-mod assembler;
-#[path = "fuzz/bytes.rs"]
 mod bytes;
-#[path = "fuzz/files.rs"]
-mod files;
-#[path = "common/header.rs"]
-mod header;
-#[path = "fuzz/names.rs"]
 mod names;
-#[path = "fuzz/planted.rs"]
 mod planted;
-mod random;
-#[path = "fuzz/replay.rs"]
 mod replay;
-#[path = "fuzz/seeds.rs"]
 mod seeds;
-#[path = "fuzz/strategies.rs"]
 mod strategies;
 
+use crate::common::assembler;
+use crate::common::header;
+use crate::random::files;
 use std::path::Path;
 
 /// The root of the repository.

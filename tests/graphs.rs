@@ -2,31 +2,17 @@
 
 #![expect(clippy::disallowed_methods, reason = "seeds come from outside")]
 
-#[path = "graphs/assembled.rs"]
 mod assembled;
-#[path = "common/assembler.rs"]
-mod assembler;
-#[path = "graphs/belief.rs"]
 mod belief;
-#[path = "graphs/cases.rs"]
 mod cases;
-#[path = "fuzz/files.rs"]
-#[expect(dead_code, reason = "another test reads them")]
-mod files;
-mod graph;
-#[path = "graphs/listing.rs"]
 mod listing;
-#[path = "graphs/meets.rs"]
 mod meets;
-#[path = "graphs/planted.rs"]
 mod planted;
-#[path = "graphs/postdominators.rs"]
 mod postdominators;
-#[expect(dead_code, unused_imports, reason = "its kernels are for another test")]
-mod random;
-#[path = "graphs/seeds.rs"]
 mod seeds;
 
+use crate::common::assembler;
+use crate::random::files;
 use std::path::Path;
 
 /// The root of the repository.

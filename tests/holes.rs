@@ -9,9 +9,7 @@
               harness is outside of it"
 )]
 
-#[path = "common/assembler.rs"]
-mod assembler;
-
+use crate::common::assembler;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -3,30 +3,25 @@
 //! evaluator and (for a few of them) by z3, and compared with plain arithmetic written from the
 //! manual (`instructions/reference`).
 
-mod instructions {
-    pub mod check;
-    pub mod corpus;
-    pub mod folded;
-    pub mod form;
-    pub mod interpreted;
-    pub mod operands;
-    pub mod reachable;
-    pub mod reference;
-    pub mod templates;
-}
-#[expect(clippy::disallowed_methods, reason = "finds and starts the real ptxas")]
-#[path = "common/assembler.rs"]
-mod assembler;
+mod check;
+mod corpus;
+mod folded;
+mod form;
+mod interpreted;
+mod operands;
+mod reachable;
+mod reference;
+mod templates;
 
+use crate::common::assembler;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use self::check::{HEADER, check, stored, with_instructions};
+use self::folded::Folded;
+use self::form::{Form, forms};
+use self::reachable::{Case, Values, destinations, with_literals};
 use assembler::Assembler;
-use instructions::check::{HEADER, check, stored, with_instructions};
-use instructions::folded::{self, Folded};
-use instructions::form::{Form, forms};
-use instructions::reachable::{Case, Values, destinations, with_literals};
-use instructions::{corpus, form, interpreted, templates};
 use ptxasw::emulate::{Effect, Meaning, SymbolKind, effect, meaning};
 use ptxasw::expr::Node;
 use ptxasw::pipeline;
@@ -280,7 +275,7 @@ fn every_form_of_the_tables_has_an_exact_meaning() {
     report(&failures);
 }
 
-/// `cargo test --test instructions coverage -- --nocapture` prints how much of each opcode is known.
+/// `cargo test --test execute instructions::coverage -- --nocapture` prints how much of each opcode is known.
 #[test]
 fn coverage() {
     let tested: BTreeMap<String, usize> =

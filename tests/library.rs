@@ -10,22 +10,14 @@
               harness is outside of it"
 )]
 
-#[expect(dead_code, reason = "only the place of the assembler is needed")]
-#[path = "common/assembler.rs"]
-mod assembler;
-#[path = "library/folder.rs"]
 mod folder;
-#[path = "library/notes.rs"]
 mod notes;
-#[path = "library/run.rs"]
 mod run;
-#[path = "library/scans.rs"]
 mod scans;
-#[path = "library/structs.rs"]
 mod structs;
-#[path = "library/windows.rs"]
 mod windows;
 
+use crate::common::assembler;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;

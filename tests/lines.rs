@@ -7,10 +7,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the assembler is called")]
 
-#[path = "common/assembler.rs"]
-#[expect(dead_code, reason = "other tests assemble otherwise")]
-mod assembler;
-
+use crate::common::assembler;
 use assembler::Assembler;
 use ptxasw::pipeline::{self, Options, Rewritten};
 use ptxasw::report::Decision;

@@ -2,7 +2,5 @@
 
 #![expect(clippy::disallowed_methods, reason = "ptxasw is a process")]
 
-#[path = "page/report.rs"]
 mod report;
-#[path = "page/rows.rs"]
 mod rows;

@@ -1,6 +1,6 @@
 //! The parser's tests are files. `parser/ok/NAME.ptx` parses to the tree in `NAME.tree`,
 //! `parser/error/NAME.ptx` fails with the message in `NAME.stderr`. To add a test, add a `.ptx`
-//! file and run `BLESS=1 cargo test --test parser`, which writes the expectations; read them.
+//! file and run `BLESS=1 cargo test --test main parser::`, which writes the expectations; read them.
 //!
 //! Every file that parses must also keep the invariants of `parser/coverage.rs`. With
 //! `PTX_CORPUS=DIR` they are checked for every `.ptx` file under another folder too.
@@ -10,9 +10,7 @@
     reason = "`BLESS` and `PTX_CORPUS` are environment variables"
 )]
 
-#[path = "parser/coverage.rs"]
 mod coverage;
-#[path = "parser/tree.rs"]
 mod tree;
 
 use std::fs;
@@ -72,7 +70,7 @@ fn compare(case: &Path, extension: &str, actual: &str) -> Option<String> {
 fn report(failures: Vec<String>) {
     assert!(
         failures.is_empty(),
-        "{}\nIf the new output is right: BLESS=1 cargo test --test parser",
+        "{}\nIf the new output is right: BLESS=1 cargo test --test main parser::",
         failures.join("\n")
     );
 }

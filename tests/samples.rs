@@ -4,10 +4,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "the disassembler and the generator are processes")]
 
-mod common;
-#[path = "common/shapes.rs"]
-mod shapes;
-
+use crate::common;
+use crate::common::shapes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

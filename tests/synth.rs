@@ -9,31 +9,17 @@
 
 #![expect(clippy::disallowed_methods, reason = "the program under test is a process")]
 
-#[path = "synth/brute.rs"]
 mod brute;
-#[path = "synth/catalogue.rs"]
 mod catalogue;
-#[path = "synth/cheapest.rs"]
 mod cheapest;
-#[expect(dead_code, reason = "only the assembler is needed")]
-mod common;
-#[path = "synth/emitted.rs"]
 mod emitted;
-#[path = "synth/loops.rs"]
 mod loops;
-#[path = "synth/networks.rs"]
 mod networks;
-#[path = "synth/operators.rs"]
 mod operators;
-#[path = "synth/places.rs"]
 mod places;
-#[path = "synth/planted.rs"]
 mod planted;
-#[path = "synth/planted_cuda.rs"]
 mod planted_cuda;
-#[path = "synth/planted_scans.rs"]
 mod planted_scans;
-#[path = "synth/terminal.rs"]
 mod terminal;
 
 use std::fmt::Write as _;

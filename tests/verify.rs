@@ -2,23 +2,17 @@
 //! meaning of instructions, and the command line.
 //!
 //! `tests/verify/{equal,different,unknown}/NAME.ptx` and `NAME.rewritten.ptx` must get the verdict of
-//! their folder, for the reasons in `NAME.txt`; `BLESS=1 cargo test --test verify` writes that file.
+//! their folder, for the reasons in `NAME.txt`; `BLESS=1 cargo test --test main verify::` writes that file.
 //! What is equal must also compute the same in the interpreter, and what is different something else:
 //! a proof or counterexample that a run contradicts is none.
 
-#[path = "verify/command_line.rs"]
 mod command_line;
-#[expect(dead_code, reason = "no assembler is needed here")]
-mod common;
-#[path = "verify/malformed.rs"]
 mod malformed;
-#[path = "verify/pairs.rs"]
 mod pairs;
-#[path = "verify/rewrites.rs"]
 mod rewrites;
-#[path = "verify/semantics.rs"]
 mod semantics;
 
+use crate::common;
 use ptxasw::source::SourceFile;
 use ptxasw::verify::{Options, Verification, verify};
 

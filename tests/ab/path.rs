@@ -19,8 +19,8 @@ use ptxasw::rewrite::Mode;
 use ptxasw::source::SourceFile;
 use serde_json::{Value, json};
 
+use super::fake::{Call, Fake};
 use crate::common::{self, assembler::Assembler};
-use crate::fake::{Call, Fake};
 
 const ACCUMULATE: &str = "
 .version 8.0

@@ -7,7 +7,7 @@ use ptxasw::ab::cuda;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::driver::Bed;
+use super::driver::Bed;
 
 /// A row for `paper` and `window`, a pair for `wide` and `aos`, a load of an address once more for `reuse`.
 const TAPS: &str = "

@@ -1,5 +1,11 @@
 //! The real ptxas, as the last judge of whether a text is PTX.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "processes and the environment are the business of few modules of the program; a test \
+              harness is outside of it"
+)]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

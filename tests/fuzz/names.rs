@@ -10,7 +10,8 @@ use ptxasw::select::{self, Strategies};
 use rayon::prelude::*;
 use serde_json::json;
 
-use crate::number;
+use super::number;
+use crate::common::share;
 use crate::random::aimed::aimed;
 use crate::random::check::{Interpreter, Judge, Panel, Rewrite, Verdict, Verifier, check};
 use crate::random::shadows::shadowed;
@@ -45,7 +46,7 @@ fn panel() -> Panel {
 #[test]
 fn names_mean_what_the_rewriter_means() {
     let first = number("PTXASW_FUZZ_SEED").unwrap_or_default();
-    let count = number("PTXASW_FUZZ_COUNT").unwrap_or(COUNT);
+    let count = number("PTXASW_FUZZ_COUNT").unwrap_or_else(|| share(COUNT));
     let panel = panel();
     let judged: Vec<_> = (first..first + count)
         .into_par_iter()
@@ -70,7 +71,7 @@ fn names_mean_what_the_rewriter_means() {
         println!("{}", case(first).ptx);
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
-    assert!(count < COUNT || 100 * changed >= CHANGED * judged.len(), "too few change");
+    assert!(count < share(COUNT) || 100 * changed >= CHANGED * judged.len(), "too few change");
 }
 
 /// Mistakes with the seed and the strategies of a kernel on which they show.
@@ -93,7 +94,7 @@ const ON_CASES: [(Bug, &str, &str); 4] = [
 fn kept(kernel: &str) -> Case {
     let files = ["accept/names_elsewhere", "refuse/names_elsewhere", "refuse/names_at_latches"];
     let files = files.map(|file| {
-        let path = crate::root().join("tests/cases").join(file).with_extension("ptx");
+        let path = super::root().join("tests/cases").join(file).with_extension("ptx");
         std::fs::read_to_string(path).expect("a readable case")
     });
     let head = format!(".entry {kernel}(");

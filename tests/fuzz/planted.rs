@@ -9,13 +9,13 @@ use ptxasw::planted::{Bug, Planted};
 use ptxasw::select::{self, Strategies, StrategyName};
 use rayon::prelude::*;
 
-use crate::files;
-use crate::number;
+use super::files;
+use super::number;
+use super::seeds::{smallest, with_bug};
 use crate::random::check::{
     Complaint, Interpreter, Judge, Opinion, Panel, Verdict, Verifier, check,
 };
 use crate::random::{Case, emit, kernel};
-use crate::seeds::{smallest, with_bug};
 
 /// The first random kernel on which a bug shows.
 fn first_seed(bug: Bug, seeds: std::ops::Range<u64>) -> Option<(u64, Complaint)> {

@@ -1,6 +1,6 @@
 //! What the targets of cargo-fuzz found once, through the same functions.
 
-use crate::{bytes, files};
+use super::{bytes, files};
 
 #[test]
 fn bytes_that_were_found_do_no_harm() {

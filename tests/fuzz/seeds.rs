@@ -7,15 +7,16 @@ use ptxasw::pipeline::Options;
 use ptxasw::planted::{Bug, Planted};
 use rayon::prelude::*;
 
-use crate::assembler::Assembler;
-use crate::files;
-use crate::header::options_of;
-use crate::number;
+use super::assembler::Assembler;
+use super::files;
+use super::header::options_of;
+use super::number;
+use crate::common::share;
 use crate::random::check::{Complaint, Panel, Rewrite, Verdict, check};
 use crate::random::reduce::reduce;
 use crate::random::{Kernel, emit, kernel};
 
-/// Kernels in a test run.
+/// Kernels in a whole test run.
 const COUNT: u64 = 2000;
 /// Every so-manieth rewrite is assembled.
 const ASSEMBLED: u64 = 20;
@@ -134,12 +135,12 @@ pub fn assemble(texts: &[String]) {
 #[test]
 fn random_kernels_compute_the_same() {
     let first = number("PTXASW_FUZZ_SEED").unwrap_or_default();
-    let count = number("PTXASW_FUZZ_COUNT").unwrap_or(COUNT);
+    let count = number("PTXASW_FUZZ_COUNT").unwrap_or_else(|| share(COUNT));
     let mut tally = Tally::default();
     try_seeds(first..first + count, &mut tally);
     tally.print();
     assert!(tally.failures.is_empty(), "\n{}", tally.failures.join("\n"));
-    if count >= COUNT {
+    if count >= share(COUNT) {
         assert!(2 * tally.rewritten > tally.kernels, "too few kernels are rewritten");
         assert!(3 * tally.trapped > tally.kernels, "too few kernels hold traps");
     }

@@ -9,14 +9,15 @@ use ptxasw::pipeline::Options;
 use ptxasw::select::{self, Strategies};
 use rayon::prelude::*;
 
+use super::seeds::assemble;
+use super::{files, number};
+use crate::common::share;
 use crate::random::aimed::aimed;
 use crate::random::check::{
     Complaint, Interpreter, Judge, Panel, Schedules, Verdict, Verifier, check,
 };
 use crate::random::reduce::reduce;
 use crate::random::{Kernel, emit};
-use crate::seeds::assemble;
-use crate::{files, number};
 
 /// Kernels in a test run.
 const COUNT: u64 = 600;
@@ -153,7 +154,7 @@ fn try_seeds(
 #[test]
 fn aimed_kernels_compute_the_same() {
     let first = number("PTXASW_FUZZ_SEED").unwrap_or_default();
-    let count = number("PTXASW_FUZZ_COUNT").unwrap_or(COUNT);
+    let count = number("PTXASW_FUZZ_COUNT").unwrap_or_else(|| share(COUNT));
     let every = number("PTXASW_FUZZ_PROVED").unwrap_or(PROVED);
     let mut tallies: Vec<Tally> = STRATEGIES.iter().map(|_| Tally::default()).collect();
     if count == 1 {
@@ -180,7 +181,7 @@ fn aimed_kernels_compute_the_same() {
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
     assert_eq!(invalid, 0, "seeds that make no kernel");
     assemble(&texts);
-    if count >= COUNT {
+    if count >= share(COUNT) {
         let share = 100 * unproved.len() / (proved + unproved.len()).max(1);
         assert!(share <= UNPROVED, "{share} % are not proved:\n{}", unproved.join("\n"));
         for ((strategy, least), tally) in STRATEGIES.iter().zip(&tallies) {

@@ -8,14 +8,14 @@ use std::process::Command;
 use ptxasw::planted::{Bug, Planted};
 use rayon::prelude::*;
 
-use crate::assembler::Assembler;
-use crate::belief::{Belief, Told};
+use super::assembler::Assembler;
+use super::belief::{Belief, Told};
+use super::listing::Listing;
+use super::meets::{Arrivals, TOO_MANY, arrivals, targets_follow};
+use super::postdominators::{Ends, Graph};
 use crate::graph::emit::{Marks, text};
 use crate::graph::kernel::{BlockId, Kernel};
 use crate::graph::{early_end, kernel};
-use crate::listing::Listing;
-use crate::meets::{Arrivals, TOO_MANY, arrivals, targets_follow};
-use crate::postdominators::{Ends, Graph};
 
 /// Graphs in a test run, and those of them in which lanes go round a loop past an end of others, and
 /// little else; each is assembled for one of the targets.
@@ -246,8 +246,8 @@ fn look(assembler: &Assembler, kernel: &Kernel, target: &str) -> Result<Findings
 #[test]
 fn lanes_meet_only_where_the_analysis_expects_it() {
     let Some(assembler) = Assembler::find() else { return };
-    let first = crate::number("PTXASW_GRAPHS_SEED").unwrap_or_default();
-    let count = crate::number("PTXASW_GRAPHS_COUNT").map_or(COUNT, |count| count.min(COUNT));
+    let first = super::number("PTXASW_GRAPHS_SEED").unwrap_or_default();
+    let count = super::number("PTXASW_GRAPHS_COUNT").map_or(COUNT, |count| count.min(COUNT));
     // (Seeds of one target are four apart.)
     let kernels: Vec<Kernel> = (first..first + count)
         .map(|seed| if seed - first < EARLY_ENDS { early_end(seed) } else { kernel(seed) })

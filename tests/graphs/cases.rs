@@ -58,7 +58,7 @@ fn judged(text: &str, kernel: &str, planted: Planted) -> Verdict {
 fn mistakes_are_noticed_in_the_cases_about_them() {
     let mut missed = Vec::new();
     for (bug, file, expected) in FILES {
-        let path = crate::root().join("tests/cases").join(file).with_extension("ptx");
+        let path = super::root().join("tests/cases").join(file).with_extension("ptx");
         let text = std::fs::read_to_string(path).expect("a readable case");
         let named = |line: &str| Some(line.split_once(".entry ")?.1.split('(').next()?.to_owned());
         let kernels: Vec<String> = text.lines().filter_map(named).collect();

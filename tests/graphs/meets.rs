@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::listing::Listing;
+use super::listing::Listing;
 
 /// States of lanes on their ways that are looked at; functions with more are left out.
 const MAX_STATES: usize = 100_000;

@@ -68,11 +68,11 @@ fn mistakes_about_convergence_are_noticed() {
     panic!("{missed:?} make no difference up to seed {SEEDS}");
 }
 
-/// `cargo test --test graphs how_often_mistakes_are_noticed -- --ignored --nocapture`
+/// `cargo test --test execute graphs::how_often_mistakes_are_noticed -- --ignored --nocapture`
 #[test]
 #[ignore = "prints how many seeds of some show each mistake"]
 fn how_often_mistakes_are_noticed() {
-    let count = crate::number("PTXASW_GRAPHS_COUNT").unwrap_or(SEEDS);
+    let count = super::number("PTXASW_GRAPHS_COUNT").unwrap_or(SEEDS);
     let seeds = (0..count).into_par_iter();
     let found: Vec<_> = seeds.flat_map_iter(|seed| noticed(&Bug::CONVERGENCE, seed)).collect();
     for bug in Bug::CONVERGENCE {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use ptxasw::pipeline::Options;
 use rayon::prelude::*;
 
-use crate::assembler::Assembler;
-use crate::files;
+use super::assembler::Assembler;
+use super::files;
+use crate::common::share;
 use crate::graph::emit::{Marks, emit, text};
 use crate::graph::kernel;
 use crate::graph::kernel::Kernel;
@@ -135,23 +136,23 @@ fn assemble(texts: &[String]) {
 
 #[test]
 fn graphs_compute_the_same() {
-    let first = crate::number("PTXASW_GRAPHS_SEED").unwrap_or_default();
-    let count = crate::number("PTXASW_GRAPHS_COUNT").unwrap_or(COUNT);
+    let first = super::number("PTXASW_GRAPHS_SEED").unwrap_or_default();
+    let count = super::number("PTXASW_GRAPHS_COUNT").unwrap_or_else(|| share(COUNT));
     let tally = try_seeds(first, count);
     tally.print();
     assert!(tally.failures.is_empty(), "\n{}", tally.failures.join("\n"));
-    if count >= COUNT {
+    if count >= share(COUNT) {
         assert!(25 * tally.invalid < tally.kernels, "too many seeds make no kernel");
         assert!(5 * tally.rewritten > 4 * tally.kernels, "too few kernels are rewritten");
     }
     assemble(&tally.texts);
 }
 
-/// `PTXASW_GRAPHS_SEED=7 cargo test --test graphs prints_a_seed -- --ignored --nocapture`
+/// `PTXASW_GRAPHS_SEED=7 cargo test --test execute graphs::prints_a_seed -- --ignored --nocapture`
 #[test]
 #[ignore = "prints a kernel, its launch, and the kernel with marks"]
 fn prints_a_seed() {
-    let kernel = kernel(crate::number("PTXASW_GRAPHS_SEED").unwrap_or_default());
+    let kernel = kernel(super::number("PTXASW_GRAPHS_SEED").unwrap_or_default());
     let case = emit(&kernel);
     println!("{:?}\n{}\n{}\n{}", kernel.kind, case.ptx, case.launch, text(&kernel, Marks::Blocks));
 }

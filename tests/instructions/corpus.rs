@@ -34,7 +34,7 @@ pub fn opcodes() -> &'static BTreeMap<String, Seen> {
 fn read() -> BTreeMap<String, Seen> {
     let mut files = Vec::new();
     for folder in ["ptx-samples", "tests"] {
-        collect(&crate::root().join(folder), &mut files);
+        collect(&super::root().join(folder), &mut files);
     }
     files.sort();
     let all: Vec<BTreeMap<String, Seen>> = files.par_iter().map(|file| of_file(file)).collect();
@@ -55,7 +55,7 @@ fn read() -> BTreeMap<String, Seen> {
 fn of_file(file: &Path) -> BTreeMap<String, Seen> {
     let mut found: BTreeMap<String, Seen> = BTreeMap::new();
     let Ok(text) = std::fs::read_to_string(file) else { return found };
-    let name = file.strip_prefix(crate::root()).unwrap_or(file).to_string_lossy();
+    let name = file.strip_prefix(super::root()).unwrap_or(file).to_string_lossy();
     let source = SourceFile::new(name, text);
     // Some inputs are broken on purpose.
     let Ok(module) = ptx::parse(&source, Depth::All) else { return found };

@@ -8,9 +8,9 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::assembler::Assembler;
 use super::reachable::Case;
 use super::templates::TARGET;
-use crate::assembler::Assembler;
 
 /// Kernels in a module.
 const CHUNK: usize = 128;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::assembler::Assembler;
+use super::assembler::Assembler;
 
 const TEMPLATES: &str = include_str!("../interp/forms.txt");
 /// The target for which ptxas is asked.

@@ -1,6 +1,6 @@
 //! Whole kernels that nvcc compiled from `kernels/classic.cu`.
 
-use crate::bed::{Bed, noise, noise_f32};
+use super::bed::{Bed, noise, noise_f32};
 use ptxasw::interp::FaultKind;
 
 fn classic(kernel: &str) -> Bed {

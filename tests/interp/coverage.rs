@@ -1,8 +1,8 @@
 //! `coverage.txt`: every instruction of the ISA is either executed, or refused with its name and
 //! place; and ptxas agrees that the lines are instructions.
 
-use crate::assembler::Assembler;
-use crate::bed::{Bed, path};
+use super::assembler::Assembler;
+use super::bed::{Bed, path};
 use ptxasw::interp::FaultKind;
 
 /// What becomes of a form.

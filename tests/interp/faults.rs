@@ -1,6 +1,6 @@
 //! What a kernel must not do is reported, with the place and the thread; what it may do is not.
 
-use crate::bed::Bed;
+use super::bed::Bed;
 use ptxasw::interp::FaultKind;
 
 fn faults(body: &str, length: usize) -> (FaultKind, String) {

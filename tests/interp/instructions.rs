@@ -6,7 +6,7 @@
 //! `~x` an approximation to within 2^-20 of x. The expected values come from the manual's
 //! definitions, not from the interpreter.
 
-use crate::bed::{Bed, path};
+use super::bed::{Bed, path};
 
 /// The register class of a type: declaration, prefix, type for loads and stores.
 fn class(ty: &str) -> (&'static str, &'static str) {
@@ -204,7 +204,7 @@ fn every_instruction_does_what_the_manual_says() {
                 .buffer("in", &input)
                 .buffer("out", &output);
             let done = match bed.run() {
-                Ok(outcome) => crate::bed::Done(outcome),
+                Ok(outcome) => super::bed::Done(outcome),
                 Err(fault) => {
                     failures.push(format!("{}: {}: {fault}", group.place, group.opcode));
                     continue;

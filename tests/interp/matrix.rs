@@ -2,8 +2,8 @@
 //! written down here once more, in their words: `group` is `laneid >> 2`, `thread` is `laneid % 4`,
 //! `i` the number of the element within the lane.
 
-use crate::bed::Bed;
-use crate::tensor::{half, small};
+use super::bed::Bed;
+use super::tensor::{half, small};
 
 type Place = fn(group: usize, thread: usize, i: usize) -> (usize, usize);
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::bed::{Bed, path};
+use super::bed::{Bed, path};
 use ptxasw::interp::{self, Fault, FaultKind, Outcome};
 use ptxasw::launch::{Launch, Meet};
 use ptxasw::ptx::{self, Depth};

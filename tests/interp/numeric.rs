@@ -1,7 +1,7 @@
 //! Arithmetic as compilers write it: library functions of `kernels/numeric.cu`, which nvcc expands
 //! into long runs of fused multiply-adds, bit tricks, selects and calls.
 
-use crate::bed::{Bed, noise};
+use super::bed::{Bed, noise};
 
 fn numeric(kernel: &str) -> Bed {
     Bed::file("tests/interp/kernels/numeric.ptx", kernel)

@@ -2,9 +2,9 @@
 //! lines those that race are marked `// first` and `// second`, in the order in which they are
 //! executed. A kernel without marks has no race. All are what the real ptxas accepts.
 
-use crate::assembler::Assembler;
-use crate::bed::Bed;
-use crate::root;
+use super::assembler::Assembler;
+use super::bed::Bed;
+use super::root;
 use ptxasw::interp::FaultKind;
 use ptxasw::ptx::{self, Depth, FunctionKind};
 use ptxasw::source::SourceFile;

@@ -5,7 +5,7 @@
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-use crate::bed::Bed;
+use super::bed::Bed;
 
 /// Operands of each instruction.
 const COUNT: usize = 4096;

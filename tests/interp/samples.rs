@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::bed::{Bed, Done, noise_f32, path};
+use super::bed::{Bed, Done, noise_f32, path};
 use ptxasw::pipeline::{self, Options};
 use ptxasw::source::SourceFile;
 

@@ -1,6 +1,6 @@
 //! Local memory that a function asks for while it runs.
 
-use crate::bed::Bed;
+use super::bed::Bed;
 use ptxasw::interp::FaultKind;
 
 /// Each lane fills as many words as its number, then a block behind them, and adds up the first.

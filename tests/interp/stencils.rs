@@ -1,7 +1,7 @@
 //! The sample kernels against their formulas, computed on the host in double precision.
 
-use crate::bed::{Bed, noise};
-use crate::samples::{NX, NY, NZ, SAMPLES, coefficient as f, files, input, launch};
+use super::bed::{Bed, noise};
+use super::samples::{NX, NY, NZ, SAMPLES, coefficient as f, files, input, launch};
 
 /// Compares a buffer with a formula at the points where `inside` holds; elsewhere it must not have
 /// changed. The formula gets all inputs and the index of the point.

@@ -8,8 +8,8 @@
 
 use std::fs;
 
-use crate::assembler::Assembler;
-use crate::bed::{Bed, path};
+use super::assembler::Assembler;
+use super::bed::{Bed, path};
 use ptxasw::pipeline::{self, Options};
 use ptxasw::source::SourceFile;
 
@@ -29,7 +29,7 @@ fn computed(name: &str, text: &str) -> Result<Vec<u32>, String> {
     let start: Vec<u32> = (1000..1064).collect();
     let bed = Bed::text(name, text, "k").buffer("out", &start).shared(shared.into());
     match bed.run() {
-        Ok(outcome) => Ok(crate::bed::Done(outcome).get("out")),
+        Ok(outcome) => Ok(super::bed::Done(outcome).get("out")),
         Err(fault) => Err(fault.diagnostic(&SourceFile::new(name, text)).to_string()),
     }
 }

@@ -1,7 +1,7 @@
 //! Tensor cores, asynchronous copies, their barriers and the device heap, in kernels that nvcc
 //! compiled from `kernels/tensor.cu`.
 
-use crate::bed::{Bed, noise};
+use super::bed::{Bed, noise};
 use ptxasw::interp::FaultKind;
 
 fn tensor(kernel: &str) -> Bed {

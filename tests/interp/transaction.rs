@@ -1,6 +1,6 @@
 //! `mbarrier` objects, bulk copies, clusters of one block, the heap, and what stays an error.
 
-use crate::bed::{Bed, Done};
+use super::bed::{Bed, Done};
 use ptxasw::interp::{Fault, FaultKind};
 
 /// One thread works on an object `m` that expects two arrivals; `%r9` is stored as its result.

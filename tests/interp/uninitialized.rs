@@ -2,10 +2,10 @@
 //! reads one and `// effect` the one that must be reported. A kernel without marks must not be reported. All are what the
 //! real ptxas accepts.
 
-use crate::assembler::Assembler;
-use crate::bed::Bed;
-use crate::races::{marked, shape};
-use crate::root;
+use super::assembler::Assembler;
+use super::bed::Bed;
+use super::races::{marked, shape};
+use super::root;
 use ptxasw::interp::FaultKind;
 use ptxasw::ptx::{self, Depth, FunctionKind};
 use ptxasw::source::SourceFile;

@@ -9,12 +9,12 @@
 pub mod aimed;
 pub mod check;
 mod emit;
+pub mod files;
 mod generate;
 mod kernel;
 mod launch;
 pub mod reduce;
-#[path = "../common/schedules.rs"]
-mod schedules;
+pub mod schedules;
 pub mod shadows;
 mod statements;
 mod together;

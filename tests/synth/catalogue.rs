@@ -95,4 +95,4 @@ fn the_catalogue_is_what_the_search_finds() {
     }
 }
 
-const ADVICE: &str = "`BLESS=1 cargo test --test synth catalogue` writes what was found.";
+const ADVICE: &str = "`BLESS=1 cargo test --test main synth::catalogue` writes what was found.";

@@ -4,8 +4,8 @@
 use ptxasw::verify::Verdict;
 use rayon::prelude::*;
 
+use super::{common, validate};
 use crate::common::assembler::Assembler;
-use crate::{common, validate};
 
 /// A kernel with registers of every type; `{TARGET}` and `{BODY}` are filled in.
 const KERNEL: &str = include_str!("malformed/kernel.ptx");

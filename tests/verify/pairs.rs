@@ -11,7 +11,7 @@ use ptxasw::verify::{Verdict, Verification};
 use rayon::prelude::*;
 use serde_json::json;
 
-use crate::{common, validate};
+use super::{common, validate};
 
 /// A pair and what its folder says of it.
 struct Pair {

@@ -9,7 +9,7 @@ use ptxasw::source::SourceFile;
 use ptxasw::verify::{Options as Effort, Verdict, verify};
 use rayon::prelude::*;
 
-use crate::{common, validate};
+use super::{common, validate};
 
 /// Files that are rewritten: the samples for one target, and the accepted cases.
 fn files() -> Vec<PathBuf> {

@@ -8,7 +8,7 @@
 use ptxasw::verify::Verdict;
 use rayon::prelude::*;
 
-use crate::{common, validate};
+use super::{common, validate};
 
 /// An instruction of two operands (the second of which may be left unused), and its value.
 struct Form {

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::random::Case;
+use super::Case;
 
 /// A folder below `tests/fuzz`.
 pub fn folder(name: &str) -> PathBuf {
-    crate::root().join("tests/fuzz").join(name)
+    crate::common::root().join("tests/fuzz").join(name)
 }
 
 /// All kernels in a folder with their names, in order.

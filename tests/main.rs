@@ -1,0 +1,29 @@
+//! What one function or one process does: files with expectations, proofs, searches, pages, and the house itself.
+//! Kernels by the thousands are in `execute.rs`, the stand-in as a process in `wrapper/`, installing in `install/`.
+
+mod common;
+
+mod ab;
+mod bank;
+mod bench;
+mod budgets;
+mod cases;
+mod cubins;
+mod documents;
+mod draft;
+mod explain;
+mod holes;
+mod layering;
+mod library;
+mod lines;
+mod net;
+mod page;
+mod parser;
+mod pipeline;
+mod remarks;
+mod samples;
+mod shown;
+mod synth;
+mod terms;
+mod trace;
+mod verify;
