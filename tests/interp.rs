@@ -3,7 +3,6 @@
 use crate::common::assembler;
 use std::path::Path;
 
-mod abreast;
 mod bed;
 mod classic;
 mod cli;

@@ -4,12 +4,14 @@
 //! What cannot be filled is an error in the report, with the place in the CUDA where a `.loc` names one. A text whose
 //! holes are filled is not rewritten further.
 
-use super::wrapper::Rewriter;
 use crate::holes::{self, Filled};
 use crate::pipeline::{Options, Rewritten};
 use crate::remarks;
 use crate::report::{HoleReport, Report};
 use crate::source::{Diagnostic, LineMap, SourceFile};
+
+/// A rewriter of one module, such as [`pipeline::rewrite`].
+pub type Rewriter = dyn Fn(&SourceFile, &Options) -> Result<Rewritten, Diagnostic> + Sync;
 
 /// Fills the holes of a text; one that has none goes to the rewriter.
 ///

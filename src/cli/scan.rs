@@ -121,7 +121,6 @@ impl Scan<'_> {
     /// Executes the code on lists of each length, and says how many there were.
     fn sweep(&self, code: &Code, text: &str, lists: u32) -> Result<(), String> {
         let swept = sweep::sweep(code, text, lists as usize, sweep::LONGEST)?;
-        log::info!("{}: {} lists abreast of others", self.source.name(), swept.abreast);
         eprintln!(
             "{}: {} lists of 1 to {} elements scanned and reduced, {} results as the loop's",
             self.source.name(),

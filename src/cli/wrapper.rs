@@ -33,6 +33,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 
+pub use super::holes::Rewriter;
+
 /// Stand-ins that call each other in a longer row than this go in a circle. Shorter rows happen while
 /// somebody installs and uninstalls: the real ptxas was found under a name that has changed hands since.
 const MAX_DEPTH: u32 = 16;
@@ -61,9 +63,6 @@ pub fn main(called_as: &OsStr, arguments: &[OsString]) -> ExitCode {
         main_with(called_as, arguments, &rewriter)
     }
 }
-
-/// A rewriter of one module, such as [`pipeline::rewrite`].
-pub type Rewriter = dyn Fn(&SourceFile, &Options) -> Result<Rewritten, Diagnostic> + Sync;
 
 impl Replacement for Rewritten {
     fn text(&self) -> &str {

@@ -11,6 +11,7 @@
 //! `bounds`: how far addresses reach; [`plan`]: the launch, and its text; `trial`: the plan made to run.
 
 mod bounds;
+mod known;
 mod parameters;
 pub mod plan;
 mod pointers;
@@ -23,22 +24,10 @@ use crate::pipeline::{self, Options};
 use crate::ptx::{self, Depth, Function, Module, StateSpace};
 use crate::source::{Diagnostic, SourceFile};
 use bounds::Shape;
-use parameters::{Parameter, parameters};
+use known::Known;
+use parameters::parameters;
 use plan::Plan;
 use pointers::Pointers;
-
-/// What is known of a kernel before values are guessed.
-struct Known<'m> {
-    kernel: &'m str,
-    shape: Shape,
-    parameters: Vec<Parameter>,
-    pointers: Pointers,
-    dynamic_shared: u64,
-    /// The most bytes of dynamic shared memory that are tried.
-    most_shared: u64,
-    /// Why there is no trace, if there is none.
-    untraced: Option<String>,
-}
 
 /// A launch file with what came of trying it.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use serde_json::json;
 
-use super::Known;
 use super::bounds::Shape;
+use super::known::Known;
 use super::parameters::Parameter;
 use super::pointers::{Part, Use};
 use crate::launch::Type;

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use super::Draft;
 use super::bounds::{Reach, Shape};
+use super::known::Known;
 use super::plan::{MOST_BYTES, Plan, value};
 use super::pointers::Part;
-use super::{Draft, Known};
 use crate::interp::{self, Fault, FaultKind};
 use crate::launch::Launch;
 use crate::ptx::Module;

@@ -7,8 +7,9 @@
 use super::Refusal;
 use super::place::Place;
 use super::state::{Entry, State, Twins, is_ours};
-use crate::ptxas::locate::{self, Search, chain};
+use crate::ptxas::locate::{self, Search};
 use crate::ptxas::role::{Dialect, Role};
+use crate::ptxas::search::chain;
 use crate::ptxas::trial::{self, Question};
 use crate::report::Report;
 use crate::solver;

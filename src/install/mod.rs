@@ -23,6 +23,7 @@ pub mod disk;
 pub mod doctor;
 pub mod place;
 pub mod python;
+mod refusal;
 pub mod state;
 pub mod toolkit;
 
@@ -30,9 +31,10 @@ use crate::ptxas::trial::{self, Question};
 use disk::Disk;
 use place::Place;
 use state::{Entry, State, Twins};
-use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+pub use refusal::Refusal;
 
 /// What is to be put in front of an assembler.
 #[derive(Clone, Copy, Debug)]
@@ -42,39 +44,6 @@ pub struct StandIn<'s> {
     /// Whether to put a symbolic link there instead of a copy.
     pub link: bool,
 }
-
-/// Why a folder is left as it is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refusal {
-    /// What is in the way.
-    pub reason: String,
-    /// What to do about it.
-    pub help: Option<String>,
-}
-
-impl Refusal {
-    fn new(reason: impl Into<String>) -> Refusal {
-        Refusal { reason: reason.into(), help: None }
-    }
-
-    fn with_help(mut self, help: impl Into<String>) -> Refusal {
-        self.help = Some(help.into());
-        self
-    }
-
-    fn io(what: impl fmt::Display, error: &io::Error) -> Refusal {
-        Refusal::new(format!("{what}: {error}"))
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.reason)?;
-        self.help.iter().try_for_each(|help| write!(f, "\n  help: {help}"))
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 /// In what form ptxasw stands in front.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -284,9 +253,4 @@ fn remove_leftovers(place: &Place, disk: &mut dyn Disk) {
             log::warn!("cannot remove {}: {error}", path.display());
         }
     }
-}
-
-/// An absolute form of a path, for links and messages.
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

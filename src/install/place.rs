@@ -1,6 +1,6 @@
 //! Which folder is meant, and what the files in it are called.
 
-use super::Refusal;
+use super::refusal::Refusal;
 use crate::ptxas::role::{Dialect, real_name};
 use rustix::fs::{FlockOperation, flock};
 use std::ffi::{OsStr, OsString};
@@ -29,7 +29,7 @@ impl Place {
         if !harmless {
             return Err(Refusal::new(format!("`{shown}` is no name of an assembler")));
         }
-        let directory = super::absolute(directory);
+        let directory = absolute(directory);
         if !directory.is_dir() {
             let what =
                 if directory.exists() { "this is not a folder" } else { "there is no such folder" };
@@ -90,4 +90,9 @@ impl Place {
             }
         }
     }
+}
+
+/// An absolute form of a path, for links and messages.
+pub fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

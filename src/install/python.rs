@@ -103,7 +103,7 @@ impl Assembler {
             words.collect::<Vec<_>>().join("-").to_lowercase()
         };
         let by_name = word.to_str().is_some_and(|word| normal(word) == normal(&self.package));
-        by_name || self.place.front().starts_with(super::absolute(word))
+        by_name || self.place.front().starts_with(super::place::absolute(word))
     }
 
     /// Puts ptxasw in front of it. If the package has been upgraded since the last time, the assembler of the

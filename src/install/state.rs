@@ -3,7 +3,8 @@
 //! A file counts as ptxasw if its bytes contain a mark, whatever its version, so that nothing has to
 //! be run to find out; links are followed.
 
-use super::{Place, Refusal};
+use super::place::Place;
+use super::refusal::Refusal;
 use crate::ptxas::locate::{same_bytes, same_inode};
 use std::fs;
 use std::io;

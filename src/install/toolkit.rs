@@ -10,6 +10,7 @@
 
 use super::disk::Disk;
 use super::place::Place;
+use super::place::absolute;
 use super::state::{Entry, State, Twins};
 use super::{Refusal, StandIn, prepare};
 use crate::ptxas::trial;
@@ -31,7 +32,7 @@ pub fn mirror(
     stand_in: StandIn<'_>,
     disk: &mut dyn Disk,
 ) -> Result<PathBuf, Refusal> {
-    let (source, destination) = (super::absolute(source), super::absolute(destination));
+    let (source, destination) = (absolute(source), absolute(destination));
     let original = Place::find(&source, OsStr::new("ptxas"))?;
     let real = real_ptxas(&original)?;
     let replaces = match occupied(&destination) {

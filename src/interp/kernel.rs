@@ -1,4 +1,4 @@
-//! A kernel that was decoded, to be launched any number of times; and launches of it that go abreast.
+//! A kernel that was decoded, to be launched any number of times.
 //!
 //! In: a module and launches. Out: what launches leave, as [`super::run`] tells it.
 
@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::counters::{Counters, Total};
-use super::exec::{self, Follow, Machine, Plan, Room, Row, Sheet};
+use super::exec::{self, Machine};
 use super::fault::{Fault, FaultKind};
 use super::memory::{Global, new_words};
 use super::program::Program;
@@ -69,7 +69,7 @@ impl<'m, 's> Kernel<'m, 's> {
 
     /// Runs a launch whose shape was checked; `finish` turns the tally into the sum of all events and whatever else is
     /// wanted.
-    pub(super) fn execute<C: Total + Follow, T>(
+    pub(super) fn execute<C: Total, T>(
         &self,
         launch: &Launch,
         finish: impl Fn(&C, &Program) -> (Counters, T),
@@ -173,90 +173,5 @@ fn check_cluster(kernel: &Function<'_>) -> Result<(), Fault> {
             let message = format!("clusters of {cluster:?} blocks are not modelled");
             Err(Fault::new(FaultKind::Unsupported, message).at(kernel.span))
         }
-    }
-}
-
-/// Where 32 launches differ that go abreast.
-#[derive(Clone, Debug, Default)]
-pub struct Columns {
-    /// What buffers hold: for each word its value in each launch.
-    pub buffers: BTreeMap<String, Vec<Row>>,
-    /// The bytes of arguments that differ, by the argument's number and the launch.
-    pub args: BTreeMap<usize, Vec<Vec<u8>>>,
-}
-
-impl Kernel<'_, '_> {
-    /// A plan for launches of the kernel that differ in what buffers hold and in these arguments; none if branches or
-    /// addresses may differ then, or the kernel does something that launches abreast cannot do.
-    pub fn plan(&self, differ: &[usize]) -> Option<Plan> {
-        let mut bytes = vec![false; self.program.layout.param_bytes as usize];
-        for &number in differ {
-            let place = self.program.params.get(number)?;
-            bytes[place.offset as usize..][..place.size as usize].fill(true);
-        }
-        Plan::new(&self.program, bytes)
-    }
-
-    /// Runs launches of one block abreast, 32 for each of the columns. `launch` is the first; what all have in buffers,
-    /// and in arguments that the plan was made for, stands in the columns, and there is what buffers hold afterwards. The
-    /// events are those of the first launch. None if they could not go abreast or one of them may have been at fault: then
-    /// each has to be run by itself.
-    pub fn run_abreast(
-        &self,
-        plan: &Plan,
-        launch: &Launch,
-        columns: &mut [Columns],
-        rooms: &mut [Room],
-    ) -> Option<Counters> {
-        self.check(launch).ok()?;
-        let known = |columns: &Columns| launch.buffers.keys().eq(columns.buffers.keys());
-        if launch.grid != [1; 3] || !columns.iter().all(known) || rooms.len() < columns.len() {
-            return None;
-        }
-        let params = words(&self.parameters(launch).ok()?);
-        let global = self.fresh(launch).ok()?;
-        let fits = |columns: &Columns| {
-            let mut regions = global.regions().iter().zip(columns.buffers.values());
-            regions.all(|(region, rows)| region.len.div_ceil(4) as usize == rows.len())
-        };
-        if !columns.iter().all(fits) {
-            return None;
-        }
-        let machine = self.machine(launch, &global, &params);
-        let mut sheets = Vec::new();
-        for (columns, room) in columns.iter_mut().zip(rooms) {
-            let params = self.rows(&params, columns);
-            let global = columns.buffers.values_mut().map(std::mem::take).collect();
-            sheets.push(Sheet { room, global, params });
-        }
-        let done = exec::run_abreast(&machine, plan, &mut sheets, (launch.limit, launch.races));
-        for (columns, sheet) in columns.iter_mut().zip(sheets) {
-            columns.buffers.values_mut().zip(sheet.global).for_each(|(own, rows)| *own = rows);
-        }
-        let counters = done.ok()??;
-        // The launch in front is among those behind, which has to be seen.
-        let first = columns.first()?.buffers.values();
-        let alike = global
-            .regions()
-            .iter()
-            .zip(first)
-            .all(|(region, rows)| region.words().zip(rows).all(|(word, row)| word == row[0]));
-        alike.then_some(counters)
-    }
-
-    /// The words of the parameters of launches abreast.
-    fn rows(&self, params: &[AtomicU32], columns: &Columns) -> Vec<Row> {
-        let mut rows: Vec<Row> = params.iter().map(|word| [word.load(Relaxed); 32]).collect();
-        for (&number, values) in &columns.args {
-            let place = &self.program.params[number];
-            for (launch, value) in values.iter().enumerate() {
-                for (at, &byte) in (place.offset as usize..).zip(value) {
-                    let word = &mut rows[at / 4][launch];
-                    let shift = 8 * (at % 4);
-                    *word = *word & !(0xff << shift) | u32::from(byte) << shift;
-                }
-            }
-        }
-        rows
     }
 }

@@ -28,9 +28,8 @@ mod program;
 mod registers;
 
 pub use counters::Counters;
-pub use exec::{Plan, Room, Row};
 pub use fault::{Earlier, Fault, FaultKind, Outside};
-pub use kernel::{Columns, Kernel};
+pub use kernel::Kernel;
 pub use profile::InstructionProfile;
 pub use program::Origin;
 

@@ -176,17 +176,6 @@ pub struct FrameTemplate {
     pub specials: Vec<(Steady, Slot)>,
 }
 
-impl FrameTemplate {
-    /// What a lane has in a register at first, unless that is a special one.
-    pub fn first(&self, file: File, slot: Slot, lane: usize) -> u64 {
-        match file {
-            File::Pred => u64::from(self.preds[slot as usize] >> lane & 1),
-            File::W32 => u64::from(self.w32[slot as usize][lane]),
-            File::W64 => self.w64[slot as usize][lane],
-        }
-    }
-}
-
 /// Special registers that do not change while a warp runs (PTX ISA, "Special Registers"). All are
 /// 32 bits wide here; `.u64` ones are widened where they are read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -6,30 +6,14 @@
 //! count that [`crate::ptxas::invoke::Tool`] hands down stops calls in a circle.
 
 use crate::ptxas::role::{Dialect, Role, real_name};
+use crate::ptxas::search::{Own, called_file, chain, in_path, links};
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::{self, Metadata};
-use std::io::Read;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// What the search starts from.
-#[derive(Clone, Debug, Default)]
-pub struct Search {
-    /// The path or name that the user gives for the real ptxas, if any.
-    pub explicit: Option<OsString>,
-    /// The name by which the program was called.
-    pub called_as: OsString,
-    /// The program's own file, links resolved.
-    pub executable: PathBuf,
-    /// Where the file that is being executed can be opened, if `executable` may be another one's name by
-    /// now: uninstalling gives the real assembler the name that this program was started by.
-    pub image: Option<PathBuf>,
-    /// The value of `PATH`.
-    pub path: Option<OsString>,
-    /// The working directory, for names in `path` that are relative.
-    pub directory: PathBuf,
-}
+pub use crate::ptxas::search::{Search, same_bytes, same_inode};
 
 /// No real ptxas: each place that was looked at and what was wrong with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -150,13 +134,6 @@ fn search_once(search: &Search, role: &Role) -> Result<PathBuf, NotFound> {
     }
 }
 
-/// The program as it was called, each link on the way to its file, and its file.
-pub fn chain(search: &Search) -> Vec<PathBuf> {
-    let mut files = called_file(search).map(links).unwrap_or_default();
-    files.push(search.executable.clone());
-    files
-}
-
 /// Where the assembler is that was kept as `file`: there, or where the link of a mirror leads. Since the
 /// mirror was made, ptxasw may have been installed there, which gave the real one the name `NAME.real`, or
 /// uninstalled, which gave it its own name back.
@@ -171,36 +148,6 @@ fn kept(file: PathBuf) -> Vec<PathBuf> {
         places.extend([target, other]);
     }
     places
-}
-
-/// A file and each link on the way to what it is.
-fn links(file: PathBuf) -> Vec<PathBuf> {
-    /// As many links as the system follows.
-    const MAX_LINKS: usize = 40;
-    let mut files = Vec::new();
-    let mut next = Some(file);
-    while let Some(file) = next.take().filter(|_| files.len() < MAX_LINKS) {
-        next = fs::read_link(&file).ok().map(|target| file.with_file_name("").join(target));
-        files.push(file);
-    }
-    files
-}
-
-/// The path by which the program was called, before links are resolved.
-fn called_file(search: &Search) -> Option<PathBuf> {
-    let called = Path::new(&search.called_as);
-    if called.components().count() > 1 {
-        return Some(search.directory.join(called));
-    }
-    let own = Own::new(search);
-    in_path(search.called_as.clone(), search).into_iter().find(|file| own.is_same_file(file))
-}
-
-/// The executables of that name in `PATH`, in order.
-fn in_path(name: OsString, search: &Search) -> Vec<PathBuf> {
-    which::which_in_all(name, search.path.as_ref(), &search.directory)
-        .map(Iterator::collect)
-        .unwrap_or_default()
 }
 
 /// The first candidate that can be executed and is not this program; notes why others are not.
@@ -222,55 +169,6 @@ fn first(
         }
     }
     None
-}
-
-/// The program's own file, for comparison.
-struct Own {
-    file: PathBuf,
-    metadata: Option<Metadata>,
-}
-
-impl Own {
-    fn new(search: &Search) -> Own {
-        let file = search.image.as_ref().unwrap_or(&search.executable);
-        Own { file: file.clone(), metadata: fs::metadata(file).ok() }
-    }
-
-    fn is_same_file(&self, path: &Path) -> bool {
-        let other = fs::metadata(path).ok();
-        self.metadata.as_ref().zip(other.as_ref()).is_some_and(|(a, b)| same_inode(a, b))
-    }
-
-    /// Whether `path` is this file, by whatever links, or a copy of it.
-    fn is(&self, path: &Path, metadata: &Metadata) -> bool {
-        self.metadata.as_ref().is_some_and(|own| {
-            same_inode(own, metadata)
-                || own.len() == metadata.len() && same_bytes(&self.file, path).unwrap_or(false)
-        })
-    }
-}
-
-/// Whether two files are one.
-pub fn same_inode(a: &Metadata, b: &Metadata) -> bool {
-    a.dev() == b.dev() && a.ino() == b.ino()
-}
-
-/// Whether two files hold the same bytes.
-///
-/// # Errors
-/// One of them cannot be read.
-pub fn same_bytes(a: &Path, b: &Path) -> std::io::Result<bool> {
-    let (mut a, mut b) = (fs::File::open(a)?, fs::File::open(b)?);
-    let (mut left, mut right) = (vec![0; 1 << 16], vec![0; 1 << 16]);
-    loop {
-        let count = a.read(&mut left)?;
-        if count == 0 {
-            return Ok(b.read(&mut right[..1])? == 0);
-        }
-        if b.read_exact(&mut right[..count]).is_err() || left[..count] != right[..count] {
-            return Ok(false);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ pub mod nvptx_as;
 pub mod options;
 pub mod options_file;
 pub mod role;
+pub mod search;
 pub mod signals;
 pub mod temporary;
 pub mod trial;

@@ -5,7 +5,7 @@
 //! `NAME.real` lies beside it, which is what [`crate::install`] makes, and on the way through links
 //! each name counts: GCC calls `.../accel/nvptx-none/as`, a link to `/usr/bin/nvptx-none-as`.
 
-use crate::ptxas::locate::{Search, chain};
+use crate::ptxas::search::{Search, chain};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 

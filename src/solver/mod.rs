@@ -9,6 +9,7 @@
 //! **Architecture invariant:** no other module names the z3 crate, and an unknown never becomes a yes.
 
 mod context;
+mod names;
 pub mod numbers;
 mod relevance;
 mod size;
@@ -18,14 +19,13 @@ mod translate;
 use std::path::PathBuf;
 
 pub use context::forget;
+pub use names::Names;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use z3::ast::Bool;
 use z3::{Config, Params, SatResult, with_z3_config};
 
-use crate::expr::{
-    Arena, FunctionId, Search, Searcher, SymbolId, TermId, are_contradictory, follows,
-};
+use crate::expr::{Arena, Search, Searcher, SymbolId, TermId, are_contradictory, follows};
 use crate::timings::Stopwatch;
 use relevance::Relevance;
 use translate::Translator;
@@ -126,14 +126,6 @@ pub fn works() -> bool {
         check(square.eq(BV::from_u64(9, 32))) == SatResult::Sat
             && check(square.eq(BV::from_u64(2, 32))) == SatResult::Unsat
     })
-}
-
-/// The names of symbols and functions in queries; different ones must have different names.
-pub trait Names {
-    /// A symbol's name.
-    fn symbol(&self, symbol: SymbolId) -> String;
-    /// An uninterpreted function's name.
-    fn function(&self, function: FunctionId) -> &str;
 }
 
 /// The value of a term by z3's arithmetic for given values of the symbols: a second opinion on

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use z3::ast::{Ast, BV, Bool, Dynamic};
 use z3::{FuncDecl, Sort};
 
-use super::Names;
+use super::names::Names;
 use crate::expr::{Arena, BinaryOp, Comparison, Node, Range, SymbolId, TermId, UnaryOp};
 
 /// Translates terms of one arena; a shared part is translated once.

@@ -1,7 +1,8 @@
 //! The tree of a sketch, in the order of its lines.
 
 use super::expr::{Cmp, Expr};
-use super::{network, place};
+use super::network::ast::Item as NetworkItem;
+use super::place::ast::Item as PlaceItem;
 use crate::source::Span;
 
 /// A name and where it stands.
@@ -112,9 +113,9 @@ pub enum Statement {
     /// A goal.
     Goal(Reference, Folded),
     /// A statement of a network.
-    Network(network::ast::Item),
+    Network(NetworkItem),
     /// A statement of a placement.
-    Place(place::ast::Item),
+    Place(PlaceItem),
     /// What makes a solution cheap.
     Minimise(Vec<Name>),
     /// A serial loop, or what is asked of it.

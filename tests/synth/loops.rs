@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use ptxasw::synth::scan::emit::check::{check, few};
-use ptxasw::synth::scan::emit::sweep::{sweep, sweep_together};
+use ptxasw::synth::scan::emit::sweep::sweep;
 use ptxasw::synth::scan::emit::{Code, Networks, cuda, cuda_entries, ptx};
 
 use super::emitted::{compiled, nvcc};
@@ -90,40 +90,6 @@ fn lists_of_every_length() {
             assert_eq!(sweep(&code, &wrong, 3, 150), Err(why));
         }
     }
-}
-
-/// Lists that are executed abreast are compared with a loop that goes through all of them at a time: as many results as
-/// one by one, and all of those whose numbers wrap around or stay small.
-#[test]
-fn lists_abreast_are_compared_as_each_by_itself() {
-    let networks = Networks::solve().expect("the networks of a warp");
-    let mut operators = 0;
-    for (name, _, outcome) in solved("loop") {
-        let Some(found) = &outcome.found else { continue };
-        operators += 1;
-        let code = Code::new(found, &name, None);
-        let text = ptx(&code, &networks, "").unwrap_or_else(|why| panic!("{name}: {why}"));
-        let swept = |together| {
-            sweep_together(&code, &text, (41, 37), together)
-                .unwrap_or_else(|why| panic!("{name}: {why}"))
-        };
-        let (alone, abreast) = (swept(1), swept(40));
-        assert_eq!((alone.lists, alone.abreast), (41 * 37, 0), "{name}");
-        assert_eq!((abreast.lists, abreast.abreast), (41 * 37, 40 * 37), "{name}");
-        assert_eq!(alone.results, abreast.results, "{name}");
-        let results = found.subject.result.len() as u64;
-        let all = (1..=37).map(|length| 41 * results * (length + 1)).sum::<u64>();
-        assert_eq!(alone.results, all, "{name}: all results are compared");
-
-        // A shuffle that is too short, which some list of some length shows.
-        let wrong = text.replacen("setp.ge.s32 %p1, %r2, 1", "setp.ge.s32 %p1, %r2, 2", 1);
-        if name == "loopsum" {
-            assert_ne!(wrong, text);
-            let why = sweep_together(&code, &wrong, (41, 37), 40).expect_err("a wrong sum");
-            assert!(why.contains("elements") && why.contains("is right"), "{why}");
-        }
-    }
-    assert!(operators >= 26, "{operators}");
 }
 
 #[test]

@@ -283,8 +283,7 @@ impl<'a> Spaces<'a> {
                     if watch.active() {
                         let old = part.window.read(at, lane, store.bytes);
                         part.window.write(at, lane, store.bytes, value);
-                        let changes = watch.changes >> lane & 1 != 0
-                            || part.window.read(at, lane, store.bytes) != old;
+                        let changes = part.window.read(at, lane, store.bytes) != old;
                         let kind = Kind::Write { changes };
                         let scope = store.order.map(|order| order.scope);
                         watch.note(part, home, lane, skip, store.bytes, kind, scope)?;

@@ -7,9 +7,9 @@
 //! warp that waited at one instruction run together behind it.
 
 use super::block::Block;
-use super::follow::Follow;
 use super::gates::{CLUSTER, COUNT, Gate};
 use super::group::State;
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::program::{Barrier, BarrierKind, Op};
 use crate::interp::registers::LANES;
@@ -17,7 +17,7 @@ use crate::interp::registers::LANES;
 /// The rule of `.aligned` (PTX ISA, "barrier").
 const ALIGNED: &str = "all lanes of a warp must execute this barrier together";
 
-impl<C: Follow> Block<'_, C> {
+impl<C: Tally> Block<'_, C> {
     fn barrier(&self, warp: usize, group: usize) -> Option<&Barrier> {
         let pc = self.warps[warp].groups[group].pc;
         match &self.warps[warp].function(self.machine, group).code.get(pc as usize)?.op {

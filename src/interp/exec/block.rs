@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::follow::Follow;
 use super::gates::Barriers;
 use super::group::{Group, State};
 use super::machine::Machine;
 use super::warp::{Stop, Warp, not_aligned};
 use super::watch::{Lacks, Watch};
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Earlier, Fault, FaultKind};
 use crate::interp::memory::{Accessor, Phase, PhaseId, Shadow, new_junk, new_unwritten};
 use crate::interp::poison::Marks;
@@ -72,7 +72,7 @@ pub struct Block<'p, C> {
     tests: u64,
 }
 
-impl<'p, C: Follow> Block<'p, C> {
+impl<'p, C: Tally> Block<'p, C> {
     /// A block at the start of the kernel.
     pub fn new(machine: &'p Machine<'p>, id: [u32; 3], counters: C) -> Block<'p, C> {
         let warps = (0..machine.warps()).map(|index| Warp::new(machine, id, index)).collect();
@@ -206,7 +206,6 @@ impl<'p, C: Follow> Block<'p, C> {
             let mut watch = Watch {
                 shadow,
                 who,
-                changes: 0,
                 race: None,
                 marks,
                 warp: warp as u32,

@@ -5,12 +5,12 @@ use std::sync::atomic::AtomicU32;
 
 use super::access::AccessFault;
 use super::block::Block;
-use super::follow::Follow;
 use super::group::{Frame, Group, Join, JoinId, State, Then};
 use super::heap::Heap;
 use super::machine::Machine;
 use super::printf;
 use super::warp::{Warp, tell_source};
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::{Site, Window};
 use crate::interp::poison::{Poison, Source};
@@ -167,7 +167,7 @@ impl Warp {
     }
 }
 
-impl<C: Follow> Block<'_, C> {
+impl<C: Tally> Block<'_, C> {
     /// Lets a group call the function that it has come to.
     ///
     /// # Errors

@@ -9,12 +9,12 @@
 //! for.
 
 use super::block::Block;
-use super::follow::{Follow, From};
 use super::group::{Group, State};
 use super::machine::Machine;
 use super::warp::Warp;
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
-use crate::interp::program::{Collective, CollectiveKind, Op, Pc, Reduction, Shuffle};
+use crate::interp::program::{Collective, CollectiveKind, Op, Reduction, Shuffle};
 use crate::interp::registers::{File, LANES, Mask, Registers, Slot, blend, lanes};
 
 /// The lanes that take part and their operands.
@@ -40,7 +40,7 @@ fn garbage(reader: usize, source: usize) -> u64 {
     (mixed ^ mixed >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 7
 }
 
-impl<C: Follow> Block<'_, C> {
+impl<C: Tally> Block<'_, C> {
     /// Lets a group arrive that has come to an instruction which lanes of its warp execute together.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl Warp {
         }
     }
 
-    fn resolve_collectives(&mut self, machine: &Machine<'_>, counters: &mut impl Follow) -> bool {
+    fn resolve_collectives(&mut self, machine: &Machine<'_>, counters: &mut impl Tally) -> bool {
         let mut any = false;
         while let Some(parts) = self.complete_set(machine) {
             any = true;
@@ -209,7 +209,7 @@ impl Warp {
     }
 
     /// Computes the operation for one set of lanes with one member mask, and writes the results.
-    fn perform<T: Follow>(
+    fn perform<T: Tally>(
         &mut self,
         machine: &Machine<'_>,
         counters: &mut T,
@@ -249,11 +249,6 @@ impl Warp {
             let frame = self.groups[group].frame;
             outcome.deliver(collective, self.registers(frame), executing);
         }
-        if let (true, CollectiveKind::Shuffle(mode)) = (T::FOLLOWS, first.kind) {
-            let parts: Vec<(Pc, Mask)> =
-                parts.iter().map(|&(group, set)| (self.groups[group].pc, set)).collect();
-            counters.shuffled(self.index, &parts, &all.sources(mode));
-        }
     }
 }
 
@@ -290,17 +285,6 @@ impl Gathered {
                 CollectiveKind::Sync | CollectiveKind::Elect => 0,
             };
         }
-    }
-
-    /// What each lane reads in a shuffle of all of them.
-    fn sources(&self, mode: Shuffle) -> [From; LANES] {
-        std::array::from_fn(|lane| {
-            let (source, _) = shuffle_source(mode, lane, self.b[lane], self.c[lane]);
-            match self.lanes >> source & 1 {
-                0 => From::Nobody(garbage(lane, source) as u32),
-                _ => From::Lane(source),
-            }
-        })
     }
 }
 

@@ -11,7 +11,6 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::block::{Block, Progress};
-use super::follow::Follow;
 use super::machine::Machine;
 use crate::interp::counters::Total;
 use crate::interp::fault::{Fault, FaultKind};
@@ -59,11 +58,7 @@ pub fn shadow(machine: &Machine<'_>, races: bool) -> Shadow {
 ///
 /// # Errors
 /// The kernel faults, or executes more than `limit` instructions.
-pub fn run<C: Total + Follow>(
-    machine: &Machine<'_>,
-    limit: u64,
-    races: bool,
-) -> Result<Executed<C>, Fault> {
+pub fn run<C: Total>(machine: &Machine<'_>, limit: u64, races: bool) -> Result<Executed<C>, Fault> {
     let watches = races && !machine.program.heap && watched(machine);
     let mut shadow = watches.then(|| shadow(machine, races));
     run_part(machine, 0..machine.blocks(), limit, &mut shadow)
@@ -71,7 +66,7 @@ pub fn run<C: Total + Follow>(
 
 /// Runs all blocks side by side. `None`: memory is in an undefined state, and the launch has to
 /// run in order.
-pub fn run_side_by_side<C: Total + Follow>(
+pub fn run_side_by_side<C: Total>(
     machine: &Machine<'_>,
     limit: u64,
     races: bool,
@@ -106,7 +101,7 @@ pub fn run_side_by_side<C: Total + Follow>(
 }
 
 /// Runs some blocks in order; a block that runs for long lets others have a turn.
-fn run_part<C: Total + Follow>(
+fn run_part<C: Total>(
     machine: &Machine<'_>,
     blocks: Range<u64>,
     limit: u64,

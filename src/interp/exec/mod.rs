@@ -1,6 +1,5 @@
 //! Execution of a decoded kernel: grid, blocks, warps, lanes.
 
-mod abreast;
 mod access;
 mod atomic;
 mod banks;
@@ -10,7 +9,6 @@ mod bulk;
 mod call;
 mod collective;
 mod copy;
-mod follow;
 mod fragment;
 mod gates;
 mod grid;
@@ -29,9 +27,7 @@ mod together;
 mod warp;
 mod watch;
 
-pub use abreast::{Plan, Room, Row, Sheet, run as run_abreast};
 pub use access::AccessFault;
-pub use follow::Follow;
 pub use grid::{run, run_side_by_side};
 pub use heap::Heap;
 pub use machine::Machine;

@@ -7,12 +7,12 @@
 //! that wait at a meeting point go on when no other lane can.
 
 use super::access::{AccessFault, Spaces};
-use super::follow::{Executed, Follow};
 use super::group::{Frame, Group, Join, State};
 use super::machine::Machine;
 use super::schedule::Schedule;
 use super::step::{Next, Site, fault, step};
 use super::watch::Watch;
+use crate::interp::counters::Tally;
 use crate::interp::fault::{Earlier, Fault, FaultKind};
 use crate::interp::memory::{Named, PhaseId, Race, new_junk, new_unwritten};
 use crate::interp::poison::{Place, Poison, Source};
@@ -205,7 +205,7 @@ impl Warp {
     ///
     /// # Errors
     /// The kernel faults.
-    pub fn run<T: Follow>(
+    pub fn run<T: Tally>(
         &mut self,
         machine: &Machine<'_>,
         shared: Shared<'_>,
@@ -226,7 +226,7 @@ impl Warp {
     }
 
     /// As [`Warp::run`]; `POISON`: some registers hold poison.
-    fn run_as<T: Follow, const POISON: bool>(
+    fn run_as<T: Tally, const POISON: bool>(
         &mut self,
         machine: &Machine<'_>,
         shared: Shared<'_>,
@@ -266,7 +266,6 @@ impl Warp {
                 return Ok(Stop::Slice);
             }
             let micro = &code[pc as usize];
-            let varies = if POISON { tally.varies(pc) } else { 0 };
             let counters = tally.at(id, pc);
             let lanes = active(registers, micro.guard, mask);
             if micro.first {
@@ -276,8 +275,7 @@ impl Warp {
             }
             watch.who.site = function.first_site + pc;
             if POISON && let Some(poison) = poison {
-                let ready =
-                    poison.prepare((code, pc, watch.who.site), registers, (mask, lanes), varies);
+                let ready = poison.prepare((code, pc, watch.who.site), registers, (mask, lanes));
                 if let Err(failed) = ready {
                     let fault = fault_of(machine, function, pc, watch, failed, self.index);
                     return Err(fault);
@@ -300,12 +298,6 @@ impl Warp {
                     loaded.map(|()| if watch.has_found() { Next::Poison } else { Next::On })
                 }
                 Op::Store(store) => {
-                    if T::FOLLOWS {
-                        let warp = self.index;
-                        let executed = Executed { warp, pc, lanes, registers, spaces: &spaces };
-                        watch.changes = tally.stores(&executed);
-                    }
-                    let counters = tally.at(id, pc);
                     let poison = if POISON { poison.as_deref() } else { None };
                     let stored = spaces.store(registers, store, lanes, counters, (watch, poison));
                     stored.map(|()| Next::On)
@@ -344,18 +336,8 @@ impl Warp {
                 }
             };
             match stepped {
-                Ok(Next::On) => {
-                    if T::FOLLOWS {
-                        let warp = self.index;
-                        tally.executed(&Executed { warp, pc, lanes, registers, spaces: &spaces });
-                    }
-                    pc += 1;
-                }
+                Ok(Next::On) => pc += 1,
                 Ok(Next::Poison) => {
-                    if T::FOLLOWS {
-                        let warp = self.index;
-                        tally.executed(&Executed { warp, pc, lanes, registers, spaces: &spaces });
-                    }
                     let poison =
                         poison.get_or_insert_with(|| Box::new(Poison::new(&function.frame)));
                     if let Some(marks) = watch.marks.as_deref_mut() {

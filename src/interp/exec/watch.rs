@@ -16,8 +16,6 @@ pub struct Watch<'a> {
     pub shadow: Option<&'a mut Shadow>,
     /// The thread and instruction that access.
     pub who: Accessor,
-    /// Lanes whose next store counts as one that changes bytes, whatever it finds.
-    pub changes: Mask,
     /// The earlier access, once a race is found.
     pub race: Option<Race>,
     /// What is known of values that nobody has determined, if they are looked for.

@@ -29,11 +29,6 @@ impl Region {
         Region { name: name.to_owned(), space, len: bytes.len() as u64, words }
     }
 
-    /// Its present words.
-    pub fn words(&self) -> impl Iterator<Item = u32> {
-        self.words.iter().map(|word| word.load(Relaxed))
-    }
-
     /// Its present contents.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> =

@@ -4,7 +4,7 @@
 //! only go up, so the bits of a sum below all poison are determined, and so are those of a product as far as the other
 //! factor has zeros; a comparison, minimum or maximum is determined if it is the same for the least and the greatest values.
 
-use super::{Poison, whole};
+use super::Poison;
 use crate::interp::program::rare::Cell;
 use crate::interp::registers::{Dependence, LANES, Mask, Registers, Slots, WarpOp, lanes};
 
@@ -19,35 +19,32 @@ fn from(bit: u32) -> u64 {
 }
 
 impl Poison {
-    /// The bits of an operation's result that may depend on poison, by lane. Bit `n` of `varies`: source `n` may differ
-    /// between launches abreast.
+    /// The bits of an operation's result that may depend on poison, by lane.
     pub(super) fn integers(
         &mut self,
         (op, slots): (&WarpOp, &Slots),
         sources: &[Cell],
-        varies: u8,
         mask: Mask,
         registers: &Registers,
     ) -> [u64; LANES] {
         let same = matches!(sources, [a, b, ..] if a == b);
         let tries = match op.dependence {
-            Dependence::Monotone(negative) if varies == 0 => Some(negative),
+            Dependence::Monotone(negative) => Some(negative),
             // The difference of a number and itself; sums of other poison differ.
             Dependence::Sum if same => Some(0),
             _ => None,
         };
         if let Some(negative) = tries {
-            let tried = self.tried((op, slots), (sources, &[]), (mask, negative), registers);
+            let tried = self.tried((op, slots), sources, (mask, negative), registers);
             return tried.map(|differing| if differing == 0 { 0 } else { u64::MAX });
         }
         let mut found = [u64::MAX; LANES];
         for lane in lanes(mask) {
             let mut numbers = [(0, 0); 3];
-            for (at, (number, &cell)) in numbers.iter_mut().zip(sources).enumerate() {
+            for (number, &cell) in numbers.iter_mut().zip(sources) {
                 let bits = self.bits(cell, lane);
                 let value = registers.get(cell.0, cell.1, lane) & !bits;
-                let varies = varies >> at & 1 != 0;
-                *number = (if varies { whole(cell.0) & !bits } else { value }, bits);
+                *number = (value, bits);
             }
             found[lane] = match op.dependence {
                 Dependence::Sum => from(first(numbers.iter().fold(0, |all, n| all | n.1))),
@@ -56,7 +53,7 @@ impl Poison {
                     from(first(numbers[2].1))
                 }
                 Dependence::Equality if same => 0,
-                Dependence::Equality if varies == 0 => {
+                Dependence::Equality => {
                     let [a, b, _] = numbers;
                     if (a.0 ^ b.0) & !(a.1 | b.1) == 0 { u64::MAX } else { 0 }
                 }

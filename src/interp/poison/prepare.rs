@@ -8,8 +8,7 @@ use crate::interp::registers::{File, Mask, Registers, lanes};
 
 impl Poison {
     /// Checks that no poison decides what a micro-operation does to others, and computes the poison of its results; `site` is
-    /// its number among those of all functions, and `active` of the group's lanes `mask` execute it. Bit `n` of `varies`: its source `n` may differ between launches
-    /// abreast.
+    /// its number among those of all functions, and `active` of the group's lanes `mask` execute it.
     ///
     /// # Errors
     /// Poison decides where lanes go on, which address they access, or what others see.
@@ -18,7 +17,6 @@ impl Poison {
         (code, pc, site): (&[MicroOp], Pc, Site),
         registers: &mut Registers,
         (mask, active): (Mask, Mask),
-        varies: u8,
     ) -> Result<(), AccessFault> {
         let micro = &code[pc as usize];
         self.site = site;
@@ -50,7 +48,7 @@ impl Poison {
             }
         }
         match &micro.op {
-            Op::Lanes(op, slots) => self.lanes_op((op, slots), varies, active, registers),
+            Op::Lanes(op, slots) => self.lanes_op((op, slots), active, registers),
             Op::Scalar(scalar) => self.scalar(scalar, active),
             Op::Across(across) if active != 0 => self.across(across, registers),
             Op::IsSpace(p, a, _) => {

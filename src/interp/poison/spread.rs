@@ -4,9 +4,6 @@
 //! An operation whose result bits depend on single bits of its sources is tried with the poisoned bits of each source all
 //! 0 and all 1, in every combination; the bits of the result that differ are poisoned, and so `and` with 0 discards poison
 //! and a shift moves it; `integer` does the like for arithmetic. Results of others are poisoned in full if a source is poisoned at all.
-//!
-//! Launches abreast have one poison for all of them: sources that may differ between them are tried with all bits 0 and
-//! all 1 too, and the result has the poison that it has in any launch.
 
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
@@ -19,14 +16,8 @@ use crate::interp::registers::{Dependence, File, LANES, Mask, Registers, Slots, 
 const HALF: u64 = 0xffff;
 
 impl Poison {
-    /// A warp-wide operation in the lanes `mask`. Bit `n` of `varies`: source `n` may differ between launches abreast.
-    pub fn lanes_op(
-        &mut self,
-        (op, slots): (&WarpOp, &Slots),
-        varies: u8,
-        mask: Mask,
-        registers: &Registers,
-    ) {
+    /// A warp-wide operation in the lanes `mask`.
+    pub fn lanes_op(&mut self, (op, slots): (&WarpOp, &Slots), mask: Mask, registers: &Registers) {
         let cells = |files: &[Option<File>], slots: &[u32]| {
             let pairs = files.iter().zip(slots);
             pairs.filter_map(|(file, &slot)| Some(((*file)?, slot))).collect::<Vec<Cell>>()
@@ -58,7 +49,7 @@ impl Poison {
             | Dependence::HighProduct
             | Dependence::Equality
             | Dependence::Monotone(_) => {
-                let bits = self.integers((op, slots), &sources, varies, poisoned, registers);
+                let bits = self.integers((op, slots), &sources, poisoned, registers);
                 for lane in lanes(poisoned) {
                     found[0][lane].0 &= bits[lane];
                 }
@@ -74,11 +65,8 @@ impl Poison {
             Dependence::Bits(count) => {
                 let (data, others) = sources.split_at(usize::from(count).min(sources.len()));
                 let chosen = others.iter().fold(0, |all, &cell| all | self.lanes(cell));
-                let fixed = u32::from(varies) >> data.len() == 0;
-                let exact = if fixed { poisoned & !chosen } else { 0 };
-                let varying = data.iter().enumerate().filter(|(at, _)| varies >> at & 1 != 0);
-                let varying: Vec<Cell> = varying.map(|(_, &cell)| cell).collect();
-                let differing = self.tried((op, slots), (data, &varying), (exact, 0), registers);
+                let exact = poisoned & !chosen;
+                let differing = self.tried((op, slots), data, (exact, 0), registers);
                 for lane in lanes(exact) {
                     found[0][lane].0 = differing[lane];
                 }
@@ -90,23 +78,16 @@ impl Poison {
     }
 
     /// The bits of an operation's result that differ as the poison in `data`, its first sources, is all least or all
-    /// greatest, whatever `varying` hold, which are some of them. The bits `negative` of a number count as negative.
+    /// greatest. The bits `negative` of a number count as negative.
     pub(super) fn tried(
         &mut self,
         (op, slots): (&WarpOp, &Slots),
-        (data, varying): (&[Cell], &[Cell]),
+        data: &[Cell],
         (mask, negative): (Mask, u64),
         registers: &Registers,
     ) -> [u64; LANES] {
         let poisoned = data.iter().filter(|&&cell| self.lanes(cell) & mask != 0);
         let poisoned: IndexSet<Cell, FxBuildHasher> = poisoned.copied().collect();
-        // Which bits are 0 or 1 together: the poisoned ones of a source, or all its others.
-        let varying: IndexSet<Cell, FxBuildHasher> = varying.iter().copied().collect();
-        let parts: Vec<(Cell, bool)> = poisoned
-            .iter()
-            .map(|&cell| (cell, true))
-            .chain(varying.iter().map(|&cell| (cell, false)))
-            .collect();
         let mut place = Slots::default();
         let mut copied: Vec<(Cell, u32)> = Vec::new();
         for (at, file) in op.s.iter().enumerate() {
@@ -126,14 +107,13 @@ impl Poison {
         let result = (op.d[0].unwrap_or(File::W32), place.d[0]);
         let mut first = [0; LANES];
         let mut differing = [0; LANES];
-        for choice in 0..1_u32 << parts.len() {
-            for (number, &(cell, of_poison)) in parts.iter().enumerate() {
+        for choice in 0..1_u32 << poisoned.len() {
+            for (number, &cell) in poisoned.iter().enumerate() {
                 let Some(&(_, slot)) = copied.iter().find(|(other, _)| *other == cell) else {
                     continue;
                 };
                 for lane in lanes(mask) {
                     let bits = self.bits(cell, lane);
-                    let bits = if of_poison { bits } else { whole(cell.0) & !bits };
                     let value = self.scratch.get(cell.0, slot, lane);
                     let greatest = choice >> number & 1 != 0;
                     let chosen = if greatest { bits & !negative } else { bits & negative };
@@ -144,8 +124,7 @@ impl Poison {
             (op.run)(&mut self.scratch, &place, EVERYONE);
             for lane in lanes(mask) {
                 let value = self.scratch.get(result.0, result.1, lane);
-                // (The choices of poison count up first.)
-                if choice & ((1 << poisoned.len()) - 1) == 0 {
+                if choice == 0 {
                     first[lane] = value;
                 } else {
                     differing[lane] |= value ^ first[lane];

@@ -5,10 +5,12 @@
 //! small values of all symbols, for which no index wraps around.
 
 use super::super::eligible::Load;
-use super::MAX_ITERATIONS;
 use crate::cfg::{Flow, LoopId};
 use crate::emulate::{KernelTrace, SymbolInfo, SymbolKind};
 use crate::expr::{Node, Substitution, SymbolId, TermId, Valuation, mask};
+
+/// Values are carried over at most so many iterations.
+pub const MAX_ITERATIONS: u32 = 4;
 
 /// Assignments tried.
 const ROUNDS: u64 = 4;

@@ -24,18 +24,16 @@ use smallvec::SmallVec;
 use super::eligible::{Element, Load};
 use super::opportunities::Opportunities;
 use super::pieces::pieces;
-use crate::cfg::{BlockId, Flow, LoopId, RegisterId};
+use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::KernelTrace;
 use crate::planted::Bug;
 use addresses::Later;
+pub use addresses::MAX_ITERATIONS;
 use apart::apart;
 pub use apart::{Apart, Pair, Place};
 use ring::{Ring, ring};
 use slice::Slicer;
-pub use slice::{Slice, Step};
-
-/// Values are carried over at most so many iterations.
-pub const MAX_ITERATIONS: u32 = 4;
+pub use slice::{SameAddress, Slice, Step, Tested};
 
 /// A load that is served by an iteration before.
 #[derive(Clone, Debug)]
@@ -76,28 +74,6 @@ pub enum Start {
     },
     /// They perform the load themselves; and so do all others if a test in front of the loop fails.
     Performed(Option<SameAddress>),
-}
-
-/// The test that a load reads, some iterations later, what the source reads now.
-#[derive(Clone, Debug)]
-pub struct SameAddress {
-    /// What computes the bases of both addresses.
-    pub slice: Slice,
-    /// The step whose result is the base of the load's address; none: the register that the load names.
-    pub load: Option<usize>,
-    /// Where it is tested, and what the base of the source's address is there.
-    pub source: Tested,
-}
-
-/// Where addresses are compared.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Tested {
-    /// Once, in front of the loop: the address of the load in iteration `distance`, and that of the source in the
-    /// first one, whose base is the result of a step, or what the register that the source names holds there.
-    Once(Option<usize>),
-    /// At the end of every iteration: the address of the load so many iterations on, and that of the source in
-    /// this one, whose base is this register.
-    Always(RegisterId),
 }
 
 impl Opportunities<'_, '_, '_> {

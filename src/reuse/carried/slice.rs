@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::ring::Ring;
-use super::{SameAddress, Tested};
 use crate::cfg::{Arg, Base, BlockId, Flow, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
 use crate::isa::{Opcode, Qualifier};
@@ -30,6 +29,28 @@ pub struct Step {
 
 /// Steps in an order in which each comes behind those that it uses.
 pub type Slice = Vec<Step>;
+
+/// The test that a load reads, some iterations later, what the source reads now.
+#[derive(Clone, Debug)]
+pub struct SameAddress {
+    /// What computes the bases of both addresses.
+    pub slice: Slice,
+    /// The step whose result is the base of the load's address; none: the register that the load names.
+    pub load: Option<usize>,
+    /// Where it is tested, and what the base of the source's address is there.
+    pub source: Tested,
+}
+
+/// Where addresses are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tested {
+    /// Once, in front of the loop: the address of the load in iteration `distance`, and that of the source in the
+    /// first one, whose base is the result of a step, or what the register that the source names holds there.
+    Once(Option<usize>),
+    /// At the end of every iteration: the address of the load so many iterations on, and that of the source in
+    /// this one, whose base is this register.
+    Always(RegisterId),
+}
 
 /// The register that is the base of a load's or store's address.
 pub(super) fn address_base(flow: &Flow<'_, '_>, inst: u32) -> Option<RegisterId> {

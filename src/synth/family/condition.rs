@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 use super::formula::{Names, add, mul};
-use super::{Recipe, Request, Visit, Wanted};
+use super::request::{Recipe, Request, Visit, Wanted};
 use crate::planted::{Bug, Planted};
 use crate::synth::expr::{Cmp, Expr, Op};
 

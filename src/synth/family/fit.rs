@@ -4,7 +4,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::formula::Names;
-use super::{Recipe, Request, Visit, Wanted, xform};
+use super::request::{Recipe, Request, Visit, Wanted};
+use super::xform;
 use crate::planted::Bug;
 use crate::synth::expr::{Expr, Op};
 

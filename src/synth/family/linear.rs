@@ -12,7 +12,8 @@ use rustc_hash::FxHashSet;
 use std::ops::Range;
 
 use super::formula::{Names, add, div, mul, rem, scaled};
-use super::{Recipe, Request, Visit, Wanted, xform};
+use super::request::{Recipe, Request, Visit, Wanted};
+use super::xform;
 use crate::planted::{Bug, Planted};
 use crate::synth::expr::{Expr, Op};
 

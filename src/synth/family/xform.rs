@@ -10,22 +10,9 @@
 use rustc_hash::FxHashSet;
 
 use super::formula::{Names, add, div, mul, rem, scaled};
-use super::{Recipe, Request, Visit, Wanted};
+use super::request::{Parameters, Recipe, Request, Visit, Wanted};
 use crate::planted::{Bug, Planted};
 use crate::synth::expr::Expr;
-
-/// The unknowns of a member.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Parameters {
-    gs: u8,
-    df: u8,
-    cf: u8,
-    wrap: bool,
-    cr: u8,
-    /// 0: the quotient does not take part.
-    dr: u8,
-    c: u8,
-}
 
 #[derive(Clone, Debug)]
 struct Structure {

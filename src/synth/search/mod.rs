@@ -23,6 +23,7 @@ use crate::planted::Bug;
 pub use cost::Cost;
 use cost::{fixed, price, rest};
 pub use dead::Dead;
+pub use plan::MOST_PLANNED;
 use plan::Plan;
 use worker::Worker;
 
@@ -63,9 +64,6 @@ pub struct Progress {
     /// Solutions that were seen.
     pub found: AtomicU64,
 }
-
-/// The most bytes that a plan takes; the search does not begin if it would need more.
-pub const MOST_PLANNED: usize = 1 << 28;
 
 /// A choice for every hole.
 #[derive(Clone, Debug)]

@@ -3,12 +3,14 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::MOST_PLANNED;
 use super::level::{Demand, Dynamic, Level, Sink, Used, sinks};
 use super::sets::{self, Bits, SetId, Sets};
 use crate::planted::Bug;
 use crate::synth::program::{Cell, Edge, Program, Statement};
 use crate::synth::term::{Fold, Term, UNDEFINED};
+
+/// The most bytes that a plan takes; the search does not begin if it would need more.
+pub const MOST_PLANNED: usize = 1 << 28;
 
 /// Everything that is known before the search.
 pub struct Plan {

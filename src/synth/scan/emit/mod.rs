@@ -7,14 +7,12 @@
 //! - `cuda`, `ptx`: the texts; `writer`: PTX of terms and states. `check`: their execution beside the serial loop,
 //!   `sweep`: on many lists of each length.
 
-mod abreast;
 pub mod check;
 mod cuda;
 mod names;
 mod networks;
 mod numbers;
 mod ptx;
-mod serial;
 pub mod sweep;
 mod writer;
 

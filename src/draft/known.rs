@@ -1,0 +1,23 @@
+//! What is known of a kernel before values are guessed.
+
+use super::bounds::Shape;
+use super::parameters::Parameter;
+use super::pointers::Pointers;
+
+/// What is known of a kernel before values are guessed.
+pub struct Known<'m> {
+    /// The kernel's name.
+    pub kernel: &'m str,
+    /// How many threads it is launched with.
+    pub shape: Shape,
+    /// What its text says of each parameter.
+    pub parameters: Vec<Parameter>,
+    /// The parameters that addresses begin with.
+    pub pointers: Pointers,
+    /// The bytes of dynamic shared memory that it asks for.
+    pub dynamic_shared: u64,
+    /// The most bytes of dynamic shared memory that are tried.
+    pub most_shared: u64,
+    /// Why there is no trace, if there is none.
+    pub untraced: Option<String>,
+}

@@ -1,0 +1,82 @@
+//! What the user may choose about a rewrite, and what a module's target decides.
+
+use std::sync::Arc;
+
+use crate::cost::{self, Costs};
+use crate::emulate::Limits;
+use crate::profile::Consulted;
+use crate::ptx::{Function, Module};
+use crate::reuse;
+use crate::rewrite::Mode;
+use crate::select::{self, Strategies};
+use crate::timings::Timings;
+
+/// What the user may choose about a rewrite.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Which version of the code is wanted.
+    pub mode: Mode,
+    /// The architecture whose costs decide what pays, 80 for `sm_80`; the file's target if none is given.
+    pub architecture: Option<u32>,
+    /// Costs to take instead of that architecture's.
+    pub costs: Option<Costs>,
+    /// How legal replacements are looked for.
+    pub reuse: reuse::Options,
+    /// Which of them are chosen.
+    pub select: select::Options,
+    /// Bounds on the work.
+    pub limits: Limits,
+    /// Look into every body, also those with too few loads for an exchange, to report their loads.
+    pub all_bodies: bool,
+    /// The only kernel to look at, if one is named.
+    pub kernel: Option<String>,
+    /// Adds up how long each stage takes, if given.
+    pub timings: Option<Arc<Timings>>,
+    /// Number of the first accepted candidate to replace, from 1 in source order.
+    pub first_shuffle: Option<usize>,
+    /// Number of the last accepted candidate to replace.
+    pub last_shuffle: Option<usize>,
+    /// Functions to leave as they are, and why.
+    pub left_out: Vec<(String, String)>,
+    /// What was measured of kernels. It decides in the place of the costs, so only where these are asked.
+    pub profile: Option<Arc<Consulted>>,
+}
+
+impl Options {
+    /// The default with the paper's strategy wherever it is proved, whether it pays or not.
+    pub fn paper() -> Options {
+        let select = select::Options { strategies: Strategies::PAPER, ..Default::default() };
+        Options { select, ..Options::default() }
+    }
+
+    /// These with the costs of the architecture that a module will be assembled for, and the vectors that
+    /// its target has.
+    pub(super) fn for_module(&self, module: &Module<'_>) -> Options {
+        let mut options = self.clone();
+        let new = module.version.is_some_and(|version| version >= (8, 8));
+        if new && target(module).is_some_and(|target| target >= 100) {
+            options.reuse.widest_vector = reuse::MAX_VECTOR_SM_100;
+        }
+        let architecture =
+            self.architecture.or_else(|| target(module)).unwrap_or(cost::DEFAULT_ARCHITECTURE);
+        options.architecture = Some(architecture);
+        options.select.costs = self.costs.clone().unwrap_or_else(|| Costs::of(architecture));
+        options
+    }
+
+    pub(super) fn reason_to_leave_out(&self, function: &Function<'_>) -> Option<&String> {
+        self.left_out.iter().find(|(name, _)| name == function.name.text).map(|(_, reason)| reason)
+    }
+}
+
+/// The compute capability that a module is for, 80 for `sm_80`.
+pub(super) fn target(module: &Module<'_>) -> Option<u32> {
+    module.target.iter().find_map(|word| architecture_of(word))
+}
+
+/// The number in the name of an architecture: 90 for `sm_90a`, 80 for `compute_80`.
+pub fn architecture_of(name: &str) -> Option<u32> {
+    let rest = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"))?;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
