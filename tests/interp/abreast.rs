@@ -87,7 +87,13 @@ fn abreast(module: &Module<'_>, launches: &[Launch], rooms: &mut [Room]) -> Opti
             (name.clone(), Buffer { ty: buffer.ty, bytes })
         });
         let (kernel, printed) = ("k".to_owned(), String::new());
-        Outcome { kernel, buffers: buffers.collect(), counters, printed }
+        Outcome {
+            kernel,
+            buffers: buffers.collect(),
+            counters,
+            printed,
+            undetermined: BTreeMap::new(),
+        }
     };
     Some((0..LAUNCHES).map(outcome).collect())
 }
