@@ -212,7 +212,8 @@ impl Orders {
         for (warp, &mask) in (0..).zip(waiting).filter(|&(_, &mask)| mask != 0) {
             let warp = block.warps.entry(warp);
             let warp = warp.or_insert_with(|| vec![Knowledge::default(); LANES]);
-            lanes(mask).for_each(|lane| warp[lane].join(&known));
+            // What each of them knew is among it, since they have arrived.
+            lanes(mask).for_each(|lane| warp[lane].clone_from(&known));
         }
     }
 
