@@ -159,6 +159,28 @@ fn a_test_that_never_succeeds_is_a_deadlock() {
     assert!(shown.contains(lacks), "{shown}");
 }
 
+/// A sum of a register and an offset wraps around in shared and local memory, as compilers rely on; beyond the array it is out
+/// of bounds all the same.
+#[test]
+fn addresses_of_shared_memory_have_32_bits() {
+    let body = |space: &str, offset: i32| {
+        format!(
+            ".{space} .align 4 .b8 s[128]; mov.u32 %r2, s; sub.u32 %r2, %r2, 64;
+             add.u32 %r3, %r0, 5; st.{space}.u32 [%r2+{offset}], %r3; ld.{space}.u32 %r4, [%r2+{offset}];
+             setp.ne.u32 %p1, %r0, 0; @%p1 exit; st.global.u32 [%rd1], %r4; ret;"
+        )
+    };
+    for space in ["shared", "local"] {
+        let bed =
+            |offset| Bed::body(&body(space, offset)).buffer("p", &[7_u32; 32]).without_races();
+        bed(68).good();
+        for offset in [60, 192] {
+            let (fault, shown) = bed(offset).fault();
+            assert_eq!(fault.kind, FaultKind::OutOfBounds, "{shown}");
+        }
+    }
+}
+
 /// The number of threads of a barrier is one of whole warps.
 #[test]
 fn a_barrier_counts_whole_warps() {
