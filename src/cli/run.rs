@@ -12,7 +12,7 @@ use std::fmt::Write;
 use super::exit::{Failure, Status};
 use super::gpu::{self, Ready, World};
 use super::io;
-use super::options::{Format, Input, Launched, Shown};
+use super::options::{Format, Input, Launched, Shown, warn};
 use super::profile::{self, LineProfile};
 use crate::ab::device::{Device, Error, Program, Properties};
 use crate::ab::experiment::Candidate;
@@ -172,6 +172,11 @@ pub fn run(
         interp::run(&module, &launch).map(|outcome| (outcome, None))
     };
     let (outcome, lines) = ran.map_err(|fault| faulted(source, &module, &fault, request.format))?;
+    for (name, (bytes, first)) in &outcome.undetermined {
+        warn(&format!(
+            "`{name}` ends with {bytes} bytes that nobody has determined, the first at offset {first}: a bulk copy has brought them there"
+        ));
+    }
     let differences = expectation.differences(&outcome.buffers);
     let shown = match request.format {
         Format::Json => json(source.name(), &outcome, lines, &differences),

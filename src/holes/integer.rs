@@ -77,7 +77,7 @@ pub fn apply(form: &Form, args: &[u64]) -> Option<u64> {
         Opcode::Brev => Some(raw(0)?.reverse_bits() >> (64 - bits)),
         Opcode::Bfe => field(args, ty),
         Opcode::Bfi => {
-            let (at, length) = (*args.get(2)? as u32 & 0xff, *args.get(3)? as u32 & 0xff);
+            let (at, length) = (amount(*args.get(2)?, ty)?, amount(*args.get(3)?, ty)?);
             let mask = ones(length).checked_shl(at).unwrap_or(0);
             let inserted = raw(0)?.checked_shl(at).unwrap_or(0);
             Some(cut(inserted & mask | raw(1)? & !mask, ty))
@@ -163,11 +163,17 @@ fn ones(length: u32) -> u64 {
     if length >= 64 { u64::MAX } else { (1 << length) - 1 }
 }
 
+/// The position or the length of a field: the lowest 8 bits count. Beyond 255 ptxas does otherwise for operands of 64 bits,
+/// so that nothing is known.
+fn amount(given: u64, ty: ScalarType) -> Option<u32> {
+    let given = given as u32;
+    (given < 0x100 || ty.bits() < 64).then_some(given & 0xff)
+}
+
 /// `bfe`
 fn field(args: &[u64], ty: ScalarType) -> Option<u64> {
-    let (value, at, length) = (cut(*args.first()?, ty), args.get(1)? & 0xff, args.get(2)? & 0xff);
-    let bits = ty.bits();
-    let (at, length) = (at as u32, length as u32);
+    let (value, bits) = (cut(*args.first()?, ty), ty.bits());
+    let (at, length) = (amount(*args.get(1)?, ty)?, amount(*args.get(2)?, ty)?);
     if length == 0 {
         return Some(0);
     }
@@ -262,6 +268,15 @@ mod tests {
             "add.new.s32",
         ] {
             assert_eq!(apply(&Form::of(unknown), &[1, 2, 3, 4, 5]), None, "{unknown}");
+        }
+        // Fields of 64 bits whose place is not in one byte.
+        assert_eq!(apply(&Form::of("bfe.u32"), &[0xabcd, 0x104, 0x108]), Some(0xbc));
+        assert_eq!(apply(&Form::of("bfe.u64"), &[0xabcd, 4, 8]), Some(0xbc));
+        for args in [[0xabcd, 0x104, 8, 8], [0xabcd, 4, 0x108, 8]] {
+            assert_eq!(apply(&Form::of("bfe.u64"), &args[..3]), None, "{args:?}");
+        }
+        for args in [[0xabcd, 1, 0x104, 8], [0xabcd, 1, 4, 0x108]] {
+            assert_eq!(apply(&Form::of("bfi.b64"), &args), None, "{args:?}");
         }
         assert_eq!(apply(&Form::of("add.f32"), &[0, 0]), None);
         assert_eq!(apply(&Form::of("div.u32"), &[1, 0]), None);

@@ -90,7 +90,11 @@ impl<'m, 's> Kernel<'m, 's> {
         let buffers = self.buffers(launch, &global);
         let (counters, more) = finish(&executed.counters, program);
         let printed = executed.printed.into_values().collect();
-        Ok((Outcome { kernel, buffers, counters, printed }, more))
+        let statics = program.layout.statics.len();
+        let regions = launch.buffers.keys().zip(&global.regions()[statics..]);
+        let undetermined =
+            regions.filter_map(|(name, region)| Some((name.clone(), region.poisoned()?))).collect();
+        Ok((Outcome { kernel, buffers, counters, printed, undetermined }, more))
     }
 
     /// Global memory at the start.

@@ -50,6 +50,9 @@ pub struct Outcome {
     pub counters: Counters,
     /// The text that was printed.
     pub printed: String,
+    /// Buffers with bytes that nobody has determined, which bulk copies have brought there: how many bytes, and the offset of
+    /// the first one.
+    pub undetermined: BTreeMap<String, (u64, u64)>,
 }
 
 /// Runs a kernel of a module that was parsed in full.

@@ -34,8 +34,8 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// Addresses of module variables and of kernel parameters.
     pub layout: StateSpaceLayout,
-    /// Whether something besides barriers may order threads: fences, strong loads and stores, atomics
-    /// with semantics other than relaxed, objects to synchronise on.
+    /// Whether something besides barriers of the whole block may order threads: fences, strong loads and stores, atomics
+    /// with semantics other than relaxed, objects to synchronise on, barriers with a thread count.
     pub orders: bool,
     /// Whether blocks see nothing of each other: only barriers order threads, and all atomics are on
     /// shared memory. Only then can blocks run side by side.

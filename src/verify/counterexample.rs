@@ -77,7 +77,13 @@ pub(super) fn find(
     facts.extend(block_size(terms));
     let part = (*original, *rewritten);
     let (found, seen) = ask(terms, warp, claim, (part, &facts), None, &stores)?;
-    Some((found.of_addresses(*addresses), seen))
+    is_block(found.block).then(|| (found.of_addresses(*addresses), seen))
+}
+
+/// Whether a block can have this shape: the facts bound the extents that they mention, not their product.
+fn is_block([x, y, z]: [u64; 3]) -> bool {
+    let threads = x.checked_mul(y).and_then(|threads| threads.checked_mul(z));
+    z <= 64 && threads.is_some_and(|threads| threads <= 1024)
 }
 
 fn ask(
@@ -133,7 +139,9 @@ fn ask(
         }
     }
     let [x, y, z] = found.thread;
-    let linear = x + found.block[0] * (y + found.block[1] * z);
+    // (The numbers of a state that cannot be may be large.)
+    let row = y.wrapping_add(found.block[1].wrapping_mul(z));
+    let linear = x.wrapping_add(found.block[0].wrapping_mul(row));
     found.lane = lane.unwrap_or(linear % 32);
     Some((found, seen))
 }

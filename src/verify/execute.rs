@@ -100,8 +100,9 @@ pub(super) fn run(
 }
 
 /// Whether the two kernels leave different buffers; `None` if the original does not run, or if only
-/// the rewritten kernel has a race and leaves the same buffers here: the bytes that are raced for may
-/// be overwritten, or come out differently another time.
+/// the rewritten kernel has a race or lets a value reach an effect that nobody has determined, and leaves the same buffers
+/// here: the bytes that are raced for may be overwritten, or come out differently another time, and a value of which the
+/// interpreter does not see that it is determined may be the original's.
 fn differs(modules: Pair<'_, '_>, launch: &Launch) -> Option<bool> {
     let expected = interp::run(modules.original, launch).ok()?;
     let other = |found: &interp::Outcome| {
@@ -111,15 +112,22 @@ fn differs(modules: Pair<'_, '_>, launch: &Launch) -> Option<bool> {
         Ok(found) => Some(other(&found)),
         // An instruction that is not modelled is no difference.
         Err(fault) if fault.kind == interp::FaultKind::Unsupported => None,
-        Err(fault) if fault.kind == interp::FaultKind::Race => {
-            let launch = Launch { races: false, ..launch.clone() };
+        Err(fault) if decides_nothing(fault.kind) => {
+            let launch = Launch { races: false, uninitialized: false, ..launch.clone() };
             match interp::run(modules.rewritten, &launch) {
                 Ok(found) => other(&found).then_some(true),
+                Err(fault) if decides_nothing(fault.kind) => None,
                 Err(_) => Some(true),
             }
         }
         Err(_) => Some(true),
     }
+}
+
+/// Whether a fault of the rewritten kernel is no difference by itself.
+fn decides_nothing(kind: interp::FaultKind) -> bool {
+    use interp::FaultKind::{Race, Uninitialized, Unpredictable};
+    matches!(kind, Race | Uninitialized | Unpredictable)
 }
 
 /// A launch of one block; `byte` gives the bytes of parameters that are no pointers.

@@ -133,6 +133,66 @@ fn a_phase_that_never_ends_is_a_deadlock() {
     }
 }
 
+/// A loop around `test_wait` is the same deadlock; the message names the object, its phase, what that lacks, and the line.
+#[test]
+fn a_test_that_never_succeeds_is_a_deadlock() {
+    let body = |tests: &str| {
+        format!(
+            ".shared .align 8 .b64 full[2];
+             setp.ne.u32 %p1, %r0, 0; @!%p1 mbarrier.init.shared.b64 [full+8], 33; bar.sync 0;
+             mbarrier.arrive.shared.b64 %rd8, [full+8];
+             {tests} st.global.u32 [%rd1], %r0; ret;"
+        )
+    };
+    let test = "mbarrier.test_wait.shared.b64 %p2, [full+8], %rd8; @!%p2 bra W;";
+    let lacks = "the phase of parity 0 of the object `full+8` lacks 1 arrivals";
+    let bed = |tests: &str| Bed::body(&body(tests)).buffer("p", &[7_u32; 32]).limit(1 << 30);
+    let (fault, shown) = bed(&format!("W: {test}")).fault();
+    assert_eq!(fault.kind, FaultKind::Deadlock, "{shown}");
+    assert!(shown.contains(lacks) && shown.contains("mbarrier.test_wait"), "{shown}");
+    // The loop does something else as well, so that it might end: only the limit ends it.
+    let counting = format!(
+        "@!%p1 st.shared.u32 [full], 0; bar.warp.sync -1; W: atom.shared.add.u32 %r4, [full], 1; {test}"
+    );
+    let (fault, shown) = bed(&counting).limit(1 << 16).fault();
+    assert_eq!(fault.kind, FaultKind::Limit, "{shown}");
+    assert!(shown.contains(lacks), "{shown}");
+}
+
+/// A sum of a register and an offset wraps around in shared and local memory, as compilers rely on; beyond the array it is out
+/// of bounds all the same.
+#[test]
+fn addresses_of_shared_memory_have_32_bits() {
+    let body = |space: &str, offset: i32| {
+        format!(
+            ".{space} .align 4 .b8 s[128]; mov.u32 %r2, s; sub.u32 %r2, %r2, 64;
+             add.u32 %r3, %r0, 5; st.{space}.u32 [%r2+{offset}], %r3; ld.{space}.u32 %r4, [%r2+{offset}];
+             setp.ne.u32 %p1, %r0, 0; @%p1 exit; st.global.u32 [%rd1], %r4; ret;"
+        )
+    };
+    for space in ["shared", "local"] {
+        let bed =
+            |offset| Bed::body(&body(space, offset)).buffer("p", &[7_u32; 32]).without_races();
+        bed(68).good();
+        for offset in [60, 192] {
+            let (fault, shown) = bed(offset).fault();
+            assert_eq!(fault.kind, FaultKind::OutOfBounds, "{shown}");
+        }
+    }
+}
+
+/// The number of threads of a barrier is one of whole warps.
+#[test]
+fn a_barrier_counts_whole_warps() {
+    let body = |count: u32| format!("bar.sync 1, {count}; st.global.u32 [%rd1], %r0; ret;");
+    passes(&body(32));
+    for count in [33, 16] {
+        let (fault, shown) = Bed::body(&body(count)).buffer("p", &[7_u32; 32]).fault();
+        assert_eq!(fault.kind, FaultKind::Undefined, "{shown}");
+        assert!(shown.contains("multiple of 32"), "{shown}");
+    }
+}
+
 /// The message names the bytes that were announced and have not come; the search for races is not needed for it.
 #[test]
 fn a_phase_that_expects_more_bytes_than_come_is_named() {

@@ -75,6 +75,20 @@ fn alignment_is_assumed_on_request() {
     }
 }
 
+/// A value that nobody has determined may be the original's: a drafted launch decides by the bits.
+#[test]
+fn undetermined_values_are_no_difference_by_themselves() {
+    let files = pair("unknown/undetermined_times_zero");
+    let output = run(&files, &[]);
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stdout));
+    let folder = tempfile::tempdir().expect("a folder");
+    let other = folder.path().join("other.ptx");
+    let text = common::read(&files[1]).replace("0f00000000", "0f3f800000");
+    std::fs::write(&other, text).expect("written");
+    let output = run(&[files[0].clone(), other], &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
 #[test]
 fn a_kernel_that_is_not_there_is_an_error() {
     let [original, rewritten] = pair("equal/shuffle_down").map(|path| path.display().to_string());

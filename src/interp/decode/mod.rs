@@ -86,6 +86,7 @@ pub fn decode(
     let orders = heap
         || any(|op| match op {
             Op::Fence(_) | Op::MBarrier(_) | Op::CopyBulk(_) => true,
+            Op::Barrier(barrier) => barrier.threads.is_some(),
             Op::Load(load) => load.order.is_some(),
             Op::Store(store) => store.order.is_some(),
             Op::Atomic(atomic) => atomic.order.acquires || atomic.order.releases,

@@ -52,6 +52,7 @@ pub fn mbarrier<'m, 's>(
         expects = inst.take(Qualifier::ExpectTx);
     }
     let parity = inst.take(Qualifier::Parity);
+    let relaxed = inst.ast.form.has(Qualifier::Relaxed);
     inst.drop_hints(is_ordering);
     inst.take_modifier(Modifier::Type(B64));
     let space = inst.take_space();
@@ -84,11 +85,11 @@ pub fn mbarrier<'m, 's>(
             let drop = name == Qualifier::ArriveDrop;
             (1, MBarrierKind::Arrive { count, expect, drop, no_complete, state })
         }
-        Some(name @ (Qualifier::TestWait | Qualifier::TryWait)) => {
+        Some(Qualifier::TestWait | Qualifier::TryWait) => {
             let ty = if parity { U32 } else { B64 };
             let phase = (file_of(ty), cx.source(inst.operand(2)?, ty)?);
             let done = cx.dest(inst.operand(0)?, Pred)?;
-            (1, MBarrierKind::Test { done, phase, waits: name == Qualifier::TryWait })
+            (1, MBarrierKind::Test { done, phase })
         }
         Some(Qualifier::PendingCount) => {
             let run = warp!(|state: u64| -> u32 { pending_count(state) as u32 });
@@ -102,7 +103,7 @@ pub fn mbarrier<'m, 's>(
         }
     };
     let place = cx.place(inst.operand(at)?, space)?;
-    cx.emit(Op::MBarrier(Box::new(MBarrier { place, kind })));
+    cx.emit(Op::MBarrier(Box::new(MBarrier { place, kind, relaxed })));
     Ok(())
 }
 
@@ -131,7 +132,7 @@ pub fn copy_arrives<'m, 's>(
             no_complete: false,
             state: None,
         };
-        cx.emit(Op::MBarrier(Box::new(MBarrier { place, kind })));
+        cx.emit(Op::MBarrier(Box::new(MBarrier { place, kind, relaxed: false })));
     }
     Ok(())
 }

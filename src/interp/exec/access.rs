@@ -50,6 +50,14 @@ impl<'a> Spaces<'a> {
         match place.base {
             Base::Absolute => {}
             Base::Frame => addresses = [self.frame.wrapping_add(offset); LANES],
+            // Shared and local memory have addresses of 32 bits, so that a sum wraps around: compilers put the beginning of
+            // an array in front of its window where the offset leads back into it.
+            Base::W32(slot) if matches!(place.space, StateSpace::Shared | StateSpace::Local) => {
+                let row = &registers.w32[slot as usize];
+                for lane in 0..LANES {
+                    addresses[lane] = u64::from(row[lane].wrapping_add(offset as u32));
+                }
+            }
             Base::W32(slot) => {
                 let row = &registers.w32[slot as usize];
                 for lane in 0..LANES {

@@ -11,8 +11,9 @@ use super::gates::{CLUSTER, COUNT, Gate};
 use super::group::State;
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Fault, FaultKind};
+use crate::interp::memory::Shadow;
 use crate::interp::program::{Barrier, BarrierKind, Op};
-use crate::interp::registers::LANES;
+use crate::interp::registers::{LANES, Mask};
 
 /// The rule of `.aligned` (PTX ISA, "barrier").
 const ALIGNED: &str = "all lanes of a warp must execute this barrier together";
@@ -27,7 +28,12 @@ impl<C: Tally> Block<'_, C> {
     }
 
     /// Lets a group arrive that has come to a barrier instruction.
-    pub fn arrive_at_barrier(&mut self, warp: usize, index: usize) -> Result<(), Fault> {
+    pub fn arrive_at_barrier(
+        &mut self,
+        warp: usize,
+        index: usize,
+        mut shadow: Option<&mut Shadow>,
+    ) -> Result<(), Fault> {
         let machine = self.machine;
         let group = self.warps[warp].groups[index].clone();
         let function = self.warps[warp].function(machine, index);
@@ -52,6 +58,11 @@ impl<C: Tally> Block<'_, C> {
             None => CLUSTER,
         };
         let threads = barrier.threads.map(|slot| registers.w32[slot as usize][first]);
+        if let Some(threads) = threads.filter(|&count| count == 0 || count % LANES as u32 != 0) {
+            return fault(format!(
+                "a barrier's thread count has to be a multiple of {LANES}, and {threads} is none"
+            ));
+        }
         let (waits, vote) = match barrier.kind {
             BarrierKind::Sync => (true, None),
             BarrierKind::Arrive => (false, None),
@@ -70,8 +81,17 @@ impl<C: Tally> Block<'_, C> {
             return fault(format!("threads arrive at barrier {id} with different thread counts"));
         }
         gate.arrived.resize(warps, 0);
+        gate.waiting.resize(warps, 0);
         gate.expected = threads;
         gate.arrive(warp, lanes, live, vote);
+        if waits {
+            gate.waiting[warp] |= lanes;
+        }
+        if let Some(shadow) = shadow.as_deref_mut()
+            && threads.is_some()
+        {
+            self.note_arrival(shadow, (warp, lanes), id);
+        }
         let warp = &mut self.warps[warp];
         if !waits {
             warp.groups[index].pc += 1;
@@ -93,8 +113,16 @@ impl<C: Tally> Block<'_, C> {
             }
         }
         self.check_alignment(id)?;
-        self.release_barriers();
+        self.release_barriers(shadow);
         Ok(())
+    }
+
+    /// Lanes arrive at a barrier that need not be one of the whole block: what they have done so far is ordered in front of
+    /// what the lanes do that wait there.
+    fn note_arrival(&mut self, shadow: &mut Shadow, (warp, lanes): (usize, Mask), id: u32) {
+        let mut who = self.accessor(warp, shadow);
+        shadow.arrive(&mut who, (lanes, lanes == self.warps[warp].live), id);
+        self.warps[warp].phase = Some(who.phase);
     }
 
     /// Checks that the lanes of each warp which wait at a barrier wait at the same instruction, where that is aligned.
@@ -149,8 +177,9 @@ impl<C: Tally> Block<'_, C> {
     }
 
     /// Opens every barrier that has been reached by all whom it waits for. Returns whether there was
-    /// one.
-    pub fn release_barriers(&mut self) -> bool {
+    /// one. A barrier without a thread count, or at which all threads of the block wait, orders them all; any other one
+    /// orders what the threads that have arrived did in front of it before what those do that wait at it.
+    pub fn release_barriers(&mut self, mut shadow: Option<&mut Shadow>) -> bool {
         let mut any = false;
         for id in 0..self.barriers.gates.len() {
             let gate = &self.barriers.gates[id];
@@ -167,8 +196,13 @@ impl<C: Tally> Block<'_, C> {
             }
             let gate = std::mem::take(&mut self.barriers.gates[id]);
             any = true;
-            self.epoch += 1;
-            self.warps.iter_mut().for_each(|warp| warp.phase = None);
+            let waiting: u32 = gate.waiting.iter().map(|lanes| lanes.count_ones()).sum();
+            if gate.expected.is_none() || waiting == self.machine.threads() {
+                self.epoch += 1;
+                self.warps.iter_mut().for_each(|warp| warp.phase = None);
+            } else if let Some(shadow) = shadow.as_deref_mut() {
+                shadow.open(self.machine.number(self.id), id as u32, &gate.waiting);
+            }
             for warp in 0..self.warps.len() {
                 let mut passed = (0, Vec::new());
                 for index in 0..self.warps[warp].groups.len() {

@@ -10,7 +10,7 @@ use super::warp::{Stop, Warp, not_aligned};
 use super::watch::{Lacks, Watch};
 use crate::interp::counters::Tally;
 use crate::interp::fault::{Earlier, Fault, FaultKind};
-use crate::interp::memory::{Accessor, Phase, PhaseId, Shadow, new_junk, new_unwritten};
+use crate::interp::memory::{Accessor, Phase, PhaseId, Region, Shadow, new_junk, new_unwritten};
 use crate::interp::poison::Marks;
 use crate::interp::program::{FunctionId, MicroOp, Op, Pc};
 use crate::interp::registers::Mask;
@@ -70,6 +70,8 @@ pub struct Block<'p, C> {
     ordered: u32,
     /// How often a group has found a phase of an `mbarrier` object unfinished since any group did something else.
     tests: u64,
+    /// What the phase lacked that was last found unfinished, unless something has arrived since.
+    lacks: Option<Lacks>,
 }
 
 impl<'p, C: Tally> Block<'p, C> {
@@ -96,6 +98,7 @@ impl<'p, C: Tally> Block<'p, C> {
             before: (0..0, 0),
             ordered: 0,
             tests: 0,
+            lacks: None,
         }
     }
 
@@ -117,7 +120,7 @@ impl<'p, C: Tally> Block<'p, C> {
                     fault
                 })?;
             }
-            progress |= self.release_barriers();
+            progress |= self.release_barriers(shadow.as_mut());
             if self.warps.iter().all(Warp::done) {
                 return Ok(Progress::Done);
             }
@@ -149,7 +152,8 @@ impl<'p, C: Tally> Block<'p, C> {
     /// behind a barrier, and if it is not clean, behind twice as many.
     fn is_shared_clean(&mut self, warp: usize, group: usize) -> bool {
         let warp = &self.warps[warp];
-        if warp.frames[warp.groups[group].frame].poison.is_some() {
+        let in_global = || self.machine.global.regions().iter().any(Region::has_poison);
+        if warp.frames[warp.groups[group].frame].poison.is_some() || in_global() {
             self.shared_clean = (false, self.epoch + 1);
         } else if !self.shared_clean.0 && self.epoch >= self.shared_clean.1 {
             let clean = self.shared_marks.iter().all(|word| word.load(Relaxed) == 0);
@@ -167,7 +171,7 @@ impl<'p, C: Tally> Block<'p, C> {
     }
 
     /// The current phase of a warp; a new one if something has ordered the warp's lanes.
-    fn accessor(&mut self, warp: usize, shadow: &mut Shadow) -> Accessor {
+    pub fn accessor(&mut self, warp: usize, shadow: &mut Shadow) -> Accessor {
         self.pass_barriers(shadow);
         if self.before.1 != self.epoch {
             self.before = (self.before.0.start..shadow.next_phase(), self.epoch);
@@ -202,9 +206,8 @@ impl<'p, C: Tally> Block<'p, C> {
             let marks = follows.then_some(&mut self.marks);
             let shared = (self.shared.as_slice(), asks.then_some(self.shared_marks.as_slice()));
             let counters = &mut self.counters;
-            let shadow = shadow.as_mut();
             let mut watch = Watch {
-                shadow,
+                shadow: shadow.as_mut(),
                 who,
                 race: None,
                 marks,
@@ -218,6 +221,7 @@ impl<'p, C: Tally> Block<'p, C> {
                 self.warps[warp].phase = Some(watch.who.phase);
             }
             let lacks = watch.lacks;
+            self.lacks = lacks.or(self.lacks.filter(|_| !watch.arrived));
             let yields = matches!(stop, Stop::Yield(_)) && !watch.arrived;
             self.tests = if yields { self.tests + 1 } else { 0 };
             if let (Stop::Yield(group), MAX_TESTS..) = (&stop, self.tests) {
@@ -228,7 +232,7 @@ impl<'p, C: Tally> Block<'p, C> {
             left = left.saturating_sub(spent);
             match stop {
                 Stop::Switch => {}
-                Stop::Barrier(group) => self.arrive_at_barrier(warp, group)?,
+                Stop::Barrier(group) => self.arrive_at_barrier(warp, group, shadow.as_mut())?,
                 Stop::Collective(group) => self.arrive_at_collective(warp, group)?,
                 Stop::Call(group) => self.call(warp, group)?,
                 Stop::Stack(group) => self.warps[warp].stack(machine, group)?,
@@ -249,17 +253,8 @@ impl<'p, C: Tally> Block<'p, C> {
         let own = &self.warps[warp];
         let Group { pc, mask, .. } = own.groups[group];
         let mut message = "deadlock: all threads that run wait for a phase of an mbarrier object, and none arrives".to_owned();
-        if let Some(Lacks { arrivals, bytes }) = lacks {
-            message += &match bytes {
-                0 => format!("; the phase lacks {arrivals} arrivals"),
-                1.. => format!(
-                    "; the phase lacks {arrivals} arrivals and {bytes} bytes that `expect_tx` has announced"
-                ),
-                _ => format!(
-                    "; the phase lacks {arrivals} arrivals, and {} bytes have come that no `expect_tx` has announced",
-                    -bytes
-                ),
-            };
+        if let Some(lacks) = lacks {
+            message += &format!("; {}", lacks.shown(&self.machine.program.layout));
         }
         let span = own.function(self.machine, group).spans[pc.saturating_sub(1) as usize];
         let fault = Fault::new(FaultKind::Deadlock, message).at(span);
@@ -303,6 +298,13 @@ impl<'p, C: Tally> Block<'p, C> {
                 fault = fault.at(function.spans[*at as usize]);
                 fault = self.machine.blame(fault, warp, lanes);
                 if let Op::Branch { target, .. } = function.code[*at as usize].op {
+                    let mut body = function.code[target as usize..=*at as usize].iter();
+                    if let Some(lacks) = self.lacks
+                        && body.any(|micro| matches!(micro.op, Op::MBarrier(_)))
+                    {
+                        let lacks = lacks.shown(&self.machine.program.layout);
+                        fault.message += &format!(" and wait for a phase there: {lacks}");
+                    }
                     let span = function.spans[target as usize];
                     let remedy = "the loop does not end for these threads, or the launch needs a larger `limit`";
                     let what = "the loop begins here";

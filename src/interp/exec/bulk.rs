@@ -6,6 +6,7 @@ use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::fault::FaultKind;
 use crate::interp::memory::Window;
+use crate::interp::poison::{Source, Spot};
 use crate::interp::program::Place;
 use crate::interp::program::transaction::BulkCopy;
 use crate::interp::registers::{Mask, Registers, lanes};
@@ -22,6 +23,17 @@ struct Stretch<'a> {
 }
 
 impl Stretch<'_> {
+    /// The poisoned bits of an element, and where they come from.
+    fn poison(&self, skip: u64, (lane, bytes): (usize, u32), watch: &Watch<'_>) -> (u64, Source) {
+        let offset = self.offset + skip;
+        let bits = self.window.marks().map_or(0, |marks| marks.read(offset, lane, bytes));
+        let source = match self.window.poison_source(offset) {
+            Some(source) => Source::from_bits(source),
+            None => watch.source(self.home, offset, lane),
+        };
+        (bits, source)
+    }
+
     /// How many 128-byte lines of global memory these bytes touch.
     fn lines(&self, bytes: u32) -> u64 {
         match self.home {
@@ -44,7 +56,7 @@ impl<'a> Spaces<'a> {
         copy: &BulkCopy,
         mask: Mask,
         counters: &mut Counters,
-        watch: &Watch<'_>,
+        watch: &mut Watch<'_>,
     ) -> Result<(), AccessFault> {
         for lane in lanes(mask) {
             let size = registers.w32[copy.size as usize][lane];
@@ -54,19 +66,16 @@ impl<'a> Spaces<'a> {
             for skip in (0..u64::from(size)).step_by(step as usize) {
                 let new = from.window.read(from.offset + skip, lane, step);
                 let at = to.offset + skip;
-                let unwritten = |stretch: &Stretch<'_>| {
-                    let marks = stretch.window.marks();
-                    marks.is_some_and(|marks| marks.read(stretch.offset + skip, lane, step) != 0)
-                };
-                let old = copy.reduce.is_some().then_some(&to);
-                if let Some(stretch) =
-                    [Some(&from), old].into_iter().flatten().find(|s| unwritten(s))
-                {
-                    let source = watch.source(stretch.home, stretch.offset + skip, lane);
-                    return Err(AccessFault::poisoned(lane, "what this bulk copy reads", source));
-                }
-                if let Some(marks) = to.window.marks() {
-                    marks.write(at, lane, step, 0);
+                if copy.reduce.is_some() {
+                    let read = [&from, &to].into_iter();
+                    let poisoned =
+                        read.map(|s| s.poison(skip, (lane, step), watch)).find(|p| p.0 != 0);
+                    if let Some((_, source)) = poisoned {
+                        let what = "what this bulk copy combines";
+                        return Err(AccessFault::poisoned(lane, what, source));
+                    }
+                } else {
+                    self.copy_poison((&from, &to), skip, lane, watch);
                 }
                 let value = match copy.reduce {
                     Some((run, _)) => run(to.window.read(at, lane, step), new, 0),
@@ -89,6 +98,32 @@ impl<'a> Spaces<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Copies what is known of poison in a word: what nobody has determined stays so, and is reported where it is used.
+    fn copy_poison(
+        &self,
+        (from, to): (&Stretch<'_>, &Stretch<'_>),
+        skip: u64,
+        lane: usize,
+        watch: &mut Watch<'_>,
+    ) {
+        let ((bits, source), at) = (from.poison(skip, (lane, 4), watch), to.offset + skip);
+        if let Some(marks) = to.window.marks() {
+            marks.write(at, lane, 4, bits);
+        }
+        if bits == 0 {
+            return;
+        }
+        match to.window.region.and_then(|region| self.global.regions().get(region)) {
+            Some(region) => region.poison(at, bits as u32, source.bits()),
+            None => {
+                if let Some(marks) = watch.marks.as_deref_mut() {
+                    let (space, warp) = (to.home, watch.warp);
+                    marks.copy(Spot { space, warp, lane, offset: at }, source);
+                }
+            }
+        }
     }
 
     fn stretch(

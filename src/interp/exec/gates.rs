@@ -13,6 +13,8 @@ pub const CLUSTER: u32 = COUNT as u32;
 pub struct Gate {
     /// The lanes of each warp that have arrived.
     pub arrived: Vec<Mask>,
+    /// Those of them that wait until the barrier opens.
+    pub waiting: Vec<Mask>,
     /// Threads that have arrived, incomplete warps rounded up.
     pub count: u32,
     /// How many threads must arrive, if an arrival has said so.

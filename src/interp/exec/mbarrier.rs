@@ -91,8 +91,8 @@ impl Object {
 }
 
 impl Spaces<'_> {
-    /// Executes an `mbarrier` instruction, one lane after the other. Returns whether a lane that may
-    /// sleep has found its phase unfinished.
+    /// Executes an `mbarrier` instruction, one lane after the other. Returns whether a lane has found its phase unfinished,
+    /// so that other threads had better run.
     ///
     /// # Errors
     /// There is no initialised object at the address, or it is used against its rules.
@@ -106,19 +106,26 @@ impl Spaces<'_> {
     ) -> Result<bool, AccessFault> {
         let addresses = self.addresses(registers, &mbarrier.place);
         counters.barriers += 1;
-        let mut sleeps = false;
+        let mut unfinished = false;
         for lane in lanes(mask) {
             self.object(&mbarrier.place, &addresses, lane, |word| {
                 if step(registers, mbarrier.kind, lane, word)? {
-                    sleeps = true;
-                    let Object { pending, tx, .. } = decode(*word)?;
-                    watch.lacks = Some(Lacks { arrivals: pending, bytes: tx });
+                    unfinished = true;
+                    let Object { pending, tx, parity, .. } = decode(*word)?;
+                    let address = addresses[lane];
+                    watch.lacks = Some(Lacks { address, parity, arrivals: pending, bytes: tx });
                 }
                 Ok(())
             })?;
             watch.arrived |= !matches!(mbarrier.kind, MBarrierKind::Test { .. });
-            // Arrivals release and tests acquire, in the block (PTX ISA, "mbarrier.arrive", "mbarrier.test_wait").
-            let order = |acquires, releases| Order { scope: Scope::Block, acquires, releases };
+            // Arrivals release and tests acquire, in the block, unless they are relaxed (PTX ISA, "mbarrier.arrive",
+            // "mbarrier.test_wait").
+            let strict = !mbarrier.relaxed;
+            let order = |acquires: bool, releases: bool| Order {
+                scope: Scope::Block,
+                acquires: acquires && strict,
+                releases: releases && strict,
+            };
             let what = match mbarrier.kind {
                 MBarrierKind::Init(_) | MBarrierKind::Invalidate => {
                     (order(false, false), false, Some(true))
@@ -141,7 +148,7 @@ impl Spaces<'_> {
                 Ok(())
             })?;
         }
-        Ok(sleeps)
+        Ok(unfinished)
     }
 
     /// Counts bytes of a copy as completed.
@@ -232,7 +239,7 @@ fn step(
                 registers.w64[state as usize][lane] = before;
             }
         }
-        MBarrierKind::Test { done, phase: (file, slot), waits } => {
+        MBarrierKind::Test { done, phase: (file, slot) } => {
             let object = decode(*word)?;
             let phase = registers.get(file, slot, lane);
             let parity = match file {
@@ -241,7 +248,7 @@ fn step(
             };
             let over = object.parity != parity;
             registers.set(crate::interp::registers::File::Pred, done, lane, u64::from(over));
-            return Ok(waits && !over);
+            return Ok(!over);
         }
     }
     Ok(false)

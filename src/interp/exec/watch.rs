@@ -3,7 +3,7 @@
 
 use super::part::{AccessFault, Part};
 use crate::interp::fault::FaultKind;
-use crate::interp::memory::{Accessor, Kind, Race, Shadow};
+use crate::interp::memory::{Accessor, Kind, Named, Race, Shadow, StateSpaceLayout};
 use crate::interp::poison::{Found, Marks, Poison, Source, Spot};
 use crate::interp::program::rare::Cell;
 use crate::interp::program::{Destination, Order, Scope};
@@ -28,13 +28,43 @@ pub struct Watch<'a> {
     pub lacks: Option<Lacks>,
 }
 
-/// What a phase of an `mbarrier` object lacks to end.
+/// What the present phase of an `mbarrier` object lacks to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lacks {
+    /// The object's address, in shared memory or generic.
+    pub address: u64,
+    /// The phase's parity.
+    pub parity: bool,
     /// Arrivals.
     pub arrivals: u64,
     /// Bytes of asynchronous copies; less than 0 if more have come than are expected.
     pub bytes: i64,
+}
+
+impl Lacks {
+    /// The object, and what its phase lacks.
+    pub fn shown(&self, layout: &StateSpaceLayout) -> String {
+        let Lacks { address, parity, arrivals, bytes } = *self;
+        let offset = match layout.space_of(address) {
+            StateSpace::Shared => address - layout.window_base(StateSpace::Shared),
+            _ => address,
+        };
+        let inside = |name: &&Named| (name.offset..name.offset + name.size).contains(&offset);
+        let object = match layout.shared_names.iter().find(inside) {
+            Some(Named { name, offset: begin, .. }) if *begin == offset => format!("`{name}`"),
+            Some(Named { name, offset: begin, .. }) => format!("`{name}+{}`", offset - begin),
+            None => format!("at offset {offset} of shared memory"),
+        };
+        let bytes = match bytes {
+            0 => String::new(),
+            1.. => format!(" and {bytes} bytes that `expect_tx` has announced"),
+            _ => format!(", and {} bytes have come that no `expect_tx` has announced", -bytes),
+        };
+        let phase = u8::from(parity);
+        format!(
+            "the phase of parity {phase} of the object {object} lacks {arrivals} arrivals{bytes}"
+        )
+    }
 }
 
 impl Watch<'_> {
@@ -143,7 +173,16 @@ impl Watch<'_> {
             let raw = marks.read(part.offsets[lane] + skip, lane, bytes);
             if raw != 0 {
                 let bits = extended(raw, bytes, dest.sign_to);
-                self.found((dest.file, dest.slot), (home, part.offsets[lane] + skip), lane, bits);
+                let (cell, offset) = ((dest.file, dest.slot), part.offsets[lane] + skip);
+                match part.window.poison_source(offset) {
+                    None => self.found(cell, (home, offset), lane, bits),
+                    Some(source) => {
+                        let source = Source::from_bits(source);
+                        if let Some(marks) = self.marks.as_deref_mut() {
+                            marks.found.push(Found { cell, lane, bits, source });
+                        }
+                    }
+                }
             }
         }
     }

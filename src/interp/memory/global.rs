@@ -1,5 +1,6 @@
 //! Global and constant memory: module variables and the launch's buffers.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::{StateSpaceLayout, Window, new_words};
@@ -16,6 +17,9 @@ pub struct Region {
     /// Its length in bytes.
     pub len: u64,
     words: Vec<AtomicU32>,
+    /// The marks of poison, once a bulk copy has brought some here, and for each word where that poison was read: the lower
+    /// halves behind the marks, the upper halves behind these.
+    poison: OnceLock<Vec<AtomicU32>>,
 }
 
 impl Region {
@@ -26,7 +30,33 @@ impl Region {
             raw[..chunk.len()].copy_from_slice(chunk);
             word.store(u32::from_le_bytes(raw), Relaxed);
         }
-        Region { name: name.to_owned(), space, len: bytes.len() as u64, words }
+        let (name, len) = (name.to_owned(), bytes.len() as u64);
+        Region { name, space, len, words, poison: OnceLock::new() }
+    }
+
+    /// Notes that bits of the word at an aligned offset are poison that was read at `source`.
+    pub fn poison(&self, offset: u64, bits: u32, source: u64) {
+        let (words, at) = (self.words.len(), (offset >> 2) as usize);
+        let marks = self.poison.get_or_init(|| new_words(12 * words as u64));
+        marks[at].store(bits, Relaxed);
+        marks[words + at].store(source as u32, Relaxed);
+        marks[2 * words + at].store((source >> 32) as u32, Relaxed);
+    }
+
+    /// Whether a bulk copy has brought poison here.
+    pub fn has_poison(&self) -> bool {
+        self.poison.get().is_some()
+    }
+
+    /// Its bytes that hold poison: how many there are, and the offset of the first one.
+    pub fn poisoned(&self) -> Option<(u64, u64)> {
+        let marks = self.poison.get()?;
+        let poisoned = |&at: &u64| {
+            let bits = marks[(at >> 2) as usize].load(Relaxed);
+            bits >> (8 * (at & 3)) & 0xff != 0
+        };
+        let first = (0..self.len).find(poisoned)?;
+        Some(((first..self.len).filter(poisoned).count() as u64, first))
     }
 
     /// Its present contents.
@@ -82,8 +112,9 @@ impl Global {
         let region = self.regions.get(index)?;
         let base = address >> self.shift << self.shift;
         let (words, region_index) = (region.words.as_slice(), Some(index));
+        let poison = region.poison.get().map(Vec::as_slice);
         let window =
-            Window { base, len: region.len, words, spread: 0, region: region_index, poison: None };
+            Window { base, len: region.len, words, spread: 0, region: region_index, poison };
         Some((window, region))
     }
 }

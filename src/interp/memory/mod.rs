@@ -11,7 +11,7 @@ mod global;
 mod shadow;
 mod words;
 
-pub use global::Global;
+pub use global::{Global, Region};
 pub use shadow::{Accessor, Kind, Phase, PhaseId, Race, Shadow, Site};
 pub use words::{Window, new_junk, new_unwritten, new_words};
 

@@ -40,7 +40,7 @@ pub struct Window<'a> {
     /// The region's index, if the window is that of a region.
     pub region: Option<usize>,
     /// For each bit whether it is poison: nobody has written it, or a value that depends on such bits was. None where that
-    /// is not asked.
+    /// is not asked. Those of a region are followed by what [`Window::poison_source`] returns.
     pub poison: Option<&'a [AtomicU32]>,
 }
 
@@ -49,6 +49,14 @@ impl<'a> Window<'a> {
     #[inline(always)]
     pub fn marks(&self) -> Option<Window<'a>> {
         Some(Window { words: self.poison?, poison: None, ..*self })
+    }
+
+    /// Where the poison of the word at an offset of a region was read before it was copied there.
+    pub fn poison_source(&self, offset: u64) -> Option<u64> {
+        let (words, at) = (self.words.len(), (offset >> 2) as usize);
+        let half = |place: usize| Some(u64::from(self.poison?.get(place)?.load(Relaxed)));
+        self.region?;
+        Some(half(words + at)? | half(2 * words + at)? << 32)
     }
 }
 

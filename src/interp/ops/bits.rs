@@ -77,9 +77,15 @@ fn plain(name: Opcode, ty: ScalarType) -> Option<Signature> {
     })
 }
 
+/// A position or a length of a field. The manual restricts them to 0 to 255; beyond that, ptxas takes them modulo 256 for
+/// operands of 32 bits, which have an instruction, and as they are for those of 64 bits, which it expands into shifts.
+fn amount(given: u32, width: u32) -> u32 {
+    if width == 32 { given & 0xff } else { given }
+}
+
 /// `bfe`: `len` bits from `pos`; bits beyond the top are copies of the sign, or zero.
 fn extract(a: u64, pos: u32, len: u32, width: u32, signed: bool) -> u64 {
-    let (pos, len, msb) = (pos & 0xff, len & 0xff, width - 1);
+    let (pos, len, msb) = (amount(pos, width), amount(len, width), width - 1);
     let negative =
         signed && len != 0 && a >> msb.min(pos.saturating_add(len).saturating_sub(1)) & 1 != 0;
     let fill = if negative { u64::MAX } else { 0 };
@@ -94,7 +100,7 @@ fn extract(a: u64, pos: u32, len: u32, width: u32, signed: bool) -> u64 {
 
 /// `bfi`: the low `len` bits of `a` over those of `b` from `pos`.
 fn insert(a: u64, b: u64, pos: u32, len: u32, width: u32) -> u64 {
-    let (pos, len) = (pos & 0xff, len & 0xff);
+    let (pos, len) = (amount(pos, width), amount(len, width));
     if pos >= width || len == 0 {
         return b;
     }

@@ -74,6 +74,16 @@ impl Source {
         Source(u64::from(site) | (lane as u64) << 32)
     }
 
+    /// What [`Source::bits`] has returned.
+    pub fn from_bits(bits: u64) -> Source {
+        Source(bits)
+    }
+
+    /// The source as a number.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
     /// The micro-operation that has read the poison.
     pub fn site(self) -> Site {
         self.0 as Site

@@ -34,8 +34,6 @@ pub enum MBarrierKind {
         done: Slot,
         /// The phase: a state (wide register) or its parity (narrow register).
         phase: Cell,
-        /// Whether the thread may be put to sleep.
-        waits: bool,
     },
 }
 
@@ -47,6 +45,8 @@ pub struct MBarrier {
     pub place: Place,
     /// What to do.
     pub kind: MBarrierKind,
+    /// Whether the operation neither releases nor acquires (`.relaxed`).
+    pub relaxed: bool,
 }
 
 /// What a thread does about the copies that it has begun by `cp.async`.

@@ -40,6 +40,15 @@ impl Clock {
         clock
     }
 
+    /// What a warp knows by itself all of whose lanes have come to one place in phase `id`.
+    pub fn of_warp(phase: Phase, id: PhaseId, epoch: PhaseId) -> Clock {
+        let mut clock = Clock::default();
+        clock.blocks.insert(phase.block, epoch);
+        let known = Known { before: id + 1, lanes: SmallVec::new() };
+        clock.warps.insert((phase.block, phase.warp), known);
+        clock
+    }
+
     /// Whether an access of a lane in a phase is known.
     pub fn covers(&self, phase: Phase, id: PhaseId, lane: usize) -> bool {
         let of_block = self.blocks.get(&phase.block).is_some_and(|&bound| id < bound);

@@ -9,7 +9,7 @@
 //! lanes execute an instruction together orders nothing (PTX ISA, "Memory Consistency Model: Causality
 //! order"), nor do shuffles and votes. The detector errs on the side of silence:
 //!
-//! - any barrier of a block orders all that came before it, any `bar.warp.sync` all of its warp;
+//! - a barrier at which all threads of a block wait orders all that came before it, any `bar.warp.sync` all of its warp;
 //! - stores that leave the bytes as they were are never reported;
 //! - of the reads of a cell two are remembered, if possible of different blocks or warps.
 //!
@@ -215,6 +215,22 @@ impl Shadow {
     pub fn barrier(&mut self, block: u64) {
         if let Some(orders) = &mut self.orders {
             orders.barrier(block, self.phases.next());
+        }
+    }
+
+    /// Lanes of a warp, `whole`: all that have not ended, arrive at a barrier with a thread count; their next accesses
+    /// belong to another phase.
+    pub fn arrive(&mut self, who: &mut Accessor, lanes: (Mask, bool), gate: u32) {
+        let thread = self.thread(who, 0);
+        let Some(orders) = &mut self.orders else { return };
+        orders.arrive(thread, lanes, gate);
+        who.phase = self.phases.split(who.phase);
+    }
+
+    /// A barrier opens for the lanes of each warp that wait at it, which are not all threads of the block.
+    pub fn open(&mut self, block: u64, gate: u32, waiting: &[Mask]) {
+        if let Some(orders) = &mut self.orders {
+            orders.open(block, gate, waiting);
         }
     }
 

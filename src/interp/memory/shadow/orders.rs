@@ -1,5 +1,6 @@
-//! What orders threads besides barriers: release and acquire (PTX ISA, "Memory Consistency Model: Release and Acquire
-//! Patterns", "Synchronizes").
+//! What orders threads besides barriers of whole blocks: release and acquire (PTX ISA, "Memory Consistency Model: Release
+//! and Acquire Patterns", "Synchronizes"), and barriers with a thread count, at which some threads only arrive or which are
+//! for some warps of the block: what the threads that arrive have done is known to those that wait.
 //!
 //! In: fences and strong accesses, in the order in which the interpreter performs them. Out: what each thread knows to
 //! have happened. A fence alone orders nothing:
@@ -72,6 +73,8 @@ struct Record {
 pub struct Orders {
     blocks: FxHashMap<u64, OfBlock>,
     records: FxHashMap<Location, Record>,
+    /// What those know that have arrived at a barrier, by block and number.
+    gates: FxHashMap<(u64, u32), Knowledge>,
 }
 
 /// A thread that accesses: its phase with the phase's number, and its lane.
@@ -170,6 +173,7 @@ impl Orders {
 
     /// A barrier of a block, in front of phase `next`.
     pub fn barrier(&mut self, number: u64, next: PhaseId) {
+        self.gates.retain(|&(block, _), _| block != number);
         let block = self.blocks.entry(number).or_default();
         block.epoch = next;
         for warp in std::mem::take(&mut block.warps).into_values() {
@@ -177,6 +181,39 @@ impl Orders {
         }
         for seen in std::mem::take(&mut block.all.seen) {
             join(&mut block.all.known, &seen);
+        }
+    }
+
+    /// Lanes of a warp, `whole`: all that have not ended, arrive at a barrier with a thread count.
+    pub fn arrive(&mut self, thread: Thread, (mask, whole): (Mask, bool), gate: u32) {
+        let (block, mut all) = (thread.phase.block, Knowledge::default());
+        for lane in lanes(mask) {
+            let thread = Thread { lane, ..thread };
+            all.join(&self.lane(thread).clone());
+            if !whole {
+                join(&mut all.known, &self.now(thread));
+            }
+        }
+        if whole {
+            let epoch = self.blocks.get(&block).map_or(0, |block| block.epoch);
+            let clock = Clock::of_warp(thread.phase, thread.id, epoch);
+            join(&mut all.known, &Some(std::sync::Arc::new(clock)));
+        }
+        for seen in std::mem::take(&mut all.seen) {
+            join(&mut all.known, &seen);
+        }
+        self.gates.entry((block, gate)).or_default().join(&all);
+    }
+
+    /// A barrier opens for the lanes of each warp that wait at it, which are not all threads of the block.
+    pub fn open(&mut self, block: u64, gate: u32, waiting: &[Mask]) {
+        let Some(known) = self.gates.remove(&(block, gate)) else { return };
+        let block = self.blocks.entry(block).or_default();
+        for (warp, &mask) in (0..).zip(waiting).filter(|&(_, &mask)| mask != 0) {
+            let warp = block.warps.entry(warp);
+            let warp = warp.or_insert_with(|| vec![Knowledge::default(); LANES]);
+            // What each of them knew is among it, since they have arrived.
+            lanes(mask).for_each(|lane| warp[lane].clone_from(&known));
         }
     }
 
