@@ -6,6 +6,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use proc_macro2::{TokenStream, TokenTree};
+use syn::UseTree;
+use syn::visit::Visit;
+
 /// From the ground up.
 const ORDER: [&str; 33] = [
     "source",
@@ -53,8 +57,8 @@ const FENCED: [(&str, &[&str]); 6] = [
     ("unsafe ", &["ab", "ptxas"]),
 ];
 
-/// Files of a folder that use each other in a circle. To be made fewer: a split of one of them cures most.
-const CIRCLES: &[&str] = &["expr/arena.rs expr/budget.rs expr/range.rs"];
+/// Modules that use each other in a circle. To be made fewer: what they share, in a third file, cures most.
+const CIRCLES: &[&str] = &[];
 
 struct File {
     path: PathBuf,
@@ -144,39 +148,161 @@ fn only_some_modules_name_what_is_fenced() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Circles of files that use each other within a folder, beyond a module and what it is made of.
-#[test]
-fn files_of_a_folder_stand_in_an_order() {
-    let mut edges: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
-    for file in sources() {
-        let folder = file.path.parent().expect("a folder").to_owned();
-        let of = |name: &str| {
-            [folder.join(format!("{name}.rs")), folder.join(name).join("mod.rs")]
-                .into_iter()
-                .find(|path| path.exists())
+/// A module as a path from the crate's root; a folder's `mod.rs` is the folder's name.
+type ModulePath = Vec<String>;
+
+/// What a file brings into scope and names.
+#[derive(Default)]
+struct Uses {
+    /// By the name that it has here, the path of something that is imported; re-exports are imports.
+    imports: BTreeMap<String, Vec<String>>,
+    /// The paths of what is imported for the file itself.
+    named: Vec<Vec<String>>,
+    /// Whether the file is a `mod.rs`: what it exports again, it does not use.
+    is_root: bool,
+}
+
+impl Uses {
+    fn of(file: &File) -> Uses {
+        let text = fs::read_to_string(&file.path).expect("the file can be read");
+        let parsed =
+            syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", file.path.display()));
+        let mut uses = Uses { is_root: file.path.ends_with("mod.rs"), ..Uses::default() };
+        uses.visit_file(&parsed);
+        uses
+    }
+
+    fn tree(&mut self, tree: &UseTree, before: &[String], exported: bool) {
+        let with = |ident: &syn::Ident| [before, &[ident.to_string()]].concat();
+        let (name, path) = match tree {
+            UseTree::Path(path) => return self.tree(&path.tree, &with(&path.ident), exported),
+            UseTree::Group(group) => {
+                return group.items.iter().for_each(|item| self.tree(item, before, exported));
+            }
+            UseTree::Name(name) if name.ident == "self" => {
+                (before.last().cloned().unwrap_or_default(), before.to_vec())
+            }
+            UseTree::Name(name) => (name.ident.to_string(), with(&name.ident)),
+            UseTree::Rename(rename) => (rename.rename.to_string(), with(&rename.ident)),
+            UseTree::Glob(_) => (String::new(), before.to_vec()),
         };
-        let is_root = file.path.ends_with("mod.rs");
-        if !is_root {
-            let used =
-                words(&file.code, "super::").filter_map(of).filter(|used| *used != file.path);
-            edges.insert(file.path.clone(), used.collect());
+        if !(exported && self.is_root) {
+            self.named.push(path.clone());
+        }
+        self.imports.insert(name, path);
+    }
+
+    /// Paths in macros, which are tokens to the parser.
+    fn tokens(&mut self, tokens: TokenStream) {
+        let mut path: Vec<String> = Vec::new();
+        let mut colons = 0;
+        for token in tokens {
+            match token {
+                TokenTree::Ident(ident) if colons == 2 || path.is_empty() => {
+                    path.push(ident.to_string());
+                    colons = 0;
+                    continue;
+                }
+                TokenTree::Punct(mark) if mark.as_char() == ':' && colons < 2 => {
+                    colons += 1;
+                    continue;
+                }
+                TokenTree::Group(group) => self.tokens(group.stream()),
+                _ => {}
+            }
+            self.named.push(std::mem::take(&mut path));
+            colons = 0;
+        }
+        self.named.push(path);
+    }
+}
+
+impl<'ast> Visit<'ast> for Uses {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        let is_test = module.attrs.iter().any(|attribute| attribute.path().is_ident("cfg"));
+        if !is_test {
+            syn::visit::visit_item_mod(self, module);
         }
     }
-    let mut graph = petgraph::Graph::<&Path, ()>::new();
-    let mut nodes = BTreeMap::new();
-    for (from, to) in &edges {
-        for to in to {
-            let [from, to] = [from, to]
-                .map(|path| *nodes.entry(path).or_insert_with(|| graph.add_node(path.as_path())));
-            graph.add_edge(from, to, ());
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let exported = !matches!(item.vis, syn::Visibility::Inherited);
+        self.tree(&item.tree, &[], exported);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        self.named.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        syn::visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, called: &'ast syn::Macro) {
+        self.tokens(called.tokens.clone());
+    }
+}
+
+/// All modules with what they use.
+struct House(BTreeMap<ModulePath, Uses>);
+
+impl House {
+    fn new() -> House {
+        let of = |file: &File| {
+            let path = file.path.strip_prefix(root()).expect("a source file").with_extension("");
+            let words = path.iter().map(|word| word.to_string_lossy().into_owned());
+            (words.filter(|word| word != "mod").collect(), Uses::of(file))
+        };
+        House(sources().iter().map(of).collect())
+    }
+
+    /// The module that has what a path names in another one. What that imports itself is followed to where it is from.
+    fn resolved(&self, own: &[String], path: &[String], depth: u32) -> Option<ModulePath> {
+        let (mut module, mut rest) = (own.to_vec(), path);
+        match path.first()?.as_str() {
+            "crate" => (module, rest) = (Vec::new(), &path[1..]),
+            "self" => rest = &path[1..],
+            "super" => {
+                while rest.first().is_some_and(|word| word == "super") {
+                    module.pop();
+                    rest = &rest[1..];
+                }
+            }
+            child if self.0.contains_key(&[own, &[child.to_owned()]].concat()) => {}
+            _ => return None,
+        }
+        while let Some(next) = rest.first() {
+            let child = [&module[..], std::slice::from_ref(next)].concat();
+            if !self.0.contains_key(&child) {
+                break;
+            }
+            (module, rest) = (child, &rest[1..]);
+        }
+        let imports = self.0.get(&module).map(|uses| &uses.imports);
+        let from = imports.zip(rest.first()).and_then(|(imports, name)| imports.get(name));
+        match from.filter(|_| module != own && depth > 0) {
+            Some(path) => self.resolved(&module, path, depth - 1).or(Some(module)),
+            None => Some(module),
+        }
+    }
+}
+
+/// Circles of modules that use each other, a folder's `mod.rs` being one of them.
+#[test]
+fn modules_stand_in_an_order() {
+    let house = House::new();
+    let mut graph = petgraph::Graph::<&ModulePath, ()>::new();
+    let nodes: BTreeMap<_, _> = house.0.keys().map(|path| (path, graph.add_node(path))).collect();
+    for (own, uses) in &house.0 {
+        for path in uses.named.iter().filter(|path| !path.is_empty()) {
+            let used = house.resolved(own, path, 6);
+            if let Some(to) = used.as_ref().filter(|used| *used != own).and_then(|u| nodes.get(u)) {
+                graph.add_edge(nodes[own], *to, ());
+            }
         }
     }
     let mut circles: Vec<String> = petgraph::algo::tarjan_scc(&graph)
         .into_iter()
         .filter(|circle| circle.len() > 1)
         .map(|circle| {
-            let names = circle.iter().map(|&at| graph[at].strip_prefix(root()).unwrap());
-            let mut names: Vec<_> = names.map(|name| name.display().to_string()).collect();
+            let mut names: Vec<String> = circle.iter().map(|&at| graph[at].join("/")).collect();
             names.sort();
             names.join(" ")
         })
