@@ -36,6 +36,7 @@
 //! Terms:
 //! - `symbols`: the free symbols of both programs, and the terms made of them
 //! - `conditions`: path conditions, and terms simplified by them
+//! - `truth`: which predicates others decide by logic alone
 //! - `commute`: operands whose order does not matter
 //! - `division`: facts about quotients and remainders
 //! - `wrap`: equal unless something wraps around, decided without a solver
@@ -72,6 +73,7 @@
 //! - `induction`: registers of a loop that keep their distance
 //! - `pinned`: symbols that can have only one value
 //! - `by_lane`: terms of one lane, and what shuffles deliver lane by lane
+//! - `claims`: claims decided by search and by the solver, and remembered
 //! - `query`: a claim put to the solver
 //! - `same_load`: when two loads deliver the same
 //! - `proof`: what a claim came to
@@ -113,6 +115,7 @@ mod arrays;
 mod beliefs;
 mod by_lane;
 mod carried;
+mod claims;
 mod commute;
 mod compare;
 mod comparison;
@@ -173,6 +176,7 @@ mod stores;
 mod symbols;
 mod taint;
 mod together;
+mod truth;
 mod turns;
 mod verdict;
 mod versions;

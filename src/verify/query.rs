@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::by_lane::ByLane;
+use super::claims::Claims;
 use super::conditions;
 use super::execution::StoreRecord;
 use super::facts::{SHAPES, abstracted, assumptions, in_shape, there_too, with_divisions};
@@ -16,7 +17,7 @@ use super::place::Place;
 use super::symbols::Terms;
 use super::wrap;
 use crate::expr::TermId;
-use crate::solver::{Judgement, Solver};
+use crate::solver::Judgement;
 
 /// How many claims of one function may fail with all facts; after so many the verdict will hardly be
 /// "equal" any more, and failing claims take the solver longest.
@@ -28,7 +29,7 @@ const MAX_REFUTED: u32 = 8;
 
 /// Proves claims and counts the queries that they took.
 pub(super) struct Prover {
-    pub solver: Solver,
+    pub claims: Claims,
     /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
     pub induction: Induction,
@@ -48,12 +49,12 @@ pub(super) struct Prover {
 
 impl Prover {
     pub fn new(
-        solver: Solver,
+        claims: Claims,
         stores: FxHashMap<TermId, StoreRecord>,
         induction: Induction,
     ) -> Prover {
         Prover {
-            solver,
+            claims,
             stores,
             induction,
             by_lane: ByLane::default(),
@@ -109,17 +110,24 @@ impl Prover {
         if !self.solving {
             return Judgement::Unknown;
         }
+        let assumptions = assumptions(terms, lanes, place, of_place);
+        let assumptions = self.induction.apply_all(terms, &assumptions);
+        match self.claims.search(terms, claim, &assumptions) {
+            Judgement::Unknown => {}
+            found => {
+                self.refuted += u32::from(found != Judgement::Proved);
+                return found;
+            }
+        }
         let told = with_divisions(terms, claim, known);
         let (simpler, facts) = abstracted(terms, claim, &told);
-        let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
+        let judged = self.claims.judge(terms, simpler, &facts);
         if judged == Judgement::Proved {
             return judged;
         }
-        let assumptions = assumptions(terms, lanes, place, of_place);
-        let assumptions = self.induction.apply_all(terms, &assumptions);
         let told = with_divisions(terms, claim, &assumptions);
         let (simpler, facts) = abstracted(terms, claim, &told);
-        let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
+        let judged = self.claims.judge(terms, simpler, &facts);
         if judged == Judgement::Proved {
             return judged;
         }
@@ -128,7 +136,7 @@ impl Prover {
         }
         for shape in &SHAPES[..2] {
             let (fixed, facts) = in_shape(terms, claim, &assumptions, *shape);
-            let judged = self.solver.judge(&terms.arena, &terms.symbols, fixed, &facts, &[]);
+            let judged = self.claims.judge(terms, fixed, &facts);
             if matches!(judged, Judgement::Refuted(_)) {
                 self.refuted += 1;
                 return judged;
@@ -137,7 +145,7 @@ impl Prover {
         if self.failures >= MAX_FAILURES {
             return Judgement::Unknown;
         }
-        let judged = self.solver.judge(&terms.arena, &terms.symbols, claim, &assumptions, &[]);
+        let judged = self.claims.judge(terms, claim, &assumptions);
         self.failures += u32::from(judged != Judgement::Proved);
         judged
     }

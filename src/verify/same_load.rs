@@ -7,6 +7,7 @@ use super::lanes::Lanes;
 use super::place::Place;
 use super::query::Prover;
 use super::symbols::Terms;
+use super::truth::Truth;
 use super::versions::{before_stores, unmarked};
 use super::wrap;
 use crate::expr::{Comparison, Node, TermId};
@@ -138,6 +139,13 @@ impl Prover {
             return version;
         }
         let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) else { return version };
+        // Where logic decides it, there is one side.
+        if let Ok(mut truth) = Truth::of(&mut terms.arena, known)
+            && let Some(holds) = truth.value(&mut terms.arena, condition)
+        {
+            let side = if holds { a } else { b };
+            return self.oldest(terms, lanes, place, side, (address, bytes), known);
+        }
         let negated = terms.arena.not(condition);
         let mut side = |this: &mut Self, terms: &mut Terms, side, holds| {
             let mut more = known.to_vec();

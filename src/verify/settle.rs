@@ -29,7 +29,6 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         if candidates.contains(&term) {
             return term;
         }
-        // For a value that the lane loaded itself, at another time or not, the solver is not asked.
         let tainted = self.taint.of(here.terms, term);
         let fits = |terms: &Terms, candidate: &TermId| {
             terms.arena.width(*candidate) == terms.arena.width(term)
@@ -37,8 +36,9 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         let matched = here.reference.is_some_and(|r| r.matched[here.at as usize].is_some());
         let (last, count) = if matched { (None, 0) } else { written_since(here, register) };
         for &candidate in &candidates {
-            // A value that was written again since is most likely not the one.
-            let solving = tainted && count == 0;
+            // For an instruction of both programs the lane's own values differ only by what was not settled
+            // before. A value that was written again since is most likely not the one.
+            let solving = (tainted || !matched) && count == 0;
             if fits(here.terms, &candidate) && self.proved(here, (candidate, term), &[], solving) {
                 return candidate;
             }
