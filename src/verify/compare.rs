@@ -25,6 +25,7 @@ use super::lanes::Lanes;
 use super::layouts::{self, Layouts};
 use super::program::Program;
 use super::query::Prover;
+use super::remainder::LowBits;
 use super::split::{self, Split};
 use super::symbols::{Terms, TextNames};
 use super::verdict::{FunctionReport, Verdict};
@@ -151,7 +152,8 @@ fn attempt<'s>(
         };
         let lanes = Lanes::new(original, &execution, newly_apart(original, rewritten, alignment));
         let induction = Induction::new(&mut terms, &execution);
-        let prover = Prover::new(claims, execution.stores.clone(), induction);
+        let low_bits = LowBits::new(&mut terms, &[&execution], &[]);
+        let prover = Prover::new(claims, execution.stores.clone(), (induction, low_bits));
         let mut warp = Warp::new(lanes, prover, &execution.definitions);
         let layouts = laid_out.as_ref().and_then(Option::as_ref);
         let (reference, guide) = (Some(&reference), &mut warp);

@@ -71,6 +71,7 @@
 //! - `facts`: what the solver is told of a place
 //! - `flags`: what predicates that go round loops say
 //! - `induction`: registers of a loop that keep their distance
+//! - `remainder`: the low bits of what goes round loops
 //! - `pinned`: symbols that can have only one value
 //! - `by_lane`: terms of one lane, and what shuffles deliver lane by lane
 //! - `claims`: claims decided by search and by the solver, and remembered
@@ -98,7 +99,6 @@
 //! - `rounds`: what goes into loops and comes round
 //! - `events`: event by event
 //! - `carried`: what registers that only the rewritten program has hold in each iteration
-//! - `remainder`: the low bits of what goes round loops
 //! - `elsewhere`: what other lanes of the warp load
 //! - `exchanged`: what other lanes of the warp store
 //! - `faults`: what only the rewritten program loads

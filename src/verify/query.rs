@@ -14,6 +14,7 @@ use super::lanes::Lanes;
 use super::parts::clash;
 use super::pinned::{self, Settled};
 use super::place::Place;
+use super::remainder::LowBits;
 use super::symbols::Terms;
 use super::wrap;
 use crate::expr::TermId;
@@ -33,6 +34,8 @@ pub(super) struct Prover {
     /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
     pub induction: Induction,
+    /// The low bits of the registers of the original's loops.
+    pub low_bits: LowBits,
     /// What shuffles have delivered to lanes one by one.
     pub by_lane: ByLane,
     /// What the rewritten program's flags say; none while it is being evaluated.
@@ -51,12 +54,13 @@ impl Prover {
     pub fn new(
         claims: Claims,
         stores: FxHashMap<TermId, StoreRecord>,
-        induction: Induction,
+        (induction, low_bits): (Induction, LowBits),
     ) -> Prover {
         Prover {
             claims,
             stores,
             induction,
+            low_bits,
             by_lane: ByLane::default(),
             flags: Flags::default(),
             cases: 0,
