@@ -11,7 +11,7 @@ use super::lanes::Lanes;
 use super::parts::{halves, only_difference, same_shape};
 use super::place::Place;
 use super::proof::{Difference, Proof};
-use super::query::Prover;
+use super::query::{Effort, Prover};
 use super::symbols::Terms;
 use super::truth::Truth;
 use super::wrap;
@@ -77,10 +77,10 @@ impl Prover {
             facts.push(arena.equal(lane, constant));
             // Most claims follow from the lane's own facts; those of all others take time.
             let alone = Place { reaches: Vec::new(), ..place.clone() };
-            let solving = std::mem::replace(&mut self.solving, false);
+            let effort = std::mem::replace(&mut self.effort, Effort::Rules);
             self.cases = 0;
             let quick = self.by_cases(terms, lanes, &alone, here, &facts);
-            self.solving = solving;
+            self.effort = effort;
             if quick == Proof::Equal {
                 continue;
             }

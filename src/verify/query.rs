@@ -28,6 +28,17 @@ const MAX_FAILURES: u32 = 3;
 /// that is left as it is will be compared in the end, and a counterexample looked for then.
 const MAX_REFUTED: u32 = 8;
 
+/// What is tried for a claim: each includes those before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Effort {
+    /// Normal forms, cases and intervals.
+    Rules,
+    /// A search for values that refute the claim.
+    Search,
+    /// The solver.
+    Solver,
+}
+
 /// Proves claims and counts the queries that they took.
 pub(super) struct Prover {
     pub claims: Claims,
@@ -46,8 +57,7 @@ pub(super) struct Prover {
     pub refuted: u32,
     /// Whether the claims are those on which the verdict rests.
     pub deciding: bool,
-    /// Whether the solver may be asked.
-    pub solving: bool,
+    pub effort: Effort,
 }
 
 impl Prover {
@@ -68,7 +78,7 @@ impl Prover {
             failures: 0,
             refuted: 0,
             deciding: false,
-            solving: true,
+            effort: Effort::Solver,
         }
     }
 
@@ -111,7 +121,7 @@ impl Prover {
         if claim.0 == claim.1 || wrap::equal(&mut terms.arena, claim, known) {
             return Judgement::Proved;
         }
-        if !self.solving {
+        if self.effort == Effort::Rules {
             return Judgement::Unknown;
         }
         let assumptions = assumptions(terms, lanes, place, of_place);
@@ -122,6 +132,10 @@ impl Prover {
                 self.refuted += u32::from(found != Judgement::Proved);
                 return found;
             }
+        }
+        let is_hard = !self.deciding && self.claims.is_hard();
+        if self.effort == Effort::Search || is_hard {
+            return Judgement::Unknown;
         }
         let told = with_divisions(terms, claim, known);
         let (simpler, facts) = abstracted(terms, claim, &told);

@@ -115,7 +115,7 @@ impl<'s> Warp<'_, 's> {
                 let whole = self.whole(here, inst.args.first()?)?;
                 let path = here.path()?;
                 let path = conditions::literals(&mut here.terms.arena, path);
-                if !path.contains(&whole) {
+                if here.terms.arena.constant_value(whole) != Some(1) && !path.contains(&whole) {
                     return None;
                 }
                 self.ordered.push((here.block, here.at));

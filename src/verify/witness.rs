@@ -74,6 +74,11 @@ impl Comparison<'_, '_> {
                     self.problems[index].counterexample = None;
                     self.problems[index].reason += ", unless arrays are laid out in another way";
                 }
+                Ran::NotRun if self.exchanging => {
+                    self.problems[index].counterexample = None;
+                    self.problems[index].reason += ", unless another lane stores there \
+                        (that is proved where the whole warp waits, `bar.warp.sync`, in front of the stores and behind them)";
+                }
                 Ran::NotRun => {}
             }
         }

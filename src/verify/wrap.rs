@@ -209,6 +209,9 @@ fn stays_in_range(
     if distance > mask(width) >> 1 {
         return false;
     }
+    if stays_in_low_bits(arena, base, ahead) {
+        return true;
+    }
     // Upwards the last values wrap around, downwards the first ones.
     let start = if signed { 1u64 << (width - 1) } else { 0 };
     let first = if ahead > 0 { start.wrapping_sub(distance) } else { start };
@@ -222,6 +225,20 @@ fn stays_in_range(
         || known
             .iter()
             .any(|&fact| possible_by(arena, fact, base).is_some_and(|p| p.avoids(wrapping, width)))
+}
+
+/// Whether adding a number changes only low bits of a term that are known: of `32 * x + 3` the five lowest, so that
+/// adding -3 to 28 carries nothing into the others. Then neither the greatest number nor, read as signed, the
+/// greatest positive one is passed, since both end in ones.
+fn stays_in_low_bits(arena: &Arena, base: TermId, ahead: i64) -> bool {
+    let width = arena.width(base);
+    let (constant, addends) = arena.linear_parts(base);
+    let zeros = |(term, factor): &(TermId, u64)| {
+        factor.trailing_zeros() + arena.range(*term).zeros.trailing_ones()
+    };
+    let known = addends.iter().map(zeros).min().unwrap_or(0).min(u32::from(width) - 1).min(32);
+    let low = (constant & ((1 << known) - 1)) as i64;
+    low.checked_add(ahead).is_some_and(|sum| (0..1 << known).contains(&sum))
 }
 
 /// The values of a term that agree with a fact.
