@@ -352,6 +352,44 @@ mod tests {
         assert!(proved > tried / 10, "only {proved} of {tried} claims are proved");
     }
 
+    /// Sums whose low bits are known, against all values.
+    #[test]
+    fn low_bits_that_stay_carry_nothing() {
+        const WIDTH: u8 = 4;
+        let mut arena = Arena::new();
+        let x = arena.symbol(SymbolId(0), WIDTH);
+        let mut proved = 0;
+        for (factor, offset, ahead) in [2, 4, 8]
+            .into_iter()
+            .flat_map(|f| (0..16).flat_map(move |o| (-9i64..=9).map(move |a| (f, o, a))))
+        {
+            let scaled = arena.scale(x, factor);
+            let base = arena.add_constant(scaled, offset);
+            let there = arena.add_constant(base, ahead as u64);
+            for signed in [false, true] {
+                let widen = |arena: &mut Arena, term| match signed {
+                    true => arena.sign_extend(term, 8),
+                    false => arena.zero_extend(term, 8),
+                };
+                let (a, b) = (widen(&mut arena, there), widen(&mut arena, base));
+                let b = arena.add_constant(b, ahead as u64);
+                if !equal(&mut arena, (a, b), &[]) {
+                    continue;
+                }
+                proved += 1;
+                for value in 0..16 {
+                    let mut evaluator = Evaluator::new(&arena, |_, _| value);
+                    assert_eq!(
+                        evaluator.value(a),
+                        evaluator.value(b),
+                        "{factor} * {value} + {offset} + {ahead}"
+                    );
+                }
+            }
+        }
+        assert!(proved > 200, "{proved}");
+    }
+
     /// Two accesses of a few bytes in a memory of sixteen, under all facts of a form.
     #[test]
     fn no_two_accesses_are_wrongly_apart() {
