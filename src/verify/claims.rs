@@ -19,7 +19,7 @@ use crate::solver::{Judgement, Solver};
 const MAX_EVALUATED: u64 = 400_000_000;
 
 /// After so many undecided claims, which take the solver longest, claims that only shorten proofs are not put to it.
-const MAX_UNDECIDED: u32 = 3;
+const MAX_UNDECIDED: u32 = 8;
 
 /// A claim, with the facts in ascending order.
 type Key = (TermId, TermId, Vec<TermId>);

@@ -35,6 +35,8 @@ pub(super) enum Effort {
     Rules,
     /// A search for values that refute the claim.
     Search,
+    /// The solver, but not for stores that may lie between two loads.
+    Values,
     /// The solver.
     Solver,
 }

@@ -7,7 +7,7 @@ use super::conditions;
 use super::execution::StoreRecord;
 use super::lanes::Lanes;
 use super::place::Place;
-use super::query::Prover;
+use super::query::{Effort, Prover};
 use super::symbols::Terms;
 use super::truth::Truth;
 use super::versions::{before_stores, unmarked};
@@ -252,7 +252,13 @@ impl Prover {
         let before = arena.compare(Comparison::UnsignedLessEqual, read, behind);
         let apart = arena.and(after, before);
         let always = arena.boolean(true);
-        self.ask(terms, lanes, place, (apart, always), known) == Judgement::Proved
+        let effort = self.effort;
+        if effort == Effort::Values {
+            self.effort = Effort::Search;
+        }
+        let judged = self.ask(terms, lanes, place, (apart, always), known);
+        self.effort = effort;
+        judged == Judgement::Proved
     }
 }
 

@@ -37,13 +37,13 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         let matched = here.reference.is_some_and(|r| r.matched[here.at as usize].is_some());
         let (last, count) = if matched { (None, 0) } else { written_since(here, register) };
         for &candidate in &candidates {
-            // A value that was written again since is most likely not the one. The lane's own values, loaded at another
-            // time or not, do not take the solver.
+            // A value that was written again since is most likely not the one. For the lane's own values, loaded at
+            // another time or not, less is tried: nothing has to be brought back to another lane's.
             let effort = match () {
                 () if count > 0 => Effort::Rules,
                 () if tainted => Effort::Solver,
                 () if matched => Effort::Rules,
-                () => Effort::Search,
+                () => Effort::Values,
             };
             if fits(here.terms, &candidate) && self.proved(here, (candidate, term), &[], effort) {
                 return candidate;
