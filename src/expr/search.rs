@@ -11,7 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::arena::{Arena, BinaryOp, Node, TermId};
+use super::arena::{Arena, BinaryOp, Node, SymbolId, TermId};
 use super::bits::mask;
 use super::columns::Columns;
 use super::found::Search;
@@ -61,6 +61,11 @@ impl Searcher {
         Searcher { effort, columns: Columns::default() }
     }
 
+    /// Searches that evaluate at most so many terms.
+    pub fn with_effort(effort: u64) -> Searcher {
+        Searcher { effort, columns: Columns::default() }
+    }
+
     /// Looks for values under which the predicates hold and `a` and `b` differ. Values stay within the
     /// bounds of their symbols. The same calls on the same arena give the same results.
     pub fn search(
@@ -68,6 +73,18 @@ impl Searcher {
         arena: &Arena,
         predicates: &[TermId],
         claim: (TermId, TermId),
+    ) -> Search {
+        self.search_near(arena, predicates, claim, &|_, _| None)
+    }
+
+    /// The same, starting from values that are likely to fulfil the predicates: `hint` gives them for a starting
+    /// point's number and a symbol; symbols without one get any value.
+    pub fn search_near(
+        &mut self,
+        arena: &Arena,
+        predicates: &[TermId],
+        claim: (TermId, TermId),
+        hint: &dyn Fn(u64, SymbolId) -> Option<u64>,
     ) -> Search {
         if let Some(decided) = intervals::decided(arena, predicates, claim) {
             return decided;
@@ -77,9 +94,17 @@ impl Searcher {
         }
         let most = MAX_EVALUATED.min(self.effort / SHARE).max(LEAST);
         let mut walk = Walk::new(arena, predicates.iter().copied().chain([claim.0, claim.1]));
-        let found = match found(&mut walk, predicates, claim, most) {
-            Search::Counterexample => Search::Counterexample,
-            found => exhausted(&mut walk, predicates, claim, most).unwrap_or(found),
+        let bounds = match bounds(&walk, predicates, most) {
+            Ok(bounds) => bounds,
+            Err(contradiction) => return contradiction,
+        };
+        let found = match (found(&mut walk, predicates, claim, most, hint), bounds) {
+            (Search::Nothing | Search::Agreement, Some(bounds))
+                if let Some(found) = exhausted(&mut walk, &bounds, predicates, claim, most) =>
+            {
+                found
+            }
+            (found, _) => found,
         };
         self.effort = self.effort.saturating_sub(walk.evaluated);
         if found == Search::Agreement
@@ -97,13 +122,16 @@ impl Searcher {
 /// The most corners of one claim.
 const MAX_CORNERS: usize = 96;
 
-/// Tries all values, if there are few that the predicates about one symbol each leave.
-fn exhausted(
-    walk: &mut Walk<'_>,
+/// Between which values the predicates about one symbol alone leave each symbol; nothing if there are too many
+/// values for all to be tried.
+///
+/// # Errors
+/// They leave a symbol none.
+fn bounds(
+    walk: &Walk<'_>,
     predicates: &[TermId],
-    (a, b): (TermId, TermId),
     most: u64,
-) -> Option<Search> {
+) -> Result<Option<Vec<(u64, u64)>>, Search> {
     let arena = walk.arena;
     let mut alone: FxHashMap<TermId, Vec<TermId>> = FxHashMap::default();
     for &predicate in predicates {
@@ -111,20 +139,33 @@ fn exhausted(
             alone.entry(symbol).or_default().push(predicate);
         }
     }
-    let mut bounds = Vec::with_capacity(walk.symbols().len());
+    let mut bounds = Some(Vec::with_capacity(walk.symbols().len()));
     for symbol in walk.symbols() {
         let range = arena.range(*symbol);
-        match alone.get(symbol) {
-            Some(predicates) => match intervals::hull(arena, *symbol, predicates) {
-                Some(hull) => bounds.push(hull),
-                None => return Some(Search::Contradiction),
-            },
-            None if range.umax - range.umin > most => return None,
-            None => bounds.push((range.umin, range.umax)),
-        }
+        let own = match alone.get(symbol) {
+            Some(predicates) => intervals::hull(arena, *symbol, predicates)
+                .ok_or(Search::Contradiction)
+                .map(Some)?,
+            None => Some((range.umin, range.umax)).filter(|(low, high)| high - low <= most),
+        };
+        bounds = bounds.zip(own).map(|(mut all, own)| {
+            all.push(own);
+            all
+        });
     }
+    Ok(bounds)
+}
+
+/// Tries all values between some bounds, if there are few.
+fn exhausted(
+    walk: &mut Walk<'_>,
+    bounds: &[(u64, u64)],
+    predicates: &[TermId],
+    (a, b): (TermId, TermId),
+    most: u64,
+) -> Option<Search> {
     let mut possible = false;
-    let all = walk.each(&bounds, most, |walk| {
+    let all = walk.each(bounds, most, |walk| {
         let holds = predicates.iter().all(|&predicate| walk.value(predicate) != 0);
         possible |= holds;
         holds && walk.value(a) != walk.value(b)
@@ -141,13 +182,14 @@ fn found(
     predicates: &[TermId],
     (a, b): (TermId, TermId),
     most: u64,
+    hint: &dyn Fn(u64, SymbolId) -> Option<u64>,
 ) -> Search {
     let arena = walk.arena;
     let corners = corners(arena, a, b);
     let mut turn = 0;
     let mut found = Search::Nothing;
     for round in 0..ROUNDS {
-        walk.restart(round);
+        walk.restart(round, hint);
         for _ in 0..CHANGES {
             let broken = broken(walk, predicates);
             let moved = match broken {

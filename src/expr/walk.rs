@@ -5,7 +5,7 @@
 //! operands. It follows one way down and may spoil other terms, so it is a move in a search
 //! ([`super::search`]), not a decision procedure.
 
-use super::arena::{Arena, BinaryOp, Comparison, Node, TermId, UnaryOp};
+use super::arena::{Arena, BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp};
 use super::bits::{mask, sign_extend, to_signed};
 use super::eval::{evaluate_binary, evaluate_node};
 use super::valuation::Valuation;
@@ -61,8 +61,9 @@ impl<'a> Walk<'a> {
     }
 
     /// Gives each symbol a new value: the smallest in round 0, 1 in round 1, then numbers of all
-    /// magnitudes and both signs, many small ones that are often equal to each other.
-    pub fn restart(&mut self, round: u64) {
+    /// magnitudes and both signs, many small ones that are often equal to each other; or the value that `hint`
+    /// has for the round and the symbol, if there is one.
+    pub fn restart(&mut self, round: u64, hint: &dyn Fn(u64, SymbolId) -> Option<u64>) {
         let near = if round & 1 == 1 { &self.near[..] } else { &[] };
         self.values.restart(near);
         for index in 0..self.symbols.len() {
@@ -78,6 +79,11 @@ impl<'a> Walk<'a> {
                 (_, 5) => random & 0xff_ffff,
                 _ => random,
             };
+            let hinted = match *self.arena.node(term) {
+                Node::Symbol(symbol) => hint(round, symbol),
+                _ => None,
+            };
+            let number = hinted.unwrap_or(number);
             let range = self.arena.range(term);
             let number = number & mask(self.arena.width(term));
             let within = (range.umin..=range.umax).contains(&number);

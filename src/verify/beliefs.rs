@@ -12,11 +12,13 @@
 //! | **Graph**: blocks, edges, dominators, loops (`cfg`) | analysis, validator; the interpreter follows labels of its own | execution: original and rewritten kernels of random graphs run to the same memory |
 //! | **Convergence**: where lanes meet again, and in which iterations (`cfg::convergence`) | analysis, validator | the interpreter under many choices of meeting points, none and random ones among them; `BSSY`/`BSYNC` in the machine code of the real assembler |
 //! | **Terms**: simplification, normal forms, ranges (`expr`) | analysis, validator | evaluation on random and on all small values, and z3's arithmetic on the same terms (`tests/terms.rs`) |
+//! | **Search and order**: claims decided by all values, by intervals and by order (`expr::Searcher`, `expr::follows`) | analysis, validator | random predicates of small widths against all values (tests of `expr`); execution of what is proved |
 //! | **Solver**: z3 and the translation to it (`solver`) | analysis, validator | proofs: values of terms by the evaluator against z3's; counterexamples: executed (`concrete`, `execute`); a second solver on the dumped queries (`--dump-queries`) |
 //! | **What instructions compute** | no: `emulate` and `semantics` are written apart, the interpreter's `ops` a third time | results of each form worked out by hand (`tests/verify/semantics.rs`, `tests/instructions`); execution of what is proved |
 //! | **What instructions do to memory and to other lanes** | no: `emulate::effects` and `instructions` | pairs of files by hand (`tests/verify`), planted bugs (`tests/mutation`) |
 //! | **Special registers** | no: `emulate::special`, `special` here | what stands in no table is unsteady here; the interpreter |
 //! | **The layout of warps in blocks** | no: `hardware` here | all small block shapes, thread by thread |
+//! | **Addresses of variables in shared memory** are below 2^30 (`operands`) | no | compilers that keep them in registers of 32 bits; the sizes that the real `ptxas` takes |
 //! | **Versions of PTX**: from 7.0 on a later version gives no instruction another meaning (`outside`) | no | the PTX ISA's release notes |
 //! | **Freedom from data races in the original** | taken for granted by both, said with each verdict | the interpreter's race detector, where a launch is given |
 //!

@@ -20,6 +20,8 @@ pub(super) fn all() -> std::ops::Range<u32> {
 /// Terms of one lane. Keeps what it has made: claims about one kernel share most of their terms.
 #[derive(Default)]
 pub(super) struct InLane {
+    /// `%tid.x`, where its five low bits are the lane's number.
+    pub thread: Option<TermId>,
     /// By the term of the lane's number, and that number.
     done: FxHashMap<(TermId, u32), Substitution>,
 }
@@ -27,9 +29,12 @@ pub(super) struct InLane {
 impl InLane {
     /// A term in the lane of a number; `lane` is the symbol of the lane's number.
     pub fn of(&mut self, arena: &mut Arena, lane: TermId, number: u32, term: TermId) -> TermId {
+        let thread = self.thread;
         let done = self.done.entry((lane, number)).or_default();
-        done.transform(arena, term, &mut |arena, next| {
-            (next == lane).then(|| arena.constant(number.into(), arena.width(lane)))
+        done.transform(arena, term, &mut |arena, next| match () {
+            () if next == lane => Some(arena.constant(number.into(), arena.width(lane))),
+            () if Some(next) == thread => Some(with_low_bits(arena, next, number)),
+            () => None,
         })
     }
 
@@ -71,6 +76,16 @@ impl InLane {
         }
         terms.symbol(Kind::InLane(number, there), 32, made_in)
     }
+}
+
+/// A term whose five low bits are those of `number`: the others stay.
+fn with_low_bits(arena: &mut Arena, term: TermId, number: u32) -> TermId {
+    const BITS: u8 = WARP_SIZE.trailing_zeros() as u8;
+    let width = arena.width(term);
+    let high = arena.extract(term, BITS, width - BITS);
+    let high = arena.zero_extend(high, width);
+    let high = arena.scale(high, WARP_SIZE.into());
+    arena.add_constant(high, number.into())
 }
 
 /// The condition that the lane `n` up is one of the warp's.

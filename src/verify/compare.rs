@@ -13,6 +13,7 @@ use super::align::{Alignment, align, by_events, one_to_one};
 use super::apart::newly_apart;
 use super::arrays::observed;
 use super::carried::Carried;
+use super::claims::Claims;
 use super::comparison::Comparison;
 use super::congruence::{Paired, names_fit, pair, renames};
 use super::evaluate::evaluate;
@@ -24,6 +25,7 @@ use super::lanes::Lanes;
 use super::layouts::{self, Layouts};
 use super::program::Program;
 use super::query::Prover;
+use super::remainder::LowBits;
 use super::split::{self, Split};
 use super::symbols::{Terms, TextNames};
 use super::verdict::{FunctionReport, Verdict};
@@ -126,7 +128,10 @@ fn attempt<'s>(
             .map(|flow| flow.registers.iter().map(|register| register.to_string()).collect()),
         insts: [original.named_insts(), rewritten.named_insts()],
     };
-    let mut units = options.solver_budget;
+    let solver = Solver::new(options.solver_limit, options.dump_queries.clone())
+        .with_queries(options.queries)
+        .with_budget(options.solver_budget);
+    let mut claims = Claims::new(solver);
     rewritten.leave_out_own_barriers(&alignment.matched);
     let rewritten = &*rewritten;
     let execution = evaluate(original, &mut terms, None, None, None);
@@ -145,12 +150,10 @@ fn attempt<'s>(
             split: &split,
             carried: &carried.values,
         };
-        let solver = Solver::new(options.solver_limit, options.dump_queries.clone())
-            .with_queries(options.queries)
-            .with_budget(units);
         let lanes = Lanes::new(original, &execution, newly_apart(original, rewritten, alignment));
         let induction = Induction::new(&mut terms, &execution);
-        let prover = Prover::new(solver, execution.stores.clone(), induction);
+        let low_bits = LowBits::new(&mut terms, &[&execution], &[]);
+        let prover = Prover::new(claims, execution.stores.clone(), (induction, low_bits));
         let mut warp = Warp::new(lanes, prover, &execution.definitions);
         let layouts = laid_out.as_ref().and_then(Option::as_ref);
         let (reference, guide) = (Some(&reference), &mut warp);
@@ -169,7 +172,7 @@ fn attempt<'s>(
                 Ok(found) => found,
             });
             if again {
-                units = warp.prover.solver.units_left();
+                claims = warp.prover.claims;
                 continue;
             }
         }
@@ -179,7 +182,7 @@ fn attempt<'s>(
         comparison.doubtful = doubtful;
         comparison.pair_up();
         if carried.guess(&mut comparison) {
-            units = comparison.warp.prover.solver.units_left();
+            claims = comparison.warp.prover.claims;
             continue;
         }
         comparison.warp.prover.deciding = true;
@@ -190,7 +193,7 @@ fn attempt<'s>(
             false => comparison.loops(&carried.values),
         };
         if !apart.is_empty() {
-            units = comparison.warp.prover.solver.units_left();
+            claims = comparison.warp.prover.claims;
             split.extend(carried.withdraw(apart));
             continue;
         }
@@ -259,7 +262,7 @@ impl Comparison<'_, '_> {
         if let Some(first) = different {
             problems.swap(0, first);
         }
-        let unasked = self.warp.prover.solver.unasked();
+        let unasked = self.warp.prover.claims.solver.unasked();
         if unasked > 0
             && verdict == Verdict::Unknown
             && let Some(first) = problems.first_mut()
@@ -275,7 +278,7 @@ impl Comparison<'_, '_> {
             events: self.after.events.len(),
             shuffles: self.warp.shuffles,
             own_shuffles,
-            queries: self.warp.prover.solver.queries(),
+            queries: self.warp.prover.claims.solver.queries(),
             problems,
             layouts: Vec::new(),
         }

@@ -42,6 +42,9 @@ pub(super) struct Comparison<'c, 's> {
     /// Whether an array in shared memory may be laid out in a way that was not found: then a difference of
     /// addresses or of what they hold is one only if a run shows it.
     pub doubtful: bool,
+    /// Whether the address of a store differs in a program whose lanes give each other values: another lane may store
+    /// there. Then a difference is one only if a run shows it.
+    pub exchanging: bool,
     /// For each problem with a counterexample the state in which it was seen.
     pub seen: Vec<(usize, Seen)>,
     /// Loads of the rewritten program whose bytes are all read in the original, and whose address is not shown to be
@@ -73,6 +76,7 @@ impl<'c, 's> Comparison<'c, 's> {
             pairs_up: true,
             problems: Vec::new(),
             doubtful: false,
+            exchanging: false,
             seen: Vec::new(),
             misaligned: FxHashSet::default(),
         }

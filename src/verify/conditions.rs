@@ -174,10 +174,19 @@ fn is_selection(arena: &Arena, term: TermId) -> bool {
 /// A term simplified by conditions that are known to hold: its outermost selections, and those of the
 /// parts that it is packed from, are decided.
 pub(super) fn simplify(arena: &mut Arena, term: TermId, known: &[TermId]) -> TermId {
+    simplify_by(arena, term, &mut |arena, condition| decided(arena, condition, known))
+}
+
+/// The same, where `decide` says what a condition is.
+pub(super) fn simplify_by(
+    arena: &mut Arena,
+    term: TermId,
+    decide: &mut dyn FnMut(&mut Arena, TermId) -> Option<bool>,
+) -> TermId {
     let mut term = term;
     while let Node::IfThenElse(condition, a, b) = *arena.node(term) {
         arena.charge(1);
-        term = match decided(arena, condition, known) {
+        term = match decide(arena, condition) {
             Some(true) => a,
             Some(false) => b,
             None => return term,
@@ -188,21 +197,21 @@ pub(super) fn simplify(arena: &mut Arena, term: TermId, known: &[TermId]) -> Ter
     }
     match *arena.node(term) {
         Node::Concatenate(a, b) => {
-            let (x, y) = (simplify(arena, a, known), simplify(arena, b, known));
+            let (x, y) = (simplify_by(arena, a, decide), simplify_by(arena, b, decide));
             if (x, y) == (a, b) { term } else { arena.concatenate(x, y) }
         }
         Node::Extract(a, low) => {
-            let x = simplify(arena, a, known);
+            let x = simplify_by(arena, a, decide);
             let width = arena.width(term);
             if x == a { term } else { arena.extract(x, low, width) }
         }
         Node::ZeroExtend(a) => {
-            let x = simplify(arena, a, known);
+            let x = simplify_by(arena, a, decide);
             let width = arena.width(term);
             if x == a { term } else { arena.zero_extend(x, width) }
         }
         Node::SignExtend(a) => {
-            let x = simplify(arena, a, known);
+            let x = simplify_by(arena, a, decide);
             let width = arena.width(term);
             if x == a { term } else { arena.sign_extend(x, width) }
         }

@@ -100,7 +100,7 @@ fn ask(
     wanted.extend([part.0, part.1]);
     let behind = wanted.len();
     wanted.extend(&asked);
-    let solver = &mut warp.prover.solver;
+    let solver = &mut warp.prover.claims.solver;
     let answer = solver.judge(&terms.arena, &terms.symbols, part, facts, &wanted);
     let Judgement::Refuted(values) = answer else { return None };
     let model = model(terms, &asked, &values[behind..], shape);

@@ -132,8 +132,20 @@ impl Comparison<'_, '_> {
             let holds = one.space == load.space && one.bytes.is_multiple_of(load.bytes);
             holds && self.original.loop_of(one.block) == around
         };
-        let alike = before.loads.iter().filter(alike);
-        let alike: Vec<(&Load, u32)> = alike
+        let mut loads: Vec<&Load> = before.loads.iter().filter(alike).collect();
+        // Those that are performed whenever this one is come first: of the others that has to be proved.
+        let known = conditions::literals(&mut self.terms.arena, load.condition);
+        loads.sort_by_cached_key(|one| {
+            let needed = conditions::literals(&mut self.terms.arena, one.condition);
+            !conditions::hold(&self.terms.arena, &needed, &known)
+        });
+        let certain = loads.iter().take_while(|one| {
+            let needed = conditions::literals(&mut self.terms.arena, one.condition);
+            conditions::hold(&self.terms.arena, &needed, &known)
+        });
+        let certain = certain.map(|one| (one.bytes / load.bytes) as usize).sum::<usize>();
+        let alike: Vec<(&Load, u32)> = loads
+            .into_iter()
             .flat_map(|one| (0..one.bytes).step_by(load.bytes as usize).map(move |at| (one, at)))
             .collect();
         let gathered: Vec<Gathered> = self.warp.gathered.clone();
@@ -150,7 +162,7 @@ impl Comparison<'_, '_> {
                     .collect();
                 pairs.sort_by_key(|&(n, at)| {
                     let next = usize::from(at != (last.1 + 1) % alike.len().max(1));
-                    ((n - last.0).abs() > 1, next, n.abs(), n)
+                    (at >= certain, (n - last.0).abs() > 1, next, n.abs(), n)
                 });
                 pairs.into_iter().any(|(n, at)| {
                     self.terms.arena.charge(4);

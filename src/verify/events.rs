@@ -127,6 +127,9 @@ impl Comparison<'_, '_> {
         }
         for (number, (&a, &b)) in before.operands.iter().zip(&after.operands).enumerate() {
             let proof = self.prove(&place, a, b, &[after.condition]);
+            self.exchanging |= self.warp.shuffles > 0
+                && (before.role, number) == (Role::Store, 0)
+                && proof != Proof::Equal;
             self.check((proof, (a, b)), after.inst, Some(before.inst), &place, || {
                 match (before.role, number) {
                     (Role::Store, 0) => format!("the address of `{}`", old.ast.opcode.text),

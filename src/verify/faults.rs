@@ -63,15 +63,19 @@ impl Comparison<'_, '_> {
             if alike.iter().any(|one| same(&one)) {
                 continue;
             }
-            let by_lane = self
-                .warp
-                .prover
-                .by_lane
-                .lane
-                .is_some_and(|lane| mentions(self.terms, load.address, lane));
+            let by_lane = &self.warp.prover.by_lane;
+            let (lane, thread) = (by_lane.lane, by_lane.terms.thread);
+            let has = |part: Option<TermId>| {
+                part.is_some_and(|part| mentions(self.terms, load.address, part))
+            };
+            let (by_lane, by_thread) = (has(lane), has(thread));
             let read = match by_lane {
                 true => self.is_read_by_other_lanes(load) || self.is_covered(load),
-                false => self.is_covered(load) || self.is_read_elsewhere(load),
+                false => {
+                    self.is_covered(load)
+                        || self.is_read_elsewhere(load)
+                        || by_thread && self.is_read_by_other_lanes(load)
+                }
             };
             if !read {
                 // (Of other lanes nothing was asked then.)

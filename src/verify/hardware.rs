@@ -19,7 +19,7 @@ pub(super) fn consecutive(arena: &mut Arena, [x, y, z]: [TermId; 3]) -> TermId {
 /// linear index modulo 32 (PTX ISA, "%tid", "%laneid"). `shape` are the extents that `.reqntid` demands.
 pub(super) fn axioms(terms: &mut Terms, shape: Option<[u64; 3]>) -> Vec<TermId> {
     let find = |kind: Kind| {
-        terms.symbols.iter().find(|(_, info)| info.kind == kind).map(|(id, info)| (id, info.width))
+        terms.symbols.find(&kind).map(|symbol| (symbol, terms.symbols.info(symbol).width))
     };
     let index = Axis::ALL.map(|axis| find(Kind::Tid(axis)));
     let extent = Axis::ALL.map(|axis| find(Kind::Uniform(Special::Ntid(axis))));

@@ -36,6 +36,7 @@
 //! Terms:
 //! - `symbols`: the free symbols of both programs, and the terms made of them
 //! - `conditions`: path conditions, and terms simplified by them
+//! - `truth`: which predicates others decide by logic alone
 //! - `commute`: operands whose order does not matter
 //! - `division`: facts about quotients and remainders
 //! - `wrap`: equal unless something wraps around, decided without a solver
@@ -70,8 +71,10 @@
 //! - `facts`: what the solver is told of a place
 //! - `flags`: what predicates that go round loops say
 //! - `induction`: registers of a loop that keep their distance
+//! - `remainder`: the low bits of what goes round loops
 //! - `pinned`: symbols that can have only one value
 //! - `by_lane`: terms of one lane, and what shuffles deliver lane by lane
+//! - `claims`: claims decided by search and by the solver, and remembered
 //! - `query`: a claim put to the solver
 //! - `same_load`: when two loads deliver the same
 //! - `proof`: what a claim came to
@@ -96,7 +99,6 @@
 //! - `rounds`: what goes into loops and comes round
 //! - `events`: event by event
 //! - `carried`: what registers that only the rewritten program has hold in each iteration
-//! - `remainder`: the low bits of what goes round loops
 //! - `elsewhere`: what other lanes of the warp load
 //! - `exchanged`: what other lanes of the warp store
 //! - `faults`: what only the rewritten program loads
@@ -113,6 +115,7 @@ mod arrays;
 mod beliefs;
 mod by_lane;
 mod carried;
+mod claims;
 mod commute;
 mod compare;
 mod comparison;
@@ -173,6 +176,7 @@ mod stores;
 mod symbols;
 mod taint;
 mod together;
+mod truth;
 mod turns;
 mod verdict;
 mod versions;

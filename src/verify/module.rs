@@ -121,9 +121,11 @@ fn pair<'s>(
         return FunctionReport::unknown(name, reason);
     }
     let resized = declared(original, before) != declared(rewritten, after);
-    if resized && sized_freely(original, before) != sized_freely(rewritten, after) {
-        let reason = "the two declare different variables or prototypes".to_owned();
-        return FunctionReport::unknown(name, reason);
+    if resized {
+        let all = (sized_freely(original, before), sized_freely(rewritten, after));
+        if all.0 != all.1 {
+            return FunctionReport::unknown(name, other_declarations(&all.0, &all.1));
+        }
     }
     let (old, new) = ((modules.original, before), (modules.rewritten, after));
     if resized && let Some(reason) = arrays::overfull(old, new) {
@@ -224,6 +226,25 @@ fn sized_freely(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, Strin
             false => words(source.slice(variable.span)),
         }
     })
+}
+
+/// Why two functions with these declarations are not compared, and what to do.
+fn other_declarations(old: &[(u32, String)], new: &[(u32, String)]) -> String {
+    let same = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let first = [old, new].map(|all| all.get(same).map(|(_, text)| text.as_str()));
+    let [before, after] =
+        first.map(|text| text.map_or("nothing".to_owned(), |text| format!("`{text}`")));
+    let is_local = first.iter().flatten().any(|text| text.starts_with(".local"));
+    let advice = match is_local {
+        true => {
+            ". Variables in local memory must be the same in both: compile both with optimisation (at `-O0` a \
+             compiler keeps every variable there), or change only what leaves them as they are"
+        }
+        false => "",
+    };
+    format!(
+        "the two declare different variables, prototypes or pragmas: {before} against {after}{advice}"
+    )
 }
 
 /// All of them in the words that `of` has for a variable.

@@ -12,6 +12,11 @@ use crate::isa::limits::{MAX_BLOCK, MAX_GRID, WARP_SIZE};
 use crate::isa::{Axis, Special};
 use crate::ptx::{StateSpace, Value};
 
+/// The end of the addresses of variables in shared memory, which a register of 32 bits holds (PTX ISA, "Addresses as
+/// Operands"; compilers use either width): a block has less than 2^24 bytes of it, and the rank of the block in its
+/// cluster, at most 15, stands above these.
+const SHARED_END: u64 = 1 << 30;
+
 /// The sign bit of a constant.
 const SIGN_BIT: u64 = 1 << 63;
 
@@ -211,7 +216,12 @@ impl<'s> Evaluation<'_, 's> {
 
     fn address_of(&mut self, name: &str, scope: Option<u32>, width: u8) -> TermId {
         let scope = scope.map_or(String::new(), |scope| format!("{scope}."));
-        self.terms.symbol(Kind::Address(format!("{scope}{name}")), width, None)
+        let name = format!("{scope}{name}");
+        let range = match self.program.shared.contains(&name) {
+            true => Range::unsigned(0, SHARED_END - 1, width),
+            false => Range::full(width),
+        };
+        self.terms.bounded(Kind::Address(name), width, None, range)
     }
 
     /// The variable that an address points into, and the bytes from its start.

@@ -11,7 +11,7 @@ use super::window::Window;
 use crate::cfg::{self, Arg, Base, BlockId, EdgeCondition, Flow, Inst, LoopId, RegisterId};
 use crate::expr::Arena;
 use crate::isa::{Opcode, Qualifier};
-use crate::ptx::{Function, FunctionKind};
+use crate::ptx::{Function, FunctionKind, StateSpace, Statement};
 use crate::source::SourceFile;
 
 /// Where a register's value is kept while blocks are visited.
@@ -46,8 +46,26 @@ pub(super) struct Program<'m, 's> {
     /// Parameters that are known to be multiples of a power of two, each with that number: pointers for which the
     /// function says so, and those that are taken to be.
     pub aligned: Vec<(String, u64)>,
+    /// The names of the function's variables in shared memory, with the number of the scope in front.
+    pub shared: FxHashSet<String>,
     /// `bar.warp.sync` instructions that are taken to change no memory.
     own_barriers: FxHashSet<u32>,
+}
+
+/// Adds the variables in shared memory that some statements declare, each with the number of its scope.
+fn in_shared(statements: &[Statement<'_>], scopes: &mut u32, found: &mut FxHashSet<String>) {
+    *scopes += 1;
+    let scope = *scopes;
+    for statement in statements {
+        match statement {
+            Statement::Block { statements, .. } => in_shared(statements, scopes, found),
+            Statement::Variable(variable) if variable.space == StateSpace::Shared => {
+                let names = variable.names.iter().map(|one| one.name.text);
+                found.extend(names.map(|name| format!("{scope}.{name}")));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The carried registers and the windows of memory that some blocks change.
@@ -110,8 +128,11 @@ impl<'m, 's> Program<'m, 's> {
         let pointers = function.aligned_pointers();
         let pointers = pointers.map(|(name, align)| (name.to_owned(), align));
         let aligned = pointers.chain(options.aligned.iter().cloned()).collect();
+        let mut shared = FxHashSet::default();
+        in_shared(function.statements().unwrap_or_default(), &mut 0, &mut shared);
         Ok(Program {
             aligned,
+            shared,
             irreducible,
             block: required.or_else(|| assumed.map(|block| block.map(u64::from))),
             source,

@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::by_lane::ByLane;
+use super::claims::Claims;
 use super::conditions;
 use super::execution::StoreRecord;
 use super::facts::{SHAPES, abstracted, assumptions, in_shape, there_too, with_divisions};
@@ -13,10 +14,11 @@ use super::lanes::Lanes;
 use super::parts::clash;
 use super::pinned::{self, Settled};
 use super::place::Place;
+use super::remainder::LowBits;
 use super::symbols::Terms;
 use super::wrap;
 use crate::expr::TermId;
-use crate::solver::{Judgement, Solver};
+use crate::solver::Judgement;
 
 /// How many claims of one function may fail with all facts; after so many the verdict will hardly be
 /// "equal" any more, and failing claims take the solver longest.
@@ -26,12 +28,27 @@ const MAX_FAILURES: u32 = 3;
 /// that is left as it is will be compared in the end, and a counterexample looked for then.
 const MAX_REFUTED: u32 = 8;
 
+/// What is tried for a claim: each includes those before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Effort {
+    /// Normal forms, cases and intervals.
+    Rules,
+    /// A search for values that refute the claim.
+    Search,
+    /// The solver, but not for stores that may lie between two loads.
+    Values,
+    /// The solver.
+    Solver,
+}
+
 /// Proves claims and counts the queries that they took.
 pub(super) struct Prover {
-    pub solver: Solver,
+    pub claims: Claims,
     /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
     pub induction: Induction,
+    /// The low bits of the registers of the original's loops.
+    pub low_bits: LowBits,
     /// What shuffles have delivered to lanes one by one.
     pub by_lane: ByLane,
     /// What the rewritten program's flags say; none while it is being evaluated.
@@ -42,20 +59,20 @@ pub(super) struct Prover {
     pub refuted: u32,
     /// Whether the claims are those on which the verdict rests.
     pub deciding: bool,
-    /// Whether the solver may be asked.
-    pub solving: bool,
+    pub effort: Effort,
 }
 
 impl Prover {
     pub fn new(
-        solver: Solver,
+        claims: Claims,
         stores: FxHashMap<TermId, StoreRecord>,
-        induction: Induction,
+        (induction, low_bits): (Induction, LowBits),
     ) -> Prover {
         Prover {
-            solver,
+            claims,
             stores,
             induction,
+            low_bits,
             by_lane: ByLane::default(),
             flags: Flags::default(),
             cases: 0,
@@ -63,7 +80,7 @@ impl Prover {
             failures: 0,
             refuted: 0,
             deciding: false,
-            solving: true,
+            effort: Effort::Solver,
         }
     }
 
@@ -106,20 +123,31 @@ impl Prover {
         if claim.0 == claim.1 || wrap::equal(&mut terms.arena, claim, known) {
             return Judgement::Proved;
         }
-        if !self.solving {
+        if self.effort == Effort::Rules {
+            return Judgement::Unknown;
+        }
+        let assumptions = assumptions(terms, lanes, place, of_place);
+        let assumptions = self.induction.apply_all(terms, &assumptions);
+        match self.claims.search(terms, claim, &assumptions) {
+            Judgement::Unknown => {}
+            found => {
+                self.refuted += u32::from(found != Judgement::Proved);
+                return found;
+            }
+        }
+        let is_hard = !self.deciding && self.claims.is_hard();
+        if self.effort == Effort::Search || is_hard {
             return Judgement::Unknown;
         }
         let told = with_divisions(terms, claim, known);
         let (simpler, facts) = abstracted(terms, claim, &told);
-        let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
+        let judged = self.claims.judge(terms, simpler, &facts);
         if judged == Judgement::Proved {
             return judged;
         }
-        let assumptions = assumptions(terms, lanes, place, of_place);
-        let assumptions = self.induction.apply_all(terms, &assumptions);
         let told = with_divisions(terms, claim, &assumptions);
         let (simpler, facts) = abstracted(terms, claim, &told);
-        let judged = self.solver.judge(&terms.arena, &terms.symbols, simpler, &facts, &[]);
+        let judged = self.claims.judge(terms, simpler, &facts);
         if judged == Judgement::Proved {
             return judged;
         }
@@ -128,7 +156,7 @@ impl Prover {
         }
         for shape in &SHAPES[..2] {
             let (fixed, facts) = in_shape(terms, claim, &assumptions, *shape);
-            let judged = self.solver.judge(&terms.arena, &terms.symbols, fixed, &facts, &[]);
+            let judged = self.claims.judge(terms, fixed, &facts);
             if matches!(judged, Judgement::Refuted(_)) {
                 self.refuted += 1;
                 return judged;
@@ -137,7 +165,7 @@ impl Prover {
         if self.failures >= MAX_FAILURES {
             return Judgement::Unknown;
         }
-        let judged = self.solver.judge(&terms.arena, &terms.symbols, claim, &assumptions, &[]);
+        let judged = self.claims.judge(terms, claim, &assumptions);
         self.failures += u32::from(judged != Judgement::Proved);
         judged
     }

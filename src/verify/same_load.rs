@@ -1,16 +1,28 @@
 //! Loads that deliver the same value: what has to be equal for that, once each reads from the oldest
 //! version of memory that holds the same bytes.
 
+use rustc_hash::FxHashMap;
+
 use super::conditions;
 use super::execution::StoreRecord;
 use super::lanes::Lanes;
 use super::place::Place;
-use super::query::Prover;
+use super::query::{Effort, Prover};
 use super::symbols::Terms;
+use super::truth::Truth;
 use super::versions::{before_stores, unmarked};
 use super::wrap;
 use crate::expr::{Comparison, Node, TermId};
 use crate::solver::{Judgement, Names};
+
+/// The most low bits by which accesses are told apart: strides of unrolled loops over wide elements.
+const MAX_LOW_BITS: u8 = 7;
+
+/// The most selections between versions, one within another.
+const MAX_NESTED: u32 = 256;
+
+/// The most ways between versions that are looked into for one load.
+const MAX_WAYS: u32 = 64;
 
 /// The most facts with which selections between versions of memory are still looked into.
 const MAX_KNOWN: usize = 512;
@@ -86,7 +98,8 @@ impl Prover {
         Some((narrow(terms, &mine), narrow(terms, &theirs)))
     }
 
-    /// Whether a store is apart from what is loaded by what was tested of their distance.
+    /// Whether a store is apart from what is loaded by what was tested of their distance; registers that keep their
+    /// distance are replaced in `known`.
     fn disjoint(
         &mut self,
         terms: &mut Terms,
@@ -94,61 +107,158 @@ impl Prover {
         (address, bytes): (TermId, u32),
         known: &[TermId],
     ) -> bool {
-        let known = self.induction.apply_all(terms, known);
         let ahead = terms.arena.sub(store.address, address);
+        if self.differ_in_low_bits(terms, ahead, (store.bytes, bytes)) {
+            return true;
+        }
         let ahead = self.induction.apply(terms, ahead);
-        wrap::disjoint(&mut terms.arena, ahead, (store.bytes, bytes), &known)
+        wrap::disjoint(&mut terms.arena, ahead, (store.bytes, bytes), known)
     }
 
-    /// Steps over stores that are shown to leave the loaded bytes alone.
+    /// Whether the low bits of a distance between two accesses are those of no distance at which they overlap: an index
+    /// that starts at 1 and grows by 4 is never 0, however often it wraps around. The first access is so many
+    /// bytes long, and so far ahead of the second.
+    fn differ_in_low_bits(
+        &self,
+        terms: &mut Terms,
+        ahead: TermId,
+        (first, second): (u32, u32),
+    ) -> bool {
+        (2..=MAX_LOW_BITS).rev().any(|bits| {
+            let low = self.low_bits.of(terms, ahead, bits);
+            terms.arena.constant_value(low).is_some_and(|low| {
+                // They overlap from `1 - first` to `second - 1`; the differences of the low bits are those modulo 2^bits.
+                let overlap = 1 - i64::from(first)..i64::from(second);
+                overlap.into_iter().all(|distance| distance.rem_euclid(1 << bits) != low as i64)
+            })
+        })
+    }
+
+    /// Steps over stores that are shown to leave the loaded bytes alone: at first on all ways alike, each store once,
+    /// then on each way by what is known on it.
     fn oldest(
         &mut self,
         terms: &mut Terms,
         lanes: &mut Lanes<'_, '_>,
         place: &Place,
-        mut version: TermId,
-        (address, bytes): (TermId, u32),
+        version: TermId,
+        loaded: (TermId, u32),
         known: &[TermId],
     ) -> TermId {
+        let mut older = FxHashMap::default();
+        let applied = self.induction.apply_all(terms, known);
+        let version =
+            self.oldest_on_all_ways(terms, version, loaded, &applied, &mut older, MAX_NESTED);
+        self.oldest_on_a_way(terms, lanes, place, (version, loaded), known, &mut { MAX_WAYS })
+    }
+
+    /// The oldest version by what is known on all ways; `older` are those that were found before.
+    fn oldest_on_all_ways(
+        &mut self,
+        terms: &mut Terms,
+        start: TermId,
+        loaded: (TermId, u32),
+        known: &[TermId],
+        older: &mut FxHashMap<TermId, TermId>,
+        depth: u32,
+    ) -> TermId {
+        if let Some(&found) = older.get(&start) {
+            return found;
+        }
+        let Some(depth) = depth.checked_sub(1) else { return start };
+        let mut version = start;
         while let Some(&record) = self.stores.get(&version) {
-            if self.disjoint(terms, &record, (address, bytes), known) {
-                version = record.before;
-                continue;
+            terms.arena.charge(2);
+            if !self.disjoint(terms, &record, loaded, known) {
+                break;
             }
-            let arena = &mut terms.arena;
-            let width = arena.width(address);
-            let (ahead, behind) =
-                (arena.sub(address, record.address), arena.sub(record.address, address));
-            let (stored, read) = (
-                arena.constant(u64::from(record.bytes), width),
-                arena.constant(u64::from(bytes), width),
-            );
-            // Modulo 2^64: neither access starts within the other.
-            let after = arena.compare(Comparison::UnsignedLessEqual, stored, ahead);
-            let before = arena.compare(Comparison::UnsignedLessEqual, read, behind);
-            let apart = arena.and(after, before);
-            let always = arena.boolean(true);
-            if self.ask(terms, lanes, place, (apart, always), known) != Judgement::Proved {
+            version = record.before;
+        }
+        if let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) {
+            let a = self.oldest_on_all_ways(terms, a, loaded, known, older, depth);
+            let b = self.oldest_on_all_ways(terms, b, loaded, known, older, depth);
+            version = terms.arena.if_then_else(condition, a, b);
+        }
+        older.insert(start, version);
+        version
+    }
+
+    /// The oldest version where `known` holds, by cases; `ways` may still be looked into.
+    fn oldest_on_a_way(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        (mut version, loaded): (TermId, (TermId, u32)),
+        known: &[TermId],
+        ways: &mut u32,
+    ) -> TermId {
+        let applied = match self.stores.contains_key(&version) {
+            true => self.induction.apply_all(terms, known),
+            false => Vec::new(),
+        };
+        while let Some(&record) = self.stores.get(&version) {
+            let apart = self.disjoint(terms, &record, loaded, &applied)
+                || self.is_apart(terms, lanes, place, (&record, loaded), known);
+            if !apart {
                 return version;
             }
             version = record.before;
         }
-        // Each selection adds facts, which bounds how deep selections are looked into.
-        if known.len() > MAX_KNOWN {
-            return version;
-        }
         let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) else { return version };
+        // Where logic decides it, there is one side.
+        if let Ok(mut truth) = Truth::of(&mut terms.arena, known)
+            && let Some(holds) = truth.value(&mut terms.arena, condition)
+        {
+            let side = if holds { a } else { b };
+            return self.oldest_on_a_way(terms, lanes, place, (side, loaded), known, ways);
+        }
+        // Each selection adds facts, which bounds how deep selections are looked into.
+        let left = ways.checked_sub(2).filter(|_| known.len() <= MAX_KNOWN);
+        let Some(left) = left else { return version };
+        *ways = left;
         let negated = terms.arena.not(condition);
         let mut side = |this: &mut Self, terms: &mut Terms, side, holds| {
             let mut more = known.to_vec();
             more.extend(conditions::literals(&mut terms.arena, holds));
             conditions::add_remaining(&mut terms.arena, &mut more);
             this.flags.add_to(&mut more);
-            this.oldest(terms, lanes, place, side, (address, bytes), &more)
+            this.oldest_on_a_way(terms, lanes, place, (side, loaded), &more, ways)
         };
         let a = side(self, terms, a, condition);
         let b = side(self, terms, b, negated);
         terms.arena.if_then_else(condition, a, b)
+    }
+
+    /// Whether a store is shown to leave the loaded bytes alone.
+    fn is_apart(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        (record, (address, bytes)): (&StoreRecord, (TermId, u32)),
+        known: &[TermId],
+    ) -> bool {
+        let arena = &mut terms.arena;
+        let width = arena.width(address);
+        let (ahead, behind) =
+            (arena.sub(address, record.address), arena.sub(record.address, address));
+        let (stored, read) = (
+            arena.constant(u64::from(record.bytes), width),
+            arena.constant(u64::from(bytes), width),
+        );
+        // Modulo 2^64: neither access starts within the other.
+        let after = arena.compare(Comparison::UnsignedLessEqual, stored, ahead);
+        let before = arena.compare(Comparison::UnsignedLessEqual, read, behind);
+        let apart = arena.and(after, before);
+        let always = arena.boolean(true);
+        let effort = self.effort;
+        if effort == Effort::Values {
+            self.effort = Effort::Search;
+        }
+        let judged = self.ask(terms, lanes, place, (apart, always), known);
+        self.effort = effort;
+        judged == Judgement::Proved
     }
 }
 

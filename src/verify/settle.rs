@@ -9,6 +9,7 @@
 use super::instructions::results;
 use super::place::Place;
 use super::proof::Proof;
+use super::query::Effort;
 use super::state::{Evaluation, Guide, Results};
 use super::symbols::Terms;
 use super::warp::Warp;
@@ -29,7 +30,6 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         if candidates.contains(&term) {
             return term;
         }
-        // For a value that the lane loaded itself, at another time or not, the solver is not asked.
         let tainted = self.taint.of(here.terms, term);
         let fits = |terms: &Terms, candidate: &TermId| {
             terms.arena.width(*candidate) == terms.arena.width(term)
@@ -37,9 +37,15 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         let matched = here.reference.is_some_and(|r| r.matched[here.at as usize].is_some());
         let (last, count) = if matched { (None, 0) } else { written_since(here, register) };
         for &candidate in &candidates {
-            // A value that was written again since is most likely not the one.
-            let solving = tainted && count == 0;
-            if fits(here.terms, &candidate) && self.proved(here, (candidate, term), &[], solving) {
+            // A value that was written again since is most likely not the one. For the lane's own values, loaded at
+            // another time or not, less is tried: nothing has to be brought back to another lane's.
+            let effort = match () {
+                () if count > 0 => Effort::Rules,
+                () if tainted => Effort::Solver,
+                () if matched => Effort::Rules,
+                () => Effort::Values,
+            };
+            if fits(here.terms, &candidate) && self.proved(here, (candidate, term), &[], effort) {
                 return candidate;
             }
         }
@@ -51,7 +57,8 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
             // Of several places the solver is asked about the likeliest one alone.
             let new =
                 fits(here.terms, &candidate) && !(count == 0 && candidates.contains(&candidate));
-            if new && self.proved(here, (candidate, term), &[], index == 0) {
+            let effort = if index == 0 { Effort::Solver } else { Effort::Rules };
+            if new && self.proved(here, (candidate, term), &[], effort) {
                 return candidate;
             }
         }
@@ -72,7 +79,7 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
                 (false, true) => (b, a, negated),
                 _ => return term,
             };
-        if self.proved(here, (own, received), &[when], true) { own } else { term }
+        if self.proved(here, (own, received), &[when], Effort::Solver) { own } else { term }
     }
 
     fn extra<'i>(
@@ -90,7 +97,7 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         claim: (TermId, TermId),
         known: &[TermId],
     ) -> bool {
-        self.proved(here, claim, known, true)
+        self.proved(here, claim, known, Effort::Solver)
     }
 
     fn may_wait(&mut self) {
@@ -104,12 +111,12 @@ impl<'s> Warp<'_, 's> {
         here: &mut Evaluation<'_, 's>,
         claim: (TermId, TermId),
         known: &[TermId],
-        solving: bool,
+        effort: Effort,
     ) -> bool {
         let place = self.place(here);
-        self.prover.solving = solving;
+        self.prover.effort = effort;
         let proof = self.prover.equal(here.terms, &mut self.lanes, &place, claim, known);
-        self.prover.solving = true;
+        self.prover.effort = Effort::Solver;
         proof == Proof::Equal
     }
 

@@ -134,6 +134,11 @@ impl Symbols {
         }
     }
 
+    /// The symbol of a kind, if it has been made.
+    pub fn find(&self, kind: &Kind) -> Option<SymbolId> {
+        self.ids.get(kind).copied()
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (SymbolId, &Info)> {
         self.infos.iter().enumerate().map(|(index, info)| (SymbolId(index as u32), info))
     }

@@ -115,7 +115,7 @@ impl<'s> Warp<'_, 's> {
                 let whole = self.whole(here, inst.args.first()?)?;
                 let path = here.path()?;
                 let path = conditions::literals(&mut here.terms.arena, path);
-                if !path.contains(&whole) {
+                if here.terms.arena.constant_value(whole) != Some(1) && !path.contains(&whole) {
                     return None;
                 }
                 self.ordered.push((here.block, here.at));
@@ -260,6 +260,10 @@ impl<'s> Warp<'_, 's> {
     ) -> Option<Results<'i, 's>> {
         let number = here.operand(&inst.args[2], 32)?;
         let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
+        if is_row_of_warps(here) {
+            let thread = here.operand(&Arg::Special(Special::Tid(Axis::X)), 32)?;
+            self.prover.by_lane.terms.thread = Some(thread);
+        }
         let sources = self.prover.by_lane.terms.sources(&mut here.terms.arena, lane, number)?;
         let linear = consecutive(here);
         let in_warp = here.terms.arena.and(whole, linear);
@@ -410,6 +414,15 @@ fn by_number<'s>(here: &mut Evaluation<'_, 's>, lane: TermId, number: &Arg<'s>) 
     let end = arena.constant(32 - n as u64, 32);
     let near = arena.compare(Comparison::UnsignedLess, lane, end);
     Some(Source { near, far: (n > 0).then_some(n as i32 - 32), n: n as i32 })
+}
+
+/// Whether the five low bits of `tid.x` are the lane's number: the block is known to be of rows that are whole warps, or
+/// of one row. (The lane is the linear index of the thread modulo 32, see `hardware`.)
+fn is_row_of_warps(here: &Evaluation<'_, '_>) -> bool {
+    let is_kernel = here.program.function.kind == FunctionKind::Entry;
+    here.program.block.is_some_and(|[x, y, z]| {
+        is_kernel && (x.is_multiple_of(u64::from(WARP_SIZE)) || y * z == 1)
+    })
 }
 
 /// Whether the lanes of a whole warp are consecutive in `tid.x`.

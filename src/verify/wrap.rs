@@ -209,6 +209,9 @@ fn stays_in_range(
     if distance > mask(width) >> 1 {
         return false;
     }
+    if stays_in_low_bits(arena, base, ahead) {
+        return true;
+    }
     // Upwards the last values wrap around, downwards the first ones.
     let start = if signed { 1u64 << (width - 1) } else { 0 };
     let first = if ahead > 0 { start.wrapping_sub(distance) } else { start };
@@ -222,6 +225,20 @@ fn stays_in_range(
         || known
             .iter()
             .any(|&fact| possible_by(arena, fact, base).is_some_and(|p| p.avoids(wrapping, width)))
+}
+
+/// Whether adding a number changes only low bits of a term that are known: of `32 * x + 3` the five lowest, so that
+/// adding -3 to 28 carries nothing into the others. Then neither the greatest number nor, read as signed, the
+/// greatest positive one is passed, since both end in ones.
+fn stays_in_low_bits(arena: &Arena, base: TermId, ahead: i64) -> bool {
+    let width = arena.width(base);
+    let (constant, addends) = arena.linear_parts(base);
+    let zeros = |(term, factor): &(TermId, u64)| {
+        factor.trailing_zeros() + arena.range(*term).zeros.trailing_ones()
+    };
+    let known = addends.iter().map(zeros).min().unwrap_or(0).min(u32::from(width) - 1).min(32);
+    let low = (constant & ((1 << known) - 1)) as i64;
+    low.checked_add(ahead).is_some_and(|sum| (0..1 << known).contains(&sum))
 }
 
 /// The values of a term that agree with a fact.
@@ -333,6 +350,44 @@ mod tests {
             }
         }
         assert!(proved > tried / 10, "only {proved} of {tried} claims are proved");
+    }
+
+    /// Sums whose low bits are known, against all values.
+    #[test]
+    fn low_bits_that_stay_carry_nothing() {
+        const WIDTH: u8 = 4;
+        let mut arena = Arena::new();
+        let x = arena.symbol(SymbolId(0), WIDTH);
+        let mut proved = 0;
+        for (factor, offset, ahead) in [2, 4, 8]
+            .into_iter()
+            .flat_map(|f| (0..16).flat_map(move |o| (-9i64..=9).map(move |a| (f, o, a))))
+        {
+            let scaled = arena.scale(x, factor);
+            let base = arena.add_constant(scaled, offset);
+            let there = arena.add_constant(base, ahead as u64);
+            for signed in [false, true] {
+                let widen = |arena: &mut Arena, term| match signed {
+                    true => arena.sign_extend(term, 8),
+                    false => arena.zero_extend(term, 8),
+                };
+                let (a, b) = (widen(&mut arena, there), widen(&mut arena, base));
+                let b = arena.add_constant(b, ahead as u64);
+                if !equal(&mut arena, (a, b), &[]) {
+                    continue;
+                }
+                proved += 1;
+                for value in 0..16 {
+                    let mut evaluator = Evaluator::new(&arena, |_, _| value);
+                    assert_eq!(
+                        evaluator.value(a),
+                        evaluator.value(b),
+                        "{factor} * {value} + {offset} + {ahead}"
+                    );
+                }
+            }
+        }
+        assert!(proved > 200, "{proved}");
     }
 
     /// Two accesses of a few bytes in a memory of sixteen, under all facts of a form.
