@@ -18,6 +18,7 @@
 //! - [`isa`]: the spelling of instructions and special registers, and limits of the hardware. Says
 //!   nothing of what any of them does.
 //! - [`planted`]: mistakes that the tests plant into the analysis and the rewriter.
+//! - `unit`: the list of tests that stand in the sources, in a build for tests.
 //! - [`strategies`]: the strategies by name, and what is said of each.
 //! - [`timings`]: how long each stage takes, if that is asked for.
 //! - [`ptx`]: lexical scan, grammar (in `grammar/`), syntax tree. Knows no GPU and no solver.
@@ -97,4 +98,6 @@ pub mod strategies;
 pub mod synth;
 pub mod timings;
 pub mod tracing;
+#[cfg(feature = "unit-tests")]
+pub mod unit;
 pub mod verify;

@@ -255,11 +255,12 @@ impl FromStr for Strategies {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(words_and_lists_are_read_and_shown, other_words_are_refused_by_name);
+
     fn words_and_lists_are_read_and_shown() {
         for text in ["auto", "none", "paper", "reuse,wide", "reuse,wide,window,paper,aos,bank"] {
             assert_eq!(text.parse::<Strategies>().unwrap().to_string(), text);
@@ -271,7 +272,6 @@ mod tests {
         assert!(Strategies::AUTO.allow(StrategyName::Aos));
     }
 
-    #[test]
     fn other_words_are_refused_by_name() {
         let said = |text: &str| text.parse::<Strategies>().unwrap_err().to_string();
         assert!(said("fast").starts_with("no strategy `fast`"));

@@ -26,4 +26,5 @@ mod shown;
 mod synth;
 mod terms;
 mod trace;
+mod units;
 mod verify;

@@ -91,15 +91,16 @@ fn definition(text: &str, at: usize, length: usize) -> Option<&str> {
     Some(&behind[open..])
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(the_words_of_the_body_decide, comments_and_strings_are_no_code);
 
     fn may_synchronise(text: &str) -> bool {
         body_may_synchronise(&SourceFile::new("test.ptx", text), "f")
     }
 
-    #[test]
     fn the_words_of_the_body_decide() {
         assert!(!may_synchronise(".func f () { ret; }"));
         assert!(may_synchronise(".func f () { bar.warp.sync 0xffffffff; ret; }"));
@@ -109,7 +110,6 @@ mod tests {
         assert!(may_synchronise(".func g () { ret; }"));
     }
 
-    #[test]
     fn comments_and_strings_are_no_code() {
         for hidden in [
             ".func f () { // }\n bar.warp.sync 0xffffffff; ret; }",

@@ -206,12 +206,13 @@ pub(super) fn intervals(parents: &[Option<u32>]) -> Vec<(u32, u32)> {
     interval
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::immediate_dominators;
 
+    crate::unit_tests!(dominators_are_what_cannot_be_left_out);
+
     /// A node dominates what the root does not lead to without that node.
-    #[test]
     fn dominators_are_what_cannot_be_left_out() {
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..2000 {

@@ -313,22 +313,27 @@ pub fn python() -> Option<PathBuf> {
         .or_else(|| which::which("python3").ok())
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(
+        nothing_set_is_the_default,
+        the_switch_has_an_off_position_only,
+        misspelt_names_and_bad_values_are_found,
+        modes_that_compute_wrong_results_need_leave
+    );
 
     fn settings(pairs: &[(&str, &str)]) -> Settings {
         let find = |name: &str| pairs.iter().find(|(key, _)| *key == name);
         Settings::from_lookup(|name| find(name).map(|(_, value)| value.into()))
     }
 
-    #[test]
     fn nothing_set_is_the_default() {
         assert_eq!(settings(&[]), Settings::default());
         assert_eq!(settings(&[(KEEP, ""), (PTXAS, ""), (SWITCH, "")]), Settings::default());
     }
 
-    #[test]
     fn the_switch_has_an_off_position_only() {
         assert!(settings(&[(SWITCH, "off")]).off);
         assert!(settings(&[(SWITCH, "OFF")]).off && settings(&[(SWITCH, " OFF ")]).off);
@@ -336,7 +341,6 @@ mod tests {
         assert!(settings(&[(CHECK, "off")]).unchecked && !settings(&[(CHECK, "on")]).unchecked);
     }
 
-    #[test]
     fn misspelt_names_and_bad_values_are_found() {
         let names = ["HOME", "PTXASW_MAXDELTA", PTXAS, SWITCH].map(OsString::from);
         let found = problems(&names, &settings(&[(MODE, "fast")]));
@@ -348,7 +352,6 @@ mod tests {
         assert_eq!(problems(&OURS.map(OsString::from), &settings(&[])), [""; 0]);
     }
 
-    #[test]
     fn modes_that_compute_wrong_results_need_leave() {
         assert!(options(&settings(&[(MODE, "full")])).is_ok());
         for mode in UNSAFE_MODES {

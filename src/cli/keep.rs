@@ -119,10 +119,15 @@ fn store(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::report::{Cost, LoadReport};
+
+    crate::unit_tests!(
+        names_depend_on_path_and_text_alone,
+        the_report_of_an_unused_text_claims_nothing
+    );
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(folder).unwrap();
@@ -133,7 +138,6 @@ mod tests {
         names
     }
 
-    #[test]
     fn names_depend_on_path_and_text_alone() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("made/on/demand");
@@ -149,7 +153,6 @@ mod tests {
         assert!(!unique_name(&SourceFile::new("a b/\u{7}c d", "")).contains([' ', '/', '\u{7}']));
     }
 
-    #[test]
     fn the_report_of_an_unused_text_claims_nothing() {
         let load = LoadReport {
             bytes: 4,

@@ -65,12 +65,13 @@ impl FromStr for Variant {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::select::StrategyName;
 
-    #[test]
+    crate::unit_tests!(words_are_modes_or_strategies);
+
     fn words_are_modes_or_strategies() {
         let read = |word: &str| word.parse::<Variant>();
         assert_eq!(read("original"), Ok(Variant::ORIGINAL));

@@ -58,30 +58,33 @@ pub fn least(cells: &[usize], mask: u32, bytes: u64) -> u32 {
     turns(cells, mask, bytes).map(each).sum()
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(
+        words_of_one_bank_wait_for_each_other,
+        lanes_that_take_no_part_leave_the_parts_as_they_are,
+        wide_accesses_go_in_parts
+    );
 
     fn strided(stride: u64, bytes: u64) -> u32 {
         let addresses: Vec<u64> = (0..32).map(|lane| lane * stride).collect();
         wavefronts(&addresses, u32::MAX, bytes)
     }
 
-    #[test]
     fn words_of_one_bank_wait_for_each_other() {
         assert_eq!([4, 8, 12, 64, 128, 132].map(|stride| strided(stride, 4)), [1, 2, 1, 16, 32, 1]);
         assert_eq!(strided(0, 4), 1, "one word for all");
         assert_eq!(strided(2, 2), 1, "two lanes in each word");
     }
 
-    #[test]
     fn lanes_that_take_no_part_leave_the_parts_as_they_are() {
         // Lanes 0 and 31 are never in one part of a wide access.
         assert_eq!([4, 8, 16].map(|bytes| wavefronts(&[0, 0], 1 << 31 | 1, bytes)), [1, 2, 2]);
         assert_eq!([4, 8, 16].map(|bytes| least(&[3, 3], 1 << 31 | 1, bytes)), [1, 2, 2]);
     }
 
-    #[test]
     fn wide_accesses_go_in_parts() {
         assert_eq!([8, 16, 128].map(|stride| strided(stride, 8)), [2, 4, 32]);
         assert_eq!([16, 128, 144].map(|stride| strided(stride, 16)), [4, 32, 4]);

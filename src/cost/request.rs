@@ -144,16 +144,17 @@ impl Lanes {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(rows_and_columns_on_volta, rows_on_older_ones, what_goes_past_l1_is_dear);
 
     fn cycles(architecture: u32, stride: i64, bytes: u32) -> f64 {
         let request = Request { stride: Some(stride), bytes, lanes: 32, past_l1: false };
         Costs::of(architecture).load(&request)
     }
 
-    #[test]
     fn rows_and_columns_on_volta() {
         // A row takes a cycle wherever it starts, a column of long rows one for each lane.
         assert_eq!(cycles(70, 4, 4), 1.0);
@@ -164,7 +165,6 @@ mod tests {
         assert!(cycles(70, 16, 16) < 8.0, "{}", cycles(70, 16, 16));
     }
 
-    #[test]
     fn rows_on_older_ones() {
         // Requests of eight threads.
         assert!(cycles(60, 4, 4) >= 4.0, "{}", cycles(60, 4, 4));
@@ -174,7 +174,6 @@ mod tests {
         assert!(cycles(35, 4, 4) > 4.0, "{}", cycles(35, 4, 4));
     }
 
-    #[test]
     fn what_goes_past_l1_is_dear() {
         let costs = Costs::of(70);
         let request = Request { stride: Some(4), bytes: 4, lanes: 32, past_l1: true };

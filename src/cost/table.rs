@@ -147,11 +147,12 @@ impl Costs {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(every_data_file_can_be_read, what_is_missing_is_named);
+
     fn every_data_file_can_be_read() {
         for (number, text) in FILES {
             let costs = Costs::read(text, &format!("sm_{number}.toml"));
@@ -162,7 +163,6 @@ mod tests {
         assert!(Costs::of(121).threads_in_pass > 0.0);
     }
 
-    #[test]
     fn what_is_missing_is_named() {
         let text = FILES[4].1;
         let said = |text: &str| Costs::read(text, "mine.toml").unwrap_err().to_string();

@@ -249,13 +249,17 @@ pub fn meaning(inst: &Inst<'_, '_>) -> Meaning {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::super::semantics::family;
     use super::*;
 
+    crate::unit_tests!(
+        rows_are_found_by_the_number_of_their_opcode,
+        what_has_a_family_has_forms_and_the_other_way_round
+    );
+
     /// The compiler sees an opcode that belongs to no family, but not that its forms are missing here.
-    #[test]
     fn rows_are_found_by_the_number_of_their_opcode() {
         for opcode in Opcode::iter() {
             let rows = &ROWS[opcode as usize];
@@ -265,7 +269,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn what_has_a_family_has_forms_and_the_other_way_round() {
         for opcode in Opcode::iter() {
             let has_forms = FORMS.iter().any(|exact| exact.opcodes.contains(&opcode));

@@ -193,10 +193,15 @@ fn join(a: Basis, b: Basis) -> Basis {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::expr::{BinaryOp, Comparison, Range, SymbolId};
+
+    crate::unit_tests!(
+        a_chain_of_quotients_is_decided_with_each_term_evaluated_once,
+        claims_about_more_than_one_symbol_are_left_alone
+    );
 
     /// `x / 46` as compilers write it: the upper half of a product, shifted.
     fn quotient(arena: &mut Arena, x: TermId) -> TermId {
@@ -211,7 +216,6 @@ mod tests {
         arena.add(shifted, sign)
     }
 
-    #[test]
     fn a_chain_of_quotients_is_decided_with_each_term_evaluated_once() {
         let mut arena = Arena::new();
         let thread = arena.symbol_within(SymbolId(0), 32, Range::unsigned(0, 1023, 32));
@@ -241,7 +245,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn claims_about_more_than_one_symbol_are_left_alone() {
         let mut arena = Arena::new();
         let lane = |arena: &mut Arena, number| {

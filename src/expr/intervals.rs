@@ -269,13 +269,14 @@ fn union(a: &Set, b: &Set) -> Set {
     merged
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::expr::{Range, SymbolId, Valuation};
 
+    crate::unit_tests!(what_is_decided_is_what_trying_all_values_finds);
+
     /// Random predicates and claims over one symbol: what is decided is what trying all values finds.
-    #[test]
     fn what_is_decided_is_what_trying_all_values_finds() {
         let mut seed = 1u64;
         let mut next = |below: u64| {

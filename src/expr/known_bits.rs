@@ -73,13 +73,17 @@ fn between(arena: &Arena, term: TermId, (least, most): (u64, u64), literals: &mu
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::super::refute::{are_contradictory, follows};
     use super::*;
     use crate::expr::{Range, SymbolId};
 
-    #[test]
+    crate::unit_tests!(
+        a_check_of_several_indices_at_once_bounds_each,
+        nothing_is_said_that_some_values_deny
+    );
+
     fn a_check_of_several_indices_at_once_bounds_each() {
         let mut arena = Arena::new();
         let indices = [0, 1].map(|number| {
@@ -114,7 +118,6 @@ mod tests {
     }
 
     /// Random equalities of few bits: nothing is contradicted that some values satisfy.
-    #[test]
     fn nothing_is_said_that_some_values_deny() {
         let mut seed = 3u64;
         let mut next = move |below: u64| {

@@ -104,12 +104,16 @@ fn demanded(arena: &Arena, terms: &[TermId], roots: [TermId; 2]) -> FxHashMap<Te
     demanded
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::expr::{Comparison, Range, SymbolId};
 
-    #[test]
+    crate::unit_tests!(
+        a_square_is_zero_or_one_modulo_four,
+        what_is_decided_is_what_trying_all_values_finds
+    );
+
     fn a_square_is_zero_or_one_modulo_four() {
         let mut arena = Arena::new();
         let x = arena.symbol(SymbolId(0), 32);
@@ -128,7 +132,6 @@ mod tests {
     }
 
     /// Random claims about symbols of few bits: what is decided is what trying all values finds.
-    #[test]
     fn what_is_decided_is_what_trying_all_values_finds() {
         let mut seed = 5u64;
         let mut next = move |below: u64| {

@@ -87,13 +87,14 @@ fn division(arena: &Arena, result: TermId) -> Option<Division> {
     unknown.then_some(Division { result, dividend, divisor, signed, remainder })
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::expr::{Evaluator, SymbolId};
 
+    crate::unit_tests!(what_is_said_holds_for_all_values);
+
     /// All values of a small width.
-    #[test]
     fn what_is_said_holds_for_all_values() {
         const WIDTH: u8 = 4;
         let mut arena = Arena::new();

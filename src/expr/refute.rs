@@ -182,10 +182,18 @@ fn choose(arena: &Arena, literal: &mut Literal, condition: TermId, taken: bool) 
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::expr::{Range, SymbolId};
+
+    crate::unit_tests!(
+        inside_of_a_bound_a_periodic_neighbour_is_the_next_one,
+        a_clamp_does_nothing_inside,
+        what_wraps_around_is_not_ordered,
+        the_opposite_of_what_is_not_negative_is_not_above_it,
+        nothing_is_contradicted_that_some_values_satisfy
+    );
 
     /// `i`, `n` and a place to start from that is a sum of two symbols.
     fn terms(width: u8) -> (Arena, TermId, TermId) {
@@ -197,7 +205,6 @@ mod tests {
         (arena, i, n)
     }
 
-    #[test]
     fn inside_of_a_bound_a_periodic_neighbour_is_the_next_one() {
         for width in [32, 64] {
             for op in [Comparison::SignedLess, Comparison::UnsignedLess] {
@@ -215,7 +222,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn a_clamp_does_nothing_inside() {
         let (mut arena, i, n) = terms(32);
         let zero = arena.constant(0, 32);
@@ -231,7 +237,6 @@ mod tests {
         assert!(!follows(&arena, &[positive], (clamped, next)));
     }
 
-    #[test]
     fn what_wraps_around_is_not_ordered() {
         let (mut arena, i, n) = terms(32);
         let next = arena.add_constant(i, 1);
@@ -244,7 +249,6 @@ mod tests {
         assert!(!are_contradictory(&arena, &[less, unsigned]));
     }
 
-    #[test]
     fn the_opposite_of_what_is_not_negative_is_not_above_it() {
         let mut arena = Arena::new();
         let (p, c) = (arena.symbol(SymbolId(0), 32), arena.symbol(SymbolId(1), 1));
@@ -258,7 +262,6 @@ mod tests {
         assert!(!follows(&arena, &[], (above, never)));
     }
 
-    #[test]
     fn nothing_is_contradicted_that_some_values_satisfy() {
         // Few bits, so that all values can be tried: random predicates over sums of three symbols.
         let mut seed = 1u64;

@@ -303,10 +303,22 @@ fn corners(arena: &Arena, a: TermId, b: TermId) -> Vec<Corner> {
     corners
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::expr::{Comparison, Range, SymbolId};
+
+    crate::unit_tests!(
+        a_clamped_index_is_refuted_at_the_edge,
+        a_periodic_index_is_refuted_at_the_edge,
+        an_index_is_refuted_where_it_wraps_around,
+        an_index_of_two_digits_is_refuted_where_it_wraps_around,
+        bounds_of_symbols_hold_in_every_counterexample,
+        a_path_that_cannot_be_taken_agrees_with_nothing,
+        all_values_are_tried_where_there_are_few,
+        all_values_are_tried_that_predicates_leave,
+        a_loaded_value_is_chosen_where_the_path_asks_for_it
+    );
 
     fn searched(arena: &Arena, predicates: &[TermId], claim: (TermId, TermId)) -> Search {
         Searcher::default().search(arena, predicates, claim)
@@ -316,7 +328,6 @@ mod tests {
         arena.symbol(SymbolId(number), width)
     }
 
-    #[test]
     fn a_clamped_index_is_refuted_at_the_edge() {
         // x > 0 ? x - 1 : 0 is x - 1 but for x <= 0, where the path is 0 <= x < n.
         let mut arena = Arena::new();
@@ -335,7 +346,6 @@ mod tests {
         assert_eq!(searched(&arena, &path, (clamped, before)), Search::Agreement);
     }
 
-    #[test]
     fn a_periodic_index_is_refuted_at_the_edge() {
         for (remainder, divide) in [
             (BinaryOp::UnsignedRemainder, BinaryOp::UnsignedDivide),
@@ -357,7 +367,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn an_index_is_refuted_where_it_wraps_around() {
         let mut arena = Arena::new();
         let (x, n) = (symbol(&mut arena, 0, 32), symbol(&mut arena, 1, 32));
@@ -371,7 +380,6 @@ mod tests {
         assert_eq!(searched(&arena, &path, (extended, after)), Search::Agreement);
     }
 
-    #[test]
     fn an_index_of_two_digits_is_refuted_where_it_wraps_around() {
         // 256 * block + thread: neither alone gets to the largest number.
         let mut arena = Arena::new();
@@ -386,7 +394,6 @@ mod tests {
         assert_eq!(searched(&arena, &[], (extended, after)), Search::Counterexample);
     }
 
-    #[test]
     fn bounds_of_symbols_hold_in_every_counterexample() {
         let mut arena = Arena::new();
         let lane = arena.symbol_within(SymbolId(0), 32, Range::unsigned(0, 31, 32));
@@ -397,7 +404,6 @@ mod tests {
         assert_ne!(searched(&arena, &[], (claim, inside)), Search::Counterexample);
     }
 
-    #[test]
     fn a_path_that_cannot_be_taken_agrees_with_nothing() {
         let mut arena = Arena::new();
         let (x, n) = (symbol(&mut arena, 0, 32), symbol(&mut arena, 1, 32));
@@ -408,7 +414,6 @@ mod tests {
         assert_eq!(searched(&arena, &path, (x, n)), Search::Nothing);
     }
 
-    #[test]
     fn all_values_are_tried_where_there_are_few() {
         // A division by ten, and the multiplication that a compiler makes of it.
         let mut arena = Arena::new();
@@ -430,7 +435,6 @@ mod tests {
         assert_eq!(searched(&arena, &[never], (tenth, wide)), Search::Contradiction);
     }
 
-    #[test]
     fn all_values_are_tried_that_predicates_leave() {
         // 1 <= n and n <= 1, read as signed, and so n & 3 is 1; of 1 <= n alone that does not follow.
         let mut arena = Arena::new();
@@ -454,7 +458,6 @@ mod tests {
         assert_eq!(searched(&arena, &never, (low, zero)), Search::Contradiction);
     }
 
-    #[test]
     fn a_loaded_value_is_chosen_where_the_path_asks_for_it() {
         let mut arena = Arena::new();
         let (x, y) = (symbol(&mut arena, 0, 64), symbol(&mut arena, 1, 64));

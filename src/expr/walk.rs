@@ -398,11 +398,12 @@ fn inverse(odd: u64) -> u64 {
         .fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::inverse;
 
-    #[test]
+    crate::unit_tests!(odd_numbers_have_inverses);
+
     fn odd_numbers_have_inverses() {
         for odd in [1, 3, 5, 0x9e37_79b9_7f4a_7c15, u64::MAX] {
             assert_eq!(inverse(odd).wrapping_mul(odd), 1);

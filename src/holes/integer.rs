@@ -219,12 +219,13 @@ fn compare(form: &Form, ty: ScalarType, args: &[u64]) -> Option<bool> {
     })
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
+    crate::unit_tests!(instructions_compute_what_the_manual_says);
+
     /// Figures worked out by hand from the manual's definitions.
-    #[test]
     fn instructions_compute_what_the_manual_says() {
         let minus = |n: u64| n.wrapping_neg() & 0xffff_ffff;
         for (text, args, result) in [

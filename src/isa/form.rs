@@ -84,11 +84,15 @@ impl Form {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(
+        blanks_and_comments_between_words_say_nothing,
+        a_word_that_is_not_known_stays_in_its_place
+    );
+
     fn blanks_and_comments_between_words_say_nothing() {
         let plain = Form::of("ld.global.nc.v2.f32");
         assert_eq!(plain, Form::of("ld . global/* far */.nc\n.v2 // wide\n.f32"));
@@ -97,7 +101,6 @@ mod tests {
         assert!(plain.has(Qualifier::Nc) && !plain.has(Qualifier::Volatile));
     }
 
-    #[test]
     fn a_word_that_is_not_known_stays_in_its_place() {
         let form = Form::of("add.from_next_year.s32");
         assert_eq!(form.modifiers()[0], Modifier::Unknown);

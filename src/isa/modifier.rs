@@ -97,13 +97,14 @@ impl From<Qualifier> for Modifier {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use strum::IntoEnumIterator;
 
     use super::*;
 
-    #[test]
+    crate::unit_tests!(every_shape_is_read_as_written, sub_spaces_are_of_their_space);
+
     fn every_shape_is_read_as_written() {
         for shape in Shape::iter() {
             assert_eq!(Modifier::of(shape.name()), Modifier::Shape(shape));
@@ -113,7 +114,6 @@ mod tests {
         assert_eq!(Modifier::of("m16n8k5"), Modifier::Unknown);
     }
 
-    #[test]
     fn sub_spaces_are_of_their_space() {
         assert_eq!(Modifier::of("shared::cta").space(), Some(StateSpace::Shared));
         assert_eq!(Modifier::of("param::entry").space(), Some(StateSpace::Param));

@@ -106,11 +106,12 @@ impl Multiprocessor {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(warps_are_those_of_the_occupancy_calculator, absurd_sizes_are_no_panic);
+
     fn warps_are_those_of_the_occupancy_calculator() {
         // Printed by `cudaOccMaxActiveBlocksPerMultiprocessor` of CUDA 13.5's `cuda_occupancy.h`, times
         // the warps of a block: architecture, threads, registers, shared memory, warps.
@@ -129,7 +130,6 @@ mod tests {
         assert!(count > 100, "{count} rows");
     }
 
-    #[test]
     fn absurd_sizes_are_no_panic() {
         let some = Multiprocessor::of(80).unwrap();
         for threads in [0, 1, 2048, u32::MAX] {

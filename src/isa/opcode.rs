@@ -185,13 +185,14 @@ impl fmt::Display for Opcode {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use strum::IntoEnumIterator;
 
     use super::*;
 
-    #[test]
+    crate::unit_tests!(every_name_means_its_opcode);
+
     fn every_name_means_its_opcode() {
         for opcode in Opcode::iter().filter(|opcode| *opcode != Opcode::Unknown) {
             assert_eq!(Opcode::of(opcode.name()), opcode);

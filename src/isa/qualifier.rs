@@ -295,14 +295,15 @@ impl fmt::Display for Qualifier {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use strum::IntoEnumIterator;
 
     use super::*;
     use crate::isa::Modifier;
 
-    #[test]
+    crate::unit_tests!(every_name_means_its_qualifier);
+
     fn every_name_means_its_qualifier() {
         for qualifier in Qualifier::iter() {
             assert_eq!(Modifier::of(qualifier.name()), Modifier::Qualifier(qualifier));

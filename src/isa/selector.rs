@@ -40,11 +40,12 @@ impl Selector {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(bytes_and_halves_are_read_from_the_right);
+
     fn bytes_and_halves_are_read_from_the_right() {
         let parse = |text| Selector::parse(text).map(|s| (s.bits, s.numbers().to_vec()));
         assert_eq!(parse("b0"), Some((8, vec![0])));

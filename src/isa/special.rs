@@ -238,11 +238,15 @@ impl fmt::Display for Special {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(
+        names_and_registers_belong_together,
+        reserved_names_are_no_names_of_registers
+    );
+
     fn names_and_registers_belong_together() {
         for name in ["%tid.x", "%cluster_nctaid.z", "%laneid", "%pm7", "%pm0_64", "%envreg31"] {
             let Some(SpecialName::Scalar(register)) = special(name) else { panic!("{name}") };
@@ -253,7 +257,6 @@ mod tests {
         assert!(matches!(special("%ctaid"), Some(SpecialName::Vector(_))));
     }
 
-    #[test]
     fn reserved_names_are_no_names_of_registers() {
         for name in ["%laneid.x", "%tid.q", "%pm8", "%envreg32", "%envreg"] {
             assert_eq!(special(name), Some(SpecialName::Scalar(Special::Unknown)), "{name}");

@@ -117,9 +117,11 @@ fn advice(entry: &Entry) -> Advice {
     Advice { strategies: *strategy, reason }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(text_architecture_and_driver_must_fit, nothing_is_asked_without_need);
 
     fn consulted(entries: &[(&str, &str, &str, &str)], ask: AskDriver) -> Consulted {
         let entries = entries.iter().map(|(hash, architecture, driver, strategy)| {
@@ -137,7 +139,6 @@ mod tests {
         word_for(found.unwrap().unwrap().strategies)
     }
 
-    #[test]
     fn text_architecture_and_driver_must_fit() {
         let entries = [
             ("old", "sm_80", "12.4", "wide"),
@@ -161,7 +162,6 @@ mod tests {
         assert_eq!(why(ask("newer", 86, || None)), "measured on sm_90a and not on sm_86");
     }
 
-    #[test]
     fn nothing_is_asked_without_need() {
         let known = consulted(&[("a", "sm_80", "12.4", "wide")], || panic!("asked"));
         assert_eq!(known.advise("other", 80, || panic!("hashed")), None);

@@ -190,10 +190,12 @@ impl<'t> Iterator for Words<'t> {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::ptx::{self, Depth};
+
+    crate::unit_tests!(what_means_nothing_changes_nothing, what_means_something_changes_the_hash);
 
     /// The hash of the kernel `k`.
     fn digest(text: &str) -> String {
@@ -232,7 +234,6 @@ DONE: ret;
         digest(&TEXT.replacen(from, to, 1))
     }
 
-    #[test]
     fn what_means_nothing_changes_nothing() {
         let own = digest(TEXT);
         assert_eq!(own.len(), 64);
@@ -253,7 +254,6 @@ DONE: ret;
         }
     }
 
-    #[test]
     fn what_means_something_changes_the_hash() {
         let mut hashes = BTreeSet::from([digest(TEXT)]);
         for (from, to) in [

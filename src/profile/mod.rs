@@ -159,9 +159,11 @@ mod word {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(entries_take_the_place_of_their_like, what_is_wrong_is_said_in_one_line);
 
     fn entry(hash: &str, architecture: &str, driver: &str, strategy: Strategies) -> Entry {
         Entry {
@@ -177,7 +179,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn entries_take_the_place_of_their_like() {
         let mut profile = Profile::default();
         for (hash, architecture, driver) in [
@@ -198,7 +199,6 @@ mod tests {
         assert_eq!(Profile::read(&text, "p.json"), Ok(profile));
     }
 
-    #[test]
     fn what_is_wrong_is_said_in_one_line() {
         let said = |text: &str| {
             let said = Profile::read(text, "p.json").unwrap_err();

@@ -39,11 +39,12 @@ pub fn memberships(name: &str) -> impl Iterator<Item = (&str, u32)> {
     })
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(rows_are_told_from_names, every_cut_of_the_digits_is_a_membership);
+
     fn rows_are_told_from_names() {
         assert_eq!(Row::of("L<4>"), Some(Row { prefix: "L", count: 4 }));
         assert_eq!(Row::of("L < 4 >"), Some(Row { prefix: "L", count: 4 }));
@@ -55,7 +56,6 @@ mod tests {
         );
     }
 
-    #[test]
     fn every_cut_of_the_digits_is_a_membership() {
         let all = |name| memberships(name).collect::<Vec<_>>();
         assert_eq!(all("%r102"), [("%r", 102), ("%r10", 2)]);

@@ -317,9 +317,16 @@ fn is_gap(byte: u8) -> bool {
     is_blank(byte) || matches!(byte, b'.' | b':')
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(
+        global_and_generic_loads_are_counted,
+        other_statements_are_not,
+        bodies_and_initial_values_are_told_apart,
+        pieces_and_chunks_cover_the_text
+    );
 
     fn bodies(text: &str) -> Vec<ScannedBody> {
         let (pieces, scanned) = pieces(text);
@@ -331,7 +338,6 @@ mod tests {
         bodies(&format!(".entry f() {{ {body} }}"))[0].global_loads
     }
 
-    #[test]
     fn global_and_generic_loads_are_counted() {
         for load in [
             "ld.global.f32 %f1, [%rd1];",
@@ -349,7 +355,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn other_statements_are_not() {
         for other in [
             "ld.shared.f32 %f1, [%r1];",
@@ -368,7 +373,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn bodies_and_initial_values_are_told_apart() {
         let text = ".global .u32 x[2] = {1, 2};\n.func f() .pragma \"a;{\"; { ret; }\n\
                     .section .debug_str { .b8 1 } .entry g() { { } // }\n }";
@@ -376,7 +380,6 @@ mod tests {
         assert_eq!(spans, ["{ ret; }", "{ .b8 1 }", "{ { } // }\n }"]);
     }
 
-    #[test]
     fn pieces_and_chunks_cover_the_text() {
         let statement = "add.s32 %r1, %r2, 3; // ;\n";
         let text =

@@ -314,9 +314,20 @@ fn may_name_a_file(argument: &[u8]) -> bool {
     has(b"out") || has(b"file") || has(b"/") || has(b".")
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(
+        inputs_are_told_from_values_and_keep_their_order,
+        every_word_is_kept_in_order,
+        a_word_after_an_unknown_option_is_an_input_only_for_want_of_another,
+        where_the_output_is_named_may_be_unclear,
+        some_calls_are_handed_over,
+        an_options_file_with_inputs_is_spliced_in_place,
+        the_output_is_exchanged_where_it_stands,
+        values_are_exchanged_where_they_stand
+    );
 
     /// The options files that exist in these tests.
     fn read(path: &Path) -> Option<Vec<u8>> {
@@ -341,7 +352,6 @@ mod tests {
         parsed.inputs.iter().map(value).collect()
     }
 
-    #[test]
     fn inputs_are_told_from_values_and_keep_their_order() {
         assert_eq!(inputs("-arch sm_80 -O3 a.ptx -o b.cubin c.x -m 64"), ["a.ptx", "c.x"]);
         assert_eq!(inputs("-c -o /dev/null X.o --gpu-name sm_53 -O0"), ["X.o"]);
@@ -349,7 +359,6 @@ mod tests {
         assert_eq!(parse("a.ptx -o b --output-file=c").output, Some("c".into()), "the last counts");
     }
 
-    #[test]
     fn every_word_is_kept_in_order() {
         for line in ["-arch=sm_80 --new 1 a.ptx -v", "-o", "-optf plain a.ptx", "-optf none a.ptx"]
         {
@@ -357,14 +366,12 @@ mod tests {
         }
     }
 
-    #[test]
     fn a_word_after_an_unknown_option_is_an_input_only_for_want_of_another() {
         assert_eq!(inputs("--new x a.ptx"), ["a.ptx"]);
         assert_eq!(inputs("--new a.ptx"), ["a.ptx"]);
         assert_eq!(inputs("--new=x a.ptx b.ptx"), ["a.ptx", "b.ptx"]);
     }
 
-    #[test]
     fn where_the_output_is_named_may_be_unclear() {
         let place = |line: &str| parse(line).output_place;
         let clear = OutputPlace::Word { word: 2, at: 0 };
@@ -379,7 +386,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn some_calls_are_handed_over() {
         for line in [
             "",
@@ -403,7 +409,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn an_options_file_with_inputs_is_spliced_in_place() {
         let parsed = parse("a.ptx -optf inputs -v");
         assert_eq!(parsed.words, ["a.ptx", "b c.ptx", "-optf", "plain", "-o", "x", "-v"]);
@@ -412,7 +417,6 @@ mod tests {
         assert_eq!(parse("-optf plain,inputs").words[..2], ["-arch", "sm_80"]);
     }
 
-    #[test]
     fn the_output_is_exchanged_where_it_stands() {
         let exchanged = |line: &str| {
             let words = parse(line).with_output(OsStr::new("new"))?;
@@ -435,7 +439,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn values_are_exchanged_where_they_stand() {
         let parsed = parse("--input-as-string=abc -ias d e.ptx -");
         let kinds: Vec<Kind> = parsed.inputs.iter().map(|input| input.kind).collect();

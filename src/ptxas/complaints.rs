@@ -119,16 +119,21 @@ fn function_in(line: &str) -> Option<String> {
     Some(name.trim().to_owned())
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(
+        a_new_warning_counts_and_a_moved_one_does_not,
+        larger_numbers_count_for_their_function,
+        copies_of_standard_input_are_one_kind
+    );
 
     fn said(original: &str, rewritten: &str) -> Vec<(Option<String>, String)> {
         let all = complaints(original, rewritten);
         all.into_iter().map(|complaint| (complaint.function, complaint.what)).collect()
     }
 
-    #[test]
     fn a_new_warning_counts_and_a_moved_one_does_not() {
         let one = "ptxas info    : (C7518) Potential Performance Loss: serialized in the function 'k' in line 97\n";
         let moved = one.replace("97", "120");
@@ -141,7 +146,6 @@ mod tests {
         assert_eq!(said("", "ptxas warning : something\n")[0].0, None);
     }
 
-    #[test]
     fn larger_numbers_count_for_their_function() {
         let text = |spilled: u32| {
             format!(
@@ -162,7 +166,6 @@ mod tests {
         assert_eq!(said(&fewer, &text(8)), [], "registers are not for this");
     }
 
-    #[test]
     fn copies_of_standard_input_are_one_kind() {
         assert_eq!(
             kind("ptxas /tmp/tmpxft_0001cbd_00000000-0_stdin, line 23; warning : x"),

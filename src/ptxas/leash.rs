@@ -69,15 +69,16 @@ impl Leash {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(both_measures_count, a_run_that_nobody_needs_ends);
 
     fn work(seconds: u64, mebibytes: u64) -> Work {
         Work { processor: Duration::from_secs(seconds), memory: mebibytes << 20 }
     }
 
-    #[test]
     fn both_measures_count() {
         let leash = Leash::default();
         let reason = |seconds, mebibytes| leash.exceeded(|| Some(work(seconds, mebibytes)));
@@ -89,7 +90,6 @@ mod tests {
         assert_eq!(leash.exceeded(|| None), None, "what is not known is not judged");
     }
 
-    #[test]
     fn a_run_that_nobody_needs_ends() {
         let leash = Leash::default();
         leash.end();

@@ -171,11 +171,12 @@ fn first(
     None
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(the_real_one_may_have_the_name_by_which_the_program_was_started);
+
     fn the_real_one_may_have_the_name_by_which_the_program_was_started() {
         let folder = tempfile::tempdir().unwrap();
         let [name, image] = ["ptxas", "deleted"].map(|name| folder.path().join(name));

@@ -54,9 +54,17 @@ fn fewer_warps(on: &Multiprocessor, before: &Usage, after: &Usage) -> Option<Str
     })
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(
+        lost_warps_and_stack_are_named,
+        shared_memory_counts,
+        more_registers_are_no_loss_where_as_many_warps_fit,
+        any_usual_block_counts,
+        what_is_not_known_is_not_judged
+    );
 
     fn cubin(registers: u32, stack: u32, threads: Option<u32>) -> Cubin {
         let usage = Usage { registers, stack, shared: 0, threads };
@@ -67,7 +75,6 @@ mod tests {
         losses(original, rewritten).pop().map_or_else(String::new, |(_, what)| what)
     }
 
-    #[test]
     fn lost_warps_and_stack_are_named() {
         let plain = cubin(32, 0, None);
         assert_eq!(loss(&plain, &cubin(32, 0, None)), "");
@@ -83,7 +90,6 @@ mod tests {
         );
     }
 
-    #[test]
     fn shared_memory_counts() {
         let with = |shared: u32| {
             let usage = Usage { registers: 32, stack: 0, shared, threads: Some(1024) };
@@ -96,7 +102,6 @@ mod tests {
         assert_eq!(loss(&with(4096), &with(4224)), "");
     }
 
-    #[test]
     fn more_registers_are_no_loss_where_as_many_warps_fit() {
         // 9 blocks of 3 warps with either.
         assert_eq!(loss(&cubin(65, 0, Some(96)), &cubin(72, 0, Some(96))), "");
@@ -105,7 +110,6 @@ mod tests {
         assert_eq!(loss(&cubin(8, 0, Some(32)), &cubin(64, 0, Some(32))), "");
     }
 
-    #[test]
     fn any_usual_block_counts() {
         // 12 warps of each scheduler become 10: 3 blocks of 512 become 2, and 6 of 256 become 5.
         let said = loss(&cubin(40, 0, None), &cubin(48, 0, None));
@@ -114,7 +118,6 @@ mod tests {
         assert_eq!(loss(&cubin(144, 0, None), &cubin(168, 0, None)), "");
     }
 
-    #[test]
     fn what_is_not_known_is_not_judged() {
         let mut unknown = cubin(255, 0, None);
         unknown.architecture = 81;

@@ -134,9 +134,16 @@ fn find(shown: &Shown, line: &[u8]) -> Option<Range<usize>> {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(
+        names_and_lines_become_the_users,
+        places_are_those_that_were_named_of_the_original,
+        everything_else_stays,
+        standard_input_keeps_the_name_that_ptxas_gives_it
+    );
 
     /// Lines 1 to 4 as they were, 3 inserted ones for line 5, and so on.
     fn shifted() -> LineMap {
@@ -158,7 +165,6 @@ mod tests {
         assert_eq!(String::from_utf8_lossy(&output), expected);
     }
 
-    #[test]
     fn names_and_lines_become_the_users() {
         check(
             "ptxas /tmp/p/1.ptx, line 12; error   : Unknown symbol '%f9'\nptxas fatal   : aborted\n",
@@ -182,7 +188,6 @@ mod tests {
         );
     }
 
-    #[test]
     fn places_are_those_that_were_named_of_the_original() {
         let agreed = |original: &str, rewritten: &str| {
             let agreed = agree(original.as_bytes(), rewritten.as_bytes().to_vec());
@@ -203,7 +208,6 @@ mod tests {
         assert_eq!(agreed(split, &split.replace("00ab", "1111").replace('3', "5")), split);
     }
 
-    #[test]
     fn everything_else_stays() {
         for text in [
             "ptxas info    : Used 8 registers, used 0 barriers, 360 bytes cmem[0]\n",
@@ -222,7 +226,6 @@ mod tests {
         assert_eq!(translate(unnamed, &renamed(&lines), None), unnamed);
     }
 
-    #[test]
     fn standard_input_keeps_the_name_that_ptxas_gives_it() {
         let lines = shifted();
         let stdin = [Renamed { shown: Shown::StdinCopy, user: None, lines: &lines }];

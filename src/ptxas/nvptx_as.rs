@@ -62,9 +62,11 @@ pub fn parse(arguments: &[OsString]) -> CommandLine {
     line
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(the_input_is_told_from_values, the_output_and_questions);
 
     fn inputs(line: &str) -> Vec<String> {
         let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
@@ -74,7 +76,6 @@ mod tests {
         parsed.inputs.iter().map(value).collect()
     }
 
-    #[test]
     fn the_input_is_told_from_values() {
         for (line, expected) in [
             ("-m sm_35 -o x.o x.s", "x.s"),
@@ -89,7 +90,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn the_output_and_questions() {
         let words = |line: &str| line.split_whitespace().map(OsString::from).collect::<Vec<_>>();
         assert_eq!(parse(&words("-vox.o a.s")).output, Some("x.o".into()));

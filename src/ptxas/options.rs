@@ -190,9 +190,15 @@ fn attached(name: &[u8]) -> Option<&'static Spec> {
     })
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(
+        values_are_found_in_every_spelling,
+        what_ptxas_does_not_know_is_unknown,
+        names_are_unique_and_sorted
+    );
 
     /// `(long name, what)` with what one of `operand`, `unknown`, `pending`, `complete`.
     fn shape(word: &str) -> (&'static str, String) {
@@ -205,7 +211,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn values_are_found_in_every_spelling() {
         for (word, long, what) in [
             ("--gpu-name", "gpu-name", "pending"),
@@ -229,7 +234,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn what_ptxas_does_not_know_is_unknown() {
         // One dash with a long name, two with a short one, and abbreviations: ptxas refuses all.
         for word in ["-gpu-name", "--arch", "--output-fil", "-archsm_80", "-Ox", "--", "--O3"] {
@@ -241,7 +245,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn names_are_unique_and_sorted() {
         assert!(OPTIONS.is_sorted_by(|a, b| a.long < b.long));
         let mut shorts: Vec<_> = OPTIONS.iter().map(|o| o.short).collect();

@@ -32,11 +32,15 @@ pub fn split(text: &[u8]) -> Option<Vec<OsString>> {
     (!quoted).then_some(words)
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(
+        white_space_separates_and_quotes_join,
+        what_may_be_split_otherwise_is_not_split
+    );
+
     fn white_space_separates_and_quotes_join() {
         let words =
             split(b" -arch=\"sm_80\" a\".ptx\"\r\n-v\t\"sp ace/a b.ptx\" \"\" # 'x'").unwrap();
@@ -45,7 +49,6 @@ mod tests {
         assert_eq!(split(b" \n").unwrap(), [""; 0]);
     }
 
-    #[test]
     fn what_may_be_split_otherwise_is_not_split() {
         assert_eq!(split(b"sp\\ ace.ptx"), None);
         assert_eq!(split(b"\"open"), None);

@@ -72,10 +72,12 @@ pub fn real_name(name: &OsStr) -> OsString {
     real
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    crate::unit_tests!(a_name_counts_with_the_real_one_beside_it, dialects_go_by_the_name);
 
     fn of(called_as: &Path, executable: &Path) -> Option<String> {
         let search = Search {
@@ -86,7 +88,6 @@ mod tests {
         Role::of(&search).map(|role| role.name.to_string_lossy().into_owned())
     }
 
-    #[test]
     fn a_name_counts_with_the_real_one_beside_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
@@ -115,7 +116,6 @@ mod tests {
         assert_eq!(of(&path("x"), &path("copy-as")).as_deref(), Some("copy-as"));
     }
 
-    #[test]
     fn dialects_go_by_the_name() {
         assert_eq!(Dialect::of(OsStr::new("ptxas-blackwell")), Dialect::Ptxas);
         assert_eq!(Dialect::of(OsStr::new("nvptx-none-as")), Dialect::NvptxAs);

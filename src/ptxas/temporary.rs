@@ -210,13 +210,20 @@ fn open_folder(parent: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::R
     openat(parent, name, flags, Mode::empty())
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use std::fs::{self, DirBuilder, File};
     use std::os::unix::fs::{DirBuilderExt, symlink};
     use std::path::PathBuf;
     use std::time::{Duration, SystemTime};
+
+    crate::unit_tests!(
+        stale_folders_go_and_others_stay,
+        links_are_not_followed,
+        folders_with_what_no_call_makes_stay_as_they_are,
+        a_living_call_holds_its_lock
+    );
 
     const NOW: i64 = 2_000_000_000;
 
@@ -234,7 +241,6 @@ mod tests {
         File::open(folder).unwrap().set_modified(time).unwrap();
     }
 
-    #[test]
     fn stale_folders_go_and_others_stay() {
         let place = tempfile::tempdir().unwrap();
         let parent = place.path();
@@ -266,7 +272,6 @@ mod tests {
         assert!(!locked.exists());
     }
 
-    #[test]
     fn links_are_not_followed() {
         let place = tempfile::tempdir().unwrap();
         let user = left(place.path(), "user", 9999);
@@ -276,7 +281,6 @@ mod tests {
         assert!(place.path().join("ptxasw-call-aalink").is_symlink());
     }
 
-    #[test]
     fn folders_with_what_no_call_makes_stay_as_they_are() {
         let place = tempfile::tempdir().unwrap();
         let inside: [&dyn Fn(&Path); 3] = [
@@ -294,7 +298,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn a_living_call_holds_its_lock() {
         let living = Temporary::new().unwrap();
         let folder = open_folder(CWD, living.path()).unwrap();

@@ -166,12 +166,13 @@ pub(super) fn possible_values(arena: &mut Arena, difference: TermId) -> Option<V
     balanced.then(|| values.into_iter().map(|value| value & mask).collect())
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::expr::{Evaluator, SymbolId};
 
-    #[test]
+    crate::unit_tests!(differences_of_extended_sums_are_among_the_possible_ones);
+
     fn differences_of_extended_sums_are_among_the_possible_ones() {
         let mut arena = Arena::new();
         let (i, p) = (arena.symbol(SymbolId(0), 8), arena.symbol(SymbolId(1), 64));

@@ -99,12 +99,13 @@ impl Entry {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::reuse::STRUCT_WORDS;
 
-    #[test]
+    crate::unit_tests!(every_size_is_there_and_gives_each_lane_its_struct);
+
     fn every_size_is_there_and_gives_each_lane_its_struct() {
         let sizes: Vec<u32> = CATALOGUE.iter().map(|entry| entry.words).collect();
         assert_eq!(sizes, STRUCT_WORDS.collect::<Vec<u32>>());

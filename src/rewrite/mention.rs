@@ -199,12 +199,19 @@ fn in_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_$%".contains(c)
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::cfg;
     use crate::ptx::{Depth, parse};
     use crate::source::SourceFile;
+
+    crate::unit_tests!(
+        a_register_is_named_where_its_name_means_it,
+        copies_mean_what_they_mean_where_they_stand,
+        variables_are_asked_about_too,
+        a_name_without_a_meaning_is_refused
+    );
 
     const TEXT: &str = "\
 .version 7.8
@@ -239,7 +246,6 @@ mod tests {
 
     const PLACES: [&str; 4] = ["%y;\n\t{", "// outer", ".shared .b32 s;\n\t\t", "%x, %x;\n\t}"];
 
-    #[test]
     fn a_register_is_named_where_its_name_means_it() {
         let outer = |flow: &Flow<'_, '_>| format!("mov.u32 {}, 0;", register(flow, RegisterId(0)));
         for (place, is_placed) in PLACES.into_iter().zip([true, true, false, true]) {
@@ -252,7 +258,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn copies_mean_what_they_mean_where_they_stand() {
         let copy = |from: &'static str| {
             move |flow: &Flow<'_, '_>| {
@@ -268,7 +273,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn variables_are_asked_about_too() {
         let scope = |flow: &Flow<'_, '_>| {
             let at = TEXT.find("mov.u32").expect("the place");
@@ -286,7 +290,6 @@ mod tests {
         assert_eq!(placed(PLACES[2], none), Ok("[a]".to_owned()));
     }
 
-    #[test]
     fn a_name_without_a_meaning_is_refused() {
         assert_eq!(placed(PLACES[0], |_| "mov.u32 %x, 0;".to_owned()), Err("%x".to_owned()));
         let own = "mov.u32 %own, %laneid; $own: .s.x // %x".to_owned();

@@ -280,9 +280,14 @@ impl Translation<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(
+        claims_are_proved_from_what_they_need_and_refuted_by_values,
+        beyond_the_budget_nothing_is_known
+    );
 
     fn variable(number: u32) -> Arc<Term> {
         Arc::new(Term::Variable(number))
@@ -292,7 +297,6 @@ mod tests {
         Arc::new(Term::Binary(op, a, b))
     }
 
-    #[test]
     fn claims_are_proved_from_what_they_need_and_refuted_by_values() {
         let integers = |_: u32| Sort::Integer;
         let [a, b, c] = [0, 1, 2].map(variable);
@@ -318,7 +322,6 @@ mod tests {
         assert!(matches!(refuted, Verdict::Refuted(_)), "{refuted:?}");
     }
 
-    #[test]
     fn beyond_the_budget_nothing_is_known() {
         let mut prover = Prover::new(Sort::Integer, 100_000, 900);
         let claim = Arc::new(Term::Truth(true));

@@ -77,11 +77,16 @@ pub fn code(text: &str) -> Cow<'_, str> {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(
+        comments_end_where_they_end,
+        gaps_are_blanks_and_comments,
+        code_is_what_is_no_comment_and_no_string
+    );
+
     fn comments_end_where_they_end() {
         let length = |text: &str| Comment::at_start(text.as_bytes()).map(|comment| comment.length);
         assert_eq!(length("// a\nb"), Some(4));
@@ -94,14 +99,12 @@ mod tests {
         assert_eq!(open, Some(Comment { length: 4, closed: false }));
     }
 
-    #[test]
     fn gaps_are_blanks_and_comments() {
         assert_eq!(gap_length(b" \t// a\n/* b */\r\n\x0b\x0cc"), 18);
         assert_eq!(gap_length(b"a "), 0);
         assert_eq!(gap_length(b" /* open"), 8);
     }
 
-    #[test]
     fn code_is_what_is_no_comment_and_no_string() {
         let blank = |bytes: usize| " ".repeat(bytes);
         let [d, f] = [" /* d */ ", " \"f//\" "].map(|text| blank(text.len()));

@@ -86,13 +86,18 @@ pub fn wavefronts(tree: &[Statement], sketch: &Lowered, solution: &Solution) -> 
     wavefronts
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::source::SourceFile;
     use crate::synth::lower::lower;
     use crate::synth::parse;
     use crate::synth::search::{Limits, Mode, search};
+
+    crate::unit_tests!(
+        a_step_holds_what_it_reads_and_what_it_makes,
+        lanes_that_read_one_bank_wait_for_each_other
+    );
 
     /// The registers and wavefronts of the first solution of a sketch.
     fn of(text: &str) -> (u32, u32) {
@@ -106,7 +111,6 @@ mod tests {
         (registers(&tree, &sketch), wavefronts(&tree, &sketch, chosen))
     }
 
-    #[test]
     fn a_step_holds_what_it_reads_and_what_it_makes() {
         let text = "axis lane = 32, reg = 4\ninput x[lane * reg]\n\
                     load a[lane, reg] = x[32 * reg + lane]\n\
@@ -115,7 +119,6 @@ mod tests {
         assert_eq!(of(text), (8, 0));
     }
 
-    #[test]
     fn lanes_that_read_one_bank_wait_for_each_other() {
         let neighbours = "axis lane = 32, k = 2\ninput x[32]\n\
                           step s[lane, k] = x[?xform(lane; k)]\n\

@@ -155,9 +155,14 @@ fn walk_back(history: &[Vec<usize>], end: (usize, usize)) -> Vec<(usize, usize)>
     found
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::equal_runs;
+
+    crate::unit_tests!(
+        runs_are_equal_and_without_anchors_longest,
+        long_sequences_that_differ_are_not_compared
+    );
 
     /// The length of the longest common subsequence by the textbook's table.
     fn longest(a: &[u32], b: &[u32]) -> usize {
@@ -183,7 +188,6 @@ mod tests {
         runs.iter().map(|(olds, _)| olds.len()).sum()
     }
 
-    #[test]
     fn runs_are_equal_and_without_anchors_longest() {
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..3000 {
@@ -206,7 +210,6 @@ mod tests {
     }
 
     /// Sequences that differ much have only their ends and anchors in common, however long they are.
-    #[test]
     fn long_sequences_that_differ_are_not_compared() {
         let a: Vec<u32> = (0..100_000).collect();
         let swapped: Vec<u32> = (0..100_000).map(|at| at ^ 1).collect();

@@ -48,19 +48,16 @@ pub(super) enum Ran {
     NotRun,
 }
 
-/// Runs both kernels.
+/// Runs both kernels; `required` is the shape of their blocks, if they are taken to have one.
 pub(super) fn run(
     modules: Pair<'_, '_>,
-    function: &Function<'_>,
+    (function, required): (&Function<'_>, Option<[u32; 3]>),
     pointers: &FxHashSet<String>,
     (found, seen): (&Counterexample, &Seen),
 ) -> Ran {
     if function.kind != FunctionKind::Entry {
         return Ran::NotRun;
     }
-    let required = function
-        .directive("reqntid")
-        .map(|exact| [0, 1, 2].map(|axis| exact.get(axis).map_or(1, |&extent| extent as u32)));
     // The state that was found comes first; it is also tried in blocks of other shapes, since in a
     // shape with several rows threads may disturb each other.
     let mut equal = false;

@@ -65,10 +65,16 @@ pub(super) fn axioms(terms: &mut Terms, shape: Option<[u64; 3]>) -> Vec<TermId> 
     facts
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::expr::{Evaluator, Range};
+
+    crate::unit_tests!(
+        the_axioms_hold_for_every_lane_of_every_shape,
+        the_axioms_of_a_shape_hold_for_its_lanes,
+        lanes_are_consecutive_where_it_is_said
+    );
 
     /// Block shapes of up to 1024 threads: all small ones, and some around the edges of warps.
     fn shapes() -> Vec<[u64; 3]> {
@@ -126,7 +132,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn the_axioms_hold_for_every_lane_of_every_shape() {
         for wanted in [0b111_111, 0b001_001, 0b000_000, 0b011_111] {
             let mut terms = symbols(wanted);
@@ -138,7 +143,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn the_axioms_of_a_shape_hold_for_its_lanes() {
         for shape in shapes() {
             for wanted in [0b001_000, 0b000_000] {
@@ -150,7 +154,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn lanes_are_consecutive_where_it_is_said() {
         let mut terms = symbols(0b111_000);
         let extents =

@@ -137,13 +137,18 @@ impl Layout {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
+    crate::unit_tests!(
+        a_swizzle_within_rows_keeps_words_apart,
+        gaps_need_room,
+        all_layouts_are_functions_of_bytes_with_a_name
+    );
+
     const ROWS: Extent = Extent { before: 4096, after: 4096, align: 128 };
 
-    #[test]
     fn a_swizzle_within_rows_keeps_words_apart() {
         let layout = Layout::Swizzle { from: 7, bits: 5, to: 2 };
         assert!(layout.keeps(ROWS, &[4]));
@@ -155,7 +160,6 @@ mod tests {
         assert!(!layout.keeps(short, &[4]), "the last row is not whole");
     }
 
-    #[test]
     fn gaps_need_room() {
         let gaps = Layout::Gaps { every: 7, bytes: 4 };
         let roomy = Extent { after: 4096 + 31 * 4, align: 4, ..ROWS };
@@ -164,7 +168,6 @@ mod tests {
         assert!(!gaps.keeps(Extent { align: 16, ..roomy }, &[16]), "not aligned any more");
     }
 
-    #[test]
     fn all_layouts_are_functions_of_bytes_with_a_name() {
         let names: std::collections::BTreeSet<String> =
             Layout::all().map(Layout::describe).collect();

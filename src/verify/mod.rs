@@ -237,13 +237,14 @@ impl Default for Options {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use std::collections::BTreeSet;
     use std::{fs, path::Path};
 
+    crate::unit_tests!(files_can_be_read_in_the_order_of_the_list);
+
     /// Reads the files in the order above, and the files that each uses.
-    #[test]
     fn files_can_be_read_in_the_order_of_the_list() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/verify");
         let listed = include_str!("mod.rs").lines().filter_map(|line| line.strip_prefix("//! - `"));
@@ -251,7 +252,7 @@ mod tests {
         for name in listed.filter_map(|line| line.split('`').next()) {
             let file = folder.join(name).with_extension("rs");
             let text = fs::read_to_string(&file).expect("a file of the list can be read");
-            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let code = text.split("#[cfg(feature").next().unwrap_or_default();
             for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
                 for rest in line.split("super::").skip(1) {
                     let used = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next();

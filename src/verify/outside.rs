@@ -220,11 +220,15 @@ pub(super) fn words(text: &str) -> String {
     kept
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(
+        blanks_and_comments_do_not_count_but_strings_do,
+        debug_sections_are_told_from_others
+    );
+
     fn blanks_and_comments_do_not_count_but_strings_do() {
         assert_eq!(words(" a/* x */b // c\n\t d "), "a b d");
         assert_eq!(words(".pragma \"a  // b\" ;"), ".pragma \"a  // b\" ;");
@@ -233,7 +237,6 @@ mod tests {
         assert_eq!(words("\"open"), "\"open");
     }
 
-    #[test]
     fn debug_sections_are_told_from_others() {
         assert!(is_debug(".section .debug_str { .b8 1 }"));
         assert!(is_debug("@@DWARF .4byte 0x0"));

@@ -135,13 +135,14 @@ fn pinned(arena: &Arena, known: &[TermId]) -> Option<FxHashMap<SymbolId, u64>> {
     Some(bounds.into_iter().filter_map(|(symbol, of)| Some((symbol, of.value()?))).collect())
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::expr::Evaluator;
 
+    crate::unit_tests!(no_other_value_is_possible);
+
     /// All pairs of comparisons of a small width, against all values.
-    #[test]
     fn no_other_value_is_possible() {
         const WIDTH: u8 = 3;
         let mut arena = Arena::new();

@@ -420,11 +420,12 @@ fn doubled(ty: ScalarType) -> Option<ScalarType> {
     })
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(every_row_is_read);
+
     fn every_row_is_read() {
         let lines = TABLE.lines().filter(|line| !line.is_empty());
         for line in lines {

@@ -87,11 +87,12 @@ pub(super) fn belief(register: Special) -> Belief {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(what_is_not_known_is_unsteady);
+
     fn what_is_not_known_is_unsteady() {
         let odd = [Special::Clock, Special::Pm(0), Special::Envreg(31), Special::Unknown];
         for register in odd {

@@ -304,13 +304,14 @@ fn parts(arena: &Arena, term: TermId) -> SmallVec<[TermId; 4]> {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::expr::{Evaluator, SymbolId};
 
+    crate::unit_tests!(what_is_decided_holds_for_all_values, the_other_order_is_the_negation);
+
     /// Random predicates over a few atoms, against all values of the atoms.
-    #[test]
     fn what_is_decided_holds_for_all_values() {
         const ATOMS: u32 = 5;
         let mut random = fastrand::Rng::with_seed(7);
@@ -361,7 +362,6 @@ mod tests {
         assert!(decided > 1_000 && refuted > 20 && missed > 500, "{decided} {refuted} {missed}");
     }
 
-    #[test]
     fn the_other_order_is_the_negation() {
         let mut arena = Arena::new();
         let (x, y) = (arena.symbol(SymbolId(0), 32), arena.symbol(SymbolId(1), 32));

@@ -62,13 +62,12 @@ impl Comparison<'_, '_> {
     /// both programs, it is dropped.
     pub(super) fn run(&mut self, modules: Pair<'_, '_>) {
         let pointers = execute::pointers(self.terms, &[self.before, self.after]);
-        // (Runs are made in blocks of several shapes, unless the kernel demands one.)
-        let demands = self.original.function.directive("reqntid").is_some();
-        let in_other_blocks = self.original.block.is_some() && !demands;
         for (index, seen) in std::mem::take(&mut self.seen) {
             let Some(found) = &self.problems[index].counterexample else { continue };
-            match execute::run(modules, self.original.function, &pointers, (found, &seen)) {
-                Ran::Different if !(in_other_blocks && self.exchanging) => return,
+            let block = self.original.block.map(|block| block.map(|extent| extent as u32));
+            let kernel = (self.original.function, block);
+            match execute::run(modules, kernel, &pointers, (found, &seen)) {
+                Ran::Different => return,
                 Ran::Equal => {
                     self.problems[index].counterexample = None;
                     self.problems[index].reason += ", but a run of both leaves the same memory";
@@ -77,12 +76,12 @@ impl Comparison<'_, '_> {
                     self.problems[index].counterexample = None;
                     self.problems[index].reason += ", unless arrays are laid out in another way";
                 }
-                Ran::NotRun | Ran::Different if self.exchanging => {
+                Ran::NotRun if self.exchanging => {
                     self.problems[index].counterexample = None;
                     self.problems[index].reason += ", unless another lane stores there \
                         (that is proved where the whole warp waits, `bar.warp.sync`, in front of the stores and behind them)";
                 }
-                Ran::NotRun | Ran::Different => {}
+                Ran::NotRun => {}
             }
         }
     }

@@ -291,13 +291,18 @@ fn possible_by(arena: &mut Arena, fact: TermId, base: TermId) -> Option<Interval
     Some(Interval { first, ..interval })
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::expr::{Evaluator, SymbolId};
 
+    crate::unit_tests!(
+        no_claim_is_wrong,
+        low_bits_that_stay_carry_nothing,
+        no_two_accesses_are_wrongly_apart
+    );
+
     /// All claims of a small width under all facts of a form, against all values.
-    #[test]
     fn no_claim_is_wrong() {
         const WIDTH: u8 = 4;
         let mut arena = Arena::new();
@@ -353,7 +358,6 @@ mod tests {
     }
 
     /// Sums whose low bits are known, against all values.
-    #[test]
     fn low_bits_that_stay_carry_nothing() {
         const WIDTH: u8 = 4;
         let mut arena = Arena::new();
@@ -391,7 +395,6 @@ mod tests {
     }
 
     /// Two accesses of a few bytes in a memory of sixteen, under all facts of a form.
-    #[test]
     fn no_two_accesses_are_wrongly_apart() {
         const WIDTH: u8 = 4;
         let mut arena = Arena::new();

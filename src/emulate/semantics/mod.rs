@@ -25,7 +25,7 @@ mod values;
 mod video;
 mod video_simd;
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests;
 
 use crate::expr::TermId;

@@ -60,9 +60,11 @@ pub(super) fn clamp_to(arena: &mut Arena, term: TermId, bits: u8, signed: bool) 
     clamp_signed(arena, term, low, high)
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
+
+    crate::unit_tests!(clamping_keeps_what_fits, signs_decide_what_is_greater);
 
     /// The value of a function at a constant, as a signed number of 64 bits.
     fn of(number: i64, function: impl Fn(&mut Arena, TermId) -> TermId) -> i64 {
@@ -72,7 +74,6 @@ mod tests {
         arena.constant_value(result).expect("a constant") as i64
     }
 
-    #[test]
     fn clamping_keeps_what_fits() {
         for (number, bits, signed, clamped) in [
             (300, 8, false, 255),
@@ -87,7 +88,6 @@ mod tests {
         }
     }
 
-    #[test]
     fn signs_decide_what_is_greater() {
         let greater = |signed| {
             of(-1, |arena, term| {

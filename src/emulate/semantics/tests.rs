@@ -6,6 +6,14 @@ use crate::expr::{Arena, Evaluator};
 use crate::isa::Selector;
 use crate::ptx::Value;
 
+crate::unit_tests!(
+    numbers_go_in_and_come_out,
+    the_flag_goes_from_an_addition_to_the_next,
+    destinations_say_how_many_results_there_are,
+    parts_of_registers_are_taken_and_written,
+    a_narrow_register_is_no_operand
+);
+
 /// An arena with what an instruction is computed in.
 #[derive(Default)]
 struct Bench {
@@ -52,7 +60,6 @@ fn of(text: &str, sources: &[u64]) -> Option<u64> {
     results.first().copied()
 }
 
-#[test]
 fn numbers_go_in_and_come_out() {
     for (text, sources, result) in [
         ("add.u32", &[0xffff_ffff, 2][..], 1),
@@ -79,7 +86,6 @@ fn numbers_go_in_and_come_out() {
     }
 }
 
-#[test]
 fn the_flag_goes_from_an_addition_to_the_next() {
     let mut bench = Bench::default();
     let sources = [bench.register(0xffff_ffff, 32), bench.register(0, 32)];
@@ -91,7 +97,6 @@ fn the_flag_goes_from_an_addition_to_the_next() {
     assert_eq!(run("addc.u32", None), None);
 }
 
-#[test]
 fn destinations_say_how_many_results_there_are() {
     let mut bench = Bench::default();
     let whole = [bench.register(0x0002_0001, 32)];
@@ -109,7 +114,6 @@ fn destinations_say_how_many_results_there_are() {
     }
 }
 
-#[test]
 fn parts_of_registers_are_taken_and_written() {
     let mut bench = Bench::default();
     let whole = bench.arena.constant(0x0403_0201, 32);
@@ -121,7 +125,6 @@ fn parts_of_registers_are_taken_and_written() {
     assert_eq!(sum, Some((vec![0x0406_0201], None)));
 }
 
-#[test]
 fn a_narrow_register_is_no_operand() {
     let mut bench = Bench::default();
     let sources = [bench.register(1, 16), bench.register(1, 32)];

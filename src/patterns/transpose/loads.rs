@@ -231,11 +231,12 @@ pub fn shuffle(
     whole
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(reciprocals_divide);
+
     fn reciprocals_divide() {
         for by in 1..=WARP_SIZE {
             let (factor, shift) = reciprocal(by);

@@ -99,11 +99,12 @@ pub fn by_hand(text: &str, proof: &str, test: &'static str) -> (String, usize) {
     (made, functions)
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
 
-    #[test]
+    crate::unit_tests!(notes_stand_in_front_of_each_function);
+
     fn notes_stand_in_front_of_each_function() {
         let text = "// Twice.\ntemplate <typename T>\n__device__ __forceinline__ T twice(T x)\n{\n    return x;\n}\n\
                     __device__ inline void none()\n{\n}\n";

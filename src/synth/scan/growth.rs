@@ -74,11 +74,13 @@ fn degree(term: &Term, own: u32) -> Option<u64> {
     })
 }
 
-#[cfg(test)]
+#[cfg(feature = "unit-tests")]
 mod tests {
     use super::*;
     use crate::source::SourceFile;
     use crate::synth::{parse, scan::read};
+
+    crate::unit_tests!(a_degree_grows_only_if_it_is_one);
 
     /// The degree of a loop over `x` that begins with `v = 1`.
     fn of(body: &str) -> Option<u64> {
@@ -86,7 +88,6 @@ mod tests {
         growth(&read(&source, &parse(&source).unwrap(), &[]).unwrap()).map(|growth| growth.degree)
     }
 
-    #[test]
     fn a_degree_grows_only_if_it_is_one() {
         assert_eq!(of("v = v * v + x"), Some(2));
         assert_eq!(of("v = x * v * v * v"), Some(3));

@@ -1,0 +1,43 @@
+//! The tests that stand in the sources beside what they test, as `unit_tests!` lists them.
+
+use std::panic;
+
+use ptxasw::unit::UNIT_TESTS;
+use rayon::prelude::*;
+
+#[test]
+fn tests_in_the_sources() {
+    let failed: Vec<&str> = UNIT_TESTS
+        .par_iter()
+        .filter(|(_, test)| panic::catch_unwind(test).is_err())
+        .map(|(name, _)| *name)
+        .collect();
+    assert!(UNIT_TESTS.len() > 100, "only {} tests are listed", UNIT_TESTS.len());
+    assert!(
+        failed.is_empty(),
+        "{} of {} failed:\n{}",
+        failed.len(),
+        UNIT_TESTS.len(),
+        failed.join("\n")
+    );
+}
+
+/// A test module that lists nothing would never run.
+#[test]
+fn every_test_module_lists_its_tests() {
+    let mut pending = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut missing = Vec::new();
+    while let Some(path) = pending.pop() {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(&path).expect("a folder");
+            pending.extend(entries.map(|entry| entry.expect("an entry").path()));
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let has_tests = text.contains("mod tests {") || path.ends_with("tests.rs");
+        if text.contains("#[test]") || has_tests && !text.contains("crate::unit_tests!(") {
+            missing.push(path.display().to_string());
+        }
+    }
+    assert!(missing.is_empty(), "list them with `crate::unit_tests!`:\n{}", missing.join("\n"));
+}
