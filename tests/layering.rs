@@ -11,11 +11,12 @@ use syn::UseTree;
 use syn::visit::Visit;
 
 /// From the ground up.
-const ORDER: [&str; 33] = [
+const ORDER: [&str; 34] = [
     "source",
     "float",
     "isa",
     "planted",
+    "unit",
     "strategies",
     "timings",
     "ptx",
@@ -57,8 +58,9 @@ const FENCED: [(&str, &[&str]); 6] = [
     ("unsafe ", &["ab", "ptxas"]),
 ];
 
-/// Modules that use each other in a circle. To be made fewer: what they share, in a third file, cures most.
-const CIRCLES: &[&str] = &[];
+/// Modules that use each other in a circle, a circle on each line. To be made fewer: most are a folder's `mod.rs` that
+/// uses its files and has what these use, and what they share, in a file of its own, cures them.
+const CIRCLES: &str = include_str!("circles.txt");
 
 struct File {
     path: PathBuf,
@@ -311,5 +313,6 @@ fn modules_stand_in_an_order() {
         })
         .collect();
     circles.sort();
-    assert_eq!(circles, CIRCLES, "circles now:\n{}", circles.join("\n"));
+    let known: Vec<&str> = CIRCLES.lines().collect();
+    assert_eq!(circles, known, "circles now:\n{}", circles.join("\n"));
 }

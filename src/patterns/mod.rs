@@ -11,37 +11,18 @@ mod group;
 mod layout;
 mod options;
 mod pair;
+mod pattern;
 mod text;
 mod transpose;
 mod vector;
 mod window;
 
-use std::fmt::Debug;
-
-use crate::emulate::KernelTrace;
-use crate::rewrite::{Part, Planner};
-use crate::strategies::StrategyName;
+use crate::rewrite::Planner;
 
 pub use finder::{Finder, Found};
 pub use group::{Accesses, Group, Places, Price, Shape, operand_text};
 pub use options::{MAX_REPLACED, Options};
-
-/// A way to replace accesses.
-pub trait Pattern: Sync + Debug {
-    /// The strategy that allows it; for a pattern that several strategies allow, the first of them.
-    fn strategy(&self) -> StrategyName;
-
-    /// Claims the groups that are legal, allowed and pay; says of others why they do not.
-    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace);
-
-    /// Plans the code for its groups among those that are chosen in one function, in the order in which they were
-    /// claimed.
-    fn plan(
-        &self,
-        chosen: &[&Group],
-        planner: &mut Planner<'_, '_, '_, '_>,
-    ) -> Option<Box<dyn Part>>;
-}
+pub use pattern::Pattern;
 
 /// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
 /// in them, and other rows behind; what is left is replaced load by load; an array is laid out anew where no code

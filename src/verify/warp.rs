@@ -260,11 +260,13 @@ impl<'s> Warp<'_, 's> {
     ) -> Option<Results<'i, 's>> {
         let number = here.operand(&inst.args[2], 32)?;
         let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
-        if is_row_of_warps(here) {
+        let mut sources = self.prover.by_lane.terms.sources(&mut here.terms.arena, lane, number);
+        if sources.is_none() && is_row_of_warps(here) {
             let thread = here.operand(&Arg::Special(Special::Tid(Axis::X)), 32)?;
             self.prover.by_lane.terms.thread = Some(thread);
+            sources = self.prover.by_lane.terms.sources(&mut here.terms.arena, lane, number);
         }
-        let sources = self.prover.by_lane.terms.sources(&mut here.terms.arena, lane, number)?;
+        let sources = sources?;
         let linear = consecutive(here);
         let in_warp = here.terms.arena.and(whole, linear);
         self.gather(here, in_warp)?;

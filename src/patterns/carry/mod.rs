@@ -5,9 +5,9 @@
 
 mod plan;
 
-use super::Pattern;
 use super::finder::{Finder, Rank, Weighed};
 use super::group::{Group, Places, Price, Shape, shapes};
+use super::pattern::Pattern;
 use crate::cfg::{BlockId, RegisterId};
 use crate::emulate::KernelTrace;
 use crate::report::LoadReport;

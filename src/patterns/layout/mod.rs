@@ -3,9 +3,9 @@
 mod plan;
 mod search;
 
-use super::Pattern;
 use super::finder::Finder;
 use super::group::{Accesses, Group, Places, Shape, shapes};
+use super::pattern::Pattern;
 use crate::emulate::KernelTrace;
 use crate::report::{ArrayAccessReport, ArrayReport, Cost, KernelReport, Wavefronts};
 use crate::reuse::shared::Placement;

@@ -10,9 +10,9 @@ mod paper;
 mod plan;
 mod weigh;
 
-use super::Pattern;
 use super::finder::Finder;
 use super::group::{Group, Places, Price, Shape};
+use super::pattern::Pattern;
 use crate::emulate::KernelTrace;
 use crate::report::{Decision, LoadReport};
 use crate::reuse::{Guards, Load, Opportunity, Refusal};

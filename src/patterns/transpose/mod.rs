@@ -6,9 +6,9 @@ mod loads;
 mod plan;
 mod stores;
 
-use super::Pattern;
 use super::finder::{Finder, Rank};
 use super::group::{Accesses, Group, Places, Price, Shape, shapes};
+use super::pattern::Pattern;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::report::{Decision, KernelReport, LoadReport};

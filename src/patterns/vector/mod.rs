@@ -2,9 +2,9 @@
 
 mod plan;
 
-use super::Pattern;
 use super::finder::{Finder, Rank, Weighed};
 use super::group::{Group, Places, Price, Shape, alignment, shapes};
+use super::pattern::Pattern;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::report::LoadReport;

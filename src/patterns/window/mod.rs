@@ -5,9 +5,9 @@ mod emit;
 mod plan;
 mod taps;
 
-use super::Pattern;
 use super::finder::{Finder, Rank, Weighed};
 use super::group::{Group, Places, Shape, alignment, shapes};
+use super::pattern::Pattern;
 use crate::cost::Request;
 use crate::emulate::KernelTrace;
 use crate::isa::Qualifier;

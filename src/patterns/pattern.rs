@@ -1,0 +1,26 @@
+//! What a pattern is.
+
+use std::fmt::Debug;
+
+use super::finder::Finder;
+use super::group::Group;
+use crate::emulate::KernelTrace;
+use crate::rewrite::{Part, Planner};
+use crate::strategies::StrategyName;
+
+/// A way to replace accesses.
+pub trait Pattern: Sync + Debug {
+    /// The strategy that allows it; for a pattern that several strategies allow, the first of them.
+    fn strategy(&self) -> StrategyName;
+
+    /// Claims the groups that are legal, allowed and pay; says of others why they do not.
+    fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace);
+
+    /// Plans the code for its groups among those that are chosen in one function, in the order in which they were
+    /// claimed.
+    fn plan(
+        &self,
+        chosen: &[&Group],
+        planner: &mut Planner<'_, '_, '_, '_>,
+    ) -> Option<Box<dyn Part>>;
+}
