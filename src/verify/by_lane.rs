@@ -27,6 +27,14 @@ pub(super) struct InLane {
 }
 
 impl InLane {
+    /// From now on the five low bits of `%tid.x` are the lane's number.
+    pub fn number_by_thread(&mut self, thread: TermId) {
+        if self.thread != Some(thread) {
+            self.thread = Some(thread);
+            self.done.clear();
+        }
+    }
+
     /// A term in the lane of a number; `lane` is the symbol of the lane's number.
     pub fn of(&mut self, arena: &mut Arena, lane: TermId, number: u32, term: TermId) -> TermId {
         let thread = self.thread;

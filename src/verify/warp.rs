@@ -263,7 +263,7 @@ impl<'s> Warp<'_, 's> {
         let mut sources = self.prover.by_lane.terms.sources(&mut here.terms.arena, lane, number);
         if sources.is_none() && is_row_of_warps(here) {
             let thread = here.operand(&Arg::Special(Special::Tid(Axis::X)), 32)?;
-            self.prover.by_lane.terms.thread = Some(thread);
+            self.prover.by_lane.terms.number_by_thread(thread);
             sources = self.prover.by_lane.terms.sources(&mut here.terms.arena, lane, number);
         }
         let sources = sources?;
