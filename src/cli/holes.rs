@@ -10,7 +10,7 @@ use crate::remarks;
 use crate::report::{HoleReport, Report};
 use crate::source::{Diagnostic, LineMap, SourceFile};
 
-/// A rewriter of one module, such as [`pipeline::rewrite`].
+/// A rewriter of one module, such as [`pipeline::rewrite`](crate::pipeline::rewrite).
 pub type Rewriter = dyn Fn(&SourceFile, &Options) -> Result<Rewritten, Diagnostic> + Sync;
 
 /// Fills the holes of a text; one that has none goes to the rewriter.

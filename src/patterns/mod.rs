@@ -1,7 +1,7 @@
 //! The patterns: ways to replace accesses, each with what it finds, what that costs, and its code.
 //!
 //! In: the legal replacements of one function ([`crate::reuse`]), and what the user allows. Out: [`Group`]s that are
-//! chosen, the [`Part`]s of a plan that they become, and what the report says of each. A pattern is a file (or a folder
+//! chosen, the [`Part`](crate::rewrite::Part)s of a plan that they become, and what the report says of each. A pattern is a file (or a folder
 //! if it is large) and a line in each of [`SEARCHED`] and [`WRITTEN`]; its strategy is a line in
 //! [`crate::strategies`]. No pattern uses another one.
 

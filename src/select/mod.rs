@@ -2,7 +2,7 @@
 //!
 //! In: the control flow and trace of one function, and through [`crate::reuse`] every legal
 //! replacement. Out: a [`Finding`] for every global load: a member of a group that replaces it, or kept and why; and
-//! the groups, as the [`patterns`](crate::patterns) have claimed them.
+//! the groups, as the [`patterns`] have claimed them.
 
 use std::collections::BTreeSet;
 

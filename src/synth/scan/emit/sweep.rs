@@ -43,7 +43,7 @@ fn trial(length: usize, number: usize) -> Trial {
     Trial { length, threads, meet, seed: random.u64(..) }
 }
 
-/// Executes both kernels on so many lists of one length.
+/// Executes both kernels on lists of one length; `lists` is their number.
 fn of_length(code: &Code, kernels: &Kernels, lists: usize, length: usize) -> Result<Swept, String> {
     let results = (0..lists).try_fold(0, |results, number| {
         Ok::<u64, String>(results + try_one(code, kernels, &trial(length, number))?)
