@@ -61,7 +61,7 @@ impl Searcher {
         Searcher { effort, columns: Columns::default() }
     }
 
-    /// Searches that evaluate at most so many terms.
+    /// Searches that evaluate `effort` terms at most.
     pub fn with_effort(effort: u64) -> Searcher {
         Searcher { effort, columns: Columns::default() }
     }

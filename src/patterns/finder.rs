@@ -167,7 +167,7 @@ impl<'o, 'a, 'm, 's> Finder<'o, 'a, 'm, 's> {
         legal.filter(is_free).collect()
     }
 
-    /// Whether a group that is chosen and of which `of` holds has put code into a block.
+    /// Whether a chosen group for which `of` holds has put code into a block.
     pub fn is_taken(&self, block: BlockId, of: impl Fn(&Group) -> bool) -> bool {
         let mut chosen = self.groups.iter().filter(|group| group.is_chosen());
         chosen.any(|group| group.blocks.contains(&block) && of(group))

@@ -51,13 +51,14 @@ pub struct Group {
     /// The blocks that get code besides what stands in the place of the members. Most patterns keep away from blocks
     /// that another one has taken so.
     pub blocks: Vec<BlockId>,
-    /// Whether a part of those blocks stands twice: a check that is made in one of the parts is not known behind them.
+    /// Whether those blocks get a rewritten and an untouched version of some statements. A check that one version makes
+    /// is not known behind both.
     pub duplicates: bool,
     /// Loads, by instruction, whose values are passed on to later iterations of a loop. None of them is replaced by
     /// what other lanes have got in this way: what would be passed on then has no beginning that a proof could start
     /// from.
     pub passed_on: Vec<u32>,
-    /// The instruction in front of which it is tested for together with other groups, if no price has that test.
+    /// The instruction that follows the test which the group shares with others, if no price contains that test.
     pub shared_test: Option<u32>,
     /// What was weighed, if it was.
     pub price: Option<Price>,
@@ -149,7 +150,7 @@ impl Places<'_, '_> {
         self.origins.at(self.flow.insts[inst as usize].ast.span)
     }
 
-    /// The report of an access of which nothing is decided yet.
+    /// The report of an access without a decision.
     pub fn report_of(&self, inst: u32) -> LoadReport {
         let ast = self.flow.insts[inst as usize].ast;
         let mut report = LoadReport::new(self.line(inst), operand_text(self.source, ast));

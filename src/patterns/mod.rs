@@ -25,8 +25,8 @@ pub use options::{MAX_REPLACED, Options};
 pub use pattern::Pattern;
 
 /// The order in which patterns claim accesses. Rows whose lanes hold vectors come before vectors, since they have these
-/// in them, and other rows behind; what is left is replaced load by load; an array is laid out anew where no code
-/// stands twice.
+/// in them, and other rows behind; what is left is replaced load by load; an array is laid out anew where no other
+/// group has added code to blocks.
 pub const SEARCHED: [&dyn Pattern; 8] = [
     &carry::Carry,
     &transpose::Loads,

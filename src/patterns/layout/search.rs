@@ -39,7 +39,7 @@ pub struct ArrayFinding {
     pub refusal: Option<Refusal>,
 }
 
-/// Decides about every array of a function; `twice` says that other code stands twice or goes round loops.
+/// Decides about every array of a function; `twice`: other groups have added code to blocks.
 pub fn decide(
     flow: &Flow<'_, '_>,
     arrays: Vec<SharedArray>,
