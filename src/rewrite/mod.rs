@@ -28,5 +28,5 @@ pub use edit::{Edit, Edits, Overlap};
 pub use mention::{Draft, Misplaced, declaration, name, variable};
 pub use mode::Mode;
 pub use names::{Fresh, Names};
-pub use plan::{KernelPlan, Part, Planner, line_end};
+pub use plan::{KernelPlan, Part, Planner, Prepared, line_end};
 pub use replacement::{AskedRegister, Replacement, Transfer};

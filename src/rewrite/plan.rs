@@ -55,6 +55,38 @@ pub trait Part: Debug {
     );
 }
 
+/// Code that needs no checks, as it was planned.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    /// The code at its places.
+    pub drafts: Vec<Draft>,
+    /// The statements that [`Mode::NoLoad`] leaves out.
+    pub left_out: Vec<Range<usize>>,
+}
+
+impl Prepared {
+    /// A part, if there is code.
+    pub fn part(self) -> Option<Box<dyn Part>> {
+        (!self.drafts.is_empty()).then(|| Box::new(self) as Box<dyn Part>)
+    }
+}
+
+impl Part for Prepared {
+    fn left_out(&self) -> Vec<Range<usize>> {
+        self.left_out.clone()
+    }
+
+    fn edits(
+        &self,
+        _plan: &KernelPlan<'_>,
+        _checks: &mut Checks<'_, '_>,
+        _mode: Mode,
+        edits: &mut Vec<Draft>,
+    ) {
+        edits.extend(self.drafts.iter().cloned());
+    }
+}
+
 /// All changes of one function.
 #[derive(Debug)]
 pub struct KernelPlan<'a> {

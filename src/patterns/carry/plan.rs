@@ -10,7 +10,7 @@ use crate::cfg::{Arg, Base, RegisterId};
 use crate::emulate::definitions;
 use crate::planted::Bug;
 use crate::reuse::{Carried, SameAddress, Slice, Start, Tested};
-use crate::rewrite::{Checks, Draft, KernelPlan, Mode, Part, Planner, line_end};
+use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 
 /// What one loop's links have in common.
 #[derive(Default)]
@@ -55,39 +55,20 @@ struct CarriedLoad {
     latches: Vec<(usize, String)>,
 }
 
-/// The values that go round the loops of one function.
-#[derive(Debug)]
-struct Links(Vec<CarriedLoad>);
-
-impl Part for Links {
-    fn left_out(&self) -> Vec<Range<usize>> {
-        self.0.iter().map(|carried| carried.span.clone()).collect()
-    }
-
-    /// Comes behind other patterns' code: what stands in front of a loop is executed after whichever version of the
-    /// code before it ran.
-    fn edits(
-        &self,
-        _plan: &KernelPlan<'_>,
-        _checks: &mut Checks<'_, '_>,
-        _mode: Mode,
-        edits: &mut Vec<Draft>,
-    ) {
-        for carried in &self.0 {
-            edits.push(Draft { range: carried.span.clone(), code: carried.moves.clone() });
-            for (at, code) in carried.latches.iter().chain([&carried.entry]) {
-                edits.push(Draft::insert(*at, code.clone()));
-            }
-        }
-    }
-}
-
-/// Plans the links that have been chosen.
+/// Plans the links that have been chosen. Their code comes behind other patterns': what stands in front of a loop is
+/// executed after whichever version of the code before it ran.
 pub fn plan(links: &[&Carried], planner: &mut Planner<'_, '_, '_, '_>) -> Option<Box<dyn Part>> {
     let mut shared = Shared::default();
     let planned: Vec<CarriedLoad> =
         links.iter().map(|link| planner.link(link, links, &mut shared)).collect();
-    (!planned.is_empty()).then(|| Box::new(Links(planned)) as Box<dyn Part>)
+    let mut prepared = Prepared::default();
+    for CarriedLoad { span, moves, entry, latches } in planned {
+        prepared.left_out.push(span.clone());
+        prepared.drafts.push(Draft { range: span, code: moves });
+        let around = latches.into_iter().chain([entry]);
+        prepared.drafts.extend(around.map(|(at, code)| Draft::insert(at, code)));
+    }
+    prepared.part()
 }
 
 impl Planner<'_, '_, '_, '_> {

@@ -8,7 +8,7 @@ use crate::cfg::RegisterId;
 use crate::planted::Bug;
 use crate::ptx::Operand;
 use crate::reuse::shared::{ArrayAccess, Made, Placement, SharedArray};
-use crate::rewrite::{self, Checks, Draft, KernelPlan, Mode, Part, Planner};
+use crate::rewrite::{self, Draft, Part, Planner, Prepared};
 
 /// Code in front of an access, and the register or name from which it is addressed, with bytes added.
 struct Address {
@@ -17,37 +17,19 @@ struct Address {
     added: i64,
 }
 
-/// Declarations and addresses of arrays that are laid out anew: places in the text, and what stands there.
-#[derive(Debug, Default)]
-struct Arrays(Vec<(Range<usize>, String)>);
-
-impl Part for Arrays {
-    fn edits(
-        &self,
-        _plan: &KernelPlan<'_>,
-        _checks: &mut Checks<'_, '_>,
-        _mode: Mode,
-        edits: &mut Vec<Draft>,
-    ) {
-        let changes = self.0.iter();
-        edits.extend(
-            changes.map(|(range, code)| Draft { range: range.clone(), code: code.clone() }),
-        );
-    }
-}
-
 /// Plans the arrays that are laid out anew.
 pub fn plan(
     arrays: &[&ArrayFinding],
     planner: &mut Planner<'_, '_, '_, '_>,
 ) -> Option<Box<dyn Part>> {
-    let mut changes = Arrays::default();
+    let mut prepared = Prepared::default();
     for found in arrays {
-        let declared = planner.declared(&found.array, found.placement);
-        changes.0.push((found.array.declaration.clone(), declared));
-        planner.accesses(found, &mut changes.0);
+        let (range, code) =
+            (found.array.declaration.clone(), planner.declared(&found.array, found.placement));
+        prepared.drafts.push(Draft { range, code });
+        planner.accesses(found, &mut prepared.drafts);
     }
-    (!changes.0.is_empty()).then(|| Box::new(changes) as Box<dyn Part>)
+    prepared.part()
 }
 
 impl Planner<'_, '_, '_, '_> {
@@ -68,7 +50,7 @@ impl Planner<'_, '_, '_, '_> {
         rewrite::name(&array.name, meaning)
     }
 
-    fn accesses(&mut self, found: &ArrayFinding, changes: &mut Vec<(Range<usize>, String)>) {
+    fn accesses(&mut self, found: &ArrayFinding, changes: &mut Vec<Draft>) {
         let ArrayFinding { array, placement, made, .. } = found;
         // The registers with new addresses, by the accesses that make them.
         let mut shared: Vec<(u32, String)> = Vec::new();
@@ -103,13 +85,13 @@ impl Planner<'_, '_, '_, '_> {
             let ast = self.flow.insts[access.inst as usize].ast;
             let start = ast.span.start as usize;
             if !address.code.is_empty() {
-                changes.push((start..start, address.code));
+                changes.push(Draft::insert(start, address.code));
             }
             if let Some(span) = address_span(&ast.operands) {
                 let Address { base, added, .. } = address;
                 let text =
                     if added == 0 { format!("[{base}]") } else { format!("[{base}+{added}]") };
-                changes.push((span, text));
+                changes.push(Draft { range: span, code: text });
             }
         }
     }

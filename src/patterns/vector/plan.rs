@@ -12,7 +12,7 @@ use crate::emulate::{definitions, mentions};
 use crate::patterns::text::without_type;
 use crate::planted::Bug;
 use crate::reuse::{Adjacent, Element, Multiple, Quiet};
-use crate::rewrite::{Checks, Condition, Draft, KernelPlan, Mode, Part, Planner};
+use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
 
 /// A vector load and the loads that it stands for.
 #[derive(Clone, Debug)]
@@ -26,39 +26,21 @@ struct VectorLoad {
     others: Vec<(Range<usize>, String)>,
 }
 
-/// The vector loads of one function.
-#[derive(Debug)]
-struct Vectors(Vec<VectorLoad>);
-
-impl Part for Vectors {
-    fn left_out(&self) -> Vec<Range<usize>> {
-        let others = self.0.iter().flat_map(|vector| &vector.others);
-        others.map(|(span, _)| span.clone()).collect()
-    }
-
-    fn edits(
-        &self,
-        _plan: &KernelPlan<'_>,
-        _checks: &mut Checks<'_, '_>,
-        _mode: Mode,
-        edits: &mut Vec<Draft>,
-    ) {
-        for VectorLoad { span, code, others } in &self.0 {
-            for (span, code) in [(span, code)].into_iter().chain(others.iter().map(|(s, c)| (s, c)))
-            {
-                edits.push(Draft { range: span.clone(), code: code.clone() });
-            }
-        }
-    }
-}
-
 /// Plans the vector loads that have been chosen.
 pub fn plan(groups: &[&Adjacent], planner: &mut Planner<'_, '_, '_, '_>) -> Option<Box<dyn Part>> {
     let vectors: Vec<VectorLoad> = groups.iter().map(|group| planner.vector(group)).collect();
     for (range, multiples) in versions(planner, groups) {
         planner.add_version(range, Condition::Multiples(multiples));
     }
-    (!vectors.is_empty()).then(|| Box::new(Vectors(vectors)) as Box<dyn Part>)
+    let mut prepared = Prepared::default();
+    for VectorLoad { span, code, others } in vectors {
+        prepared.drafts.push(Draft { range: span, code });
+        for (range, code) in others {
+            prepared.left_out.push(range.clone());
+            prepared.drafts.push(Draft { range, code });
+        }
+    }
+    prepared.part()
 }
 
 impl Planner<'_, '_, '_, '_> {
