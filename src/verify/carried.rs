@@ -22,7 +22,6 @@ use super::wrap;
 use crate::cfg::{Arg, Inst, LoopId, RegisterId};
 use crate::expr::{FunctionId, Node, Substitution, TermId};
 use crate::isa::Opcode;
-use crate::solver::Names;
 
 /// Guesses that are assumed, and those that have been withdrawn.
 #[derive(Default)]
@@ -371,7 +370,7 @@ fn load(terms: &Terms, value: TermId) -> Option<(Read, TermId)> {
     };
     match terms.arena.node(loaded) {
         Node::Apply(function, operands)
-            if operands.len() == 2 && terms.symbols.function(*function).starts_with("load.") =>
+            if operands.len() == 2 && terms.loaded(loaded).is_some() =>
         {
             let bits = (terms.arena.width(loaded), terms.arena.width(value));
             Some((Read { function: *function, version: operands[0], bits, signed }, operands[1]))

@@ -8,12 +8,9 @@
 
 use super::symbols::Terms;
 use crate::cfg::{Arg, Inst};
-use crate::expr::{Node, TermId};
+use crate::expr::TermId;
 use crate::isa::{Form, Modifier, Opcode, Qualifier};
 use crate::ptx::ScalarType;
-
-/// The mark in the names of such functions. No opcode contains it.
-const MARK: char = '~';
 
 /// Whether an instruction's first two source operands may change places.
 pub(super) fn commutes(inst: &Inst<'_, '_>) -> bool {
@@ -63,21 +60,6 @@ fn symmetric(form: &Form) -> bool {
     matches!(form.modifiers().first(), Some(Modifier::Qualifier(first)) if SYMMETRIC.contains(first))
 }
 
-/// The name of an operation that commutes.
-pub(super) fn marked(name: &str) -> String {
-    format!("{name}{MARK}")
-}
-
-/// Whether a name is that of an operation that commutes.
-pub(super) fn is_marked(name: &str) -> bool {
-    name.contains(MARK)
-}
-
-/// The name without the mark, for messages.
-pub(super) fn plain(name: &str) -> String {
-    name.replace(MARK, "")
-}
-
 /// Sorts operands that may change places, so that equal results are one term.
 pub(super) fn sort(operands: &mut [TermId]) {
     if let [a, b, ..] = operands
@@ -90,14 +72,8 @@ pub(super) fn sort(operands: &mut [TermId]) {
 /// If two terms are the same commutative operation, the pairs of operands to compare: each with the
 /// other place.
 pub(super) fn crossed(terms: &Terms, a: TermId, b: TermId) -> Option<Vec<(TermId, TermId)>> {
-    let (Node::Apply(f, x), Node::Apply(g, y)) = (terms.arena.node(a), terms.arena.node(b)) else {
-        return None;
-    };
-    if f != g || x.len() != y.len() || x.len() < 2 {
-        return None;
-    }
-    use crate::solver::Names;
-    if !is_marked(terms.symbols.function(*f)) {
+    let ((f, x), (g, y)) = (terms.applied(a)?, terms.applied(b)?);
+    if f != g || x.len() != y.len() || x.len() < 2 || !f.commutes() {
         return None;
     }
     let mut pairs = vec![(x[0], y[1]), (x[1], y[0])];

@@ -12,11 +12,12 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::execution::StoreRecord;
+use super::functions::Function;
 use super::symbols::{Kind, Origin, Terms};
 use super::versions::unmarked;
 use crate::expr::sign_extend;
 use crate::expr::{BinaryOp, Node, SymbolId, TermId, evaluate_binary, evaluate_unary, mask};
-use crate::solver::Names;
+use crate::ptx::StateSpace;
 
 /// How many ways to fill in the values that the solver left open are tried.
 const SEEDS: u64 = 4;
@@ -221,12 +222,12 @@ impl Machine<'_> {
 
     /// The value of a load from memory as it was at the start, or whether an address is global.
     fn function(&mut self, term: TermId) -> Step {
-        let Node::Apply(function, arguments) = self.terms.arena.node(term) else {
+        let terms = self.terms;
+        let Some((function, arguments)) = terms.applied(term) else {
             return Step::Done(None);
         };
-        let name = self.terms.symbols.function(*function);
         let modelled = self.model.functions.get(&term).copied();
-        if name == "isspacep.global#0" {
+        if *function == Function::IsGlobal {
             let Some(&address) = self.known.get(&arguments[0]) else {
                 return Step::Needs(arguments[0]);
             };
@@ -234,12 +235,17 @@ impl Machine<'_> {
             let own = modelled.is_none_or(|value| value == 1);
             return Step::Done(Some(u64::from(*self.windows.entry(address).or_insert(own))));
         }
-        let (space, version, address) = match name.split('.').collect::<Vec<_>>()[..] {
-            ["load", "global", _] => (Space::Global, Some(arguments[0]), arguments[1]),
-            ["load", "shared", _] => (Space::Shared, Some(arguments[0]), arguments[1]),
-            ["load", "local", _] => (Space::Local, Some(arguments[0]), arguments[1]),
-            ["load", "const", _] => (Space::Const, None, arguments[0]),
+        let Some(load) = function.as_load() else { return Step::Done(None) };
+        let space = match load.space {
+            StateSpace::Global => Space::Global,
+            StateSpace::Shared => Space::Shared,
+            StateSpace::Local => Space::Local,
+            StateSpace::Const => Space::Const,
             _ => return Step::Done(None),
+        };
+        let (version, address) = match space {
+            Space::Const => (None, arguments[0]),
+            _ => (Some(arguments[0]), arguments[1]),
         };
         let Some(&at) = self.known.get(&address) else { return Step::Needs(address) };
         let Some(at) = at else { return Step::Done(None) };

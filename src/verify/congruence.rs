@@ -12,14 +12,12 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
-use super::commute;
 use super::evaluate::evaluate;
 use super::execution::Execution;
 use super::program::Program;
 use super::symbols::{Kind, Origin, Terms};
 use crate::cfg::{LoopId, RegisterId};
 use crate::expr::{BinaryOp, Comparison, Node, SymbolId, TermId, within};
-use crate::solver::Names;
 
 /// For a loop and a register of the rewritten program, the original's register that it goes round the loop as.
 pub(super) type Paired = FxHashMap<(LoopId, RegisterId), RegisterId>;
@@ -217,12 +215,12 @@ impl<'c> Colours<'c> {
             Node::Extract(a, low) => hash(&("extract", of(*a), low)),
             Node::Concatenate(a, b) => hash(&("concatenate", of(*a), of(*b))),
             Node::Apply(function, operands) => {
-                let name = self.terms.symbols.function(*function);
+                let function = self.terms.symbols.function_of(*function);
                 let mut operands: Vec<u64> = operands.iter().map(|term| of(*term)).collect();
-                if commute::is_marked(name) {
+                if function.commutes() {
                     operands[..2].sort_unstable();
                 }
-                hash(&(name, operands))
+                hash(&(function, operands))
             }
         };
         hash(&(own, width))

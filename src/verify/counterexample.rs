@@ -19,11 +19,11 @@ use super::proof::Difference;
 use super::reachable::{block_size, first_iterations, rounds, symbols, whole_warps};
 use super::symbols::{Kind, Origin, Terms};
 use super::verdict::Counterexample;
-use super::versions::{ELSEWHERE, unmarked};
+use super::versions::unmarked;
 use super::warp::Warp;
 use crate::expr::{Node, SymbolId, TermId};
 use crate::isa::Special;
-use crate::solver::{Judgement, Names};
+use crate::solver::Judgement;
 
 /// A claim that was not shown.
 pub(super) struct Claim<'c> {
@@ -195,17 +195,12 @@ fn model(terms: &Terms, asked: &[TermId], values: &[u64], shape: Option<[u64; 3]
 
 /// Whether conditions depend on a function about which nothing is known.
 fn calls_unknown(terms: &Terms, conditions: &[TermId]) -> bool {
-    let known = |name: &str| {
-        name.starts_with("load.") || name.starts_with("isspacep.") || name == ELSEWHERE
-    };
     let (mut work, mut seen) = (conditions.to_vec(), rustc_hash::FxHashSet::default());
     while let Some(term) = work.pop() {
         if !seen.insert(term) {
             continue;
         }
-        if let Node::Apply(function, _) = terms.arena.node(term)
-            && !known(terms.symbols.function(*function))
-        {
+        if terms.applied(term).is_some_and(|(function, _)| !function.has_values()) {
             return true;
         }
         work.extend(terms.arena.operands(term));
@@ -226,7 +221,7 @@ fn is_definite(terms: &Terms, term: TermId) -> bool {
                 | Kind::Extra(..)
                 | Kind::Unsteady(..)
         ),
-        Node::Apply(function, operands) => {
+        Node::Apply(_, operands) => {
             let entry = |term: TermId| match terms.arena.node(unmarked(terms, term).0) {
                 Node::Symbol(symbol) => match terms.symbols.info(*symbol).kind {
                     Kind::Memory(_, origin) => origin == Origin::Entry,
@@ -234,8 +229,7 @@ fn is_definite(terms: &Terms, term: TermId) -> bool {
                 },
                 _ => is_definite(terms, term),
             };
-            terms.symbols.function(*function).starts_with("load.")
-                && operands.iter().all(|&operand| entry(operand))
+            terms.loaded(term).is_some() && operands.iter().all(|&operand| entry(operand))
         }
         Node::Constant(_) => true,
         _ => terms.arena.operands(term).iter().all(|&operand| is_definite(terms, operand)),

@@ -9,8 +9,8 @@ use super::state::Evaluation;
 use super::symbols::{Kind, Origin, Terms};
 use super::versions::{before_stores, before_stores_of, is_own};
 use super::window::Window;
-use crate::expr::{Node, TermId};
-use crate::solver::Names;
+use crate::expr::TermId;
+use crate::ptx::StateSpace;
 
 impl Evaluation<'_, '_> {
     /// Whether nothing was published or taken over since a value was loaded, by a barrier, fence,
@@ -35,14 +35,11 @@ impl Evaluation<'_, '_> {
                 continue;
             }
             self.terms.arena.charge(2);
-            let window = match self.terms.arena.node(term) {
-                Node::Apply(function, _) => match self.terms.symbols.function(*function) {
-                    name if name.starts_with("load.global") => Some(global),
-                    name if name.starts_with("load.shared") => Some(shared),
-                    _ => None,
-                },
+            let window = self.terms.loaded(term).and_then(|(load, _)| match load.space {
+                StateSpace::Global => Some(global),
+                StateSpace::Shared => Some(shared),
                 _ => None,
-            };
+            });
             let mut operands = self.terms.arena.operands(term);
             if let (Some(now), Some(version)) = (window, operands.first_mut())
                 && self.terms.arena.constant_value(*version).is_none()
@@ -51,7 +48,7 @@ impl Evaluation<'_, '_> {
             {
                 // Which of its own stores the lane has made is decided by values that may be old. But
                 // it does not matter: those stores leave alone the bytes that another lane reads, see
-                // `ELSEWHERE`.
+                // `Function::OtherLanesMemory`.
                 let base = self.before_stores(*version);
                 *version = conditions::simplify(&mut self.terms.arena, base, &path);
                 if *version != now && !is_entry(self.terms, *version) {

@@ -1,12 +1,10 @@
 //! Terms in words, for messages.
 
-use super::commute;
 use super::proof::Difference;
 use super::reachable::symbols;
 use super::symbols::{Kind, Side, Terms};
 use crate::expr::{BinaryOp, Comparison, Node, SymbolId, TermId, UnaryOp, to_signed};
 use crate::isa::Special;
-use crate::solver::Names;
 
 /// Deeper parts of a term are shown as `…`.
 const MAX_DEPTH: u32 = 6;
@@ -81,17 +79,14 @@ fn infix(terms: &Terms, term: TermId, depth: u32, parts: &mut u32) -> String {
         }
         Node::Concatenate(a, b) => format!("({} ++ {})", show(*a), show(*b)),
         Node::Apply(function, operands) => {
-            let function = commute::plain(terms.symbols.function(*function));
-            let function = function.strip_suffix("#0").unwrap_or(&function);
+            let function = terms.symbols.function_of(*function);
             // Which version of memory is read says nothing to a reader.
-            let (function, operands) = match function.strip_prefix("load.") {
-                Some(rest) if rest.starts_with("const") => ("load", &operands[..1]),
-                Some(rest) if rest.starts_with("generic") => ("load", &operands[2..3]),
-                Some(_) => ("load", &operands[1..2]),
-                None => (function, &operands[..]),
+            let operands = match function.as_load() {
+                Some(load) => &operands[load.address()..=load.address()],
+                None => &operands[..],
             };
             let shown: Vec<String> = operands.iter().map(|&operand| show(operand)).collect();
-            format!("{function}({})", shown.join(", "))
+            format!("{}({})", function.shown(), shown.join(", "))
         }
     }
 }
@@ -185,15 +180,9 @@ pub(super) fn missing(terms: &Terms, (a, b): (TermId, TermId)) -> Option<&'stati
 
 /// The numbers that a floating-point sum or product is made of, if it is one.
 fn leaves(terms: &Terms, term: TermId) -> Option<Vec<TermId>> {
-    let parts = |term: TermId| match terms.arena.node(term) {
-        Node::Apply(function, operands) => {
-            let name = terms.symbols.function(*function);
-            let sums = ["add.", "sub.", "mul.", "fma.", "mad."];
-            let is_sum = sums.iter().any(|sum| name.starts_with(sum));
-            (is_sum && [".f16", ".f32", ".f64", ".bf16"].iter().any(|ty| name.contains(ty)))
-                .then(|| operands.clone())
-        }
-        _ => None,
+    let parts = |term: TermId| {
+        let (function, operands) = terms.applied(term)?;
+        function.is_float_sum().then_some(operands)
     };
     parts(term)?;
     let (mut found, mut work) = (Vec::new(), vec![term]);

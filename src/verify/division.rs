@@ -6,9 +6,9 @@
 
 use rustc_hash::FxHashSet;
 
+use super::functions::IntegerDivision;
 use super::symbols::Terms;
 use crate::expr::{Division, Node, TermId};
-use crate::solver::Names;
 
 /// The most divisions of one claim about which facts are given.
 const MAX_DIVISIONS: usize = 8;
@@ -26,25 +26,12 @@ pub(super) fn facts(terms: &mut Terms, roots: impl Iterator<Item = TermId>) -> V
 /// The division that a term is, if it is one. A division by a constant is left out: the solver knows
 /// it.
 fn division(terms: &Terms, result: TermId) -> Option<Division> {
-    let Node::Apply(function, operands) = terms.arena.node(result) else { return None };
-    let &[dividend, divisor] = &operands[..] else { return None };
-    let (name, ty) = terms.symbols.function(*function).strip_suffix("#0")?.split_once('.')?;
-    let remainder = match name {
-        "div" => false,
-        "rem" => true,
-        _ => return None,
-    };
-    let (signed, bits) = match ty {
-        "u16" => (false, 16),
-        "s16" => (true, 16),
-        "u32" => (false, 32),
-        "s32" => (true, 32),
-        "u64" => (false, 64),
-        "s64" => (true, 64),
-        _ => return None,
-    };
-    let whole = [result, dividend, divisor].into_iter().all(|one| terms.arena.width(one) == bits);
-    whole.then_some(Division { result, dividend, divisor, signed, remainder })
+    let (function, operands) = terms.applied(result)?;
+    let &[dividend, divisor] = operands else { return None };
+    let IntegerDivision { remainder, ty } = function.as_division()?;
+    let width = |term| u32::from(terms.arena.width(term));
+    let whole = [result, dividend, divisor].into_iter().all(|one| width(one) == ty.bits());
+    whole.then_some(Division { result, dividend, divisor, signed: ty.is_signed(), remainder })
 }
 
 /// The first divisions, in the order in which they were made.

@@ -157,7 +157,7 @@ impl Comparison<'_, '_> {
         let always = self.terms.arena.boolean(true);
         let around = self.rewritten.loop_of(exchange.block);
         let space = self.original.flow.insts[event.inst as usize].ast.form.space();
-        let is_global = self.terms.function("isspacep.global#0", &[event.operands[0]], 1);
+        let is_global = self.terms.is_global(event.operands[0]);
         let lanes = WARP_SIZE as i32;
         let mut needed = conditions::literals(&mut self.terms.arena, event.condition).to_vec();
         needed.extend((space == StateSpace::Generic).then_some(is_global));

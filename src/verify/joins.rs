@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::conditions;
 use super::execution::{Assumed, LoopRecord, Round};
+use super::functions::{BranchTarget, Function};
 use super::program::Slot;
 use super::state::{Evaluation, Exit};
 use super::symbols::{Kind, Origin};
@@ -89,17 +90,16 @@ impl<'s> Evaluation<'_, 's> {
             operands.push(self.terms.arena.boolean(negated));
         }
         self.terms.arena.charge(1 + last.targets.len() as u64 / 8);
-        let indices: Vec<String> = last
+        let indices: Vec<usize> = last
             .targets
             .iter()
             .enumerate()
             .filter(|&(_, &target)| target == first)
-            .map(|(index, _)| index.to_string())
+            .map(|(index, _)| index)
             .collect();
-        let past = if past { "+" } else { "" };
-        let name = format!("brx.{}:{}{past}", last.targets.len(), indices.join(","));
+        let target = BranchTarget { targets: last.targets.len(), indices, past };
         let operands = operands.to_vec();
-        self.terms.function(&name, &operands, 1)
+        self.terms.apply(Function::Branch(target), &operands, 1)
     }
 
     /// Joins the states of all ways into a block.

@@ -10,7 +10,9 @@ use smallvec::SmallVec;
 
 use super::conditions::{self, Literals};
 use super::execution::{Load, Reference, StoreRecord};
+use super::functions::Function;
 use super::instructions::written;
+use super::opaque::of_opcode;
 use super::state::Evaluation;
 use super::symbols::{Kind, Origin};
 use super::turns::at_entry;
@@ -76,7 +78,7 @@ impl<'s> Evaluation<'_, 's> {
     /// Notes that an address is global, since it is used as a global one.
     fn note_global(&mut self, address: TermId, guard: Option<TermId>) {
         let condition = self.condition(guard);
-        let is_global = self.terms.function("isspacep.global#0", &[address], 1);
+        let is_global = self.terms.is_global(address);
         let here = self.here();
         self.out.global.push((condition, here, is_global));
     }
@@ -93,8 +95,7 @@ impl<'s> Evaluation<'_, 's> {
         operands.extend(self.memory);
         operands.push(self.terms.symbol(Kind::Thread, 64, None));
         let operands = operands.to_vec();
-        let name: String = inst.ast.opcode.text.split_whitespace().collect();
-        self.write_functions(inst, &name, &operands, guard);
+        self.write_functions(inst, &of_opcode(inst), &operands, guard);
     }
 
     /// The value of a parameter of the function itself.
@@ -134,13 +135,13 @@ impl<'s> Evaluation<'_, 's> {
     /// The value that a load of one element delivers.
     fn loaded(&mut self, space: StateSpace, address: TermId, ty: ScalarType) -> TermId {
         let bits = ty.bits() as u8;
-        let (window, name) = match space {
-            StateSpace::Global => (Window::Global, "global"),
-            StateSpace::Shared => (Window::Shared, "shared"),
-            StateSpace::Local => (Window::Local, "local"),
-            StateSpace::Param => (Window::Param, "param"),
+        let window = match space {
+            StateSpace::Global => Window::Global,
+            StateSpace::Shared => Window::Shared,
+            StateSpace::Local => Window::Local,
+            StateSpace::Param => Window::Param,
             StateSpace::Const => {
-                return self.terms.function(&format!("load.const.{bits}"), &[address], bits);
+                return self.terms.apply(Function::load(space, bits), &[address], bits);
             }
             _ => return self.loaded_generic(address, bits),
         };
@@ -149,7 +150,7 @@ impl<'s> Evaluation<'_, 's> {
         if matches!(window, Window::Local | Window::Param) {
             operands.push(self.terms.symbol(Kind::Thread, 64, None));
         }
-        self.terms.function(&format!("load.{name}.{bits}"), &operands, bits)
+        self.terms.apply(Function::load(space, bits), &operands, bits)
     }
 
     /// The value that `ld.global.nc` delivers: it comes from memory that does not change while the
@@ -157,8 +158,8 @@ impl<'s> Evaluation<'_, 's> {
     /// if it makes such a load; a load that only the rewritten program makes promises nothing.
     fn loaded_read_only(&mut self, address: TermId, bits: u8, guard: Option<TermId>) -> TermId {
         let never = self.terms.arena.constant(0, 32);
-        let name = format!("load.global.{bits}");
-        let value = self.terms.function(&name, &[never, address], bits);
+        let global = Function::load(StateSpace::Global, bits);
+        let value = self.terms.apply(global.clone(), &[never, address], bits);
         let (condition, here) = (self.condition(guard), self.here());
         let Some(reference) = self.reference else {
             self.out.read_only.entry(value).or_default().push((condition, here));
@@ -175,7 +176,7 @@ impl<'s> Evaluation<'_, 's> {
         }
         let kind = Kind::Memory(Window::Global, Origin::Extra(self.at));
         let some = self.terms.symbol(kind, 32, here);
-        self.terms.function(&name, &[some, address], bits)
+        self.terms.apply(global, &[some, address], bits)
     }
 
     /// Whether the original makes a read-only load of that value in the first iteration of a loop that is
@@ -226,17 +227,14 @@ impl<'s> Evaluation<'_, 's> {
         self.out.generic = true;
         let bytes = u32::from(bits) / 8;
         let global = self.oldest(self.memory[Window::Global as usize], address, bytes);
-        let in_global =
-            self.terms.function(&format!("load.global.{bits}"), &[global, address], bits);
+        let load = |space| Function::load(space, bits);
+        let in_global = self.terms.apply(load(StateSpace::Global), &[global, address], bits);
         let thread = self.terms.symbol(Kind::Thread, 64, None);
         let (shared, local) =
             (self.memory[Window::Shared as usize], self.memory[Window::Local as usize]);
-        let elsewhere = self.terms.function(
-            &format!("load.generic.{bits}"),
-            &[shared, local, address, thread],
-            bits,
-        );
-        let is_global = self.terms.function("isspacep.global#0", &[address], 1);
+        let operands = [shared, local, address, thread];
+        let elsewhere = self.terms.apply(load(StateSpace::Generic), &operands, bits);
+        let is_global = self.terms.is_global(address);
         self.terms.arena.if_then_else(is_global, in_global, elsewhere)
     }
 

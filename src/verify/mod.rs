@@ -34,6 +34,7 @@
 //! - `arrays`: the arrays in shared memory and all accesses to them
 //!
 //! Terms:
+//! - `functions`: the uninterpreted functions of terms
 //! - `symbols`: the free symbols of both programs, and the terms made of them
 //! - `conditions`: path conditions, and terms simplified by them
 //! - `truth`: which predicates others decide by logic alone
@@ -139,6 +140,7 @@ mod execution;
 mod facts;
 mod faults;
 mod flags;
+mod functions;
 mod hardware;
 mod induction;
 mod instructions;

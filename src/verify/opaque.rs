@@ -4,6 +4,7 @@
 use smallvec::SmallVec;
 
 use super::commute;
+use super::functions::{Function, Operation, Output};
 use super::instructions::placed_results;
 use super::state::Evaluation;
 use super::symbols::{Kind, Side};
@@ -14,13 +15,13 @@ use crate::isa::{Opcode, Qualifier};
 impl<'s> Evaluation<'_, 's> {
     /// Gives each result of an instruction an uninterpreted function of the opcode and all operands.
     pub(super) fn apply_opcode(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) {
-        let mut name = self.opcode_name(inst);
+        let mut operation = self.operation(inst);
         let mut operands: SmallVec<[TermId; 8]> = SmallVec::new();
         for arg in inst.args.iter().skip(1) {
             self.natural(arg, &mut operands);
         }
         if commute::commutes(inst) {
-            name = commute::marked(&name);
+            operation.commutes = true;
             commute::sort(&mut operands);
         }
         if let Some(Arg::Modified(register)) = inst.args.first() {
@@ -30,9 +31,10 @@ impl<'s> Evaluation<'_, 's> {
             operands.push(self.carry());
         }
         let operands = operands.to_vec();
-        self.write_functions(inst, &name, &operands, guard);
+        self.write_functions(inst, &operation, &operands, guard);
         if inst.ast.form.has(Qualifier::Cc) {
-            let carry = self.terms.function(&format!("{name}#cc"), &operands, 32);
+            let carry = Function::of(&operation, Output::Carry);
+            let carry = self.terms.apply(carry, &operands, 32);
             let old = self.carry();
             self.carry = Some(match guard {
                 None => carry,
@@ -55,28 +57,28 @@ impl<'s> Evaluation<'_, 's> {
     pub(super) fn write_functions(
         &mut self,
         inst: &Inst<'_, 's>,
-        name: &str,
+        operation: &Operation,
         operands: &[TermId],
         guard: Option<TermId>,
     ) {
         for (register, places) in placed_results(inst) {
             let width = self.width(register);
-            let places: Vec<String> = places.iter().map(u16::to_string).collect();
-            let name = format!("{name}#{}", places.join("&"));
-            let value = self.terms.function(&name, operands, width);
+            let function = Function::of(operation, Output::Results(places));
+            let value = self.terms.apply(function, operands, width);
             self.write(register, value, guard);
         }
     }
 
-    /// The opcode, and the spelling of operands where it means something (`%r1.b0`, `-%r1`).
-    fn opcode_name(&self, inst: &Inst<'_, 's>) -> String {
-        let opcode: String = inst.ast.opcode.text.split_whitespace().collect();
+    /// An instruction as a function of its operands, which is not known to commute.
+    fn operation(&self, inst: &Inst<'_, 's>) -> Operation {
         let modified = |arg: &Arg<'_>| matches!(arg, Arg::Modified(_));
+        let mut operation = of_opcode(inst);
         if !inst.args.iter().any(modified) {
-            return opcode;
+            return operation;
         }
-        let text = self.program.text(inst);
-        let shape: String = text
+        operation.spelling = self
+            .program
+            .text(inst)
             .split(',')
             .map(|operand| {
                 let operand = operand.trim().trim_end_matches(';');
@@ -85,6 +87,16 @@ impl<'s> Evaluation<'_, 's> {
                 format!(" {sign}{part}")
             })
             .collect();
-        opcode + &shape
+        operation
+    }
+}
+
+/// An instruction as a function, whose operands are spelled plainly and may not change places.
+pub(super) fn of_opcode(inst: &Inst<'_, '_>) -> Operation {
+    Operation {
+        form: inst.ast.form.clone(),
+        text: inst.ast.opcode.text.split_whitespace().collect(),
+        spelling: String::new(),
+        commutes: false,
     }
 }

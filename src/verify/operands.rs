@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::functions::Function;
 use super::layouts::Paired;
 use super::special::{Belief, belief};
 use super::state::Evaluation;
@@ -266,7 +267,7 @@ impl<'s> Evaluation<'_, 's> {
             }
             Belief::LaneMask => {
                 let lane = self.special(Special::Laneid);
-                self.terms.function(&register.to_string(), &[lane], 32)
+                self.terms.apply(Function::OfLane(register), &[lane], 32)
             }
             Belief::Uniform(width) => uniform(self, width, Range::full(width)),
             Belief::Unsteady(width) => {

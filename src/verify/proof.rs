@@ -2,7 +2,6 @@
 
 use super::symbols::{Kind, Terms};
 use crate::expr::{Node, TermId};
-use crate::solver::Names;
 
 /// The outcome of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +29,7 @@ impl Difference {
     /// Whether one of the two can have any value, whatever the other has.
     pub fn is_arbitrary(&self, terms: &Terms) -> bool {
         let arbitrary = |term: TermId| match terms.arena.node(term) {
-            Node::Apply(function, _) => terms.symbols.function(*function).starts_with("load."),
+            Node::Apply(..) => terms.loaded(term).is_some(),
             Node::Symbol(symbol) => {
                 matches!(terms.symbols.info(*symbol).kind, Kind::Unpredictable(_))
             }

@@ -7,6 +7,7 @@
 use super::by_lane;
 use super::commute;
 use super::conditions;
+use super::functions::Function;
 use super::lanes::Lanes;
 use super::parts::{halves, only_difference, same_shape};
 use super::place::Place;
@@ -16,7 +17,7 @@ use super::symbols::Terms;
 use super::truth::Truth;
 use super::wrap;
 use crate::expr::{Arena, Node, TermId};
-use crate::solver::{Judgement, Names};
+use crate::solver::Judgement;
 
 /// How many cases one claim may fall into.
 const MAX_CASES: u32 = 512;
@@ -336,11 +337,8 @@ fn inner_selection(terms: &Terms, term: TermId) -> Option<TermId> {
 
 /// Whether a condition is that an address is global which is equal to one that is known to be.
 fn is_known_global(terms: &mut Terms, condition: TermId, known: &[TermId]) -> bool {
-    const IS_GLOBAL: &str = "isspacep.global#0";
-    let asked = |terms: &Terms, term: TermId| match terms.arena.node(term) {
-        Node::Apply(function, operands) if terms.symbols.function(*function) == IS_GLOBAL => {
-            operands.first().copied()
-        }
+    let asked = |terms: &Terms, term: TermId| match terms.applied(term) {
+        Some((Function::IsGlobal, operands)) => operands.first().copied(),
         _ => None,
     };
     let Some(address) = asked(terms, condition) else { return false };
@@ -353,8 +351,5 @@ fn is_known_global(terms: &mut Terms, condition: TermId, known: &[TermId]) -> bo
 
 /// Whether a term is an instruction's result of which only the operands are known.
 fn is_function(terms: &Terms, term: TermId) -> bool {
-    match terms.arena.node(term) {
-        Node::Apply(function, _) => !terms.symbols.function(*function).starts_with("load."),
-        _ => false,
-    }
+    terms.applied(term).is_some_and(|(function, _)| function.as_load().is_none())
 }

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::conditions;
 use super::execution::StoreRecord;
+use super::functions::Function;
 use super::lanes::Lanes;
 use super::place::Place;
 use super::query::{Effort, Prover};
@@ -13,7 +14,8 @@ use super::truth::Truth;
 use super::versions::{before_stores, unmarked};
 use super::wrap;
 use crate::expr::{Comparison, Node, TermId};
-use crate::solver::{Judgement, Names};
+use crate::ptx::StateSpace;
+use crate::solver::Judgement;
 
 /// The most low bits by which accesses are told apart: strides of unrolled loops over wide elements.
 const MAX_LOW_BITS: u8 = 7;
@@ -39,12 +41,8 @@ impl Prover {
         (a, b): (TermId, TermId),
         known: &[TermId],
     ) -> Option<Vec<(TermId, TermId)>> {
-        let (Node::Apply(f, x), Node::Apply(g, y)) = (terms.arena.node(a), terms.arena.node(b))
-        else {
-            return None;
-        };
-        let name = terms.symbols.function(*f);
-        if f != g || !(name.starts_with("load.global.") || name.starts_with("load.shared.")) {
+        let ((f, x), (g, y)) = (terms.loaded(a)?, terms.loaded(b)?);
+        if f != g || !f.is_shared_by_lanes() {
             return None;
         }
         let ((v, address), (w, other)) = ((x[0], x[1]), (y[0], y[1]));
@@ -55,7 +53,7 @@ impl Prover {
         let read_only = [v, w].into_iter().any(|v| terms.arena.constant_value(v) == Some(0));
         let ((mine, marked), (theirs, too)) = (unmarked(terms, v), unmarked(terms, w));
         if v != w && !read_only && (marked || too) {
-            // The memory that another lane reads: see `ELSEWHERE`.
+            // The memory that another lane reads: see `Function::OtherLanesMemory`.
             let stores = &self.stores;
             let base = |terms: &mut Terms, version| {
                 let base = before_stores(terms, stores, version);
@@ -91,8 +89,7 @@ impl Prover {
         }
         let narrow = |terms: &mut Terms, part: &Part| {
             let address = terms.arena.add_constant(part.address, u64::from(part.low) / 8);
-            let name = format!("load.{}.{own}", part.space);
-            terms.function(&name, &[part.version, address], own)
+            terms.apply(Function::load(part.space, own), &[part.version, address], own)
         };
         // (Which bits of these bytes it is does not matter, so long as they are the same.)
         Some((narrow(terms, &mine), narrow(terms, &theirs)))
@@ -264,7 +261,7 @@ impl Prover {
 
 /// Some bits of what a load delivers.
 struct Part {
-    space: &'static str,
+    space: StateSpace,
     version: TermId,
     address: TermId,
     /// Width of the load in bits.
@@ -279,11 +276,10 @@ fn part_of_load(terms: &Terms, term: TermId) -> Option<Part> {
         Node::Extract(load, low) => (load, low),
         _ => (term, 0),
     };
-    let Node::Apply(function, operands) = terms.arena.node(load) else { return None };
-    let name = terms.symbols.function(*function);
-    let space = ["global", "shared"]
-        .into_iter()
-        .find(|space| name.strip_prefix("load.").is_some_and(|rest| rest.starts_with(space)))?;
+    let (function, operands) = terms.loaded(load)?;
+    if !function.is_shared_by_lanes() {
+        return None;
+    }
     let (version, address) = (operands[0], operands[1]);
-    Some(Part { space, version, address, bits: terms.arena.width(load), low })
+    Some(Part { space: function.space, version, address, bits: terms.arena.width(load), low })
 }

@@ -1,6 +1,7 @@
 //! `setp`: comparisons of integers exactly, of floating-point numbers by one of four functions.
 
 use super::commute;
+use super::functions::{FloatComparison, Function};
 use super::state::Evaluation;
 use crate::cfg::{Arg, Inst};
 use crate::expr::{Comparison, TermId};
@@ -109,14 +110,14 @@ impl<'s> Evaluation<'_, 's> {
             Qualifier::Ltu => (Qualifier::Le, true, false),
             _ => return None,
         };
-        let ftz = if inst.ast.form.has(Qualifier::Ftz) { ".ftz" } else { "" };
-        let mut function = format!("setp.{basic}{ftz}.{}", ty.name());
         let mut operands = if swapped { [b, a] } else { [a, b] };
-        if matches!(basic, Qualifier::Eq | Qualifier::Ne | Qualifier::Nan) {
-            function = commute::marked(&function);
+        let commutes = matches!(basic, Qualifier::Eq | Qualifier::Ne | Qualifier::Nan);
+        if commutes {
             commute::sort(&mut operands);
         }
-        let term = self.terms.function(&function, &operands, 1);
+        let flushes = inst.ast.form.has(Qualifier::Ftz);
+        let comparison = FloatComparison { operator: basic, flushes, ty, commutes };
+        let term = self.terms.apply(Function::Compare(comparison), &operands, 1);
         Some(if holds { term } else { self.terms.arena.not(term) })
     }
 }

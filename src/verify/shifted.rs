@@ -6,15 +6,15 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::execution::StoreRecord;
+use super::functions::Function;
 use super::program::Program;
 use super::symbols::{Info, Kind, Origin, Side, Terms};
-use super::versions::{ELSEWHERE, before_stores, is_own};
+use super::versions::{before_stores, is_own};
 use super::window::Window;
 use crate::cfg::LoopId;
 use crate::expr::{Arena, Node, Substitution, SymbolId, TermId};
 use crate::isa::Axis;
 use crate::ptx::FunctionKind;
-use crate::solver::Names;
 
 /// How lane `L + n` and lane `L` are related, for one `n`.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +76,7 @@ pub(super) fn apply(
         } else if there == other {
             terms.arena.apply(function, &[there, at], terms.arena.width(load))
         } else {
-            let version = terms.function(ELSEWHERE, &[other], 32);
+            let version = terms.apply(Function::OtherLanesMemory, &[other], 32);
             terms.arena.apply(function, &[version, at], terms.arena.width(load))
         };
         moved.loads.insert(load, found);
@@ -119,12 +119,11 @@ fn loads(terms: &Terms, seen: &mut FxHashSet<TermId>, term: TermId) -> Vec<TermI
         if !seen.insert(next) {
             continue;
         }
-        if let Node::Apply(function, operands) = terms.arena.node(next) {
-            let name = terms.symbols.function(*function);
-            let shared = name.starts_with("load.global.") || name.starts_with("load.shared.");
-            if shared && terms.arena.constant_value(operands[0]).is_none() {
-                found.push(next);
-            }
+        if let Some((load, operands)) = terms.loaded(next)
+            && load.is_shared_by_lanes()
+            && terms.arena.constant_value(operands[0]).is_none()
+        {
+            found.push(next);
         }
         work.extend(terms.arena.operands(next));
     }

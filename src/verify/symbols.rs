@@ -3,10 +3,11 @@
 
 use rustc_hash::FxHashMap;
 
+use super::functions::{Function, Load};
 use super::instructions::Places;
 use super::window::Window;
 use crate::cfg::LoopId;
-use crate::expr::{Arena, FunctionId, Range, Substitution, SymbolId, TermId};
+use crate::expr::{Arena, FunctionId, Functions, Node, Range, Substitution, SymbolId, TermId};
 use crate::isa::{Axis, Special};
 use crate::solver::Names;
 
@@ -100,8 +101,7 @@ pub(super) struct Symbols {
     pub names: TextNames,
     infos: Vec<Info>,
     ids: FxHashMap<Kind, SymbolId>,
-    functions: Vec<String>,
-    function_ids: FxHashMap<String, FunctionId>,
+    functions: Functions<Function>,
 }
 
 impl Names for Symbols {
@@ -110,7 +110,7 @@ impl Names for Symbols {
     }
 
     fn function(&self, function: FunctionId) -> &str {
-        &self.functions[function.0 as usize]
+        self.functions.name(function)
     }
 }
 
@@ -143,14 +143,9 @@ impl Symbols {
         self.infos.iter().enumerate().map(|(index, info)| (SymbolId(index as u32), info))
     }
 
-    pub fn function_id(&mut self, name: &str) -> FunctionId {
-        if let Some(&id) = self.function_ids.get(name) {
-            return id;
-        }
-        let id = FunctionId(self.functions.len() as u32);
-        self.functions.push(name.to_owned());
-        self.function_ids.insert(name.to_owned(), id);
-        id
+    /// An uninterpreted function.
+    pub fn function_of(&self, id: FunctionId) -> &Function {
+        self.functions.get(id)
     }
 
     /// The term of a symbol, which is made when it is first used.
@@ -208,16 +203,37 @@ impl Terms {
         self.symbols.term(&mut self.arena, kind, width, made_in, range)
     }
 
-    /// An uninterpreted function by its name.
-    pub fn function(&mut self, name: &str, arguments: &[TermId], width: u8) -> TermId {
-        let id = self.symbols.function_id(name);
-        self.arena.apply(id, arguments, width)
+    /// An uninterpreted function of some operands.
+    pub fn apply(&mut self, function: Function, operands: &[TermId], width: u8) -> TermId {
+        let id = self.symbols.functions.id(function);
+        self.arena.apply(id, operands, width)
+    }
+
+    /// The function and the operands of a term that is an uninterpreted function of operands.
+    pub fn applied(&self, term: TermId) -> Option<(&Function, &[TermId])> {
+        match self.arena.node(term) {
+            Node::Apply(function, operands) => {
+                Some((self.symbols.functions.get(*function), operands))
+            }
+            _ => None,
+        }
+    }
+
+    /// The load and the operands of a term that is what a load delivers.
+    pub fn loaded(&self, term: TermId) -> Option<(Load, &[TermId])> {
+        let (function, operands) = self.applied(term)?;
+        Some((function.as_load()?, operands))
+    }
+
+    /// Whether an address is global, as a predicate.
+    pub fn is_global(&mut self, address: TermId) -> TermId {
+        self.apply(Function::IsGlobal, &[address], 1)
     }
 
     /// The symbol that a term is, if it is one.
     pub fn as_symbol(&self, term: TermId) -> Option<SymbolId> {
         match *self.arena.node(term) {
-            crate::expr::Node::Symbol(symbol) => Some(symbol),
+            Node::Symbol(symbol) => Some(symbol),
             _ => None,
         }
     }

@@ -15,21 +15,14 @@
 use rustc_hash::FxHashMap;
 
 use super::execution::StoreRecord;
+use super::functions::Function;
 use super::symbols::{Kind, Origin, Terms};
 use crate::expr::{Node, TermId};
-use crate::solver::Names;
 
-/// Marks a version, as a function of it, as the memory before the own stores of another lane that
-/// reads it. That lane reads there what any lane would read that has stored nothing, since its own
-/// stores leave the bytes alone that this lane reads too: they would race with it.
-pub(super) const ELSEWHERE: &str = "elsewhere";
-
-/// The version under a mark, and whether it was marked.
+/// The version under a mark ([`Function::OtherLanesMemory`]), and whether it was marked.
 pub(super) fn unmarked(terms: &Terms, version: TermId) -> (TermId, bool) {
-    match terms.arena.node(version) {
-        Node::Apply(function, operands) if terms.symbols.function(*function) == ELSEWHERE => {
-            (operands[0], true)
-        }
+    match terms.applied(version) {
+        Some((Function::OtherLanesMemory, operands)) => (operands[0], true),
         _ => (version, false),
     }
 }
