@@ -1,0 +1,280 @@
+//! Compares two functions: both are evaluated, and what they do is matched and proved equal.
+//!
+//! The argument is an induction over the iterations of the loops. At each header, registers that are
+//! paired (by name, or by what they hold: `congruence`) are assumed to hold the same value in both
+//! programs; the values that enter the loop and those that go round it must then be equal, and both
+//! loops must go round equally often. Registers for which that fails get values of their own, and
+//! everything is evaluated again. Given that, every event of the original must be an event of the
+//! rewritten program under the same condition with the same operands, and the rewritten program must
+//! have no others.
+
+use super::carried::Carried;
+use super::comparison::Comparison;
+use crate::cfg::{LoopId, RegisterId};
+use crate::expr::within;
+use crate::isa::Opcode;
+use crate::solver::Solver;
+use crate::verify::Options;
+use crate::verify::lane::{Paired, evaluate, names_fit, pair, renames};
+use crate::verify::oracle::Warp;
+use crate::verify::program::arrays::observed;
+use crate::verify::program::split::Split;
+use crate::verify::program::{
+    Alignment, Program, align, by_events, newly_apart, one_to_one, split,
+};
+use crate::verify::proof::{Claims, Flags, Induction, Lanes, LowBits, Prover};
+use crate::verify::record::layouts::Layouts;
+use crate::verify::record::{Reference, layouts};
+use crate::verify::terms::{Terms, TextNames};
+use crate::verify::witness::execute::Pair;
+use crate::verify::witness::{FunctionReport, Verdict};
+
+/// How many rounds of giving registers values of their own are tried.
+const MAX_ROUNDS: u32 = 16;
+
+/// Compares two functions, whose texts differ: with the registers that go round loops paired by their names, and,
+/// where that shows nothing or names do not fit, by what they hold. `resized` says that arrays in shared memory are
+/// declared in other sizes.
+pub(super) fn compare<'s>(
+    original: &Program<'_, 's>,
+    rewritten: &mut Program<'_, 's>,
+    modules: Pair<'_, '_>,
+    resized: bool,
+    options: &Options,
+) -> FunctionReport {
+    let name = original.function.name.text.to_owned();
+    if let Some(reason) = shape_differs(original, rewritten, options) {
+        return FunctionReport::unknown(name, reason);
+    }
+    if resized {
+        let found = observed(original, modules.original);
+        if let Some(reason) = found.or_else(|| observed(rewritten, modules.rewritten)) {
+            let reason = format!("arrays have other sizes: {reason}");
+            return FunctionReport::unknown(name, reason);
+        }
+    }
+    let by_place = rewritten.pair_by_place(original);
+    let named = by_place || names_fit(original, rewritten);
+    let mut paired = None;
+    let mut first = None;
+    for by_name in [named, !named] {
+        let pairs = match by_name {
+            true => None,
+            false if original.irreducible => continue,
+            false => {
+                let pairs = paired.get_or_insert_with(|| pair(original, rewritten, options.steps));
+                if named && !renames(original, rewritten, pairs) {
+                    continue;
+                }
+                Some(&*pairs)
+            }
+        };
+        let alignment = match (pairs, by_place) {
+            (Some(_), false) => by_events(original, rewritten),
+            (None, false) => align(original, rewritten),
+            (_, true) => one_to_one(rewritten),
+        };
+        let splits = split::find(original, rewritten, &alignment);
+        // Stores of other lanes' values are vectors as well, and no groups: without groups comes first.
+        let ways = if splits.is_empty() { 1 } else { 2 };
+        for splits in [&[][..], &splits].into_iter().take(ways) {
+            let matching = Matching { alignment: &alignment, splits, paired: pairs };
+            let attempt =
+                within(|| attempt(original, rewritten, &matching, modules, resized, options));
+            let report = attempt.unwrap_or_else(|_| {
+                let reason = format!("budget: the terms take more than {} steps", options.steps);
+                FunctionReport::unknown(name.clone(), reason)
+            });
+            if report.verdict != Verdict::Unknown {
+                return report;
+            }
+            // What a group lacks says more than that stores are missing.
+            match splits.is_empty() {
+                true => _ = first.get_or_insert(report),
+                false => first = Some(report),
+            }
+        }
+    }
+    first.unwrap_or_else(|| FunctionReport::unknown(name, "nothing was compared".to_owned()))
+}
+
+/// The matched parts of the two functions.
+struct Matching<'m> {
+    alignment: &'m Alignment,
+    splits: &'m [Split],
+    /// The registers of loops; without it those of one name.
+    paired: Option<&'m Paired>,
+}
+
+/// Compares two functions whose instructions, stores and loop registers are matched.
+fn attempt<'s>(
+    original: &Program<'_, 's>,
+    rewritten: &mut Program<'_, 's>,
+    &Matching { alignment, splits, paired }: &Matching<'_>,
+    modules: Pair<'_, '_>,
+    resized: bool,
+    options: &Options,
+) -> FunctionReport {
+    let name = original.function.name.text.to_owned();
+    let mut terms = Terms::within(options.steps);
+    terms.symbols.names = TextNames {
+        registers: [&original.flow, &rewritten.flow]
+            .map(|flow| flow.registers.iter().map(|register| register.to_string()).collect()),
+        insts: [original.named_insts(), rewritten.named_insts()],
+    };
+    let solver = Solver::new(options.solver_limit, options.dump_queries.clone())
+        .with_queries(options.queries)
+        .with_budget(options.solver_budget);
+    let mut claims = Claims::new(solver);
+    rewritten.leave_out_own_barriers(&alignment.matched);
+    let rewritten = &*rewritten;
+    let execution = evaluate(original, &mut terms, None, None, None);
+    let mut split: Vec<(LoopId, RegisterId)> = Vec::new();
+    let mut carried = Carried::default();
+    let mut laid_out: Option<Option<Layouts>> = None;
+    let mut doubtful = false;
+    for _ in 0..MAX_ROUNDS {
+        let reference = Reference {
+            execution: &execution,
+            program: original,
+            matched: &alignment.matched,
+            gaps: &alignment.gaps,
+            splits,
+            paired,
+            split: &split,
+            carried: &carried.values,
+        };
+        let lanes = Lanes::new(original, &execution, newly_apart(original, rewritten, alignment));
+        let induction = Induction::new(&mut terms, &execution);
+        let low_bits = LowBits::new(&mut terms, &[&execution], &[]);
+        let prover = Prover::new(claims, execution.stores.clone(), (induction, low_bits));
+        let mut warp = Warp::new(lanes, prover, &execution.definitions);
+        let layouts = laid_out.as_ref().and_then(Option::as_ref);
+        let (reference, guide) = (Some(&reference), &mut warp);
+        let result = evaluate(rewritten, &mut terms, reference, layouts, Some(guide));
+        let programs = (original, rewritten);
+        if laid_out.is_none() {
+            let found = layouts::find(&mut terms, programs, (&execution, &result));
+            let again = matches!(found, Ok(Some(_)));
+            laid_out = Some(match found {
+                Err(reason) if resized => return FunctionReport::unknown(name, reason),
+                // The addresses are compared as they are.
+                Err(_) => {
+                    doubtful = true;
+                    None
+                }
+                Ok(found) => found,
+            });
+            if again {
+                claims = warp.prover.claims;
+                continue;
+            }
+        }
+        let executions = (&execution, &result);
+        let mut comparison =
+            Comparison::new(programs, executions, (alignment, splits), &mut terms, warp);
+        comparison.doubtful = doubtful;
+        comparison.pair_up();
+        if carried.guess(&mut comparison) {
+            claims = comparison.warp.prover.claims;
+            continue;
+        }
+        comparison.warp.prover.deciding = true;
+        let (forest, loops) = (&rewritten.flow.loops, &result.loops);
+        comparison.warp.prover.flags = Flags::new(comparison.terms, forest, loops);
+        let apart = match original.irreducible {
+            true => comparison.cuts(),
+            false => comparison.loops(&carried.values),
+        };
+        if !apart.is_empty() {
+            claims = comparison.warp.prover.claims;
+            split.extend(carried.withdraw(apart));
+            continue;
+        }
+        if let Some(&astray) = result.astray.first() {
+            let line = rewritten.line(astray);
+            let reason = format!("line {line}: not shown to access what the array's layout says");
+            return FunctionReport::unknown(name, reason);
+        }
+        comparison.events();
+        comparison.exchanges();
+        comparison.splits(splits);
+        comparison.loads();
+        comparison.branches();
+        comparison.convergence();
+        comparison.run(modules);
+        let described = laid_out.flatten().map(|layouts| layouts.described).unwrap_or_default();
+        let report = comparison.report(name);
+        return FunctionReport { layouts: described, ..report };
+    }
+    FunctionReport::unknown(name, "the loops' registers could not be matched".to_owned())
+}
+
+/// The reason why two functions cannot be compared at all, if there is one.
+fn shape_differs<'s>(
+    original: &Program<'_, 's>,
+    rewritten: &Program<'_, 's>,
+    options: &Options,
+) -> Option<String> {
+    let instructions = original.flow.insts.len().max(rewritten.flow.insts.len());
+    if instructions > options.instructions {
+        return Some(format!("{instructions} instructions, the limit is {}", options.instructions));
+    }
+    let parents = |program: &Program<'_, '_>| -> Vec<Option<LoopId>> {
+        program.flow.loops.loops.iter().map(|one| one.parent).collect()
+    };
+    if parents(original) != parents(rewritten) {
+        return Some("the two have different loops".to_owned());
+    }
+    if original.irreducible != rewritten.irreducible {
+        return Some("only one of the two has a cycle with several entries".to_owned());
+    }
+    for program in [original, rewritten] {
+        let flow = &program.flow;
+        let merged = program.carried.len() * flow.blocks.len();
+        if merged > options.merges {
+            return Some(format!("{merged} values to merge, the limit is {}", options.merges));
+        }
+    }
+    None
+}
+
+impl Comparison<'_, '_> {
+    /// The verdict on the function, with the problems that were found.
+    fn report(self, name: String) -> FunctionReport {
+        let insts = self.rewritten.flow.insts.iter().zip(&self.alignment.matched);
+        let own = insts
+            .filter(|(inst, partner)| inst.ast.form.opcode == Opcode::Shfl && partner.is_none());
+        let own_shuffles = (own.count() as u32).max(self.warp.shuffles);
+        let different = self.problems.iter().position(|one| one.counterexample.is_some());
+        let verdict = match (different, self.problems.is_empty()) {
+            (Some(_), _) => Verdict::Different,
+            (None, true) => Verdict::Equal,
+            (None, false) => Verdict::Unknown,
+        };
+        let mut problems = self.problems;
+        if let Some(first) = different {
+            problems.swap(0, first);
+        }
+        let unasked = self.warp.prover.claims.solver.unasked();
+        if unasked > 0
+            && verdict == Verdict::Unknown
+            && let Some(first) = problems.first_mut()
+        {
+            first.reason += &format!(
+                " (budget: {unasked} claims were not put to the solver, whose units for this \
+                 function are used up)"
+            );
+        }
+        FunctionReport {
+            name,
+            verdict,
+            events: self.after.events.len(),
+            shuffles: self.warp.shuffles,
+            own_shuffles,
+            queries: self.warp.prover.claims.solver.queries(),
+            problems,
+            layouts: Vec::new(),
+        }
+    }
+}

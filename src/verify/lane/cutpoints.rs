@@ -1,0 +1,83 @@
+//! Cuts: how functions that have a cycle with several entries are evaluated.
+//!
+//! No header dominates such a cycle, so there is no induction over its iterations. Instead every block
+//! at which edges meet is a *cut* (a cutpoint, in Floyd's sense): evaluation starts anew there, with a
+//! symbol for each register and each part of memory that may have changed since the cut's immediate
+//! dominator. The two programs are then compared by pairs of cuts: each way from one cut to the next
+//! must be taken in both under the same condition, and bring the same values.
+//!
+//! A symbol of a cut is the register's value on the last arrival at its block. A value that is read
+//! further on was computed behind that arrival, or above the cut's immediate dominator.
+
+use super::state::Evaluation;
+use crate::cfg::{BlockId, LoopId};
+use crate::verify::program::{Slot, Window};
+use crate::verify::record::Cut;
+use crate::verify::terms::{Kind, Origin};
+
+impl Evaluation<'_, '_> {
+    /// Starts the evaluation anew at a block, with symbols for all that may have changed.
+    pub(super) fn cut(&mut self, block: BlockId) {
+        // Its number comes behind those of the loops, since it is none of them.
+        let id = LoopId((self.program.flow.loops.loops.len() + self.out.cuts.len()) as u32);
+        let mut symbols = Vec::new();
+        self.terms.arena.charge(self.program.flow.blocks.len() as u64);
+        let changes = self.program.between(&self.terms.arena, block);
+        // What no instruction on the way changes is as it was in the dominator.
+        match self.program.flow.dominators.immediate(block) {
+            Some(above) if self.exits[above.index()].is_some() => {
+                let exit = self.exits[above.index()].clone();
+                self.state = exit.iter().flat_map(|exit| exit.state.iter().copied()).collect();
+                exit.iter().for_each(|exit| self.memory = exit.memory);
+            }
+            _ => {
+                let registers = self.program.carried.clone();
+                self.state = registers.into_iter().map(|r| self.unwritten(r)).collect();
+            }
+        }
+        for register in changes.registers {
+            let Slot::Carried(index) = self.program.slots[register.0 as usize] else { continue };
+            let kind = self.phi(id, register);
+            let width = self.width(register);
+            let symbol = self.terms.symbol(kind, width, None);
+            self.state[index as usize] = symbol;
+            symbols.push((Some(register), symbol));
+        }
+        for &window in &changes.windows {
+            let kind = Kind::Memory(window, Origin::Header(id));
+            let symbol = self.terms.symbol(kind, 32, None);
+            self.memory[window as usize] = symbol;
+            symbols.push((None, symbol));
+        }
+        self.out.path[block.index()] = Some(self.terms.arena.boolean(true));
+        self.out.root[block.index()] = block;
+        let windows = changes.windows;
+        self.out.cuts.push(Cut { block, symbols, windows, ways: Vec::new() });
+    }
+
+    /// Collects the values that come into each cut by each edge, once all blocks have been evaluated.
+    pub(super) fn close_cuts(&mut self) {
+        for index in 0..self.out.cuts.len() {
+            let block = self.out.cuts[index].block;
+            let edges = self.program.flow.block(block).predecessors.clone();
+            let windows: Vec<Window> = self.out.cuts[index].windows.clone();
+            for edge in edges {
+                let Some(exit) = self.exits[edge.from.index()].clone() else { continue };
+                let condition = self.taken(&edge, None);
+                let mut values = Vec::new();
+                let mut changed = windows.iter();
+                for (register, symbol) in &self.out.cuts[index].symbols {
+                    values.push(match register.map(|r| self.program.slots[r.0 as usize]) {
+                        Some(Slot::Carried(slot)) => exit.state[slot as usize],
+                        Some(Slot::Single) => *symbol,
+                        None => {
+                            changed.next().map_or(*symbol, |&window| exit.memory[window as usize])
+                        }
+                    });
+                }
+                let root = self.out.root[edge.from.index()];
+                self.out.cuts[index].ways.push((root, condition, values));
+            }
+        }
+    }
+}

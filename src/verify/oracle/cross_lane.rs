@@ -1,0 +1,44 @@
+//! Taint: which values came from another lane and have not been settled.
+
+use rustc_hash::FxHashMap;
+
+use crate::expr::{Node, TermId};
+use crate::verify::terms::{Kind, Terms};
+
+/// The terms that contain a value from another lane which has not been settled.
+#[derive(Default)]
+pub(in crate::verify) struct Taint {
+    known: FxHashMap<TermId, bool>,
+}
+
+impl Taint {
+    /// Marks a term that a shuffle delivers.
+    pub fn received(&mut self, term: TermId) {
+        self.known.insert(term, true);
+    }
+
+    pub fn of(&mut self, terms: &Terms, term: TermId) -> bool {
+        let mut stack = vec![term];
+        while let Some(&next) = stack.last() {
+            if self.known.contains_key(&next) {
+                stack.pop();
+                continue;
+            }
+            if let Node::Symbol(symbol) = *terms.arena.node(next) {
+                let kind = &terms.symbols.info(symbol).kind;
+                self.known.insert(next, matches!(kind, Kind::Unpredictable(_) | Kind::InLane(..)));
+                continue;
+            }
+            let operands = terms.arena.operands(next);
+            terms.arena.charge(2);
+            let missing: Vec<TermId> =
+                operands.iter().copied().filter(|t| !self.known.contains_key(t)).collect();
+            if missing.is_empty() {
+                let tainted = operands.iter().any(|t| self.known[t]);
+                self.known.insert(next, tainted);
+            }
+            stack.extend(missing);
+        }
+        self.known[&term]
+    }
+}

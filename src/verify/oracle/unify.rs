@@ -1,0 +1,191 @@
+//! Settling: brings the rewritten program's values back to the original's as soon as that is possible.
+//!
+//! In: a register of the rewritten program and the term that it gets, which may contain values that
+//! came from another lane (it is *tainted*). Out: if the term is shown to be equal to the value of the
+//! original's register of the same name there, that value of the original (the term is *settled*),
+//! otherwise the term as it was. A value computed from a settled register is then equal to the
+//! original's by construction, and needs no further proof.
+
+use super::warp::Warp;
+use crate::cfg::{Inst, LoopId, RegisterId};
+use crate::expr::{Node, TermId};
+use crate::verify::lane::{Evaluation, Guide, Results};
+use crate::verify::program::results;
+use crate::verify::proof::{Effort, Proof};
+use crate::verify::record::Place;
+use crate::verify::terms::Terms;
+
+/// The most values tried that the register gets at other places.
+const MAX_ELSEWHERE: usize = 4;
+
+impl<'s> Guide<'s> for Warp<'_, 's> {
+    fn settle(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        register: RegisterId,
+        term: TermId,
+    ) -> TermId {
+        let candidates = candidates(here, register);
+        if candidates.contains(&term) {
+            return term;
+        }
+        let tainted = self.taint.of(here.terms, term);
+        let fits = |terms: &Terms, candidate: &TermId| {
+            terms.arena.width(*candidate) == terms.arena.width(term)
+        };
+        let matched = here.reference.is_some_and(|r| r.matched[here.at as usize].is_some());
+        let (last, count) = if matched { (None, 0) } else { written_since(here, register) };
+        for &candidate in &candidates {
+            // A value that was written again since is most likely not the one. For the lane's own values, loaded at
+            // another time or not, less is tried: nothing has to be brought back to another lane's.
+            let effort = match () {
+                () if count > 0 => Effort::Rules,
+                () if tainted => Effort::Solver,
+                () if matched => Effort::Rules,
+                () => Effort::Values,
+            };
+            if fits(here.terms, &candidate) && self.proved(here, (candidate, term), &[], effort) {
+                return candidate;
+            }
+        }
+        let places = match tainted && !matched {
+            true => self.elsewhere(here, register, (last, count)),
+            false => Vec::new(),
+        };
+        for (index, candidate) in places.into_iter().enumerate() {
+            // Of several places the solver is asked about the likeliest one alone.
+            let new =
+                fits(here.terms, &candidate) && !(count == 0 && candidates.contains(&candidate));
+            let effort = if index == 0 { Effort::Solver } else { Effort::Rules };
+            if new && self.proved(here, (candidate, term), &[], effort) {
+                return candidate;
+            }
+        }
+        if tainted { self.settle_joined(here, term) } else { term }
+    }
+
+    /// If one side of a selection came from another lane and is equal to the other side, that other
+    /// side.
+    fn settle_joined(&mut self, here: &mut Evaluation<'_, 's>, term: TermId) -> TermId {
+        if !self.taint.of(here.terms, term) {
+            return term;
+        }
+        let Node::IfThenElse(condition, a, b) = *here.terms.arena.node(term) else { return term };
+        let negated = here.terms.arena.not(condition);
+        let (received, own, when) =
+            match (self.taint.of(here.terms, a), self.taint.of(here.terms, b)) {
+                (true, false) => (a, b, condition),
+                (false, true) => (b, a, negated),
+                _ => return term,
+            };
+        if self.proved(here, (own, received), &[when], Effort::Solver) { own } else { term }
+    }
+
+    fn extra<'i>(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        inst: &'i Inst<'_, 's>,
+        guard: Option<TermId>,
+    ) -> Option<Results<'i, 's>> {
+        self.understand(here, inst, guard)
+    }
+
+    fn is_equal(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        claim: (TermId, TermId),
+        known: &[TermId],
+    ) -> bool {
+        self.proved(here, claim, known, Effort::Solver)
+    }
+
+    fn may_wait(&mut self) {
+        self.masks.clear();
+    }
+}
+
+impl<'s> Warp<'_, 's> {
+    fn proved(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        claim: (TermId, TermId),
+        known: &[TermId],
+        effort: Effort,
+    ) -> bool {
+        let place = self.place(here);
+        self.prover.effort = effort;
+        let proof = self.prover.equal(here.terms, &mut self.lanes, &place, claim, known);
+        self.prover.effort = Effort::Solver;
+        proof == Proof::Equal
+    }
+
+    /// The values that the original's register of the same name gets in the same iteration at any
+    /// place, the likeliest first: for code that stands twice, since only one of the two versions stands
+    /// where the original's code does. As many writes behind the last instruction that both programs have
+    /// as in the rewritten one is most likely the same place.
+    fn elsewhere(
+        &self,
+        here: &Evaluation<'_, 's>,
+        register: RegisterId,
+        (last, count): (Option<u32>, usize),
+    ) -> Vec<TermId> {
+        let Some(reference) = here.reference else { return Vec::new() };
+        let key = &here.program.keys[register.0 as usize];
+        let counterpart = reference.program.by_key.get(key);
+        let written = counterpart.and_then(|other| self.written.get(other));
+        let flow = &reference.program.flow;
+        let same_loop = |inst: u32| {
+            flow.block_ids()
+                .find(|id| flow.block(*id).instructions().contains(&(inst as usize)))
+                .is_some_and(|block| reference.program.loop_of(block) == here.here())
+        };
+        let all = written.map_or(&[][..], Vec::as_slice);
+        let first = all.partition_point(|(inst, _)| last.is_some_and(|last| *inst <= last));
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_key(|at| at.abs_diff(first + count));
+        let values = order.into_iter().map(|at| all[at]).filter(|(inst, _)| same_loop(*inst));
+        values.map(|(_, term)| term).take(MAX_ELSEWHERE).collect()
+    }
+
+    /// The place of the block that is being evaluated.
+    fn place(&self, here: &mut Evaluation<'_, 's>) -> Place {
+        let global: &[_] = match here.reference {
+            Some(r) if r.execution.generic || here.out.generic => &r.execution.global,
+            _ => &[],
+        };
+        let (entered, out) = (&here.entered, &here.out);
+        let entries = |id: LoopId| match entered.get(&id) {
+            Some((entry, _)) => Some(*entry),
+            None => out.loops[id.0 as usize].as_ref().map(|record| record.entry),
+        };
+        let facts = (&self.reaches[..], &self.votes[..], global);
+        Place::new(here.terms, here.program, out, &entries, here.block, facts)
+    }
+}
+
+/// The values that the original's register of the same name gets from the instructions in whose place
+/// the current one stands, the last first.
+fn candidates(here: &Evaluation<'_, '_>, register: RegisterId) -> Vec<TermId> {
+    let Some(reference) = here.reference else { return Vec::new() };
+    let key = &here.program.keys[register.0 as usize];
+    let Some(&counterpart) = reference.program.by_key.get(key) else { return Vec::new() };
+    let gap = reference.gaps[here.at as usize].clone();
+    gap.rev()
+        .filter_map(|inst| reference.execution.definitions.get(&(inst, counterpart)).copied())
+        .collect()
+}
+
+/// The last instruction of the original that is matched with one in front of the current one, and how often a register
+/// has been written since.
+fn written_since(here: &Evaluation<'_, '_>, register: RegisterId) -> (Option<u32>, usize) {
+    let Some(reference) = here.reference else { return (None, 0) };
+    let mut count = 0;
+    for at in (0..here.at as usize).rev() {
+        here.terms.arena.charge(1);
+        if reference.matched[at].is_some() {
+            return (reference.matched[at], count);
+        }
+        count += usize::from(results(&here.program.flow.insts[at]).contains(&register));
+    }
+    (None, count)
+}

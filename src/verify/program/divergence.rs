@@ -1,0 +1,38 @@
+//! Loops whose lanes control flow may take into different iterations in the rewritten program, for a
+//! reason that the original does not have.
+
+use super::align::Alignment;
+use super::prepared::Program;
+use crate::cfg::Apart;
+
+/// For each loop, whether something in the rewritten program may take lanes into different iterations
+/// although nothing in the original does.
+pub(in crate::verify) fn newly_apart(
+    original: &Program<'_, '_>,
+    rewritten: &Program<'_, '_>,
+    alignment: &Alignment,
+) -> Vec<bool> {
+    let mut newly = vec![false; original.flow.loops.loops.len()];
+    for apart in &rewritten.flow.taken_apart {
+        newly[apart.of.0 as usize] |= same_apart(original, rewritten, alignment, apart).is_none();
+    }
+    newly
+}
+
+/// The reason of the original that corresponds to `apart`, a reason why the rewritten program takes a
+/// loop apart; `None` if the original has no such reason.
+pub(in crate::verify) fn same_apart(
+    original: &Program<'_, '_>,
+    rewritten: &Program<'_, '_>,
+    alignment: &Alignment,
+    apart: &Apart,
+) -> Option<Apart> {
+    let mut all = original.flow.taken_apart.iter().filter(|other| other.of == apart.of).copied();
+    let Some(branch) = apart.branch else { return all.find(|other| other.branch.is_none()) };
+    let matched = alignment.matched[rewritten.flow.block(branch).end as usize - 1]?;
+    all.find(|other| {
+        other
+            .branch
+            .is_some_and(|block| original.flow.block(block).end.checked_sub(1) == Some(matched))
+    })
+}

@@ -1,0 +1,38 @@
+//! The two programs as they are read: what each instruction is, and which instruction of the one stands for which of the other.
+//!
+//! Uses no other room. The files, each of which uses only those before it:
+//! - `beliefs`: what is shared with the analysis, and what checks it; no code
+//! - `window`: the parts of memory that have versions of their own
+//! - `special`: which special registers keep their values, and for whom
+//! - `instructions`: what each instruction is: pure, a load, or an event
+//! - `prepared`: a function prepared for evaluation
+//! - `signatures`: which instructions an assembler takes
+//! - `wellformed`: whether an assembler takes a function's text
+//! - `difference`: what two sequences have in common
+//! - `align`: which instruction of the one program stands for which of the other
+//! - `split`: vector stores that stand for several stores
+//! - `divergence`: reasons for lanes to part that only the rewritten program has
+//! - `arrays`: the arrays in shared memory and all accesses to them
+
+mod align;
+pub(in crate::verify) mod arrays;
+mod beliefs;
+mod difference;
+mod divergence;
+mod instructions;
+mod prepared;
+mod signatures;
+mod special;
+pub(in crate::verify) mod split;
+mod wellformed;
+mod window;
+
+pub(in crate::verify) use align::{Alignment, align, by_events, one_to_one};
+pub(in crate::verify) use divergence::{newly_apart, same_apart};
+pub(in crate::verify) use instructions::{
+    Places, Role, changed, depends_on_convergence, may_wait, placed_results, results, role, written,
+};
+pub(in crate::verify) use prepared::{Program, Slot};
+pub(in crate::verify) use special::{Belief, belief};
+pub(in crate::verify) use wellformed::{Refused, refused};
+pub(in crate::verify) use window::Window;

@@ -1,0 +1,279 @@
+//! Loads that deliver the same value: what has to be equal for that, once each reads from the oldest
+//! version of memory that holds the same bytes.
+
+use rustc_hash::FxHashMap;
+
+use super::lanes::Lanes;
+use super::query::{Effort, Prover};
+use crate::expr::{Comparison, Node, TermId};
+use crate::ptx::StateSpace;
+use crate::solver::Judgement;
+use crate::verify::record::{Place, StoreRecord, before_stores, unmarked};
+use crate::verify::terms::{Function, Terms, Truth, conditions, wrap};
+
+/// The most low bits by which accesses are told apart: strides of unrolled loops over wide elements.
+const MAX_LOW_BITS: u8 = 7;
+
+/// The most selections between versions, one within another.
+const MAX_NESTED: u32 = 256;
+
+/// The most ways between versions that are looked into for one load.
+const MAX_WAYS: u32 = 64;
+
+/// The most facts with which selections between versions of memory are still looked into.
+const MAX_KNOWN: usize = 512;
+
+impl Prover {
+    /// The claims by which two loads from global or shared memory deliver the same: equal addresses,
+    /// and equal versions, once each is the oldest that holds the same bytes. A load from memory that
+    /// the original promises to be read-only is of every version.
+    pub fn same_load(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        (a, b): (TermId, TermId),
+        known: &[TermId],
+    ) -> Option<Vec<(TermId, TermId)>> {
+        let ((f, x), (g, y)) = (terms.loaded(a)?, terms.loaded(b)?);
+        if f != g || !f.is_shared_by_lanes() {
+            return None;
+        }
+        let ((v, address), (w, other)) = ((x[0], x[1]), (y[0], y[1]));
+        let mut pairs = Vec::new();
+        if address != other {
+            pairs.push((address, other));
+        }
+        let read_only = [v, w].into_iter().any(|v| terms.arena.constant_value(v) == Some(0));
+        let ((mine, marked), (theirs, too)) = (unmarked(terms, v), unmarked(terms, w));
+        if v != w && !read_only && (marked || too) {
+            // The memory that another lane reads: see `Function::OtherLanesMemory`.
+            let stores = &self.stores;
+            let base = |terms: &mut Terms, version| {
+                let base = before_stores(terms, stores, version);
+                conditions::simplify(&mut terms.arena, base, known)
+            };
+            let (mine, theirs) = (base(terms, mine), base(terms, theirs));
+            if mine != theirs {
+                pairs.push((mine, theirs));
+            }
+        } else if v != w && !read_only {
+            let bytes = u32::from(terms.arena.width(a)) / 8;
+            let v = self.oldest(terms, lanes, place, v, (address, bytes), known);
+            let w = self.oldest(terms, lanes, place, w, (other, bytes), known);
+            if v != w {
+                pairs.push((v, w));
+            }
+        }
+        Some(pairs)
+    }
+
+    /// What two parts of loads come to: loads of as many bytes as the smaller one, or as little as both parts
+    /// are in. A load delivers what loads of its bytes would, of the same version of memory.
+    pub fn narrowed(terms: &mut Terms, (a, b): (TermId, TermId)) -> Option<(TermId, TermId)> {
+        let (mine, theirs) = (part_of_load(terms, a)?, part_of_load(terms, b)?);
+        let bits = terms.arena.width(a);
+        // The bytes that the part is in.
+        let within = |low: u8| (low % 8, (low % 8 + bits).div_ceil(8) * 8);
+        let (low, own) = within(mine.low);
+        let loads = matches!(own, 8 | 16 | 32) && within(theirs.low) == (low, own);
+        let both_narrow = [&mine, &theirs].iter().all(|part| part.bits == own);
+        if !loads || both_narrow || mine.space != theirs.space {
+            return None;
+        }
+        let narrow = |terms: &mut Terms, part: &Part| {
+            let address = terms.arena.add_constant(part.address, u64::from(part.low) / 8);
+            terms.apply(Function::load(part.space, own), &[part.version, address], own)
+        };
+        // (Which bits of these bytes it is does not matter, so long as they are the same.)
+        Some((narrow(terms, &mine), narrow(terms, &theirs)))
+    }
+
+    /// Whether a store is apart from what is loaded by what was tested of their distance; registers that keep their
+    /// distance are replaced in `known`.
+    fn disjoint(
+        &mut self,
+        terms: &mut Terms,
+        store: &StoreRecord,
+        (address, bytes): (TermId, u32),
+        known: &[TermId],
+    ) -> bool {
+        let ahead = terms.arena.sub(store.address, address);
+        if self.differ_in_low_bits(terms, ahead, (store.bytes, bytes)) {
+            return true;
+        }
+        let ahead = self.induction.apply(terms, ahead);
+        wrap::disjoint(&mut terms.arena, ahead, (store.bytes, bytes), known)
+    }
+
+    /// Whether the low bits of a distance between two accesses are those of no distance at which they overlap: an index
+    /// that starts at 1 and grows by 4 is never 0, however often it wraps around. The first access is so many
+    /// bytes long, and so far ahead of the second.
+    fn differ_in_low_bits(
+        &self,
+        terms: &mut Terms,
+        ahead: TermId,
+        (first, second): (u32, u32),
+    ) -> bool {
+        (2..=MAX_LOW_BITS).rev().any(|bits| {
+            let low = self.low_bits.of(terms, ahead, bits);
+            terms.arena.constant_value(low).is_some_and(|low| {
+                // They overlap from `1 - first` to `second - 1`; the differences of the low bits are those modulo 2^bits.
+                let overlap = 1 - i64::from(first)..i64::from(second);
+                overlap.into_iter().all(|distance| distance.rem_euclid(1 << bits) != low as i64)
+            })
+        })
+    }
+
+    /// Steps over stores that are shown to leave the loaded bytes alone: at first on all ways alike, each store once,
+    /// then on each way by what is known on it.
+    fn oldest(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        version: TermId,
+        loaded: (TermId, u32),
+        known: &[TermId],
+    ) -> TermId {
+        let mut older = FxHashMap::default();
+        let applied = self.induction.apply_all(terms, known);
+        let version =
+            self.oldest_on_all_ways(terms, version, loaded, &applied, &mut older, MAX_NESTED);
+        self.oldest_on_a_way(terms, lanes, place, (version, loaded), known, &mut { MAX_WAYS })
+    }
+
+    /// The oldest version by what is known on all ways; `older` are those that were found before.
+    fn oldest_on_all_ways(
+        &mut self,
+        terms: &mut Terms,
+        start: TermId,
+        loaded: (TermId, u32),
+        known: &[TermId],
+        older: &mut FxHashMap<TermId, TermId>,
+        depth: u32,
+    ) -> TermId {
+        if let Some(&found) = older.get(&start) {
+            return found;
+        }
+        let Some(depth) = depth.checked_sub(1) else { return start };
+        let mut version = start;
+        while let Some(&record) = self.stores.get(&version) {
+            terms.arena.charge(2);
+            if !self.disjoint(terms, &record, loaded, known) {
+                break;
+            }
+            version = record.before;
+        }
+        if let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) {
+            let a = self.oldest_on_all_ways(terms, a, loaded, known, older, depth);
+            let b = self.oldest_on_all_ways(terms, b, loaded, known, older, depth);
+            version = terms.arena.if_then_else(condition, a, b);
+        }
+        older.insert(start, version);
+        version
+    }
+
+    /// The oldest version where `known` holds, by cases; `ways` may still be looked into.
+    fn oldest_on_a_way(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        (mut version, loaded): (TermId, (TermId, u32)),
+        known: &[TermId],
+        ways: &mut u32,
+    ) -> TermId {
+        let applied = match self.stores.contains_key(&version) {
+            true => self.induction.apply_all(terms, known),
+            false => Vec::new(),
+        };
+        while let Some(&record) = self.stores.get(&version) {
+            let apart = self.disjoint(terms, &record, loaded, &applied)
+                || self.is_apart(terms, lanes, place, (&record, loaded), known);
+            if !apart {
+                return version;
+            }
+            version = record.before;
+        }
+        let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) else { return version };
+        // Where logic decides it, there is one side.
+        if let Ok(mut truth) = Truth::of(&mut terms.arena, known)
+            && let Some(holds) = truth.value(&mut terms.arena, condition)
+        {
+            let side = if holds { a } else { b };
+            return self.oldest_on_a_way(terms, lanes, place, (side, loaded), known, ways);
+        }
+        // Each selection adds facts, which bounds how deep selections are looked into.
+        let left = ways.checked_sub(2).filter(|_| known.len() <= MAX_KNOWN);
+        let Some(left) = left else { return version };
+        *ways = left;
+        let negated = terms.arena.not(condition);
+        let mut side = |this: &mut Self, terms: &mut Terms, side, holds| {
+            let mut more = known.to_vec();
+            more.extend(conditions::literals(&mut terms.arena, holds));
+            conditions::add_remaining(&mut terms.arena, &mut more);
+            this.flags.add_to(&mut more);
+            this.oldest_on_a_way(terms, lanes, place, (side, loaded), &more, ways)
+        };
+        let a = side(self, terms, a, condition);
+        let b = side(self, terms, b, negated);
+        terms.arena.if_then_else(condition, a, b)
+    }
+
+    /// Whether a store is shown to leave the loaded bytes alone.
+    fn is_apart(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        (record, (address, bytes)): (&StoreRecord, (TermId, u32)),
+        known: &[TermId],
+    ) -> bool {
+        let arena = &mut terms.arena;
+        let width = arena.width(address);
+        let (ahead, behind) =
+            (arena.sub(address, record.address), arena.sub(record.address, address));
+        let (stored, read) = (
+            arena.constant(u64::from(record.bytes), width),
+            arena.constant(u64::from(bytes), width),
+        );
+        // Modulo 2^64: neither access starts within the other.
+        let after = arena.compare(Comparison::UnsignedLessEqual, stored, ahead);
+        let before = arena.compare(Comparison::UnsignedLessEqual, read, behind);
+        let apart = arena.and(after, before);
+        let always = arena.boolean(true);
+        let effort = self.effort;
+        if effort == Effort::Values {
+            self.effort = Effort::Search;
+        }
+        let judged = self.ask(terms, lanes, place, (apart, always), known);
+        self.effort = effort;
+        judged == Judgement::Proved
+    }
+}
+
+/// Some bits of what a load delivers.
+struct Part {
+    space: StateSpace,
+    version: TermId,
+    address: TermId,
+    /// Width of the load in bits.
+    bits: u8,
+    /// The first of the bits.
+    low: u8,
+}
+
+/// The part of a load that a term is; all of it, if it is a load.
+fn part_of_load(terms: &Terms, term: TermId) -> Option<Part> {
+    let (load, low) = match *terms.arena.node(term) {
+        Node::Extract(load, low) => (load, low),
+        _ => (term, 0),
+    };
+    let (function, operands) = terms.loaded(load)?;
+    if !function.is_shared_by_lanes() {
+        return None;
+    }
+    let (version, address) = (operands[0], operands[1]);
+    Some(Part { space: function.space, version, address, bits: terms.arena.width(load), low })
+}

@@ -1,0 +1,39 @@
+//! Terms as other lanes have them, and whether two terms are equal at a place.
+//!
+//! Uses `program`, `terms` and `record`; it does not know how terms were evaluated. The files, each of which uses only those before it:
+//! - `shifted`: a term in another lane, given how symbols are related
+//! - `lanes`: how they are related, by induction over iterations
+//! - `facts`: what the solver is told of a place
+//! - `flags`: what predicates that go round loops say
+//! - `induction`: registers of a loop that keep their distance
+//! - `remainder`: the low bits of what goes round loops
+//! - `pinned`: symbols that can have only one value
+//! - `by_lane`: terms of one lane, and what shuffles deliver lane by lane
+//! - `claims`: claims decided by search and by the solver, and remembered
+//! - `query`: a claim put to the solver
+//! - `load_congruence`: when two loads deliver the same
+//! - `outcome`: what a claim came to
+//! - `prove`: whether two terms are equal at a place
+
+pub(in crate::verify) mod by_lane;
+mod claims;
+mod facts;
+mod flags;
+mod induction;
+mod lanes;
+mod load_congruence;
+mod outcome;
+mod pinned;
+mod prove;
+mod query;
+mod remainder;
+mod shifted;
+
+pub(in crate::verify) use claims::Claims;
+pub(in crate::verify) use facts::{SHAPES, assumptions, in_shape};
+pub(in crate::verify) use flags::Flags;
+pub(in crate::verify) use induction::Induction;
+pub(in crate::verify) use lanes::Lanes;
+pub(in crate::verify) use outcome::{Difference, Proof};
+pub(in crate::verify) use query::{Effort, Prover};
+pub(in crate::verify) use remainder::LowBits;

@@ -1,0 +1,182 @@
+//! A claim put to the solver, the simplest form first; a claim that is certain without the solver is
+//! not put to it.
+
+use rustc_hash::FxHashMap;
+
+use super::by_lane::ByLane;
+use super::claims::Claims;
+use super::facts::{SHAPES, abstracted, assumptions, in_shape, there_too, with_divisions};
+use super::flags::Flags;
+use super::induction::Induction;
+use super::lanes::Lanes;
+use super::pinned::{self, Settled};
+use super::remainder::LowBits;
+use crate::expr::TermId;
+use crate::solver::Judgement;
+use crate::verify::record::{Place, StoreRecord};
+use crate::verify::terms::{Terms, clash, conditions, wrap};
+
+/// How many claims of one function may fail with all facts; after so many the verdict will hardly be
+/// "equal" any more, and failing claims take the solver longest.
+const MAX_FAILURES: u32 = 3;
+
+/// How many claims made during evaluation may be refuted before only proofs are looked for: a term
+/// that is left as it is will be compared in the end, and a counterexample looked for then.
+const MAX_REFUTED: u32 = 8;
+
+/// What is tried for a claim: each includes those before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::verify) enum Effort {
+    /// Normal forms, cases and intervals.
+    Rules,
+    /// A search for values that refute the claim.
+    Search,
+    /// The solver, but not for stores that may lie between two loads.
+    Values,
+    /// The solver.
+    Solver,
+}
+
+/// Proves claims and counts the queries that they took.
+pub(in crate::verify) struct Prover {
+    pub claims: Claims,
+    /// For each version of memory that a store made, that store.
+    pub stores: FxHashMap<TermId, StoreRecord>,
+    pub induction: Induction,
+    /// The low bits of the registers of the original's loops.
+    pub low_bits: LowBits,
+    /// What shuffles have delivered to lanes one by one.
+    pub by_lane: ByLane,
+    /// What the rewritten program's flags say; none while it is being evaluated.
+    pub flags: Flags,
+    pub cases: u32,
+    pub crossings: u32,
+    pub failures: u32,
+    pub refuted: u32,
+    /// Whether the claims are those on which the verdict rests.
+    pub deciding: bool,
+    pub effort: Effort,
+}
+
+impl Prover {
+    pub fn new(
+        claims: Claims,
+        stores: FxHashMap<TermId, StoreRecord>,
+        (induction, low_bits): (Induction, LowBits),
+    ) -> Prover {
+        Prover {
+            claims,
+            stores,
+            induction,
+            low_bits,
+            by_lane: ByLane::default(),
+            flags: Flags::default(),
+            cases: 0,
+            crossings: 0,
+            failures: 0,
+            refuted: 0,
+            deciding: false,
+            effort: Effort::Solver,
+        }
+    }
+
+    /// Asks the solver: first with each product and function as a symbol of its own, which is linear
+    /// and quick, with the facts at the place alone, then with the hardware's and the other lanes' as
+    /// well; then for a counterexample in blocks of a few shapes, which is linear too; then with all
+    /// terms as they are.
+    pub fn ask(
+        &mut self,
+        terms: &mut Terms,
+        lanes: &mut Lanes<'_, '_>,
+        place: &Place,
+        claim: (TermId, TermId),
+        known: &[TermId],
+    ) -> Judgement {
+        let of_place = known;
+        let known = &self.induction.apply_all(terms, known);
+        let claim = (self.induction.apply(terms, claim.0), self.induction.apply(terms, claim.1));
+        if claim.0 == claim.1
+            || wrap::equal(&mut terms.arena, claim, known)
+            || wrap::equal_as_known(&mut terms.arena, claim, known)
+        {
+            return Judgement::Proved;
+        }
+        let more = there_too(terms, lanes, place, of_place);
+        let more = self.induction.apply_all(terms, &more);
+        if wrap::equal(&mut terms.arena, claim, &more)
+            || wrap::equal_as_known(&mut terms.arena, claim, &more)
+            || clash(&mut terms.arena, &more)
+            || is_decided(terms, claim, &more)
+        {
+            return Judgement::Proved;
+        }
+        let settled = pinned::settle(&mut terms.arena, known, claim);
+        let (claim, known) = match &settled {
+            Settled::Unreachable => return Judgement::Proved,
+            Settled::Simpler { known, claim } => (*claim, known),
+            Settled::Same => (claim, known),
+        };
+        if claim.0 == claim.1 || wrap::equal(&mut terms.arena, claim, known) {
+            return Judgement::Proved;
+        }
+        if self.effort == Effort::Rules {
+            return Judgement::Unknown;
+        }
+        let assumptions = assumptions(terms, lanes, place, of_place);
+        let assumptions = self.induction.apply_all(terms, &assumptions);
+        // A search gives divisions any result that the facts allow.
+        let told = with_divisions(terms, claim, &assumptions);
+        match self.claims.search(terms, claim, &told) {
+            Judgement::Unknown => {}
+            found => {
+                self.refuted += u32::from(found != Judgement::Proved);
+                return found;
+            }
+        }
+        let is_hard = !self.deciding && self.claims.is_hard();
+        if self.effort == Effort::Search || is_hard {
+            return Judgement::Unknown;
+        }
+        let told = with_divisions(terms, claim, known);
+        let (simpler, facts) = abstracted(terms, claim, &told);
+        let judged = self.claims.judge(terms, simpler, &facts);
+        if judged == Judgement::Proved {
+            return judged;
+        }
+        let told = with_divisions(terms, claim, &assumptions);
+        let (simpler, facts) = abstracted(terms, claim, &told);
+        let judged = self.claims.judge(terms, simpler, &facts);
+        if judged == Judgement::Proved {
+            return judged;
+        }
+        if !self.deciding && self.refuted >= MAX_REFUTED {
+            return Judgement::Unknown;
+        }
+        for shape in &SHAPES[..2] {
+            let (fixed, facts) = in_shape(terms, claim, &assumptions, *shape);
+            let judged = self.claims.judge(terms, fixed, &facts);
+            if matches!(judged, Judgement::Refuted(_)) {
+                self.refuted += 1;
+                return judged;
+            }
+        }
+        if self.failures >= MAX_FAILURES {
+            return Judgement::Unknown;
+        }
+        let judged = self.claims.judge(terms, claim, &assumptions);
+        self.failures += u32::from(judged != Judgement::Proved);
+        judged
+    }
+}
+
+/// Whether logic alone decides both sides of a claim about two predicates, and alike.
+fn is_decided(terms: &mut Terms, (a, b): (TermId, TermId), known: &[TermId]) -> bool {
+    if terms.arena.width(a) != 1 {
+        return false;
+    }
+    let mut decided = |term: TermId| match terms.arena.constant_value(term) {
+        Some(value) => Some(value == 1),
+        None => conditions::decided(&mut terms.arena, term, known),
+    };
+    decided(a).is_some_and(|value| decided(b) == Some(value))
+}
