@@ -8,7 +8,7 @@ use crate::expr::TermId;
 use crate::verify::oracle::Warp;
 use crate::verify::program::split::Split;
 use crate::verify::program::{Alignment, Program};
-use crate::verify::proof::Proof;
+use crate::verify::proof::{Proof, Question};
 use crate::verify::record::{Execution, Place};
 use crate::verify::terms::{Terms, conditions};
 use crate::verify::witness::{Counterexample, Problem, Seen};
@@ -112,7 +112,8 @@ impl<'c, 's> Comparison<'c, 's> {
             return Proof::Unknown;
         }
         let Warp { prover, lanes, .. } = &mut self.warp;
-        prover.equal(self.terms, lanes, place, (original, rewritten), known)
+        let mut at = Question { terms: self.terms, lanes, place, known };
+        prover.equal(&mut at, (original, rewritten))
     }
 
     /// A term in the lane of a number; `lane` is the symbol of the lane's number.

@@ -15,7 +15,7 @@ use crate::expr::{Node, TermId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{FunctionKind, ScalarType, StateSpace};
 use crate::verify::program::{Window, written};
-use crate::verify::record::{Load, Reference, StoreRecord, at_entry};
+use crate::verify::record::{Accessed, Load, Reference, StoreRecord, at_entry};
 use crate::verify::terms::conditions::Literals;
 use crate::verify::terms::{Function, Kind, Origin, conditions};
 
@@ -237,7 +237,7 @@ impl<'s> Evaluation<'_, 's> {
 
     /// The oldest version that holds the same bytes at an address.
     fn oldest(&mut self, version: TermId, address: TermId, bytes: u32) -> TermId {
-        self.oldest_of(version, (address, bytes), &mut FxHashMap::default(), MAX_NESTED)
+        self.oldest_of(version, Accessed { address, bytes }, &mut FxHashMap::default(), MAX_NESTED)
     }
 
     /// The same; `known` are versions that were looked at already, since the ways to one double with
@@ -245,7 +245,7 @@ impl<'s> Evaluation<'_, 's> {
     fn oldest_of(
         &mut self,
         start: TermId,
-        (address, bytes): (TermId, u32),
+        loaded: Accessed,
         known: &mut FxHashMap<TermId, TermId>,
         depth: u32,
     ) -> TermId {
@@ -257,7 +257,7 @@ impl<'s> Evaluation<'_, 's> {
         let found = loop {
             self.terms.arena.charge(2);
             if let Some(&record) = self.out.stores.get(&version) {
-                if !self.apart(record, address, bytes) {
+                if !self.apart(record, loaded) {
                     break version;
                 }
                 version = record.before;
@@ -266,8 +266,8 @@ impl<'s> Evaluation<'_, 's> {
             let Node::IfThenElse(condition, a, b) = *self.terms.arena.node(version) else {
                 break version;
             };
-            let a = self.oldest_of(a, (address, bytes), known, depth);
-            let b = self.oldest_of(b, (address, bytes), known, depth);
+            let a = self.oldest_of(a, loaded, known, depth);
+            let b = self.oldest_of(b, loaded, known, depth);
             let older = self.terms.arena.if_then_else(condition, a, b);
             if older == version {
                 break version;
@@ -279,7 +279,8 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// Whether a store certainly leaves some bytes alone.
-    fn apart(&mut self, record: StoreRecord, address: TermId, bytes: u32) -> bool {
+    fn apart(&mut self, record: StoreRecord, loaded: Accessed) -> bool {
+        let Accessed { address, bytes } = loaded;
         let difference = self.terms.arena.constant_difference(address, record.address);
         difference.is_some_and(|d| d >= i64::from(record.bytes) || -d >= i64::from(bytes))
     }

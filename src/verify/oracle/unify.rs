@@ -11,7 +11,7 @@ use crate::cfg::{Inst, LoopId, RegisterId};
 use crate::expr::{Node, TermId};
 use crate::verify::lane::{Evaluation, Guide, Results};
 use crate::verify::program::results;
-use crate::verify::proof::{Effort, Proof};
+use crate::verify::proof::{Effort, Proof, Question};
 use crate::verify::record::Place;
 use crate::verify::terms::Terms;
 
@@ -114,7 +114,9 @@ impl<'s> Warp<'_, 's> {
     ) -> bool {
         let place = self.place(here);
         self.prover.effort = effort;
-        let proof = self.prover.equal(here.terms, &mut self.lanes, &place, claim, known);
+        let lanes = &mut self.lanes;
+        let mut at = Question { terms: here.terms, lanes, place: &place, known };
+        let proof = self.prover.equal(&mut at, claim);
         self.prover.effort = Effort::Solver;
         proof == Proof::Equal
     }

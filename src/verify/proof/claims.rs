@@ -9,6 +9,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::question::Claim;
 use crate::expr::{Node, Search, Searcher, SymbolId, TermId, are_contradictory, follows, mask};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Axis, Special};
@@ -45,12 +46,7 @@ impl Claims {
     }
 
     /// Whether a claim is refuted by values that a search finds, or holds by order alone; `Unknown` says nothing.
-    pub fn search(
-        &mut self,
-        terms: &Terms,
-        claim: (TermId, TermId),
-        facts: &[TermId],
-    ) -> Judgement {
+    pub fn search(&mut self, terms: &Terms, claim: Claim, facts: &[TermId]) -> Judgement {
         let arena = &terms.arena;
         if are_contradictory(arena, facts) || follows(arena, facts, claim) {
             return Judgement::Proved;
@@ -64,12 +60,7 @@ impl Claims {
     }
 
     /// The judgement of a claim: from memory, by search, or by the solver.
-    pub fn judge(
-        &mut self,
-        terms: &mut Terms,
-        claim: (TermId, TermId),
-        facts: &[TermId],
-    ) -> Judgement {
+    pub fn judge(&mut self, terms: &mut Terms, claim: Claim, facts: &[TermId]) -> Judgement {
         let mut sorted = facts.to_vec();
         sorted.sort_unstable();
         sorted.dedup();
@@ -95,7 +86,7 @@ impl Claims {
 }
 
 /// Whether one side of a claim is a symbol that the facts and the other side leave free.
-fn is_free(terms: &Terms, (a, b): (TermId, TermId), facts: &[TermId]) -> bool {
+fn is_free(terms: &Terms, (a, b): Claim, facts: &[TermId]) -> bool {
     let arena = &terms.arena;
     let may_be_anything = |term: TermId| {
         let range = arena.range(term);

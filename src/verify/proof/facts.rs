@@ -4,21 +4,16 @@
 
 use rustc_hash::FxHashSet;
 
-use super::lanes::Lanes;
+use super::question::{Claim, Question};
 use crate::expr::{Arena, BinaryOp, Node, Substitution, TermId};
 use crate::isa::Special;
-use crate::verify::record::Place;
 use crate::verify::terms::{Kind, Terms, conditions, division, hardware};
 
 /// All facts that hold at a place where `known` holds, those about *other* lanes included: if a whole
 /// warp is known to have met, lane `L + n` is there too, so the conditions of the place and the
 /// guarantees of the hardware hold for it as well (the terms are shifted by `n`).
-pub(super) fn there_too(
-    terms: &mut Terms,
-    lanes: &mut Lanes<'_, '_>,
-    place: &Place,
-    known: &[TermId],
-) -> Vec<TermId> {
+pub(super) fn facts_of_other_lanes(at: &mut Question<'_, '_, '_>) -> Vec<TermId> {
+    let Question { terms, lanes, place, known } = at;
     let axioms = hardware::axioms(terms, lanes.required_shape());
     let mut found = axioms.clone();
     for reach in &place.reaches {
@@ -30,19 +25,15 @@ pub(super) fn there_too(
             }
         }
     }
-    found.extend(known);
+    found.extend(*known);
     found.sort_unstable();
     found.dedup();
     found
 }
 
 /// All facts that hold at a place, as predicates.
-pub(in crate::verify) fn assumptions(
-    terms: &mut Terms,
-    lanes: &mut Lanes<'_, '_>,
-    place: &Place,
-    known: &[TermId],
-) -> Vec<TermId> {
+pub(in crate::verify) fn assumptions(at: &mut Question<'_, '_, '_>) -> Vec<TermId> {
+    let Question { terms, lanes, place, known } = at;
     let mut all = known.to_vec();
     let axioms = hardware::axioms(terms, lanes.required_shape());
     let implies = |terms: &mut Terms, condition: TermId, then: TermId| {
@@ -76,11 +67,7 @@ pub(in crate::verify) fn assumptions(
 }
 
 /// The facts `known`, and further facts about the divisions in them or in the claim.
-pub(super) fn with_divisions(
-    terms: &mut Terms,
-    claim: (TermId, TermId),
-    known: &[TermId],
-) -> Vec<TermId> {
+pub(super) fn with_divisions(terms: &mut Terms, claim: Claim, known: &[TermId]) -> Vec<TermId> {
     let roots = known.iter().copied().chain([claim.0, claim.1]);
     let facts = division::facts(terms, roots);
     known.iter().copied().chain(facts).collect()
@@ -90,9 +77,9 @@ pub(super) fn with_divisions(
 /// symbol of its own. If this claim holds, the original one does.
 pub(super) fn abstracted(
     terms: &mut Terms,
-    (a, b): (TermId, TermId),
+    (a, b): Claim,
     known: &[TermId],
-) -> ((TermId, TermId), Vec<TermId>) {
+) -> (Claim, Vec<TermId>) {
     let mut substitution = std::mem::take(&mut terms.abstraction);
     let Terms { arena, symbols, .. } = terms;
     let mut go = |arena: &mut Arena, term: TermId| {
@@ -128,10 +115,10 @@ pub(in crate::verify) const SHAPES: [[u64; 3]; 7] =
 /// A claim and its facts, in the first block of a grid, with blocks of a shape.
 pub(in crate::verify) fn in_shape(
     terms: &mut Terms,
-    claim: (TermId, TermId),
+    claim: Claim,
     known: &[TermId],
     shape: [u64; 3],
-) -> ((TermId, TermId), Vec<TermId>) {
+) -> (Claim, Vec<TermId>) {
     let mut substitution = Substitution::new();
     let Terms { arena, symbols, .. } = terms;
     let mut fix = |term: TermId| {

@@ -3,12 +3,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::lanes::Lanes;
 use super::query::{Effort, Prover};
+use super::question::{Claim, Question};
 use crate::expr::{Comparison, Node, TermId};
 use crate::ptx::StateSpace;
 use crate::solver::Judgement;
-use crate::verify::record::{Place, StoreRecord, before_stores, unmarked};
+use crate::verify::record::{Accessed, StoreRecord, before_stores, unmarked};
 use crate::verify::terms::{Function, Terms, Truth, conditions, wrap};
 
 /// The most low bits by which accesses are told apart: strides of unrolled loops over wide elements.
@@ -27,15 +27,13 @@ impl Prover {
     /// The claims by which two loads from global or shared memory deliver the same: equal addresses,
     /// and equal versions, once each is the oldest that holds the same bytes. A load from memory that
     /// the original promises to be read-only is of every version.
-    pub fn same_load(
+    pub fn load_congruence(
         &mut self,
-        terms: &mut Terms,
-        lanes: &mut Lanes<'_, '_>,
-        place: &Place,
-        (a, b): (TermId, TermId),
-        known: &[TermId],
+        at: &mut Question<'_, '_, '_>,
+        (a, b): Claim,
     ) -> Option<Vec<(TermId, TermId)>> {
-        let ((f, x), (g, y)) = (terms.loaded(a)?, terms.loaded(b)?);
+        let known = at.known;
+        let ((f, x), (g, y)) = (at.terms.loaded(a)?, at.terms.loaded(b)?);
         if f != g || !f.is_shared_by_lanes() {
             return None;
         }
@@ -44,8 +42,8 @@ impl Prover {
         if address != other {
             pairs.push((address, other));
         }
-        let read_only = [v, w].into_iter().any(|v| terms.arena.constant_value(v) == Some(0));
-        let ((mine, marked), (theirs, too)) = (unmarked(terms, v), unmarked(terms, w));
+        let read_only = [v, w].into_iter().any(|v| at.terms.arena.constant_value(v) == Some(0));
+        let ((mine, marked), (theirs, too)) = (unmarked(at.terms, v), unmarked(at.terms, w));
         if v != w && !read_only && (marked || too) {
             // The memory that another lane reads: see `Function::OtherLanesMemory`.
             let stores = &self.stores;
@@ -53,14 +51,14 @@ impl Prover {
                 let base = before_stores(terms, stores, version);
                 conditions::simplify(&mut terms.arena, base, known)
             };
-            let (mine, theirs) = (base(terms, mine), base(terms, theirs));
+            let (mine, theirs) = (base(at.terms, mine), base(at.terms, theirs));
             if mine != theirs {
                 pairs.push((mine, theirs));
             }
         } else if v != w && !read_only {
-            let bytes = u32::from(terms.arena.width(a)) / 8;
-            let v = self.oldest(terms, lanes, place, v, (address, bytes), known);
-            let w = self.oldest(terms, lanes, place, w, (other, bytes), known);
+            let bytes = u32::from(at.terms.arena.width(a)) / 8;
+            let v = self.oldest(at, v, Accessed { address, bytes });
+            let w = self.oldest(at, w, Accessed { address: other, bytes });
             if v != w {
                 pairs.push((v, w));
             }
@@ -70,7 +68,7 @@ impl Prover {
 
     /// What two parts of loads come to: loads of as many bytes as the smaller one, or as little as both parts
     /// are in. A load delivers what loads of its bytes would, of the same version of memory.
-    pub fn narrowed(terms: &mut Terms, (a, b): (TermId, TermId)) -> Option<(TermId, TermId)> {
+    pub fn narrowed(terms: &mut Terms, (a, b): Claim) -> Option<(TermId, TermId)> {
         let (mine, theirs) = (part_of_load(terms, a)?, part_of_load(terms, b)?);
         let bits = terms.arena.width(a);
         // The bytes that the part is in.
@@ -95,7 +93,7 @@ impl Prover {
         &mut self,
         terms: &mut Terms,
         store: &StoreRecord,
-        (address, bytes): (TermId, u32),
+        Accessed { address, bytes }: Accessed,
         known: &[TermId],
     ) -> bool {
         let ahead = terms.arena.sub(store.address, address);
@@ -129,18 +127,16 @@ impl Prover {
     /// then on each way by what is known on it.
     fn oldest(
         &mut self,
-        terms: &mut Terms,
-        lanes: &mut Lanes<'_, '_>,
-        place: &Place,
+        at: &mut Question<'_, '_, '_>,
         version: TermId,
-        loaded: (TermId, u32),
-        known: &[TermId],
+        loaded: Accessed,
     ) -> TermId {
+        let known = at.known;
         let mut older = FxHashMap::default();
-        let applied = self.induction.apply_all(terms, known);
+        let applied = self.induction.apply_all(at.terms, known);
         let version =
-            self.oldest_on_all_ways(terms, version, loaded, &applied, &mut older, MAX_NESTED);
-        self.oldest_on_a_way(terms, lanes, place, (version, loaded), known, &mut { MAX_WAYS })
+            self.oldest_on_all_ways(at.terms, version, loaded, &applied, &mut older, MAX_NESTED);
+        self.oldest_on_a_way(at, version, loaded, &mut { MAX_WAYS })
     }
 
     /// The oldest version by what is known on all ways; `older` are those that were found before.
@@ -148,7 +144,7 @@ impl Prover {
         &mut self,
         terms: &mut Terms,
         start: TermId,
-        loaded: (TermId, u32),
+        loaded: Accessed,
         known: &[TermId],
         older: &mut FxHashMap<TermId, TermId>,
         depth: u32,
@@ -177,60 +173,59 @@ impl Prover {
     /// The oldest version where `known` holds, by cases; `ways` may still be looked into.
     fn oldest_on_a_way(
         &mut self,
-        terms: &mut Terms,
-        lanes: &mut Lanes<'_, '_>,
-        place: &Place,
-        (mut version, loaded): (TermId, (TermId, u32)),
-        known: &[TermId],
+        at: &mut Question<'_, '_, '_>,
+        mut version: TermId,
+        loaded: Accessed,
         ways: &mut u32,
     ) -> TermId {
+        let known = at.known;
         let applied = match self.stores.contains_key(&version) {
-            true => self.induction.apply_all(terms, known),
+            true => self.induction.apply_all(at.terms, known),
             false => Vec::new(),
         };
         while let Some(&record) = self.stores.get(&version) {
-            let apart = self.disjoint(terms, &record, loaded, &applied)
-                || self.is_apart(terms, lanes, place, (&record, loaded), known);
+            let apart = self.disjoint(at.terms, &record, loaded, &applied)
+                || self.is_apart(at, &record, loaded);
             if !apart {
                 return version;
             }
             version = record.before;
         }
-        let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) else { return version };
+        let Node::IfThenElse(condition, a, b) = *at.terms.arena.node(version) else {
+            return version;
+        };
         // Where logic decides it, there is one side.
-        if let Ok(mut truth) = Truth::of(&mut terms.arena, known)
-            && let Some(holds) = truth.value(&mut terms.arena, condition)
+        if let Ok(mut truth) = Truth::of(&mut at.terms.arena, known)
+            && let Some(holds) = truth.value(&mut at.terms.arena, condition)
         {
             let side = if holds { a } else { b };
-            return self.oldest_on_a_way(terms, lanes, place, (side, loaded), known, ways);
+            return self.oldest_on_a_way(at, side, loaded, ways);
         }
         // Each selection adds facts, which bounds how deep selections are looked into.
         let left = ways.checked_sub(2).filter(|_| known.len() <= MAX_KNOWN);
         let Some(left) = left else { return version };
         *ways = left;
-        let negated = terms.arena.not(condition);
-        let mut side = |this: &mut Self, terms: &mut Terms, side, holds| {
+        let negated = at.terms.arena.not(condition);
+        let mut side = |this: &mut Self, at: &mut Question<'_, '_, '_>, side, holds| {
             let mut more = known.to_vec();
-            more.extend(conditions::literals(&mut terms.arena, holds));
-            conditions::add_remaining(&mut terms.arena, &mut more);
+            more.extend(conditions::literals(&mut at.terms.arena, holds));
+            conditions::add_remaining(&mut at.terms.arena, &mut more);
             this.flags.add_to(&mut more);
-            this.oldest_on_a_way(terms, lanes, place, (side, loaded), &more, ways)
+            this.oldest_on_a_way(&mut at.under(&more), side, loaded, ways)
         };
-        let a = side(self, terms, a, condition);
-        let b = side(self, terms, b, negated);
-        terms.arena.if_then_else(condition, a, b)
+        let a = side(self, at, a, condition);
+        let b = side(self, at, b, negated);
+        at.terms.arena.if_then_else(condition, a, b)
     }
 
     /// Whether a store is shown to leave the loaded bytes alone.
     fn is_apart(
         &mut self,
-        terms: &mut Terms,
-        lanes: &mut Lanes<'_, '_>,
-        place: &Place,
-        (record, (address, bytes)): (&StoreRecord, (TermId, u32)),
-        known: &[TermId],
+        at: &mut Question<'_, '_, '_>,
+        record: &StoreRecord,
+        Accessed { address, bytes }: Accessed,
     ) -> bool {
-        let arena = &mut terms.arena;
+        let arena = &mut at.terms.arena;
         let width = arena.width(address);
         let (ahead, behind) =
             (arena.sub(address, record.address), arena.sub(record.address, address));
@@ -247,7 +242,7 @@ impl Prover {
         if effort == Effort::Values {
             self.effort = Effort::Search;
         }
-        let judged = self.ask(terms, lanes, place, (apart, always), known);
+        let judged = self.ask(at, (apart, always));
         self.effort = effort;
         judged == Judgement::Proved
     }

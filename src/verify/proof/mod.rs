@@ -3,6 +3,7 @@
 //! Uses `program`, `terms` and `record`; it does not know how terms were evaluated. The files, each of which uses only those before it:
 //! - `shifted`: a term in another lane, given how symbols are related
 //! - `lanes`: how they are related, by induction over iterations
+//! - `question`: a place, and the conditions of the case that is being looked at
 //! - `facts`: what the solver is told of a place
 //! - `flags`: what predicates that go round loops say
 //! - `induction`: registers of a loop that keep their distance
@@ -26,6 +27,7 @@ mod outcome;
 mod pinned;
 mod prove;
 mod query;
+mod question;
 mod remainder;
 mod shifted;
 
@@ -36,4 +38,5 @@ pub(in crate::verify) use induction::Induction;
 pub(in crate::verify) use lanes::Lanes;
 pub(in crate::verify) use outcome::{Difference, Proof};
 pub(in crate::verify) use query::{Effort, Prover};
+pub(in crate::verify) use question::{Claim, Question};
 pub(in crate::verify) use remainder::LowBits;

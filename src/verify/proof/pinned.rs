@@ -6,28 +6,29 @@
 
 use rustc_hash::FxHashMap;
 
+use super::question::Claim;
 use crate::expr::{Arena, Comparison, Node, Substitution, SymbolId, TermId, mask, to_signed};
 use crate::verify::terms::conditions::literals;
 
 /// How often symbols are looked for, each time in what the values found before have made of the facts.
-const MAX_ROUNDS: usize = 4;
+const MAX_SWEEPS: usize = 4;
 
 /// What is left of facts and a claim when every symbol that can only have one value has it.
-pub(in crate::verify) enum Settled {
+pub(in crate::verify) enum Simplified {
     /// The facts contradict each other: no lane comes here.
     Unreachable,
     /// Facts and claim, without those symbols; the facts that are true for every value are left out.
-    Simpler { known: Vec<TermId>, claim: (TermId, TermId) },
+    Simpler { known: Vec<TermId>, claim: Claim },
     /// No symbol is pinned.
     Same,
 }
 
 /// Puts in the values of symbols that can have only one where the facts `known` hold.
-pub(super) fn settle(arena: &mut Arena, known: &[TermId], claim: (TermId, TermId)) -> Settled {
+pub(super) fn simplified(arena: &mut Arena, known: &[TermId], claim: Claim) -> Simplified {
     let (mut known, mut claim) = (known.to_vec(), claim);
     let mut is_same = true;
-    for _ in 0..MAX_ROUNDS {
-        let Some(values) = pinned(arena, &known) else { return Settled::Unreachable };
+    for _ in 0..MAX_SWEEPS {
+        let Some(values) = pinned(arena, &known) else { return Simplified::Unreachable };
         if values.is_empty() {
             break;
         }
@@ -44,7 +45,7 @@ pub(super) fn settle(arena: &mut Arena, known: &[TermId], claim: (TermId, TermId
         for fact in known {
             let fact = apply(arena, fact);
             match *arena.node(fact) {
-                Node::Constant(0) => return Settled::Unreachable,
+                Node::Constant(0) => return Simplified::Unreachable,
                 Node::Constant(_) => {}
                 // A disjunction of which one side is now false.
                 _ => left.extend(literals(arena, fact)),
@@ -52,7 +53,7 @@ pub(super) fn settle(arena: &mut Arena, known: &[TermId], claim: (TermId, TermId
         }
         known = left;
     }
-    if is_same { Settled::Same } else { Settled::Simpler { known, claim } }
+    if is_same { Simplified::Same } else { Simplified::Simpler { known, claim } }
 }
 
 /// What is known of a symbol: bounds in both readings.

@@ -1,20 +1,21 @@
-//! A claim put to the solver, the simplest form first; a claim that is certain without the solver is
-//! not put to it.
+//! Decides a claim: cheap rules first, then a search, then the solver, from abstract to exact queries.
 
 use rustc_hash::FxHashMap;
 
 use super::by_lane::ByLane;
 use super::claims::Claims;
-use super::facts::{SHAPES, abstracted, assumptions, in_shape, there_too, with_divisions};
+use super::facts::{
+    SHAPES, abstracted, assumptions, facts_of_other_lanes, in_shape, with_divisions,
+};
 use super::flags::Flags;
 use super::induction::Induction;
-use super::lanes::Lanes;
-use super::pinned::{self, Settled};
+use super::pinned::{self, Simplified};
+use super::question::{Claim, Question};
 use super::remainder::LowBits;
 use crate::expr::TermId;
 use crate::solver::Judgement;
-use crate::verify::record::{Place, StoreRecord};
-use crate::verify::terms::{Terms, clash, conditions, wrap};
+use crate::verify::record::StoreRecord;
+use crate::verify::terms::{Terms, conditions, contradictory, wrap};
 
 /// How many claims of one function may fail with all facts; after so many the verdict will hardly be
 /// "equal" any more, and failing claims take the solver longest.
@@ -80,53 +81,31 @@ impl Prover {
         }
     }
 
-    /// Asks the solver: first with each product and function as a symbol of its own, which is linear
-    /// and quick, with the facts at the place alone, then with the hardware's and the other lanes' as
-    /// well; then for a counterexample in blocks of a few shapes, which is linear too; then with all
-    /// terms as they are.
-    pub fn ask(
-        &mut self,
-        terms: &mut Terms,
-        lanes: &mut Lanes<'_, '_>,
-        place: &Place,
-        claim: (TermId, TermId),
-        known: &[TermId],
-    ) -> Judgement {
-        let of_place = known;
-        let known = &self.induction.apply_all(terms, known);
-        let claim = (self.induction.apply(terms, claim.0), self.induction.apply(terms, claim.1));
-        if claim.0 == claim.1
-            || wrap::equal(&mut terms.arena, claim, known)
-            || wrap::equal_as_known(&mut terms.arena, claim, known)
-        {
+    /// Decides a claim: cheap rules first, then a search, then the solver, from abstract to exact queries.
+    pub fn ask(&mut self, at: &mut Question<'_, '_, '_>, claim: Claim) -> Judgement {
+        let known = self.induction.apply_all(at.terms, at.known);
+        let claim =
+            (self.induction.apply(at.terms, claim.0), self.induction.apply(at.terms, claim.1));
+        if self.follows(at, claim, &known) {
             return Judgement::Proved;
         }
-        let more = there_too(terms, lanes, place, of_place);
-        let more = self.induction.apply_all(terms, &more);
-        if wrap::equal(&mut terms.arena, claim, &more)
-            || wrap::equal_as_known(&mut terms.arena, claim, &more)
-            || clash(&mut terms.arena, &more)
-            || is_decided(terms, claim, &more)
-        {
-            return Judgement::Proved;
-        }
-        let settled = pinned::settle(&mut terms.arena, known, claim);
-        let (claim, known) = match &settled {
-            Settled::Unreachable => return Judgement::Proved,
-            Settled::Simpler { known, claim } => (*claim, known),
-            Settled::Same => (claim, known),
+        let simplified = pinned::simplified(&mut at.terms.arena, &known, claim);
+        let (claim, known) = match &simplified {
+            Simplified::Unreachable => return Judgement::Proved,
+            Simplified::Simpler { known, claim } => (*claim, known),
+            Simplified::Same => (claim, &known),
         };
-        if claim.0 == claim.1 || wrap::equal(&mut terms.arena, claim, known) {
+        if claim.0 == claim.1 || wrap::equal(&mut at.terms.arena, claim, known) {
             return Judgement::Proved;
         }
         if self.effort == Effort::Rules {
             return Judgement::Unknown;
         }
-        let assumptions = assumptions(terms, lanes, place, of_place);
-        let assumptions = self.induction.apply_all(terms, &assumptions);
+        let assumptions = assumptions(at);
+        let assumptions = self.induction.apply_all(at.terms, &assumptions);
         // A search gives divisions any result that the facts allow.
-        let told = with_divisions(terms, claim, &assumptions);
-        match self.claims.search(terms, claim, &told) {
+        let told = with_divisions(at.terms, claim, &assumptions);
+        match self.claims.search(at.terms, claim, &told) {
             Judgement::Unknown => {}
             found => {
                 self.refuted += u32::from(found != Judgement::Proved);
@@ -137,23 +116,51 @@ impl Prover {
         if self.effort == Effort::Search || is_hard {
             return Judgement::Unknown;
         }
-        let told = with_divisions(terms, claim, known);
-        let (simpler, facts) = abstracted(terms, claim, &told);
-        let judged = self.claims.judge(terms, simpler, &facts);
-        if judged == Judgement::Proved {
-            return judged;
-        }
-        let told = with_divisions(terms, claim, &assumptions);
-        let (simpler, facts) = abstracted(terms, claim, &told);
-        let judged = self.claims.judge(terms, simpler, &facts);
-        if judged == Judgement::Proved {
-            return judged;
+        if self.holds_abstractly(at.terms, claim, known)
+            || self.holds_abstractly(at.terms, claim, &assumptions)
+        {
+            return Judgement::Proved;
         }
         if !self.deciding && self.refuted >= MAX_REFUTED {
             return Judgement::Unknown;
         }
+        self.ask_exactly(at.terms, claim, &assumptions)
+    }
+
+    /// Whether a claim follows by rules alone from the conditions at the place and what they say of other lanes.
+    fn follows(&mut self, at: &mut Question<'_, '_, '_>, claim: Claim, known: &[TermId]) -> bool {
+        if claim.0 == claim.1
+            || wrap::equal(&mut at.terms.arena, claim, known)
+            || wrap::equal_as_known(&mut at.terms.arena, claim, known)
+        {
+            return true;
+        }
+        let more = facts_of_other_lanes(at);
+        let more = self.induction.apply_all(at.terms, &more);
+        wrap::equal(&mut at.terms.arena, claim, &more)
+            || wrap::equal_as_known(&mut at.terms.arena, claim, &more)
+            || contradictory(&mut at.terms.arena, &more)
+            || is_decided(at.terms, claim, &more)
+    }
+
+    /// Whether the solver proves a claim with each product and function as a symbol of its own, which is linear and
+    /// quick.
+    fn holds_abstractly(&mut self, terms: &mut Terms, claim: Claim, known: &[TermId]) -> bool {
+        let told = with_divisions(terms, claim, known);
+        let (simpler, facts) = abstracted(terms, claim, &told);
+        self.claims.judge(terms, simpler, &facts) == Judgement::Proved
+    }
+
+    /// Asks the solver for a counterexample in blocks of a few shapes, which is linear too, then with all terms as
+    /// they are.
+    fn ask_exactly(
+        &mut self,
+        terms: &mut Terms,
+        claim: Claim,
+        assumptions: &[TermId],
+    ) -> Judgement {
         for shape in &SHAPES[..2] {
-            let (fixed, facts) = in_shape(terms, claim, &assumptions, *shape);
+            let (fixed, facts) = in_shape(terms, claim, assumptions, *shape);
             let judged = self.claims.judge(terms, fixed, &facts);
             if matches!(judged, Judgement::Refuted(_)) {
                 self.refuted += 1;
@@ -163,14 +170,14 @@ impl Prover {
         if self.failures >= MAX_FAILURES {
             return Judgement::Unknown;
         }
-        let judged = self.claims.judge(terms, claim, &assumptions);
+        let judged = self.claims.judge(terms, claim, assumptions);
         self.failures += u32::from(judged != Judgement::Proved);
         judged
     }
 }
 
 /// Whether logic alone decides both sides of a claim about two predicates, and alike.
-fn is_decided(terms: &mut Terms, (a, b): (TermId, TermId), known: &[TermId]) -> bool {
+fn is_decided(terms: &mut Terms, (a, b): Claim, known: &[TermId]) -> bool {
     if terms.arena.width(a) != 1 {
         return false;
     }

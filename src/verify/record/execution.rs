@@ -40,6 +40,15 @@ pub(in crate::verify) struct Load {
     pub bytes: u32,
 }
 
+/// Bytes of memory that an instruction accesses.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::verify) struct Accessed {
+    /// The address of the first.
+    pub address: TermId,
+    /// How many.
+    pub bytes: u32,
+}
+
 /// A register or window that a loop changes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::verify) struct Round {

@@ -14,7 +14,8 @@ mod place;
 mod versions;
 
 pub(in crate::verify) use execution::{
-    Assumed, Cut, Event, Execution, Load, LoopRecord, Memory, Reference, Round, StoreRecord,
+    Accessed, Assumed, Cut, Event, Execution, Load, LoopRecord, Memory, Reference, Round,
+    StoreRecord,
 };
 pub(in crate::verify) use header_values::{at_entry, at_latch, is_of_header, values_of};
 pub(in crate::verify) use place::{Gathered, Place, Reach, Vote};

@@ -17,7 +17,7 @@ use super::verdict::Counterexample;
 use crate::expr::{Node, SymbolId, TermId};
 use crate::isa::Special;
 use crate::solver::{Judgement, Solver};
-use crate::verify::proof::{Difference, Lanes, SHAPES, assumptions, in_shape};
+use crate::verify::proof::{Difference, Lanes, Question, SHAPES, assumptions, in_shape};
 use crate::verify::record::{Execution, Place, StoreRecord, unmarked};
 use crate::verify::terms::{Kind, Origin, Terms};
 
@@ -54,7 +54,7 @@ pub(in crate::verify) fn find(
     }
     // The first facts: what they mention is bounded by the others.
     let whole = whole_warps(terms);
-    let mut facts = assumptions(terms, lanes, claim.place, known);
+    let mut facts = assumptions(&mut Question { terms, lanes, place: claim.place, known });
     facts.extend(first_iterations(terms, before));
     facts.extend(whole);
     let mut stores = before.stores.clone();
