@@ -17,7 +17,7 @@ use crate::cfg::{Arg, Inst, LoopId, RegisterId};
 use crate::expr::{FunctionId, Node, Substitution, TermId};
 use crate::isa::Opcode;
 use crate::verify::record::{
-    Assumed, LoopRecord, Round, StoreRecord, at_entry, before_stores, is_of_header, values_of,
+    Assumed, LoopRecord, LoopValue, StoreRecord, at_entry, before_stores, is_of_header, values_of,
 };
 use crate::verify::terms::{Kind, Side, Terms, conditions, wrap};
 
@@ -51,33 +51,37 @@ impl Carried {
                 continue;
             };
             // A register that each iteration writes before it reads it brings nothing along.
-            let is_read = |round: &&Round| used.contains(&round.symbol);
-            let own = after.rounds.iter().filter(|round| is_own(comparison.terms, round));
-            let own: Vec<&Round> = own.filter(is_read).collect();
-            let is_flag = |round: &&&Round| comparison.terms.arena.width(round.symbol) == 1;
-            let flags: Vec<&Round> = own.iter().filter(is_flag).take(MAX_FLAGS).copied().collect();
+            let is_read = |loop_value: &&LoopValue| used.contains(&loop_value.symbol);
+            let own = after.values.iter().filter(|loop_value| is_own(comparison.terms, loop_value));
+            let own: Vec<&LoopValue> = own.filter(is_read).collect();
+            let is_flag =
+                |loop_value: &&&LoopValue| comparison.terms.arena.width(loop_value.symbol) == 1;
+            let flags: Vec<&LoopValue> =
+                own.iter().filter(is_flag).take(MAX_FLAGS).copied().collect();
             let mut later = None;
-            for round in own {
-                let Some(register) = round.register else { continue };
+            for loop_value in own {
+                let Some(register) = loop_value.register else { continue };
                 let key = (id, register);
                 if self.values.contains_key(&key) || self.withdrawn.contains(&key) {
                     continue;
                 }
-                if let Some(value) = guess(comparison, id, before, (round.initial, round.latch)) {
+                if let Some(value) =
+                    guess(comparison, id, before, (loop_value.initial, loop_value.latch))
+                {
                     self.values.insert(key, Assumed { value, when: Vec::new() });
                     continue;
                 }
-                if flags.is_empty() || comparison.terms.arena.width(round.latch) == 1 {
+                if flags.is_empty() || comparison.terms.arena.width(loop_value.latch) == 1 {
                     continue;
                 }
                 let later = later.get_or_insert_with(|| loads_later(comparison, id, before));
                 // What the flag of its use says comes first: others may say something else.
-                let used = flag_of(comparison, &after.rounds, register, MAX_LATER);
+                let used = flag_of(comparison, &after.values, register, MAX_LATER);
                 let mut flags = flags.clone();
                 flags.sort_by_key(|flag| flag.register != used);
                 let mut found: Option<Assumed> = None;
                 for flag in flags {
-                    let value = guess_when(comparison, later, flag, round.latch);
+                    let value = guess_when(comparison, later, flag, loop_value.latch);
                     let (Some(value), Some(flag)) = (value, flag.register) else { continue };
                     let assumed = found.get_or_insert_with(|| Assumed { value, when: Vec::new() });
                     if assumed.value == value {
@@ -110,8 +114,10 @@ impl Carried {
 fn used(comparison: &Comparison<'_, '_>) -> FxHashSet<TermId> {
     let after = comparison.after;
     let records = || after.loops.iter().flatten();
-    let rounds: FxHashMap<TermId, &Round> =
-        records().flat_map(|record| &record.rounds).map(|round| (round.symbol, round)).collect();
+    let values: FxHashMap<TermId, &LoopValue> = records()
+        .flat_map(|record| &record.values)
+        .map(|loop_value| (loop_value.symbol, loop_value))
+        .collect();
     let events = after
         .events
         .iter()
@@ -126,8 +132,8 @@ fn used(comparison: &Comparison<'_, '_>) -> FxHashSet<TermId> {
             continue;
         }
         comparison.terms.arena.charge(1);
-        if let Some(round) = rounds.get(&next) {
-            work.extend([round.initial, round.latch]);
+        if let Some(loop_value) = values.get(&next) {
+            work.extend([loop_value.initial, loop_value.latch]);
         }
         work.extend(comparison.terms.arena.operands(next));
     }
@@ -135,8 +141,8 @@ fn used(comparison: &Comparison<'_, '_>) -> FxHashSet<TermId> {
 }
 
 /// Whether a symbol at a loop's header is that of a register which only the rewritten program has.
-fn is_own(terms: &Terms, round: &Round) -> bool {
-    terms.as_symbol(round.symbol).is_some_and(|symbol| {
+fn is_own(terms: &Terms, loop_value: &LoopValue) -> bool {
+    terms.as_symbol(loop_value.symbol).is_some_and(|symbol| {
         matches!(terms.symbols.info(symbol).kind, Kind::Phi(Side::Rewritten, ..))
     })
 }
@@ -190,7 +196,7 @@ fn guess(
     values.retain(|value| comparison.terms.arena.width(*value) == width);
     let (terms, loops) = (&mut *comparison.terms, &comparison.original.flow.loops);
     let mut substitution = Substitution::new();
-    let later = values_of(terms, before, |round| round.latch);
+    let later = values_of(terms, before, |loop_value| loop_value.latch);
     let induction = &mut comparison.warp.prover.induction;
     let latch = induction.apply(terms, latch);
     // Whether a store of the loop lies between is asked when the guess is proved.
@@ -226,7 +232,7 @@ fn loads_later(
     let values = values(comparison, id);
     let stores = &stores_of(comparison, id);
     let (terms, loops) = (&mut *comparison.terms, &comparison.original.flow.loops);
-    let later = values_of(terms, before, |round| round.latch);
+    let later = values_of(terms, before, |loop_value| loop_value.latch);
     let mut substitution = Substitution::new();
     let mut found = Vec::new();
     for value in values {
@@ -257,7 +263,7 @@ fn loads_later(
 fn guess_when(
     comparison: &mut Comparison<'_, '_>,
     later: &[Vec<TermId>],
-    flag: &Round,
+    flag: &LoopValue,
     latch: TermId,
 ) -> Option<TermId> {
     let terms = &mut *comparison.terms;
@@ -310,13 +316,14 @@ fn before_own_stores(
 /// registers, through which the value passes, gets at the loop's end.
 fn flag_of(
     comparison: &Comparison<'_, '_>,
-    rounds: &[Round],
+    values: &[LoopValue],
     register: RegisterId,
     passes: usize,
 ) -> Option<RegisterId> {
-    let round = |register: RegisterId| rounds.iter().find(|one| one.register == Some(register));
+    let loop_value =
+        |register: RegisterId| values.iter().find(|one| one.register == Some(register));
     let is_flag = |register: RegisterId| {
-        round(register).is_some_and(|one| comparison.terms.arena.width(one.symbol) == 1)
+        loop_value(register).is_some_and(|one| comparison.terms.arena.width(one.symbol) == 1)
     };
     let insts = &comparison.rewritten.flow.insts;
     comparison.terms.arena.charge(insts.len() as u64 / 8);
@@ -334,10 +341,10 @@ fn flag_of(
         let fills = |inst: &&Inst<'_, '_>| matches!(inst.args.first(), Some(Arg::Register(one)) if *one == to);
         let guards = || insts.iter().filter(fills).find_map(guard);
         let passed_on = || {
-            round(to).filter(|one| passes > 0 && is_own(comparison.terms, one))?;
-            let next = flag_of(comparison, rounds, to, passes - 1)?;
-            let latch = round(next)?.latch;
-            rounds.iter().find(|one| one.symbol == latch)?.register
+            loop_value(to).filter(|one| passes > 0 && is_own(comparison.terms, one))?;
+            let next = flag_of(comparison, values, to, passes - 1)?;
+            let latch = loop_value(next)?.latch;
+            values.iter().find(|one| one.symbol == latch)?.register
         };
         let found = guarded.or_else(guards).or_else(passed_on);
         if found.is_some() {

@@ -7,11 +7,11 @@ use crate::cfg::{BlockId, LoopId};
 use crate::expr::TermId;
 use crate::verify::oracle::Warp;
 use crate::verify::program::split::Split;
-use crate::verify::program::{Alignment, Program};
+use crate::verify::program::{Alignment, Both, Program};
 use crate::verify::proof::{Proof, Question};
 use crate::verify::record::{Execution, Place};
 use crate::verify::terms::{Terms, conditions};
-use crate::verify::witness::{Counterexample, Problem, Seen};
+use crate::verify::witness::{Problem, Seen, counterexample::Found};
 
 /// The comparison of two functions that have both been evaluated: `before` is the outcome of the original,
 /// `after` that of the rewritten function.
@@ -41,7 +41,7 @@ pub(in crate::verify) struct Comparison<'c, 's> {
     /// Whether the address of a store differs in a program whose lanes give each other values: another lane may store
     /// there. Then a difference is one only if a run shows it.
     pub exchanging: bool,
-    /// For each problem with a counterexample the state in which it was seen.
+    /// For each problem with a counterexample, by its number, the state in which it was seen.
     pub seen: Vec<(usize, Seen)>,
     /// Loads of the rewritten program whose bytes are all read in the original, and whose address is not shown to be
     /// aligned.
@@ -49,19 +49,20 @@ pub(in crate::verify) struct Comparison<'c, 's> {
 }
 
 impl<'c, 's> Comparison<'c, 's> {
-    /// A comparison in which nothing has been compared yet; the original is the first of each pair.
+    /// A comparison in which nothing has been compared yet.
     pub fn new(
-        (original, rewritten): (&'c Program<'c, 's>, &'c Program<'c, 's>),
-        (before, after): (&'c Execution, &'c Execution),
-        (alignment, splits): (&'c Alignment, &'c [Split]),
+        Both { original, rewritten }: Both<&'c Program<'c, 's>>,
+        executions: Both<&'c Execution>,
+        alignment: &'c Alignment,
+        splits: &'c [Split],
         terms: &'c mut Terms,
         warp: Warp<'c, 's>,
     ) -> Self {
         Comparison {
             original,
             rewritten,
-            before,
-            after,
+            before: executions.original,
+            after: executions.rewritten,
             alignment,
             splits,
             terms,
@@ -123,21 +124,16 @@ impl<'c, 's> Comparison<'c, 's> {
     }
 
     pub fn unknown(&mut self, inst: u32, original: Option<u32>, reason: String) {
-        self.problem(reason, (Some(inst), original), None);
+        self.problem(reason, Both { original, rewritten: Some(inst) }, None);
     }
 
-    pub fn problem(
-        &mut self,
-        reason: String,
-        (rewritten, original): (Option<u32>, Option<u32>),
-        found: Option<(Counterexample, Seen)>,
-    ) {
-        let (counterexample, seen) = found.unzip();
+    pub fn problem(&mut self, reason: String, insts: Both<Option<u32>>, found: Option<Found>) {
+        let (counterexample, seen) = found.map(|found| (found.counterexample, found.seen)).unzip();
         self.seen.extend(seen.map(|seen| (self.problems.len(), seen)));
         self.problems.push(Problem {
             reason,
-            line: rewritten.map(|inst| self.rewritten.line(inst)),
-            original_line: original.map(|inst| self.original.line(inst)),
+            line: insts.rewritten.map(|inst| self.rewritten.line(inst)),
+            original_line: insts.original.map(|inst| self.original.line(inst)),
             counterexample,
         });
     }

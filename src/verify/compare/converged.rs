@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::comparison::Comparison;
 use crate::cfg::{BlockId, EdgeCondition};
 use crate::isa::Opcode;
-use crate::verify::program::{Program, depends_on_convergence, same_apart};
+use crate::verify::program::{Program, depends_on_convergence, same_divergence};
 use crate::verify::proof::Proof;
 use crate::verify::record::Event;
 
@@ -37,7 +37,7 @@ impl Comparison<'_, '_> {
             this.unknown(inst, Some(line), reason);
         };
         let same_places = pairs.iter().all(|(a, b)| a.block == b.block);
-        let ways = |program: &Program<'_, '_>| -> Vec<Vec<(BlockId, Option<bool>)>> {
+        let paths = |program: &Program<'_, '_>| -> Vec<Vec<(BlockId, Option<bool>)>> {
             let condition = |condition| match condition {
                 EdgeCondition::Always => None,
                 EdgeCondition::Predicate(_, when) => Some(when),
@@ -50,7 +50,7 @@ impl Comparison<'_, '_> {
         };
         let indexed =
             self.original.flow.insts.iter().any(|inst| inst.ast.form.opcode == Opcode::Brx);
-        if !same_places || ways(self.original) != ways(self.rewritten) || indexed {
+        if !same_places || paths(self.original) != paths(self.rewritten) || indexed {
             return different(self);
         }
         for block in self.rewritten.flow.block_ids() {
@@ -75,7 +75,7 @@ impl Comparison<'_, '_> {
             return;
         }
         for apart in &self.rewritten.flow.taken_apart {
-            let partner = same_apart(self.original, self.rewritten, self.alignment, apart);
+            let partner = same_divergence(self.original, self.rewritten, self.alignment, apart);
             let (Some(block), Some(partner)) = (apart.branch, partner.and_then(|p| p.branch))
             else {
                 continue;

@@ -8,8 +8,8 @@ use super::loops::numbered;
 use crate::cfg::BlockId;
 use crate::expr::TermId;
 use crate::isa::Opcode;
-use crate::verify::program::Role;
 use crate::verify::program::split::Split;
+use crate::verify::program::{Both, Role};
 use crate::verify::proof::Proof;
 use crate::verify::record::{Event, Execution, Place};
 
@@ -54,7 +54,7 @@ impl Comparison<'_, '_> {
     pub fn events(&mut self) {
         let (partners, missing) =
             (std::mem::take(&mut self.partners), std::mem::take(&mut self.missing));
-        self.roots = (numbered(&self.before.cuts), numbered(&self.after.cuts));
+        self.roots = (numbered(&self.before.cutpoints), numbered(&self.after.cutpoints));
         let mut last = 0;
         for (event, partner) in self.after.events.iter().zip(partners) {
             match partner {
@@ -170,8 +170,8 @@ impl Comparison<'_, '_> {
             return;
         }
         let lines = match in_rewritten {
-            true => (Some(event.inst), None),
-            false => (None, Some(event.inst)),
+            true => Both { original: None, rewritten: Some(event.inst) },
+            false => Both { original: Some(event.inst), rewritten: None },
         };
         let place = match in_rewritten {
             true => self.place(event.block),

@@ -69,13 +69,13 @@ impl Comparison<'_, '_> {
                 true => self.is_read_by_other_lanes(load) || self.is_covered(load),
                 false => {
                     self.is_covered(load)
-                        || self.is_read_elsewhere(load)
+                        || self.is_read_at_an_offset(load)
                         || by_thread && self.is_read_by_other_lanes(load)
                 }
             };
             if !read {
                 // (Of other lanes nothing was asked then.)
-                let alone = self.warp.gathered.iter().any(|one| one.block == load.block)
+                let alone = self.warp.reconverged.iter().any(|one| one.block == load.block)
                     && self.lacks_wait(load);
                 let reason = match alone {
                     true => UNORDERED.to_owned(),
@@ -241,9 +241,9 @@ impl Comparison<'_, '_> {
         let bits = bytes.trailing_zeros() as u8;
         let known = conditions::literals(&mut self.terms.arena, load.condition);
         let aligned = [&self.original.aligned[..], also].concat();
-        let rounds = LowBits::new(self.terms, &[self.before, self.after], &aligned)
+        let values = LowBits::new(self.terms, &[self.before, self.after], &aligned)
             .under(self.terms, &known);
-        let low = rounds.of(self.terms, load.address, bits);
+        let low = values.of(self.terms, load.address, bits);
         let zero = self.terms.arena.constant(0, bits);
         self.prove(place, low, zero, &[load.condition]) == Proof::Equal
     }

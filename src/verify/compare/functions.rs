@@ -13,6 +13,7 @@ use super::comparison::Comparison;
 use crate::cfg::{LoopId, RegisterId};
 use crate::expr::within;
 use crate::isa::Opcode;
+use crate::ptx::Module;
 use crate::solver::Solver;
 use crate::verify::Options;
 use crate::verify::lane::{Paired, evaluate, names_fit, pair, renames};
@@ -20,17 +21,16 @@ use crate::verify::oracle::Warp;
 use crate::verify::program::arrays::observed;
 use crate::verify::program::split::Split;
 use crate::verify::program::{
-    Alignment, Program, align, by_events, newly_apart, one_to_one, split,
+    Alignment, Both, Program, align, by_events, new_divergence, one_to_one, split,
 };
-use crate::verify::proof::{Claims, Flags, Induction, Lanes, LowBits, Prover};
+use crate::verify::proof::{Claims, Flags, Lanes, Prover};
 use crate::verify::record::layouts::Layouts;
 use crate::verify::record::{Reference, layouts};
 use crate::verify::terms::{Terms, TextNames};
-use crate::verify::witness::execute::Pair;
 use crate::verify::witness::{FunctionReport, Verdict};
 
 /// How many rounds of giving registers values of their own are tried.
-const MAX_ROUNDS: u32 = 16;
+const MAX_REFINEMENTS: u32 = 16;
 
 /// Compares two functions, whose texts differ: with the registers that go round loops paired by their names, and,
 /// where that shows nothing or names do not fit, by what they hold. `resized` says that arrays in shared memory are
@@ -38,7 +38,7 @@ const MAX_ROUNDS: u32 = 16;
 pub(super) fn compare<'s>(
     original: &Program<'_, 's>,
     rewritten: &mut Program<'_, 's>,
-    modules: Pair<'_, '_>,
+    modules: Both<&Module<'_>>,
     resized: bool,
     options: &Options,
 ) -> FunctionReport {
@@ -76,8 +76,8 @@ pub(super) fn compare<'s>(
         };
         let splits = split::find(original, rewritten, &alignment);
         // Stores of other lanes' values are vectors as well, and no groups: without groups comes first.
-        let ways = if splits.is_empty() { 1 } else { 2 };
-        for splits in [&[][..], &splits].into_iter().take(ways) {
+        let paths = if splits.is_empty() { 1 } else { 2 };
+        for splits in [&[][..], &splits].into_iter().take(paths) {
             let matching = Matching { alignment: &alignment, splits, paired: pairs };
             let attempt =
                 within(|| attempt(original, rewritten, &matching, modules, resized, options));
@@ -111,21 +111,14 @@ fn attempt<'s>(
     original: &Program<'_, 's>,
     rewritten: &mut Program<'_, 's>,
     &Matching { alignment, splits, paired }: &Matching<'_>,
-    modules: Pair<'_, '_>,
+    modules: Both<&Module<'_>>,
     resized: bool,
     options: &Options,
 ) -> FunctionReport {
     let name = original.function.name.text.to_owned();
     let mut terms = Terms::within(options.steps);
-    terms.symbols.names = TextNames {
-        registers: [&original.flow, &rewritten.flow]
-            .map(|flow| flow.registers.iter().map(|register| register.to_string()).collect()),
-        insts: [original.named_insts(), rewritten.named_insts()],
-    };
-    let solver = Solver::new(options.solver_limit, options.dump_queries.clone())
-        .with_queries(options.queries)
-        .with_budget(options.solver_budget);
-    let mut claims = Claims::new(solver);
+    terms.symbols.names = text_names(original, rewritten);
+    let mut claims = Claims::new(solver(options));
     rewritten.leave_out_own_barriers(&alignment.matched);
     let rewritten = &*rewritten;
     let execution = evaluate(original, &mut terms, None, None, None);
@@ -133,7 +126,7 @@ fn attempt<'s>(
     let mut carried = Carried::default();
     let mut laid_out: Option<Option<Layouts>> = None;
     let mut doubtful = false;
-    for _ in 0..MAX_ROUNDS {
+    for _ in 0..MAX_REFINEMENTS {
         let reference = Reference {
             execution: &execution,
             program: original,
@@ -144,17 +137,17 @@ fn attempt<'s>(
             split: &split,
             carried: &carried.values,
         };
-        let lanes = Lanes::new(original, &execution, newly_apart(original, rewritten, alignment));
-        let induction = Induction::new(&mut terms, &execution);
-        let low_bits = LowBits::new(&mut terms, &[&execution], &[]);
-        let prover = Prover::new(claims, execution.stores.clone(), (induction, low_bits));
+        let lanes =
+            Lanes::new(original, &execution, new_divergence(original, rewritten, alignment));
+        let prover = Prover::new(claims, &mut terms, &execution);
         let mut warp = Warp::new(lanes, prover, &execution.definitions);
         let layouts = laid_out.as_ref().and_then(Option::as_ref);
-        let (reference, guide) = (Some(&reference), &mut warp);
-        let result = evaluate(rewritten, &mut terms, reference, layouts, Some(guide));
-        let programs = (original, rewritten);
+        let (reference, oracle) = (Some(&reference), &mut warp);
+        let result = evaluate(rewritten, &mut terms, reference, layouts, Some(oracle));
+        let programs = Both { original, rewritten };
+        let executions = Both { original: &execution, rewritten: &result };
         if laid_out.is_none() {
-            let found = layouts::find(&mut terms, programs, (&execution, &result));
+            let found = layouts::find(&mut terms, programs, executions);
             let again = matches!(found, Ok(Some(_)));
             laid_out = Some(match found {
                 Err(reason) if resized => return FunctionReport::unknown(name, reason),
@@ -170,25 +163,18 @@ fn attempt<'s>(
                 continue;
             }
         }
-        let executions = (&execution, &result);
         let mut comparison =
-            Comparison::new(programs, executions, (alignment, splits), &mut terms, warp);
+            Comparison::new(programs, executions, alignment, splits, &mut terms, warp);
         comparison.doubtful = doubtful;
         comparison.pair_up();
         if carried.guess(&mut comparison) {
             claims = comparison.warp.prover.claims;
             continue;
         }
-        comparison.warp.prover.deciding = true;
-        let (forest, loops) = (&rewritten.flow.loops, &result.loops);
-        comparison.warp.prover.flags = Flags::new(comparison.terms, forest, loops);
-        let apart = match original.irreducible {
-            true => comparison.cuts(),
-            false => comparison.loops(&carried.values),
-        };
-        if !apart.is_empty() {
+        let differ = comparison.loop_carried(&carried);
+        if !differ.is_empty() {
             claims = comparison.warp.prover.claims;
-            split.extend(carried.withdraw(apart));
+            split.extend(carried.withdraw(differ));
             continue;
         }
         if let Some(&astray) = result.astray.first() {
@@ -196,18 +182,27 @@ fn attempt<'s>(
             let reason = format!("line {line}: not shown to access what the array's layout says");
             return FunctionReport::unknown(name, reason);
         }
-        comparison.events();
-        comparison.exchanges();
-        comparison.splits(splits);
-        comparison.loads();
-        comparison.branches();
-        comparison.convergence();
-        comparison.run(modules);
+        comparison.effects(modules);
         let described = laid_out.flatten().map(|layouts| layouts.described).unwrap_or_default();
-        let report = comparison.report(name);
-        return FunctionReport { layouts: described, ..report };
+        return FunctionReport { layouts: described, ..comparison.report(name) };
     }
     FunctionReport::unknown(name, "the loops' registers could not be matched".to_owned())
+}
+
+/// How messages name the registers and instructions of both programs.
+fn text_names<'s>(original: &Program<'_, 's>, rewritten: &Program<'_, 's>) -> TextNames {
+    TextNames {
+        registers: [&original.flow, &rewritten.flow]
+            .map(|flow| flow.registers.iter().map(|register| register.to_string()).collect()),
+        insts: [original.named_insts(), rewritten.named_insts()],
+    }
+}
+
+/// The solver within the bounds of the options.
+fn solver(options: &Options) -> Solver {
+    Solver::new(options.solver_limit, options.dump_queries.clone())
+        .with_queries(options.queries)
+        .with_budget(options.solver_budget)
 }
 
 /// The reason why two functions cannot be compared at all, if there is one.
@@ -240,6 +235,30 @@ fn shape_differs<'s>(
 }
 
 impl Comparison<'_, '_> {
+    /// Proves the loop-carried values equal; returns the registers for which that fails. From here on claims decide
+    /// the verdict.
+    fn loop_carried(&mut self, carried: &Carried) -> Vec<(LoopId, RegisterId)> {
+        let (forest, loops) = (&self.rewritten.flow.loops, &self.after.loops);
+        let prover = &mut self.warp.prover;
+        prover.deciding = true;
+        prover.flags = Flags::new(self.terms, forest, loops);
+        match self.original.irreducible {
+            true => self.cutpoints(),
+            false => self.loops(&carried.values),
+        }
+    }
+
+    /// Compares all that the two functions do, and executes the counterexamples.
+    fn effects(&mut self, modules: Both<&Module<'_>>) {
+        self.events();
+        self.warp_exchanges();
+        self.splits(self.splits);
+        self.loads();
+        self.branches();
+        self.convergence();
+        self.run(modules);
+    }
+
     /// The verdict on the function, with the problems that were found.
     fn report(self, name: String) -> FunctionReport {
         let insts = self.rewritten.flow.insts.iter().zip(&self.alignment.matched);

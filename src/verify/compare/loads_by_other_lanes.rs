@@ -10,7 +10,7 @@ use crate::isa::{Opcode, Qualifier};
 use crate::verify::lane::read_only;
 use crate::verify::program::{Role, role};
 use crate::verify::proof::{Proof, by_lane};
-use crate::verify::record::{Gathered, Load, Place, Reach};
+use crate::verify::record::{Load, Place, Reach, Reconverged};
 use crate::verify::terms::{conditions, wrap};
 
 /// The most pairs of loads and distances that are proved for one load lane by lane.
@@ -22,7 +22,7 @@ const MAX_CLAIMS: u32 = 32;
 /// A search for the lanes that read what a load reads.
 struct ByLane<'p> {
     place: &'p Place,
-    gathered: &'p Gathered,
+    reconverged: &'p Reconverged,
     around: Option<LoopId>,
     /// For a condition and a distance, whether the lane so far up is known to fulfil it.
     performed: Vec<((TermId, i32), bool)>,
@@ -32,8 +32,8 @@ impl Comparison<'_, '_> {
     /// Whether some other lane reads in the original the bytes that a load of the rewritten program
     /// reads, and is at that place whenever the load is performed: by one load, or by several of one size
     /// if the address is aligned as the whole.
-    pub(super) fn is_read_elsewhere(&mut self, load: &Load) -> bool {
-        if self.is_loaded_elsewhere(load, (load.address, load.bytes)) {
+    pub(super) fn is_read_at_an_offset(&mut self, load: &Load) -> bool {
+        if self.is_loaded_at_an_offset(load, (load.address, load.bytes)) {
             return true;
         }
         let parts = load.bytes.trailing_zeros();
@@ -45,7 +45,7 @@ impl Comparison<'_, '_> {
             before.loads.iter().any(alike(bytes))
                 && (0..load.bytes).step_by(bytes as usize).all(|at| {
                     let part = part(at, &mut self.terms.arena);
-                    self.is_loaded_elsewhere(load, part)
+                    self.is_loaded_at_an_offset(load, part)
                 })
                 && {
                     let place = self.place(load.block);
@@ -56,10 +56,10 @@ impl Comparison<'_, '_> {
 
     /// Whether some other lane performs, in the original, a load of so many bytes at an address that `load`
     /// reads, and is at that place whenever `load` is performed.
-    fn is_loaded_elsewhere(&mut self, load: &Load, (address, bytes): (TermId, u32)) -> bool {
+    fn is_loaded_at_an_offset(&mut self, load: &Load, (address, bytes): (TermId, u32)) -> bool {
         let around = self.rewritten.loop_of(load.block);
-        let gathered: Vec<Gathered> =
-            self.warp.gathered.iter().filter(|one| one.block == load.block).copied().collect();
+        let reconverged: Vec<Reconverged> =
+            self.warp.reconverged.iter().filter(|one| one.block == load.block).copied().collect();
         // The distances over which shuffles bring values.
         let mut distances: Vec<i32> = self
             .warp
@@ -74,14 +74,14 @@ impl Comparison<'_, '_> {
         let before = self.before;
         let mut claims = 0;
         let ordered = self.is_ordered(load);
-        for gathered in &gathered {
+        for reconverged in &reconverged {
             let place = self.place(load.block);
             for n in &distances {
                 // What only the other lane reads, that lane may write without telling anybody.
                 if *n != 0 && !ordered {
                     continue;
                 }
-                let there = self.with_lane(&place, gathered, *n);
+                let there = self.with_lane(&place, reconverged, *n);
                 let Some(reach) = there.reaches.last().copied() else { continue };
                 let mut is_there = None;
                 for one in &before.loads {
@@ -145,41 +145,45 @@ impl Comparison<'_, '_> {
             .into_iter()
             .flat_map(|one| (0..one.bytes).step_by(load.bytes as usize).map(move |at| (one, at)))
             .collect();
-        let gathered: Vec<Gathered> = self.warp.gathered.clone();
-        gathered.iter().filter(|one| one.block == load.block && one.lane == lane).any(|gathered| {
-            let mut search = ByLane { place: &place, gathered, around, performed: Vec::new() };
-            let (mut last, mut claims) = ((0, 0), 0);
-            by_lane::all().all(|own| {
-                let address = self.in_lane((lane, own), load.address);
-                // Lanes that follow each other mostly read what follows each other.
-                let distances = (-(own as i32)..WARP_SIZE as i32 - own as i32).collect::<Vec<_>>();
-                let mut pairs: Vec<(i32, usize)> = distances
-                    .iter()
-                    .flat_map(|n| (0..alike.len()).map(move |at| (*n, at)))
-                    .collect();
-                pairs.sort_by_key(|&(n, at)| {
-                    let next = usize::from(at != (last.1 + 1) % alike.len().max(1));
-                    (at >= certain, (n - last.0).abs() > 1, next, n.abs(), n)
-                });
-                pairs.into_iter().any(|(n, at)| {
-                    self.terms.arena.charge(4);
-                    let (other, part) = alike[at];
-                    let there = self.warp.lanes.shift(self.terms, other.address, n, around);
-                    let there = self.terms.arena.add_constant(there, part.into());
-                    let there = self.in_lane((lane, own), there);
-                    if !wrap::may_be_equal(&mut self.terms.arena, (there, address)) {
-                        return false;
-                    }
-                    claims += 1;
-                    let found = claims <= MAX_CLAIMS_BY_LANE
-                        && self.reads(&mut search, load, (other, n, own), (there, address));
-                    if found {
-                        last = (n, at);
-                    }
-                    found
+        let reconverged: Vec<Reconverged> = self.warp.reconverged.clone();
+        reconverged.iter().filter(|one| one.block == load.block && one.lane == lane).any(
+            |reconverged| {
+                let mut search =
+                    ByLane { place: &place, reconverged, around, performed: Vec::new() };
+                let (mut last, mut claims) = ((0, 0), 0);
+                by_lane::all().all(|own| {
+                    let address = self.in_lane((lane, own), load.address);
+                    // Lanes that follow each other mostly read what follows each other.
+                    let distances =
+                        (-(own as i32)..WARP_SIZE as i32 - own as i32).collect::<Vec<_>>();
+                    let mut pairs: Vec<(i32, usize)> = distances
+                        .iter()
+                        .flat_map(|n| (0..alike.len()).map(move |at| (*n, at)))
+                        .collect();
+                    pairs.sort_by_key(|&(n, at)| {
+                        let next = usize::from(at != (last.1 + 1) % alike.len().max(1));
+                        (at >= certain, (n - last.0).abs() > 1, next, n.abs(), n)
+                    });
+                    pairs.into_iter().any(|(n, at)| {
+                        self.terms.arena.charge(4);
+                        let (other, part) = alike[at];
+                        let there = self.warp.lanes.shift(self.terms, other.address, n, around);
+                        let there = self.terms.arena.add_constant(there, part.into());
+                        let there = self.in_lane((lane, own), there);
+                        if !wrap::may_be_equal(&mut self.terms.arena, (there, address)) {
+                            return false;
+                        }
+                        claims += 1;
+                        let found = claims <= MAX_CLAIMS_BY_LANE
+                            && self.reads(&mut search, load, (other, n, own), (there, address));
+                        if found {
+                            last = (n, at);
+                        }
+                        found
+                    })
                 })
-            })
-        })
+            },
+        )
     }
 
     /// Whether nothing that a lane of the warp writes can meet a load of another lane: nobody writes there, or the
@@ -194,11 +198,11 @@ impl Comparison<'_, '_> {
             let role = role(&insts[*at as usize]);
             matches!(role, Role::Pure | Role::Load | Role::Observe | Role::Collective)
         };
-        let quiet = |at: &u32| changes_nothing(at) || waits(at);
+        let side_effect_free = |at: &u32| changes_nothing(at) || waits(at);
         let instructions = self.rewritten.flow.block(load.block).instructions();
         let (first, end) = (instructions.start as u32, instructions.end as u32);
-        let before = (first..load.inst).rev().take_while(quiet).any(|at| waits(&at));
-        before && (load.inst + 1..end).take_while(quiet).any(|at| waits(&at))
+        let before = (first..load.inst).rev().take_while(side_effect_free).any(|at| waits(&at));
+        before && (load.inst + 1..end).take_while(side_effect_free).any(|at| waits(&at))
     }
 
     /// Whether the text has no wait of the warp in front of a load or none behind it, though its order with what other
@@ -223,7 +227,7 @@ impl Comparison<'_, '_> {
         (other, n, own): (&Load, i32, u32),
         (there, address): (TermId, TermId),
     ) -> bool {
-        let place = self.with_lane(search.place, search.gathered, n);
+        let place = self.with_lane(search.place, search.reconverged, n);
         let Some(reach) = place.reaches.last().copied() else { return false };
         let key = (other.condition, n);
         let performed = match search.performed.iter().find(|(known, _)| *known == key) {
@@ -232,7 +236,7 @@ impl Comparison<'_, '_> {
                 let condition =
                     self.warp.lanes.shift(self.terms, other.condition, n, search.around);
                 // That the lane is one of the warp is certain: its number was chosen so.
-                let together = search.gathered.together;
+                let together = search.reconverged.together;
                 let performed = self.holds(&place, together, load, &[])
                     && self.holds(&place, condition, load, &[reach.condition]);
                 search.performed.push((key, performed));
@@ -240,16 +244,17 @@ impl Comparison<'_, '_> {
             }
         };
         let arena = &mut self.terms.arena;
-        let number = arena.constant(own.into(), arena.width(search.gathered.lane));
-        let here = arena.equal(search.gathered.lane, number);
+        let number = arena.constant(own.into(), arena.width(search.reconverged.lane));
+        let here = arena.equal(search.reconverged.lane, number);
         let known = [load.condition, reach.condition, here];
-        let place = self.warp.prover.by_lane.terms.place(arena, search.gathered.lane, own, &place);
+        let place =
+            self.warp.prover.by_lane.terms.place(arena, search.reconverged.lane, own, &place);
         performed && self.prove(&place, there, address, &known) == Proof::Equal
     }
 
     /// A place with the facts about the lane `n` up, for a whole warp of which that lane is a part.
-    pub(super) fn with_lane(&mut self, place: &Place, gathered: &Gathered, n: i32) -> Place {
-        let Gathered { block, together, lane } = *gathered;
+    pub(super) fn with_lane(&mut self, place: &Place, reconverged: &Reconverged, n: i32) -> Place {
+        let Reconverged { block, together, lane } = *reconverged;
         let arena = &mut self.terms.arena;
         let in_range = by_lane::has_lane(arena, lane, n);
         let condition = arena.and(together, in_range);

@@ -15,8 +15,7 @@ use crate::ptx::{
 use crate::solver;
 use crate::source::{Diagnostic, SourceFile};
 use crate::verify::Options;
-use crate::verify::program::{Program, Refused, arrays, refused};
-use crate::verify::witness::execute::Pair;
+use crate::verify::program::{Both, Program, Refused, arrays, refused};
 use crate::verify::witness::{FunctionReport, Verdict, Verification};
 
 /// Taken for granted where an array in shared memory is laid out anew.
@@ -60,7 +59,7 @@ pub fn verify(
                 "the rewritten file does not define it".to_owned(),
             ),
             Some(other) => {
-                let modules = Pair { original: &before, rewritten: &after };
+                let modules = Both { original: &before, rewritten: &after };
                 pair((original, function), (rewritten, other), modules, options)
             }
         })
@@ -92,7 +91,7 @@ pub fn verify(
 fn pair<'s>(
     (original, before): (&SourceFile, &Function<'s>),
     (rewritten, after): (&SourceFile, &Function<'s>),
-    modules: Pair<'_, 's>,
+    modules: Both<&Module<'s>>,
     options: &Options,
 ) -> FunctionReport {
     let name = before.name.text.to_owned();
@@ -125,8 +124,8 @@ fn pair<'s>(
             return FunctionReport::unknown(name, other_declarations(&all.0, &all.1));
         }
     }
-    let (old, new) = ((modules.original, before), (modules.rewritten, after));
-    if resized && let Some(reason) = arrays::overfull(old, new) {
+    let functions = Both { original: before, rewritten: after };
+    if resized && let Some(reason) = arrays::overfull(modules, functions) {
         return FunctionReport::unknown(name, reason);
     }
     if resized && has_dynamic(modules.original, before) {
@@ -142,8 +141,7 @@ fn pair<'s>(
             Ok(programs) => programs,
             Err(reason) => return FunctionReport::unknown(name.clone(), reason),
         };
-        let modules_of = (modules.original, modules.rewritten);
-        let refused = refused((&one, modules_of.0), (&other, modules_of.1));
+        let refused = refused(Both { original: &one, rewritten: &other }, modules);
         if let Some(Refused::Impossible(reason)) = refused {
             return FunctionReport::unknown(name.clone(), reason);
         }

@@ -2,13 +2,14 @@
 //! shows the difference.
 
 use super::comparison::Comparison;
-use crate::expr::TermId;
+use crate::ptx::Module;
 use crate::verify::oracle::Warp;
-use crate::verify::proof::{Difference, Proof};
+use crate::verify::program::Both;
+use crate::verify::proof::{Claim, Difference, Proof};
 use crate::verify::record::Place;
-use crate::verify::witness::counterexample::Claim;
-use crate::verify::witness::execute::{Pair, Ran};
-use crate::verify::witness::{Counterexample, Seen, counterexample, execute, missing, why};
+use crate::verify::witness::counterexample::{Found, Refuted};
+use crate::verify::witness::execute::Ran;
+use crate::verify::witness::{counterexample, execute, missing, why};
 
 impl Comparison<'_, '_> {
     /// A state in which a claim fails.
@@ -16,21 +17,22 @@ impl Comparison<'_, '_> {
         &mut self,
         place: &Place,
         difference: &Difference,
-        whole: (TermId, TermId),
-    ) -> Option<(Counterexample, Seen)> {
+        whole: Claim,
+    ) -> Option<Found> {
         if !self.pairs_up {
             return None;
         }
-        let claim = Claim { whole, difference, place };
+        let refuted = Refuted { whole, difference, place };
         let Warp { prover, lanes, .. } = &mut self.warp;
-        let asked = (lanes, &mut prover.claims.solver);
-        counterexample::find(self.terms, asked, &claim, (self.before, self.after))
+        let solver = &mut prover.claims.solver;
+        let executions = Both { original: self.before, rewritten: self.after };
+        counterexample::find(self.terms, lanes, solver, &refuted, executions)
     }
 
     /// Notes the outcome of a claim, if it is not that the claim holds.
     pub fn check(
         &mut self,
-        (proof, claim): (Proof, (TermId, TermId)),
+        (proof, claim): (Proof, Claim),
         inst: u32,
         original: Option<u32>,
         place: &Place,
@@ -54,20 +56,20 @@ impl Comparison<'_, '_> {
                         format!("{} may differ: {why}", what())
                     }
                 };
-                self.problem(reason, (Some(inst), original), found);
+                self.problem(reason, Both { original, rewritten: Some(inst) }, found);
             }
         }
     }
 
     /// Executes the counterexamples. If the launch that one describes leaves the same memory behind in
     /// both programs, it is dropped.
-    pub(in crate::verify) fn run(&mut self, modules: Pair<'_, '_>) {
+    pub(in crate::verify) fn run(&mut self, modules: Both<&Module<'_>>) {
         let pointers = execute::pointers(self.terms, &[self.before, self.after]);
         for (index, seen) in std::mem::take(&mut self.seen) {
             let Some(found) = &self.problems[index].counterexample else { continue };
             let block = self.original.block.map(|block| block.map(|extent| extent as u32));
             let kernel = (self.original.function, block);
-            match execute::run(modules, kernel, &pointers, (found, &seen)) {
+            match execute::run(modules, kernel, &pointers, found, &seen) {
                 Ran::Different => return,
                 Ran::Equal => {
                     self.problems[index].counterexample = None;

@@ -1,13 +1,9 @@
 //! Proves that a vector store does what the stores of its elements do (`split`).
 
 use super::comparison::Comparison;
-use crate::expr::TermId;
 use crate::verify::program::split::Split;
-use crate::verify::proof::Proof;
+use crate::verify::proof::{Claim, Proof};
 use crate::verify::record::{Event, Load};
-
-/// Something of a group that is claimed to be the same: of the original and of the rewritten program.
-type Claim = (TermId, TermId);
 
 impl Comparison<'_, '_> {
     /// Proves each group of stores.

@@ -13,9 +13,9 @@ use super::comparison::Comparison;
 use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
 use crate::ptx::StateSpace;
-use crate::verify::oracle::Exchange;
+use crate::verify::oracle::WarpExchange;
 use crate::verify::proof::{Proof, by_lane};
-use crate::verify::record::{Event, Gathered, Place, Reach};
+use crate::verify::record::{Event, Place, Reach, Reconverged};
 use crate::verify::terms::{conditions, wrap};
 
 /// The most pairs of words that are proved for one exchange.
@@ -32,7 +32,7 @@ struct Word {
 /// What the stores of an exchange are compared with.
 struct Search<'p> {
     place: &'p Place,
-    gathered: Gathered,
+    reconverged: Reconverged,
     /// The condition under which the rewritten program's stores are performed.
     condition: TermId,
     words: &'p [Word],
@@ -41,7 +41,7 @@ struct Search<'p> {
 
 impl Comparison<'_, '_> {
     /// Checks that the stores of every exchange are those of the original.
-    pub(in crate::verify) fn exchanges(&mut self) {
+    pub(in crate::verify) fn warp_exchanges(&mut self) {
         for exchange in self.warp.exchanges.clone() {
             if let Err(reason) = self.exchange(&exchange) {
                 let first = exchange.stores.first().copied().unwrap_or_default();
@@ -50,7 +50,7 @@ impl Comparison<'_, '_> {
         }
     }
 
-    fn exchange(&mut self, exchange: &Exchange) -> Result<(), &'static str> {
+    fn exchange(&mut self, exchange: &WarpExchange) -> Result<(), &'static str> {
         let (before, after) = (self.before, self.after);
         let of = |events: &'_ [Event], insts: &[u32]| -> Vec<usize> {
             (0..events.len()).filter(|&at| insts.contains(&events[at].inst)).collect()
@@ -60,27 +60,32 @@ impl Comparison<'_, '_> {
         let Some(&first) = stores.first() else { return Err("no stores between barriers") };
         let condition = after.events[first].condition;
         let place = self.place(exchange.block);
-        let gathered: Vec<Gathered> =
-            self.warp.gathered.iter().filter(|one| one.block == exchange.block).copied().collect();
+        let reconverged: Vec<Reconverged> = self
+            .warp
+            .reconverged
+            .iter()
+            .filter(|one| one.block == exchange.block)
+            .copied()
+            .collect();
         let always = self.terms.arena.boolean(true);
-        let together = gathered
+        let together = reconverged
             .into_iter()
             .find(|one| self.prove(&place, one.together, always, &[condition]) == Proof::Equal);
-        let Some(gathered) = together else {
+        let Some(reconverged) = together else {
             return Err("stores for other lanes, where not the whole warp is shown to be");
         };
         let bytes = self.word_bytes(exchange, &stores).ok_or("stores of words of several sizes")?;
         let words = self.words(exchange, &replaced, bytes).ok_or("stores of other words")?;
         self.are_apart(&words, bytes, (&place, condition))?;
         for &at in &replaced {
-            self.performed_by_all(exchange, &before.events[at], (&place, gathered, condition))?;
+            self.performed_by_all(exchange, &before.events[at], (&place, reconverged, condition))?;
         }
-        let mut search = Search { place: &place, gathered, condition, words: &words, claims: 0 };
+        let mut search = Search { place: &place, reconverged, condition, words: &words, claims: 0 };
         self.each_word_once(&mut search, &stores)
     }
 
     /// Bytes of the words that are stored, if all have the same.
-    fn word_bytes(&self, exchange: &Exchange, stores: &[usize]) -> Option<u32> {
+    fn word_bytes(&self, exchange: &WarpExchange, stores: &[usize]) -> Option<u32> {
         let bytes: FxHashSet<u32> = self
             .after
             .stores
@@ -93,7 +98,12 @@ impl Comparison<'_, '_> {
     }
 
     /// The words of the original's stores, if they are of so many bytes.
-    fn words(&mut self, exchange: &Exchange, replaced: &[usize], bytes: u32) -> Option<Vec<Word>> {
+    fn words(
+        &mut self,
+        exchange: &WarpExchange,
+        replaced: &[usize],
+        bytes: u32,
+    ) -> Option<Vec<Word>> {
         let before = self.before;
         let mut words = Vec::new();
         for &at in replaced {
@@ -147,9 +157,9 @@ impl Comparison<'_, '_> {
     /// global memory.
     fn performed_by_all(
         &mut self,
-        exchange: &Exchange,
+        exchange: &WarpExchange,
         event: &Event,
-        (place, gathered, condition): (&Place, Gathered, TermId),
+        (place, reconverged, condition): (&Place, Reconverged, TermId),
     ) -> Result<(), &'static str> {
         let always = self.terms.arena.boolean(true);
         let around = self.rewritten.loop_of(exchange.block);
@@ -161,7 +171,7 @@ impl Comparison<'_, '_> {
         // What holds at the place holds in each of the warp's lanes.
         needed.retain(|one| !conditions::hold(&self.terms.arena, &[*one], &place.path));
         for n in if needed.is_empty() { 0..0 } else { 1 - lanes..lanes } {
-            let there = self.with_lane(place, &gathered, n);
+            let there = self.with_lane(place, &reconverged, n);
             let reach = there.reaches.last().map_or(always, |reach| reach.condition);
             for &needed in &needed {
                 let needed = self.warp.lanes.shift(self.terms, needed, n, around);
@@ -207,7 +217,7 @@ impl Comparison<'_, '_> {
                     ((at - last.0 as i64 - last.1 as i64).abs(), at)
                 });
                 let operands = &after.events[store].operands;
-                let at = search.gathered.lane;
+                let at = search.reconverged.lane;
                 let address = self.in_lane((at, own), operands[0]);
                 let stored = (own, address, operands[1]);
                 let found = candidates
@@ -236,7 +246,7 @@ impl Comparison<'_, '_> {
     ) -> bool {
         let n = lane as i32 - own as i32;
         let (word, around) = (&search.words[word], search.place.around);
-        let at = search.gathered.lane;
+        let at = search.reconverged.lane;
         self.terms.arena.charge(4);
         let there = self.warp.lanes.shift(self.terms, word.address, n, around);
         let there = self.in_lane((at, own), there);
@@ -247,7 +257,7 @@ impl Comparison<'_, '_> {
         if search.claims > MAX_CLAIMS {
             return false;
         }
-        let place = self.with_lane(search.place, &search.gathered, n);
+        let place = self.with_lane(search.place, &search.reconverged, n);
         let reach = place.reaches.last().map(|reach: &Reach| reach.condition);
         let arena = &mut self.terms.arena;
         let number = arena.constant(own.into(), arena.width(at));

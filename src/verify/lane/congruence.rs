@@ -140,7 +140,7 @@ impl<'c> Colours<'c> {
         }
         let mut of = FxHashMap::default();
         for (index, record) in execution.loops.iter().enumerate() {
-            for round in record.iter().flat_map(|record| &record.rounds) {
+            for round in record.iter().flat_map(|record| &record.values) {
                 let Some(register) = round.register else { continue };
                 let width = terms.arena.width(round.symbol);
                 of.insert((LoopId(index as u32), register), hash(&(index, width)));
@@ -154,7 +154,7 @@ impl<'c> Colours<'c> {
         let mut known = FxHashMap::default();
         let mut refined = FxHashMap::default();
         for (index, record) in self.execution.loops.iter().enumerate() {
-            for round in record.iter().flat_map(|record| &record.rounds) {
+            for round in record.iter().flat_map(|record| &record.values) {
                 let Some(register) = round.register else { continue };
                 let key = (LoopId(index as u32), register);
                 let values = (
@@ -245,7 +245,7 @@ impl<'c> Colours<'c> {
             Kind::Memory(window, Origin::Header(id)) => hash(&("header", *window as u8, id.0)),
             Kind::Event(inst, places) => hash(&("event", event(inst), places)),
             Kind::Parameter { name, offset, bits } => hash(&("parameter", name, offset, bits)),
-            Kind::Unsteady(_, _, name) => hash(&("unsteady", name)),
+            Kind::Volatile(_, _, name) => hash(&("unsteady", name)),
             Kind::Unwritten(..) => hash(&"unwritten"),
             Kind::Carry(..) => hash(&"carry"),
             other => hash(&format!("{other:?}")),

@@ -12,14 +12,14 @@
 use super::state::Evaluation;
 use crate::cfg::{BlockId, LoopId};
 use crate::verify::program::{Slot, Window};
-use crate::verify::record::Cut;
+use crate::verify::record::Cutpoint;
 use crate::verify::terms::{Kind, Origin};
 
 impl Evaluation<'_, '_> {
     /// Starts the evaluation anew at a block, with symbols for all that may have changed.
-    pub(super) fn cut(&mut self, block: BlockId) {
+    pub(super) fn cutpoint(&mut self, block: BlockId) {
         // Its number comes behind those of the loops, since it is none of them.
-        let id = LoopId((self.program.flow.loops.loops.len() + self.out.cuts.len()) as u32);
+        let id = LoopId((self.program.flow.loops.loops.len() + self.out.cutpoints.len()) as u32);
         let mut symbols = Vec::new();
         self.terms.arena.charge(self.program.flow.blocks.len() as u64);
         let changes = self.program.between(&self.terms.arena, block);
@@ -52,21 +52,21 @@ impl Evaluation<'_, '_> {
         self.out.path[block.index()] = Some(self.terms.arena.boolean(true));
         self.out.root[block.index()] = block;
         let windows = changes.windows;
-        self.out.cuts.push(Cut { block, symbols, windows, ways: Vec::new() });
+        self.out.cutpoints.push(Cutpoint { block, symbols, windows, paths: Vec::new() });
     }
 
     /// Collects the values that come into each cut by each edge, once all blocks have been evaluated.
-    pub(super) fn close_cuts(&mut self) {
-        for index in 0..self.out.cuts.len() {
-            let block = self.out.cuts[index].block;
+    pub(super) fn close_cutpoints(&mut self) {
+        for index in 0..self.out.cutpoints.len() {
+            let block = self.out.cutpoints[index].block;
             let edges = self.program.flow.block(block).predecessors.clone();
-            let windows: Vec<Window> = self.out.cuts[index].windows.clone();
+            let windows: Vec<Window> = self.out.cutpoints[index].windows.clone();
             for edge in edges {
                 let Some(exit) = self.exits[edge.from.index()].clone() else { continue };
                 let condition = self.taken(&edge, None);
                 let mut values = Vec::new();
                 let mut changed = windows.iter();
-                for (register, symbol) in &self.out.cuts[index].symbols {
+                for (register, symbol) in &self.out.cutpoints[index].symbols {
                     values.push(match register.map(|r| self.program.slots[r.0 as usize]) {
                         Some(Slot::Carried(slot)) => exit.state[slot as usize],
                         Some(Slot::Single) => *symbol,
@@ -76,7 +76,7 @@ impl Evaluation<'_, '_> {
                     });
                 }
                 let root = self.out.root[edge.from.index()];
-                self.out.cuts[index].ways.push((root, condition, values));
+                self.out.cutpoints[index].paths.push((root, condition, values));
             }
         }
     }

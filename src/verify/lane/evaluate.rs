@@ -11,7 +11,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::state::{Evaluation, Exit, Guide};
+use super::state::{Evaluation, Exit, Oracle};
 use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, Inst};
 use crate::expr::TermId;
 use crate::isa::Opcode;
@@ -28,7 +28,7 @@ pub(in crate::verify) fn evaluate<'a, 's>(
     terms: &'a mut Terms,
     reference: Option<&'a Reference<'a, 's>>,
     layouts: Option<&'a Layouts>,
-    guide: Option<&'a mut (dyn Guide<'s> + 'a)>,
+    oracle: Option<&'a mut (dyn Oracle<'s> + 'a)>,
 ) -> Execution {
     let blocks = program.flow.blocks.len();
     let memory = Window::ALL.map(|w| terms.symbol(Kind::Memory(w, Origin::Entry), 32, None));
@@ -37,7 +37,7 @@ pub(in crate::verify) fn evaluate<'a, 's>(
         terms,
         reference,
         layouts,
-        guide,
+        oracle,
         carry: None,
         memory,
         block: BlockId(0),
@@ -57,7 +57,7 @@ pub(in crate::verify) fn evaluate<'a, 's>(
     for block in program.flow.block_ids() {
         evaluation.visit(block);
     }
-    evaluation.close_cuts();
+    evaluation.close_cutpoints();
     evaluation.out
 }
 
@@ -76,7 +76,7 @@ impl<'s> Evaluation<'_, 's> {
         let meets = self.program.irreducible
             && flow.block(block).predecessors.len() + usize::from(block.0 == 0) > 1;
         if meets {
-            self.cut(block);
+            self.cutpoint(block);
         } else if block.0 == 0 {
             let registers = self.program.carried.clone();
             self.state = registers.into_iter().map(|r| self.unwritten(r)).collect();
@@ -125,11 +125,11 @@ impl<'s> Evaluation<'_, 's> {
             Role::Pure => self.compute(inst, guard),
             Role::Load => self.load(inst, guard),
             role => {
-                if self.matched().is_none() && self.extra(inst, guard) {
+                if self.matched().is_none() && self.rewritten_only(inst, guard) {
                     return;
                 }
                 if may_wait(inst) {
-                    self.guided(|guide, _| guide.may_wait());
+                    self.ask_oracle(|oracle, _| oracle.may_wait());
                 }
                 self.event(inst, role, guard);
             }
@@ -137,8 +137,9 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// Evaluates an instruction that the original does not have. True if its results are known.
-    fn extra(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
-        let results = self.guided(|guide, here| guide.extra(here, inst, guard)).flatten();
+    fn rewritten_only(&mut self, inst: &Inst<'_, 's>, guard: Option<TermId>) -> bool {
+        let results =
+            self.ask_oracle(|oracle, here| oracle.rewritten_only(here, inst, guard)).flatten();
         let understood = results.is_some();
         for (to, value) in results.into_iter().flatten() {
             self.set(to, value, false, None);
@@ -156,7 +157,7 @@ impl<'s> Evaluation<'_, 's> {
         } else {
             for (register, places) in placed_results(inst) {
                 let width = self.width(register);
-                let own = Kind::Extra(self.at, places.clone());
+                let own = Kind::RewrittenOnly(self.at, places.clone());
                 let kind = match self.matched() {
                     Some(original) => Kind::Event(original, places),
                     None => own.clone(),

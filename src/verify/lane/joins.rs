@@ -10,7 +10,7 @@ use super::state::{Evaluation, Exit};
 use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, LoopId, RegisterId};
 use crate::expr::TermId;
 use crate::verify::program::Slot;
-use crate::verify::record::{Assumed, LoopRecord, Round};
+use crate::verify::record::{Assumed, LoopRecord, LoopValue};
 use crate::verify::terms::{BranchTarget, Function, Kind, Origin, conditions};
 
 impl<'s> Evaluation<'_, 's> {
@@ -107,8 +107,8 @@ impl<'s> Evaluation<'_, 's> {
             Some(id) => self.program.flow.loops.get(id).parent,
             None => self.program.loop_of(block),
         };
-        let ways: Vec<TermId> = forward.iter().map(|edge| self.taken(edge, place)).collect();
-        let (path, local) = conditions::join(&mut self.terms.arena, &ways);
+        let paths: Vec<TermId> = forward.iter().map(|edge| self.taken(edge, place)).collect();
+        let (path, local) = conditions::join(&mut self.terms.arena, &paths);
         self.out.path[block.index()] = Some(path);
         let exits: Vec<Exit> =
             forward.iter().filter_map(|edge| self.exits[edge.from.index()].clone()).collect();
@@ -130,7 +130,7 @@ impl<'s> Evaluation<'_, 's> {
             // What all ways bring alike was settled where it was made.
             let term = self.state[index];
             if exits.iter().any(|exit| exit.state[index] != term) {
-                let settled = self.guided(|guide, here| guide.settle_joined(here, term));
+                let settled = self.ask_oracle(|oracle, here| oracle.unify_joined(here, term));
                 self.state[index] = settled.unwrap_or(term);
             }
         }
@@ -140,7 +140,7 @@ impl<'s> Evaluation<'_, 's> {
     pub fn enter(&mut self, id: LoopId) {
         let entry = self.out.path[self.block.index()];
         let entry = entry.unwrap_or_else(|| self.terms.arena.boolean(true));
-        let mut rounds = Vec::new();
+        let mut values = Vec::new();
         for &register in &self.program.loops[id.0 as usize].registers {
             let Slot::Carried(index) = self.program.slots[register.0 as usize] else { continue };
             let carried = self.reference.and_then(|r| r.carried.get(&(id, register)));
@@ -158,15 +158,15 @@ impl<'s> Evaluation<'_, 's> {
                 None => self.header(id, register),
             };
             let initial = std::mem::replace(&mut self.state[index as usize], symbol);
-            rounds.push(Round { register: Some(register), symbol, initial, latch: symbol });
+            values.push(LoopValue { register: Some(register), symbol, initial, latch: symbol });
         }
         for &window in &self.program.loops[id.0 as usize].windows {
             let kind = Kind::Memory(window, Origin::Header(id));
             let symbol = self.terms.symbol(kind, 32, Some(id));
             let initial = std::mem::replace(&mut self.memory[window as usize], symbol);
-            rounds.push(Round { register: None, symbol, initial, latch: symbol });
+            values.push(LoopValue { register: None, symbol, initial, latch: symbol });
         }
-        self.entered.insert(id, (entry, rounds));
+        self.entered.insert(id, (entry, values));
         self.out.path[self.block.index()] = Some(self.terms.arena.boolean(true));
     }
 
@@ -181,39 +181,40 @@ impl<'s> Evaluation<'_, 's> {
         let flow = &self.program.flow;
         for &id in self.program.closed.get(&block).map_or(&[][..], Vec::as_slice) {
             let (index, latches) = (id.0 as usize, &flow.loops.get(id).latches);
-            let Some((entry, mut rounds)) = self.entered.remove(&id) else { continue };
+            let Some((entry, mut values)) = self.entered.remove(&id) else { continue };
             // `taken` takes conditions relative to the loop itself.
             let latches: Vec<Edge> = latches
                 .iter()
                 .copied()
                 .filter(|edge| self.exits[edge.from.index()].is_some())
                 .collect();
-            let ways: Vec<TermId> = latches.iter().map(|edge| self.taken(edge, Some(id))).collect();
-            let (again, local) = conditions::join(&mut self.terms.arena, &ways);
+            let paths: Vec<TermId> =
+                latches.iter().map(|edge| self.taken(edge, Some(id))).collect();
+            let (again, local) = conditions::join(&mut self.terms.arena, &paths);
             let exits: Vec<Exit> =
                 latches.iter().filter_map(|edge| self.exits[edge.from.index()].clone()).collect();
             let mut windows = self.program.loops[index].windows.iter();
-            for round in &mut rounds {
-                let window = match round.register {
+            for loop_value in &mut values {
+                let window = match loop_value.register {
                     Some(_) => None,
                     None => windows.next().copied(),
                 };
-                let value = |exit: &Exit| match (round.register, window) {
+                let value = |exit: &Exit| match (loop_value.register, window) {
                     (Some(register), _) => match self.program.slots[register.0 as usize] {
                         Slot::Carried(index) => exit.state[index as usize],
-                        Slot::Single => round.symbol,
+                        Slot::Single => loop_value.symbol,
                     },
                     (None, Some(window)) => exit.memory[window as usize],
-                    (None, None) => round.symbol,
+                    (None, None) => loop_value.symbol,
                 };
                 let values: Vec<TermId> = exits.iter().map(value).collect();
                 let mut latch = values[0];
                 for (&value, &condition) in values[1..].iter().zip(&local[1..]) {
                     latch = self.select(condition, value, latch);
                 }
-                round.latch = latch;
+                loop_value.latch = latch;
             }
-            self.out.loops[index] = Some(LoopRecord { entry, again, rounds });
+            self.out.loops[index] = Some(LoopRecord { entry, again, values });
         }
     }
 }

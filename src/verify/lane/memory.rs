@@ -171,7 +171,7 @@ impl<'s> Evaluation<'_, 's> {
         if promised || self.is_promised_behind(reference, value, &known) {
             return value;
         }
-        let kind = Kind::Memory(Window::Global, Origin::Extra(self.at));
+        let kind = Kind::Memory(Window::Global, Origin::RewrittenOnly(self.at));
         let some = self.terms.symbol(kind, 32, here);
         self.terms.apply(global, &[some, address], bits)
     }

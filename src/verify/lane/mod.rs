@@ -30,4 +30,4 @@ mod state;
 pub(in crate::verify) use congruence::{Paired, names_fit, pair, renames};
 pub(in crate::verify) use evaluate::evaluate;
 pub(in crate::verify) use memory::read_only;
-pub(in crate::verify) use state::{Evaluation, Guide, Results};
+pub(in crate::verify) use state::{Evaluation, Oracle, Results};

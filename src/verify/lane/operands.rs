@@ -211,7 +211,7 @@ impl<'s> Evaluation<'_, 's> {
         let known = [within, aligned];
         let claim = (wanted[0], own);
         let shown = wanted.contains(&own)
-            || self.guided(|guide, here| guide.is_equal(here, claim, &known)) == Some(true);
+            || self.ask_oracle(|oracle, here| oracle.is_equal(here, claim, &known)) == Some(true);
         if !shown {
             self.out.astray.push(self.at);
             return own;
@@ -275,12 +275,12 @@ impl<'s> Evaluation<'_, 's> {
                 self.terms.apply(Function::OfLane(register), &[lane], 32)
             }
             Belief::Uniform(width) => uniform(self, width, Range::full(width)),
-            Belief::Unsteady(width) => {
+            Belief::Volatile(width) => {
                 let (side, at) = match self.matched() {
                     Some(original) => (Side::Original, original),
                     None => (Side::Rewritten, self.at),
                 };
-                let kind = Kind::Unsteady(side, at, register.to_string());
+                let kind = Kind::Volatile(side, at, register.to_string());
                 self.terms.symbol(kind, width, self.here())
             }
         }

@@ -11,7 +11,7 @@ use crate::cfg::{Arg, BlockId, Inst, LoopId, RegisterId};
 use crate::expr::TermId;
 use crate::verify::program::{Program, Slot, Window};
 use crate::verify::record::layouts::Layouts;
-use crate::verify::record::{Execution, Memory, Reference, Round};
+use crate::verify::record::{Execution, LoopValue, Memory, Reference};
 use crate::verify::terms::{Kind, Origin, Side, Terms, conditions};
 
 /// The results of an instruction: where each goes, and its value.
@@ -19,17 +19,16 @@ pub(in crate::verify) type Results<'i, 's> = SmallVec<[(&'i Arg<'s>, TermId); 2]
 
 /// The questions that an evaluation of the rewritten program has for the layers above, which know the
 /// other lanes of the warp and can prove claims: the evaluation itself knows one lane of one program.
-pub(in crate::verify) trait Guide<'s> {
+pub(in crate::verify) trait Oracle<'s> {
     /// The value that a register gets here: `term`, or a term of the original that is equal to it.
-    fn settle(&mut self, at: &mut Evaluation<'_, 's>, register: RegisterId, term: TermId)
-    -> TermId;
+    fn unify(&mut self, at: &mut Evaluation<'_, 's>, register: RegisterId, term: TermId) -> TermId;
 
     /// The same for a value that several ways into a block bring.
-    fn settle_joined(&mut self, at: &mut Evaluation<'_, 's>, term: TermId) -> TermId;
+    fn unify_joined(&mut self, at: &mut Evaluation<'_, 's>, term: TermId) -> TermId;
 
     /// The results of a warp instruction that the original does not have, if they are known; otherwise
     /// it is an event like any other.
-    fn extra<'i>(
+    fn rewritten_only<'i>(
         &mut self,
         at: &mut Evaluation<'_, 's>,
         inst: &'i Inst<'_, 's>,
@@ -63,7 +62,7 @@ pub(in crate::verify) struct Evaluation<'a, 's> {
     pub reference: Option<&'a Reference<'a, 's>>,
     /// How arrays in shared memory are laid out, if the rewritten program is evaluated and one is laid out anew.
     pub layouts: Option<&'a Layouts>,
-    pub guide: Option<&'a mut (dyn Guide<'s> + 'a)>,
+    pub oracle: Option<&'a mut (dyn Oracle<'s> + 'a)>,
     /// The condition code register, as the last instruction with `.cc` left it.
     pub carry: Option<TermId>,
     pub memory: Memory,
@@ -78,15 +77,18 @@ pub(in crate::verify) struct Evaluation<'a, 's> {
     /// The states at the ends of the blocks that have been visited.
     pub exits: Vec<Option<Exit>>,
     /// The values of the header's symbols before the loop, until the latches are known.
-    pub entered: FxHashMap<LoopId, (TermId, Vec<Round>)>,
+    pub entered: FxHashMap<LoopId, (TermId, Vec<LoopValue>)>,
 }
 
 impl<'s> Evaluation<'_, 's> {
     /// The guide's answer, if there is a guide.
-    pub fn guided<T>(&mut self, ask: impl FnOnce(&mut dyn Guide<'s>, &mut Self) -> T) -> Option<T> {
-        let guide = self.guide.take()?;
-        let answer = ask(guide, self);
-        self.guide = Some(guide);
+    pub fn ask_oracle<T>(
+        &mut self,
+        ask: impl FnOnce(&mut dyn Oracle<'s>, &mut Self) -> T,
+    ) -> Option<T> {
+        let oracle = self.oracle.take()?;
+        let answer = ask(oracle, self);
+        self.oracle = Some(oracle);
         Some(answer)
     }
 
@@ -158,7 +160,8 @@ impl<'s> Evaluation<'_, 's> {
                 self.select(guard, term, old)
             }
         };
-        let term = self.guided(|guide, here| guide.settle(here, register, term)).unwrap_or(term);
+        let term =
+            self.ask_oracle(|oracle, here| oracle.unify(here, register, term)).unwrap_or(term);
         match self.program.slots[register.0 as usize] {
             Slot::Single => self.single[register.0 as usize] = Some(term),
             Slot::Carried(index) => self.state[index as usize] = term,
@@ -173,7 +176,7 @@ impl<'s> Evaluation<'_, 's> {
         let last = ends.find(|(end, _)| *end == self.at).map(|(_, original)| original);
         let origin = match self.matched().or(last) {
             Some(original) => Origin::Event(original),
-            None => Origin::Extra(self.at),
+            None => Origin::RewrittenOnly(self.at),
         };
         let version = self.terms.symbol(Kind::Memory(window, origin), 32, self.here());
         let before = self.memory[window as usize];

@@ -7,17 +7,17 @@ use crate::verify::terms::{Kind, Terms};
 
 /// The terms that contain a value from another lane which has not been settled.
 #[derive(Default)]
-pub(in crate::verify) struct Taint {
+pub(in crate::verify) struct CrossLane {
     known: FxHashMap<TermId, bool>,
 }
 
-impl Taint {
+impl CrossLane {
     /// Marks a term that a shuffle delivers.
-    pub fn received(&mut self, term: TermId) {
+    pub fn mark(&mut self, term: TermId) {
         self.known.insert(term, true);
     }
 
-    pub fn of(&mut self, terms: &Terms, term: TermId) -> bool {
+    pub fn contains(&mut self, terms: &Terms, term: TermId) -> bool {
         let mut stack = vec![term];
         while let Some(&next) = stack.last() {
             if self.known.contains_key(&next) {
@@ -34,8 +34,8 @@ impl Taint {
             let missing: Vec<TermId> =
                 operands.iter().copied().filter(|t| !self.known.contains_key(t)).collect();
             if missing.is_empty() {
-                let tainted = operands.iter().any(|t| self.known[t]);
-                self.known.insert(next, tainted);
+                let crosses = operands.iter().any(|t| self.known[t]);
+                self.known.insert(next, crosses);
             }
             stack.extend(missing);
         }

@@ -14,4 +14,4 @@ mod warp;
 mod warp_exchange;
 
 pub(in crate::verify) use warp::Warp;
-pub(in crate::verify) use warp_exchange::Exchange;
+pub(in crate::verify) use warp_exchange::WarpExchange;

@@ -1,7 +1,7 @@
 //! Settling: brings the rewritten program's values back to the original's as soon as that is possible.
 //!
 //! In: a register of the rewritten program and the term that it gets, which may contain values that
-//! came from another lane (it is *tainted*). Out: if the term is shown to be equal to the value of the
+//! came from another lane (it is *crosses*). Out: if the term is shown to be equal to the value of the
 //! original's register of the same name there, that value of the original (the term is *settled*),
 //! otherwise the term as it was. A value computed from a settled register is then equal to the
 //! original's by construction, and needs no further proof.
@@ -9,17 +9,17 @@
 use super::warp::Warp;
 use crate::cfg::{Inst, LoopId, RegisterId};
 use crate::expr::{Node, TermId};
-use crate::verify::lane::{Evaluation, Guide, Results};
+use crate::verify::lane::{Evaluation, Oracle, Results};
 use crate::verify::program::results;
-use crate::verify::proof::{Effort, Proof, Question};
+use crate::verify::proof::{Claim, Effort, Proof, Question};
 use crate::verify::record::Place;
 use crate::verify::terms::Terms;
 
 /// The most values tried that the register gets at other places.
-const MAX_ELSEWHERE: usize = 4;
+const MAX_SAME_REGISTER: usize = 4;
 
-impl<'s> Guide<'s> for Warp<'_, 's> {
-    fn settle(
+impl<'s> Oracle<'s> for Warp<'_, 's> {
+    fn unify(
         &mut self,
         here: &mut Evaluation<'_, 's>,
         register: RegisterId,
@@ -29,7 +29,7 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         if candidates.contains(&term) {
             return term;
         }
-        let tainted = self.taint.of(here.terms, term);
+        let crosses = self.cross_lane.contains(here.terms, term);
         let fits = |terms: &Terms, candidate: &TermId| {
             terms.arena.width(*candidate) == terms.arena.width(term)
         };
@@ -40,7 +40,7 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
             // another time or not, less is tried: nothing has to be brought back to another lane's.
             let effort = match () {
                 () if count > 0 => Effort::Rules,
-                () if tainted => Effort::Solver,
+                () if crosses => Effort::Solver,
                 () if matched => Effort::Rules,
                 () => Effort::Values,
             };
@@ -48,8 +48,8 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
                 return candidate;
             }
         }
-        let places = match tainted && !matched {
-            true => self.elsewhere(here, register, (last, count)),
+        let places = match crosses && !matched {
+            true => self.same_register_values(here, register, (last, count)),
             false => Vec::new(),
         };
         for (index, candidate) in places.into_iter().enumerate() {
@@ -61,27 +61,29 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
                 return candidate;
             }
         }
-        if tainted { self.settle_joined(here, term) } else { term }
+        if crosses { self.unify_joined(here, term) } else { term }
     }
 
     /// If one side of a selection came from another lane and is equal to the other side, that other
     /// side.
-    fn settle_joined(&mut self, here: &mut Evaluation<'_, 's>, term: TermId) -> TermId {
-        if !self.taint.of(here.terms, term) {
+    fn unify_joined(&mut self, here: &mut Evaluation<'_, 's>, term: TermId) -> TermId {
+        if !self.cross_lane.contains(here.terms, term) {
             return term;
         }
         let Node::IfThenElse(condition, a, b) = *here.terms.arena.node(term) else { return term };
         let negated = here.terms.arena.not(condition);
-        let (received, own, when) =
-            match (self.taint.of(here.terms, a), self.taint.of(here.terms, b)) {
-                (true, false) => (a, b, condition),
-                (false, true) => (b, a, negated),
-                _ => return term,
-            };
+        let (received, own, when) = match (
+            self.cross_lane.contains(here.terms, a),
+            self.cross_lane.contains(here.terms, b),
+        ) {
+            (true, false) => (a, b, condition),
+            (false, true) => (b, a, negated),
+            _ => return term,
+        };
         if self.proved(here, (own, received), &[when], Effort::Solver) { own } else { term }
     }
 
-    fn extra<'i>(
+    fn rewritten_only<'i>(
         &mut self,
         here: &mut Evaluation<'_, 's>,
         inst: &'i Inst<'_, 's>,
@@ -90,12 +92,7 @@ impl<'s> Guide<'s> for Warp<'_, 's> {
         self.understand(here, inst, guard)
     }
 
-    fn is_equal(
-        &mut self,
-        here: &mut Evaluation<'_, 's>,
-        claim: (TermId, TermId),
-        known: &[TermId],
-    ) -> bool {
+    fn is_equal(&mut self, here: &mut Evaluation<'_, 's>, claim: Claim, known: &[TermId]) -> bool {
         self.proved(here, claim, known, Effort::Solver)
     }
 
@@ -108,7 +105,7 @@ impl<'s> Warp<'_, 's> {
     fn proved(
         &mut self,
         here: &mut Evaluation<'_, 's>,
-        claim: (TermId, TermId),
+        claim: Claim,
         known: &[TermId],
         effort: Effort,
     ) -> bool {
@@ -125,7 +122,7 @@ impl<'s> Warp<'_, 's> {
     /// place, the likeliest first: for code that stands twice, since only one of the two versions stands
     /// where the original's code does. As many writes behind the last instruction that both programs have
     /// as in the rewritten one is most likely the same place.
-    fn elsewhere(
+    fn same_register_values(
         &self,
         here: &Evaluation<'_, 's>,
         register: RegisterId,
@@ -146,7 +143,7 @@ impl<'s> Warp<'_, 's> {
         let mut order: Vec<usize> = (0..all.len()).collect();
         order.sort_by_key(|at| at.abs_diff(first + count));
         let values = order.into_iter().map(|at| all[at]).filter(|(inst, _)| same_loop(*inst));
-        values.map(|(_, term)| term).take(MAX_ELSEWHERE).collect()
+        values.map(|(_, term)| term).take(MAX_SAME_REGISTER).collect()
     }
 
     /// The place of the block that is being evaluated.

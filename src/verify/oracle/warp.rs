@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
-use super::cross_lane::Taint;
+use super::cross_lane::CrossLane;
 use super::together::together;
-use super::warp_exchange::{Exchange, Opened};
+use super::warp_exchange::{Opened, WarpExchange};
 use crate::cfg::{Arg, BlockId, Inst, RegisterId};
 use crate::expr::{BinaryOp, Comparison, Node, TermId, to_signed};
 use crate::isa::limits::WARP_SIZE;
@@ -20,7 +20,7 @@ use crate::isa::{Axis, Opcode, Qualifier, Special};
 use crate::ptx::FunctionKind;
 use crate::verify::lane::{Evaluation, Results};
 use crate::verify::proof::{Lanes, Prover, by_lane};
-use crate::verify::record::{Gathered, Reach, Vote};
+use crate::verify::record::{Reach, Reconverged, Vote};
 use crate::verify::terms::{Kind, Terms, conditions, hardware};
 
 /// The state of the evaluation that belongs to the rewritten program's own warp instructions.
@@ -36,19 +36,19 @@ pub(in crate::verify) struct Warp<'r, 's> {
     /// The blocks in which lanes are known to be together, each with the condition and the distance.
     pub reaches: Vec<Reach>,
     pub votes: Vec<Vote>,
-    pub taint: Taint,
+    pub cross_lane: CrossLane,
     /// All values of the original's registers.
     originals: FxHashSet<TermId>,
     /// The values that each of the original's registers gets, in order.
     pub written: FxHashMap<RegisterId, Vec<(u32, TermId)>>,
     /// Blocks in which all lanes of a warp are known to be together.
-    pub gathered: Vec<Gathered>,
+    pub reconverged: Vec<Reconverged>,
     /// The blocks and instructions at which the rewritten program orders the memory of a whole warp.
     pub ordered: Vec<(BlockId, u32)>,
     /// The last of these barriers.
     pub opened: Option<Opened>,
     /// The stores of other lanes' values.
-    pub exchanges: Vec<Exchange>,
+    pub exchanges: Vec<WarpExchange>,
     /// Instructions that were not understood, each with what is missing.
     pub hints: Vec<(u32, &'static str)>,
 }
@@ -74,10 +74,10 @@ impl<'r, 's> Warp<'r, 's> {
             masks: Vec::new(),
             reaches: Vec::new(),
             votes: Vec::new(),
-            taint: Taint::default(),
+            cross_lane: CrossLane::default(),
             originals,
             written,
-            gathered: Vec::new(),
+            reconverged: Vec::new(),
             ordered: Vec::new(),
             opened: None,
             exchanges: Vec::new(),
@@ -199,18 +199,18 @@ impl<'s> Warp<'_, 's> {
         // A value from the past may be a different one in the other lane.
         let current = here.is_current(sent);
         let in_warp = here.terms.arena.and(whole, linear);
-        self.gather(here, in_warp)?;
+        self.note_reconverged(here, in_warp)?;
         let beyond = here.terms.arena.not(near);
         let mut from = |this: &mut Self, n: i32, when: TermId| {
             let there = match current {
                 true => this.lanes.shift_current(here.terms, sent, n, here.here()),
                 // What the other lane has is not known, which is less than that it may be anything.
                 false => {
-                    let kind = Kind::Extra(here.at, smallvec![2, n as u16]);
+                    let kind = Kind::RewrittenOnly(here.at, smallvec![2, n as u16]);
                     here.terms.symbol(kind, 32, here.here())
                 }
             };
-            this.receive(here.terms, there);
+            this.mark_cross_lane(here.terms, there);
             let condition = here.terms.arena.and(in_warp, when);
             this.reaches.push(Reach { block: here.block, condition, n });
             here.terms.arena.if_then_else(linear, there, nothing)
@@ -227,7 +227,7 @@ impl<'s> Warp<'_, 's> {
         let received = arena.if_then_else(whole, in_whole, nothing);
         Some(match &inst.args[0] {
             Arg::Pair(pair) => {
-                let second = Kind::Extra(here.at, smallvec![1]);
+                let second = Kind::RewrittenOnly(here.at, smallvec![1]);
                 let bit = here.terms.symbol(second, 1, here.here());
                 let valid = here.terms.arena.if_then_else(whole, in_range, bit);
                 smallvec![(&pair[0], received), (&pair[1], valid)]
@@ -238,11 +238,15 @@ impl<'s> Warp<'_, 's> {
 
     /// Notes that all lanes of the warp are in the block that is evaluated, under a condition; returns the
     /// number of the lane.
-    fn gather(&mut self, here: &mut Evaluation<'_, 's>, together: TermId) -> Option<TermId> {
+    fn note_reconverged(
+        &mut self,
+        here: &mut Evaluation<'_, 's>,
+        together: TermId,
+    ) -> Option<TermId> {
         let lane = here.operand(&Arg::Special(Special::Laneid), 32)?;
-        let gathered = Gathered { block: here.block, together, lane };
-        if !self.gathered.contains(&gathered) {
-            self.gathered.push(gathered);
+        let reconverged = Reconverged { block: here.block, together, lane };
+        if !self.reconverged.contains(&reconverged) {
+            self.reconverged.push(reconverged);
         }
         Some(lane)
     }
@@ -265,7 +269,7 @@ impl<'s> Warp<'_, 's> {
         let sources = sources?;
         let linear = consecutive(here);
         let in_warp = here.terms.arena.and(whole, linear);
-        self.gather(here, in_warp)?;
+        self.note_reconverged(here, in_warp)?;
         let nothing = here.terms.symbol(Kind::Unpredictable(here.at), 32, here.here());
         let current = here.is_current(sent);
         let mut values = Vec::new();
@@ -283,7 +287,7 @@ impl<'s> Warp<'_, 's> {
                     self.prover.by_lane.terms.as_there(here.terms, lane, source, sent, around)
                 }
             };
-            self.receive(here.terms, value);
+            self.mark_cross_lane(here.terms, value);
             values.push(value);
         }
         for n in distances {
@@ -294,14 +298,15 @@ impl<'s> Warp<'_, 's> {
         }
         self.shuffles += 1;
         let received = self.prover.by_lane.select(&mut here.terms.arena, lane, &values);
-        self.taint.received(received);
+        self.cross_lane.mark(received);
         let arena = &mut here.terms.arena;
         let in_order = arena.if_then_else(linear, received, nothing);
         let received = arena.if_then_else(whole, in_order, nothing);
         Some(match &inst.args[0] {
             Arg::Pair(pair) => {
                 // Every lane of the warp is in range.
-                let bit = here.terms.symbol(Kind::Extra(here.at, smallvec![1]), 1, here.here());
+                let bit =
+                    here.terms.symbol(Kind::RewrittenOnly(here.at, smallvec![1]), 1, here.here());
                 let arena = &mut here.terms.arena;
                 let always = arena.boolean(true);
                 let valid = arena.if_then_else(whole, always, bit);
@@ -313,14 +318,14 @@ impl<'s> Warp<'_, 's> {
 
     /// Notes a value that came from another lane. A selection is looked at again where its condition
     /// is known, and the parts of a packed word where they are unpacked.
-    fn receive(&mut self, terms: &Terms, there: TermId) {
+    fn mark_cross_lane(&mut self, terms: &Terms, there: TermId) {
         let (mut received, mut seen) = (vec![there], FxHashSet::default());
         while let Some(term) = received.pop() {
             if !seen.insert(term) || terms.arena.constant_value(term).is_some() {
                 continue;
             }
             if !self.originals.contains(&term) {
-                self.taint.received(term);
+                self.cross_lane.mark(term);
             }
             match *terms.arena.node(term) {
                 Node::IfThenElse(_, a, b) | Node::Concatenate(a, b) => received.extend([a, b]),
@@ -344,7 +349,7 @@ impl<'s> Warp<'_, 's> {
         }
         let predicate = here.operand(&inst.args[1], 1)?;
         let whole = self.whole(here, &inst.args[2])?;
-        let result = here.terms.symbol(Kind::Extra(here.at, smallvec![0]), 1, here.here());
+        let result = here.terms.symbol(Kind::RewrittenOnly(here.at, smallvec![0]), 1, here.here());
         // The lane's own predicate is among those that are combined, whatever the mask is.
         let value = here.terms.arena.binary(BinaryOp::And, result, predicate);
         let block = here.block;

@@ -24,7 +24,7 @@ pub(in crate::verify) struct Opened {
 
 /// Stores of the rewritten program that stand for stores of the original.
 #[derive(Clone, Debug)]
-pub(in crate::verify) struct Exchange {
+pub(in crate::verify) struct WarpExchange {
     /// The block of the rewritten program, and its stores.
     pub block: BlockId,
     pub stores: Vec<u32>,
@@ -48,7 +48,7 @@ impl Opened {
 
     /// The exchange between this barrier and the one that is being evaluated, if there are stores between them
     /// and nothing else: then memory is from here on what it is in the original behind its stores.
-    pub fn close(self, here: &mut Evaluation<'_, '_>) -> Option<Exchange> {
+    pub fn close(self, here: &mut Evaluation<'_, '_>) -> Option<WarpExchange> {
         if self.block != here.block {
             return None;
         }
@@ -97,7 +97,7 @@ impl Opened {
             let kind = Kind::Memory(window, Origin::Event(last));
             here.memory[window as usize] = here.terms.symbol(kind, 32, here.here());
         }
-        Some(Exchange { block: self.block, stores, replaced, current })
+        Some(WarpExchange { block: self.block, stores, replaced, current })
     }
 
     /// Stores of the original in a row, of so many bytes in all, that follow the memory behind this barrier and
@@ -148,12 +148,12 @@ fn row(program: &Program<'_, '_>, chain: &[u32]) -> Option<BlockId> {
         let instructions = program.flow.block(*id).instructions();
         instructions.contains(&(first as usize)) && instructions.contains(&(last as usize))
     })?;
-    let quiet = |at: u32| {
+    let side_effect_free = |at: u32| {
         let inst = &program.flow.insts[at as usize];
         match role(inst) {
             Role::Store => chain.contains(&at) && inst.guard.is_none(),
             role => matches!(role, Role::Pure | Role::Load),
         }
     };
-    (first..=last).all(quiet).then_some(block)
+    (first..=last).all(side_effect_free).then_some(block)
 }

@@ -5,6 +5,7 @@
 //! may once its address goes anywhere but into addresses of plain loads and stores: into memory, a call, a
 //! condition, an instruction that accesses shared memory in a way of its own.
 
+use super::both::Both;
 use super::instructions::{Role, results, role};
 use super::prepared::Program;
 use crate::cfg::{Arg, Base, EdgeCondition, Inst, RegisterId};
@@ -107,11 +108,11 @@ fn static_bytes(module: &Module<'_>, function: &Function<'_>) -> (u64, u64) {
 /// Why a block may have no room for the rewritten kernel's arrays, in words: they are larger than what a kernel may
 /// declare, and the original's are not.
 pub(in crate::verify) fn overfull(
-    (before, original): (&Module<'_>, &Function<'_>),
-    (after, rewritten): (&Module<'_>, &Function<'_>),
+    modules: Both<&Module<'_>>,
+    functions: Both<&Function<'_>>,
 ) -> Option<String> {
-    let (_, old) = static_bytes(before, original);
-    let (new, _) = static_bytes(after, rewritten);
+    let (_, old) = static_bytes(modules.original, functions.original);
+    let (new, _) = static_bytes(modules.rewritten, functions.rewritten);
     let limit = MAX_STATIC_SHARED;
     (old <= limit && new > limit).then(|| {
         format!(

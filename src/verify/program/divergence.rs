@@ -7,21 +7,22 @@ use crate::cfg::Apart;
 
 /// For each loop, whether something in the rewritten program may take lanes into different iterations
 /// although nothing in the original does.
-pub(in crate::verify) fn newly_apart(
+pub(in crate::verify) fn new_divergence(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
     alignment: &Alignment,
 ) -> Vec<bool> {
     let mut newly = vec![false; original.flow.loops.loops.len()];
     for apart in &rewritten.flow.taken_apart {
-        newly[apart.of.0 as usize] |= same_apart(original, rewritten, alignment, apart).is_none();
+        newly[apart.of.0 as usize] |=
+            same_divergence(original, rewritten, alignment, apart).is_none();
     }
     newly
 }
 
 /// The reason of the original that corresponds to `apart`, a reason why the rewritten program takes a
 /// loop apart; `None` if the original has no such reason.
-pub(in crate::verify) fn same_apart(
+pub(in crate::verify) fn same_divergence(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,
     alignment: &Alignment,

@@ -52,164 +52,52 @@ const STRONG: &[Qualifier] = &[
 /// Classifies an instruction. A collective has its results in the first operand; any other `.sync` or
 /// `.aligned` instruction may do anything.
 pub(in crate::verify) fn role(inst: &Inst<'_, '_>) -> Role {
+    use Opcode::*;
     let form = &inst.ast.form;
     let strong = form.has_any(STRONG);
     match form.opcode {
-        Opcode::Ld | Opcode::Ldu if !strong => Role::Load,
-        Opcode::St if !strong => Role::Store,
-        Opcode::Ld | Opcode::Ldu | Opcode::St => Role::Effect,
-        Opcode::Ret | Opcode::Exit | Opcode::Trap => Role::Leave,
-        Opcode::Bra | Opcode::Brx => Role::Branch,
+        Ld | Ldu if !strong => Role::Load,
+        St if !strong => Role::Store,
+        Ld | Ldu | St => Role::Effect,
+        Ret | Exit | Trap => Role::Leave,
+        Bra | Brx => Role::Branch,
         // A barrier with a reduction delivers a value that depends on other threads.
-        Opcode::Bar | Opcode::Barrier if form.has(Qualifier::Red) => Role::Effect,
-        Opcode::Bar | Opcode::Barrier | Opcode::Membar | Opcode::Fence => Role::Barrier,
-        Opcode::Add
-        | Opcode::Addc
-        | Opcode::Sub
-        | Opcode::Subc
-        | Opcode::Mul
-        | Opcode::Mad
-        | Opcode::Madc
-        | Opcode::Mul24
-        | Opcode::Mad24
-        | Opcode::Sad
-        | Opcode::Div
-        | Opcode::Rem
-        | Opcode::Abs
-        | Opcode::Neg
-        | Opcode::Min
-        | Opcode::Max
-        | Opcode::Popc
-        | Opcode::Clz
-        | Opcode::Bfind
-        | Opcode::Fns
-        | Opcode::Brev
-        | Opcode::Bfe
-        | Opcode::Bfi
-        | Opcode::Szext
-        | Opcode::Bmsk
-        | Opcode::Dp4a
-        | Opcode::Dp2a
-        | Opcode::Testp
-        | Opcode::Copysign
-        | Opcode::Fma
-        | Opcode::Rcp
-        | Opcode::Sqrt
-        | Opcode::Rsqrt
-        | Opcode::Sin
-        | Opcode::Cos
-        | Opcode::Lg2
-        | Opcode::Ex2
-        | Opcode::Tanh
-        | Opcode::Set
-        | Opcode::Setp
-        | Opcode::Selp
-        | Opcode::Slct
-        | Opcode::And
-        | Opcode::Or
-        | Opcode::Xor
-        | Opcode::Not
-        | Opcode::Cnot
-        | Opcode::Lop3
-        | Opcode::Shf
-        | Opcode::Shl
-        | Opcode::Shr
-        | Opcode::Mov
-        | Opcode::Prmt
-        | Opcode::Isspacep
-        | Opcode::Cvta
-        | Opcode::Cvt
-        | Opcode::Vadd
-        | Opcode::Vsub
-        | Opcode::Vabsdiff
-        | Opcode::Vmin
-        | Opcode::Vmax
-        | Opcode::Vshl
-        | Opcode::Vshr
-        | Opcode::Vmad
-        | Opcode::Vset
-        | Opcode::Vadd2
-        | Opcode::Vsub2
-        | Opcode::Vavrg2
-        | Opcode::Vabsdiff2
-        | Opcode::Vmin2
-        | Opcode::Vmax2
-        | Opcode::Vset2
-        | Opcode::Vadd4
-        | Opcode::Vsub4
-        | Opcode::Vavrg4
-        | Opcode::Vabsdiff4
-        | Opcode::Vmin4
-        | Opcode::Vmax4
-        | Opcode::Vset4 => {
-            if reads_unsteady(inst) {
+        Bar | Barrier if form.has(Qualifier::Red) => Role::Effect,
+        Bar | Barrier | Membar | Fence => Role::Barrier,
+        Add | Addc | Sub | Subc | Mul | Mad | Madc | Mul24 | Mad24 | Sad | Div | Rem | Abs
+        | Neg | Min | Max | Popc | Clz | Bfind | Fns | Brev | Bfe | Bfi | Szext | Bmsk | Dp4a
+        | Dp2a | Testp | Copysign | Fma | Rcp | Sqrt | Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh
+        | Set | Setp | Selp | Slct | And | Or | Xor | Not | Cnot | Lop3 | Shf | Shl | Shr | Mov
+        | Prmt | Isspacep | Cvta | Cvt | Vadd | Vsub | Vabsdiff | Vmin | Vmax | Vshl | Vshr
+        | Vmad | Vset | Vadd2 | Vsub2 | Vavrg2 | Vabsdiff2 | Vmin2 | Vmax2 | Vset2 | Vadd4
+        | Vsub4 | Vavrg4 | Vabsdiff4 | Vmin4 | Vmax4 | Vset4 => {
+            if reads_volatile(inst) {
                 Role::Observe
             } else {
                 Role::Pure
             }
         }
-        Opcode::Shfl
-        | Opcode::Vote
-        | Opcode::Match
-        | Opcode::Redux
-        | Opcode::Elect
-        | Opcode::Mma
-        | Opcode::Ldmatrix
-        | Opcode::Movmatrix => Role::Collective,
-        Opcode::Wmma if form.has_any(&[Qualifier::Load, Qualifier::Mma]) => Role::Collective,
-        Opcode::Wmma => Role::Effect,
-        Opcode::Prefetch
-        | Opcode::Prefetchu
-        | Opcode::ApplyPriority
-        | Opcode::Tex
-        | Opcode::Tld4
-        | Opcode::Txq
-        | Opcode::Suld
-        | Opcode::Suq
-        | Opcode::ActiveMask
-        | Opcode::NanoSleep
-        | Opcode::PmEvent => Role::Observe,
-        Opcode::Multimem
-        | Opcode::Discard
-        | Opcode::CreatePolicy
-        | Opcode::Istypep
-        | Opcode::Mapa
-        | Opcode::Getctarank
-        | Opcode::Cp
-        | Opcode::Tensormap
-        | Opcode::Sust
-        | Opcode::Sured
-        | Opcode::Call
-        | Opcode::Brkpt
-        | Opcode::Atom
-        | Opcode::Red
-        | Opcode::GridDepControl
-        | Opcode::Mbarrier
-        | Opcode::ClusterLaunchControl
-        | Opcode::Stmatrix
-        | Opcode::Wgmma
-        | Opcode::Tcgen05
-        | Opcode::Alloca
-        | Opcode::StackSave
-        | Opcode::StackRestore
-        | Opcode::SetMaxNReg
-        | Opcode::Cctl
-        | Opcode::Cctlu
-        | Opcode::SpCompress
-        | Opcode::SpDecompress
-        | Opcode::Unknown => Role::Effect,
+        Shfl | Vote | Match | Redux | Elect | Mma | Ldmatrix | Movmatrix => Role::Collective,
+        Wmma if form.has_any(&[Qualifier::Load, Qualifier::Mma]) => Role::Collective,
+        Wmma => Role::Effect,
+        Prefetch | Prefetchu | ApplyPriority | Tex | Tld4 | Txq | Suld | Suq | ActiveMask
+        | NanoSleep | PmEvent => Role::Observe,
+        Multimem | Discard | CreatePolicy | Istypep | Mapa | Getctarank | Cp | Tensormap | Sust
+        | Sured | Call | Brkpt | Atom | Red | GridDepControl | Mbarrier | ClusterLaunchControl
+        | Stmatrix | Wgmma | Tcgen05 | Alloca | StackSave | StackRestore | SetMaxNReg | Cctl
+        | Cctlu | SpCompress | SpDecompress | Unknown => Role::Effect,
     }
 }
 
 /// Whether an operand, wherever it stands, is a special register that may change.
-fn reads_unsteady(inst: &Inst<'_, '_>) -> bool {
-    fn unsteady(arg: &Arg<'_>) -> bool {
+fn reads_volatile(inst: &Inst<'_, '_>) -> bool {
+    fn is_volatile(arg: &Arg<'_>) -> bool {
         match arg {
-            Arg::Special(register) => matches!(belief(*register), Belief::Unsteady(_)),
+            Arg::Special(register) => matches!(belief(*register), Belief::Volatile(_)),
             Arg::Vector(elements) | Arg::Memory { rest: elements, .. } => {
-                elements.iter().any(unsteady)
+                elements.iter().any(is_volatile)
             }
-            Arg::Pair(pair) => pair.iter().any(unsteady),
+            Arg::Pair(pair) => pair.iter().any(is_volatile),
             Arg::Register(_)
             | Arg::Sum(..)
             | Arg::Not(_)
@@ -219,7 +107,7 @@ fn reads_unsteady(inst: &Inst<'_, '_>) -> bool {
             | Arg::Sink => false,
         }
     }
-    inst.args.iter().any(unsteady)
+    inst.args.iter().any(is_volatile)
 }
 
 /// Whether a lane may have to wait here until other lanes or threads do something, so that lanes which

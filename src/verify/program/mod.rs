@@ -2,6 +2,7 @@
 //!
 //! Uses no other room. The files, each of which uses only those before it:
 //! - `beliefs`: what is shared with the analysis, and what checks it; no code
+//! - `both`: something of both programs
 //! - `window`: the parts of memory that have versions of their own
 //! - `special`: which special registers keep their values, and for whom
 //! - `instructions`: what each instruction is: pure, a load, or an event
@@ -17,6 +18,7 @@
 mod align;
 pub(in crate::verify) mod arrays;
 mod beliefs;
+mod both;
 mod difference;
 mod divergence;
 mod instructions;
@@ -28,7 +30,8 @@ mod wellformed;
 mod window;
 
 pub(in crate::verify) use align::{Alignment, align, by_events, one_to_one};
-pub(in crate::verify) use divergence::{newly_apart, same_apart};
+pub(in crate::verify) use both::Both;
+pub(in crate::verify) use divergence::{new_divergence, same_divergence};
 pub(in crate::verify) use instructions::{
     Places, Role, changed, depends_on_convergence, may_wait, placed_results, results, role, written,
 };

@@ -26,14 +26,14 @@ pub(in crate::verify) enum Belief {
     /// One value for the warp that does not change, this many bits wide.
     Uniform(u8),
     /// May change between two readings and differ between lanes; this many bits wide.
-    Unsteady(u8),
+    Volatile(u8),
 }
 
 impl Belief {
     /// The width in bits.
     pub fn width(self) -> u32 {
         match self {
-            Belief::Uniform(width) | Belief::Unsteady(width) => u32::from(width),
+            Belief::Uniform(width) | Belief::Volatile(width) => u32::from(width),
             _ => 32,
         }
     }
@@ -75,7 +75,7 @@ pub(in crate::verify) fn belief(register: Special) -> Belief {
         | Special::Clock
         | Special::ClockHi
         | Special::GlobaltimerLo
-        | Special::GlobaltimerHi => Belief::Unsteady(32),
+        | Special::GlobaltimerHi => Belief::Volatile(32),
         // Nothing is known of the values that the driver puts into `%envreg`.
         Special::Clock64
         | Special::Globaltimer
@@ -83,7 +83,7 @@ pub(in crate::verify) fn belief(register: Special) -> Belief {
         | Special::Pm64(_)
         | Special::Envreg(_)
         | Special::ReservedSmemOffset(_)
-        | Special::Unknown => Belief::Unsteady(64),
+        | Special::Unknown => Belief::Volatile(64),
     }
 }
 
@@ -91,12 +91,12 @@ pub(in crate::verify) fn belief(register: Special) -> Belief {
 mod tests {
     use super::*;
 
-    crate::unit_tests!(what_is_not_known_is_unsteady);
+    crate::unit_tests!(what_is_not_known_is_volatile);
 
-    fn what_is_not_known_is_unsteady() {
+    fn what_is_not_known_is_volatile() {
         let odd = [Special::Clock, Special::Pm(0), Special::Envreg(31), Special::Unknown];
         for register in odd {
-            assert!(matches!(belief(register), Belief::Unsteady(_)), "{register}");
+            assert!(matches!(belief(register), Belief::Volatile(_)), "{register}");
         }
         assert_eq!(belief(Special::Tid(Axis::Z)), Belief::Thread(Axis::Z));
         assert_eq!(belief(Special::ClusterCtaid(Axis::Y)), Belief::Uniform(32));

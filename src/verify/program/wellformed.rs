@@ -8,6 +8,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::both::Both;
 use super::prepared::Program;
 use super::signatures::{holds, is_constant_of, takes};
 use crate::cfg::{Arg, Base, Inst};
@@ -46,10 +47,12 @@ pub(in crate::verify) enum Refused {
 
 /// The first place of the two programs that no assembler takes, in words with its line.
 pub(in crate::verify) fn refused(
-    (original, before): (&Program<'_, '_>, &Module<'_>),
-    (rewritten, after): (&Program<'_, '_>, &Module<'_>),
+    programs: Both<&Program<'_, '_>>,
+    modules: Both<&Module<'_>>,
 ) -> Option<Refused> {
-    let (old, new) = (Text::new(original, before), Text::new(rewritten, after));
+    let Both { original, rewritten } = programs;
+    let old = Text::new(original, modules.original);
+    let new = Text::new(rewritten, modules.rewritten);
     if let Some(reason) = old.impossible() {
         return Some(Refused::Impossible(format!("the original: {reason}")));
     }

@@ -129,7 +129,7 @@ fn likely(symbols: &Symbols, round: u64, symbol: SymbolId) -> Option<u64> {
         // Sizes of arrays are large or small, addresses anything.
         Kind::Parameter { bits: 32, .. } => Some(if round % 4 == 3 { 40 + round } else { 1 << 20 }),
         Kind::Mask(_) => Some(all_ones),
-        Kind::Extra(..) if info.width == 1 => Some(1),
+        Kind::RewrittenOnly(..) if info.width == 1 => Some(1),
         Kind::Shifted(_, _) if info.width == 1 => Some(1),
         Kind::Shifted(of, _) if matches!(symbols.info(*of).kind, Kind::Mask(_)) => Some(all_ones),
         _ => None,

@@ -25,20 +25,20 @@ impl Flags {
         for (index, record) in loops.iter().enumerate() {
             let Some(record) = record else { continue };
             let id = LoopId(index as u32);
-            let outside = LoopRecord { rounds: Vec::new(), ..record.clone() };
+            let outside = LoopRecord { values: Vec::new(), ..record.clone() };
             let mut found: Vec<(TermId, Vec<TermId>)> = Vec::new();
-            for round in &record.rounds {
-                let is_own = terms.as_symbol(round.symbol).is_some_and(|symbol| {
+            for loop_value in &record.values {
+                let is_own = terms.as_symbol(loop_value.symbol).is_some_and(|symbol| {
                     matches!(terms.symbols.info(symbol).kind, Kind::Phi(Side::Rewritten, ..))
                 });
                 if !is_own
-                    || terms.arena.width(round.symbol) != 1
-                    || terms.arena.constant_value(round.initial) != Some(0)
+                    || terms.arena.width(loop_value.symbol) != 1
+                    || terms.arena.constant_value(loop_value.initial) != Some(0)
                 {
                     continue;
                 }
-                let later = conditions::literals(&mut terms.arena, round.latch).to_vec();
-                found.push((round.symbol, later));
+                let later = conditions::literals(&mut terms.arena, loop_value.latch).to_vec();
+                found.push((loop_value.symbol, later));
             }
             for _ in 0..MAX_PASSES {
                 for (flag, later) in &found {

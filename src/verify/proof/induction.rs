@@ -29,11 +29,12 @@ impl Induction {
         // A loop comes behind the loops around and before it, so the symbols in initial values have
         // been replaced already.
         for (id, record) in execution.loops.iter().enumerate() {
-            let rounds = record.iter().flat_map(|record| &record.rounds);
-            for round in rounds.filter(|round| round.register.is_some()) {
-                let Some(symbol) = terms.as_symbol(round.symbol) else { continue };
-                let step = terms.arena.sub(round.latch, round.symbol);
-                let (initial, key) = (found.apply(terms, round.initial), (LoopId(id as u32), step));
+            let values = record.iter().flat_map(|record| &record.values);
+            for loop_value in values.filter(|loop_value| loop_value.register.is_some()) {
+                let Some(symbol) = terms.as_symbol(loop_value.symbol) else { continue };
+                let step = terms.arena.sub(loop_value.latch, loop_value.symbol);
+                let (initial, key) =
+                    (found.apply(terms, loop_value.initial), (LoopId(id as u32), step));
                 match leaders.get(&key) {
                     Some(&(leader, first)) => {
                         let ahead = terms.arena.sub(initial, first);
@@ -41,7 +42,7 @@ impl Induction {
                         found.done = Substitution::new();
                     }
                     None => {
-                        leaders.insert(key, (round.symbol, initial));
+                        leaders.insert(key, (loop_value.symbol, initial));
                     }
                 }
             }

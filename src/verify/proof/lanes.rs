@@ -7,12 +7,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::shifted::{Moved, Relations, Way, apply};
+use super::shifted::{Moved, Relations, Shift, apply};
 use crate::cfg::LoopId;
 use crate::expr::{SymbolId, TermId};
 use crate::isa::{Opcode, Qualifier};
 use crate::verify::program::{Program, Role};
-use crate::verify::record::{Execution, Round, before_stores};
+use crate::verify::record::{Execution, LoopValue, before_stores};
 use crate::verify::terms::Terms;
 
 /// Moves terms between lanes and remembers the terms that it has moved. It knows the original program:
@@ -118,9 +118,9 @@ impl<'r, 's> Lanes<'r, 's> {
             let relations = Search::of(self, n).relations(terms);
             self.relations.insert(n, relations);
         }
-        let way = Way { program: self.program, stores: &self.execution.stores, n, place, current };
+        let by = Shift { program: self.program, stores: &self.execution.stores, n, place, current };
         let moved = self.moved.entry((n, place, current)).or_default();
-        apply(terms, way, &self.relations[&n], moved, term)
+        apply(terms, by, &self.relations[&n], moved, term)
     }
 }
 
@@ -168,8 +168,8 @@ impl<'w, 's> Search<'w, 's> {
             self.moved.clear();
             self.changed = false;
             self.enter(terms);
-            self.come_round(terms);
-            self.part(terms);
+            self.check_latches(terms);
+            self.check_branches(terms);
             if !self.changed {
                 self.relations.lasting = false;
                 return self.relations;
@@ -177,33 +177,33 @@ impl<'w, 's> Search<'w, 's> {
         }
     }
 
-    fn way(&self, place: Option<LoopId>) -> Way<'w, 's> {
+    fn by(&self, place: Option<LoopId>) -> Shift<'w, 's> {
         let (program, stores) = (self.program, &self.execution.stores);
-        Way { program, stores, n: self.n, place, current: false }
+        Shift { program, stores, n: self.n, place, current: false }
     }
 
     fn shift(&mut self, terms: &mut Terms, term: TermId, place: Option<LoopId>) -> TermId {
-        let way = self.way(place);
-        apply(terms, way, &self.relations, self.moved.entry(place).or_default(), term)
+        let by = self.by(place);
+        apply(terms, by, &self.relations, self.moved.entry(place).or_default(), term)
     }
 
     /// By how much the value that enters a loop, or goes round it, is larger in the other lane.
     fn ahead(
         &mut self,
         terms: &mut Terms,
-        round: &Round,
+        loop_value: &LoopValue,
         term: TermId,
         place: Option<LoopId>,
     ) -> TermId {
-        if round.register.is_some() {
+        if loop_value.register.is_some() {
             let there = self.shift(terms, term, place);
             return terms.arena.sub(there, term);
         }
         // Versions are compared leaving the lanes' own stores aside, see `apply`.
         self.relations.lasting = false;
         let version = before_stores(terms, &self.execution.stores, term);
-        let way = self.way(place);
-        let there = apply(terms, way, &self.relations, &mut Moved::default(), version);
+        let by = self.by(place);
+        let there = apply(terms, by, &self.relations, &mut Moved::default(), version);
         self.relations.lasting = self.unordered;
         terms.arena.sub(there, version)
     }
@@ -215,14 +215,14 @@ impl<'w, 's> Search<'w, 's> {
         for (index, record) in self.execution.loops.iter().enumerate() {
             let Some(record) = record else { continue };
             let parent = self.program.flow.loops.get(LoopId(index as u32)).parent;
-            for round in &record.rounds {
-                let Some(symbol) = terms.as_symbol(round.symbol) else { continue };
+            for loop_value in &record.values {
+                let Some(symbol) = terms.as_symbol(loop_value.symbol) else { continue };
                 if self.failed.contains(&symbol) {
                     continue;
                 }
-                let ahead = self.ahead(terms, round, round.initial, parent);
+                let ahead = self.ahead(terms, loop_value, loop_value.initial, parent);
                 // A version of memory is the same one or another one.
-                if round.register.is_none() && terms.arena.constant_value(ahead) != Some(0) {
+                if loop_value.register.is_none() && terms.arena.constant_value(ahead) != Some(0) {
                     self.failed.insert(symbol);
                     self.changed = true;
                     continue;
@@ -234,17 +234,17 @@ impl<'w, 's> Search<'w, 's> {
 
     /// Checks that the assumed relations are found again at the latches, and that both lanes go on
     /// alike.
-    fn come_round(&mut self, terms: &mut Terms) {
+    fn check_latches(&mut self, terms: &mut Terms) {
         for (index, record) in self.execution.loops.iter().enumerate() {
             let place = Some(LoopId(index as u32));
             let Some(record) = record else {
                 self.changed |= std::mem::replace(&mut self.relations.together[index], false);
                 continue;
             };
-            for round in &record.rounds {
-                let Some(symbol) = terms.as_symbol(round.symbol) else { continue };
+            for loop_value in &record.values {
+                let Some(symbol) = terms.as_symbol(loop_value.symbol) else { continue };
                 let Some(&ahead) = self.relations.ahead.get(&symbol) else { continue };
-                if self.ahead(terms, round, round.latch, place) != ahead {
+                if self.ahead(terms, loop_value, loop_value.latch, place) != ahead {
                     self.failed.insert(symbol);
                     self.changed = true;
                 }
@@ -260,7 +260,7 @@ impl<'w, 's> Search<'w, 's> {
 
     /// Checks that both lanes take the same way at branches that might take them into different
     /// iterations.
-    fn part(&mut self, terms: &mut Terms) {
+    fn check_branches(&mut self, terms: &mut Terms) {
         for apart in &self.program.flow.taken_apart {
             if !self.relations.in_step[apart.of.0 as usize] {
                 continue;

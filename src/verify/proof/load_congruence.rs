@@ -18,7 +18,7 @@ const MAX_LOW_BITS: u8 = 7;
 const MAX_NESTED: u32 = 256;
 
 /// The most ways between versions that are looked into for one load.
-const MAX_WAYS: u32 = 64;
+const MAX_PATHS: u32 = 64;
 
 /// The most facts with which selections between versions of memory are still looked into.
 const MAX_KNOWN: usize = 512;
@@ -135,12 +135,12 @@ impl Prover {
         let mut older = FxHashMap::default();
         let applied = self.induction.apply_all(at.terms, known);
         let version =
-            self.oldest_on_all_ways(at.terms, version, loaded, &applied, &mut older, MAX_NESTED);
-        self.oldest_on_a_way(at, version, loaded, &mut { MAX_WAYS })
+            self.oldest_on_all_paths(at.terms, version, loaded, &applied, &mut older, MAX_NESTED);
+        self.oldest_on_path(at, version, loaded, &mut { MAX_PATHS })
     }
 
     /// The oldest version by what is known on all ways; `older` are those that were found before.
-    fn oldest_on_all_ways(
+    fn oldest_on_all_paths(
         &mut self,
         terms: &mut Terms,
         start: TermId,
@@ -162,8 +162,8 @@ impl Prover {
             version = record.before;
         }
         if let Node::IfThenElse(condition, a, b) = *terms.arena.node(version) {
-            let a = self.oldest_on_all_ways(terms, a, loaded, known, older, depth);
-            let b = self.oldest_on_all_ways(terms, b, loaded, known, older, depth);
+            let a = self.oldest_on_all_paths(terms, a, loaded, known, older, depth);
+            let b = self.oldest_on_all_paths(terms, b, loaded, known, older, depth);
             version = terms.arena.if_then_else(condition, a, b);
         }
         older.insert(start, version);
@@ -171,12 +171,12 @@ impl Prover {
     }
 
     /// The oldest version where `known` holds, by cases; `ways` may still be looked into.
-    fn oldest_on_a_way(
+    fn oldest_on_path(
         &mut self,
         at: &mut Question<'_, '_, '_>,
         mut version: TermId,
         loaded: Accessed,
-        ways: &mut u32,
+        paths: &mut u32,
     ) -> TermId {
         let known = at.known;
         let applied = match self.stores.contains_key(&version) {
@@ -185,7 +185,7 @@ impl Prover {
         };
         while let Some(&record) = self.stores.get(&version) {
             let apart = self.disjoint(at.terms, &record, loaded, &applied)
-                || self.is_apart(at, &record, loaded);
+                || self.does_not_alias(at, &record, loaded);
             if !apart {
                 return version;
             }
@@ -199,19 +199,19 @@ impl Prover {
             && let Some(holds) = truth.value(&mut at.terms.arena, condition)
         {
             let side = if holds { a } else { b };
-            return self.oldest_on_a_way(at, side, loaded, ways);
+            return self.oldest_on_path(at, side, loaded, paths);
         }
         // Each selection adds facts, which bounds how deep selections are looked into.
-        let left = ways.checked_sub(2).filter(|_| known.len() <= MAX_KNOWN);
+        let left = paths.checked_sub(2).filter(|_| known.len() <= MAX_KNOWN);
         let Some(left) = left else { return version };
-        *ways = left;
+        *paths = left;
         let negated = at.terms.arena.not(condition);
         let mut side = |this: &mut Self, at: &mut Question<'_, '_, '_>, side, holds| {
             let mut more = known.to_vec();
             more.extend(conditions::literals(&mut at.terms.arena, holds));
             conditions::add_remaining(&mut at.terms.arena, &mut more);
             this.flags.add_to(&mut more);
-            this.oldest_on_a_way(&mut at.under(&more), side, loaded, ways)
+            this.oldest_on_path(&mut at.under(&more), side, loaded, paths)
         };
         let a = side(self, at, a, condition);
         let b = side(self, at, b, negated);
@@ -219,7 +219,7 @@ impl Prover {
     }
 
     /// Whether a store is shown to leave the loaded bytes alone.
-    fn is_apart(
+    fn does_not_alias(
         &mut self,
         at: &mut Question<'_, '_, '_>,
         record: &StoreRecord,

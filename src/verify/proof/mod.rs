@@ -34,7 +34,6 @@ mod shifted;
 pub(in crate::verify) use claims::Claims;
 pub(in crate::verify) use facts::{SHAPES, assumptions, in_shape};
 pub(in crate::verify) use flags::Flags;
-pub(in crate::verify) use induction::Induction;
 pub(in crate::verify) use lanes::Lanes;
 pub(in crate::verify) use outcome::{Difference, Proof};
 pub(in crate::verify) use query::{Effort, Prover};

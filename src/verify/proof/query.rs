@@ -14,7 +14,7 @@ use super::question::{Claim, Question};
 use super::remainder::LowBits;
 use crate::expr::TermId;
 use crate::solver::Judgement;
-use crate::verify::record::StoreRecord;
+use crate::verify::record::{Execution, StoreRecord};
 use crate::verify::terms::{Terms, conditions, contradictory, wrap};
 
 /// How many claims of one function may fail with all facts; after so many the verdict will hardly be
@@ -60,16 +60,14 @@ pub(in crate::verify) struct Prover {
 }
 
 impl Prover {
-    pub fn new(
-        claims: Claims,
-        stores: FxHashMap<TermId, StoreRecord>,
-        (induction, low_bits): (Induction, LowBits),
-    ) -> Prover {
+    /// A prover of claims about the original, which has been evaluated, and a program that is to be.
+    pub fn new(claims: Claims, terms: &mut Terms, original: &Execution) -> Prover {
+        let induction = Induction::new(terms, original);
         Prover {
             claims,
-            stores,
+            stores: original.stores.clone(),
             induction,
-            low_bits,
+            low_bits: LowBits::new(terms, &[original], &[]),
             by_lane: ByLane::default(),
             flags: Flags::default(),
             cases: 0,

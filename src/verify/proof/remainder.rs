@@ -16,7 +16,7 @@ const MAX_DEPTH: u32 = 32;
 
 /// For the registers of loops, their initial value and the amount that an iteration adds.
 pub(in crate::verify) struct LowBits {
-    rounds: FxHashMap<SymbolId, (TermId, TermId)>,
+    values: FxHashMap<SymbolId, (TermId, TermId)>,
     /// By parameter how many low bits of the pointer are zeros.
     zeros: FxHashMap<String, u32>,
     /// By a parameter's term how many low bits are zeros, as a condition says.
@@ -26,12 +26,14 @@ pub(in crate::verify) struct LowBits {
 impl LowBits {
     /// Those of the loops of some executions; `aligned` are parameters with what they are multiples of.
     pub fn new(terms: &mut Terms, executions: &[&Execution], aligned: &[(String, u64)]) -> LowBits {
-        let mut rounds = FxHashMap::default();
+        let mut values = FxHashMap::default();
         for record in executions.iter().flat_map(|execution| execution.loops.iter().flatten()) {
-            for round in record.rounds.iter().filter(|round| round.register.is_some()) {
-                let Some(symbol) = terms.as_symbol(round.symbol) else { continue };
-                let step = terms.arena.sub(round.latch, round.symbol);
-                rounds.insert(symbol, (round.initial, step));
+            for loop_value in
+                record.values.iter().filter(|loop_value| loop_value.register.is_some())
+            {
+                let Some(symbol) = terms.as_symbol(loop_value.symbol) else { continue };
+                let step = terms.arena.sub(loop_value.latch, loop_value.symbol);
+                values.insert(symbol, (loop_value.initial, step));
             }
         }
         let mut zeros: FxHashMap<String, u32> = FxHashMap::default();
@@ -39,7 +41,7 @@ impl LowBits {
             let known = zeros.entry(name.clone()).or_default();
             *known = align.trailing_zeros().max(*known);
         }
-        LowBits { rounds, zeros, tested: FxHashMap::default() }
+        LowBits { values, zeros, tested: FxHashMap::default() }
     }
 
     /// The same where some conditions hold: those on low bits of parameters, which no iteration changes.
@@ -117,7 +119,7 @@ impl LowBits {
                 {
                     return terms.arena.constant(0, bits);
                 }
-                let Some(&(initial, step)) = self.rounds.get(&symbol) else {
+                let Some(&(initial, step)) = self.values.get(&symbol) else {
                     return terms.arena.extract(term, 0, bits);
                 };
                 // (All registers keep these bits together, by induction over the iterations.)

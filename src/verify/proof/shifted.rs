@@ -39,7 +39,7 @@ pub(in crate::verify) struct Moved {
 /// How terms are moved: by how many lanes, and the loop in which the lanes have met. (Not a way
 /// through the graph.)
 #[derive(Clone, Copy)]
-pub(in crate::verify) struct Way<'w, 's> {
+pub(in crate::verify) struct Shift<'w, 's> {
     pub program: &'w Program<'w, 's>,
     pub stores: &'w FxHashMap<TermId, StoreRecord>,
     pub n: i32,
@@ -51,7 +51,7 @@ pub(in crate::verify) struct Way<'w, 's> {
 /// `term` in the other lane.
 pub(super) fn apply(
     terms: &mut Terms,
-    way: Way<'_, '_>,
+    way: Shift<'_, '_>,
     relations: &Relations,
     moved: &mut Moved,
     term: TermId,
@@ -83,7 +83,7 @@ pub(super) fn apply(
 
 fn substitute(
     terms: &mut Terms,
-    way: Way<'_, '_>,
+    way: Shift<'_, '_>,
     relations: &Relations,
     moved: &mut Moved,
     term: TermId,

@@ -51,7 +51,7 @@ pub(in crate::verify) struct Accessed {
 
 /// A register or window that a loop changes.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::verify) struct Round {
+pub(in crate::verify) struct LoopValue {
     /// The register; `None` for a window of memory.
     pub register: Option<RegisterId>,
     /// Its value at the header: a symbol.
@@ -69,13 +69,13 @@ pub(in crate::verify) struct LoopRecord {
     pub entry: TermId,
     /// The condition under which a back edge is taken, relative to the iteration.
     pub again: TermId,
-    pub rounds: Vec<Round>,
+    pub values: Vec<LoopValue>,
 }
 
 /// A block at which edges meet, in a function with a cycle of several entries: evaluation starts anew
 /// there.
 #[derive(Clone, Debug)]
-pub(in crate::verify) struct Cut {
+pub(in crate::verify) struct Cutpoint {
     pub block: BlockId,
     /// The symbols of the registers and windows at this block.
     pub symbols: Vec<(Option<RegisterId>, TermId)>,
@@ -83,7 +83,7 @@ pub(in crate::verify) struct Cut {
     pub windows: Vec<Window>,
     /// For each edge into the block: the last cut before it, the condition under which it is taken from
     /// there, and the values that it brings, in the order of `symbols`.
-    pub ways: Vec<(BlockId, TermId, Vec<TermId>)>,
+    pub paths: Vec<(BlockId, TermId, Vec<TermId>)>,
 }
 
 /// A condition, the loop around it, and the predicate that an address is global, which holds under the
@@ -109,7 +109,7 @@ pub(in crate::verify) struct Execution {
     /// For each block the condition under which it is reached.
     pub path: Vec<Option<TermId>>,
     /// In functions with cycles of several entries, all blocks at which edges meet (see `cuts`).
-    pub cuts: Vec<Cut>,
+    pub cutpoints: Vec<Cutpoint>,
     /// For each block the last cut on the way to it; in functions without cuts the entry.
     pub root: Vec<BlockId>,
     /// The condition by which a block branches.

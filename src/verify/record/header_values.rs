@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::execution::{LoopRecord, Round};
+use super::execution::{LoopRecord, LoopValue};
 use crate::cfg::{LoopForest, LoopId};
 use crate::expr::{Node, Substitution, SymbolId, TermId};
 use crate::verify::terms::Terms;
@@ -11,21 +11,23 @@ use crate::verify::terms::Terms;
 pub(in crate::verify) fn values_of(
     terms: &Terms,
     record: &LoopRecord,
-    of: fn(&Round) -> TermId,
+    of: fn(&LoopValue) -> TermId,
 ) -> FxHashMap<SymbolId, TermId> {
-    let symbols = record.rounds.iter();
-    symbols.filter_map(|round| Some((terms.as_symbol(round.symbol)?, of(round)))).collect()
+    let symbols = record.values.iter();
+    symbols
+        .filter_map(|loop_value| Some((terms.as_symbol(loop_value.symbol)?, of(loop_value))))
+        .collect()
 }
 
 /// A term of a loop's header with the values that the loop is entered with.
 pub(in crate::verify) fn at_entry(terms: &mut Terms, record: &LoopRecord, term: TermId) -> TermId {
-    let values = values_of(terms, record, |round| round.initial);
+    let values = values_of(terms, record, |loop_value| loop_value.initial);
     substituted(terms, &values, term)
 }
 
 /// A term of a loop's header with the values that go round the loop.
 pub(in crate::verify) fn at_latch(terms: &mut Terms, record: &LoopRecord, term: TermId) -> TermId {
-    let values = values_of(terms, record, |round| round.latch);
+    let values = values_of(terms, record, |loop_value| loop_value.latch);
     substituted(terms, &values, term)
 }
 
@@ -38,7 +40,7 @@ pub(in crate::verify) fn is_of_header(
     (id, record): (LoopId, &LoopRecord),
     term: TermId,
 ) -> bool {
-    let own: FxHashSet<TermId> = record.rounds.iter().map(|round| round.symbol).collect();
+    let own: FxHashSet<TermId> = record.values.iter().map(|loop_value| loop_value.symbol).collect();
     let (mut seen, mut work) = (FxHashSet::default(), vec![term]);
     while let Some(next) = work.pop() {
         if !seen.insert(next) {

@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 
 use super::execution::Execution;
 use crate::expr::{TermId, Valuation};
-use crate::verify::program::Program;
 use crate::verify::program::arrays::{Array, Arrays, SharedAccess};
+use crate::verify::program::{Both, Program};
 use crate::verify::terms::{Extent, Kind, Layout, Terms};
 
 /// How many states are sampled for each access.
@@ -53,27 +53,34 @@ pub(in crate::verify) struct Layouts {
 /// Why no layout is known.
 pub(in crate::verify) fn find(
     terms: &mut Terms,
-    programs: (&Program<'_, '_>, &Program<'_, '_>),
-    executions: (&Execution, &Execution),
+    programs: Both<&Program<'_, '_>>,
+    executions: Both<&Execution>,
 ) -> Result<Option<Layouts>, String> {
-    let before = Arrays::of(programs.0)?;
+    let before = Arrays::of(programs.original)?;
     if before.declared.is_empty() {
         return Ok(None);
     }
-    let after = Arrays::of(programs.1)?;
+    let after = Arrays::of(programs.rewritten)?;
     let names = |arrays: &Arrays| -> Vec<String> {
         arrays.declared.iter().map(|array| array.name.clone()).collect()
     };
     if names(&before) != names(&after) {
         return Err("the two have different arrays in shared memory".to_owned());
     }
-    let pairs = pairs(programs, (&before, &after))?;
+    let pairs = pairs(programs, Both { original: &before, rewritten: &after })?;
     let mut layouts = Layouts::default();
     for (index, (old, new)) in before.declared.iter().zip(&after.declared).enumerate() {
         let own: Vec<(SharedAccess, SharedAccess)> =
             pairs.iter().filter(|(one, _)| one.array == Some(index)).copied().collect();
         let reached = before.reached[index].as_ref().or(after.reached[index].as_ref());
-        one_array(terms, executions, (old, new), &own, reached, &mut layouts)?;
+        one_array(
+            terms,
+            executions,
+            Both { original: old, rewritten: new },
+            &own,
+            reached,
+            &mut layouts,
+        )?;
     }
     Ok(Some(layouts).filter(|layouts| !layouts.described.is_empty()))
 }
@@ -81,9 +88,10 @@ pub(in crate::verify) fn find(
 /// The accesses of both programs, each with the one that it stands for: the first of the one with the first of the
 /// other, and so on.
 fn pairs(
-    (original, rewritten): (&Program<'_, '_>, &Program<'_, '_>),
-    (before, after): (&Arrays, &Arrays),
+    Both { original, rewritten }: Both<&Program<'_, '_>>,
+    arrays: Both<&Arrays>,
 ) -> Result<Vec<(SharedAccess, SharedAccess)>, String> {
+    let Both { original: before, rewritten: after } = arrays;
     let opcode = |program: &Program<'_, '_>, access: &SharedAccess| {
         let text = program.flow.insts[access.inst as usize].ast.opcode.text;
         text.split_whitespace().collect::<String>()
@@ -101,8 +109,8 @@ fn pairs(
 /// Finds the layout of one array; `reached` says why accesses may come to it in another way.
 fn one_array(
     terms: &mut Terms,
-    (before, after): (&Execution, &Execution),
-    (old, new): (&Array, &Array),
+    Both { original: before, rewritten: after }: Both<&Execution>,
+    Both { original: old, rewritten: new }: Both<&Array>,
     accesses: &[(SharedAccess, SharedAccess)],
     reached: Option<&String>,
     layouts: &mut Layouts,
@@ -178,7 +186,7 @@ fn sampled(terms: &Terms, roots: [TermId; 3], align: u64) -> Vec<[u64; 3]> {
         .symbols()
         .map(|(term, id)| (term, matches!(terms.symbols.info(id).kind, Kind::Address(_))))
         .collect();
-    let rounds = (0..ROUNDS).map(|round| {
+    let values = (0..ROUNDS).map(|round| {
         for (number, &(term, is_address)) in symbols.iter().enumerate() {
             let range = terms.arena.range(term);
             let mixed = (round * 61 + number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -197,5 +205,5 @@ fn sampled(terms: &Terms, roots: [TermId; 3], align: u64) -> Vec<[u64; 3]> {
         valuation.evaluate();
         roots.map(|term| valuation.value(term))
     });
-    rounds.collect()
+    values.collect()
 }

@@ -71,7 +71,7 @@ pub(in crate::verify) struct Reach {
 /// A block in which all lanes of the warp are together under the condition `together`, consecutive in
 /// `tid.x`; and the lane's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::verify) struct Gathered {
+pub(in crate::verify) struct Reconverged {
     pub block: BlockId,
     pub together: TermId,
     pub lane: TermId,

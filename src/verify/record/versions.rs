@@ -30,7 +30,7 @@ pub(in crate::verify) fn unmarked(terms: &Terms, version: TermId) -> (TermId, bo
 /// saw although no instruction promises that it is read-only. Another lane has another such version.
 pub(in crate::verify) fn is_own(terms: &Terms, version: TermId) -> bool {
     terms.as_symbol(version).is_some_and(|symbol| {
-        matches!(terms.symbols.info(symbol).kind, Kind::Memory(_, Origin::Extra(_)))
+        matches!(terms.symbols.info(symbol).kind, Kind::Memory(_, Origin::RewrittenOnly(_)))
     })
 }
 

@@ -93,8 +93,8 @@ fn is_negation(arena: &mut Arena, one: TermId, conjuncts: &[TermId], common: &[T
 
 /// The condition of a place to which several ways lead, and for each way its condition given that
 /// the place is reached.
-pub(in crate::verify) fn join(arena: &mut Arena, ways: &[TermId]) -> (TermId, Vec<TermId>) {
-    let all: Vec<Literals> = ways.iter().map(|&way| literals(arena, way)).collect();
+pub(in crate::verify) fn join(arena: &mut Arena, paths: &[TermId]) -> (TermId, Vec<TermId>) {
+    let all: Vec<Literals> = paths.iter().map(|&way| literals(arena, way)).collect();
     let mut terms = all.clone();
     'again: loop {
         for first in 0..terms.len() {
@@ -154,7 +154,7 @@ pub(in crate::verify) fn under(
 }
 
 /// How deep alternatives are followed.
-const MAX_ROUNDS: usize = 8;
+const MAX_REFINEMENTS: usize = 8;
 
 /// Of terms that are larger, written out as trees, only the outside is looked at: the functions that
 /// look into terms are recursive.
@@ -339,7 +339,7 @@ fn are_same_conjuncts(
 /// are.
 pub(in crate::verify) fn add_remaining(arena: &mut Arena, known: &mut Vec<TermId>) {
     // Alternatives of alternatives are one more round each.
-    for _ in 0..MAX_ROUNDS {
+    for _ in 0..MAX_REFINEMENTS {
         let before = known.len();
         for index in 0..before {
             arena.charge(1);

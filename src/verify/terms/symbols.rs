@@ -20,7 +20,7 @@ pub(in crate::verify) enum Origin {
     /// The header of a loop that changes memory.
     Header(LoopId),
     /// An event that only the rewritten program has.
-    Extra(u32),
+    RewrittenOnly(u32),
 }
 
 /// What a symbol stands for.
@@ -34,7 +34,7 @@ pub(in crate::verify) enum Kind {
     Uniform(Special),
     /// The value of a special register that may change, as an instruction reads it: the program, the
     /// instruction's number, the register's name.
-    Unsteady(Side, u32, String),
+    Volatile(Side, u32, String),
     /// A parameter of the function, or a part of one.
     Parameter { name: String, offset: i64, bits: u8 },
     /// The address of a variable or function.
@@ -52,7 +52,7 @@ pub(in crate::verify) enum Kind {
     /// A result of an event of the original: the event's number, and the result's.
     Event(u32, Places),
     /// A result of an event that only the rewritten program has.
-    Extra(u32, Places),
+    RewrittenOnly(u32, Places),
     /// The condition code register at an instruction where it is not known: the program, and the
     /// instruction.
     Carry(Side, u32),

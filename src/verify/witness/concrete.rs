@@ -201,9 +201,9 @@ impl Machine<'_> {
             Kind::Memory(..) | Kind::InLane(..) => None,
             Kind::Shifted(..)
             | Kind::Event(..)
-            | Kind::Extra(..)
+            | Kind::RewrittenOnly(..)
             | Kind::Carry(..)
-            | Kind::Unsteady(..)
+            | Kind::Volatile(..)
             | Kind::Abstract(_)
                 if self.strict =>
             {

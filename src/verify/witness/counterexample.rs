@@ -12,19 +12,33 @@ use rustc_hash::FxHashMap;
 
 use super::concrete::{Model, Seen, observe};
 use super::describe::say;
-use super::reachable::{block_size, first_iterations, rounds, symbols, whole_warps};
+use super::reachable::{block_size, first_iterations, loop_values, symbols, whole_warps};
 use super::verdict::Counterexample;
 use crate::expr::{Node, SymbolId, TermId};
 use crate::isa::Special;
 use crate::solver::{Judgement, Solver};
-use crate::verify::proof::{Difference, Lanes, Question, SHAPES, assumptions, in_shape};
+use crate::verify::program::Both;
+use crate::verify::proof::{Claim, Difference, Lanes, Question, SHAPES, assumptions, in_shape};
 use crate::verify::record::{Execution, Place, StoreRecord, unmarked};
 use crate::verify::terms::{Kind, Origin, Terms};
 
+/// A counterexample, and the state in which it was seen.
+pub(in crate::verify) struct Found {
+    pub counterexample: Counterexample,
+    pub seen: Seen,
+}
+
+impl Found {
+    /// Marks the two values as addresses that a load reads from, if they are.
+    fn of_addresses(self, addresses: bool) -> Found {
+        Found { counterexample: self.counterexample.of_addresses(addresses), ..self }
+    }
+}
+
 /// A claim that was not shown.
-pub(in crate::verify) struct Claim<'c> {
+pub(in crate::verify) struct Refuted<'c> {
     /// The original's and the rewritten program's term that were claimed to be equal.
-    pub whole: (TermId, TermId),
+    pub whole: Claim,
     /// The parts of these terms at which they differ.
     pub difference: &'c Difference,
     pub place: &'c Place,
@@ -33,10 +47,12 @@ pub(in crate::verify) struct Claim<'c> {
 /// Looks for a state in which a difference shows.
 pub(in crate::verify) fn find(
     terms: &mut Terms,
-    (lanes, solver): (&mut Lanes<'_, '_>, &mut Solver),
-    claim: &Claim<'_>,
-    (before, after): (&Execution, &Execution),
-) -> Option<(Counterexample, Seen)> {
+    lanes: &mut Lanes<'_, '_>,
+    solver: &mut Solver,
+    claim: &Refuted<'_>,
+    executions: Both<&Execution>,
+) -> Option<Found> {
+    let Both { original: before, rewritten: after } = executions;
     let Difference { original, rewritten, known, addresses } = claim.difference;
     if !is_definite(terms, *original) || !is_definite(terms, *rewritten) {
         return None;
@@ -45,7 +61,8 @@ pub(in crate::verify) fn find(
     // that the original begins with are known.
     let mut all = known.clone();
     all.extend([*original, *rewritten]);
-    let first: Vec<SymbolId> = rounds(before).filter_map(|r| terms.as_symbol(r.symbol)).collect();
+    let first: Vec<SymbolId> =
+        loop_values(before).filter_map(|r| terms.as_symbol(r.symbol)).collect();
     let unknown = |symbol: &SymbolId| {
         matches!(terms.symbols.info(*symbol).kind, Kind::Phi(..)) && !first.contains(symbol)
     };
@@ -66,15 +83,15 @@ pub(in crate::verify) fn find(
         if here.iter().any(|&fact| terms.arena.constant_value(fact) == Some(0)) {
             continue;
         }
-        if let Some((found, seen)) = ask(terms, solver, claim, (part, &here), Some(shape), &stores)
-        {
-            return Some((found.of_addresses(*addresses), seen));
+        let found = ask(terms, solver, claim, (part, &here), Some(shape), &stores);
+        if let Some(found) = found {
+            return Some(found.of_addresses(*addresses));
         }
     }
     facts.extend(block_size(terms));
     let part = (*original, *rewritten);
-    let (found, seen) = ask(terms, solver, claim, (part, &facts), None, &stores)?;
-    is_block(found.block).then(|| (found.of_addresses(*addresses), seen))
+    let found = ask(terms, solver, claim, (part, &facts), None, &stores)?;
+    is_block(found.counterexample.block).then(|| found.of_addresses(*addresses))
 }
 
 /// Whether a block can have this shape: the facts bound the extents that they mention, not their product.
@@ -86,11 +103,11 @@ fn is_block([x, y, z]: [u64; 3]) -> bool {
 fn ask(
     terms: &mut Terms,
     solver: &mut Solver,
-    claim: &Claim<'_>,
-    (part, facts): ((TermId, TermId), &[TermId]),
+    claim: &Refuted<'_>,
+    (part, facts): (Claim, &[TermId]),
     shape: Option<[u64; 3]>,
     stores: &FxHashMap<TermId, StoreRecord>,
-) -> Option<(Counterexample, Seen)> {
+) -> Option<Found> {
     let shown = shown(terms, facts, part.0, part.1);
     let asked = valued(terms, facts, part);
     let mut wanted: Vec<TermId> = shown.iter().map(|(_, term)| *term).collect();
@@ -139,12 +156,12 @@ fn ask(
     let row = y.wrapping_add(found.block[1].wrapping_mul(z));
     let linear = x.wrapping_add(found.block[0].wrapping_mul(row));
     found.lane = lane.unwrap_or(linear % 32);
-    Some((found, seen))
+    Some(Found { counterexample: found, seen })
 }
 
 /// The symbols that facts and a claim mention, versions of memory left out, and the loads and
 /// questions about addresses in them.
-fn valued(terms: &mut Terms, facts: &[TermId], part: (TermId, TermId)) -> Vec<TermId> {
+fn valued(terms: &mut Terms, facts: &[TermId], part: Claim) -> Vec<TermId> {
     let (mut seen, mut found) = (rustc_hash::FxHashSet::default(), Vec::new());
     let mut work = facts.to_vec();
     work.extend([part.0, part.1]);
@@ -214,8 +231,8 @@ fn is_definite(terms: &Terms, term: TermId) -> bool {
             Kind::Memory(..)
                 | Kind::Shifted(..)
                 | Kind::Event(..)
-                | Kind::Extra(..)
-                | Kind::Unsteady(..)
+                | Kind::RewrittenOnly(..)
+                | Kind::Volatile(..)
         ),
         Node::Apply(_, operands) => {
             let entry = |term: TermId| match terms.arena.node(unmarked(terms, term).0) {

@@ -100,7 +100,7 @@ fn name(terms: &Terms, symbol: SymbolId) -> String {
         Kind::Tid(axis) => Special::Tid(*axis).to_string(),
         Kind::LaneId => Special::Laneid.to_string(),
         Kind::Uniform(register) => register.to_string(),
-        Kind::Unsteady(_, _, register) => register.clone(),
+        Kind::Volatile(_, _, register) => register.clone(),
         Kind::Parameter { name, offset: 0, .. } => name.clone(),
         Kind::Parameter { name, offset, .. } => format!("{name}[{offset}]"),
         Kind::Address(name) => {
@@ -117,7 +117,7 @@ fn name(terms: &Terms, symbol: SymbolId) -> String {
         }
         Kind::Memory(window, _) => format!("{window:?} memory").to_lowercase(),
         Kind::Event(inst, _) => format!("the result of {}", symbols.inst(Side::Original, *inst)),
-        Kind::Extra(inst, _) | Kind::Mask(inst) => {
+        Kind::RewrittenOnly(inst, _) | Kind::Mask(inst) => {
             format!("the result of {}", symbols.inst(Side::Rewritten, *inst))
         }
         Kind::Carry(side, inst) => format!("the carry at {}", symbols.inst(*side, *inst)),

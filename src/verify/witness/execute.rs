@@ -17,6 +17,7 @@ use crate::expr::{Node, TermId};
 use crate::interp;
 use crate::launch::{Argument, Buffer, Launch, Meet, Type};
 use crate::ptx::{Function, FunctionKind, Module, StateSpace, Variable};
+use crate::verify::program::Both;
 use crate::verify::record::Execution;
 use crate::verify::terms::{Kind, Terms};
 
@@ -29,13 +30,6 @@ const LIMIT: u64 = 100_000;
 /// Shapes of blocks and numbers for the parameters that are no pointers.
 const SHAPES: [[u32; 3]; 5] = [[32, 2, 2], [31, 1, 1], [64, 1, 1], [16, 4, 1], [33, 1, 1]];
 const NUMBERS: [u64; 5] = [3, 77, 1, 1000, 0xffff_ffd5];
-
-/// The two modules that are compared.
-#[derive(Clone, Copy)]
-pub(in crate::verify) struct Pair<'m, 's> {
-    pub original: &'m Module<'s>,
-    pub rewritten: &'m Module<'s>,
-}
 
 /// The outcome of running both kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,10 +44,11 @@ pub(in crate::verify) enum Ran {
 
 /// Runs both kernels; `required` is the shape of their blocks, if they are taken to have one.
 pub(in crate::verify) fn run(
-    modules: Pair<'_, '_>,
+    modules: Both<&Module<'_>>,
     (function, required): (&Function<'_>, Option<[u32; 3]>),
     pointers: &FxHashSet<String>,
-    (found, seen): (&Counterexample, &Seen),
+    found: &Counterexample,
+    seen: &Seen,
 ) -> Ran {
     if function.kind != FunctionKind::Entry {
         return Ran::NotRun;
@@ -100,7 +95,7 @@ pub(in crate::verify) fn run(
 /// the rewritten kernel has a race or lets a value reach an effect that nobody has determined, and leaves the same buffers
 /// here: the bytes that are raced for may be overwritten, or come out differently another time, and a value of which the
 /// interpreter does not see that it is determined may be the original's.
-fn differs(modules: Pair<'_, '_>, launch: &Launch) -> Option<bool> {
+fn differs(modules: Both<&Module<'_>>, launch: &Launch) -> Option<bool> {
     let expected = interp::run(modules.original, launch).ok()?;
     let other = |found: &interp::Outcome| {
         found.buffers != expected.buffers || found.printed != expected.printed
@@ -246,7 +241,7 @@ pub(in crate::verify) fn pointers(terms: &Terms, executions: &[&Execution]) -> F
         execution.loads.iter().for_each(|load| note(load.address));
         let addressed = execution.events.iter().filter_map(|event| event.operands.first());
         addressed.for_each(|address| note(*address));
-        let first = execution.loops.iter().flatten().flat_map(|record| &record.rounds);
+        let first = execution.loops.iter().flatten().flat_map(|record| &record.values);
         first.for_each(|round| note(round.initial));
     }
     found

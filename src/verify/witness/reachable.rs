@@ -3,13 +3,14 @@
 
 use crate::expr::{Comparison, Node, SymbolId, TermId};
 use crate::isa::{Axis, Special};
-use crate::verify::record::{Execution, Round};
+use crate::verify::record::{Execution, LoopValue};
 use crate::verify::terms::{Kind, Terms};
 
 /// The registers and windows that go round the original's loops.
-pub(in crate::verify) fn rounds(execution: &Execution) -> impl Iterator<Item = &Round> {
+pub(in crate::verify) fn loop_values(execution: &Execution) -> impl Iterator<Item = &LoopValue> {
     let records = execution.loops.iter().flatten();
-    records.flat_map(|record| record.rounds.iter().filter(|round| round.register.is_some()))
+    records
+        .flat_map(|record| record.values.iter().filter(|loop_value| loop_value.register.is_some()))
 }
 
 /// Each symbol of a loop's header has its first value.
@@ -18,7 +19,10 @@ pub(in crate::verify) fn first_iterations(terms: &mut Terms, execution: &Executi
     for record in execution.loops.iter().flatten() {
         facts.push(record.entry);
     }
-    facts.extend(rounds(execution).map(|round| terms.arena.equal(round.symbol, round.initial)));
+    facts.extend(
+        loop_values(execution)
+            .map(|loop_value| terms.arena.equal(loop_value.symbol, loop_value.initial)),
+    );
     facts
 }
 
