@@ -9,7 +9,7 @@ use crate::verify::oracle::Warp;
 use crate::verify::program::split::Split;
 use crate::verify::program::{Alignment, Both, Program};
 use crate::verify::proof::{Proof, Question};
-use crate::verify::record::{Execution, Place};
+use crate::verify::record::{Execution, Known, Place};
 use crate::verify::terms::{Terms, conditions};
 use crate::verify::witness::{Problem, Seen, counterexample::Found};
 
@@ -87,8 +87,8 @@ impl<'c, 's> Comparison<'c, 's> {
             true => &self.before.global,
             false => &[],
         };
-        let facts = (&self.warp.reaches[..], &self.warp.votes[..], global);
-        Place::new(self.terms, self.rewritten, self.after, &entries, block, facts)
+        let known = Known { reaches: &self.warp.reaches, votes: &self.warp.votes, global };
+        Place::new(self.terms, self.rewritten, self.after, &entries, block, &known)
     }
 
     /// The header of a loop with all facts that hold in an iteration that both programs have reached.

@@ -150,23 +150,26 @@ impl Comparison<'_, '_> {
             let id = LoopId((self.original.flow.loops.loops.len() + index) as u32);
             let roots =
                 |numbers: &FxHashMap<BlockId, usize>, cutpoint: &Cutpoint| -> Vec<Option<usize>> {
-                    cutpoint.paths.iter().map(|(root, ..)| numbers.get(root).copied()).collect()
+                    cutpoint.paths.iter().map(|path| numbers.get(&path.from).copied()).collect()
                 };
             if roots(&olds, old) != roots(&news, new) {
                 self.unknown(inst, None, "different ways lead here in the two".to_owned());
                 continue;
             }
-            for ((_, when, a), (root, condition, b)) in old.paths.iter().zip(&new.paths) {
-                let place = self.place(*root);
+            for (a, b) in old.paths.iter().zip(&new.paths) {
+                let place = self.place(b.from);
                 // The facts of the cutpoint that the path starts from hold all along it.
-                let proof = self.prove(&place, *when, *condition, &[]);
+                let proof = self.prove(&place, a.condition, b.condition, &[]);
                 let what = || "the condition of a way here".to_owned();
-                self.check((proof, (*when, *condition)), inst, None, &place, what);
+                self.check((proof, (a.condition, b.condition)), inst, None, &place, what);
                 for (position, &(register, symbol)) in new.symbols.iter().enumerate() {
                     let Some(partner) = old.symbols.iter().position(|one| one.1 == symbol) else {
                         continue;
                     };
-                    let proof = self.prove(&place, a[partner], b[position], &[*condition]);
+                    let proof = {
+                        let (old, new) = (a.values[partner], b.values[position]);
+                        self.prove(&place, old, new, &[b.condition])
+                    };
                     match (proof, register) {
                         (Proof::Equal, _) => {}
                         (_, Some(register)) => differ.push((id, register)),

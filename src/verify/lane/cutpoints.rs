@@ -1,18 +1,18 @@
-//! Cuts: how functions that have a cycle with several entries are evaluated.
+//! Cutpoints: how functions that have a cycle with several entries are evaluated.
 //!
-//! No header dominates such a cycle, so there is no induction over its iterations. Instead every block
-//! at which edges meet is a *cut* (a cutpoint, in Floyd's sense): evaluation starts anew there, with a
-//! symbol for each register and each part of memory that may have changed since the cut's immediate
-//! dominator. The two programs are then compared by pairs of cuts: each way from one cut to the next
-//! must be taken in both under the same condition, and bring the same values.
+//! No header dominates such a cycle, so there is no induction over its iterations. Instead every block with
+//! several predecessors is a cutpoint (in Floyd's sense): evaluation starts anew there, with a symbol for each
+//! register and each part of memory that may have changed since the cutpoint's immediate dominator. The two
+//! programs are then compared by pairs of cutpoints: both must take each path from one cutpoint to the next under
+//! the same condition, and the path must bring the same values.
 //!
-//! A symbol of a cut is the register's value on the last arrival at its block. A value that is read
-//! further on was computed behind that arrival, or above the cut's immediate dominator.
+//! A symbol of a cutpoint is the register's value on the last arrival at its block. A value that is read
+//! further on was computed behind that arrival, or above the cutpoint's immediate dominator.
 
 use super::state::Evaluation;
 use crate::cfg::{BlockId, LoopId};
 use crate::verify::program::{Slot, Window};
-use crate::verify::record::Cutpoint;
+use crate::verify::record::{Cutpoint, CutpointPath};
 use crate::verify::terms::{Kind, Origin};
 
 impl Evaluation<'_, '_> {
@@ -75,8 +75,9 @@ impl Evaluation<'_, '_> {
                         }
                     });
                 }
-                let root = self.out.root[edge.from.index()];
-                self.out.cutpoints[index].paths.push((root, condition, values));
+                let from = self.out.root[edge.from.index()];
+                let path = CutpointPath { from, condition, values };
+                self.out.cutpoints[index].paths.push(path);
             }
         }
     }

@@ -15,7 +15,9 @@ use crate::expr::{Node, TermId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::{FunctionKind, ScalarType, StateSpace};
 use crate::verify::program::{Window, written};
-use crate::verify::record::{Accessed, Load, Reference, StoreRecord, at_entry};
+use crate::verify::record::{
+    Accessed, GlobalFact, Load, Promise, Reference, StoreRecord, at_entry,
+};
 use crate::verify::terms::conditions::Literals;
 use crate::verify::terms::{Function, Kind, Origin, conditions};
 
@@ -77,7 +79,7 @@ impl<'s> Evaluation<'_, 's> {
         let condition = self.condition(guard);
         let is_global = self.terms.is_global(address);
         let here = self.here();
-        self.out.global.push((condition, here, is_global));
+        self.out.global.push(GlobalFact { condition, around: here, is_global });
     }
 
     fn may_fault(&self, space: StateSpace) -> bool {
@@ -159,14 +161,15 @@ impl<'s> Evaluation<'_, 's> {
         let value = self.terms.apply(global.clone(), &[never, address], bits);
         let (condition, here) = (self.condition(guard), self.here());
         let Some(reference) = self.reference else {
-            self.out.read_only.entry(value).or_default().push((condition, here));
+            let promise = Promise { condition, around: here };
+            self.out.read_only.entry(value).or_default().push(promise);
             return value;
         };
         let known = conditions::literals(&mut self.terms.arena, condition);
         let promises = reference.execution.read_only.get(&value).map_or(&[][..], Vec::as_slice);
-        let promised = promises.iter().any(|&(condition, place)| {
+        let promised = promises.iter().any(|&Promise { condition, around }| {
             let needed = conditions::literals(&mut self.terms.arena, condition);
-            place == here && conditions::hold(&self.terms.arena, &needed, &known)
+            around == here && conditions::hold(&self.terms.arena, &needed, &known)
         });
         if promised || self.is_promised_behind(reference, value, &known) {
             return value;
@@ -196,12 +199,10 @@ impl<'s> Evaluation<'_, 's> {
                 continue;
             }
             let inside = execution.read_only.iter().flat_map(|(value, promises)| {
-                promises.iter().map(move |(condition, place)| (*value, *condition, *place))
+                let here = promises.iter().filter(|promise| promise.around == Some(id));
+                here.map(|promise| (*value, promise.condition))
             });
-            let mut inside: Vec<(TermId, TermId)> = inside
-                .filter(|(.., place)| *place == Some(id))
-                .map(|(value, condition, _)| (value, condition))
-                .collect();
+            let mut inside: Vec<(TermId, TermId)> = inside.collect();
             inside.sort_unstable();
             for (promise, condition) in inside {
                 self.terms.arena.charge(8);

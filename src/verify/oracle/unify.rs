@@ -12,7 +12,7 @@ use crate::expr::{Node, TermId};
 use crate::verify::lane::{Evaluation, Oracle, Results};
 use crate::verify::program::results;
 use crate::verify::proof::{Claim, Effort, Proof, Question};
-use crate::verify::record::Place;
+use crate::verify::record::{Known, Place};
 use crate::verify::terms::Terms;
 
 /// The most values tried that the register gets at other places.
@@ -157,8 +157,8 @@ impl<'s> Warp<'_, 's> {
             Some((entry, _)) => Some(*entry),
             None => out.loops[id.0 as usize].as_ref().map(|record| record.entry),
         };
-        let facts = (&self.reaches[..], &self.votes[..], global);
-        Place::new(here.terms, here.program, out, &entries, here.block, facts)
+        let known = Known { reaches: &self.reaches, votes: &self.votes, global };
+        Place::new(here.terms, here.program, out, &entries, here.block, &known)
     }
 }
 

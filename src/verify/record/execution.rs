@@ -81,14 +81,40 @@ pub(in crate::verify) struct Cutpoint {
     pub symbols: Vec<(Option<RegisterId>, TermId)>,
     /// The windows among them, in this order.
     pub windows: Vec<Window>,
-    /// For each edge into the block: the last cut before it, the condition under which it is taken from
-    /// there, and the values that it brings, in the order of `symbols`.
-    pub paths: Vec<(BlockId, TermId, Vec<TermId>)>,
+    /// One for each edge into the block.
+    pub paths: Vec<CutpointPath>,
 }
 
-/// A condition, the loop around it, and the predicate that an address is global, which holds under the
-/// condition.
-pub(in crate::verify) type GlobalFact = (TermId, Option<LoopId>, TermId);
+/// What holds of an address because an access names the global space.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::verify) struct GlobalFact {
+    /// The condition of the access.
+    pub condition: TermId,
+    /// The innermost loop around it.
+    pub around: Option<LoopId>,
+    /// The predicate that its address is global.
+    pub is_global: TermId,
+}
+
+/// A read-only load, which promises that nobody writes what it reads.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::verify) struct Promise {
+    /// The condition under which it is executed.
+    pub condition: TermId,
+    /// The innermost loop around it.
+    pub around: Option<LoopId>,
+}
+
+/// A path from one cutpoint to another.
+#[derive(Clone, Debug)]
+pub(in crate::verify) struct CutpointPath {
+    /// The block of the cutpoint before.
+    pub from: BlockId,
+    /// The condition under which it is taken from there.
+    pub condition: TermId,
+    /// The values that it brings, in the order of [`Cutpoint::symbols`].
+    pub values: Vec<TermId>,
+}
 
 /// A store as seen from the version of memory that it made.
 #[derive(Clone, Copy, Debug)]
@@ -118,9 +144,8 @@ pub(in crate::verify) struct Execution {
     pub definitions: FxHashMap<(u32, RegisterId), TermId>,
     /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
-    /// The values of read-only loads, each with the conditions under which such a load is executed and
-    /// the loops around it.
-    pub read_only: FxHashMap<TermId, Vec<(TermId, Option<LoopId>)>>,
+    /// The values of read-only loads, each with the loads that deliver it.
+    pub read_only: FxHashMap<TermId, Vec<Promise>>,
     /// Facts about the addresses of accesses that name the global space.
     pub global: Vec<GlobalFact>,
     /// The addresses of plain loads and stores that name the shared space, by instruction, each as wide as its

@@ -14,9 +14,9 @@ mod place;
 mod versions;
 
 pub(in crate::verify) use execution::{
-    Accessed, Assumed, Cutpoint, Event, Execution, Load, LoopRecord, LoopValue, Memory, Reference,
-    StoreRecord,
+    Accessed, Assumed, Cutpoint, CutpointPath, Event, Execution, GlobalFact, Load, LoopRecord,
+    LoopValue, Memory, Promise, Reference, StoreRecord,
 };
 pub(in crate::verify) use header_values::{at_entry, at_latch, is_of_header, values_of};
-pub(in crate::verify) use place::{Place, Reach, Reconverged, Vote};
+pub(in crate::verify) use place::{Known, Place, Reach, Reconverged, Vote};
 pub(in crate::verify) use versions::{before_stores, before_stores_of, is_own, unmarked};

@@ -19,6 +19,13 @@ pub(in crate::verify) struct Place {
     pub votes: Vec<Vote>,
 }
 
+/// What is known of other lanes and of addresses, anywhere in a program.
+pub(in crate::verify) struct Known<'k> {
+    pub reaches: &'k [Reach],
+    pub votes: &'k [Vote],
+    pub global: &'k [GlobalFact],
+}
+
 impl Place {
     /// The place of a block, in a program that was evaluated (or is being evaluated).
     pub fn new(
@@ -27,7 +34,7 @@ impl Place {
         execution: &Execution,
         entries: &dyn Fn(LoopId) -> Option<TermId>,
         block: BlockId,
-        (reaches, votes, global): (&[Reach], &[Vote], &[GlobalFact]),
+        known: &Known<'_>,
     ) -> Place {
         let around = program.loop_of(block);
         let mut path = Vec::new();
@@ -40,7 +47,7 @@ impl Place {
             }
         }
         // Facts about the original that hold wherever this place is reached.
-        for &(condition, place, fact) in global {
+        for &GlobalFact { condition, around: place, is_global: fact } in known.global {
             terms.arena.charge(1);
             let always = place == around && {
                 let needed = conditions::literals(&mut terms.arena, condition);
@@ -53,8 +60,8 @@ impl Place {
         Place {
             around,
             path,
-            reaches: reaches.iter().filter(|reach| reach.block == block).copied().collect(),
-            votes: votes.iter().filter(|vote| vote.block == block).copied().collect(),
+            reaches: known.reaches.iter().filter(|reach| reach.block == block).copied().collect(),
+            votes: known.votes.iter().filter(|vote| vote.block == block).copied().collect(),
         }
     }
 }
