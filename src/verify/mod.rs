@@ -13,20 +13,22 @@
 //!
 //! Two assumptions are taken for granted, and shown with every verdict: the original is free of data
 //! races; and lanes that `activemask` reports together in a loop are in the same iteration, wherever
-//! control flow lets them meet only so.
+//! control flow lets them reconverge only so.
 //!
 //! # The rooms, from the ground up
 //!
-//! Each room uses only those before it, and each file of a room only those before it in the room's head
-//! (`tests/layering.rs` checks both):
-//! - `program`: the two programs as they are read: what each instruction is, and which instruction of the one stands for which of the other
-//! - `terms`: terms of both programs: their symbols and functions, and what follows for them without a proof
+//! Each room uses only those before it, and each file of a room only those before it in the list of the room's
+//! `mod.rs` (`tests/layering.rs` checks both):
+//! - `program`: the two programs as they are read: how the validator treats each instruction, and which
+//!   instructions match
+//! - `terms`: terms of both programs: their symbols and functions, and equalities that hold without a proof
 //! - `record`: what an evaluation leaves behind, as data
-//! - `lane`: evaluates one lane of one program. It proves nothing: what it has to know of other lanes it asks an [`Oracle`]
+//! - `lane`: evaluates one lane of one program. It proves nothing: questions about other lanes go to an `Oracle`
 //! - `proof`: terms as other lanes have them, and whether two terms are equal at a place
-//! - `oracle`: the oracle of the rewritten program: what its own warp instructions deliver, and which of its terms are the original's
-//! - `witness`: what is said in the end: verdicts, terms in words, and counterexamples that are executed
-//! - `compare`: two evaluated functions, event by event; two files
+//! - `oracle`: the oracle of the rewritten program: what its warp instructions deliver, and which terms equal
+//!   the original's
+//! - `witness`: what is said in the end: verdicts, terms in words, counterexamples and their execution
+//! - `compare`: compares two evaluated functions, event by event, and two files
 
 mod compare;
 mod lane;

@@ -1,13 +1,13 @@
 //! Registers that only the rewritten program has and that bring a value from one iteration to the next.
 //!
 //! In: both programs, evaluated. Out: for such a register what it holds at the loop's header, as a term of
-//! the original at that header. It is guessed from what comes round: a value of the original's which, with
+//! the original at that header. It is guessed from the value of the back edge: a value of the original's which, with
 //! everything as it is an iteration later, is what the register gets at the loop's end. The guess is an
-//! assumption of the next evaluation; it has to come out where the loop is entered and where it comes
-//! round ([`Comparison::loops`]), which is an induction over the iterations, or it is withdrawn.
+//! assumption of the next evaluation; it is proved where the loop is entered and at its back edges
+//! ([`Comparison::loops`]), which is an induction over the iterations, or it is withdrawn.
 //!
 //! Such a register may also hold the value only where another one, its flag, is true: the flag is false
-//! where the loop is entered, and may say what is known of two addresses when it comes round. (All flags
+//! where the loop is entered, and may say what is known of two addresses at the back edge. (All flags
 //! are taken that would do: which of them guards the use is seen where the use is.)
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -32,10 +32,10 @@ pub(in crate::verify) struct Carried {
 /// The most values of the original that are tried for one register.
 const MAX_TRIED: usize = 4096;
 
-/// So many iterations later the original's loads are looked at.
+/// The most iterations after which the original's loads are compared.
 const MAX_LATER: usize = 4;
 
-/// So many flags are tried for one register.
+/// The most flags that are tried for one register.
 const MAX_FLAGS: usize = 16;
 
 impl Carried {
@@ -97,10 +97,10 @@ impl Carried {
     /// Withdraws guesses that were not confirmed; returns the registers that had none.
     pub fn withdraw(
         &mut self,
-        apart: Vec<(LoopId, RegisterId)>,
+        differ: Vec<(LoopId, RegisterId)>,
     ) -> impl Iterator<Item = (LoopId, RegisterId)> + use<> {
         let (mine, others): (Vec<_>, Vec<_>) =
-            apart.into_iter().partition(|key| self.values.contains_key(key));
+            differ.into_iter().partition(|key| self.values.contains_key(key));
         for key in mine {
             self.values.remove(&key);
             self.withdrawn.insert(key);
@@ -183,7 +183,7 @@ fn stores_of(comparison: &Comparison<'_, '_>, id: LoopId) -> FxHashMap<TermId, S
         .collect()
 }
 
-/// A value that the original computes in the loop and that is, an iteration later, what comes round.
+/// A value that the original computes in the loop and that is, an iteration later, the back edge's.
 fn guess(
     comparison: &mut Comparison<'_, '_>,
     id: LoopId,
@@ -199,7 +199,7 @@ fn guess(
     let later = values_of(terms, before, |loop_value| loop_value.latch);
     let induction = &mut comparison.warp.prover.induction;
     let latch = induction.apply(terms, latch);
-    // Whether a store of the loop lies between is asked when the guess is proved.
+    // A store of the loop in between is looked for when the guess is proved.
     let reaches = before_own_stores(terms, stores, latch);
     let found = values.into_iter().take(MAX_TRIED).find(|&value| {
         let next = substitution.apply(&mut terms.arena, value, &mut |_, symbol, own| {
@@ -259,7 +259,7 @@ fn loads_later(
     found
 }
 
-/// A load of the original that is, an iteration later, what comes round where a flag comes round true.
+/// A load of the original that is, an iteration later, the back edge's value where the flag is true there.
 fn guess_when(
     comparison: &mut Comparison<'_, '_>,
     later: &[Vec<TermId>],
@@ -284,7 +284,7 @@ fn guess_when(
     pairs.find_map(|pair| {
         terms.arena.charge(4);
         let (other, next) = load(terms, pair[1])?;
-        // Whether a store of the loop lies between is asked when the guess is proved.
+        // A store of the loop in between is looked for when the guess is proved.
         let version = before_stores(terms, stores, other.version);
         if version != base || (Read { version: read.version, ..other }) != read {
             return None;

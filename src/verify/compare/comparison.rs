@@ -21,7 +21,7 @@ pub(in crate::verify) struct Comparison<'c, 's> {
     pub before: &'c Execution,
     pub after: &'c Execution,
     pub alignment: &'c Alignment,
-    /// Vector stores that stand for several stores.
+    /// Vector stores that replace several stores.
     pub splits: &'c [Split],
     pub terms: &'c mut Terms,
     pub warp: Warp<'c, 's>,
@@ -29,17 +29,17 @@ pub(in crate::verify) struct Comparison<'c, 's> {
     pub partners: Vec<Option<usize>>,
     /// For each event of the original, whether it is matched with none.
     pub missing: Vec<bool>,
-    /// The number of each cut's block, in the original and in the rewritten function.
+    /// The number of each cutpoint's block, in the original and in the rewritten function.
     pub roots: (FxHashMap<BlockId, usize>, FxHashMap<BlockId, usize>),
     /// Whether the events of the two programs are matched one to one. If not, a difference says
     /// little: another event may make up for it.
     pub pairs_up: bool,
     pub problems: Vec<Problem>,
-    /// Whether an array in shared memory may be laid out in a way that was not found: then a difference of
-    /// addresses or of what they hold is one only if a run shows it.
+    /// Whether an array in shared memory may have a layout that was not found: then a difference of
+    /// addresses or of what they hold counts only if a run shows it.
     pub doubtful: bool,
-    /// Whether the address of a store differs in a program whose lanes give each other values: another lane may store
-    /// there. Then a difference is one only if a run shows it.
+    /// Whether the address of a store differs in a program whose lanes exchange values: another lane may store
+    /// there. Then a difference counts only if a run shows it.
     pub exchanging: bool,
     /// For each problem with a counterexample, by its number, the state in which it was seen.
     pub seen: Vec<(usize, Seen)>,

@@ -1,5 +1,5 @@
 //! Results that depend on which lanes are converged (`activemask`, `shfl` and `vote` without
-//! `.sync`) are taken for the same only if both programs have the same control flow and branch
+//! `.sync`) count as equal only if both programs have the same control flow and branch
 //! alike; this file compares that.
 
 use rustc_hash::FxHashMap;

@@ -82,7 +82,7 @@ impl Comparison<'_, '_> {
     }
 
     /// Checks that the original has a group of stores behind its event `last`; returns the group's last event. (What
-    /// the group stores is compared apart.)
+    /// the group stores is compared separately.)
     fn in_order(&mut self, split: &Split, event: &Event, last: usize) -> usize {
         let of_group = |one: &Event| split.has(one.inst, false);
         let first = self.before.events.iter().position(of_group).unwrap_or(last);
@@ -197,7 +197,7 @@ impl Comparison<'_, '_> {
     }
 }
 
-/// The number of the place where ways meet that an event's condition is relative to.
+/// The number of the cutpoint that an event's condition is relative to.
 fn root_number(
     execution: &Execution,
     numbers: &FxHashMap<BlockId, usize>,

@@ -1,7 +1,7 @@
 //! Every byte that the rewritten program loads must be loaded by the original too, or the rewritten
-//! program might fault where the original does not: each byte is read by the original under a
-//! condition that holds, and the address is aligned. Or another lane that is at the place reads it
-//! (`elsewhere`).
+//! program might fault where the original does not: the original reads each byte under a
+//! condition that holds, and the address is aligned. Or another lane that is at the place reads the byte
+//! (`loads_by_other_lanes`).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -74,7 +74,7 @@ impl Comparison<'_, '_> {
                 }
             };
             if !read {
-                // (Of other lanes nothing was asked then.)
+                // (Other lanes were not looked at then.)
                 let alone = self.warp.reconverged.iter().any(|one| one.block == load.block)
                     && self.lacks_wait(load);
                 let reason = match alone {

@@ -2,8 +2,8 @@
 //!
 //! The argument is an induction over the iterations of the loops. At each header, registers that are
 //! paired (by name, or by what they hold: `congruence`) are assumed to hold the same value in both
-//! programs; the values that enter the loop and those that go round it must then be equal, and both
-//! loops must go round equally often. Registers for which that fails get values of their own, and
+//! programs; the values that enter the loop and those of the back edges must then be equal, and both
+//! loops must iterate equally often. Registers for which that fails get values of their own, and
 //! everything is evaluated again. Given that, every event of the original must be an event of the
 //! rewritten program under the same condition with the same operands, and the rewritten program must
 //! have no others.
@@ -29,10 +29,10 @@ use crate::verify::record::{Reference, layouts};
 use crate::verify::terms::{Terms, TextNames};
 use crate::verify::witness::{FunctionReport, Verdict};
 
-/// How many rounds of giving registers values of their own are tried.
+/// How often registers are given values of their own.
 const MAX_REFINEMENTS: u32 = 16;
 
-/// Compares two functions, whose texts differ: with the registers that go round loops paired by their names, and,
+/// Compares two functions, whose texts differ: with the loop-carried registers paired by their names, and,
 /// where that shows nothing or names do not fit, by what they hold. `resized` says that arrays in shared memory are
 /// declared in other sizes.
 pub(super) fn compare<'s>(
@@ -75,7 +75,7 @@ pub(super) fn compare<'s>(
             (_, true) => one_to_one(rewritten),
         };
         let splits = split::find(original, rewritten, &alignment);
-        // Stores of other lanes' values are vectors as well, and no groups: without groups comes first.
+        // Stores of other lanes' values are vectors as well, and no groups: the first attempt is without groups.
         let paths = if splits.is_empty() { 1 } else { 2 };
         for splits in [&[][..], &splits].into_iter().take(paths) {
             let matching = Matching { alignment: &alignment, splits, paired: pairs };

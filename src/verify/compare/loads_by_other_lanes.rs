@@ -54,7 +54,7 @@ impl Comparison<'_, '_> {
         })
     }
 
-    /// Whether some other lane performs, in the original, a load of so many bytes at an address that `load`
+    /// Whether some other lane performs, in the original, a load of these bytes, which `load`
     /// reads, and is at that place whenever `load` is performed.
     fn is_loaded_at_an_offset(&mut self, load: &Load, (address, bytes): (TermId, u32)) -> bool {
         let around = self.rewritten.loop_of(load.block);
@@ -99,7 +99,7 @@ impl Comparison<'_, '_> {
                         return false;
                     }
                     let condition = self.warp.lanes.shift(self.terms, one.condition, *n, around);
-                    // Whether the other lane is there is asked once.
+                    // Whether the other lane is there is proved once.
                     let is_there = *is_there
                         .get_or_insert_with(|| self.holds(&there, reach.condition, load, &[]));
                     if is_there
@@ -186,7 +186,7 @@ impl Comparison<'_, '_> {
         )
     }
 
-    /// Whether nothing that a lane of the warp writes can meet a load of another lane: nobody writes there, or the
+    /// Whether no store of a lane of the warp can race with a load of another lane: nobody writes there, or the
     /// whole warp waits before and behind it, and nothing in between writes.
     fn is_ordered(&self, load: &Load) -> bool {
         let insts = &self.rewritten.flow.insts;
@@ -235,7 +235,7 @@ impl Comparison<'_, '_> {
             None => {
                 let condition =
                     self.warp.lanes.shift(self.terms, other.condition, n, search.around);
-                // That the lane is one of the warp is certain: its number was chosen so.
+                // The lane is one of the warp: its number was chosen so.
                 let together = search.reconverged.together;
                 let performed = self.holds(&place, together, load, &[])
                     && self.holds(&place, condition, load, &[reach.condition]);
@@ -252,7 +252,7 @@ impl Comparison<'_, '_> {
         performed && self.prove(&place, there, address, &known) == Proof::Equal
     }
 
-    /// A place with the facts about the lane `n` up, for a whole warp of which that lane is a part.
+    /// A place with the facts about the lane `n` up, for a whole warp that includes that lane.
     pub(super) fn with_lane(&mut self, place: &Place, reconverged: &Reconverged, n: i32) -> Place {
         let Reconverged { block, together, lane } = *reconverged;
         let arena = &mut self.terms.arena;

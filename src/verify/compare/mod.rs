@@ -1,14 +1,14 @@
-//! Two evaluated functions, event by event; two files.
+//! Compares two evaluated functions, event by event, and two files.
 //!
-//! Uses all rooms. The files, each of which uses only those before it:
-//! - `comparison`: two evaluated functions, and what was found wrong so far
-//! - `refutation`: a claim that was not shown becomes a problem, with a counterexample if there is one
-//! - `loops`: what goes into loops and comes round
-//! - `events`: event by event
-//! - `carried`: what registers that only the rewritten program has hold in each iteration
-//! - `loads_by_other_lanes`: what other lanes of the warp load
-//! - `stores_by_other_lanes`: what other lanes of the warp store
-//! - `faults`: what only the rewritten program loads
+//! Uses all rooms. Each file uses only those before it:
+//! - `comparison`: two evaluated functions, and the problems found so far
+//! - `refutation`: turns a claim that was not proved into a problem, with a counterexample if there is one
+//! - `loops`: loop-carried values
+//! - `events`: each event
+//! - `carried`: loop-carried registers that only the rewritten program has
+//! - `loads_by_other_lanes`: loads that the original performs in another lane
+//! - `stores_by_other_lanes`: stores that the original performs in another lane
+//! - `faults`: loads that only the rewritten program performs
 //! - `stores`: whether a vector store does what the stores of its elements do
 //! - `converged`: results that depend on which lanes are together
 //! - `functions`: two functions

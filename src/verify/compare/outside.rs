@@ -170,7 +170,7 @@ fn defined_name(function: &Function<'_>) -> String {
     function.name.text.to_owned()
 }
 
-/// Whether a directive is one that only a debugger reads.
+/// Whether only a debugger reads a directive.
 fn is_debug(text: &str) -> bool {
     let mut words = text.split_whitespace();
     match words.next() {

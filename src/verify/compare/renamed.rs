@@ -83,7 +83,7 @@ fn parameters<'s>(function: &Function<'s>) -> Vec<&'s str> {
     names.map(|declared| declared.name.text).collect()
 }
 
-/// The variables that a body declares, in order; registers are none.
+/// The variables that a body declares, in order, without registers.
 fn variables<'s>(function: &Function<'s>) -> Vec<&'s str> {
     fn collect<'s>(statements: &[Statement<'s>], all: &mut Vec<&'s str>) {
         for statement in statements {

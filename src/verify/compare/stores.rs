@@ -25,7 +25,7 @@ impl Comparison<'_, '_> {
             .filter_map(|part| with_parts.events.iter().find(|event| event.inst == *part))
             .collect();
         let Some(vector) = vector.filter(|_| parts.len() == split.parts.len()) else {
-            // Neither program comes here, or the comparison of conditions would be incomplete.
+            // Both programs must be unable to reach this, or the comparison of conditions would be incomplete.
             let never = vector.is_none() && parts.is_empty();
             if !never {
                 self.missing_part(split);

@@ -1,10 +1,10 @@
 //! Stores that the original performs in another lane of the warp: each lane of a whole warp stores words that
 //! others store in the original, so that every word is stored once, as it is there.
 //!
-//! In: the exchanges that the evaluation has taken for granted (`exchange`). Proved is, for each: the whole warp
+//! In: the exchanges that the evaluation has taken for granted (`warp_exchange`). Proved is, for each: the whole warp
 //! is there, and all its lanes perform the original's stores; within a lane these are of different bytes; and
 //! lane by lane each store of the rewritten program is a part of a store of some lane, another one for each. Lanes'
-//! stores do not meet, as the original is free of data races; and all the warp's lanes wait before the first
+//! stores do not overlap, as the original is free of data races; and all the warp's lanes wait before the first
 //! store and behind the last, so that a lane's own accesses come before or after all of them.
 
 use rustc_hash::FxHashSet;
@@ -25,7 +25,7 @@ const MAX_CLAIMS: u32 = 4096;
 struct Word {
     address: TermId,
     value: TermId,
-    /// Whether the value is what memory held when the lanes met.
+    /// Whether the value is what memory held at the first barrier.
     current: bool,
 }
 
@@ -76,7 +76,7 @@ impl Comparison<'_, '_> {
         };
         let bytes = self.word_bytes(exchange, &stores).ok_or("stores of words of several sizes")?;
         let words = self.words(exchange, &replaced, bytes).ok_or("stores of other words")?;
-        self.are_apart(&words, bytes, (&place, condition))?;
+        self.are_disjoint(&words, bytes, (&place, condition))?;
         for &at in &replaced {
             self.performed_by_all(exchange, &before.events[at], (&place, reconverged, condition))?;
         }
@@ -97,7 +97,7 @@ impl Comparison<'_, '_> {
         (single && bytes.len() == 1).then(|| bytes.into_iter().next()).flatten()
     }
 
-    /// The words of the original's stores, if they are of so many bytes.
+    /// The words of the original's stores, if they are of `bytes` bytes.
     fn words(
         &mut self,
         exchange: &WarpExchange,
@@ -127,7 +127,7 @@ impl Comparison<'_, '_> {
 
     /// Whether all words of a lane are of different bytes wherever the exchange is performed: each is a constant
     /// distance from the first one, where no index wraps around.
-    fn are_apart(
+    fn are_disjoint(
         &mut self,
         words: &[Word],
         bytes: u32,

@@ -1,4 +1,4 @@
-//! Which register of the rewritten program goes round a loop as which one of the original, by what both hold.
+//! Pairs the loop-carried registers of both programs by what they hold.
 //!
 //! In: two programs with the same loops, whose registers may have any names. Out: for each loop and register of the
 //! rewritten one, the original's register with the same first value and the same update. This is value numbering
@@ -19,10 +19,10 @@ use crate::verify::program::Program;
 use crate::verify::record::Execution;
 use crate::verify::terms::{Kind, Origin, Terms};
 
-/// For a loop and a register of the rewritten program, the original's register that it goes round the loop as.
+/// For a loop and a register of the rewritten program, the original's register that it is paired with.
 pub(in crate::verify) type Paired = FxHashMap<(LoopId, RegisterId), RegisterId>;
 
-/// How often congruent registers are told apart.
+/// The most refinements of the partition.
 const MAX_REFINEMENTS: usize = 16;
 
 /// A register at a loop's header.
@@ -95,7 +95,7 @@ pub(in crate::verify) fn renames(
         .any(|((_, new), old)| original.keys[old.0 as usize] != rewritten.keys[new.0 as usize])
 }
 
-/// Whether each register that goes round a loop of the original has one of its name in the rewritten program.
+/// Whether each loop-carried register of the original has one of its name in the rewritten program.
 pub(in crate::verify) fn names_fit(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,

@@ -18,12 +18,12 @@ use crate::verify::terms::{Kind, Origin};
 impl Evaluation<'_, '_> {
     /// Starts the evaluation anew at a block, with symbols for all that may have changed.
     pub(super) fn cutpoint(&mut self, block: BlockId) {
-        // Its number comes behind those of the loops, since it is none of them.
+        // Its number is behind those of the loops.
         let id = LoopId((self.program.flow.loops.loops.len() + self.out.cutpoints.len()) as u32);
         let mut symbols = Vec::new();
         self.terms.arena.charge(self.program.flow.blocks.len() as u64);
         let changes = self.program.between(&self.terms.arena, block);
-        // What no instruction on the way changes is as it was in the dominator.
+        // What no instruction on these paths changes is as it was in the dominator.
         match self.program.flow.dominators.immediate(block) {
             Some(above) if self.exits[above.index()].is_some() => {
                 let exit = self.exits[above.index()].clone();
@@ -55,7 +55,7 @@ impl Evaluation<'_, '_> {
         self.out.cutpoints.push(Cutpoint { block, symbols, windows, paths: Vec::new() });
     }
 
-    /// Collects the values that come into each cut by each edge, once all blocks have been evaluated.
+    /// Collects the values that each edge brings to each cutpoint, once all blocks have been evaluated.
     pub(super) fn close_cutpoints(&mut self) {
         for index in 0..self.out.cutpoints.len() {
             let block = self.out.cutpoints[index].block;

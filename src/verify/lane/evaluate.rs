@@ -1,9 +1,9 @@
-//! Symbolic evaluation of one program: each block once, in reverse postorder. Where ways meet, values
-//! are joined by `if then else` over the conditions of the ways; only loop headers get symbols.
+//! Symbolic evaluation of one program: each block once, in reverse postorder. At a join, values
+//! are selected by `if then else` over the conditions of the edges; only loop headers get symbols.
 //!
 //! In: a [`Program`] and, for the rewritten one, the original's outcome and the matching of
 //! instructions. Out: an [`Execution`]: every event with the condition under which it happens and its
-//! operands, every load, and for each loop the values that enter it and those that go round it.
+//! operands, every load, and for each loop the loop-carried values.
 //!
 //! Conditions are relative to the header of the innermost loop around them: "given that this
 //! iteration is executed".
@@ -22,7 +22,7 @@ use crate::verify::record::layouts::Layouts;
 use crate::verify::record::{Event, Execution, Reference};
 use crate::verify::terms::{Kind, Origin, Terms};
 
-/// Evaluates a program. `reference`, `layouts` and `guide` are `None` for the original.
+/// Evaluates a program. `reference`, `layouts` and `oracle` are `None` for the original.
 pub(in crate::verify) fn evaluate<'a, 's>(
     program: &'a Program<'a, 's>,
     terms: &'a mut Terms,

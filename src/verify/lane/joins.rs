@@ -1,5 +1,4 @@
-//! Where ways meet: the conditions of edges, the states that they bring, and the values that enter a
-//! loop and go round it.
+//! Joins: the conditions of edges, the states that they bring, and the loop-carried values.
 //!
 //! Conditions are relative to the header of the innermost loop around them: "given that this
 //! iteration is executed".
@@ -72,7 +71,7 @@ impl<'s> Evaluation<'_, 's> {
             }
             None => {}
         }
-        // The edge is described by the indices that lead to its target, and by whether the way past
+        // The edge is described by the indices that lead to its target, and by whether the edge past
         // the branch does.
         let first = self.program.flow.block(edge.to).first;
         let past = last.guard.is_some() && first == block.end;
@@ -100,7 +99,7 @@ impl<'s> Evaluation<'_, 's> {
         self.terms.apply(Function::Branch(target), &operands, 1)
     }
 
-    /// Joins the states of all ways into a block.
+    /// Joins the states of all edges into a block.
     pub fn join(&mut self, block: BlockId, forward: &[Edge]) {
         self.out.root[block.index()] = self.out.root[forward[0].from.index()];
         let place = match self.program.flow.loops.headed_by(block) {
@@ -127,11 +126,11 @@ impl<'s> Evaluation<'_, 's> {
             }
         }
         for index in 0..self.state.len() {
-            // What all ways bring alike was settled where it was made.
+            // A value that all edges bring was unified where it was made.
             let term = self.state[index];
             if exits.iter().any(|exit| exit.state[index] != term) {
-                let settled = self.ask_oracle(|oracle, here| oracle.unify_joined(here, term));
-                self.state[index] = settled.unwrap_or(term);
+                let unified = self.ask_oracle(|oracle, here| oracle.unify_joined(here, term));
+                self.state[index] = unified.unwrap_or(term);
             }
         }
     }

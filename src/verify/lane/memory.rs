@@ -241,7 +241,7 @@ impl<'s> Evaluation<'_, 's> {
         self.oldest_of(version, Accessed { address, bytes }, &mut FxHashMap::default(), MAX_NESTED)
     }
 
-    /// The same; `known` are versions that were looked at already, since the ways to one double with
+    /// The same; `known` are versions that were looked at already, since the paths to one double with
     /// each store that has a guard predicate.
     fn oldest_of(
         &mut self,
@@ -258,7 +258,7 @@ impl<'s> Evaluation<'_, 's> {
         let found = loop {
             self.terms.arena.charge(2);
             if let Some(&record) = self.out.stores.get(&version) {
-                if !self.apart(record, loaded) {
+                if !self.does_not_alias(record, loaded) {
                     break version;
                 }
                 version = record.before;
@@ -280,7 +280,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// Whether a store certainly leaves some bytes alone.
-    fn apart(&mut self, record: StoreRecord, loaded: Accessed) -> bool {
+    fn does_not_alias(&mut self, record: StoreRecord, loaded: Accessed) -> bool {
         let Accessed { address, bytes } = loaded;
         let difference = self.terms.arena.constant_difference(address, record.address);
         difference.is_some_and(|d| d >= i64::from(record.bytes) || -d >= i64::from(bytes))
@@ -305,7 +305,7 @@ impl<'s> Evaluation<'_, 's> {
         }
         for &window in written(ast.form.space()) {
             let (mut before, version) = self.change(window, guard);
-            // The version is one only where the store is performed.
+            // The version exists only where the store is performed.
             if let Some(guard) = guard {
                 before = conditions::under(&mut self.terms.arena, before, guard, true);
             }

@@ -1,18 +1,18 @@
-//! Evaluates one lane of one program. It proves nothing: what it has to know of other lanes it asks an [`Oracle`].
+//! Evaluates one lane of one program. It proves nothing: questions about other lanes go to an [`Oracle`].
 //!
-//! Uses `program`, `terms` and `record`. The files, each of which uses only those before it:
-//! - `state`: the values at an instruction, and the `Guide` that is asked about them
+//! Uses `program`, `terms` and `record`. Each file uses only those before it:
+//! - `state`: the values at an instruction, and the `Oracle`
 //! - `operands`: operands as terms, results into destinations
 //! - `opaque`: instructions as uninterpreted functions
 //! - `moves`: `mov`
 //! - `setp`: comparisons
 //! - `semantics`: what the other instructions compute
 //! - `memory`: loads and stores
-//! - `current`: whether what was loaded is what memory holds now
-//! - `joins`: where ways meet: conditions of edges, joined states, loops
+//! - `current`: whether a loaded value is what memory holds now
+//! - `joins`: conditions of edges, joined states, loops
 //! - `cutpoints`: the same for cycles with several entries
 //! - `evaluate`: each block once
-//! - `congruence`: which registers go round loops alike
+//! - `congruence`: pairs the loop-carried registers of both programs
 
 mod congruence;
 mod current;

@@ -99,7 +99,7 @@ impl<'s> Evaluation<'_, 's> {
         (self.terms.arena.width(term) == 1).then_some(term)
     }
 
-    /// Gives a destination a value, cut or extended to the register's width.
+    /// Gives a destination a value, truncated or extended to the register's width.
     pub(in crate::verify) fn set(
         &mut self,
         arg: &Arg<'s>,
@@ -177,7 +177,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 
     /// The address of a load or store, 64 bits wide. In an array that is laid out anew it is the address of the
-    /// access of the original for which it stands, once it is shown to go where the layout says (see `layouts`).
+    /// access of the original that it corresponds to, once it is shown to go where the layout says (see `layouts`).
     pub(super) fn accessed(&mut self, space: StateSpace, base: Base<'s>, offset: i64) -> TermId {
         if space != StateSpace::Shared {
             return self.address(base, offset);
@@ -197,7 +197,7 @@ impl<'s> Evaluation<'_, 's> {
         self.terms.arena.zero_extend(meant, 64)
     }
 
-    /// The address of the original for which an address stands by a layout; itself, if that is not shown.
+    /// The original's address that an address corresponds to by a layout; itself, if that is not shown.
     fn undone(&mut self, own: TermId, paired: Paired) -> TermId {
         let Paired { layout, original, base, last, align } = paired;
         let wanted = layout.terms(self.terms, original, base);

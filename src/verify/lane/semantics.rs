@@ -167,8 +167,8 @@ impl<'s> Evaluation<'_, 's> {
         })
     }
 
-    /// `prmt` without a mode and with a constant selector: four bits for each byte, of which three number
-    /// a byte of the two operands, and the last one says that its sign is wanted eight times.
+    /// `prmt` without a mode and with a constant selector: four bits for each byte: three number
+    /// a byte of the two operands, and the last one says that the byte's sign fills the result's byte.
     fn permuted(&mut self, a: TermId, b: TermId, selector: u64) -> TermId {
         let arena = &mut self.terms.arena;
         let mut byte = |at: u64| {
@@ -254,7 +254,7 @@ impl<'s> Evaluation<'_, 's> {
         }
     }
 
-    /// Integer conversions: the source is read by its type, then limited if that is asked, and cut or extended.
+    /// Integer conversions: the source is read by its type, then clamped for `.sat`, and truncated or extended.
     fn convert(&mut self, inst: &Inst<'_, 's>, types: &[ScalarType]) -> Option<TermId> {
         let &[to, from] = types else { return None };
         let integer = |ty: ScalarType| {

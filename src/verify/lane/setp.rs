@@ -121,7 +121,7 @@ impl<'s> Evaluation<'_, 's> {
     }
 }
 
-/// Whether a value of the type is two numbers, of which each is computed with by itself.
+/// Whether the type packs two numbers.
 pub(super) fn is_packed(ty: ScalarType) -> bool {
     use ScalarType::*;
     matches!(ty, F16x2 | Bf16x2 | F32x2 | U16x2 | S16x2)

@@ -2,7 +2,7 @@
 //! the questions that can be asked and the changes that can be made there.
 //!
 //! An evaluation knows one lane of one program. Questions about other lanes and about the original go
-//! to a [`Guide`], which the layers above provide.
+//! to an [`Oracle`], which the layers above provide.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -14,7 +14,7 @@ use crate::verify::record::layouts::Layouts;
 use crate::verify::record::{Execution, LoopValue, Memory, Reference};
 use crate::verify::terms::{Kind, Origin, Side, Terms, conditions};
 
-/// The results of an instruction: where each goes, and its value.
+/// The results of an instruction: the destination and the value of each.
 pub(in crate::verify) type Results<'i, 's> = SmallVec<[(&'i Arg<'s>, TermId); 2]>;
 
 /// The questions that an evaluation of the rewritten program has for the layers above, which know the
@@ -23,7 +23,7 @@ pub(in crate::verify) trait Oracle<'s> {
     /// The value that a register gets here: `term`, or a term of the original that is equal to it.
     fn unify(&mut self, at: &mut Evaluation<'_, 's>, register: RegisterId, term: TermId) -> TermId;
 
-    /// The same for a value that several ways into a block bring.
+    /// The same for a value that several edges into a block bring.
     fn unify_joined(&mut self, at: &mut Evaluation<'_, 's>, term: TermId) -> TermId;
 
     /// The results of a warp instruction that the original does not have, if they are known; otherwise
@@ -81,7 +81,7 @@ pub(in crate::verify) struct Evaluation<'a, 's> {
 }
 
 impl<'s> Evaluation<'_, 's> {
-    /// The guide's answer, if there is a guide.
+    /// The oracle's answer, if there is an oracle.
     pub fn ask_oracle<T>(
         &mut self,
         ask: impl FnOnce(&mut dyn Oracle<'s>, &mut Self) -> T,
@@ -187,7 +187,7 @@ impl<'s> Evaluation<'_, 's> {
         (before, version)
     }
 
-    /// The symbol of a register at a loop's header: that of the original's register that it is taken for,
+    /// The symbol of a register at a loop's header: that of the original's register that it is paired with,
     /// unless the two are known to differ.
     pub fn phi(&self, id: LoopId, register: RegisterId) -> Kind {
         let Some(reference) = self.reference else {

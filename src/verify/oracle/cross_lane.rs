@@ -1,11 +1,11 @@
-//! Taint: which values came from another lane and have not been settled.
+//! Which values came from another lane and are not known to be the original's.
 
 use rustc_hash::FxHashMap;
 
 use crate::expr::{Node, TermId};
 use crate::verify::terms::{Kind, Terms};
 
-/// The terms that contain a value from another lane which has not been settled.
+/// The terms that contain a value from another lane that is not known to be one of the original's.
 #[derive(Default)]
 pub(in crate::verify) struct CrossLane {
     known: FxHashMap<TermId, bool>,

@@ -1,11 +1,11 @@
-//! The oracle of the rewritten program: what its own warp instructions deliver, and which of its terms are the original's.
+//! The oracle of the rewritten program: what its warp instructions deliver, and which terms equal the original's.
 //!
-//! Uses all rooms before it. The files, each of which uses only those before it:
+//! Uses all rooms before it. Each file uses only those before it:
 //! - `cross_lane`: which values came from another lane
 //! - `together`: whether lanes that were together still are
-//! - `warp_exchange`: stores between two barriers of a warp, and the original's in whose place they stand
+//! - `warp_exchange`: stores between two barriers of a warp, and the stores of the original that they replace
 //! - `warp`: `activemask`, `shfl.sync`, `vote.sync`
-//! - `unify`: the rewritten program's values brought back to the original's
+//! - `unify`: replaces the rewritten program's values by equal ones of the original
 
 mod cross_lane;
 mod together;

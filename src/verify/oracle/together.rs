@@ -1,6 +1,6 @@
 //! Whether the lanes that an `activemask` has reported together are together in a later block as well.
 //!
-//! They are if only one way leads from the one block to the other, past no instruction at which lanes
+//! They are if only one path leads from the one block to the other, past no instruction at which lanes
 //! may wait for others, and if each branch on it is taken by all of these lanes or by none: the
 //! branch's condition is made of values that are the same for all of them. Such values are numbers,
 //! parameters, extents of the block and the grid, the mask itself, and the outcome of a vote of these
@@ -14,7 +14,7 @@ use crate::verify::lane::Evaluation;
 use crate::verify::record::Vote;
 use crate::verify::terms::{Kind, Terms, conditions};
 
-/// The most blocks that are gone back.
+/// The most predecessors that are followed.
 const MAX_BLOCKS: u32 = 16;
 
 /// Whether the lanes are still together in the block that is being evaluated: `mask` is the result of
@@ -31,7 +31,7 @@ pub(super) fn together(
         if block == from {
             return true;
         }
-        // (The function's entry is also a way into its first block.)
+        // (The function's entry is also an edge into its first block.)
         let [edge] = flow.block(block).predecessors[..] else { return false };
         let loops = (here.program.loop_of(edge.from), here.program.loop_of(block));
         if here.program.irreducible || block.0 == 0 || edge.from >= block || loops.0 != loops.1 {

@@ -2,8 +2,8 @@
 //!
 //! In: a register of the rewritten program and the term that it gets, which may contain values that
 //! came from another lane (it is *crosses*). Out: if the term is shown to be equal to the value of the
-//! original's register of the same name there, that value of the original (the term is *settled*),
-//! otherwise the term as it was. A value computed from a settled register is then equal to the
+//! original's register of the same name there, that value of the original (the two are congruent),
+//! otherwise the term as it was. A value computed from a unified register is then equal to the
 //! original's by construction, and needs no further proof.
 
 use super::warp::Warp;
@@ -53,7 +53,7 @@ impl<'s> Oracle<'s> for Warp<'_, 's> {
             false => Vec::new(),
         };
         for (index, candidate) in places.into_iter().enumerate() {
-            // Of several places the solver is asked about the likeliest one alone.
+            // The solver decides about the likeliest value alone.
             let new =
                 fits(here.terms, &candidate) && !(count == 0 && candidates.contains(&candidate));
             let effort = if index == 0 { Effort::Solver } else { Effort::Rules };
@@ -118,10 +118,9 @@ impl<'s> Warp<'_, 's> {
         proof == Proof::Equal
     }
 
-    /// The values that the original's register of the same name gets in the same iteration at any
-    /// place, the likeliest first: for code that stands twice, since only one of the two versions stands
-    /// where the original's code does. As many writes behind the last instruction that both programs have
-    /// as in the rewritten one is most likely the same place.
+    /// The values that the original's register of the same name gets in the same iteration, the likeliest first: for
+    /// duplicated code, of which only one version is where the original's code is. The likeliest value is that
+    /// of as many writes behind the last matched instruction as in the rewritten program.
     fn same_register_values(
         &self,
         here: &Evaluation<'_, 's>,
@@ -163,7 +162,7 @@ impl<'s> Warp<'_, 's> {
 }
 
 /// The values that the original's register of the same name gets from the instructions in whose place
-/// the current one stands, the last first.
+/// the current one is, the last first.
 fn candidates(here: &Evaluation<'_, '_>, register: RegisterId) -> Vec<TermId> {
     let Some(reference) = here.reference else { return Vec::new() };
     let key = &here.program.keys[register.0 as usize];

@@ -148,7 +148,7 @@ impl<'s> Warp<'_, 's> {
     }
 
     /// Whether all 32 lanes of each warp execute the block that is evaluated together: the block of threads is known to
-    /// be whole warps of consecutive lanes, and they all take the same ways there. An instruction with the member
+    /// be whole warps of consecutive lanes, and they all take the same paths there. An instruction with the member
     /// mask of all lanes waits for them (PTX ISA, "shfl.sync").
     fn is_full(&mut self, here: &mut Evaluation<'_, 's>) -> bool {
         if here.program.function.kind != FunctionKind::Entry || here.program.irreducible {
@@ -175,7 +175,7 @@ impl<'s> Warp<'_, 's> {
     }
 
     /// `shfl.sync.up|down.b32 d[|p], a, b, c, mask` with constant b and c, and `shfl.sync.idx|bfly` that
-    /// give each lane the value of one some lanes up or, where that lies beyond the warp, down.
+    /// give each lane the value of one some lanes up or, where that is beyond the warp, down.
     fn shuffle<'i>(
         &mut self,
         here: &mut Evaluation<'_, 's>,

@@ -1,9 +1,9 @@
 //! Stores of a warp's lanes for each other: between two barriers of the warp that only the rewritten program has
-//! stand stores that the original performs elsewhere, or other lanes of it.
+//! are stores that the original performs at another place, or in other lanes.
 //!
 //! In: the evaluation at each of these barriers. Out: an [`Exchange`] if some stores of the original in a row make
 //! the same version of memory of the one in front of the barriers. That they are the same stores is an
-//! assumption here; it is proved when both programs have been evaluated (`exchanged`).
+//! assumption here; it is proved when both programs have been evaluated (`stores_by_other_lanes`).
 
 use crate::cfg::BlockId;
 use crate::expr::TermId;
@@ -18,11 +18,11 @@ use crate::verify::terms::{Kind, Origin, conditions};
 pub(in crate::verify) struct Opened {
     block: BlockId,
     at: u32,
-    /// The versions of memory there, by what is known of the way to it.
+    /// The versions of memory there, simplified by the path condition.
     memory: Memory,
 }
 
-/// Stores of the rewritten program that stand for stores of the original.
+/// Stores of the rewritten program that replace stores of the original.
 #[derive(Clone, Debug)]
 pub(in crate::verify) struct WarpExchange {
     /// The block of the rewritten program, and its stores.
@@ -30,7 +30,7 @@ pub(in crate::verify) struct WarpExchange {
     pub stores: Vec<u32>,
     /// The original's stores.
     pub replaced: Vec<u32>,
-    /// For each of these, whether all that it stores is what memory held when the lanes met.
+    /// For each of these, whether all that it stores is what memory held at the first barrier.
     pub current: Vec<bool>,
 }
 
@@ -100,7 +100,7 @@ impl Opened {
         Some(WarpExchange { block: self.block, stores, replaced, current })
     }
 
-    /// Stores of the original in a row, of so many bytes in all, that follow the memory behind this barrier and
+    /// Consecutive stores of the original, of `bytes` bytes in all, that follow the memory behind this barrier and
     /// are performed wherever the barrier is reached.
     fn chain(&self, here: &mut Evaluation<'_, '_>, bytes: u32) -> Option<Vec<u32>> {
         let reference = here.reference?;

@@ -1,4 +1,4 @@
-//! Which instruction of the rewritten program stands for which of the original.
+//! Matches instructions of the rewritten program with those of the original.
 //!
 //! The matching is only a guess that makes proofs short: whatever it says, every event of the one
 //! program has to be shown equal to an event of the other. Instructions of the same text are matched
@@ -136,8 +136,8 @@ fn fill_gap(
     }
 }
 
-/// An unmatched instruction stands in the place of everything between its matched neighbours, the
-/// neighbours included: the code that replaces a load may stand before or behind it.
+/// An unmatched instruction may replace everything between its matched neighbours, the
+/// neighbours included: the code that replaces a load may be before or behind it.
 fn widen_gaps(alignment: &mut Alignment, count: u32) {
     let mut before = 0;
     let mut firsts = Vec::with_capacity(alignment.matched.len());

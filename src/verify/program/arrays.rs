@@ -343,7 +343,7 @@ impl Arrays {
         Ok(arrays)
     }
 
-    /// What a name stands for.
+    /// What a name denotes.
     fn named(&self, name: &str, local: Option<u32>) -> Made {
         let Some(scope) = local else { return OTHER };
         let full = format!("{scope}.{name}");
@@ -452,7 +452,7 @@ impl Arrays {
                         self.reach(self.of_operand(arg, made), how(goes_to));
                     }
                 }
-                // The address of an element by its number is no sum.
+                // The address of an element by its number is not a sum.
                 Arg::Symbol { indexed: true, .. } => {
                     self.tell(self.of_operand(arg, made), how(goes_to));
                 }

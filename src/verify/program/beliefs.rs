@@ -16,7 +16,7 @@
 //! | **Solver**: z3 and the translation to it (`solver`) | analysis, validator | proofs: values of terms by the evaluator against z3's; counterexamples: executed (`concrete`, `execute`); a second solver on the dumped queries (`--dump-queries`) |
 //! | **What instructions compute** | no: `emulate` and `semantics` are written apart, the interpreter's `ops` a third time | results of each form worked out by hand (`tests/verify/semantics.rs`, `tests/instructions`); execution of what is proved |
 //! | **What instructions do to memory and to other lanes** | no: `emulate::effects` and `instructions` | pairs of files by hand (`tests/verify`), planted bugs (`tests/mutation`) |
-//! | **Special registers** | no: `emulate::special`, `special` here | what stands in no table is unsteady here; the interpreter |
+//! | **Special registers** | no: `emulate::special`, `special` here | a register that no table lists is volatile here; the interpreter |
 //! | **The layout of warps in blocks** | no: `hardware` here | all small block shapes, thread by thread |
 //! | **Addresses of variables in shared memory** are below 2^30 (`operands`) | no | compilers that keep them in registers of 32 bits; the sizes that the real `ptxas` takes |
 //! | **Versions of PTX**: from 7.0 on a later version gives no instruction another meaning (`outside`) | no | the PTX ISA's release notes |

@@ -135,7 +135,7 @@ fn from(reached: &[usize], zero: usize, diagonal: isize, edits: isize) -> (usize
     }
 }
 
-/// The matches on the way to `end`.
+/// The matches on the path to `end`.
 fn walk_back(history: &[Vec<usize>], end: (usize, usize)) -> Vec<(usize, usize)> {
     let (mut x, mut y) = end;
     let mut found = Vec::new();
@@ -193,7 +193,7 @@ mod tests {
         for _ in 0..3000 {
             let mut sequence = |kinds: u32| -> Vec<u32> {
                 let length = random.usize(0..40);
-                // Each stands twice at the end, so that nothing is an anchor.
+                // Each is there twice at the end, so that nothing is an anchor.
                 (0..length)
                     .map(|_| random.u32(0..kinds))
                     .chain((0..kinds).cycle().take(80))

@@ -1,4 +1,4 @@
-//! Loops whose lanes control flow may take into different iterations in the rewritten program, for a
+//! Temporal divergence of the rewritten program alone: lanes that may be in different iterations of a loop, for a
 //! reason that the original does not have.
 
 use super::align::Alignment;
@@ -20,8 +20,8 @@ pub(in crate::verify) fn new_divergence(
     newly
 }
 
-/// The reason of the original that corresponds to `apart`, a reason why the rewritten program takes a
-/// loop apart; `None` if the original has no such reason.
+/// The original's reason for a temporal divergence of the rewritten program; `None` if the original has no such
+/// reason.
 pub(in crate::verify) fn same_divergence(
     original: &Program<'_, '_>,
     rewritten: &Program<'_, '_>,

@@ -12,7 +12,7 @@ use crate::cfg::{Arg, Inst, RegisterId};
 use crate::isa::{Opcode, Qualifier};
 use crate::ptx::StateSpace;
 
-/// What an instruction is to the validator.
+/// How the validator treats an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::verify) enum Role {
     /// The results depend on the operands alone.
@@ -89,7 +89,7 @@ pub(in crate::verify) fn role(inst: &Inst<'_, '_>) -> Role {
     }
 }
 
-/// Whether an operand, wherever it stands, is a special register that may change.
+/// Whether any operand is a special register that may change.
 fn reads_volatile(inst: &Inst<'_, '_>) -> bool {
     fn is_volatile(arg: &Arg<'_>) -> bool {
         match arg {
@@ -144,7 +144,7 @@ pub(in crate::verify) fn may_wait(inst: &Inst<'_, '_>) -> bool {
     }
 }
 
-/// Whether an instruction's result tells which lanes are converged where it stands: that is the
+/// Whether an instruction's result tells which lanes are converged there: that is the
 /// assembler's choice, which is the same only if control flow is.
 pub(in crate::verify) fn depends_on_convergence(inst: &Inst<'_, '_>) -> bool {
     match inst.ast.form.opcode {

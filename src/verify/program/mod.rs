@@ -1,18 +1,18 @@
-//! The two programs as they are read: what each instruction is, and which instruction of the one stands for which of the other.
+//! The two programs as they are read: how the validator treats each instruction, and which instructions match.
 //!
-//! Uses no other room. The files, each of which uses only those before it:
+//! Uses no other room. Each file uses only those before it:
 //! - `beliefs`: what is shared with the analysis, and what checks it; no code
 //! - `both`: something of both programs
 //! - `window`: the parts of memory that have versions of their own
 //! - `special`: which special registers keep their values, and for whom
-//! - `instructions`: what each instruction is: pure, a load, or an event
+//! - `instructions`: how the validator treats each instruction
 //! - `prepared`: a function prepared for evaluation
 //! - `signatures`: which instructions an assembler takes
 //! - `wellformed`: whether an assembler takes a function's text
 //! - `difference`: what two sequences have in common
-//! - `align`: which instruction of the one program stands for which of the other
-//! - `split`: vector stores that stand for several stores
-//! - `divergence`: reasons for lanes to part that only the rewritten program has
+//! - `align`: matches instructions of the two programs
+//! - `split`: vector stores that replace several stores
+//! - `divergence`: temporal divergence that only the rewritten program has
 //! - `arrays`: the arrays in shared memory and all accesses to them
 
 mod align;

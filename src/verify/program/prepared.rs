@@ -148,7 +148,7 @@ impl<'m, 's> Program<'m, 's> {
         })
     }
 
-    /// Pairs registers by where they stand instead of by name, if both programs are the same instructions with the
+    /// Pairs registers by position instead of by name, if both programs are the same instructions with the
     /// registers renamed one to one; whether they are, and under other names. Like every pairing this is a guess:
     /// what the paired registers hold is proved to be equal, iteration by iteration.
     pub fn pair_by_place(&mut self, original: &Program<'_, '_>) -> bool {
@@ -178,7 +178,7 @@ impl<'m, 's> Program<'m, 's> {
         for (index, own) in self.keys.iter_mut().enumerate() {
             match pairs.new.get(&RegisterId(index as u32)) {
                 Some(&old) => *own = key(old),
-                // No register of the original stands for it.
+                // It corresponds to no register of the original.
                 None => own.0.push('\''),
             }
         }
@@ -223,7 +223,7 @@ impl<'m, 's> Program<'m, 's> {
         text[from..].split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// The registers and windows that may be changed on the ways from a block's immediate dominator to
+    /// The registers and windows that may be changed on the paths from a block's immediate dominator to
     /// the block; all that are carried, if it has no dominator. The instructions looked at are charged
     /// to the arena.
     pub fn between(&self, arena: &Arena, block: BlockId) -> Changes {

@@ -15,7 +15,7 @@ use crate::ptx::Value;
 
 /// Rows `opcodes | modifiers | types | operands`.
 ///
-/// - Modifiers may come in any order, but for those with `^`, which stand behind the opcode. `a/b` requires one
+/// - Modifiers may come in any order, but for those with `^`, which follow the opcode directly. `a/b` requires one
 ///   of the two, `a/b?` allows one of them.
 /// - Types come in the order of the text: one set for each.
 /// - Operands: `1` and `2` have the first and second type, `w` has the first type in double width, a
@@ -140,7 +140,7 @@ struct Group {
     words: Vec<&'static str>,
     /// Whether it may have none.
     optional: bool,
-    /// Whether it stands directly behind the opcode.
+    /// Whether it follows the opcode directly.
     first: bool,
 }
 
@@ -153,7 +153,7 @@ struct Slot {
     optional: bool,
     /// A second destination that is a predicate may follow behind a bar.
     pair: bool,
-    /// A variable's address or a special register may stand here as well.
+    /// A variable's address or a special register is allowed as well.
     symbol: bool,
     special: bool,
 }
@@ -379,7 +379,7 @@ impl Slot {
     }
 }
 
-/// Whether a register of one type may stand where an instruction has another type (PTX ISA, "Operand Type
+/// Whether an operand of an instruction's type may be a register of another type (PTX ISA, "Operand Type
 /// Checking"); `wider` as loads, stores and conversions allow it.
 pub(super) fn holds(register: ScalarType, ty: ScalarType, wider: bool) -> bool {
     use ScalarType::*;
@@ -399,7 +399,7 @@ pub(super) fn holds(register: ScalarType, ty: ScalarType, wider: bool) -> bool {
         }
 }
 
-/// Whether a constant may stand where an instruction has a type.
+/// Whether an operand of a type may be a constant.
 pub(super) fn is_constant_of(value: Value, ty: ScalarType) -> bool {
     use ScalarType::*;
     match value {

@@ -1,10 +1,10 @@
-//! Vector stores of one program that stand for several stores of the other one: `st.v4` for four scalar stores,
+//! Vector stores of one program that replace several stores of the other one: `st.v4` for four scalar stores,
 //! or the reverse.
 //!
 //! In: two programs with the instructions that are matched already. Out: groups, each one vector store and the
 //! stores with its elements. This is only a guess by the texts; `stores` proves it: each element is stored at the
 //! same address, under the same condition and with the same value. The order within a group does not matter,
-//! since the elements do not overlap, and no other event stands between the parts in either program.
+//! since the elements do not overlap, and no other event is between the parts in either program.
 
 use super::align::Alignment;
 use super::instructions::{Role, role};
@@ -12,7 +12,7 @@ use super::prepared::Program;
 use crate::cfg::BlockId;
 use crate::isa::Words;
 
-/// One vector store and the stores that it stands for.
+/// One vector store and the stores that it replaces.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::verify) struct Split {
     /// Whether the vector store is in the rewritten program.

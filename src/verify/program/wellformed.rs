@@ -16,7 +16,7 @@ use crate::isa::{Opcode, Qualifier, ScalarType, StateSpace, Words};
 use crate::ptx::{Directive, Item, Module, Operand, Statement, Value, Variable, family};
 use crate::source::{SourceFile, Span};
 
-/// What a name stands for in an operand.
+/// What a name denotes in an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Class {
     Variable(StateSpace),
@@ -28,7 +28,7 @@ enum Class {
     Several,
 }
 
-/// A program with what its names stand for.
+/// A program with what its names denote.
 struct Text<'p, 'm, 's> {
     program: &'p Program<'m, 's>,
     classes: FxHashMap<&'p str, Class>,
@@ -37,7 +37,7 @@ struct Text<'p, 'm, 's> {
     version: (u32, u32),
 }
 
-/// Why the text of one of two programs is none that an assembler takes.
+/// Why no assembler takes the text of one of two programs.
 pub(in crate::verify) enum Refused {
     /// Every assembler refuses it.
     Impossible(String),
@@ -169,7 +169,7 @@ impl<'p, 'm, 's> Text<'p, 'm, 's> {
         None
     }
 
-    /// Whether an instruction is one that assemblers are known to take.
+    /// Whether assemblers are known to take an instruction.
     fn is_known(&self, inst: &Inst<'m, 's>) -> bool {
         let form = &inst.ast.form;
         if !self.names_fit(inst) {
@@ -187,7 +187,7 @@ impl<'p, 'm, 's> Text<'p, 'm, 's> {
         }
     }
 
-    /// Whether each name in an instruction is one that it may name.
+    /// Whether an instruction may use each name in it.
     fn names_fit(&self, inst: &Inst<'m, 's>) -> bool {
         let space = inst.ast.form.space();
         inst.args.iter().all(|arg| match arg {
@@ -358,7 +358,7 @@ impl<'p, 'm, 's> Text<'p, 'm, 's> {
         }
     }
 
-    /// An instruction with each register as its type and each name as what it stands for.
+    /// An instruction with each register as its type and each name as what it denotes.
     fn shape(&self, inst: &Inst<'m, 's>) -> String {
         let mut shape: String =
             Words::of(inst.ast.opcode.text).flat_map(|word| [word, "."]).collect();

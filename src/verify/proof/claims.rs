@@ -19,7 +19,7 @@ use crate::verify::terms::{Kind, Symbols, Terms};
 /// The most terms that all searches for one function evaluate: a few seconds.
 const MAX_EVALUATED: u64 = 400_000_000;
 
-/// After so many undecided claims, which take the solver longest, claims that only shorten proofs are not put to it.
+/// The most undecided claims, which take the solver longest; then it gets no more claims that only shorten proofs.
 const MAX_UNDECIDED: u32 = 8;
 
 /// A claim, with the facts in ascending order.
@@ -40,7 +40,7 @@ impl Claims {
         Claims { solver, searcher: Searcher::with_effort(MAX_EVALUATED), answers, undecided: 0 }
     }
 
-    /// Whether the solver has left so many claims undecided that only those on which the verdict rests are worth asking.
+    /// Whether the solver has left many claims undecided: then it gets only those on which the verdict rests.
     pub fn is_hard(&self) -> bool {
         self.undecided >= MAX_UNDECIDED
     }

@@ -10,7 +10,7 @@ use crate::isa::Special;
 use crate::verify::terms::{Kind, Terms, conditions, division, hardware};
 
 /// All facts that hold at a place where `known` holds, those about *other* lanes included: if a whole
-/// warp is known to have met, lane `L + n` is there too, so the conditions of the place and the
+/// warp is known to have reconverged, lane `L + n` is there too, so the conditions of the place and the
 /// guarantees of the hardware hold for it as well (the terms are shifted by `n`).
 pub(super) fn facts_of_other_lanes(at: &mut Question<'_, '_, '_>) -> Vec<TermId> {
     let Question { terms, lanes, place, known } = at;

@@ -1,4 +1,4 @@
-//! What a flag of the rewritten program says: a predicate that goes round a loop, false where the loop is
+//! What a flag of the rewritten program says: a loop-carried predicate, false where the loop is
 //! entered, and then what some conditions are that no iteration changes. Where it is true, they hold.
 
 use rustc_hash::FxHashMap;
@@ -12,7 +12,7 @@ use crate::verify::terms::{Kind, Side, Terms, conditions};
 #[derive(Debug, Default)]
 pub(in crate::verify) struct Flags(FxHashMap<TermId, Vec<TermId>>);
 
-/// Flags that get each other's value are looked at so often.
+/// The most passes over flags that get each other's value.
 const MAX_PASSES: usize = 8;
 
 impl Flags {

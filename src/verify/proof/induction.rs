@@ -4,7 +4,7 @@
 //!
 //! In: the loops of the evaluated original. Out: terms in which one register is left of all that keep
 //! their distance. This is an induction over the iterations of one lane; so it holds wherever both
-//! symbols stand for values of the same iteration, also behind the loop.
+//! symbols have values of the same iteration, also behind the loop.
 
 use rustc_hash::FxHashMap;
 

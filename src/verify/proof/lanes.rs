@@ -1,6 +1,6 @@
 //! Terms as another lane of the warp has them, for warps whose lanes are consecutive in `tid.x`.
 //!
-//! For a distance `n` and each value that goes round a loop the question is by how much lane `L + n`
+//! For a distance `n` and each loop-carried value the question is by how much lane `L + n`
 //! is ahead of lane `L`. It is answered by induction over the iterations: the difference at the entry
 //! is a term; it is assumed at the header and has to be found again at the latch. A value for which
 //! that fails is unrelated, and the others are tried again without it, until nothing changes.
@@ -20,9 +20,9 @@ use crate::verify::terms::Terms;
 pub(in crate::verify) struct Lanes<'r, 's> {
     program: &'r Program<'r, 's>,
     execution: &'r Execution,
-    /// For each loop, whether the rewritten program's control flow lets lanes meet in different
+    /// For each loop, whether the rewritten program's control flow lets lanes reconverge in different
     /// iterations of it.
-    apart: Vec<bool>,
+    diverges: Vec<bool>,
     /// Whether there are atomics, fences or calls: values that lanes load one by one behind such an
     /// event may differ.
     unordered: bool,
@@ -31,7 +31,11 @@ pub(in crate::verify) struct Lanes<'r, 's> {
 }
 
 impl<'r, 's> Lanes<'r, 's> {
-    pub fn new(program: &'r Program<'r, 's>, execution: &'r Execution, apart: Vec<bool>) -> Self {
+    pub fn new(
+        program: &'r Program<'r, 's>,
+        execution: &'r Execution,
+        diverges: Vec<bool>,
+    ) -> Self {
         let (relations, moved) = (FxHashMap::default(), FxHashMap::default());
         // An event that all threads of the block execute together is not one of them.
         let unordered = execution.events.iter().any(|event| {
@@ -45,7 +49,7 @@ impl<'r, 's> Lanes<'r, 's> {
                 _ => false,
             }
         });
-        Lanes { program, execution, apart, unordered, relations, moved }
+        Lanes { program, execution, diverges, unordered, relations, moved }
     }
 
     /// The shape of a block, if it is known.
@@ -78,7 +82,7 @@ impl<'r, 's> Lanes<'r, 's> {
         true
     }
 
-    /// `term` as lane `L + n` has it, where both lanes have met in a block of the loop `place`.
+    /// `term` as lane `L + n` has it, where both lanes have reconverged in a block of the loop `place`.
     pub fn shift(
         &mut self,
         terms: &mut Terms,
@@ -90,9 +94,9 @@ impl<'r, 's> Lanes<'r, 's> {
     }
 
     /// `term` as lane `L + n` has it, for a term all of whose loads read what memory holds where the
-    /// lanes have met: the value that lane `L + n` has read is the value that lane `L` would read
+    /// lanes have reconverged: the value that lane `L + n` has read is the value that lane `L` would read
     /// there. A thread that wrote between the two would be ordered with both reads, and could not be
-    /// with the meeting; so it does not matter by which ways the two lanes came, and past which
+    /// with the reconvergence; so it does not matter by which paths the two lanes came, and past which
     /// synchronisation.
     pub fn shift_current(
         &mut self,
@@ -129,7 +133,7 @@ struct Search<'w, 's> {
     program: &'w Program<'w, 's>,
     execution: &'w Execution,
     n: i32,
-    /// Whether the values that go round a loop, and the branches taken, must be related whenever they
+    /// Whether the loop-carried values, and the branches taken, must be related whenever they
     /// were loaded.
     unordered: bool,
     relations: Relations,
@@ -146,7 +150,7 @@ impl<'w, 's> Search<'w, 's> {
         let relations = Relations {
             ahead: FxHashMap::default(),
             together: vec![true; lanes.program.flow.loops.loops.len()],
-            in_step: lanes.apart.iter().map(|apart| !apart).collect(),
+            in_step: lanes.diverges.iter().map(|diverges| !diverges).collect(),
             lasting: false,
         };
         Search {
@@ -187,7 +191,7 @@ impl<'w, 's> Search<'w, 's> {
         apply(terms, by, &self.relations, self.moved.entry(place).or_default(), term)
     }
 
-    /// By how much the value that enters a loop, or goes round it, is larger in the other lane.
+    /// By how much the value that enters a loop, or that of its back edge, is larger in the other lane.
     fn ahead(
         &mut self,
         terms: &mut Terms,
@@ -258,7 +262,7 @@ impl<'w, 's> Search<'w, 's> {
         }
     }
 
-    /// Checks that both lanes take the same way at branches that might take them into different
+    /// Checks that both lanes take the same edge at branches that might take them into different
     /// iterations.
     fn check_branches(&mut self, terms: &mut Terms) {
         for apart in &self.program.flow.taken_apart {

@@ -11,13 +11,13 @@ use crate::solver::Judgement;
 use crate::verify::record::{Accessed, StoreRecord, before_stores, unmarked};
 use crate::verify::terms::{Function, Terms, Truth, conditions, wrap};
 
-/// The most low bits by which accesses are told apart: strides of unrolled loops over wide elements.
+/// The most low bits by which accesses are distinguished: strides of unrolled loops over wide elements.
 const MAX_LOW_BITS: u8 = 7;
 
 /// The most selections between versions, one within another.
 const MAX_NESTED: u32 = 256;
 
-/// The most ways between versions that are looked into for one load.
+/// The most paths between versions that are looked into for one load.
 const MAX_PATHS: u32 = 64;
 
 /// The most facts with which selections between versions of memory are still looked into.
@@ -66,8 +66,8 @@ impl Prover {
         Some(pairs)
     }
 
-    /// What two parts of loads come to: loads of as many bytes as the smaller one, or as little as both parts
-    /// are in. A load delivers what loads of its bytes would, of the same version of memory.
+    /// Two parts of loads as narrower loads: of as many bytes as the smaller load has, or as both parts
+    /// need. A load delivers what loads of its bytes would, of the same version of memory.
     pub fn narrowed(terms: &mut Terms, (a, b): Claim) -> Option<(TermId, TermId)> {
         let (mine, theirs) = (part_of_load(terms, a)?, part_of_load(terms, b)?);
         let bits = terms.arena.width(a);
@@ -87,7 +87,7 @@ impl Prover {
         Some((narrow(terms, &mine), narrow(terms, &theirs)))
     }
 
-    /// Whether a store is apart from what is loaded by what was tested of their distance; registers that keep their
+    /// Whether a store does not alias a load by what was tested of their distance; registers that keep their
     /// distance are replaced in `known`.
     fn disjoint(
         &mut self,
@@ -105,8 +105,8 @@ impl Prover {
     }
 
     /// Whether the low bits of a distance between two accesses are those of no distance at which they overlap: an index
-    /// that starts at 1 and grows by 4 is never 0, however often it wraps around. The first access is so many
-    /// bytes long, and so far ahead of the second.
+    /// that starts at 1 and grows by 4 is never 0, however often it wraps around. The first access is `first` bytes long
+    /// and `ahead` bytes ahead of the second, which is `second` bytes long.
     fn differ_in_low_bits(
         &self,
         terms: &mut Terms,
@@ -123,8 +123,8 @@ impl Prover {
         })
     }
 
-    /// Steps over stores that are shown to leave the loaded bytes alone: at first on all ways alike, each store once,
-    /// then on each way by what is known on it.
+    /// Steps over stores that are shown to leave the loaded bytes alone: at first on all paths alike, each store once,
+    /// then on each path by what is known on it.
     fn oldest(
         &mut self,
         at: &mut Question<'_, '_, '_>,
@@ -139,7 +139,7 @@ impl Prover {
         self.oldest_on_path(at, version, loaded, &mut { MAX_PATHS })
     }
 
-    /// The oldest version by what is known on all ways; `older` are those that were found before.
+    /// The oldest version by what is known on all paths; `older` are those that were found before.
     fn oldest_on_all_paths(
         &mut self,
         terms: &mut Terms,
@@ -170,7 +170,7 @@ impl Prover {
         version
     }
 
-    /// The oldest version where `known` holds, by cases; `ways` may still be looked into.
+    /// The oldest version where `known` holds, by cases; `paths` paths may still be looked into.
     fn oldest_on_path(
         &mut self,
         at: &mut Question<'_, '_, '_>,
@@ -184,9 +184,9 @@ impl Prover {
             false => Vec::new(),
         };
         while let Some(&record) = self.stores.get(&version) {
-            let apart = self.disjoint(at.terms, &record, loaded, &applied)
+            let no_alias = self.disjoint(at.terms, &record, loaded, &applied)
                 || self.does_not_alias(at, &record, loaded);
-            if !apart {
+            if !no_alias {
                 return version;
             }
             version = record.before;
@@ -194,7 +194,7 @@ impl Prover {
         let Node::IfThenElse(condition, a, b) = *at.terms.arena.node(version) else {
             return version;
         };
-        // Where logic decides it, there is one side.
+        // Logic alone may decide the condition.
         if let Ok(mut truth) = Truth::of(&mut at.terms.arena, known)
             && let Some(holds) = truth.value(&mut at.terms.arena, condition)
         {
@@ -236,13 +236,13 @@ impl Prover {
         // Modulo 2^64: neither access starts within the other.
         let after = arena.compare(Comparison::UnsignedLessEqual, stored, ahead);
         let before = arena.compare(Comparison::UnsignedLessEqual, read, behind);
-        let apart = arena.and(after, before);
+        let no_alias = arena.and(after, before);
         let always = arena.boolean(true);
         let effort = self.effort;
         if effort == Effort::Values {
             self.effort = Effort::Search;
         }
-        let judged = self.ask(at, (apart, always));
+        let judged = self.ask(at, (no_alias, always));
         self.effort = effort;
         judged == Judgement::Proved
     }

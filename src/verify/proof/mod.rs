@@ -1,19 +1,19 @@
 //! Terms as other lanes have them, and whether two terms are equal at a place.
 //!
-//! Uses `program`, `terms` and `record`; it does not know how terms were evaluated. The files, each of which uses only those before it:
+//! Uses `program`, `terms` and `record`; it does not know how terms were evaluated. Each file uses only those before it:
 //! - `shifted`: a term in another lane, given how symbols are related
 //! - `lanes`: how they are related, by induction over iterations
 //! - `question`: a place, and the conditions of the case that is being looked at
 //! - `facts`: what the solver is told of a place
-//! - `flags`: what predicates that go round loops say
-//! - `induction`: registers of a loop that keep their distance
-//! - `remainder`: the low bits of what goes round loops
+//! - `flags`: what loop-carried predicates say
+//! - `induction`: registers that keep their distance in a loop
+//! - `remainder`: the low bits of loop-carried values
 //! - `pinned`: symbols that can have only one value
 //! - `by_lane`: terms of one lane, and what shuffles deliver lane by lane
 //! - `claims`: claims decided by search and by the solver, and remembered
-//! - `query`: a claim put to the solver
-//! - `load_congruence`: when two loads deliver the same
-//! - `outcome`: what a claim came to
+//! - `query`: decides a claim: rules, search, solver
+//! - `load_congruence`: when two loads deliver the same value
+//! - `outcome`: the outcome of a claim
 //! - `prove`: whether two terms are equal at a place
 
 pub(in crate::verify) mod by_lane;

@@ -15,7 +15,7 @@ const MAX_SWEEPS: usize = 4;
 
 /// What is left of facts and a claim when every symbol that can only have one value has it.
 pub(in crate::verify) enum Simplified {
-    /// The facts contradict each other: no lane comes here.
+    /// The facts contradict each other: no lane reaches this place.
     Unreachable,
     /// Facts and claim, without those symbols; the facts that are true for every value are left out.
     Simpler { known: Vec<TermId>, claim: Claim },

@@ -45,8 +45,8 @@ impl Prover {
         self.by_cases(&mut at.under(&all), claim)
     }
 
-    /// What a claim comes to in each lane by what is known there of that lane alone: the first lane in which it
-    /// is not shown decides.
+    /// Decides a claim lane by lane, at first by the facts of that lane alone: the first lane in which the claim is
+    /// not proved decides.
     fn equal_in_each_lane(&mut self, at: &mut Question<'_, '_, '_>, claim: Claim) -> Proof {
         let known = at.known;
         let Some(lane) = self.by_lane.lane else { return Proof::Unknown };
@@ -99,7 +99,7 @@ impl Prover {
         {
             return Proof::Equal;
         }
-        // No lane comes to a place where what is known contradicts itself.
+        // No lane reaches a place whose facts contradict each other.
         let Ok(mut truth) = Truth::of(&mut at.terms.arena, known) else { return Proof::Equal };
         let mut decided = |term: TermId| {
             let mut decide = |arena: &mut Arena, condition| truth.value(arena, condition);
@@ -233,7 +233,7 @@ impl Prover {
         })
     }
 
-    /// By the parts, if the two are words put together or cut from others, or sums that differ in one
+    /// By the parts, if the two are concatenations or extracts of other words, or sums that differ in one
     /// part.
     fn by_parts(&mut self, at: &mut Question<'_, '_, '_>, (a, b): Claim) -> Option<Proof> {
         // Other bytes may have the same bits in these places.
@@ -303,7 +303,7 @@ fn is_known_global(terms: &mut Terms, condition: TermId, known: &[TermId]) -> bo
     })
 }
 
-/// Whether a term is an instruction's result of which only the operands are known.
+/// Whether a term is an uninterpreted function other than a load.
 fn is_function(terms: &Terms, term: TermId) -> bool {
     terms.applied(term).is_some_and(|(function, _)| function.as_load().is_none())
 }

@@ -17,8 +17,8 @@ use crate::solver::Judgement;
 use crate::verify::record::{Execution, StoreRecord};
 use crate::verify::terms::{Terms, conditions, contradictory, wrap};
 
-/// How many claims of one function may fail with all facts; after so many the verdict will hardly be
-/// "equal" any more, and failing claims take the solver longest.
+/// The most claims of one function that may fail with all facts: beyond them the verdict will hardly be "equal"
+/// any more, and failing claims take the solver longest.
 const MAX_FAILURES: u32 = 3;
 
 /// How many claims made during evaluation may be refuted before only proofs are looked for: a term

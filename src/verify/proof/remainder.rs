@@ -1,4 +1,4 @@
-//! The low bits of values that go round loops: a register that every iteration changes by a multiple
+//! The low bits of loop-carried values: a register that every iteration changes by a multiple
 //! of a power of two keeps, below it, the bits that it had when the loop was entered.
 //!
 //! In: the loops of evaluated programs. Out: terms of the low bits in which such registers are
@@ -78,7 +78,7 @@ impl LowBits {
         self
     }
 
-    /// The `bits` low bits of a term, wherever its symbols stand for values of one iteration.
+    /// The `bits` low bits of a term, wherever its symbols have values of one iteration.
     pub fn of(&self, terms: &mut Terms, term: TermId, bits: u8) -> TermId {
         self.low(terms, term, bits, MAX_DEPTH)
     }
@@ -106,7 +106,7 @@ impl LowBits {
         total
     }
 
-    /// The low bits of a term that is no sum.
+    /// The low bits of a term that is not a sum.
     fn part(&self, terms: &mut Terms, term: TermId, bits: u8, depth: u32) -> TermId {
         if self.tested.get(&term).is_some_and(|&zeros| bits <= zeros) {
             return terms.arena.constant(0, bits);

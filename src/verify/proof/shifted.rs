@@ -20,7 +20,7 @@ pub(in crate::verify) struct Relations {
     pub ahead: FxHashMap<SymbolId, TermId>,
     /// Loops that the two lanes leave in the same iteration.
     pub together: Vec<bool>,
-    /// Loops in which the two lanes are in the same iteration wherever they meet.
+    /// Loops in which the two lanes are in the same iteration wherever they reconverge.
     pub in_step: Vec<bool>,
     /// Whether only values that both lanes share at any time are related: of memory, its contents when
     /// the kernel began.
@@ -36,7 +36,7 @@ pub(in crate::verify) struct Moved {
     seen: FxHashSet<TermId>,
 }
 
-/// How terms are moved: by how many lanes, and the loop in which the lanes have met. (Not a way
+/// How terms are moved: by how many lanes, and the loop in which the lanes have reconverged. (Not a path
 /// through the graph.)
 #[derive(Clone, Copy)]
 pub(in crate::verify) struct Shift<'w, 's> {
@@ -44,7 +44,7 @@ pub(in crate::verify) struct Shift<'w, 's> {
     pub stores: &'w FxHashMap<TermId, StoreRecord>,
     pub n: i32,
     pub place: Option<LoopId>,
-    /// Whether all loads read what memory holds where the lanes have met.
+    /// Whether all loads read what memory holds where the lanes have reconverged.
     pub current: bool,
 }
 
@@ -157,7 +157,7 @@ fn ahead(
         Kind::Tid(_) | Kind::Uniform(_) | Kind::Address(_) => same(arena),
         Kind::Parameter { .. } if kernel => same(arena),
         // See `versions`: a thread that wrote between two lanes' reads of one version would be ordered
-        // with both, and could not be with the shuffle at which they meet in between.
+        // with both, and could not be with the shuffle at which they reconverge in between.
         Kind::Memory(Window::Global | Window::Shared, Origin::Entry | Origin::Event(_)) => {
             same(arena)
         }

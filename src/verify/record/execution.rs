@@ -1,5 +1,5 @@
 //! The outcome of evaluating a program: every event, load and store with the condition under which it
-//! happens, and for each loop the values that enter it and those that go round it. Data only.
+//! happens, and for each loop the loop-carried values. Data only.
 //!
 //! Conditions are relative to the header of the innermost loop around them: "given that this
 //! iteration is executed".
@@ -27,7 +27,7 @@ pub(in crate::verify) struct Event {
     pub operands: Vec<TermId>,
 }
 
-/// A weak load. It is no event, but the rewritten program must load nothing that the original does
+/// A weak load. It is not an event, but the rewritten program must load nothing that the original does
 /// not.
 #[derive(Clone, Debug)]
 pub(in crate::verify) struct Load {
@@ -49,7 +49,7 @@ pub(in crate::verify) struct Accessed {
     pub bytes: u32,
 }
 
-/// A register or window that a loop changes.
+/// A loop-carried value: a register or window that a loop changes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::verify) struct LoopValue {
     /// The register; `None` for a window of memory.
@@ -58,7 +58,7 @@ pub(in crate::verify) struct LoopValue {
     pub symbol: TermId,
     /// Its value when the loop is entered.
     pub initial: TermId,
-    /// Its value when a back edge is taken.
+    /// Its value at the back edge.
     pub latch: TermId,
 }
 
@@ -72,7 +72,7 @@ pub(in crate::verify) struct LoopRecord {
     pub values: Vec<LoopValue>,
 }
 
-/// A block at which edges meet, in a function with a cycle of several entries: evaluation starts anew
+/// A block with several predecessors, in a function with a cycle of several entries: evaluation starts anew
 /// there.
 #[derive(Clone, Debug)]
 pub(in crate::verify) struct Cutpoint {
@@ -134,13 +134,13 @@ pub(in crate::verify) struct Execution {
     pub loops: Vec<Option<LoopRecord>>,
     /// For each block the condition under which it is reached.
     pub path: Vec<Option<TermId>>,
-    /// In functions with cycles of several entries, all blocks at which edges meet (see `cuts`).
+    /// In functions with cycles of several entries, all blocks with several predecessors (see `cutpoints`).
     pub cutpoints: Vec<Cutpoint>,
-    /// For each block the last cut on the way to it; in functions without cuts the entry.
+    /// For each block the last cutpoint on the path to it; in functions without cutpoints the entry.
     pub root: Vec<BlockId>,
     /// The condition by which a block branches.
     pub branches: Vec<Option<TermId>>,
-    /// For each definition of a register, by instruction and register, the value that it gives.
+    /// For each definition of a register, by instruction and register, the value.
     pub definitions: FxHashMap<(u32, RegisterId), TermId>,
     /// For each version of memory that a store made, that store.
     pub stores: FxHashMap<TermId, StoreRecord>,
@@ -151,7 +151,7 @@ pub(in crate::verify) struct Execution {
     /// The addresses of plain loads and stores that name the shared space, by instruction, each as wide as its
     /// register.
     pub shared: FxHashMap<u32, TermId>,
-    /// The addresses that stand for them in the original, where its array is laid out in another way.
+    /// The original's addresses that correspond to them, where the array has another layout.
     pub stands_for: FxHashMap<u32, TermId>,
     /// The accesses that could not be shown to go where the layout says.
     pub astray: Vec<u32>,
@@ -168,18 +168,18 @@ pub(in crate::verify) struct Reference<'r, 's> {
     /// For each instruction of the rewritten program the original's that it is matched with.
     pub matched: &'r [Option<u32>],
     /// For each unmatched instruction of the rewritten program the unmatched instructions of the
-    /// original between the same neighbours, in whose place it stands.
+    /// original between the same neighbours, which it replaces.
     pub gaps: &'r [std::ops::Range<u32>],
-    /// Vector stores that stand for several stores.
+    /// Vector stores that replace several stores.
     pub splits: &'r [Split],
-    /// For each register at a loop's header the original's that it is taken for; without them those of one name
-    /// are taken for each other.
+    /// For each register at a loop's header the original's that it is paired with; without them registers are
+    /// paired by name.
     pub paired: Option<&'r FxHashMap<(LoopId, RegisterId), RegisterId>>,
     /// Registers that, at a loop's header, do not hold the value of the original's register that they were taken
     /// for.
     pub split: &'r [(LoopId, RegisterId)],
     /// What registers that only the rewritten program has hold at a loop's header, in terms of the
-    /// original: an assumption, which is checked where the loop is entered and comes round.
+    /// original: an assumption, which is checked where the loop is entered and at its back edges.
     pub carried: &'r FxHashMap<(LoopId, RegisterId), Assumed>,
 }
 
@@ -188,7 +188,6 @@ pub(in crate::verify) struct Reference<'r, 's> {
 pub(in crate::verify) struct Assumed {
     /// The value, in terms of the original at that header.
     pub value: TermId,
-    /// The registers, also of the rewritten program alone, of which one has to be true there; none: it holds
-    /// always.
+    /// Flags of the rewritten program alone: the value holds where one of them is true; always if there are none.
     pub when: Vec<RegisterId>,
 }

@@ -25,7 +25,7 @@ pub(in crate::verify) fn at_entry(terms: &mut Terms, record: &LoopRecord, term: 
     substituted(terms, &values, term)
 }
 
-/// A term of a loop's header with the values that go round the loop.
+/// A term of a loop's header with the values of the back edge.
 pub(in crate::verify) fn at_latch(terms: &mut Terms, record: &LoopRecord, term: TermId) -> TermId {
     let values = values_of(terms, record, |loop_value| loop_value.latch);
     substituted(terms, &values, term)

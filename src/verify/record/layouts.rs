@@ -2,7 +2,7 @@
 //!
 //! In: both programs with the addresses of their accesses. Out: for each array a [`Layout`] that all its accesses
 //! agree with, as far as samples tell, and that is counted out to keep the array's bytes apart; and which access of
-//! the original each of the rewritten program's stands for. That an access goes where the layout says is proved when
+//! the original each of the rewritten program's corresponds to. That an access goes where the layout says is proved when
 //! it is evaluated.
 //!
 //! Why that is enough: say that the rewritten program's array holds at `layout(a)` what the original's holds at `a`.
@@ -24,7 +24,7 @@ const ROUNDS: u64 = 64;
 /// How many of these have to be within the array for the others not to count.
 const ENOUGH: usize = 8;
 
-/// An access of the rewritten program and what it stands for.
+/// An access of the rewritten program and the original's that it replaces.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::verify) struct Paired {
     pub layout: Layout,
@@ -85,7 +85,7 @@ pub(in crate::verify) fn find(
     Ok(Some(layouts).filter(|layouts| !layouts.described.is_empty()))
 }
 
-/// The accesses of both programs, each with the one that it stands for: the first of the one with the first of the
+/// The accesses of both programs, each with the one that it corresponds to: the first of the one with the first of the
 /// other, and so on.
 fn pairs(
     Both { original, rewritten }: Both<&Program<'_, '_>>,
@@ -106,7 +106,7 @@ fn pairs(
     }
 }
 
-/// Finds the layout of one array; `reached` says why accesses may come to it in another way.
+/// Finds the layout of one array; `reached` says why accesses may reach it by other addresses.
 fn one_array(
     terms: &mut Terms,
     Both { original: before, rewritten: after }: Both<&Execution>,
@@ -119,7 +119,7 @@ fn one_array(
     let start = terms.symbol(Kind::Address(old.name.clone()), 64, None);
     let mut claims: Vec<(SharedAccess, TermId, TermId, TermId)> = Vec::new();
     for (one, other) in accesses {
-        // No way leads to an access without an address.
+        // An access without an address is unreachable.
         let (x, y) = (before.shared.get(&one.inst), after.shared.get(&other.inst));
         let (Some(&x), Some(&y)) = (x, y) else {
             if x.is_none() && y.is_none() {

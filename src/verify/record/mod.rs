@@ -1,10 +1,10 @@
 //! What an evaluation leaves behind, as data.
 //!
-//! Uses `program` and `terms`. The files, each of which uses only those before it:
+//! Uses `program` and `terms`. Each file uses only those before it:
 //! - `execution`: events, loads, stores and loops, as data
 //! - `versions`: versions of memory, and why two lanes read the same from one
-//! - `header_values`: terms of a loop's header where it is entered and comes round
-//! - `place`: a block with everything that is known to hold there
+//! - `header_values`: terms of a loop's header where the loop is entered and at its back edges
+//! - `place`: a block with everything that is known there
 //! - `layouts`: the layout of each array in shared memory, from both texts
 
 mod execution;

@@ -4,7 +4,7 @@
 //! A version is made by each instruction that may change a window: the thread's own stores, barriers,
 //! effects. A load is a function of a version and an address.
 //!
-//! Two lanes that read the same bytes at the same version, and meet at a shuffle in between, read the
+//! Two lanes that read the same bytes at the same version, and reconverge at a shuffle in between, read the
 //! same value. That rests on the freedom from data races that the PTX memory model demands of weak
 //! accesses. Say lane M reads first, then both shuffle, then lane L would read. A write by a third
 //! thread is ordered with both reads. If it came between, lane M would have to release after its

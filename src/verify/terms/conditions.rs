@@ -27,7 +27,7 @@ pub(in crate::verify) fn literals(arena: &mut Arena, condition: TermId) -> Liter
     found
 }
 
-/// The conjuncts of a condition as they stand; of anything else the condition itself.
+/// The conjuncts of a condition, unchanged; of anything else the condition itself.
 pub(in crate::verify) fn conjuncts(arena: &Arena, condition: TermId) -> Vec<TermId> {
     let (mut found, mut work) = (Vec::new(), vec![condition]);
     while let Some(term) = work.pop() {
@@ -91,7 +91,7 @@ fn is_negation(arena: &mut Arena, one: TermId, conjuncts: &[TermId], common: &[T
         && negated.iter().all(|literal| conjuncts.contains(literal) || common.contains(literal))
 }
 
-/// The condition of a place to which several ways lead, and for each way its condition given that
+/// The condition of a join, and for each edge into it its condition given that
 /// the place is reached.
 pub(in crate::verify) fn join(arena: &mut Arena, paths: &[TermId]) -> (TermId, Vec<TermId>) {
     let all: Vec<Literals> = paths.iter().map(|&way| literals(arena, way)).collect();
@@ -126,7 +126,7 @@ pub(in crate::verify) fn join(arena: &mut Arena, paths: &[TermId]) -> (TermId, V
     let path = arena.and(shared, rest);
     let own: Vec<Literals> = all.iter().map(|way| split(arena, way, &common).1).collect();
     let local = (0..own.len()).map(|at| {
-        // As it stands where the ways part.
+        // As it is where the paths diverge.
         if let [one, other] = &own[..]
             && let [negation] = (if at == 0 { other } else { one })[..]
             && is_negation(arena, negation, &own[at], &common)
@@ -259,7 +259,7 @@ pub(in crate::verify) fn decided(
     }
 }
 
-/// What is left of two alternatives of which one holds.
+/// What is left of two alternatives once one is known to hold.
 fn remaining(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId]) -> Option<TermId> {
     match (decided(arena, a, known), decided(arena, b, known)) {
         (Some(false), Some(false)) => Some(arena.boolean(false)),
@@ -338,7 +338,7 @@ fn are_same_conjuncts(
 /// Adds what follows from alternatives of which the other ones are refuted; a false condition if all
 /// are.
 pub(in crate::verify) fn add_remaining(arena: &mut Arena, known: &mut Vec<TermId>) {
-    // Alternatives of alternatives are one more round each.
+    // Alternatives of alternatives take one more pass each.
     for _ in 0..MAX_REFINEMENTS {
         let before = known.len();
         for index in 0..before {

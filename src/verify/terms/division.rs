@@ -1,4 +1,4 @@
-//! Facts about quotients and remainders of small dividends, for divisors that are no constants;
+//! Facts about quotients and remainders of small dividends, for divisors that are not constant;
 //! elsewhere such quotients are functions of their operands. An index that was checked against `n` is
 //! its own remainder by `n`, and the remainder of one that is a little larger is the index minus `n`,
 //! which is how periodic neighbours are found ([`Division::small`]). About division by zero no fact is

@@ -1,5 +1,5 @@
-//! The uninterpreted functions of terms. What is asked of a function is asked of its variant, never of its name: the
-//! name is for queries and messages alone.
+//! The uninterpreted functions of terms. Code matches on a function's variant, never on its name: the name is for
+//! queries and messages alone.
 
 use std::fmt;
 
@@ -92,7 +92,7 @@ pub(in crate::verify) struct BranchTarget {
     pub targets: usize,
     /// The indices that lead to this one.
     pub indices: Vec<usize>,
-    /// Whether a lane whose guard predicate is false comes here as well.
+    /// Whether a lane whose guard predicate is false takes this edge as well.
     pub past: bool,
 }
 

@@ -1,14 +1,14 @@
-//! Terms of both programs: their symbols and functions, and what follows for them without a proof.
+//! Terms of both programs: their symbols and functions, and equalities that hold without a proof.
 //!
-//! Uses `program`. The files, each of which uses only those before it:
+//! Uses `program`. Each file uses only those before it:
 //! - `functions`: the uninterpreted functions of terms
 //! - `symbols`: the free symbols of both programs, and the terms made of them
 //! - `conditions`: path conditions, and terms simplified by them
 //! - `truth`: which predicates others decide by logic alone
 //! - `commute`: operands whose order does not matter
 //! - `division`: facts about quotients and remainders
-//! - `wrap`: equal unless something wraps around, decided without a solver
-//! - `parts`: what the equality of two terms comes to by their structure
+//! - `wrap`: equalities that hold unless a sum wraps around, decided without a solver
+//! - `parts`: what follows for the parts of two equal terms
 //! - `hardware`: what holds of every lane by the layout of blocks
 //! - `layout`: functions that say where the bytes of an array in shared memory have gone
 

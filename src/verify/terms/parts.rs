@@ -7,7 +7,7 @@ use crate::expr::{Arena, BinaryOp, Node, TermId, UnaryOp};
 /// Whether the facts `known` contradict each other by an uninterpreted function that is known to be
 /// true for some operands and false for operands that are equal to these. Then no lane is in the
 /// case that is being looked at, and every claim holds in it. (For example: a generic address is
-/// known to be global, and the same address, computed in another way, is known not to be.)
+/// known to be global, and the same address, computed by other instructions, is known not to be.)
 pub(in crate::verify) fn contradictory(arena: &mut Arena, known: &[TermId]) -> bool {
     let function = |arena: &Arena, term: TermId| match arena.node(term) {
         Node::Apply(function, operands) => Some((*function, operands.clone())),

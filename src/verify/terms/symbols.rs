@@ -23,7 +23,7 @@ pub(in crate::verify) enum Origin {
     RewrittenOnly(u32),
 }
 
-/// What a symbol stands for.
+/// What a symbol denotes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::verify) enum Kind {
     /// `%tid` in a dimension, 0 to 2.
@@ -60,8 +60,8 @@ pub(in crate::verify) enum Kind {
     Mask(u32),
     /// The value that a shuffle delivers where the PTX ISA promises none.
     Unpredictable(u32),
-    /// The value that a term has in the lane of a number, which is a constant in the term: for a value of which it
-    /// is not known that this lane would read it, too.
+    /// The value that a term has in the lane of a number, which is a constant in the term: for a value that this
+    /// lane might not read.
     InLane(u32, TermId),
     /// A symbol in place of a term that a proof does not look into.
     Abstract(TermId),
@@ -181,12 +181,12 @@ pub(in crate::verify) struct Terms {
 }
 
 impl Terms {
-    /// No terms yet; so many steps may be spent on making them.
+    /// No terms yet; making them may take `steps` steps.
     pub fn within(steps: u64) -> Terms {
         Terms { arena: Arena::with_limit(steps), ..Terms::default() }
     }
 
-    /// The symbol of a kind, of which nothing is known but its width.
+    /// The symbol of a kind; only its width is known.
     pub fn symbol(&mut self, kind: Kind, width: u8, made_in: Option<LoopId>) -> TermId {
         self.bounded(kind, width, made_in, Range::full(width))
     }

@@ -2,9 +2,9 @@
 //!
 //! In: predicates that hold. Out: which other predicates they decide, and whether they contradict each other.
 //! This is unit propagation on the circuit of the predicates, and a search over cases (DPLL) for a contradiction.
-//! Everything that is no connective, such as a comparison, is an atom of which only the negation is known. So what
+//! Everything but a connective, such as a comparison, is an atom: only its negation is known. So what
 //! is decided here is decided for all values of the atoms, and thus for all values of the symbols. Compilers test one
-//! condition again and again on the ways to a place, and whole paths of them are impossible by logic alone.
+//! condition again and again on the paths to a place, and whole paths of them are impossible by logic alone.
 
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};

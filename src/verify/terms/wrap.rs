@@ -1,4 +1,4 @@
-//! The claim that comes up at almost every shuffle, without a solver: `c * ext(x + k)` against
+//! The claim of almost every shuffle, without a solver: `c * ext(x + k)` against
 //! `c * ext(x) + c * k`, where `ext` widens by sign or zeros. They are equal unless `x + k` wraps
 //! around, which happens for an interval of values of `x`; what is known of `x` excludes intervals.
 //!
@@ -118,7 +118,7 @@ pub(in crate::verify) fn may_be_equal(arena: &mut Arena, claim: (TermId, TermId)
 }
 
 /// Whether two accesses have no byte in common, by intervals that what is known leaves their distance: the
-/// first is so many bytes long, and so far ahead of the second. False means nothing.
+/// first is `first` bytes long, and `ahead` bytes ahead of the second. False means nothing.
 pub(in crate::verify) fn disjoint(
     arena: &mut Arena,
     ahead: TermId,
@@ -248,7 +248,7 @@ fn stays_in_low_bits(arena: &Arena, base: TermId, ahead: i64) -> bool {
 /// The values of a term that agree with a fact.
 fn possible_by(arena: &mut Arena, fact: TermId, base: TermId) -> Option<Interval> {
     let width = arena.width(base);
-    // `x` stands for `base + offset`.
+    // `x` is `base + offset`.
     let offset = |arena: &mut Arena, x: TermId| {
         (arena.width(x) == width && arena.constant_value(x).is_none())
             .then(|| arena.constant_difference(x, base))?

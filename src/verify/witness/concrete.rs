@@ -1,10 +1,10 @@
 //! Executes a counterexample: both sides of a claim are worked out in plain arithmetic on numbers, as
-//! a machine would, and the difference has to come out again.
+//! a machine would, and the difference has to show again.
 //!
 //! In: the solver's model (values of symbols, of loads, of questions about addresses), the facts at
 //! the place, and the claim as it was made. Out: the two values, if each fact holds and the values
 //! differ. The solver takes loads and parameters for independent values; here they are bytes of one
-//! memory, so that two ways to read the same bytes give the same value. A term has no value if it
+//! memory, so that two loads of the same bytes give the same value. A term has no value if it
 //! depends on an uninterpreted function, on what other lanes deliver, or on a clock.
 
 use std::hash::{Hash, Hasher};
@@ -17,7 +17,7 @@ use crate::ptx::StateSpace;
 use crate::verify::record::{StoreRecord, unmarked};
 use crate::verify::terms::{Function, Kind, Origin, Terms};
 
-/// How many ways to fill in the values that the solver left open are tried.
+/// How many assignments of the values that the solver left open are tried.
 const SEEDS: u64 = 4;
 
 /// The assignment that the solver found.

@@ -1,6 +1,6 @@
 //! A state in which two terms differ, in words that a user knows: lane, block shape, parameters.
 //!
-//! Only states that can come up count: loops are in their first iteration, so that each symbol of a
+//! Only reachable states count: loops are in their first iteration, so that each symbol of a
 //! header has the value with which its loop is entered. If two terms differ by what memory or
 //! floating-point arithmetic might do, it cannot be told whether they do, and there is no
 //! counterexample. The solver's model is only a proposal: it counts once both sides of the whole claim
@@ -57,7 +57,7 @@ pub(in crate::verify) fn find(
     if !is_definite(terms, *original) || !is_definite(terms, *rewritten) {
         return None;
     }
-    // A way that floating-point arithmetic decides may never be taken; and of a loop only the values
+    // A path that floating-point arithmetic decides may never be taken; and of a loop only the values
     // that the original begins with are known.
     let mut all = known.clone();
     all.extend([*original, *rewritten]);

@@ -9,7 +9,7 @@ use crate::verify::terms::{Kind, Side, Terms};
 /// Deeper parts of a term are shown as `…`.
 const MAX_DEPTH: u32 = 6;
 
-/// After so many parts of a term, the others are shown as `…`.
+/// The most parts of a term that are shown; the others are `…`.
 const MAX_PARTS: u32 = 40;
 
 /// A term in infix, as `trace` shows terms.
@@ -23,7 +23,7 @@ pub(super) fn describe(terms: &Terms, term: TermId) -> String {
     }
 }
 
-/// A term in infix; one that has to be told apart from what stands around it is in brackets.
+/// A term in infix notation, in brackets where its context needs them.
 fn infix(terms: &Terms, term: TermId, depth: u32, parts: &mut u32) -> String {
     let (Some(depth), Some(left)) = (depth.checked_sub(1), parts.checked_sub(1)) else {
         return "…".to_owned();

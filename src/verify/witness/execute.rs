@@ -2,8 +2,8 @@
 //! word.
 //!
 //! In: the two modules, the state in which they were found to differ, and which parameters are
-//! pointers. Out: whether the buffers come out different in some launch, in none, or whether no launch
-//! could be made (device functions, parameters that are no numbers, instructions that the interpreter
+//! pointers. Out: whether the buffers differ behind some launch, in none, or whether no launch
+//! could be made (device functions, parameters that are not numbers, instructions that the interpreter
 //! does not model, loads beyond any buffer). The interpreter shares syntax and graph with the
 //! validator, but neither terms nor solver nor the meaning of any instruction.
 
@@ -27,7 +27,7 @@ const BYTES: usize = 1 << 17;
 /// The most warp-wide instructions of one launch.
 const LIMIT: u64 = 100_000;
 
-/// Shapes of blocks and numbers for the parameters that are no pointers.
+/// Shapes of blocks and numbers for the parameters that are not pointers.
 const SHAPES: [[u32; 3]; 5] = [[32, 2, 2], [31, 1, 1], [64, 1, 1], [16, 4, 1], [33, 1, 1]];
 const NUMBERS: [u64; 5] = [3, 77, 1, 1000, 0xffff_ffd5];
 
@@ -102,7 +102,7 @@ fn differs(modules: Both<&Module<'_>>, launch: &Launch) -> Option<bool> {
     };
     match interp::run(modules.rewritten, launch) {
         Ok(found) => Some(other(&found)),
-        // An instruction that is not modelled is no difference.
+        // An instruction that is not modelled says nothing.
         Err(fault) if fault.kind == interp::FaultKind::Unsupported => None,
         Err(fault) if decides_nothing(fault.kind) => {
             let launch = Launch { races: false, uninitialized: false, ..launch.clone() };
@@ -116,13 +116,13 @@ fn differs(modules: Both<&Module<'_>>, launch: &Launch) -> Option<bool> {
     }
 }
 
-/// Whether a fault of the rewritten kernel is no difference by itself.
+/// Whether a fault of the rewritten kernel alone does not count as a difference.
 fn decides_nothing(kind: interp::FaultKind) -> bool {
     use interp::FaultKind::{Race, Uninitialized, Unpredictable};
     matches!(kind, Race | Uninitialized | Unpredictable)
 }
 
-/// A launch of one block; `byte` gives the bytes of parameters that are no pointers.
+/// A launch of one block; `byte` returns the bytes of parameters that are not pointers.
 fn launch(
     function: &Function<'_>,
     pointers: &FxHashSet<String>,

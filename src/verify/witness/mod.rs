@@ -1,10 +1,10 @@
-//! What is said in the end: verdicts, terms in words, and counterexamples that are executed.
+//! What is said in the end: verdicts, terms in words, counterexamples and their execution.
 //!
-//! Uses `terms`, `record` and `proof`. The files, each of which uses only those before it:
-//! - `verdict`: what is said in the end
-//! - `reachable`: what holds in every state that can come up
+//! Uses `terms`, `record` and `proof`. Each file uses only those before it:
+//! - `verdict`: the verdict and its reasons
+//! - `reachable`: what holds in every reachable state
 //! - `describe`: terms in words
-//! - `concrete`: a counterexample worked out on numbers
+//! - `concrete`: evaluates a counterexample on numbers
 //! - `counterexample`: a state in which two terms differ
 //! - `execute`: both kernels run in the interpreter
 

@@ -1,4 +1,4 @@
-//! Facts that hold in every state that can come up, beyond those that the solver gets for proofs: a
+//! Facts that hold in every reachable state, beyond those that the solver gets for proofs: a
 //! counterexample that contradicts them is dropped.
 
 use crate::expr::{Comparison, Node, SymbolId, TermId};
@@ -6,7 +6,7 @@ use crate::isa::{Axis, Special};
 use crate::verify::record::{Execution, LoopValue};
 use crate::verify::terms::{Kind, Terms};
 
-/// The registers and windows that go round the original's loops.
+/// The loop-carried registers of a program.
 pub(in crate::verify) fn loop_values(execution: &Execution) -> impl Iterator<Item = &LoopValue> {
     let records = execution.loops.iter().flatten();
     records
