@@ -17,7 +17,8 @@ use crate::cfg::{Arg, Inst, LoopId, RegisterId};
 use crate::expr::{FunctionId, Node, Substitution, TermId};
 use crate::isa::Opcode;
 use crate::verify::record::{
-    Assumed, LoopRecord, LoopValue, StoreRecord, at_entry, before_stores, is_of_header, values_of,
+    Assumed, HeaderRegister, LoopRecord, LoopValue, StoreRecord, at_entry, before_stores,
+    is_of_header, values_of,
 };
 use crate::verify::terms::{Kind, Side, Terms, conditions, wrap};
 
@@ -25,8 +26,8 @@ use crate::verify::terms::{Kind, Side, Terms, conditions, wrap};
 #[derive(Default)]
 pub(in crate::verify) struct Carried {
     /// By loop and register of the rewritten program.
-    pub values: FxHashMap<(LoopId, RegisterId), Assumed>,
-    withdrawn: FxHashSet<(LoopId, RegisterId)>,
+    pub values: FxHashMap<HeaderRegister, Assumed>,
+    withdrawn: FxHashSet<HeaderRegister>,
 }
 
 /// The most values of the original that are tried for one register.
@@ -61,7 +62,7 @@ impl Carried {
             let mut later = None;
             for loop_value in own {
                 let Some(register) = loop_value.register else { continue };
-                let key = (id, register);
+                let key = HeaderRegister { id, register };
                 if self.values.contains_key(&key) || self.withdrawn.contains(&key) {
                     continue;
                 }
@@ -97,8 +98,8 @@ impl Carried {
     /// Withdraws guesses that were not confirmed; returns the registers that had none.
     pub fn withdraw(
         &mut self,
-        differ: Vec<(LoopId, RegisterId)>,
-    ) -> impl Iterator<Item = (LoopId, RegisterId)> + use<> {
+        differ: Vec<HeaderRegister>,
+    ) -> impl Iterator<Item = HeaderRegister> + use<> {
         let (mine, others): (Vec<_>, Vec<_>) =
             differ.into_iter().partition(|key| self.values.contains_key(key));
         for key in mine {

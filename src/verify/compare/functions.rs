@@ -10,7 +10,7 @@
 
 use super::carried::Carried;
 use super::comparison::Comparison;
-use crate::cfg::{LoopId, RegisterId};
+use crate::cfg::LoopId;
 use crate::expr::within;
 use crate::isa::Opcode;
 use crate::ptx::Module;
@@ -25,7 +25,7 @@ use crate::verify::program::{
 };
 use crate::verify::proof::{Claims, Flags, Lanes, Prover};
 use crate::verify::record::layouts::Layouts;
-use crate::verify::record::{Reference, layouts};
+use crate::verify::record::{HeaderRegister, Reference, layouts};
 use crate::verify::terms::{Terms, TextNames};
 use crate::verify::witness::{FunctionReport, Verdict};
 
@@ -122,7 +122,7 @@ fn attempt<'s>(
     rewritten.leave_out_own_barriers(&alignment.matched);
     let rewritten = &*rewritten;
     let execution = evaluate(original, &mut terms, None, None, None);
-    let mut split: Vec<(LoopId, RegisterId)> = Vec::new();
+    let mut split: Vec<HeaderRegister> = Vec::new();
     let mut carried = Carried::default();
     let mut laid_out: Option<Option<Layouts>> = None;
     let mut doubtful = false;
@@ -237,7 +237,7 @@ fn shape_differs<'s>(
 impl Comparison<'_, '_> {
     /// Proves the loop-carried values equal; returns the registers for which that fails. From here on claims decide
     /// the verdict.
-    fn loop_carried(&mut self, carried: &Carried) -> Vec<(LoopId, RegisterId)> {
+    fn loop_carried(&mut self, carried: &Carried) -> Vec<HeaderRegister> {
         let (forest, loops) = (&self.rewritten.flow.loops, &self.after.loops);
         let prover = &mut self.warp.prover;
         prover.deciding = true;

@@ -4,11 +4,12 @@
 use rustc_hash::FxHashMap;
 
 use super::comparison::Comparison;
-use crate::cfg::{BlockId, LoopId, RegisterId};
+use crate::cfg::{BlockId, LoopId};
 use crate::expr::TermId;
 use crate::verify::proof::Proof;
 use crate::verify::record::{
-    Assumed, Cutpoint, LoopRecord, LoopValue, Place, at_entry, at_latch, is_of_header,
+    Assumed, Cutpoint, HeaderRegister, LoopRecord, LoopValue, Place, at_entry, at_latch,
+    is_of_header,
 };
 
 /// A loop of both programs, and the places where its values are compared.
@@ -27,10 +28,7 @@ struct BothLoops<'c> {
 impl Comparison<'_, '_> {
     /// Proves the values equal that enter loops and that the back edges bring; returns the registers for which that
     /// fails.
-    pub fn loops(
-        &mut self,
-        carried: &FxHashMap<(LoopId, RegisterId), Assumed>,
-    ) -> Vec<(LoopId, RegisterId)> {
+    pub fn loops(&mut self, carried: &FxHashMap<HeaderRegister, Assumed>) -> Vec<HeaderRegister> {
         let mut differ = Vec::new();
         let (all_before, all_after) = (self.before, self.after);
         for (index, records) in all_before.loops.iter().zip(&all_after.loops).enumerate() {
@@ -51,12 +49,14 @@ impl Comparison<'_, '_> {
             let both = BothLoops { id, inst, before, after, outside, inside };
             self.loop_conditions(&both);
             for loop_value in &after.values {
-                let assumed = loop_value.register.and_then(|register| carried.get(&(id, register)));
+                let assumed = loop_value
+                    .register
+                    .and_then(|register| carried.get(&HeaderRegister { id, register }));
                 if self.is_same_in_each_iteration(&both, loop_value, assumed) {
                     continue;
                 }
                 match loop_value.register {
-                    Some(register) => differ.push((id, register)),
+                    Some(register) => differ.push(HeaderRegister { id, register }),
                     None => {
                         self.unknown(inst, None, "memory differs at the head of a loop".to_owned());
                     }
@@ -136,7 +136,7 @@ impl Comparison<'_, '_> {
     }
 
     /// Proves the values equal that paths bring to each cutpoint; returns the registers for which that fails.
-    pub fn cutpoints(&mut self) -> Vec<(LoopId, RegisterId)> {
+    pub fn cutpoints(&mut self) -> Vec<HeaderRegister> {
         let (before, after) = (&self.before.cutpoints, &self.after.cutpoints);
         let mut differ = Vec::new();
         let entry = self.rewritten.flow.block(BlockId(0)).first;
@@ -172,7 +172,7 @@ impl Comparison<'_, '_> {
                     };
                     match (proof, register) {
                         (Proof::Equal, _) => {}
-                        (_, Some(register)) => differ.push((id, register)),
+                        (_, Some(register)) => differ.push(HeaderRegister { id, register }),
                         (_, None) => {
                             self.unknown(inst, None, "memory differs where ways meet".to_owned());
                         }

@@ -16,17 +16,14 @@ use super::evaluate::evaluate;
 use crate::cfg::{LoopId, RegisterId};
 use crate::expr::{BinaryOp, Comparison, Node, SymbolId, TermId, within};
 use crate::verify::program::Program;
-use crate::verify::record::Execution;
+use crate::verify::record::{Execution, HeaderRegister};
 use crate::verify::terms::{Kind, Origin, Terms};
 
 /// For a loop and a register of the rewritten program, the original's register that it is paired with.
-pub(in crate::verify) type Paired = FxHashMap<(LoopId, RegisterId), RegisterId>;
+pub(in crate::verify) type Paired = FxHashMap<HeaderRegister, RegisterId>;
 
 /// The most refinements of the partition.
 const MAX_REFINEMENTS: usize = 16;
-
-/// A register at a loop's header.
-type Carried = (LoopId, RegisterId);
 
 /// Pairs the registers of all loops; empty if that takes more than `steps` steps.
 pub(in crate::verify) fn pair(
@@ -62,7 +59,9 @@ pub(in crate::verify) fn pair(
     let (before, after) = (by_colour(&before), by_colour(&after));
     for (key, news) in &after {
         let olds = before.get(key).map_or(&[][..], Vec::as_slice);
-        paired.extend(news.iter().zip(olds).map(|(&new, &old)| ((key.0, new), old)));
+        let id = key.0;
+        let pairs = news.iter().zip(olds);
+        paired.extend(pairs.map(|(&register, &old)| (HeaderRegister { id, register }, old)));
     }
     add_by_name(original, rewritten, &mut paired);
     paired
@@ -70,15 +69,18 @@ pub(in crate::verify) fn pair(
 
 /// Pairs the registers of one name that have no other partner.
 fn add_by_name(original: &Program<'_, '_>, rewritten: &Program<'_, '_>, paired: &mut Paired) {
-    let taken: FxHashSet<Carried> = paired.iter().map(|((id, _), old)| (*id, *old)).collect();
+    let taken: FxHashSet<HeaderRegister> =
+        paired.iter().map(|(new, old)| HeaderRegister { id: new.id, register: *old }).collect();
     for (index, (old, new)) in original.loops.iter().zip(&rewritten.loops).enumerate() {
         let id = LoopId(index as u32);
         for &register in &new.registers {
             let key = &rewritten.keys[register.0 as usize];
             let partner = original.by_key.get(key).copied();
             let partner = partner.filter(|partner| old.registers.contains(partner));
-            if let Some(partner) = partner.filter(|partner| !taken.contains(&(id, *partner))) {
-                paired.entry((id, register)).or_insert(partner);
+            if let Some(partner) = partner
+                .filter(|partner| !taken.contains(&HeaderRegister { id, register: *partner }))
+            {
+                paired.entry(HeaderRegister { id, register }).or_insert(partner);
             }
         }
     }
@@ -92,7 +94,7 @@ pub(in crate::verify) fn renames(
 ) -> bool {
     paired
         .iter()
-        .any(|((_, new), old)| original.keys[old.0 as usize] != rewritten.keys[new.0 as usize])
+        .any(|(new, old)| original.keys[old.0 as usize] != rewritten.keys[new.register.0 as usize])
 }
 
 /// Whether each loop-carried register of the original has one of its name in the rewritten program.
@@ -108,11 +110,11 @@ pub(in crate::verify) fn names_fit(
     })
 }
 
-fn by_colour(of: &FxHashMap<Carried, u64>) -> BTreeMap<(LoopId, u64), Vec<RegisterId>> {
+fn by_colour(of: &FxHashMap<HeaderRegister, u64>) -> BTreeMap<(LoopId, u64), Vec<RegisterId>> {
     let mut sorted: BTreeMap<(LoopId, u64), Vec<RegisterId>> = BTreeMap::new();
-    let mut all: Vec<(&Carried, &u64)> = of.iter().collect();
+    let mut all: Vec<(&HeaderRegister, &u64)> = of.iter().collect();
     all.sort_unstable();
-    for (&(id, register), &colour) in all {
+    for (&HeaderRegister { id, register }, &colour) in all {
         sorted.entry((id, colour)).or_default().push(register);
     }
     sorted
@@ -124,7 +126,7 @@ struct Colours<'c> {
     execution: &'c Execution,
     /// For each event's instruction its opcode, and its number among the events of that opcode.
     events: FxHashMap<u32, u64>,
-    of: FxHashMap<Carried, u64>,
+    of: FxHashMap<HeaderRegister, u64>,
 }
 
 impl<'c> Colours<'c> {
@@ -140,27 +142,28 @@ impl<'c> Colours<'c> {
         }
         let mut of = FxHashMap::default();
         for (index, record) in execution.loops.iter().enumerate() {
-            for round in record.iter().flat_map(|record| &record.values) {
-                let Some(register) = round.register else { continue };
-                let width = terms.arena.width(round.symbol);
-                of.insert((LoopId(index as u32), register), hash(&(index, width)));
+            for loop_value in record.iter().flat_map(|record| &record.values) {
+                let Some(register) = loop_value.register else { continue };
+                let width = terms.arena.width(loop_value.symbol);
+                let key = HeaderRegister { id: LoopId(index as u32), register };
+                of.insert(key, hash(&(index, width)));
             }
         }
         Colours { terms, execution, events, of }
     }
 
-    /// Tells registers apart by their first values and updates.
+    /// Separates registers by their first values and updates.
     fn refine(&mut self) {
         let mut known = FxHashMap::default();
         let mut refined = FxHashMap::default();
         for (index, record) in self.execution.loops.iter().enumerate() {
-            for round in record.iter().flat_map(|record| &record.values) {
-                let Some(register) = round.register else { continue };
-                let key = (LoopId(index as u32), register);
+            for loop_value in record.iter().flat_map(|record| &record.values) {
+                let Some(register) = loop_value.register else { continue };
+                let key = HeaderRegister { id: LoopId(index as u32), register };
                 let values = (
                     self.of.get(&key),
-                    self.term(round.initial, &mut known),
-                    self.term(round.latch, &mut known),
+                    self.term(loop_value.initial, &mut known),
+                    self.term(loop_value.latch, &mut known),
                 );
                 refined.insert(key, hash(&values));
             }
@@ -236,9 +239,10 @@ impl<'c> Colours<'c> {
     fn symbol(&self, symbol: SymbolId) -> u64 {
         let event = |inst: &u32| self.events.get(inst);
         match &self.terms.symbols.info(symbol).kind {
-            Kind::Phi(_, id, register) => {
-                hash(&("carried", self.of.get(&(*id, RegisterId(*register)))))
-            }
+            Kind::Phi(_, id, register) => hash(&(
+                "carried",
+                self.of.get(&HeaderRegister { id: *id, register: RegisterId(*register) }),
+            )),
             Kind::Memory(window, Origin::Event(inst)) => {
                 hash(&("memory", *window as u8, event(inst)))
             }

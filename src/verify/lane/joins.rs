@@ -9,7 +9,7 @@ use super::state::{Evaluation, Exit};
 use crate::cfg::{Arg, BlockId, Edge, EdgeCondition, LoopId, RegisterId};
 use crate::expr::TermId;
 use crate::verify::program::Slot;
-use crate::verify::record::{Assumed, LoopRecord, LoopValue};
+use crate::verify::record::{Assumed, HeaderRegister, LoopRecord, LoopValue};
 use crate::verify::terms::{BranchTarget, Function, Kind, Origin, conditions};
 
 impl<'s> Evaluation<'_, 's> {
@@ -142,7 +142,8 @@ impl<'s> Evaluation<'_, 's> {
         let mut values = Vec::new();
         for &register in &self.program.loops[id.0 as usize].registers {
             let Slot::Carried(index) = self.program.slots[register.0 as usize] else { continue };
-            let carried = self.reference.and_then(|r| r.carried.get(&(id, register)));
+            let carried =
+                self.reference.and_then(|r| r.carried.get(&HeaderRegister { id, register }));
             let symbol = match carried {
                 Some(Assumed { value, when }) if when.is_empty() => *value,
                 Some(Assumed { value, when }) => {

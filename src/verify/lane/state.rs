@@ -11,7 +11,7 @@ use crate::cfg::{Arg, BlockId, Inst, LoopId, RegisterId};
 use crate::expr::TermId;
 use crate::verify::program::{Program, Slot, Window};
 use crate::verify::record::layouts::Layouts;
-use crate::verify::record::{Execution, LoopValue, Memory, Reference};
+use crate::verify::record::{Execution, HeaderRegister, LoopValue, Memory, Reference};
 use crate::verify::terms::{Kind, Origin, Side, Terms, conditions};
 
 /// The results of an instruction: the destination and the value of each.
@@ -194,7 +194,7 @@ impl<'s> Evaluation<'_, 's> {
             return Kind::Phi(Side::Original, id, register.0);
         };
         let named = match reference.paired {
-            Some(paired) => paired.get(&(id, register)).copied(),
+            Some(paired) => paired.get(&HeaderRegister { id, register }).copied(),
             None => {
                 let key = &self.program.keys[register.0 as usize];
                 reference.program.by_key.get(key).copied()
@@ -205,7 +205,7 @@ impl<'s> Evaluation<'_, 's> {
                 Some(changes) => changes.registers.binary_search(other).is_ok(),
                 None => reference.program.carried.contains(other),
             };
-            changed && !reference.split.contains(&(id, register))
+            changed && !reference.split.contains(&HeaderRegister { id, register })
         });
         match counterpart {
             Some(other) => Kind::Phi(Side::Original, id, other.0),

@@ -1,7 +1,7 @@
-//! Settling: brings the rewritten program's values back to the original's as soon as that is possible.
+//! Replaces the rewritten program's values by equal ones of the original as early as possible.
 //!
 //! In: a register of the rewritten program and the term that it gets, which may contain values that
-//! came from another lane (it is *crosses*). Out: if the term is shown to be equal to the value of the
+//! came from another lane (see `cross_lane`). Out: if the term is shown to be equal to the value of the
 //! original's register of the same name there, that value of the original (the two are congruent),
 //! otherwise the term as it was. A value computed from a unified register is then equal to the
 //! original's by construction, and needs no further proof.

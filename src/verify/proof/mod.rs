@@ -1,6 +1,7 @@
 //! Terms as other lanes have them, and whether two terms are equal at a place.
 //!
-//! Uses `program`, `terms` and `record`; it does not know how terms were evaluated. Each file uses only those before it:
+//! Uses `program`, `terms` and `record`, and does not know how terms were evaluated. Each file uses only those
+//! before it:
 //! - `shifted`: a term in another lane, given how symbols are related
 //! - `lanes`: how they are related, by induction over iterations
 //! - `question`: a place, and the conditions of the case that is being looked at

@@ -49,6 +49,13 @@ pub(in crate::verify) struct Accessed {
     pub bytes: u32,
 }
 
+/// A register at a loop's header.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(in crate::verify) struct HeaderRegister {
+    pub id: LoopId,
+    pub register: RegisterId,
+}
+
 /// A loop-carried value: a register or window that a loop changes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::verify) struct LoopValue {
@@ -174,13 +181,13 @@ pub(in crate::verify) struct Reference<'r, 's> {
     pub splits: &'r [Split],
     /// For each register at a loop's header the original's that it is paired with; without them registers are
     /// paired by name.
-    pub paired: Option<&'r FxHashMap<(LoopId, RegisterId), RegisterId>>,
+    pub paired: Option<&'r FxHashMap<HeaderRegister, RegisterId>>,
     /// Registers that, at a loop's header, do not hold the value of the original's register that they were taken
     /// for.
-    pub split: &'r [(LoopId, RegisterId)],
+    pub split: &'r [HeaderRegister],
     /// What registers that only the rewritten program has hold at a loop's header, in terms of the
     /// original: an assumption, which is checked where the loop is entered and at its back edges.
-    pub carried: &'r FxHashMap<(LoopId, RegisterId), Assumed>,
+    pub carried: &'r FxHashMap<HeaderRegister, Assumed>,
 }
 
 /// What a register that only the rewritten program has is assumed to hold at a loop's header.
