@@ -67,7 +67,7 @@ const ROOMS: [(&str, &[&str]); 8] = [
     ("lane", &["program", "terms", "record"]),
     ("proof", &["program", "terms", "record"]),
     ("oracle", &["program", "terms", "record", "lane", "proof"]),
-    ("witness", &["terms", "record", "proof"]),
+    ("witness", &["program", "terms", "record", "proof"]),
     ("compare", &["program", "terms", "record", "lane", "proof", "oracle", "witness"]),
 ];
 

@@ -142,8 +142,7 @@ fn attempt<'s>(
         let prover = Prover::new(claims, &mut terms, &execution);
         let mut warp = Warp::new(lanes, prover, &execution.definitions);
         let layouts = laid_out.as_ref().and_then(Option::as_ref);
-        let (reference, oracle) = (Some(&reference), &mut warp);
-        let result = evaluate(rewritten, &mut terms, reference, layouts, Some(oracle));
+        let result = evaluate(rewritten, &mut terms, Some(&reference), layouts, Some(&mut warp));
         let programs = Both { original, rewritten };
         let executions = Both { original: &execution, rewritten: &result };
         if laid_out.is_none() {

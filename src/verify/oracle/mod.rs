@@ -1,6 +1,6 @@
 //! The oracle of the rewritten program: what its warp instructions deliver, and which terms equal the original's.
 //!
-//! Uses all rooms before it. Each file uses only those before it:
+//! Uses all rooms before it: `program`, `terms`, `record`, `lane` and `proof`. Each file uses only those before it:
 //! - `cross_lane`: which values came from another lane
 //! - `together`: whether lanes that were together still are
 //! - `warp_exchange`: stores between two barriers of a warp, and the stores of the original that they replace

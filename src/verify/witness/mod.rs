@@ -1,6 +1,6 @@
 //! What is said in the end: verdicts, terms in words, counterexamples and their execution.
 //!
-//! Uses `terms`, `record` and `proof`. Each file uses only those before it:
+//! Uses `program`, `terms`, `record` and `proof`. Each file uses only those before it:
 //! - `verdict`: the verdict and its reasons
 //! - `reachable`: what holds in every reachable state
 //! - `describe`: terms in words
