@@ -24,7 +24,7 @@ use crate::verify::terms::{Kind, Side, Terms, conditions, wrap};
 
 /// Guesses that are assumed, and those that have been withdrawn.
 #[derive(Default)]
-pub(in crate::verify) struct Carried {
+pub(super) struct Carried {
     /// By loop and register of the rewritten program.
     pub values: FxHashMap<HeaderRegister, Assumed>,
     withdrawn: FxHashSet<HeaderRegister>,

@@ -15,7 +15,7 @@ use crate::verify::witness::{Problem, Seen, counterexample::Found};
 
 /// The comparison of two functions that have both been evaluated: `before` is the outcome of the original,
 /// `after` that of the rewritten function.
-pub(in crate::verify) struct Comparison<'c, 's> {
+pub(super) struct Comparison<'c, 's> {
     pub original: &'c Program<'c, 's>,
     pub rewritten: &'c Program<'c, 's>,
     pub before: &'c Execution,

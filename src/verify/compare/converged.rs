@@ -14,7 +14,7 @@ use crate::verify::record::Event;
 impl Comparison<'_, '_> {
     /// Checks that results which tell which lanes are converged (`activemask`) are the same: control
     /// flow has to be the same, block by block, with the same branches under the same conditions.
-    pub(in crate::verify) fn convergence(&mut self) {
+    pub(super) fn convergence(&mut self) {
         let sensitive = |program: &Program<'_, '_>, event: &Event| {
             depends_on_convergence(&program.flow.insts[event.inst as usize])
         };
@@ -70,7 +70,7 @@ impl Comparison<'_, '_> {
 
     /// Checks that branches which may take lanes into different iterations do it alike in both
     /// programs; otherwise facts about the original's lanes do not hold for the lanes at the shuffles.
-    pub(in crate::verify) fn branches(&mut self) {
+    pub(super) fn branches(&mut self) {
         if self.warp.shuffles == 0 {
             return;
         }

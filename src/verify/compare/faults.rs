@@ -43,7 +43,7 @@ fn mentions(terms: &Terms, term: TermId, part: TermId) -> bool {
 impl Comparison<'_, '_> {
     /// Checks that each load of the rewritten program reads bytes that the original reads too;
     /// otherwise it might fault where the original does not.
-    pub(in crate::verify) fn loads(&mut self) {
+    pub(super) fn loads(&mut self) {
         let mut alike: FxHashMap<TermId, Vec<&Load>> = FxHashMap::default();
         for load in &self.before.loads {
             alike.entry(load.address).or_default().push(load);

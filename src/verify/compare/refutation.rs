@@ -13,7 +13,7 @@ use crate::verify::witness::{counterexample, execute, missing, why};
 
 impl Comparison<'_, '_> {
     /// A state in which a claim fails.
-    pub(in crate::verify) fn counterexample(
+    pub(super) fn counterexample(
         &mut self,
         place: &Place,
         difference: &Difference,
@@ -63,7 +63,7 @@ impl Comparison<'_, '_> {
 
     /// Executes the counterexamples. If the launch that one describes leaves the same memory behind in
     /// both programs, it is dropped.
-    pub(in crate::verify) fn run(&mut self, modules: Both<&Module<'_>>) {
+    pub(super) fn run(&mut self, modules: Both<&Module<'_>>) {
         let pointers = execute::pointers(self.terms, &[self.before, self.after]);
         for (index, seen) in std::mem::take(&mut self.seen) {
             let Some(found) = &self.problems[index].counterexample else { continue };

@@ -41,7 +41,7 @@ struct Search<'p> {
 
 impl Comparison<'_, '_> {
     /// Checks that the stores of every exchange are those of the original.
-    pub(in crate::verify) fn warp_exchanges(&mut self) {
+    pub(super) fn warp_exchanges(&mut self) {
         for exchange in self.warp.exchanges.clone() {
             if let Err(reason) = self.exchange(&exchange) {
                 let first = exchange.stores.first().copied().unwrap_or_default();
