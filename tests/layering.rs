@@ -2,7 +2,7 @@
 //! `src/lib.rs`. A module uses those before it and none behind it, so there are no circles. The test
 //! reads the sources; to add a module, give it a place in the list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +56,19 @@ const FENCED: [(&str, &[&str]); 6] = [
     ("pest", &["ptx", "synth"]),
     ("println!", &["cli"]),
     ("unsafe ", &["ab", "ptxas"]),
+];
+
+/// The rooms of `verify` from the ground up, each with the other rooms that it uses: no more and no fewer. The files of
+/// a room use only those before them in the list in the room's `mod.rs`.
+const ROOMS: [(&str, &[&str]); 8] = [
+    ("program", &[]),
+    ("terms", &["program"]),
+    ("record", &["program", "terms"]),
+    ("lane", &["program", "terms", "record"]),
+    ("proof", &["program", "terms", "record"]),
+    ("oracle", &["program", "terms", "record", "lane", "proof"]),
+    ("witness", &["program", "terms", "record", "proof"]),
+    ("compare", &["program", "terms", "record", "lane", "proof", "oracle", "witness"]),
 ];
 
 /// Modules that use each other in a circle, a circle on each line. To be made fewer: most are a folder's `mod.rs` that
@@ -315,4 +328,55 @@ fn modules_stand_in_an_order() {
     circles.sort();
     let known: Vec<&str> = CIRCLES.lines().collect();
     assert_eq!(circles, known, "circles now:\n{}", circles.join("\n"));
+}
+
+/// The files of a room of `verify`, in the order of its head.
+fn listed(room: &str) -> Vec<String> {
+    let text = fs::read_to_string(root().join("verify").join(room).join("mod.rs")).expect("a room");
+    let items = text.lines().filter_map(|line| line.strip_prefix("//! - `"));
+    items.filter_map(|item| Some(item.split_once('`')?.0.to_owned())).collect()
+}
+
+#[test]
+fn rooms_of_the_validator_stand_in_an_order() {
+    let house = House::new();
+    let place = |room: &str| ROOMS.iter().position(|(known, _)| *known == room);
+    let files: Vec<Vec<String>> = ROOMS.iter().map(|(room, _)| listed(room)).collect();
+    let mut used: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); ROOMS.len()];
+    let (mut wrong, mut found) = (Vec::new(), 0);
+    for (own, uses) in &house.0 {
+        let [module, room, rest @ ..] = &own[..] else { continue };
+        if module != "verify" {
+            continue;
+        }
+        let at = place(room).unwrap_or_else(|| panic!("{room} is no room of the validator"));
+        let Some(file) = rest.first() else { continue };
+        let own_line = files[at].iter().position(|known| known == file);
+        let Some(own_line) = own_line else { panic!("{room}/mod.rs does not list {file}") };
+        found += 1;
+        for path in uses.named.iter().filter(|path| !path.is_empty()) {
+            let resolved = house.resolved(own, path, 6).unwrap_or_default();
+            let [module, other, rest @ ..] = &resolved[..] else { continue };
+            if module != "verify" {
+                continue;
+            }
+            let other = place(other).expect("a room");
+            if other != at {
+                used[at].insert(ROOMS[other].0);
+                continue;
+            }
+            let line = rest.first().and_then(|file| files[at].iter().position(|one| one == file));
+            if line.is_some_and(|line| line > own_line) {
+                wrong.push(format!("{room}/{file} uses {}, which stands behind it", rest[0]));
+            }
+        }
+    }
+    assert_eq!(found, files.iter().map(Vec::len).sum::<usize>(), "files that a room lists");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for (at, (room, allowed)) in ROOMS.iter().enumerate() {
+        let allowed: BTreeSet<&str> = allowed.iter().copied().collect();
+        assert_eq!(used[at], allowed, "the rooms that {room} uses");
+        let before: BTreeSet<&str> = ROOMS[..at].iter().map(|(room, _)| *room).collect();
+        assert!(allowed.is_subset(&before), "{room} uses a room above it");
+    }
 }

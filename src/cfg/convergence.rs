@@ -53,7 +53,7 @@ pub struct Apart {
 }
 
 /// All reasons why lanes may meet in different iterations of a loop, for all loops of a function,
-/// sorted. Uniformity of a value within a loop (`emulate::uniform`, `verify::lanes`) holds only where
+/// sorted. Uniformity of a value within a loop (`emulate::uniform`, `verify::proof::lanes`) holds only where
 /// none of them applies.
 pub(super) fn taken_apart(
     kind: FunctionKind,

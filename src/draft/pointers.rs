@@ -145,7 +145,7 @@ fn loads_below(trace: &KernelTrace, term: TermId) -> Vec<TermId> {
             continue;
         }
         if let Node::Apply(function, arguments) = trace.arena.node(term)
-            && trace.symbols.function_name(*function).starts_with("load.")
+            && trace.symbols.is_load(*function)
         {
             found.extend(arguments.get(1));
         }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::effects::{Effect, effect, strong};
 use super::operands;
 use super::state::State;
-use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
+use super::symbols::{Function, LaneDependence, SymbolInfo, SymbolKind};
 use super::trace::Access;
 use super::window::Window;
 use crate::cfg::{Arg, Base, Inst, RegisterId};
@@ -184,8 +184,8 @@ fn loaded<'s>(
     let version =
         if constant { state.arena.constant(0, 32) } else { state.memory[window as usize] };
     let address = state.arena.add_constant(address, offset);
-    let name = format!("load.{:?}.{}", access.space, ty.bits());
-    let function = state.symbols.function(&name);
+    let load = Function::Load { space: access.space, bits: ty.bits() };
+    let function = state.symbols.function(load);
     state.arena.apply(function, &[version, address], width)
 }
 

@@ -1,10 +1,13 @@
-//! The free symbols of one kernel: what each stands for and how it depends on the lane.
+//! The free symbols of one kernel: what each stands for and how it depends on the lane; and its uninterpreted functions.
+
+use std::fmt;
 
 use rustc_hash::FxHashMap;
 
 use crate::cfg::{LoopId, RegisterId};
-use crate::expr::{Arena, FunctionId, Range, SymbolId, TermId};
-use crate::isa::{Axis, Special};
+use crate::expr::{Arena, FunctionId, Functions, Range, SymbolId, TermId};
+use crate::isa::{Axis, Opcode, Qualifier, Special};
+use crate::ptx::{ScalarType, StateSpace};
 
 /// What a symbol stands for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -70,13 +73,58 @@ pub struct SymbolInfo {
     pub created_in: Option<LoopId>,
 }
 
+/// An uninterpreted function: equal operands give equal results.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Function {
+    /// What a weak load reads.
+    Load {
+        /// The state space that the load names.
+        space: StateSpace,
+        /// Width in bits.
+        bits: u32,
+    },
+    /// An instruction that has no exact meaning here: its opcode with its modifiers as written.
+    Opcode(String),
+    /// A comparison of floating-point numbers.
+    Compare {
+        /// The comparison.
+        operator: Qualifier,
+        /// Whether subnormal numbers count as zero.
+        flushes: bool,
+        /// The operands' type.
+        ty: ScalarType,
+    },
+    /// The result of `div` or `rem` by zero, a function of the dividend.
+    ByZero {
+        /// Which of the two.
+        opcode: Opcode,
+        /// Whether the operands are signed.
+        signed: bool,
+    },
+    /// The result of `fns` whose base is larger than 31.
+    NthBitBeyondWord,
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Function::Load { space, bits } => write!(f, "load.{space:?}.{bits}"),
+            Function::Opcode(text) => f.write_str(text),
+            Function::Compare { operator, flushes, ty } => {
+                write!(f, "compare.{operator}{}{ty}", if *flushes { ".ftz" } else { "" })
+            }
+            Function::ByZero { opcode, signed } => write!(f, "{opcode}-by-zero.{signed}"),
+            Function::NthBitBeyondWord => f.write_str("fns-base-beyond-31"),
+        }
+    }
+}
+
 /// All symbols and uninterpreted functions of one kernel.
 #[derive(Debug, Default)]
 pub struct Symbols {
     infos: Vec<SymbolInfo>,
     by_kind: FxHashMap<SymbolKind, SymbolId>,
-    functions: Vec<String>,
-    by_name: FxHashMap<String, FunctionId>,
+    functions: Functions<Function>,
     fresh: u32,
 }
 
@@ -86,7 +134,7 @@ impl crate::solver::Names for Symbols {
     }
 
     fn function(&self, function: FunctionId) -> &str {
-        self.function_name(function)
+        self.functions.name(function)
     }
 }
 
@@ -149,19 +197,18 @@ impl Symbols {
         self.fresh
     }
 
-    /// The uninterpreted function of a name.
-    pub fn function(&mut self, name: &str) -> FunctionId {
-        if let Some(&id) = self.by_name.get(name) {
-            return id;
-        }
-        let id = FunctionId(self.functions.len() as u32);
-        self.functions.push(name.to_owned());
-        self.by_name.insert(name.to_owned(), id);
-        id
+    /// The id of an uninterpreted function, made when it is first used.
+    pub fn function(&mut self, function: Function) -> FunctionId {
+        self.functions.id(function)
+    }
+
+    /// Whether an uninterpreted function is what a load reads: of a version of memory and an address.
+    pub fn is_load(&self, function: FunctionId) -> bool {
+        matches!(self.functions.get(function), Function::Load { .. })
     }
 
     /// The name of an uninterpreted function.
     pub fn function_name(&self, function: FunctionId) -> &str {
-        &self.functions[function.0 as usize]
+        self.functions.name(function)
     }
 }

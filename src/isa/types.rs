@@ -168,4 +168,20 @@ impl StateSpace {
             _ => return None,
         })
     }
+
+    /// The PTX spelling without its dot; `generic` for a generic address.
+    pub fn name(self) -> &'static str {
+        use StateSpace::*;
+        match self {
+            Reg => "reg",
+            Sreg => "sreg",
+            Const => "const",
+            Global => "global",
+            Local => "local",
+            Param => "param",
+            Shared => "shared",
+            Tex => "tex",
+            Generic => "generic",
+        }
+    }
 }

@@ -126,7 +126,7 @@ impl<'a> Strides<'a> {
             }
             Node::IfThenElse(c, a, b) => self.uniform(&[*c, *a, *b], depth),
             Node::Apply(function, arguments) => {
-                let loads = self.trace.symbols.function_name(*function).starts_with("load.");
+                let loads = self.trace.symbols.is_load(*function);
                 let found = self.uniform(arguments, depth);
                 if loads { found.map_err(|_| Stride::Loaded) } else { found }
             }
@@ -170,11 +170,7 @@ impl<'a> Strides<'a> {
                 continue;
             }
             match arena.node(term) {
-                Node::Apply(function, _)
-                    if symbols.function_name(*function).starts_with("load.") =>
-                {
-                    return true;
-                }
+                Node::Apply(function, _) if symbols.is_load(*function) => return true,
                 Node::Symbol(symbol) => next.extend(fed(*symbol)),
                 _ => next.extend(arena.operands(term)),
             }

@@ -72,7 +72,7 @@
 //! **5. Weak loads rest on freedom from data races**, which CUDA C++ demands of the original; nothing
 //! else may be assumed of other threads. `--strict` does without (rule `strict`): then only `.nc` loads
 //! are replaced, and loads of kernels that write no global memory. The proof that the assumption is
-//! enough stands in `src/verify/versions.rs`.
+//! enough stands in `src/verify/record/versions.rs`.
 //!
 //! # The same address
 //!
@@ -276,7 +276,7 @@
 //! L: @p bra out;  ld f1, [a];  ...     // p may hold at once: the load may not move in front of the loop
 //! ```
 //!
-//! The validator demands it (`src/verify/faults.rs`). `tests/cases/refuse/wide.ptx`,
+//! The validator demands it (`src/verify/compare/faults.rs`). `tests/cases/refuse/wide.ptx`,
 //! `tests/cases/refuse/carried.ptx`; mistakes `NoAlignmentTest`, `VectorOffset`, `CarriedSometimes`,
 //! `FirstOfAnother`.
 //!
@@ -284,7 +284,7 @@
 //! happen under the same conditions, in the same order, with the same operands. A rewrite adds only
 //! `activemask`, `shfl.sync` and `vote.sync` of whole straight lines, arithmetic, and moves.
 //!
-//! The validator demands it (`src/verify/beliefs.rs`, "What is an event"). `tests/verify/different/` holds
+//! The validator demands it (`src/verify/program/beliefs.rs`, "What is an event"). `tests/verify/different/` holds
 //! pairs that break it.
 //!
 //! **23. The text is edited, never printed anew.** Edits are disjoint; what none of them touches keeps every

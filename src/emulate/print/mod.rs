@@ -183,11 +183,10 @@ impl<'a> Printer<'a> {
             }
             Node::Concatenate(a, b) => self.infix(*a, " ++ ", *b, depth, nested, out),
             Node::Apply(function, arguments) => {
-                let name = self.symbols.function_name(*function);
                 // Which version of memory is read says nothing to a reader.
-                let (name, shown) = match name.strip_prefix("load.") {
-                    Some(_) => ("load", &arguments[1..]),
-                    None => (name, &arguments[..]),
+                let (name, shown) = match self.symbols.is_load(*function) {
+                    true => ("load", &arguments[1..]),
+                    false => (self.symbols.function_name(*function), &arguments[..]),
                 };
                 out.push_str(name);
                 self.call(shown, depth, out);

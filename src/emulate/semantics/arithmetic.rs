@@ -3,6 +3,7 @@
 use super::carry::add_or_subtract;
 use super::terms::{absolute, at_least_zero, choose, less};
 use super::values::Values;
+use crate::emulate::symbols::Function;
 use crate::expr::{Arena, BinaryOp, TermId};
 use crate::isa::{Form, Opcode, Qualifier};
 use crate::ptx::ScalarType;
@@ -61,7 +62,7 @@ fn divide(values: &mut Values<'_>, name: Opcode, a: TermId, b: TermId, signed: b
         return quotient;
     }
     let width = values.arena.width(a);
-    let function = values.symbols.function(&format!("{name}-by-zero.{signed}"));
+    let function = values.symbols.function(Function::ByZero { opcode: name, signed });
     let unspecified = values.arena.apply(function, &[a], width);
     let zero = values.arena.constant(0, width);
     let by_zero = values.arena.equal(b, zero);

@@ -6,6 +6,7 @@
 use super::logic::bounded_amount;
 use super::terms::extend;
 use super::values::Values;
+use crate::emulate::symbols::Function;
 use crate::expr::{Arena, BinaryOp, Comparison, TermId, UnaryOp, mask};
 use crate::isa::{Form, Opcode, Qualifier};
 use crate::ptx::ScalarType;
@@ -222,7 +223,7 @@ pub(super) fn fns(values: &mut Values<'_>) -> Option<TermId> {
     let moved = arena.if_then_else(negative, down, up);
     let stays = arena.equal(offset, zero);
     let defined = arena.if_then_else(stays, itself, moved);
-    let function = values.symbols.function("fns-base-beyond-31");
+    let function = values.symbols.function(Function::NthBitBeyondWord);
     let unspecified = arena.apply(function, &[bits, base, offset], 32);
     let within = arena.compare(Comparison::UnsignedLessEqual, base, top);
     Some(arena.if_then_else(within, defined, unspecified))

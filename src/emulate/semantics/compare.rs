@@ -2,6 +2,7 @@
 
 use super::terms::{less, less_equal};
 use super::values::{Destination, Results, Values, single, width_of};
+use crate::emulate::symbols::Function;
 use crate::expr::{Arena, Comparison, TermId};
 use crate::isa::{Form, Qualifier};
 use crate::ptx::ScalarType;
@@ -136,7 +137,7 @@ fn float_comparison(
     a: TermId,
     b: TermId,
 ) -> TermId {
-    let ftz = if form.has(Qualifier::Ftz) { ".ftz" } else { "" };
-    let function = values.symbols.function(&format!("compare.{name}{ftz}{ty}"));
+    let flushes = form.has(Qualifier::Ftz);
+    let function = values.symbols.function(Function::Compare { operator: name, flushes, ty });
     values.arena.apply(function, &[a, b], 1)
 }

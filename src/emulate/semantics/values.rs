@@ -3,7 +3,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::super::symbols::Symbols;
+use super::super::symbols::{Function, Symbols};
 use super::operand::{Operand, Part};
 use crate::expr::{Arena, TermId};
 use crate::isa::Selector;
@@ -96,7 +96,7 @@ impl Values<'_> {
                 arguments.push(element.natural(self.arena, self.symbols, 64)?);
             }
         }
-        let function = self.symbols.function(self.name);
+        let function = self.symbols.function(Function::Opcode(self.name.to_owned()));
         Some(self.arena.apply(function, &arguments, width))
     }
 }

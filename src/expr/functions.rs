@@ -1,0 +1,45 @@
+//! The table of one kernel's uninterpreted functions. What a function is, is known to the module that makes it.
+
+use std::fmt::Display;
+use std::hash::Hash;
+
+use rustc_hash::FxHashMap;
+
+use super::arena::FunctionId;
+
+/// Uninterpreted functions with their ids, each with the name that queries give it.
+#[derive(Debug)]
+pub struct Functions<F> {
+    all: Vec<(F, String)>,
+    ids: FxHashMap<F, FunctionId>,
+}
+
+impl<F> Default for Functions<F> {
+    fn default() -> Functions<F> {
+        Functions { all: Vec::new(), ids: FxHashMap::default() }
+    }
+}
+
+impl<F: Clone + Eq + Hash + Display> Functions<F> {
+    /// A function's id. Different functions must have different names: a solver knows them by these.
+    pub fn id(&mut self, function: F) -> FunctionId {
+        if let Some(&id) = self.ids.get(&function) {
+            return id;
+        }
+        let (id, name) = (FunctionId(self.all.len() as u32), function.to_string());
+        debug_assert!(self.all.iter().all(|(_, known)| *known != name), "two functions {name}");
+        self.all.push((function.clone(), name));
+        self.ids.insert(function, id);
+        id
+    }
+
+    /// The function of an id.
+    pub fn get(&self, id: FunctionId) -> &F {
+        &self.all[id.0 as usize].0
+    }
+
+    /// A function's name.
+    pub fn name(&self, id: FunctionId) -> &str {
+        &self.all[id.0 as usize].1
+    }
+}

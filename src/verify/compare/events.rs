@@ -1,0 +1,207 @@
+//! Events: every event of the original must be one of the rewritten program, under the same condition
+//! with the same operands, and there must be no others.
+
+use rustc_hash::FxHashMap;
+
+use super::comparison::Comparison;
+use super::loops::numbered;
+use crate::cfg::BlockId;
+use crate::expr::TermId;
+use crate::isa::Opcode;
+use crate::verify::program::split::Split;
+use crate::verify::program::{Both, Role};
+use crate::verify::proof::Proof;
+use crate::verify::record::{Event, Execution, Place};
+
+impl Comparison<'_, '_> {
+    /// Matches the events of the two programs with each other.
+    pub fn pair_up(&mut self) {
+        let mut open: Vec<bool> = vec![true; self.before.events.len()];
+        let mut numbers: FxHashMap<u32, usize> = FxHashMap::default();
+        for (index, event) in self.before.events.iter().enumerate() {
+            numbers.entry(event.inst).or_insert(index);
+        }
+        self.partners = self
+            .after
+            .events
+            .iter()
+            .map(|event| {
+                let inst = self.alignment.matched[event.inst as usize]?;
+                let index = *numbers.get(&inst)?;
+                std::mem::take(&mut open[index]).then_some(index)
+            })
+            .collect();
+        let acts = |event: &&Event| !matches!(event.role, Role::Observe | Role::Leave);
+        let splits = self.splits;
+        for (event, open) in self.before.events.iter().zip(&mut open) {
+            *open &= !splits.iter().any(|split| split.has(event.inst, false));
+        }
+        let exchanged = |inst: u32| {
+            self.warp.exchanges.iter().any(|one| one.stores.contains(&inst))
+                || splits.iter().any(|split| split.has(inst, true))
+        };
+        let alone = self.after.events.iter().zip(&self.partners);
+        let alone = alone.filter(|(event, p)| p.is_none() && !exchanged(event.inst));
+        let missing = self.before.events.iter().zip(&open).filter(|(_, open)| **open);
+        let unpaired = alone.map(|(event, _)| event).filter(acts).count()
+            + missing.map(|(event, _)| event).filter(acts).count();
+        let both = self.before.events.iter().chain(&self.after.events);
+        self.pairs_up = unpaired == 0 || both.filter(acts).count() == 1;
+        self.missing = open;
+    }
+
+    /// Proves that matched events are equal, one by one.
+    pub fn events(&mut self) {
+        let (partners, missing) =
+            (std::mem::take(&mut self.partners), std::mem::take(&mut self.missing));
+        self.roots = (numbered(&self.before.cutpoints), numbered(&self.after.cutpoints));
+        let mut last = 0;
+        for (event, partner) in self.after.events.iter().zip(partners) {
+            match partner {
+                None if self.warp.exchanges.iter().any(|one| one.stores.contains(&event.inst)) => {}
+                None => match self.splits.iter().find(|split| split.has(event.inst, true)) {
+                    Some(split) => last = self.in_order(split, event, last),
+                    None => self.only_one(event, true),
+                },
+                Some(index) => {
+                    if index < last {
+                        let reason = "the order of what both do differs".to_owned();
+                        self.unknown(event.inst, Some(self.before.events[index].inst), reason);
+                    }
+                    last = index;
+                    let partner = &self.before.events[index];
+                    self.event(partner, event);
+                }
+            }
+        }
+        for (event, missing) in self.before.events.iter().zip(missing) {
+            if missing {
+                self.only_one(event, false);
+            }
+        }
+    }
+
+    /// Checks that the original has a group of stores behind its event `last`; returns the group's last event. (What
+    /// the group stores is compared separately.)
+    fn in_order(&mut self, split: &Split, event: &Event, last: usize) -> usize {
+        let of_group = |one: &Event| split.has(one.inst, false);
+        let first = self.before.events.iter().position(of_group).unwrap_or(last);
+        let end = self.before.events.iter().rposition(of_group).unwrap_or(first);
+        if first < last && end != last {
+            let original = self.before.events[first].inst;
+            let reason = "the order of what both do differs".to_owned();
+            self.unknown(event.inst, Some(original), reason);
+        }
+        end
+    }
+
+    fn event(&mut self, before: &Event, after: &Event) {
+        let (old, new) = (
+            &self.original.flow.insts[before.inst as usize],
+            &self.rewritten.flow.insts[after.inst as usize],
+        );
+        let words = |text: &str| text.split_whitespace().collect::<String>();
+        let places = (self.original.loop_of(before.block), self.rewritten.loop_of(after.block));
+        if words(old.ast.opcode.text) != words(new.ast.opcode.text)
+            || before.operands.len() != after.operands.len()
+            || places.0 != places.1
+            || root_number(self.before, &self.roots.0, before)
+                != root_number(self.after, &self.roots.1, after)
+        {
+            let reason = "the two do different things here".to_owned();
+            return self.unknown(after.inst, Some(before.inst), reason);
+        }
+        let place = self.place(after.block);
+        let (a, b) = (self.left(before), after.condition);
+        let what = || format!("the condition of `{}`", old.ast.opcode.text);
+        let there = self.prove(&place, a, b, &[]);
+        let happens = there == Proof::Equal;
+        self.check((there, (a, b)), after.inst, Some(before.inst), &place, what);
+        if happens {
+            // This was proved where the rewritten program reaches the event; now it is proved that it
+            // reaches it.
+            let iteration = self.iteration(places.1);
+            let reached = self.prove(&iteration, a, b, &[a]);
+            self.check((reached, (a, b)), after.inst, Some(before.inst), &iteration, what);
+        }
+        for (number, (&a, &b)) in before.operands.iter().zip(&after.operands).enumerate() {
+            let proof = self.prove(&place, a, b, &[after.condition]);
+            self.exchanging |= self.warp.shuffles > 0
+                && (before.role, number) == (Role::Store, 0)
+                && proof != Proof::Equal;
+            self.check((proof, (a, b)), after.inst, Some(before.inst), &place, || {
+                match (before.role, number) {
+                    (Role::Store, 0) => format!("the address of `{}`", old.ast.opcode.text),
+                    (Role::Store, _) => format!("the value of `{}`", old.ast.opcode.text),
+                    _ => format!("operand {number} of `{}`", old.ast.opcode.text),
+                }
+            });
+        }
+    }
+
+    /// The condition under which the lane itself has to perform an event of the original.
+    fn left(&mut self, event: &Event) -> TermId {
+        let exchange = self.warp.exchanges.iter().find(|one| one.replaced.contains(&event.inst));
+        let Some(instead) = exchange.and_then(|one| self.after.path[one.block.index()]) else {
+            return event.condition;
+        };
+        let not = self.terms.arena.not(instead);
+        self.terms.arena.and(event.condition, not)
+    }
+
+    /// Reports an event that only one of the two programs has, unless it cannot happen.
+    fn only_one(&mut self, event: &Event, in_rewritten: bool) {
+        let program = if in_rewritten { "the rewritten" } else { "the original" };
+        let inst = match in_rewritten {
+            true => &self.rewritten.flow.insts[event.inst as usize],
+            false => &self.original.flow.insts[event.inst as usize],
+        };
+        let opcode = inst.ast.opcode.text.to_owned();
+        let harmless = [
+            Opcode::Prefetch,
+            Opcode::Prefetchu,
+            Opcode::NanoSleep,
+            Opcode::PmEvent,
+            Opcode::ApplyPriority,
+        ];
+        if event.role == Role::Observe
+            && (!in_rewritten || harmless.contains(&inst.ast.form.opcode))
+        {
+            return;
+        }
+        let lines = match in_rewritten {
+            true => Both { original: None, rewritten: Some(event.inst) },
+            false => Both { original: Some(event.inst), rewritten: None },
+        };
+        let place = match in_rewritten {
+            true => self.place(event.block),
+            false => Place::default(),
+        };
+        let never = self.terms.arena.boolean(false);
+        let (before, after) = match in_rewritten {
+            true => (never, event.condition),
+            false => (event.condition, never),
+        };
+        let proof = self.prove(&place, before, after, &[]);
+        let hint = self.warp.hints.iter().find(|(inst, _)| in_rewritten && *inst == event.inst);
+        let hint = hint.map_or(String::new(), |(_, missing)| format!(": {missing}"));
+        let what = format!("only {program} program has `{opcode}`{hint}");
+        match proof {
+            Proof::Equal => {}
+            Proof::Differ(difference) if event.role == Role::Store => {
+                let found = self.counterexample(&place, &difference, (before, after));
+                self.problem(what, lines, found);
+            }
+            _ => self.problem(what, lines, None),
+        }
+    }
+}
+
+/// The number of the cutpoint that an event's condition is relative to.
+fn root_number(
+    execution: &Execution,
+    numbers: &FxHashMap<BlockId, usize>,
+    event: &Event,
+) -> Option<usize> {
+    numbers.get(&execution.root[event.block.index()]).copied()
+}

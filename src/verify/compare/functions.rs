@@ -1,0 +1,298 @@
+//! Compares two functions: both are evaluated, and what they do is matched and proved equal.
+//!
+//! The argument is an induction over the iterations of the loops. At each header, registers that are
+//! paired (by name, or by what they hold: `congruence`) are assumed to hold the same value in both
+//! programs; the values that enter the loop and those of the back edges must then be equal, and both
+//! loops must iterate equally often. Registers for which that fails get values of their own, and
+//! everything is evaluated again. Given that, every event of the original must be an event of the
+//! rewritten program under the same condition with the same operands, and the rewritten program must
+//! have no others.
+
+use super::carried::Carried;
+use super::comparison::Comparison;
+use crate::cfg::LoopId;
+use crate::expr::within;
+use crate::isa::Opcode;
+use crate::ptx::Module;
+use crate::solver::Solver;
+use crate::verify::Options;
+use crate::verify::lane::{Paired, evaluate, names_fit, pair, renames};
+use crate::verify::oracle::Warp;
+use crate::verify::program::arrays::observed;
+use crate::verify::program::split::Split;
+use crate::verify::program::{
+    Alignment, Both, Program, align, by_events, new_divergence, one_to_one, split,
+};
+use crate::verify::proof::{Claims, Flags, Lanes, Prover};
+use crate::verify::record::layouts::Layouts;
+use crate::verify::record::{HeaderRegister, Reference, layouts};
+use crate::verify::terms::{Terms, TextNames};
+use crate::verify::witness::{FunctionReport, Verdict};
+
+/// How often registers are given values of their own.
+const MAX_REFINEMENTS: u32 = 16;
+
+/// Compares two functions, whose texts differ: with the loop-carried registers paired by their names, and,
+/// where that shows nothing or names do not fit, by what they hold. `resized` says that arrays in shared memory are
+/// declared in other sizes.
+pub(super) fn compare<'s>(
+    original: &Program<'_, 's>,
+    rewritten: &mut Program<'_, 's>,
+    modules: Both<&Module<'_>>,
+    resized: bool,
+    options: &Options,
+) -> FunctionReport {
+    let name = original.function.name.text.to_owned();
+    if let Some(reason) = shape_differs(original, rewritten, options) {
+        return FunctionReport::unknown(name, reason);
+    }
+    if resized {
+        let found = observed(original, modules.original);
+        if let Some(reason) = found.or_else(|| observed(rewritten, modules.rewritten)) {
+            let reason = format!("arrays have other sizes: {reason}");
+            return FunctionReport::unknown(name, reason);
+        }
+    }
+    let by_place = rewritten.pair_by_place(original);
+    let named = by_place || names_fit(original, rewritten);
+    let mut paired = None;
+    let mut first = None;
+    for by_name in [named, !named] {
+        let pairs = match by_name {
+            true => None,
+            false if original.irreducible => continue,
+            false => {
+                let pairs = paired.get_or_insert_with(|| pair(original, rewritten, options.steps));
+                if named && !renames(original, rewritten, pairs) {
+                    continue;
+                }
+                Some(&*pairs)
+            }
+        };
+        let alignment = match (pairs, by_place) {
+            (Some(_), false) => by_events(original, rewritten),
+            (None, false) => align(original, rewritten),
+            (_, true) => one_to_one(rewritten),
+        };
+        let splits = split::find(original, rewritten, &alignment);
+        // Stores of other lanes' values are vectors as well, and no groups: the first attempt is without groups.
+        let paths = if splits.is_empty() { 1 } else { 2 };
+        for splits in [&[][..], &splits].into_iter().take(paths) {
+            let matching = Matching { alignment: &alignment, splits, paired: pairs };
+            let attempt =
+                within(|| attempt(original, rewritten, &matching, modules, resized, options));
+            let report = attempt.unwrap_or_else(|_| {
+                let reason = format!("budget: the terms take more than {} steps", options.steps);
+                FunctionReport::unknown(name.clone(), reason)
+            });
+            if report.verdict != Verdict::Unknown {
+                return report;
+            }
+            // What a group lacks says more than that stores are missing.
+            match splits.is_empty() {
+                true => _ = first.get_or_insert(report),
+                false => first = Some(report),
+            }
+        }
+    }
+    first.unwrap_or_else(|| FunctionReport::unknown(name, "nothing was compared".to_owned()))
+}
+
+/// The matched parts of the two functions.
+struct Matching<'m> {
+    alignment: &'m Alignment,
+    splits: &'m [Split],
+    /// The registers of loops; without it those of one name.
+    paired: Option<&'m Paired>,
+}
+
+/// Compares two functions whose instructions, stores and loop registers are matched.
+fn attempt<'s>(
+    original: &Program<'_, 's>,
+    rewritten: &mut Program<'_, 's>,
+    &Matching { alignment, splits, paired }: &Matching<'_>,
+    modules: Both<&Module<'_>>,
+    resized: bool,
+    options: &Options,
+) -> FunctionReport {
+    let name = original.function.name.text.to_owned();
+    let mut terms = Terms::within(options.steps);
+    terms.symbols.names = text_names(original, rewritten);
+    let mut claims = Claims::new(solver(options));
+    rewritten.leave_out_own_barriers(&alignment.matched);
+    let rewritten = &*rewritten;
+    let execution = evaluate(original, &mut terms, None, None, None);
+    let mut split: Vec<HeaderRegister> = Vec::new();
+    let mut carried = Carried::default();
+    let mut laid_out: Option<Option<Layouts>> = None;
+    let mut doubtful = false;
+    for _ in 0..MAX_REFINEMENTS {
+        let reference = Reference {
+            execution: &execution,
+            program: original,
+            matched: &alignment.matched,
+            gaps: &alignment.gaps,
+            splits,
+            paired,
+            split: &split,
+            carried: &carried.values,
+        };
+        let lanes =
+            Lanes::new(original, &execution, new_divergence(original, rewritten, alignment));
+        let prover = Prover::new(claims, &mut terms, &execution);
+        let mut warp = Warp::new(lanes, prover, &execution.definitions);
+        let layouts = laid_out.as_ref().and_then(Option::as_ref);
+        let result = evaluate(rewritten, &mut terms, Some(&reference), layouts, Some(&mut warp));
+        let programs = Both { original, rewritten };
+        let executions = Both { original: &execution, rewritten: &result };
+        if laid_out.is_none() {
+            let found = layouts::find(&mut terms, programs, executions);
+            let again = matches!(found, Ok(Some(_)));
+            laid_out = Some(match found {
+                Err(reason) if resized => return FunctionReport::unknown(name, reason),
+                // The addresses are compared as they are.
+                Err(_) => {
+                    doubtful = true;
+                    None
+                }
+                Ok(found) => found,
+            });
+            if again {
+                claims = warp.prover.claims;
+                continue;
+            }
+        }
+        let mut comparison =
+            Comparison::new(programs, executions, alignment, splits, &mut terms, warp);
+        comparison.doubtful = doubtful;
+        comparison.pair_up();
+        if carried.guess(&mut comparison) {
+            claims = comparison.warp.prover.claims;
+            continue;
+        }
+        let differ = comparison.loop_carried(&carried);
+        if !differ.is_empty() {
+            claims = comparison.warp.prover.claims;
+            split.extend(carried.withdraw(differ));
+            continue;
+        }
+        if let Some(&astray) = result.astray.first() {
+            let line = rewritten.line(astray);
+            let reason = format!("line {line}: not shown to access what the array's layout says");
+            return FunctionReport::unknown(name, reason);
+        }
+        comparison.effects(modules);
+        let described = laid_out.flatten().map(|layouts| layouts.described).unwrap_or_default();
+        return FunctionReport { layouts: described, ..comparison.report(name) };
+    }
+    FunctionReport::unknown(name, "the loops' registers could not be matched".to_owned())
+}
+
+/// How messages name the registers and instructions of both programs.
+fn text_names<'s>(original: &Program<'_, 's>, rewritten: &Program<'_, 's>) -> TextNames {
+    TextNames {
+        registers: [&original.flow, &rewritten.flow]
+            .map(|flow| flow.registers.iter().map(|register| register.to_string()).collect()),
+        insts: [original.named_insts(), rewritten.named_insts()],
+    }
+}
+
+/// The solver within the bounds of the options.
+fn solver(options: &Options) -> Solver {
+    Solver::new(options.solver_limit, options.dump_queries.clone())
+        .with_queries(options.queries)
+        .with_budget(options.solver_budget)
+}
+
+/// The reason why two functions cannot be compared at all, if there is one.
+fn shape_differs<'s>(
+    original: &Program<'_, 's>,
+    rewritten: &Program<'_, 's>,
+    options: &Options,
+) -> Option<String> {
+    let instructions = original.flow.insts.len().max(rewritten.flow.insts.len());
+    if instructions > options.instructions {
+        return Some(format!("{instructions} instructions, the limit is {}", options.instructions));
+    }
+    let parents = |program: &Program<'_, '_>| -> Vec<Option<LoopId>> {
+        program.flow.loops.loops.iter().map(|one| one.parent).collect()
+    };
+    if parents(original) != parents(rewritten) {
+        return Some("the two have different loops".to_owned());
+    }
+    if original.irreducible != rewritten.irreducible {
+        return Some("only one of the two has a cycle with several entries".to_owned());
+    }
+    for program in [original, rewritten] {
+        let flow = &program.flow;
+        let merged = program.carried.len() * flow.blocks.len();
+        if merged > options.merges {
+            return Some(format!("{merged} values to merge, the limit is {}", options.merges));
+        }
+    }
+    None
+}
+
+impl Comparison<'_, '_> {
+    /// Proves the loop-carried values equal; returns the registers for which that fails. From here on claims decide
+    /// the verdict.
+    fn loop_carried(&mut self, carried: &Carried) -> Vec<HeaderRegister> {
+        let (forest, loops) = (&self.rewritten.flow.loops, &self.after.loops);
+        let prover = &mut self.warp.prover;
+        prover.deciding = true;
+        prover.flags = Flags::new(self.terms, forest, loops);
+        match self.original.irreducible {
+            true => self.cutpoints(),
+            false => self.loops(&carried.values),
+        }
+    }
+
+    /// Compares all that the two functions do, and executes the counterexamples.
+    fn effects(&mut self, modules: Both<&Module<'_>>) {
+        self.events();
+        self.warp_exchanges();
+        self.splits(self.splits);
+        self.loads();
+        self.branches();
+        self.convergence();
+        self.run(modules);
+    }
+
+    /// The verdict on the function, with the problems that were found.
+    fn report(self, name: String) -> FunctionReport {
+        let insts = self.rewritten.flow.insts.iter().zip(&self.alignment.matched);
+        let own = insts
+            .filter(|(inst, partner)| inst.ast.form.opcode == Opcode::Shfl && partner.is_none());
+        let own_shuffles = (own.count() as u32).max(self.warp.shuffles);
+        let different = self.problems.iter().position(|one| one.counterexample.is_some());
+        let verdict = match (different, self.problems.is_empty()) {
+            (Some(_), _) => Verdict::Different,
+            (None, true) => Verdict::Equal,
+            (None, false) => Verdict::Unknown,
+        };
+        let mut problems = self.problems;
+        if let Some(first) = different {
+            problems.swap(0, first);
+        }
+        let unasked = self.warp.prover.claims.solver.unasked();
+        if unasked > 0
+            && verdict == Verdict::Unknown
+            && let Some(first) = problems.first_mut()
+        {
+            first.reason += &format!(
+                " (budget: {unasked} claims were not put to the solver, whose units for this \
+                 function are used up)"
+            );
+        }
+        FunctionReport {
+            name,
+            verdict,
+            events: self.after.events.len(),
+            shuffles: self.warp.shuffles,
+            own_shuffles,
+            queries: self.warp.prover.claims.solver.queries(),
+            problems,
+            layouts: Vec::new(),
+        }
+    }
+}

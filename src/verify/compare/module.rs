@@ -1,0 +1,322 @@
+//! Two files: the text outside of functions must be the same, and functions are matched by name.
+
+use std::panic::AssertUnwindSafe;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::functions::compare;
+use super::outside::{outside, words};
+use crate::expr::within;
+use crate::ptx::{
+    self, Body, Depth, Directive, Function, FunctionKind, Instruction, Item, Module, StateSpace,
+    Statement, Variable,
+};
+use crate::solver;
+use crate::source::{Diagnostic, SourceFile};
+use crate::verify::Options;
+use crate::verify::program::{Both, Program, Refused, arrays, refused};
+use crate::verify::witness::{FunctionReport, Verdict, Verification};
+
+/// Taken for granted where an array in shared memory is laid out anew.
+const WITHIN_ARRAYS: &str =
+    "what the original accesses by the name of an array in shared memory is within that array";
+
+const ASSUMPTIONS: &[&str] = &[
+    "the original is free of data races",
+    "lanes that are converged in a loop are in the same iteration",
+];
+
+/// Validates a rewritten file against the original.
+///
+/// # Errors
+/// A syntax error in one of the two.
+pub fn verify(
+    original: &SourceFile,
+    rewritten: &SourceFile,
+    options: &Options,
+) -> Result<Verification, Diagnostic> {
+    let before = ptx::parse(original, Depth::All)?;
+    let after = ptx::parse(rewritten, Depth::All)?;
+    let wanted: Vec<&Function<'_>> = before
+        .functions()
+        .filter(|function| !matches!(function.body, Body::Absent))
+        .filter(|f| {
+            // A kernel does what the functions that it may call do.
+            let called = f.kind == FunctionKind::Func;
+            options.kernel.as_deref().is_none_or(|name| called || f.name.text == name)
+        })
+        .collect();
+    let mut counterparts: FxHashMap<&str, &Function<'_>> = FxHashMap::default();
+    for function in after.functions().filter(|f| !matches!(f.body, Body::Absent)) {
+        counterparts.entry(function.name.text).or_insert(function);
+    }
+    let functions: Vec<FunctionReport> = wanted
+        .par_iter()
+        .map(|function| match counterparts.get(function.name.text) {
+            None => FunctionReport::unknown(
+                function.name.text.to_owned(),
+                "the rewritten file does not define it".to_owned(),
+            ),
+            Some(other) => {
+                let modules = Both { original: &before, rewritten: &after };
+                pair((original, function), (rewritten, other), modules, options)
+            }
+        })
+        .collect();
+    let problems = outside(original, &before, rewritten, &after);
+    let worst = functions.iter().map(|function| function.verdict).max();
+    let mut verdict = worst.unwrap_or(Verdict::Equal);
+    if !problems.is_empty() {
+        verdict = verdict.max(Verdict::Unknown);
+    }
+    let found = |name: &str| functions.iter().any(|function| function.name == name);
+    if options.kernel.as_deref().is_some_and(|name| !found(name)) {
+        verdict = verdict.max(Verdict::Unknown);
+    }
+    let mut assumptions: Vec<String> = ASSUMPTIONS.iter().map(|one| (*one).to_owned()).collect();
+    if functions.iter().any(|function| !function.layouts.is_empty()) {
+        assumptions.push(WITHIN_ARRAYS.to_owned());
+    }
+    if let Some([x, y, z]) = options.block {
+        assumptions.push(format!("kernels without `.reqntid` run in blocks of {x} x {y} x {z}"));
+    }
+    for (name, bytes) in &options.aligned {
+        assumptions.push(format!("the parameter `{name}` is a multiple of {bytes}"));
+    }
+    Ok(Verification { verdict, assumptions, functions, problems })
+}
+
+/// Compares two functions of one name.
+fn pair<'s>(
+    (original, before): (&SourceFile, &Function<'s>),
+    (rewritten, after): (&SourceFile, &Function<'s>),
+    modules: Both<&Module<'s>>,
+    options: &Options,
+) -> FunctionReport {
+    let name = before.name.text.to_owned();
+    if words(original.slice(before.span)) == words(rewritten.slice(after.span)) {
+        return FunctionReport::same(name);
+    }
+    let (old, new) = (head(original, before), head(rewritten, after));
+    if old != new {
+        let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+        let text = |head: &[String]| {
+            head.get(same).map_or("nothing".to_owned(), |text| format!("`{text}`"))
+        };
+        let lines = (original.line(before.span.start), rewritten.line(after.span.start));
+        let (old, new) = (text(&old), text(&new));
+        let reason = format!(
+            "parameters or directives of the two differ: {old} against {new} (functions at lines {} and {})",
+            lines.0, lines.1,
+        );
+        return FunctionReport::unknown(name, reason);
+    }
+    if before.returns.iter().any(|variable| variable.space == StateSpace::Reg) {
+        // The value of that register at the end is the operand of no instruction.
+        let reason = "the function returns its result in a register".to_owned();
+        return FunctionReport::unknown(name, reason);
+    }
+    let resized = declared(original, before) != declared(rewritten, after);
+    if resized {
+        let all = (sized_freely(original, before), sized_freely(rewritten, after));
+        if all.0 != all.1 {
+            return FunctionReport::unknown(name, other_declarations(&all.0, &all.1));
+        }
+    }
+    let functions = Both { original: before, rewritten: after };
+    if resized && let Some(reason) = arrays::overfull(modules, functions) {
+        return FunctionReport::unknown(name, reason);
+    }
+    if resized && has_dynamic(modules.original, before) {
+        // A launch may have left room for the original's arrays only.
+        let reason = "arrays have other sizes beside shared memory of a size that launches give";
+        return FunctionReport::unknown(name, reason.to_owned());
+    }
+    // A panic in the validation is a bug of ours, and no proof.
+    let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        let programs = Program::new(original, before, options)
+            .and_then(|one| Ok((one, Program::new(rewritten, after, options)?)));
+        let (one, mut other) = match programs {
+            Ok(programs) => programs,
+            Err(reason) => return FunctionReport::unknown(name.clone(), reason),
+        };
+        let refused = refused(Both { original: &one, rewritten: &other }, modules);
+        if let Some(Refused::Impossible(reason)) = refused {
+            return FunctionReport::unknown(name.clone(), reason);
+        }
+        let compared =
+            solver::session(|| within(|| compare(&one, &mut other, modules, resized, options)));
+        let report = compared.unwrap_or_else(|_| {
+            let reason = format!("budget: the terms take more than {} steps", options.steps);
+            FunctionReport::unknown(name.clone(), reason)
+        });
+        match (refused, report.verdict) {
+            (Some(Refused::NotKnown(reason)), Verdict::Equal) => {
+                FunctionReport::unknown(name.clone(), reason)
+            }
+            _ => report,
+        }
+    }));
+    attempt.unwrap_or_else(|_| {
+        FunctionReport::unknown(name, "internal error: the validation panicked".to_owned())
+    })
+}
+
+/// Whether a function, or one that it may call, uses shared memory whose size each launch gives: `.extern .shared`. (Calls
+/// of functions whose bodies are elsewhere are another reason, `arrays::observed`.)
+fn has_dynamic(module: &Module<'_>, function: &Function<'_>) -> bool {
+    let dynamic = |variable: &Variable<'_>| {
+        variable.space == StateSpace::Shared && !variable.linkage.is_empty()
+    };
+    let own =
+        |statement: &Statement<'_>| matches!(statement, Statement::Variable(one) if dynamic(one));
+    let common = module.items.iter().filter_map(|item| match item {
+        Item::Variable(one) if dynamic(one) => Some(one),
+        _ => None,
+    });
+    let names: Vec<&str> =
+        common.flat_map(|variable| &variable.names).map(|one| one.name.text).collect();
+    let bodies = arrays::reached(module, function.name.text);
+    let bodies = bodies.into_iter().map(|one| one.statements().unwrap_or_default());
+    bodies.into_iter().any(|body| body.iter().any(own) || arrays::uses_common(body, &names))
+}
+
+/// The parameters, results and directives of a function on which its meaning depends.
+fn head(source: &SourceFile, function: &Function<'_>) -> Vec<String> {
+    let mut all = vec![format!("{:?}", function.kind)];
+    all.extend(function.linkage.iter().map(|text| words(text)));
+    let variables = function.returns.iter().chain(&function.params);
+    all.extend(variables.map(|one| words(source.slice(one.span))));
+    for directive in &function.directives {
+        match directive {
+            // These are for a debugger.
+            Directive::Loc(_) | Directive::File { .. } => {}
+            Directive::Performance { span, .. }
+            | Directive::Pragma { span, .. }
+            | Directive::Targets { span, .. }
+            | Directive::Prototype { span, .. }
+            | Directive::Other { span, .. } => all.push(words(source.slice(*span))),
+        }
+    }
+    all
+}
+
+/// The declarations in a body besides registers, each with the number of its scope: variables,
+/// prototypes of calls and lists of functions, and pragmas; a pragma about what a load delivers comes
+/// together with the load.
+fn declared(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> {
+    declarations(source, function, &|variable| words(source.slice(variable.span)))
+}
+
+/// The same, but of arrays in shared memory whose size is known neither sizes nor alignments: the two may differ
+/// in these if the arrays are laid out anew (`layouts`).
+fn sized_freely(source: &SourceFile, function: &Function<'_>) -> Vec<(u32, String)> {
+    let sizes = arrays::declared(function);
+    declarations(source, function, &|variable| {
+        let name = variable.names.first().map_or("", |declared| declared.name.text);
+        let known = sizes.iter().any(|array| array.name.ends_with(&format!(".{name}")));
+        let alone = variable.names.len() == 1 && variable.linkage.is_empty();
+        match variable.space == StateSpace::Shared && alone && known {
+            true => format!("{name}: {:?} {}", variable.ty, variable.vector),
+            false => words(source.slice(variable.span)),
+        }
+    })
+}
+
+/// Why two functions with these declarations are not compared, and what to do.
+fn other_declarations(old: &[(u32, String)], new: &[(u32, String)]) -> String {
+    let same = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let first = [old, new].map(|all| all.get(same).map(|(_, text)| text.as_str()));
+    let [before, after] =
+        first.map(|text| text.map_or("nothing".to_owned(), |text| format!("`{text}`")));
+    let is_local = first.iter().flatten().any(|text| text.starts_with(".local"));
+    let advice = match is_local {
+        true => {
+            ". Variables in local memory must be the same in both: compile both with optimisation (at `-O0` a \
+             compiler keeps every variable there), or change only what leaves them as they are"
+        }
+        false => "",
+    };
+    format!(
+        "the two declare different variables, prototypes or pragmas: {before} against {after}{advice}"
+    )
+}
+
+/// All of them in the words that `of` has for a variable.
+fn declarations(
+    source: &SourceFile,
+    function: &Function<'_>,
+    of: &dyn Fn(&Variable<'_>) -> String,
+) -> Vec<(u32, String)> {
+    fn collect(
+        source: &SourceFile,
+        statements: &[Statement<'_>],
+        of: &dyn Fn(&Variable<'_>) -> String,
+        scopes: &mut u32,
+        all: &mut Vec<(u32, String)>,
+    ) {
+        let scope = *scopes;
+        // For each place the first instruction from there on, which is found when it is first needed.
+        let mut following: Vec<Option<usize>> = Vec::new();
+        for (index, statement) in statements.iter().enumerate() {
+            let span = match statement {
+                Statement::Block { statements, .. } => {
+                    *scopes += 1;
+                    collect(source, statements, of, scopes, all);
+                    continue;
+                }
+                Statement::Variable(variable) if variable.space != StateSpace::Reg => {
+                    all.push((scope, of(variable)));
+                    continue;
+                }
+                Statement::Directive(
+                    Directive::Prototype { span, .. }
+                    | Directive::Performance { span, .. }
+                    | Directive::Other { span, .. }
+                    | Directive::Targets { name: "calltargets", span, .. },
+                ) => *span,
+                Statement::Directive(Directive::Pragma { strings, span }) => {
+                    if strings.iter().any(|text| text.starts_with("used_bytes_mask"))
+                        && let Some(load) = following_instruction(statements, &mut following, index)
+                    {
+                        all.push((scope, words(source.slice(load.span))));
+                    }
+                    *span
+                }
+                Statement::Directive(
+                    Directive::Loc(_) | Directive::File { .. } | Directive::Targets { .. },
+                )
+                | Statement::Variable(_)
+                | Statement::Label(_)
+                | Statement::Instruction(_) => continue,
+            };
+            all.push((scope, words(source.slice(span))));
+        }
+    }
+    let (mut scopes, mut all) = (0, Vec::new());
+    collect(source, function.statements().unwrap_or_default(), of, &mut scopes, &mut all);
+    all
+}
+
+/// The first instruction of a list of statements from a place on.
+fn following_instruction<'a, 's>(
+    statements: &'a [Statement<'s>],
+    known: &mut Vec<Option<usize>>,
+    from: usize,
+) -> Option<&'a Instruction<'s>> {
+    if known.is_empty() {
+        let mut next = None;
+        known.resize(statements.len(), None);
+        for (index, statement) in statements.iter().enumerate().rev() {
+            if matches!(statement, Statement::Instruction(_)) {
+                next = Some(index);
+            }
+            known[index] = next;
+        }
+    }
+    match statements.get((*known.get(from)?)?) {
+        Some(Statement::Instruction(instruction)) => Some(instruction),
+        _ => None,
+    }
+}

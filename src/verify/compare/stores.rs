@@ -1,0 +1,139 @@
+//! Proves that a vector store does what the stores of its elements do (`split`).
+
+use super::comparison::Comparison;
+use crate::verify::program::split::Split;
+use crate::verify::proof::{Claim, Proof};
+use crate::verify::record::{Event, Load};
+
+impl Comparison<'_, '_> {
+    /// Proves each group of stores.
+    pub fn splits(&mut self, splits: &[Split]) {
+        for split in splits {
+            self.split(split);
+        }
+    }
+
+    fn split(&mut self, split: &Split) {
+        let (with_vector, with_parts) = match split.joined {
+            true => (self.after, self.before),
+            false => (self.before, self.after),
+        };
+        let vector = with_vector.events.iter().find(|event| event.inst == split.vector);
+        let parts: Vec<&Event> = split
+            .parts
+            .iter()
+            .filter_map(|part| with_parts.events.iter().find(|event| event.inst == *part))
+            .collect();
+        let Some(vector) = vector.filter(|_| parts.len() == split.parts.len()) else {
+            // Both programs must be unable to reach this, or the comparison of conditions would be incomplete.
+            let never = vector.is_none() && parts.is_empty();
+            if !never {
+                self.missing_part(split);
+            }
+            return;
+        };
+        let insts = match split.joined {
+            true => &self.rewritten.flow.insts,
+            false => &self.original.flow.insts,
+        };
+        let form = &insts[split.vector as usize].ast.form;
+        let element = form.types().last().map_or(0, |ty| ty.bits() / 8);
+        let space = form.space();
+        let mut free: Vec<usize> = (0..parts.len()).collect();
+        for part in parts {
+            let pair = |of_part, of_vector| match split.joined {
+                true => (of_part, of_vector),
+                false => (of_vector, of_part),
+            };
+            let events = if split.joined { (part, vector) } else { (vector, part) };
+            let Some(at) = self.element(events, (part, vector), element, &free) else {
+                self.unlike("the address", events);
+                return;
+            };
+            free.retain(|one| *one != at);
+            let holds = self.both_happen(events)
+                && self.is_same(events, pair(part.operands[1], vector.operands[1 + at]));
+            if !holds {
+                return;
+            }
+        }
+        let bytes = element * split.parts.len() as u32;
+        let whole = Load {
+            inst: vector.inst,
+            block: vector.block,
+            condition: vector.condition,
+            space,
+            address: vector.operands[0],
+            bytes,
+        };
+        if split.joined {
+            let place = self.place(whole.block);
+            if !self.is_aligned(&place, &whole) {
+                let reason = self.says_alignment(&whole);
+                self.unknown(vector.inst, Some(split.parts[0]), reason);
+            }
+        }
+    }
+
+    /// Which element of a vector store a store of one element is, among those that are left.
+    fn element(
+        &mut self,
+        (old, new): (&Event, &Event),
+        (part, vector): (&Event, &Event),
+        bytes: u32,
+        free: &[usize],
+    ) -> Option<usize> {
+        let places = (self.original.loop_of(old.block), self.rewritten.loop_of(new.block));
+        let (&own, &base) = (part.operands.first()?, vector.operands.first()?);
+        if places.0 != places.1 || self.terms.arena.width(own) != self.terms.arena.width(base) {
+            return None;
+        }
+        let place = self.place(new.block);
+        let arena = &mut self.terms.arena;
+        if let Some(offset) = arena.constant_difference(own, base) {
+            let at = usize::try_from(offset).ok()?;
+            let is_whole = at.is_multiple_of(bytes as usize);
+            return Some(at / bytes as usize).filter(|at| is_whole && free.contains(at));
+        }
+        free.iter().copied().find(|&at| {
+            let there = self.terms.arena.add_constant(base, at as u64 * u64::from(bytes));
+            self.prove(&place, own, there, &[new.condition]) == Proof::Equal
+        })
+    }
+
+    /// Proves that two stores happen under the same condition.
+    fn both_happen(&mut self, (old, new): (&Event, &Event)) -> bool {
+        let place = self.place(new.block);
+        let (a, b) = (old.condition, new.condition);
+        let iteration = self.iteration(self.rewritten.loop_of(new.block));
+        let same = self.prove(&place, a, b, &[]) == Proof::Equal
+            && self.prove(&iteration, a, b, &[a]) == Proof::Equal;
+        if !same {
+            self.unlike("the condition", (old, new));
+        }
+        same
+    }
+
+    /// Proves that two stores store the same value.
+    fn is_same(&mut self, (old, new): (&Event, &Event), (a, b): Claim) -> bool {
+        let place = self.place(new.block);
+        let proof = self.prove(&place, a, b, &[new.condition]);
+        let same = proof == Proof::Equal;
+        let opcode = self.original.flow.insts[old.inst as usize].ast.opcode.text.to_owned();
+        let what = || format!("the value of `{opcode}`");
+        self.check((proof, (a, b)), new.inst, Some(old.inst), &place, what);
+        same
+    }
+
+    fn unlike(&mut self, what: &str, (old, new): (&Event, &Event)) {
+        let opcode = self.original.flow.insts[old.inst as usize].ast.opcode.text;
+        let reason = format!("{what} of `{opcode}` was not shown to be equal");
+        self.unknown(new.inst, Some(old.inst), reason);
+    }
+
+    fn missing_part(&mut self, split: &Split) {
+        let Some((new, old)) = split.ends() else { return };
+        let reason = "only one of the two programs performs some of these stores".to_owned();
+        self.unknown(new, Some(old), reason);
+    }
+}

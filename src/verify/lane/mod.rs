@@ -1,0 +1,33 @@
+//! Evaluates one lane of one program. It proves nothing: questions about other lanes go to an [`Oracle`].
+//!
+//! Uses `program`, `terms` and `record`. Each file uses only those before it:
+//! - `state`: the values at an instruction, and the `Oracle`
+//! - `operands`: operands as terms, results into destinations
+//! - `opaque`: instructions as uninterpreted functions
+//! - `moves`: `mov`
+//! - `setp`: comparisons
+//! - `semantics`: what the other instructions compute
+//! - `memory`: loads and stores
+//! - `current`: whether a loaded value is what memory holds now
+//! - `joins`: conditions of edges, joined states, loops
+//! - `cutpoints`: the same for cycles with several entries
+//! - `evaluate`: each block once
+//! - `congruence`: pairs the loop-carried registers of both programs
+
+mod congruence;
+mod current;
+mod cutpoints;
+mod evaluate;
+mod joins;
+mod memory;
+mod moves;
+mod opaque;
+mod operands;
+mod semantics;
+mod setp;
+mod state;
+
+pub(in crate::verify) use congruence::{Paired, names_fit, pair, renames};
+pub(in crate::verify) use evaluate::evaluate;
+pub(in crate::verify) use memory::read_only;
+pub(in crate::verify) use state::{Evaluation, Oracle, Results};

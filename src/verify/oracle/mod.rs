@@ -1,0 +1,17 @@
+//! The oracle of the rewritten program: what its warp instructions deliver, and which terms equal the original's.
+//!
+//! Uses all rooms before it: `program`, `terms`, `record`, `lane` and `proof`. Each file uses only those before it:
+//! - `cross_lane`: which values came from another lane
+//! - `together`: whether lanes that were together still are
+//! - `warp_exchange`: stores between two barriers of a warp, and the stores of the original that they replace
+//! - `warp`: `activemask`, `shfl.sync`, `vote.sync`
+//! - `unify`: replaces the rewritten program's values by equal ones of the original
+
+mod cross_lane;
+mod together;
+mod unify;
+mod warp;
+mod warp_exchange;
+
+pub(in crate::verify) use warp::Warp;
+pub(in crate::verify) use warp_exchange::WarpExchange;

@@ -1,0 +1,157 @@
+//! Matches instructions of the rewritten program with those of the original.
+//!
+//! The matching is only a guess that makes proofs short: whatever it says, every event of the one
+//! program has to be shown equal to an event of the other. Instructions of the same text are matched
+//! by a difference of the two texts; in the gaps between them, events of the same opcode are matched
+//! in order.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::difference::equal_runs;
+use super::instructions::{Role, role};
+use super::prepared::Program;
+
+/// Matched instructions of two programs.
+#[derive(Debug, Default)]
+pub(in crate::verify) struct Alignment {
+    /// For each instruction of the rewritten program, the one of the original.
+    pub matched: Vec<Option<u32>>,
+    /// For each instruction of the rewritten program, the unmatched ones of the original around it.
+    pub gaps: Vec<Range<u32>>,
+}
+
+/// Matches two programs.
+pub(in crate::verify) fn align(
+    original: &Program<'_, '_>,
+    rewritten: &Program<'_, '_>,
+) -> Alignment {
+    let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
+    let mut number = |program: &Program<'_, '_>| -> Vec<u32> {
+        program
+            .flow
+            .insts
+            .iter()
+            .map(|inst| {
+                let mut text = program.text(inst);
+                // A load under another guard predicate is the same load.
+                if let (Some((register, negated)), false) = (inst.guard, role(inst) == Role::Load) {
+                    let name = &program.flow.registers[register.0 as usize];
+                    text = format!("@{negated}{name} {text}");
+                }
+                let next = numbers.len() as u32;
+                *numbers.entry(text).or_insert(next)
+            })
+            .collect()
+    };
+    let (a, b) = (number(original), number(rewritten));
+    let mut alignment = Alignment { matched: vec![None; b.len()], gaps: vec![0..0; b.len()] };
+    let (mut old, mut new) = (0, 0);
+    for (olds, news) in equal_runs(&a, &b) {
+        fill_gap(original, rewritten, old..olds.start, new..news.start, &mut alignment);
+        (old, new) = (olds.end, news.end);
+        for (old, new) in olds.zip(news) {
+            alignment.matched[new] = Some(old as u32);
+            alignment.gaps[new] = old as u32..old as u32 + 1;
+        }
+    }
+    fill_gap(original, rewritten, old..a.len(), new..b.len(), &mut alignment);
+    widen_gaps(&mut alignment, a.len() as u32);
+    alignment
+}
+
+/// Matches the events of two programs whose registers have different names: those of one opcode, in the order of the
+/// blocks.
+pub(in crate::verify) fn by_events(
+    original: &Program<'_, '_>,
+    rewritten: &Program<'_, '_>,
+) -> Alignment {
+    let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
+    let (olds, news) = (events(original), events(rewritten));
+    for (_, opcode) in olds.iter().chain(&news) {
+        let next = numbers.len() as u32;
+        numbers.entry(opcode).or_insert(next);
+    }
+    let number = |all: &[(u32, &str)]| -> Vec<u32> {
+        all.iter().map(|(_, opcode)| numbers[opcode]).collect()
+    };
+    let (a, b) = (number(&olds), number(&news));
+    let count = rewritten.flow.insts.len();
+    let mut alignment = Alignment { matched: vec![None; count], gaps: vec![0..0; count] };
+    for (from, to) in equal_runs(&a, &b) {
+        for (old, new) in from.zip(to) {
+            let (old, new) = (olds[old].0, news[new].0);
+            alignment.matched[new as usize] = Some(old);
+            alignment.gaps[new as usize] = old..old + 1;
+        }
+    }
+    alignment
+}
+
+/// The instructions that are events, each with its opcode, in the order of the blocks.
+fn events<'s>(program: &Program<'_, 's>) -> Vec<(u32, &'s str)> {
+    let insts = &program.flow.insts;
+    let of_blocks = program.flow.block_ids().flat_map(|id| program.flow.block(id).instructions());
+    of_blocks
+        .filter(|at| !matches!(role(&insts[*at]), Role::Pure | Role::Load | Role::Branch))
+        .map(|at| (at as u32, insts[at].ast.opcode.text))
+        .collect()
+}
+
+/// Matches each instruction with the one in the same place.
+pub(in crate::verify) fn one_to_one(program: &Program<'_, '_>) -> Alignment {
+    let places = 0..program.flow.insts.len() as u32;
+    Alignment {
+        matched: places.clone().map(Some).collect(),
+        gaps: places.map(|at| at..at + 1).collect(),
+    }
+}
+
+/// Matches events of one opcode, in order.
+fn fill_gap(
+    original: &Program<'_, '_>,
+    rewritten: &Program<'_, '_>,
+    olds: Range<usize>,
+    news: Range<usize>,
+    alignment: &mut Alignment,
+) {
+    let is_event = |program: &Program<'_, '_>, at: usize| {
+        !matches!(role(&program.flow.insts[at]), Role::Pure | Role::Load | Role::Branch)
+    };
+    fn opcode<'s>(program: &Program<'_, 's>, at: usize) -> &'s str {
+        program.flow.insts[at].ast.opcode.text
+    }
+    let mut events: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+    for old in olds.clone().filter(|&old| is_event(original, old)) {
+        events.entry(opcode(original, old)).or_default().push(old);
+    }
+    let mut next = olds.start;
+    for new in news.filter(|&new| is_event(rewritten, new)) {
+        let Some(same) = events.get(opcode(rewritten, new)) else { continue };
+        if let Some(&old) = same.get(same.partition_point(|&old| old < next)) {
+            alignment.matched[new] = Some(old as u32);
+            next = old + 1;
+        }
+    }
+}
+
+/// An unmatched instruction may replace everything between its matched neighbours, the
+/// neighbours included: the code that replaces a load may be before or behind it.
+fn widen_gaps(alignment: &mut Alignment, count: u32) {
+    let mut before = 0;
+    let mut firsts = Vec::with_capacity(alignment.matched.len());
+    for matched in &alignment.matched {
+        firsts.push(before);
+        if let Some(old) = matched {
+            before = *old;
+        }
+    }
+    let mut behind = count;
+    for new in (0..alignment.matched.len()).rev() {
+        match alignment.matched[new] {
+            Some(old) => behind = old + 1,
+            None => alignment.gaps[new] = firsts[new].min(behind)..behind,
+        }
+    }
+}

@@ -1,0 +1,482 @@
+//! The arrays that a function has in shared memory, and which of its accesses are to which of them.
+//!
+//! In: a function. Out: its own `.shared` variables with their sizes, and each access to shared memory with the
+//! variable from whose name its address is made; and for each variable whether it may be reached in another way. It
+//! may once its address goes anywhere but into addresses of plain loads and stores: into memory, a call, a
+//! condition, an instruction that accesses shared memory in a way of its own.
+
+use super::both::Both;
+use super::instructions::{Role, results, role};
+use super::prepared::Program;
+use crate::cfg::{Arg, Base, EdgeCondition, Inst, RegisterId};
+use crate::isa::Opcode;
+use crate::isa::limits::MAX_STATIC_SHARED;
+use crate::ptx::{
+    AddressBase, Function, FunctionKind, Item, Module, Operand, StateSpace, Statement, Variable,
+};
+
+/// A variable of the function in shared memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::verify) struct Array {
+    /// The name, with the number of the scope in front as in the names of addresses.
+    pub name: String,
+    pub bytes: u64,
+    pub align: u64,
+}
+
+/// A plain load or store in shared memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::verify) struct SharedAccess {
+    pub inst: u32,
+    /// The array; `None` for a variable that is declared elsewhere.
+    pub array: Option<usize>,
+    /// Bytes that each lane accesses.
+    pub bytes: u32,
+}
+
+/// The arrays of a function and all accesses to shared memory, in the order of the text.
+#[derive(Debug, Default)]
+pub(in crate::verify) struct Arrays {
+    pub declared: Vec<Array>,
+    pub accesses: Vec<SharedAccess>,
+    /// For each array, how it may be reached but by these accesses.
+    pub reached: Vec<Option<String>>,
+    /// Where the address of an array is a value that an instruction takes, and no address of an access.
+    pub told: Option<String>,
+}
+
+/// The variables that a register's value may be made from: a bit for each array of the function, and the last bit
+/// for all other names.
+type Made = u64;
+
+const OTHER: Made = 1 << 63;
+
+/// The most arrays.
+const MOST: usize = 63;
+
+/// The shared variables that a function declares.
+pub(in crate::verify) fn declared(function: &Function<'_>) -> Vec<Array> {
+    fn collect(statements: &[Statement<'_>], scopes: &mut u32, found: &mut Vec<Array>) {
+        *scopes += 1;
+        let scope = *scopes;
+        for statement in statements {
+            match statement {
+                Statement::Block { statements, .. } => collect(statements, scopes, found),
+                Statement::Variable(variable) if variable.space == StateSpace::Shared => {
+                    found.extend(array(variable, scope));
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut found = Vec::new();
+    collect(function.statements().unwrap_or_default(), &mut 0, &mut found);
+    found
+}
+
+/// The one array that a declaration declares, if its size is known.
+fn array(variable: &Variable<'_>, scope: u32) -> Option<Array> {
+    let [declared] = &variable.names[..] else { return None };
+    let element = u64::from(variable.ty?.bits()) / 8 * u64::from(variable.vector.max(1));
+    let known = declared.count.is_none() && variable.linkage.is_empty() && element > 0;
+    let bytes = declared
+        .dimensions
+        .iter()
+        .try_fold(element, |bytes, dimension| bytes.checked_mul((*dimension)?));
+    let align = variable.align.unwrap_or(element);
+    let name = format!("{scope}.{}", declared.name.text);
+    bytes.filter(|_| known).map(|bytes| Array { name, bytes, align })
+}
+
+/// The bytes of shared memory that a kernel and the functions that it may call declare: with the padding that
+/// alignment needs, in the order of the text, and without any.
+fn static_bytes(module: &Module<'_>, function: &Function<'_>) -> (u64, u64) {
+    let bodies = reached(module, function.name.text);
+    let mut all: Vec<Array> = bodies.iter().flat_map(|one| declared(one)).collect();
+    for item in &module.items {
+        let Item::Variable(variable) = item else { continue };
+        let names: Vec<&str> = variable.names.iter().map(|one| one.name.text).collect();
+        let named = |one: &&Function<'_>| uses_common(one.statements().unwrap_or_default(), &names);
+        if variable.space == StateSpace::Shared && bodies.iter().any(named) {
+            all.extend(array(variable, 0));
+        }
+    }
+    let place = |end: u64, one: &Array| end.next_multiple_of(one.align.max(1)) + one.bytes;
+    (all.iter().fold(0, place), all.iter().map(|one| one.bytes).sum())
+}
+
+/// Why a block may have no room for the rewritten kernel's arrays, in words: they are larger than what a kernel may
+/// declare, and the original's are not.
+pub(in crate::verify) fn overfull(
+    modules: Both<&Module<'_>>,
+    functions: Both<&Function<'_>>,
+) -> Option<String> {
+    let (_, old) = static_bytes(modules.original, functions.original);
+    let (new, _) = static_bytes(modules.rewritten, functions.rewritten);
+    let limit = MAX_STATIC_SHARED;
+    (old <= limit && new > limit).then(|| {
+        format!(
+            "the rewritten kernel declares {new} bytes of shared memory, and no assembler takes more than {limit} \
+             (the original's {old} fit)"
+        )
+    })
+}
+
+/// What a kernel can read of the sizes and places of its variables in shared memory, in words, if it may: both
+/// change with the size of one of them.
+pub(in crate::verify) fn observed(
+    program: &Program<'_, '_>,
+    module: &Module<'_>,
+) -> Option<String> {
+    if program.function.kind == FunctionKind::Func {
+        return Some("a function that is called declares them".to_owned());
+    }
+    let arrays = match Arrays::of(program) {
+        Ok(arrays) => arrays,
+        Err(reason) => return Some(reason),
+    };
+    if let Some(reason) = arrays.told {
+        return Some(reason);
+    }
+    let common = module.items.iter().filter_map(|item| match item {
+        Item::Variable(variable) if variable.space == StateSpace::Shared => Some(variable),
+        _ => None,
+    });
+    let common: Vec<&str> =
+        common.flat_map(|variable| &variable.names).map(|one| one.name.text).collect();
+    let named = |arg: &Arg<'_>| match arg {
+        Arg::Symbol { name, local: None, .. } => common.contains(name),
+        _ => false,
+    };
+    // A function that is called may have arrays of its own, or name common ones, which move as well.
+    let called = reached(module, program.function.name.text).into_iter();
+    let called = called.filter(|one| one.kind == FunctionKind::Func);
+    let others = called
+        .filter_map(|one| one.statements())
+        .any(|all| declares(all) || uses_common(all, &common));
+    for (at, inst) in (0..).zip(&program.flow.insts) {
+        let inside = |arg: &Arg<'_>| match arg {
+            Arg::Symbol { .. } => others,
+            Arg::Register(_) => true,
+            _ => false,
+        };
+        if inst.ast.form.opcode == Opcode::Call {
+            let line = program.line(at);
+            if inst.args.iter().any(inside) {
+                return Some(format!(
+                    "line {line}: a function is called, which may have arrays, too"
+                ));
+            }
+            if let Some(name) = inst.args.iter().find_map(|arg| outside(module, arg)) {
+                return Some(format!(
+                    "line {line}: `{name}` is called, whose body is elsewhere: it may read how much shared memory \
+                     there is"
+                ));
+            }
+        }
+        if inst.args.iter().any(named) {
+            let line = program.line(at);
+            return Some(format!("line {line}: the address of a variable in shared memory moves"));
+        }
+    }
+    let sized = |function: &Function<'_>| reads_sizes(function.statements().unwrap_or_default());
+    let function =
+        reached(module, program.function.name.text).into_iter().find(|one| sized(one))?;
+    let name = function.name.text;
+    Some(format!(
+        "`{name}` reads how much shared memory there is, which changes with an array's size"
+    ))
+}
+
+/// Whether a variable in shared memory is declared.
+fn declares(statements: &[Statement<'_>]) -> bool {
+    statements.iter().any(|statement| match statement {
+        Statement::Variable(variable) => variable.space == StateSpace::Shared,
+        Statement::Block { statements, .. } => declares(statements),
+        _ => false,
+    })
+}
+
+/// The name of a function that an operand of a call names, if its body is in another file.
+fn outside<'s>(module: &Module<'_>, arg: &Arg<'s>) -> Option<&'s str> {
+    let Arg::Symbol { name, local: None, .. } = arg else { return None };
+    let alias = module.aliases.iter().find(|[alias, _]| alias.text == *name);
+    let own = alias.map_or(*name, |[_, own]| own.text);
+    let inside = module.functions().any(|one| one.name.text == own && one.statements().is_some());
+    (!inside).then_some(*name)
+}
+
+/// The functions of a name and all functions of the module that these may call: every one of them where a call does not name its
+/// callee. (Functions whose bodies are elsewhere are another question, [`observed`].)
+pub(in crate::verify) fn reached<'m, 's>(
+    module: &'m Module<'s>,
+    name: &str,
+) -> Vec<&'m Function<'s>> {
+    let mut found: Vec<_> = module.functions().filter(|one| one.name.text == name).collect();
+    let mut next = 0;
+    while let Some(caller) = found.get(next).copied() {
+        next += 1;
+        let mut names = Vec::new();
+        callees(caller.statements().unwrap_or_default(), &mut names);
+        for name in names {
+            let alias =
+                name.and_then(|name| module.aliases.iter().find(|[alias, _]| alias.text == name));
+            let own = alias.map_or(name, |[_, own]| Some(own.text));
+            let mut named = module.functions().filter(|one| Some(one.name.text) == own).peekable();
+            let callees: Vec<&Function<'_>> = match named.peek() {
+                Some(_) => named.collect(),
+                None => module.functions().filter(|one| one.kind == FunctionKind::Func).collect(),
+            };
+            for callee in callees {
+                if !found.iter().any(|known| std::ptr::eq(*known, callee)) {
+                    found.push(callee);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Adds what the calls of some statements name as their callees; `None` for a call that names none.
+fn callees<'s>(statements: &[Statement<'s>], found: &mut Vec<Option<&'s str>>) {
+    for statement in statements {
+        match statement {
+            Statement::Block { statements, .. } => callees(statements, found),
+            Statement::Instruction(call) if call.form.opcode == Opcode::Call => {
+                let named = call.operands.iter().find_map(|operand| match operand {
+                    Operand::Name(name) => Some(name.text),
+                    _ => None,
+                });
+                found.push(named);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether statements of a body name one of these variables of the module, which the body's own declarations in
+/// front of all instructions hide.
+pub(in crate::verify) fn uses_common(body: &[Statement<'_>], variables: &[&str]) -> bool {
+    let head = body.iter().take_while(|one| matches!(one, Statement::Variable(_)));
+    let own: Vec<&str> = head
+        .filter_map(|one| match one {
+            Statement::Variable(variable) => Some(&variable.names),
+            _ => None,
+        })
+        .flatten()
+        .filter(|declared| declared.count.is_none())
+        .map(|declared| declared.name.text)
+        .collect();
+    let left: Vec<&str> =
+        variables.iter().copied().filter(|variable| !own.contains(variable)).collect();
+    uses(body, &left)
+}
+
+/// Whether statements name one of these variables.
+fn uses(statements: &[Statement<'_>], variables: &[&str]) -> bool {
+    fn named(operand: &Operand<'_>, variables: &[&str]) -> bool {
+        match operand {
+            Operand::Name(name)
+            | Operand::Not(name)
+            | Operand::Negated(name)
+            | Operand::Offset { name, .. } => variables.contains(&name.text),
+            Operand::Pair(pair) => pair.iter().any(|one| named(one, variables)),
+            Operand::Vector(all, _) | Operand::List(all, _) => {
+                all.iter().any(|one| named(one, variables))
+            }
+            Operand::Address(address) => {
+                let base = match address.base {
+                    AddressBase::Name(name) => variables.contains(&name.text),
+                    AddressBase::Absolute => false,
+                };
+                base || address.rest.iter().any(|one| named(one, variables))
+            }
+            Operand::Immediate(_) | Operand::Sink(_) => false,
+        }
+    }
+    statements.iter().any(|statement| match statement {
+        Statement::Instruction(instruction) => {
+            instruction.operands.iter().any(|operand| named(operand, variables))
+        }
+        Statement::Block { statements, .. } => uses(statements, variables),
+        _ => false,
+    })
+}
+
+/// Whether statements read the sum of all arrays' sizes (PTX ISA, "%total_smem_size", "%aggr_smem_size").
+fn reads_sizes(statements: &[Statement<'_>]) -> bool {
+    let sizes = |operand: &Operand<'_>| {
+        matches!(operand, Operand::Name(name)
+            if matches!(name.text, "%total_smem_size" | "%aggr_smem_size"))
+    };
+    statements.iter().any(|statement| match statement {
+        Statement::Instruction(instruction) => instruction.operands.iter().any(sizes),
+        Statement::Block { statements, .. } => reads_sizes(statements),
+        _ => false,
+    })
+}
+
+impl Arrays {
+    /// The arrays of a function with all accesses to them.
+    ///
+    /// # Errors
+    /// Why not all accesses are known.
+    pub fn of(program: &Program<'_, '_>) -> Result<Arrays, String> {
+        let declared = declared(program.function);
+        if declared.len() > MOST {
+            return Err(format!("{} arrays in shared memory", declared.len()));
+        }
+        let reached = vec![None; declared.len()];
+        let mut arrays = Arrays { declared, accesses: Vec::new(), reached, told: None };
+        let made = arrays.made(program);
+        for (at, inst) in program.flow.insts.iter().enumerate() {
+            arrays.look_at(program, &made, at as u32, inst);
+        }
+        for block in program.flow.block_ids() {
+            for edge in &program.flow.block(block).successors {
+                if let EdgeCondition::Predicate(register, _) = edge.condition {
+                    let what = "a branch depends on the address of a shared array".to_owned();
+                    arrays.tell(made[register.0 as usize], what);
+                }
+            }
+        }
+        Ok(arrays)
+    }
+
+    /// What a name denotes.
+    fn named(&self, name: &str, local: Option<u32>) -> Made {
+        let Some(scope) = local else { return OTHER };
+        let full = format!("{scope}.{name}");
+        match self.declared.iter().position(|array| array.name == full) {
+            Some(index) => 1 << index,
+            None => OTHER,
+        }
+    }
+
+    /// The names that an operand's value is made from.
+    fn of_operand(&self, arg: &Arg<'_>, made: &[Made]) -> Made {
+        let of = |register: &RegisterId| made[register.0 as usize];
+        match arg {
+            Arg::Register(r) | Arg::Not(r) | Arg::Modified(r) | Arg::Sum(r, _) => of(r),
+            Arg::Symbol { name, local, .. } => self.named(name, *local),
+            Arg::Vector(parts) => parts.iter().fold(0, |all, one| all | self.of_operand(one, made)),
+            Arg::Pair(parts) => parts.iter().fold(0, |all, one| all | self.of_operand(one, made)),
+            Arg::Memory { base, rest, .. } => {
+                let rest = rest.iter().fold(0, |all, one| all | self.of_operand(one, made));
+                rest | self.of_base(*base, made)
+            }
+            Arg::Special(_) | Arg::Constant(_) | Arg::Sink => 0,
+        }
+    }
+
+    fn of_base(&self, base: Base<'_>, made: &[Made]) -> Made {
+        match base {
+            Base::Register(register) => made[register.0 as usize],
+            Base::Symbol { name, local } => self.named(name, local),
+            Base::Absolute => 0,
+        }
+    }
+
+    /// For each register, the names from which its values may be made, wherever it gets them. What is loaded is
+    /// made from no address, since none is ever stored.
+    fn made(&self, program: &Program<'_, '_>) -> Vec<Made> {
+        let mut made = vec![0; program.flow.registers.len()];
+        loop {
+            let mut changed = false;
+            for inst in &program.flow.insts {
+                if role(inst) == Role::Load {
+                    continue;
+                }
+                let from = inst.args.iter().fold(0, |all, arg| all | self.of_operand(arg, &made));
+                for register in results(inst) {
+                    let known = &mut made[register.0 as usize];
+                    changed |= *known | from != *known;
+                    *known |= from;
+                }
+            }
+            if !changed {
+                return made;
+            }
+        }
+    }
+
+    /// Notes where the address of an array is a value.
+    fn tell(&mut self, arrays: Made, how: String) {
+        if arrays & !OTHER != 0 && self.told.is_none() {
+            self.told = Some(how.clone());
+        }
+        self.reach(arrays, how);
+    }
+
+    /// Notes how arrays may be reached.
+    fn reach(&mut self, arrays: Made, how: String) {
+        for (index, reached) in self.reached.iter_mut().enumerate() {
+            if arrays & 1 << index != 0 && reached.is_none() {
+                *reached = Some(how.clone());
+            }
+        }
+    }
+
+    /// Notes an instruction's access, and what else it may do to arrays.
+    fn look_at(&mut self, program: &Program<'_, '_>, made: &[Made], at: u32, inst: &Inst<'_, '_>) {
+        let opcode = inst.ast.opcode.text;
+        let line = program.line(at);
+        let how = |what: &str| format!("line {line}: {what} `{opcode}`");
+        let goes_to = "the address of a shared array goes to";
+        if let Some((register, _)) = inst.guard {
+            self.tell(
+                made[register.0 as usize],
+                how("the address of a shared array decides about"),
+            );
+        }
+        let space = inst.ast.form.space();
+        let plain = matches!(role(inst), Role::Load | Role::Store);
+        let place = if role(inst) == Role::Store { 0 } else { 1 };
+        for (index, arg) in inst.args.iter().enumerate() {
+            match arg {
+                Arg::Memory { base, rest, .. } if space == StateSpace::Shared => {
+                    let from = self.of_base(*base, made);
+                    if from == 0 {
+                        self.tell(!0, how("it is not known which array is accessed by"));
+                    }
+                    if plain && index == place && rest.is_empty() {
+                        let array = (from.is_power_of_two() && from != OTHER)
+                            .then(|| from.trailing_zeros() as usize);
+                        let bytes = inst.ast.form.last_type().map_or(0, |ty| ty.bits() / 8)
+                            * u32::from(inst.ast.form.elements().unwrap_or(1));
+                        if array.is_none() || bytes == 0 {
+                            self.reach(from, how("it is not known which bytes are accessed by"));
+                        }
+                        self.accesses.push(SharedAccess { inst: at, array, bytes });
+                    } else {
+                        self.reach(self.of_operand(arg, made), how(goes_to));
+                    }
+                }
+                // The address of an element by its number is not a sum.
+                Arg::Symbol { indexed: true, .. } => {
+                    self.tell(self.of_operand(arg, made), how(goes_to));
+                }
+                // Arithmetic may be made with addresses.
+                _ if role(inst) == Role::Pure => {}
+                _ => self.tell(self.of_operand(arg, made), how(goes_to)),
+            }
+        }
+        // These reach shared memory by operands or descriptors of other forms.
+        let elsewhere = matches!(
+            inst.ast.form.opcode,
+            Opcode::Cp
+                | Opcode::Ldmatrix
+                | Opcode::Stmatrix
+                | Opcode::Wmma
+                | Opcode::Wgmma
+                | Opcode::Tcgen05
+                | Opcode::Mbarrier
+                | Opcode::Mapa
+                | Opcode::Multimem
+                | Opcode::Unknown
+        );
+        if elsewhere {
+            self.reach(!0, how("shared memory may be accessed by"));
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What the two judges believe, which beliefs they share, and what checks each shared belief from
+//! outside. This file holds no code.
+//!
+//! A rewrite is judged twice: by the analysis that proposes it (`emulate`, `reuse`) and by this
+//! validator, which is given two texts and nothing else. A mistake that only one of them makes shows
+//! as a refusal. A mistake in something that they share shows nowhere, unless it is checked by means
+//! that use neither.
+//!
+//! | belief | shared? | what checks it from outside |
+//! |---|---|---|
+//! | **Syntax**: what an instruction's words and operands are (`ptx`) | analysis, validator, interpreter | the real `ptxas`, which assembles every sample, case and rewrite in the tests; trees written down by hand (`tests/parser`) |
+//! | **Graph**: blocks, edges, dominators, loops (`cfg`) | analysis, validator; the interpreter follows labels of its own | execution: original and rewritten kernels of random graphs run to the same memory |
+//! | **Convergence**: where lanes meet again, and in which iterations (`cfg::convergence`) | analysis, validator | the interpreter under many choices of meeting points, none and random ones among them; `BSSY`/`BSYNC` in the machine code of the real assembler |
+//! | **Terms**: simplification, normal forms, ranges (`expr`) | analysis, validator | evaluation on random and on all small values, and z3's arithmetic on the same terms (`tests/terms.rs`) |
+//! | **Search and order**: claims decided by all values, by intervals and by order (`expr::Searcher`, `expr::follows`) | analysis, validator | random predicates of small widths against all values (tests of `expr`); execution of what is proved |
+//! | **Solver**: z3 and the translation to it (`solver`) | analysis, validator | proofs: values of terms by the evaluator against z3's; counterexamples: executed (`concrete`, `execute`); a second solver on the dumped queries (`--dump-queries`) |
+//! | **What instructions compute** | no: `emulate` and `semantics` are written apart, the interpreter's `ops` a third time | results of each form worked out by hand (`tests/verify/semantics.rs`, `tests/instructions`); execution of what is proved |
+//! | **What instructions do to memory and to other lanes** | no: `emulate::effects` and `instructions` | pairs of files by hand (`tests/verify`), planted bugs (`tests/mutation`) |
+//! | **Special registers** | no: `emulate::special`, `special` here | a register that no table lists is volatile here; the interpreter |
+//! | **The layout of warps in blocks** | no: `hardware` here | all small block shapes, thread by thread |
+//! | **Addresses of variables in shared memory** are below 2^30 (`operands`) | no | compilers that keep them in registers of 32 bits; the sizes that the real `ptxas` takes |
+//! | **Versions of PTX**: from 7.0 on a later version gives no instruction another meaning (`outside`) | no | the PTX ISA's release notes |
+//! | **Freedom from data races in the original** | taken for granted by both, said with each verdict | the interpreter's race detector, where a launch is given |
+//!
+//! # What is an event, and of whom
+//!
+//! A lane does things that others can notice: stores, atomics, calls, barriers, exits, and
+//! *collectives*: what the lanes of a warp do together (`shfl`, `vote`, `match`, `redux`, `elect`,
+//! `mma`, `ldmatrix`, `bar.warp.sync`, and every other `.sync` or `.aligned` instruction). A
+//! collective is an event whether or not the lane wants the result, since others read its operands or
+//! wait for it. If each lane of a warp goes through the same sequence of events in both programs,
+//! with the same operands (member masks among them) under the same conditions, then by induction over
+//! that sequence each collective has the same members and delivers the same. So results of matched
+//! collectives are one symbol.
+//!
+//! `activemask` (and `shfl` and `vote` without `.sync`) tell which lanes are converged, which is no
+//! lane's event but the assembler's choice. Their results are taken for the same only if both programs
+//! have the same graph and branch alike.
+//!
+//! The rewritten program may have `activemask`, `shfl.sync`, `vote.sync.all` and `bar.warp.sync` of its own: without a
+//! guard predicate, with a mask fresh from an `activemask` of the same block and nothing in between at
+//! which one lane may wait for what another one does later. Then exactly the lanes of the mask come
+//! by. The mask may also come from a block before, if all its lanes or none take each branch in
+//! between.
+//!
+//! That the original has no data races says nothing of a load by which a lane reads what another one reads in
+//! the original: the other one may write those bytes before and after without asking anybody. Such a load has to be of memory that nobody writes, or to stand between two
+//! `bar.warp.sync` of the whole warp with nothing around it that writes.
+//!
+//! # What "different" means
+//!
+//! There is a state in which both sides of a claim were worked out on numbers and differ, with loads
+//! and parameters as bytes of one memory and without any value of an uninterpreted function; and if
+//! the interpreter can run the launch that the state describes, the two kernels leave different memory
+//! behind. Every other claim that is not proved is "unknown".

@@ -1,0 +1,39 @@
+//! Temporal divergence of the rewritten program alone: lanes that may be in different iterations of a loop, for a
+//! reason that the original does not have.
+
+use super::align::Alignment;
+use super::prepared::Program;
+use crate::cfg::Apart;
+
+/// For each loop, whether something in the rewritten program may take lanes into different iterations
+/// although nothing in the original does.
+pub(in crate::verify) fn new_divergence(
+    original: &Program<'_, '_>,
+    rewritten: &Program<'_, '_>,
+    alignment: &Alignment,
+) -> Vec<bool> {
+    let mut newly = vec![false; original.flow.loops.loops.len()];
+    for apart in &rewritten.flow.taken_apart {
+        newly[apart.of.0 as usize] |=
+            same_divergence(original, rewritten, alignment, apart).is_none();
+    }
+    newly
+}
+
+/// The original's reason for a temporal divergence of the rewritten program; `None` if the original has no such
+/// reason.
+pub(in crate::verify) fn same_divergence(
+    original: &Program<'_, '_>,
+    rewritten: &Program<'_, '_>,
+    alignment: &Alignment,
+    apart: &Apart,
+) -> Option<Apart> {
+    let mut all = original.flow.taken_apart.iter().filter(|other| other.of == apart.of).copied();
+    let Some(branch) = apart.branch else { return all.find(|other| other.branch.is_none()) };
+    let matched = alignment.matched[rewritten.flow.block(branch).end as usize - 1]?;
+    all.find(|other| {
+        other
+            .branch
+            .is_some_and(|block| original.flow.block(block).end.checked_sub(1) == Some(matched))
+    })
+}

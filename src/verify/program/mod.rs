@@ -1,0 +1,41 @@
+//! The two programs as they are read: how the validator treats each instruction, and which instructions match.
+//!
+//! Uses no other room. Each file uses only those before it:
+//! - `beliefs`: what is shared with the analysis, and what checks it; no code
+//! - `both`: something of both programs
+//! - `window`: the parts of memory that have versions of their own
+//! - `special`: which special registers keep their values, and for whom
+//! - `instructions`: how the validator treats each instruction
+//! - `prepared`: a function prepared for evaluation
+//! - `signatures`: which instructions an assembler takes
+//! - `wellformed`: whether an assembler takes a function's text
+//! - `difference`: what two sequences have in common
+//! - `align`: matches instructions of the two programs
+//! - `split`: vector stores that replace several stores
+//! - `divergence`: temporal divergence that only the rewritten program has
+//! - `arrays`: the arrays in shared memory and all accesses to them
+
+mod align;
+pub(in crate::verify) mod arrays;
+mod beliefs;
+mod both;
+mod difference;
+mod divergence;
+mod instructions;
+mod prepared;
+mod signatures;
+mod special;
+pub(in crate::verify) mod split;
+mod wellformed;
+mod window;
+
+pub(in crate::verify) use align::{Alignment, align, by_events, one_to_one};
+pub(in crate::verify) use both::Both;
+pub(in crate::verify) use divergence::{new_divergence, same_divergence};
+pub(in crate::verify) use instructions::{
+    Places, Role, changed, depends_on_convergence, may_wait, placed_results, results, role, written,
+};
+pub(in crate::verify) use prepared::{Program, Slot};
+pub(in crate::verify) use special::{Belief, belief};
+pub(in crate::verify) use wellformed::{Refused, refused};
+pub(in crate::verify) use window::Window;

@@ -1,0 +1,80 @@
+//! What a flag of the rewritten program says: a loop-carried predicate, false where the loop is
+//! entered, and then what some conditions are that no iteration changes. Where it is true, they hold.
+
+use rustc_hash::FxHashMap;
+
+use crate::cfg::{LoopForest, LoopId};
+use crate::expr::TermId;
+use crate::verify::record::{LoopRecord, is_of_header};
+use crate::verify::terms::{Kind, Side, Terms, conditions};
+
+/// By the symbol of a flag at a loop's header, the conditions that hold where it is true.
+#[derive(Debug, Default)]
+pub(in crate::verify) struct Flags(FxHashMap<TermId, Vec<TermId>>);
+
+/// The most passes over flags that get each other's value.
+const MAX_PASSES: usize = 8;
+
+impl Flags {
+    /// The flags of the rewritten program's loops.
+    ///
+    /// By induction over the iterations: at first the flag is false; later it is what its value at the end
+    /// of the iteration before was, and so were the conditions in that, or those of the flag that it was.
+    pub fn new(terms: &mut Terms, forest: &LoopForest, loops: &[Option<LoopRecord>]) -> Flags {
+        let mut flags = Flags::default();
+        for (index, record) in loops.iter().enumerate() {
+            let Some(record) = record else { continue };
+            let id = LoopId(index as u32);
+            let outside = LoopRecord { values: Vec::new(), ..record.clone() };
+            let mut found: Vec<(TermId, Vec<TermId>)> = Vec::new();
+            for loop_value in &record.values {
+                let is_own = terms.as_symbol(loop_value.symbol).is_some_and(|symbol| {
+                    matches!(terms.symbols.info(symbol).kind, Kind::Phi(Side::Rewritten, ..))
+                });
+                if !is_own
+                    || terms.arena.width(loop_value.symbol) != 1
+                    || terms.arena.constant_value(loop_value.initial) != Some(0)
+                {
+                    continue;
+                }
+                let later = conditions::literals(&mut terms.arena, loop_value.latch).to_vec();
+                found.push((loop_value.symbol, later));
+            }
+            for _ in 0..MAX_PASSES {
+                for (flag, later) in &found {
+                    for &condition in later {
+                        let more = match flags.0.get(&condition) {
+                            Some(more) => more.clone(),
+                            None if is_of_header(terms, forest, (id, &outside), condition) => {
+                                vec![condition]
+                            }
+                            None => continue,
+                        };
+                        let all = flags.0.entry(*flag).or_default();
+                        all.extend(more);
+                        all.sort_unstable();
+                        all.dedup();
+                    }
+                }
+                if found.len() < 2 {
+                    break;
+                }
+            }
+        }
+        flags
+    }
+
+    /// Adds to some conditions, which hold, what the flags among them say.
+    pub fn add_to(&self, known: &mut Vec<TermId>) {
+        if self.0.is_empty() {
+            return;
+        }
+        for index in 0..known.len() {
+            for &more in self.0.get(&known[index]).into_iter().flatten() {
+                if !known.contains(&more) {
+                    known.push(more);
+                }
+            }
+        }
+    }
+}

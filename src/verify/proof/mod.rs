@@ -1,0 +1,42 @@
+//! Terms as other lanes have them, and whether two terms are equal at a place.
+//!
+//! Uses `program`, `terms` and `record`, and does not know how terms were evaluated. Each file uses only those
+//! before it:
+//! - `shifted`: a term in another lane, given how symbols are related
+//! - `lanes`: how they are related, by induction over iterations
+//! - `question`: a place, and the conditions of the case that is being looked at
+//! - `facts`: what the solver is told of a place
+//! - `flags`: what loop-carried predicates say
+//! - `induction`: registers that keep their distance in a loop
+//! - `remainder`: the low bits of loop-carried values
+//! - `pinned`: symbols that can have only one value
+//! - `by_lane`: terms of one lane, and what shuffles deliver lane by lane
+//! - `claims`: claims decided by search and by the solver, and remembered
+//! - `query`: decides a claim: rules, search, solver
+//! - `load_congruence`: when two loads deliver the same value
+//! - `outcome`: the outcome of a claim
+//! - `prove`: whether two terms are equal at a place
+
+pub(in crate::verify) mod by_lane;
+mod claims;
+mod facts;
+mod flags;
+mod induction;
+mod lanes;
+mod load_congruence;
+mod outcome;
+mod pinned;
+mod prove;
+mod query;
+mod question;
+mod remainder;
+mod shifted;
+
+pub(in crate::verify) use claims::Claims;
+pub(in crate::verify) use facts::{SHAPES, assumptions, in_shape};
+pub(in crate::verify) use flags::Flags;
+pub(in crate::verify) use lanes::Lanes;
+pub(in crate::verify) use outcome::{Difference, Proof};
+pub(in crate::verify) use query::{Effort, Prover};
+pub(in crate::verify) use question::{Claim, Question};
+pub(in crate::verify) use remainder::LowBits;

@@ -1,0 +1,209 @@
+//! How the arrays in shared memory are laid out in the rewritten program, found from the two texts alone.
+//!
+//! In: both programs with the addresses of their accesses. Out: for each array a [`Layout`] that all its accesses
+//! agree with, as far as samples tell, and that is counted out to keep the array's bytes apart; and which access of
+//! the original each of the rewritten program's corresponds to. That an access goes where the layout says is proved when
+//! it is evaluated.
+//!
+//! Why that is enough: say that the rewritten program's array holds at `layout(a)` what the original's holds at `a`.
+//! That is so at the start, when nobody knows what an array holds. A store or load of the rewritten program at
+//! `layout(a)` is then one at `a`, as long as no access comes to the array in another way (`arrays`) and each one
+//! stays within the array: which is taken for granted of the original, and of the rewritten program follows from it.
+
+use rustc_hash::FxHashMap;
+
+use super::execution::Execution;
+use crate::expr::{TermId, Valuation};
+use crate::verify::program::arrays::{Array, Arrays, SharedAccess};
+use crate::verify::program::{Both, Program};
+use crate::verify::terms::{Extent, Kind, Layout, Terms};
+
+/// How many states are sampled for each access.
+const ROUNDS: u64 = 64;
+
+/// How many of these have to be within the array for the others not to count.
+const ENOUGH: usize = 8;
+
+/// An access of the rewritten program and the original's that it replaces.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::verify) struct Paired {
+    pub layout: Layout,
+    /// The address of the original's access, as wide as its register.
+    pub original: TermId,
+    /// The array's address, as wide.
+    pub base: TermId,
+    /// The last byte of the array at which such an access can begin.
+    pub last: u64,
+    /// What the array's address is a multiple of, a power of two.
+    pub align: u64,
+}
+
+/// The layouts of one pair of programs.
+#[derive(Debug, Default)]
+pub(in crate::verify) struct Layouts {
+    /// For each access of the rewritten program to an array with another layout, by instruction.
+    pub paired: FxHashMap<u32, Paired>,
+    /// The layouts in words.
+    pub described: Vec<String>,
+}
+
+/// Finds the layouts; `None` if every array is declared and laid out as before.
+///
+/// # Errors
+/// Why no layout is known.
+pub(in crate::verify) fn find(
+    terms: &mut Terms,
+    programs: Both<&Program<'_, '_>>,
+    executions: Both<&Execution>,
+) -> Result<Option<Layouts>, String> {
+    let before = Arrays::of(programs.original)?;
+    if before.declared.is_empty() {
+        return Ok(None);
+    }
+    let after = Arrays::of(programs.rewritten)?;
+    let names = |arrays: &Arrays| -> Vec<String> {
+        arrays.declared.iter().map(|array| array.name.clone()).collect()
+    };
+    if names(&before) != names(&after) {
+        return Err("the two have different arrays in shared memory".to_owned());
+    }
+    let pairs = pairs(programs, Both { original: &before, rewritten: &after })?;
+    let mut layouts = Layouts::default();
+    for (index, (old, new)) in before.declared.iter().zip(&after.declared).enumerate() {
+        let own: Vec<(SharedAccess, SharedAccess)> =
+            pairs.iter().filter(|(one, _)| one.array == Some(index)).copied().collect();
+        let reached = before.reached[index].as_ref().or(after.reached[index].as_ref());
+        one_array(
+            terms,
+            executions,
+            Both { original: old, rewritten: new },
+            &own,
+            reached,
+            &mut layouts,
+        )?;
+    }
+    Ok(Some(layouts).filter(|layouts| !layouts.described.is_empty()))
+}
+
+/// The accesses of both programs, each with the one that it corresponds to: the first of the one with the first of the
+/// other, and so on.
+fn pairs(
+    Both { original, rewritten }: Both<&Program<'_, '_>>,
+    arrays: Both<&Arrays>,
+) -> Result<Vec<(SharedAccess, SharedAccess)>, String> {
+    let Both { original: before, rewritten: after } = arrays;
+    let opcode = |program: &Program<'_, '_>, access: &SharedAccess| {
+        let text = program.flow.insts[access.inst as usize].ast.opcode.text;
+        text.split_whitespace().collect::<String>()
+    };
+    let alike = before.accesses.len() == after.accesses.len()
+        && before.accesses.iter().zip(&after.accesses).all(|(one, other)| {
+            one.array == other.array && opcode(original, one) == opcode(rewritten, other)
+        });
+    match alike {
+        true => Ok(before.accesses.iter().copied().zip(after.accesses.iter().copied()).collect()),
+        false => Err("the two have different accesses to shared memory".to_owned()),
+    }
+}
+
+/// Finds the layout of one array; `reached` says why accesses may reach it by other addresses.
+fn one_array(
+    terms: &mut Terms,
+    Both { original: before, rewritten: after }: Both<&Execution>,
+    Both { original: old, rewritten: new }: Both<&Array>,
+    accesses: &[(SharedAccess, SharedAccess)],
+    reached: Option<&String>,
+    layouts: &mut Layouts,
+) -> Result<(), String> {
+    let name = old.name.split_once('.').map_or(&*old.name, |(_, name)| name);
+    let start = terms.symbol(Kind::Address(old.name.clone()), 64, None);
+    let mut claims: Vec<(SharedAccess, TermId, TermId, TermId)> = Vec::new();
+    for (one, other) in accesses {
+        // An access without an address is unreachable.
+        let (x, y) = (before.shared.get(&one.inst), after.shared.get(&other.inst));
+        let (Some(&x), Some(&y)) = (x, y) else {
+            if x.is_none() && y.is_none() {
+                continue;
+            }
+            return Err(format!("only one of the two accesses `{name}`"));
+        };
+        let width = terms.arena.width(x);
+        if width != terms.arena.width(y) {
+            return Err(format!("the addresses in `{name}` have different widths"));
+        }
+        let base = terms.arena.extract(start, 0, width);
+        claims.push((*other, x, y, base));
+    }
+    let extent = Extent { before: old.bytes, after: new.bytes, align: new.align };
+    let bytes: Vec<u32> = accesses.iter().map(|(one, _)| one.bytes).collect();
+    if claims.iter().all(|(_, x, y, _)| x == y) {
+        if new.bytes < old.bytes || new.align < old.align {
+            return Err(format!("`{name}` has become smaller or less aligned"));
+        }
+        if new != old {
+            layouts.described.push(format!("{name}: {}", Layout::Same.describe()));
+        }
+        return Ok(());
+    }
+    let samples: Vec<([u64; 3], u8)> = claims
+        .iter()
+        .flat_map(|&(_, x, y, base)| {
+            let width = terms.arena.width(x);
+            let all = sampled(terms, [x, y, base], new.align);
+            all.into_iter().map(move |sample| (sample, width))
+        })
+        .collect();
+    // What happens beyond the array matters only if there is nothing else to go by.
+    let within = |([x, _, base], _): &([u64; 3], u8)| (*base..*base + old.bytes).contains(x);
+    let enough = samples.iter().filter(|one| within(one)).count() >= ENOUGH * claims.len();
+    let agrees = |layout: &Layout| {
+        let mut all = samples.iter().filter(|sample| !enough || within(sample));
+        all.all(|&([x, y, base], width)| layout.apply(x, base, width) == y)
+    };
+    if let Some(reason) = reached {
+        return Err(reason.clone());
+    }
+    let fits = Layout::all().find(|layout| agrees(layout) && layout.keeps(extent, &bytes));
+    let layout = fits.ok_or_else(|| format!("no layout of `{name}` fits all its accesses"))?;
+    if bytes.iter().any(|&bytes| u64::from(bytes) > old.align) || new.align < old.align {
+        return Err(format!("accesses to `{name}` are wider than it is aligned"));
+    }
+    layouts.described.push(format!("{name}: {}", layout.describe()));
+    for (access, original, _, base) in claims {
+        let last = old.bytes.saturating_sub(u64::from(access.bytes));
+        layouts
+            .paired
+            .insert(access.inst, Paired { layout, original, base, last, align: new.align });
+    }
+    Ok(())
+}
+
+/// The values of both addresses and of the array's in some states. Addresses that are 32 bits wide are compared
+/// as such.
+fn sampled(terms: &Terms, roots: [TermId; 3], align: u64) -> Vec<[u64; 3]> {
+    let mut valuation = Valuation::new(&terms.arena, roots.into_iter());
+    let symbols: Vec<(TermId, bool)> = valuation
+        .symbols()
+        .map(|(term, id)| (term, matches!(terms.symbols.info(id).kind, Kind::Address(_))))
+        .collect();
+    let values = (0..ROUNDS).map(|round| {
+        for (number, &(term, is_address)) in symbols.iter().enumerate() {
+            let range = terms.arena.range(term);
+            let mixed = (round * 61 + number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mixed = (mixed ^ mixed >> 31).wrapping_mul(0xd1b5_4a32_d192_ed03);
+            let mixed = mixed ^ mixed >> 29;
+            let value = match is_address {
+                // Within the window, so that no address wraps around.
+                true => (mixed & 0x3_ffff) & !(align.max(1) - 1),
+                false => match (range.umax - range.umin).checked_add(1) {
+                    Some(count) => range.umin + mixed % count,
+                    None => mixed,
+                },
+            };
+            valuation.set(term, value);
+        }
+        valuation.evaluate();
+        roots.map(|term| valuation.value(term))
+    });
+    values.collect()
+}

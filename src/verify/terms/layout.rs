@@ -1,0 +1,176 @@
+//! Layouts of an array in shared memory: where the byte that had one address is in the rewritten program.
+//!
+//! A layout is a function of addresses. The rewritten program does what the original does if, for each array, all
+//! its accesses go through one layout that keeps apart what was apart, stays within the array, and leaves the
+//! bytes of each access together ([`Layout::keeps`] counts this out, for all places at which the array may be).
+
+use super::symbols::Terms;
+use crate::expr::{BinaryOp, TermId};
+
+/// A function from the original's addresses within an array to the rewritten program's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::verify) enum Layout {
+    /// All bytes where they were.
+    Same,
+    /// `bits` bits of the address, from bit `from` on, are added to those from bit `to` on, without carry.
+    Swizzle { from: u8, bits: u8, to: u8 },
+    /// A gap of `bytes` behind each `1 << every` bytes.
+    Gaps { every: u8, bytes: u64 },
+}
+
+/// An array before and after: its bytes, and what its address is a multiple of afterwards.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::verify) struct Extent {
+    pub before: u64,
+    pub after: u64,
+    pub align: u64,
+}
+
+/// The largest array in bytes that is counted out: what shared memory holds at most, and some more.
+const LARGEST: u64 = 1 << 18;
+
+impl Layout {
+    /// Every layout that is looked for, those with the fewest changes first.
+    pub fn all() -> impl Iterator<Item = Layout> {
+        let swizzles = (3..16u8).flat_map(|from| {
+            (2..from.min(8)).flat_map(move |to| {
+                (1..=(from - to).min(6)).map(move |bits| Layout::Swizzle { from, bits, to })
+            })
+        });
+        let gaps = (2..16u8).flat_map(|every| {
+            (1..=16u64).map(move |words| Layout::Gaps { every, bytes: 4 * words })
+        });
+        std::iter::once(Layout::Same).chain(swizzles).chain(gaps)
+    }
+
+    /// The new address of a byte, if the array begins at `base`, in registers of `width` bits.
+    pub fn apply(self, address: u64, base: u64, width: u8) -> u64 {
+        let mask = u64::MAX >> (64 - width.min(64));
+        let to = match self {
+            Layout::Same => address,
+            Layout::Swizzle { from, bits, to } => {
+                address ^ ((address >> from & ((1 << bits) - 1)) << to)
+            }
+            // (An address in front of the array, which no valid program has, wraps around.)
+            Layout::Gaps { every, bytes } => {
+                let ahead = address.wrapping_sub(base) & mask;
+                address.wrapping_add((ahead >> every).wrapping_mul(bytes))
+            }
+        };
+        to & mask
+    }
+
+    /// The same for terms, in several spellings of one value.
+    pub fn terms(self, terms: &mut Terms, address: TermId, base: TermId) -> Vec<TermId> {
+        let arena = &mut terms.arena;
+        let width = arena.width(address);
+        match self {
+            Layout::Same => vec![address],
+            Layout::Swizzle { from, bits, to } => {
+                let mask = (1u64 << bits) - 1;
+                let [whole, less] = [from, from - to].map(|by| {
+                    let by = arena.constant(u64::from(by), width);
+                    arena.binary(BinaryOp::ShiftRight, address, by)
+                });
+                let low = arena.and_constant(whole, mask);
+                let low = arena.scale(low, 1 << to);
+                let high = arena.and_constant(less, mask << to);
+                [low, high].map(|turned| arena.xor(address, turned)).to_vec()
+            }
+            Layout::Gaps { every, bytes } => {
+                let ahead = arena.sub(address, base);
+                let by = arena.constant(u64::from(every), width);
+                let rows = arena.binary(BinaryOp::ShiftRight, ahead, by);
+                let gaps = arena.scale(rows, bytes);
+                vec![arena.add(address, gaps)]
+            }
+        }
+    }
+
+    /// Whether an array can be laid out so: different bytes go to different bytes of the array, and the bytes of
+    /// each access stay together and aligned. `accesses` are numbers of bytes; an access that is not aligned has no
+    /// meaning in the original.
+    pub fn keeps(self, extent: Extent, accesses: &[u32]) -> bool {
+        let Extent { before, after, align } = extent;
+        if after < before || before > LARGEST || after > LARGEST || !align.is_power_of_two() {
+            return false;
+        }
+        let widest = accesses.iter().copied().max().unwrap_or(1);
+        let pieces = accesses.iter().all(|bytes| bytes.is_power_of_two());
+        if self == Layout::Same {
+            return true;
+        }
+        if !pieces || u64::from(widest) > align {
+            return false;
+        }
+        // The layout repeats itself where the array begins at the next multiple of this.
+        let period = match self {
+            Layout::Swizzle { from, bits, .. } => 1u64 << (from + bits),
+            _ => 1,
+        };
+        (0..period).step_by(align as usize).all(|base| {
+            let mut taken = vec![false; after as usize];
+            let to = |byte: u64| self.apply(base + byte, base, 64).wrapping_sub(base);
+            (0..before).all(|byte| {
+                let place = to(byte);
+                let fresh = taken
+                    .get_mut(place as usize)
+                    .is_some_and(|taken| !std::mem::replace(taken, true));
+                fresh
+                    && accesses.iter().all(|&bytes| {
+                        let first = byte - byte % u64::from(bytes);
+                        to(first) % u64::from(bytes) == 0 && place == to(first) + (byte - first)
+                    })
+            })
+        })
+    }
+
+    /// The layout in words, of addresses `a` of an array that begins at `A`.
+    pub fn describe(self) -> String {
+        match self {
+            Layout::Same => "a".to_owned(),
+            Layout::Swizzle { from, bits, to } => {
+                format!("a ^ (a >> {from} & {}) << {to}", (1u32 << bits) - 1)
+            }
+            Layout::Gaps { every, bytes } => format!("a + ((a - A) >> {every}) * {bytes}"),
+        }
+    }
+}
+
+#[cfg(feature = "unit-tests")]
+mod tests {
+    use super::*;
+
+    crate::unit_tests!(
+        a_swizzle_within_rows_keeps_words_apart,
+        gaps_need_room,
+        all_layouts_are_functions_of_bytes_with_a_name
+    );
+
+    const ROWS: Extent = Extent { before: 4096, after: 4096, align: 128 };
+
+    fn a_swizzle_within_rows_keeps_words_apart() {
+        let layout = Layout::Swizzle { from: 7, bits: 5, to: 2 };
+        assert!(layout.keeps(ROWS, &[4]));
+        assert!(!layout.keeps(ROWS, &[4, 16]), "16 bytes would not stay together");
+        assert!(Layout::Swizzle { from: 7, bits: 3, to: 4 }.keeps(ROWS, &[4, 8, 16]));
+        let loose = Extent { align: 64, ..ROWS };
+        assert!(!layout.keeps(loose, &[4]), "the array may begin in the middle of a row");
+        let short = Extent { before: 4000, after: 4000, ..ROWS };
+        assert!(!layout.keeps(short, &[4]), "the last row is not whole");
+    }
+
+    fn gaps_need_room() {
+        let gaps = Layout::Gaps { every: 7, bytes: 4 };
+        let roomy = Extent { after: 4096 + 31 * 4, align: 4, ..ROWS };
+        assert!(gaps.keeps(roomy, &[4]));
+        assert!(!gaps.keeps(Extent { after: roomy.after - 1, ..roomy }, &[4]));
+        assert!(!gaps.keeps(Extent { align: 16, ..roomy }, &[16]), "not aligned any more");
+    }
+
+    fn all_layouts_are_functions_of_bytes_with_a_name() {
+        let names: std::collections::BTreeSet<String> =
+            Layout::all().map(Layout::describe).collect();
+        assert_eq!(names.len(), Layout::all().count());
+    }
+}

@@ -1,0 +1,30 @@
+//! Terms of both programs: their symbols and functions, and equalities that hold without a proof.
+//!
+//! Uses `program`. Each file uses only those before it:
+//! - `functions`: the uninterpreted functions of terms
+//! - `symbols`: the free symbols of both programs, and the terms made of them
+//! - `conditions`: path conditions, and terms simplified by them
+//! - `truth`: which predicates others decide by logic alone
+//! - `commute`: operands whose order does not matter
+//! - `division`: facts about quotients and remainders
+//! - `wrap`: equalities that hold unless a sum wraps around, decided without a solver
+//! - `parts`: what follows for the parts of two equal terms
+//! - `hardware`: what holds of every lane by the layout of blocks
+//! - `layout`: functions that say where the bytes of an array in shared memory have gone
+
+pub(in crate::verify) mod commute;
+pub(in crate::verify) mod conditions;
+pub(in crate::verify) mod division;
+mod functions;
+pub(in crate::verify) mod hardware;
+mod layout;
+mod parts;
+mod symbols;
+mod truth;
+pub(in crate::verify) mod wrap;
+
+pub(in crate::verify) use functions::{BranchTarget, FloatComparison, Function, Operation, Output};
+pub(in crate::verify) use layout::{Extent, Layout};
+pub(in crate::verify) use parts::{contradictory, halves, only_difference, same_shape};
+pub(in crate::verify) use symbols::{Info, Kind, Origin, Side, Symbols, Terms, TextNames};
+pub(in crate::verify) use truth::Truth;

@@ -1,0 +1,432 @@
+//! The claim of almost every shuffle, without a solver: `c * ext(x + k)` against
+//! `c * ext(x) + c * k`, where `ext` widens by sign or zeros. They are equal unless `x + k` wraps
+//! around, which happens for an interval of values of `x`; what is known of `x` excludes intervals.
+//!
+//! Intervals are circular: `first` to `last` counted upwards modulo 2^w.
+
+use super::conditions::simplify;
+use crate::expr::{Arena, Comparison, Node, Substitution, TermId, UnaryOp, mask, to_signed};
+
+/// Values `first, first + 1, ..., first + more` modulo 2^w.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Interval {
+    first: u64,
+    more: u64,
+}
+
+impl Interval {
+    /// From `first` up to `last`, both included; never empty.
+    fn through(first: u64, last: u64, width: u8) -> Interval {
+        let first = first & mask(width);
+        Interval { first, more: last.wrapping_sub(first) & mask(width) }
+    }
+
+    /// Whether two intervals have no value in common.
+    fn avoids(self, other: Interval, width: u8) -> bool {
+        // Both fit behind one another into the circle, beginning with this one.
+        let gap = other.first.wrapping_sub(self.first) & mask(width);
+        gap > self.more && other.more <= mask(width) - gap
+    }
+}
+
+/// Whether two terms are equal because no sum that was widened wraps around, given some predicates
+/// that hold. False means nothing.
+pub(in crate::verify) fn equal(
+    arena: &mut Arena,
+    claim: (TermId, TermId),
+    known: &[TermId],
+) -> bool {
+    equal_if(arena, claim, |arena, base, ahead, signed| {
+        stays_in_range(arena, base, ahead, signed, known)
+    })
+}
+
+/// Whether two terms are equal because two others are known to be that are as far apart, where nothing
+/// that was widened wraps around.
+pub(in crate::verify) fn equal_as_known(
+    arena: &mut Arena,
+    (a, b): (TermId, TermId),
+    known: &[TermId],
+) -> bool {
+    let as_far_apart = known.iter().any(|&fact| match *arena.node(fact) {
+        Node::Compare(Comparison::Equal, x, y) if arena.width(x) == arena.width(a) => {
+            [(x, y), (y, x)].into_iter().any(|(x, y)| {
+                let (left, right) = (arena.add(a, y), arena.add(b, x));
+                left == right || equal(arena, (left, right), known)
+            })
+        }
+        _ => false,
+    });
+    as_far_apart || equal_by_parts(arena, (a, b), known)
+}
+
+/// Facts of the form `x = y` that are put into one claim at most.
+const MAX_PARTS: usize = 8;
+
+/// Whether two terms are equal once what is known to be equal to something is replaced by it.
+fn equal_by_parts(arena: &mut Arena, (a, b): (TermId, TermId), known: &[TermId]) -> bool {
+    let mut solved: Vec<(TermId, TermId)> = Vec::new();
+    for &fact in known {
+        arena.charge(1);
+        if let Node::Compare(Comparison::Equal, x, y) = *arena.node(fact)
+            && solved.len() < MAX_PARTS
+        {
+            let Some((part, other)) = solution(arena, x, y) else { continue };
+            // (What a lane receives is a choice by facts that are known, too.)
+            let chosen = simplify(arena, part, known);
+            solved.extend(match chosen == part {
+                true => Some((part, other)),
+                false => solution(arena, chosen, other),
+            });
+        }
+    }
+    if solved.is_empty() {
+        return false;
+    }
+    let mut put_in = Substitution::new();
+    let mut replaced = |arena: &mut Arena, term| {
+        put_in.transform(arena, term, &mut |_, term| {
+            solved.iter().find(|(part, _)| *part == term).map(|(_, other)| *other)
+        })
+    };
+    let (x, y) = (replaced(arena, a), replaced(arena, b));
+    if (x, y) == (a, b) {
+        return false;
+    }
+    let facts: Vec<TermId> = known.iter().map(|&fact| replaced(arena, fact)).collect();
+    x == y || equal(arena, (x, y), &facts)
+}
+
+/// `x = y`, solved for the part that was made last: the part, and what it is equal to.
+fn solution(arena: &mut Arena, x: TermId, y: TermId) -> Option<(TermId, TermId)> {
+    let width = arena.width(x);
+    let difference = arena.sub(x, y);
+    let (_, addends) = arena.linear_parts(difference);
+    let is_unit = |factor: u64| factor == 1 || factor == mask(width);
+    let by_last = |(term, factor): &(TermId, u64)| is_unit(*factor).then_some((*term, *factor));
+    let (part, factor) = addends.iter().filter_map(by_last).max()?;
+    // `part * factor + rest = 0`
+    let whole = arena.scale(part, factor);
+    let rest = arena.sub(difference, whole);
+    let other = if factor == 1 { arena.neg(rest) } else { rest };
+    Some((part, other))
+}
+
+/// Whether two terms are equal where nothing that was widened wraps around.
+pub(in crate::verify) fn may_be_equal(arena: &mut Arena, claim: (TermId, TermId)) -> bool {
+    equal_if(arena, claim, |_, _, _, _| true)
+}
+
+/// Whether two accesses have no byte in common, by intervals that what is known leaves their distance: the
+/// first is `first` bytes long, and `ahead` bytes ahead of the second. False means nothing.
+pub(in crate::verify) fn disjoint(
+    arena: &mut Arena,
+    ahead: TermId,
+    (first, second): (u32, u32),
+    known: &[TermId],
+) -> bool {
+    let width = arena.width(ahead);
+    let (first, second) = (u64::from(first), u64::from(second));
+    // The distances at which they overlap, counted modulo 2^w.
+    let start = 1u64.wrapping_sub(first) & mask(width);
+    let overlap = Interval { first: start, more: first + second - 2 };
+    if let Some(ahead) = arena.constant_value(ahead) {
+        return Interval::through(ahead, ahead, width).avoids(overlap, width);
+    }
+    known
+        .iter()
+        .any(|&fact| possible_by(arena, fact, ahead).is_some_and(|p| p.avoids(overlap, width)))
+}
+
+/// By how much one term is larger than another, if that is a constant where nothing that was widened wraps around.
+pub(in crate::verify) fn distance(arena: &mut Arena, a: TermId, b: TermId) -> Option<i64> {
+    let width = arena.width(a);
+    let ahead = distance_if(arena, (a, b), |_, _, _, _| true)?;
+    Some(to_signed(ahead & mask(width), width))
+}
+
+/// The same, if `stays` says so of each sum that was widened; it is asked with the base, the constant
+/// that is added, and whether the sum was widened by its sign.
+fn equal_if(
+    arena: &mut Arena,
+    claim: (TermId, TermId),
+    stays: impl Fn(&mut Arena, TermId, i64, bool) -> bool,
+) -> bool {
+    let width = arena.width(claim.0);
+    distance_if(arena, claim, stays).is_some_and(|ahead| ahead & mask(width) == 0)
+}
+
+/// By how much the first term is larger modulo 2^w, if that is a constant where each sum that was widened stays in
+/// range: see [`equal_if`].
+fn distance_if(
+    arena: &mut Arena,
+    (a, b): (TermId, TermId),
+    stays: impl Fn(&mut Arena, TermId, i64, bool) -> bool,
+) -> Option<u64> {
+    let width = arena.width(a);
+    let difference = arena.sub(a, b);
+    let (mut constant, addends) = arena.linear_parts(difference);
+    let mut open: Vec<(TermId, u64)> = addends.to_vec();
+    while let Some((term, factor)) = open.pop() {
+        let (inner, signed) = widened(arena, term)?;
+        let opposite = factor.wrapping_neg() & mask(width);
+        let partner = (0..open.len()).find_map(|index| {
+            let (other, its) = open[index];
+            let (base, its_sign) = widened(arena, other)?;
+            if its != opposite || its_sign != signed || arena.width(base) != arena.width(inner) {
+                return None;
+            }
+            Some((index, base, arena.constant_difference(inner, base)?))
+        });
+        let (index, base, ahead) = partner?;
+        open.remove(index);
+        if !stays(arena, base, ahead, signed) {
+            return None;
+        }
+        constant = constant.wrapping_add(factor.wrapping_mul(ahead as u64));
+    }
+    Some(constant)
+}
+
+/// The term that another one widens, and whether it does by the sign.
+fn widened(arena: &Arena, term: TermId) -> Option<(TermId, bool)> {
+    match *arena.node(term) {
+        Node::SignExtend(inner) => Some((inner, true)),
+        Node::ZeroExtend(inner) => Some((inner, false)),
+        _ => None,
+    }
+}
+
+/// Whether `base + ahead`, read as signed or not, is not beyond the ends of its width.
+fn stays_in_range(
+    arena: &mut Arena,
+    base: TermId,
+    ahead: i64,
+    signed: bool,
+    known: &[TermId],
+) -> bool {
+    let width = arena.width(base);
+    if ahead == 0 {
+        return true;
+    }
+    let distance = ahead.unsigned_abs();
+    if distance > mask(width) >> 1 {
+        return false;
+    }
+    if stays_in_low_bits(arena, base, ahead) {
+        return true;
+    }
+    // Upwards the last values wrap around, downwards the first ones.
+    let start = if signed { 1u64 << (width - 1) } else { 0 };
+    let first = if ahead > 0 { start.wrapping_sub(distance) } else { start };
+    let wrapping = Interval { first: first & mask(width), more: distance - 1 };
+    let range = arena.range(base);
+    let possible = [
+        Interval::through(range.umin, range.umax, width),
+        Interval::through(range.smin as u64, range.smax as u64, width),
+    ];
+    possible.iter().any(|possible| possible.avoids(wrapping, width))
+        || known
+            .iter()
+            .any(|&fact| possible_by(arena, fact, base).is_some_and(|p| p.avoids(wrapping, width)))
+}
+
+/// Whether adding a number changes only low bits of a term that are known: of `32 * x + 3` the five lowest, so that
+/// adding -3 to 28 carries nothing into the others. Then neither the greatest number nor, read as signed, the
+/// greatest positive one is passed, since both end in ones.
+fn stays_in_low_bits(arena: &Arena, base: TermId, ahead: i64) -> bool {
+    let width = arena.width(base);
+    let (constant, addends) = arena.linear_parts(base);
+    let zeros = |(term, factor): &(TermId, u64)| {
+        factor.trailing_zeros() + arena.range(*term).zeros.trailing_ones()
+    };
+    let known = addends.iter().map(zeros).min().unwrap_or(0).min(u32::from(width) - 1).min(32);
+    let low = (constant & ((1 << known) - 1)) as i64;
+    low.checked_add(ahead).is_some_and(|sum| (0..1 << known).contains(&sum))
+}
+
+/// The values of a term that agree with a fact.
+fn possible_by(arena: &mut Arena, fact: TermId, base: TermId) -> Option<Interval> {
+    let width = arena.width(base);
+    // `x` is `base + offset`.
+    let offset = |arena: &mut Arena, x: TermId| {
+        (arena.width(x) == width && arena.constant_value(x).is_none())
+            .then(|| arena.constant_difference(x, base))?
+    };
+    if let Node::Unary(UnaryOp::Not, inner) = *arena.node(fact) {
+        let Node::Compare(Comparison::Equal, x, y) = *arena.node(inner) else { return None };
+        let (x, value) = match (arena.constant_value(x), arena.constant_value(y)) {
+            (None, Some(value)) => (x, value),
+            (Some(value), None) => (y, value),
+            _ => return None,
+        };
+        let excluded = value.wrapping_sub(offset(arena, x)? as u64);
+        return Some(Interval::through(excluded.wrapping_add(1), excluded.wrapping_sub(1), width));
+    }
+    let Node::Compare(op, x, y) = *arena.node(fact) else { return None };
+    let strict = matches!(op, Comparison::SignedLess | Comparison::UnsignedLess);
+    let step = u64::from(strict);
+    let by_sign = matches!(op, Comparison::SignedLess | Comparison::SignedLessEqual);
+    let least = if by_sign { 1u64 << (width - 1) } else { 0 };
+    let (low, high) = (arena.range(x), arena.range(y));
+    let (moved, interval) = match (op, offset(arena, x), offset(arena, y)) {
+        (Comparison::Equal, ..) => return None,
+        // `base + offset` is below the other side's greatest value.
+        (_, Some(moved), None) => {
+            let top = if by_sign { high.smax as u64 } else { high.umax };
+            let bottom = if by_sign { to_signed(least, width) as u64 } else { 0 };
+            // No value is below the least one: the fact cannot hold.
+            if strict && top & mask(width) == bottom & mask(width) {
+                return None;
+            }
+            (moved, Interval::through(least, top.wrapping_sub(step), width))
+        }
+        (_, None, Some(moved)) => {
+            let bottom = if by_sign { low.smin as u64 } else { low.umin };
+            let greatest = least.wrapping_sub(1);
+            if strict && bottom & mask(width) == greatest & mask(width) {
+                return None;
+            }
+            (moved, Interval::through(bottom.wrapping_add(step), greatest, width))
+        }
+        _ => return None,
+    };
+    let first = interval.first.wrapping_sub(moved as u64) & mask(width);
+    Some(Interval { first, ..interval })
+}
+
+#[cfg(feature = "unit-tests")]
+mod tests {
+    use super::*;
+    use crate::expr::{Evaluator, SymbolId};
+
+    crate::unit_tests!(
+        no_claim_is_wrong,
+        low_bits_that_stay_carry_nothing,
+        no_two_accesses_are_wrongly_apart
+    );
+
+    /// All claims of a small width under all facts of a form, against all values.
+    fn no_claim_is_wrong() {
+        const WIDTH: u8 = 4;
+        let mut arena = Arena::new();
+        let x = arena.symbol(SymbolId(0), WIDTH);
+        let ops = [
+            Comparison::SignedLess,
+            Comparison::SignedLessEqual,
+            Comparison::UnsignedLess,
+            Comparison::UnsignedLessEqual,
+            Comparison::Equal,
+        ];
+        let (mut proved, mut tried) = (0, 0);
+        for offset in 0..16 {
+            for bound in 0..16 {
+                for (op, swapped) in ops.iter().flat_map(|&op| [(op, false), (op, true)]) {
+                    let moved = arena.add_constant(x, offset);
+                    let constant = arena.constant(bound, WIDTH);
+                    let (low, high) = if swapped { (constant, moved) } else { (moved, constant) };
+                    let mut fact = arena.compare(op, low, high);
+                    if op == Comparison::Equal {
+                        fact = arena.not(fact);
+                    }
+                    for ahead in -5i64..=5 {
+                        for signed in [false, true] {
+                            let there = arena.add_constant(x, ahead as u64);
+                            let widen = |arena: &mut Arena, term| match signed {
+                                true => arena.sign_extend(term, 8),
+                                false => arena.zero_extend(term, 8),
+                            };
+                            let (a, b) = (widen(&mut arena, there), widen(&mut arena, x));
+                            let (a, b) = (arena.scale(a, 3), arena.scale(b, 3));
+                            let b = arena.add_constant(b, (3 * ahead) as u64);
+                            tried += 1;
+                            if !equal(&mut arena, (a, b), &[fact]) {
+                                continue;
+                            }
+                            proved += 1;
+                            for value in 0..16 {
+                                let mut evaluator = Evaluator::new(&arena, |_, _| value);
+                                let holds = evaluator.value(fact) == 1;
+                                assert!(
+                                    !holds || evaluator.value(a) == evaluator.value(b),
+                                    "x = {value}, {ahead} ahead, fact {op:?} of x + {offset} and \
+                                     {bound}, swapped {swapped}, signed {signed}"
+                                );
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        assert!(proved > tried / 10, "only {proved} of {tried} claims are proved");
+    }
+
+    /// Sums whose low bits are known, against all values.
+    fn low_bits_that_stay_carry_nothing() {
+        const WIDTH: u8 = 4;
+        let mut arena = Arena::new();
+        let x = arena.symbol(SymbolId(0), WIDTH);
+        let mut proved = 0;
+        for (factor, offset, ahead) in [2, 4, 8]
+            .into_iter()
+            .flat_map(|f| (0..16).flat_map(move |o| (-9i64..=9).map(move |a| (f, o, a))))
+        {
+            let scaled = arena.scale(x, factor);
+            let base = arena.add_constant(scaled, offset);
+            let there = arena.add_constant(base, ahead as u64);
+            for signed in [false, true] {
+                let widen = |arena: &mut Arena, term| match signed {
+                    true => arena.sign_extend(term, 8),
+                    false => arena.zero_extend(term, 8),
+                };
+                let (a, b) = (widen(&mut arena, there), widen(&mut arena, base));
+                let b = arena.add_constant(b, ahead as u64);
+                if !equal(&mut arena, (a, b), &[]) {
+                    continue;
+                }
+                proved += 1;
+                for value in 0..16 {
+                    let mut evaluator = Evaluator::new(&arena, |_, _| value);
+                    assert_eq!(
+                        evaluator.value(a),
+                        evaluator.value(b),
+                        "{factor} * {value} + {offset} + {ahead}"
+                    );
+                }
+            }
+        }
+        assert!(proved > 200, "{proved}");
+    }
+
+    /// Two accesses of a few bytes in a memory of sixteen, under all facts of a form.
+    fn no_two_accesses_are_wrongly_apart() {
+        const WIDTH: u8 = 4;
+        let mut arena = Arena::new();
+        let x = arena.symbol(SymbolId(0), WIDTH);
+        let mut proved = 0;
+        let cases = (0..16u64).flat_map(|offset| (0..16u64).map(move |bound| (offset, bound)));
+        for (offset, bound) in cases {
+            let moved = arena.add_constant(x, offset);
+            let constant = arena.constant(bound, WIDTH);
+            for (low, high) in [(constant, moved), (moved, constant)] {
+                let fact = arena.compare(Comparison::UnsignedLessEqual, low, high);
+                for (first, second) in [(1, 1), (1, 3), (2, 1), (4, 2), (3, 4)] {
+                    if !disjoint(&mut arena, x, (first, second), &[fact]) {
+                        continue;
+                    }
+                    proved += 1;
+                    for ahead in 0..16 {
+                        let holds = Evaluator::new(&arena, |_, _| ahead).value(fact) == 1;
+                        let bytes = |from: u64, size: u32| {
+                            (0..u64::from(size)).map(move |byte| (from + byte) % 16)
+                        };
+                        let shared = bytes(ahead, first)
+                            .any(|byte| bytes(0, second).any(|other| other == byte));
+                        assert!(!holds || !shared, "{first} bytes {ahead} ahead of {second}");
+                    }
+                }
+            }
+        }
+        assert!(proved > 400, "only {proved} are proved");
+    }
+}
