@@ -13,7 +13,7 @@ use header::options_of;
 use ptxasw::interp::{self, FaultKind};
 use ptxasw::launch::{Launch, Meet};
 use ptxasw::pipeline::{Options, rewrite};
-use ptxasw::planted::{Bug, Planted};
+use ptxasw::planted::{self, Bug};
 use ptxasw::ptx::{self, Depth, Function, FunctionKind};
 use ptxasw::rewrite::Mode;
 use ptxasw::source::SourceFile;
@@ -259,10 +259,9 @@ fn mistakes_of_strategies_are_noticed() {
         let (mut changed, mut noticed) = (0, 0);
         for (name, text) in &texts {
             let source = SourceFile::new(name.as_str(), text.as_str());
-            let right = rewrite(&source, &options_of(text)).unwrap_or_else(|e| panic!("{e}"));
-            let mut options = options_of(text);
-            options.reuse.planted = Planted::bug(bug);
-            let wrong = rewrite(&source, &options).unwrap_or_else(|e| panic!("{e}"));
+            let options = options_of(text);
+            let rewrite = || rewrite(&source, &options).unwrap_or_else(|e| panic!("{e}"));
+            let (right, wrong) = (rewrite(), planted::with(bug, rewrite));
             if wrong.text == right.text {
                 continue;
             }

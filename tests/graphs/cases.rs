@@ -2,7 +2,7 @@
 //! executing these shows it.
 
 use ptxasw::pipeline::Options;
-use ptxasw::planted::{Bug, Planted};
+use ptxasw::planted::{self, Bug};
 use serde_json::json;
 
 use crate::random::Case;
@@ -38,8 +38,8 @@ const FILES: [(Bug, &str, &[&str]); 10] = [
 /// Seeds that choose where lanes meet.
 const MEETINGS: u64 = 32;
 
-/// What a warp or two make of a kernel of a file, rewritten with a mistake or without.
-fn judged(text: &str, kernel: &str, planted: Planted) -> Verdict {
+/// What a warp or two make of a kernel of a file.
+fn judged(text: &str, kernel: &str) -> Verdict {
     let threads = if text.contains(".reqntid 64") { 64 } else { 32 };
     let buffer = || json!({"type": "u32", "len": 8192, "fill": "index"});
     let launch = json!({
@@ -48,10 +48,8 @@ fn judged(text: &str, kernel: &str, planted: Planted) -> Verdict {
         "args": [{"buffer": "a"}, {"buffer": "b"}, {"type": "u32", "value": 4}],
     });
     let case = Case { ptx: text.to_owned(), launch: launch.to_string() };
-    let mut options = Options::paper();
-    options.reuse.planted = planted;
     let judges = vec![Box::new(Interpreter) as _, Box::new(Schedules { seeds: MEETINGS }) as _];
-    check(&case, &options, &Panel { judges, repeat: false })
+    check(&case, &Options::paper(), &Panel { judges, repeat: false })
 }
 
 #[test]
@@ -62,13 +60,13 @@ fn mistakes_are_noticed_in_the_cases_about_them() {
         let text = std::fs::read_to_string(path).expect("a readable case");
         let named = |line: &str| Some(line.split_once(".entry ")?.1.split('(').next()?.to_owned());
         let kernels: Vec<String> = text.lines().filter_map(named).collect();
-        let verdict = |kernel: &String, planted| judged(&text, kernel, planted);
         for kernel in &kernels {
-            let right = verdict(kernel, Planted::default());
+            let right = judged(&text, kernel);
             assert!(matches!(right, Verdict::Fine(_)), "{file}, {kernel}: {right:?}");
         }
-        let wrong =
-            |kernel: &&String| matches!(verdict(kernel, Planted::bug(bug)), Verdict::Broken(_));
+        let wrong = |kernel: &&String| {
+            matches!(planted::with(bug, || judged(&text, kernel)), Verdict::Broken(_))
+        };
         let found: Vec<&String> = kernels.iter().filter(wrong).collect();
         println!("{bug:?}, {file}: {found:?}");
         let lost = expected.iter().filter(|&&name| !found.iter().any(|found| *found == name));

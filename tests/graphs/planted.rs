@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 use ptxasw::pipeline::{Options, rewrite};
-use ptxasw::planted::{Bug, Planted};
+use ptxasw::planted::{self, Bug};
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
 
@@ -20,12 +20,6 @@ const MEETINGS: u64 = 8;
 /// Seeds that are looked at together.
 const CHUNK: u64 = 32;
 
-fn with(bug: Bug) -> Options {
-    let mut wrong = Options::paper();
-    wrong.reuse.planted = Planted::bug(bug);
-    wrong
-}
-
 /// What is seen of some mistakes in the kernel of a seed.
 fn noticed(bugs: &[Bug], seed: u64) -> Vec<(Bug, u64, Complaint)> {
     if kind(&mut Rng::with_seed(seed)) != Kind::Shaped {
@@ -33,15 +27,16 @@ fn noticed(bugs: &[Bug], seed: u64) -> Vec<(Bug, u64, Complaint)> {
     }
     let case = emit(&kernel(seed));
     let source = SourceFile::new("graph.ptx", case.ptx.as_str());
-    let text = |options: &Options| rewrite(&source, options).ok().map(|result| result.text);
-    let right = text(&Options::paper());
+    let options = Options::paper();
+    let text = || rewrite(&source, &options).ok().map(|result| result.text);
+    let right = text();
     let judge = |&bug: &Bug| {
-        let wrong = with(bug);
-        if text(&wrong) == right {
+        if planted::with(bug, text) == right {
             return None;
         }
         let judges = vec![Box::new(Interpreter) as _, Box::new(Schedules { seeds: MEETINGS }) as _];
-        match check(&case, &wrong, &Panel { judges, repeat: false }) {
+        let panel = Panel { judges, repeat: false };
+        match planted::with(bug, || check(&case, &options, &panel)) {
             Verdict::Broken(complaint) => Some((bug, seed, complaint)),
             _ => None,
         }
