@@ -1,6 +1,6 @@
 //! Chains of every kind (`tests/chains/kinds/`): nothing that is put in makes us abort, hang or take memory
 //! without bound. Judged by counts: steps charged to the terms, units of the solver, lengths of what is
-//! printed. Times and peak memory are what `scripts/chains` shows.
+//! printed. Times and peak memory are what `scripts/bench chains` shows.
 
 mod kinds;
 

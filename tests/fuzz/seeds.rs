@@ -173,7 +173,7 @@ fn a_failing_kernel_is_reduced() {
     assert!(instructions(&small) < 60, "{}", emit(&small).ptx);
 }
 
-/// What `scripts/fuzz` runs: seeds from `PTXASW_FUZZ_SEED` on, for `PTXASW_FUZZ_MINUTES`.
+/// What `scripts/fuzz kernels` runs: seeds from `PTXASW_FUZZ_SEED` on, for `PTXASW_FUZZ_MINUTES`.
 #[test]
 #[ignore = "runs as long as it is told to"]
 fn for_a_time() {

@@ -1,4 +1,4 @@
-//! Random calls by `scripts/fuzz-calls`, which knows nothing of this program: a fixed number of the calls of
+//! Random calls by `scripts/fuzz calls`, which knows nothing of this program: a fixed number of the calls of
 //! one seed. For longer runs, call the script.
 
 use crate::support::{PTXASW, command, real_ptxas, run, stderr, stdout};
@@ -14,9 +14,9 @@ pub const TESTS: crate::Tests = &[
 const CALLS: u32 = 150;
 
 fn fuzz(ptxas: &Path, tested: &Path, calls: u32) -> (bool, String) {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/fuzz-calls");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/fuzz");
     let mut call = command(Path::new(script));
-    call.args(["--seed", "1", "--count", &calls.to_string(), "--tested"]).arg(tested);
+    call.args(["calls", "--seed", "1", "--count", &calls.to_string(), "--tested"]).arg(tested);
     call.arg("--plain").arg(ptxas);
     let done = run(call);
     (done.status.success(), format!("{}{}", stdout(&done), stderr(&done)))
