@@ -1,6 +1,8 @@
 //! Mistakes planted into the analysis make wrong rewrites of the case kernels that are about them, and
 //! executing these shows it.
 
+use std::collections::BTreeSet;
+
 use ptxasw::pipeline::Options;
 use ptxasw::planted::{self, Bug};
 use serde_json::json;
@@ -54,22 +56,22 @@ fn judged(text: &str, kernel: &str) -> Verdict {
 
 #[test]
 fn mistakes_are_noticed_in_the_cases_about_them() {
-    let mut missed = Vec::new();
+    let (mut missed, mut seen) = (Vec::new(), BTreeSet::new());
     for (bug, file, expected) in FILES {
         let path = super::root().join("tests/cases").join(file).with_extension("ptx");
         let text = std::fs::read_to_string(path).expect("a readable case");
         let named = |line: &str| Some(line.split_once(".entry ")?.1.split('(').next()?.to_owned());
         let kernels: Vec<String> = text.lines().filter_map(named).collect();
-        for kernel in &kernels {
+        // Several mistakes show in one file.
+        let is_new = seen.insert(file);
+        for kernel in kernels.iter().filter(|_| is_new) {
             let right = judged(&text, kernel);
             assert!(matches!(right, Verdict::Fine(_)), "{file}, {kernel}: {right:?}");
         }
-        let wrong = |kernel: &&String| {
+        let wrong = |kernel: &str| {
             matches!(planted::with(bug, || judged(&text, kernel)), Verdict::Broken(_))
         };
-        let found: Vec<&String> = kernels.iter().filter(wrong).collect();
-        println!("{bug:?}, {file}: {found:?}");
-        let lost = expected.iter().filter(|&&name| !found.iter().any(|found| *found == name));
+        let lost = expected.iter().filter(|name| !wrong(name));
         missed.extend(lost.map(|name| format!("{bug:?} makes no difference to {name}")));
     }
     assert!(missed.is_empty(), "\n{}", missed.join("\n"));

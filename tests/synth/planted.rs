@@ -10,6 +10,9 @@ use ptxasw::synth::emit::{self, Width, check::check};
 use ptxasw::synth::lower::lower;
 use ptxasw::synth::parse;
 use ptxasw::synth::search::{Limits, Mode, search};
+use rayon::prelude::*;
+
+use crate::common::noticed::assert_noticed;
 
 /// Solutions of which the code is executed.
 const EXECUTED: usize = 4;
@@ -127,19 +130,15 @@ fn outcome(text: &str) -> Result<String, String> {
 #[test]
 fn each_planted_mistake_is_noticed() {
     let right: Vec<String> = SKETCHES
-        .iter()
+        .par_iter()
         .map(|text| outcome(text).unwrap_or_else(|why| panic!("{text}\n{why}")))
         .collect();
     assert!(right.iter().all(|right| !right.starts_with("0 ")), "{right:#?}");
-    let missed: Vec<Bug> = Bug::SYNTHESIS
-        .into_iter()
-        .filter(|bug| {
-            SKETCHES.iter().zip(&right).all(|(text, right)| {
-                let run = AssertUnwindSafe(|| planted::with(*bug, || outcome(text)));
-                // A panic is an assertion of the program's own that has noticed it.
-                catch_unwind(run).is_ok_and(|planted| planted.as_ref() == Ok(right))
-            })
-        })
-        .collect();
-    assert!(missed.is_empty(), "nobody notices {missed:?}");
+    let places: Vec<String> =
+        (0..SKETCHES.len()).map(|number| format!("sketch {number}")).collect();
+    assert_noticed("sketches", &Bug::SYNTHESIS, &places, |bug, place| {
+        let run = AssertUnwindSafe(|| planted::with(bug, || outcome(SKETCHES[place])));
+        // A panic is an assertion of the program's own that has noticed it.
+        !catch_unwind(run).is_ok_and(|planted| planted.as_ref() == Ok(&right[place]))
+    });
 }

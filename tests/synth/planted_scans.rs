@@ -13,6 +13,8 @@ use ptxasw::synth::scan::emit::{Code, Networks, check, ptx};
 use ptxasw::synth::scan::{self, Outcome, report};
 use ptxasw::synth::{network, parse, place};
 
+use crate::common::noticed::assert_noticed;
+
 /// Mistakes that may lead to another result, and what the sketches for which they may have in them; all others are in
 /// the code that is written for a result.
 const SEARCHES: [(&str, &[Bug]); 3] = [
@@ -142,8 +144,10 @@ fn each_planted_mistake_is_noticed() {
         let path = folder.join(name).with_extension("sketch");
         std::fs::read_to_string(path).expect("the sketch can be read")
     };
-    let texts: Vec<String> =
-        FILES.iter().map(read).chain(TEXTS.iter().map(|text| (*text).to_owned())).collect();
+    let named = |name: &&str| ((*name).to_owned(), read(name));
+    let small = TEXTS.iter().enumerate();
+    let small = small.map(|(number, text)| (format!("text {number}"), (*text).to_owned()));
+    let (places, texts): (Vec<String>, Vec<String>) = FILES.iter().map(named).chain(small).unzip();
     let right: Vec<(Solved, String)> = texts
         .iter()
         .map(|text| {
@@ -152,22 +156,16 @@ fn each_planted_mistake_is_noticed() {
             (solved, right.unwrap_or_else(|why| panic!("{text}\n{why}")))
         })
         .collect();
-    let missed: Vec<Bug> = Bug::SCANS
-        .into_iter()
-        .filter(|bug| {
-            let of_search = SEARCHES.iter().find(|(_, bugs)| bugs.contains(bug));
-            let of_search = of_search.map(|(word, _)| *word);
-            texts.iter().zip(&right).all(|(text, (first, right))| {
-                let run = || match of_search {
-                    Some(word) if text.contains(word) => judged(&solved(text), &networks),
-                    Some(_) => Ok(right.clone()),
-                    None => judged(first, &networks),
-                };
-                let run = AssertUnwindSafe(|| planted::with(*bug, run));
-                // A panic is an assertion of the program's own that has noticed it.
-                catch_unwind(run).is_ok_and(|planted| planted.as_ref() == Ok(right))
-            })
-        })
-        .collect();
-    assert!(missed.is_empty(), "nobody notices {missed:?}");
+    assert_noticed("scans", &Bug::SCANS, &places, |bug, place| {
+        let (text, (first, right)) = (&texts[place], &right[place]);
+        let of_search = SEARCHES.iter().find(|(_, bugs)| bugs.contains(&bug));
+        let run = || match of_search {
+            Some((word, _)) if text.contains(word) => judged(&solved(text), &networks),
+            Some(_) => Ok(right.clone()),
+            None => judged(first, &networks),
+        };
+        // A panic is an assertion of the program's own that has noticed it.
+        let run = catch_unwind(AssertUnwindSafe(|| planted::with(bug, run)));
+        !run.is_ok_and(|planted| planted.as_ref() == Ok(right))
+    });
 }
