@@ -10,6 +10,8 @@ BENCH = ROOT / "openacc-bench"
 SAMPLES = ROOT / "ptx-samples"
 MANIFEST = SAMPLES / "samples.json"
 TOOLCHAIN = ROOT / ".toolchain"
+# Cargo's features of the program that the tests build.
+TESTED = ["planted-bugs", "unit-tests"]
 
 
 def manifest():
@@ -18,10 +20,11 @@ def manifest():
 
 
 def build(profile):
-    """Builds ptxasw and gives its path. `profile` is one of cargo's, `dev` or `release`."""
+    """Builds ptxasw and gives its path. `profile` is one of cargo's: `release`, or `dev`, the program that the tests build."""
+    features = ["--features", ",".join(TESTED)] if profile == "dev" else []
     subprocess.run(
-        ["cargo", "build", "--quiet", "--locked", "--profile", profile], check=True, cwd=ROOT,
-        stdin=subprocess.DEVNULL)
+        ["cargo", "build", "--quiet", "--locked", "--bin", "ptxasw", "--profile", profile, *features], check=True,
+        cwd=ROOT, stdin=subprocess.DEVNULL)
     return executable_path(profile)
 
 

@@ -18,6 +18,7 @@
 //! - [`isa`]: the spelling of instructions and special registers, and limits of the hardware. Says
 //!   nothing of what any of them does.
 //! - [`planted`]: mistakes that the tests plant into the analysis and the rewriter.
+//! - [`parallel`]: work on many items by several threads.
 //! - `unit`: the list of tests that stand in the sources, in a build for tests.
 //! - [`strategies`]: the strategies by name, and what is said of each.
 //! - [`timings`]: how long each stage takes, if that is asked for.
@@ -67,6 +68,9 @@
 //!   `[lints]` and `tests/layering.rs` enforce all of them).
 //! - An unknown is a refusal, everywhere.
 
+#[macro_use]
+pub mod planted;
+
 pub mod ab;
 pub mod cfg;
 pub mod cli;
@@ -81,9 +85,9 @@ pub mod interp;
 pub mod isa;
 pub mod launch;
 pub mod page;
+pub mod parallel;
 pub mod patterns;
 pub mod pipeline;
-pub mod planted;
 pub mod profile;
 pub mod ptx;
 pub mod ptxas;

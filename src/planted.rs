@@ -1,378 +1,453 @@
 //! Mistakes that the tests plant into the analysis, the rewriter and the synthesis, to see that their judges notice.
 //!
-//! Each mistake is one condition at one place. Without the Cargo feature `planted-bugs`, which only
-//! the tests turn on, [`Planted::has`] always returns `false`, and none of the mistakes is left in the
-//! program.
+//! In: a mistake, and work to do with it planted ([`with`]). Out: for each place where a mistake would be made, whether
+//! it is to be made there (`planted!(Bug::X)`). Each mistake is one condition at one place. Without the Cargo feature
+//! `planted-bugs`, which only the tests turn on, `planted!` is the constant `false`, and none of the mistakes is left in
+//! the program.
+
+/// Whether a mistake is planted where this thread works: `planted!(Bug::X)`, at the one place where the mistake would
+/// be made. Without the feature `planted-bugs` it is the constant `false`.
+macro_rules! planted {
+    (Bug::$bug:ident) => {
+        $crate::planted::is($crate::planted::Bug::$bug)
+    };
+}
+
+#[cfg(feature = "planted-bugs")]
+thread_local! {
+    static HERE: std::cell::Cell<Option<Bug>> = const { std::cell::Cell::new(None) };
+}
+
+/// The planted mistake, if any, of the thread that made this value. Has no size without the feature `planted-bugs`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Scope {
+    #[cfg(feature = "planted-bugs")]
+    bug: Option<Bug>,
+}
+
+/// Whether this mistake is planted where this thread works.
+#[cfg(feature = "planted-bugs")]
+pub fn is(bug: Bug) -> bool {
+    HERE.get() == Some(bug)
+}
+
+/// Whether this mistake is planted: never.
+#[cfg(not(feature = "planted-bugs"))]
+#[inline(always)]
+pub const fn is(_bug: Bug) -> bool {
+    false
+}
+
+/// Does some work with a mistake planted (`None`: with none), in this thread and in those that [`crate::parallel`]
+/// works in. What judges the work belongs outside.
+#[cfg(feature = "planted-bugs")]
+pub fn with<R>(bug: impl Into<Option<Bug>>, work: impl FnOnce() -> R) -> R {
+    Scope { bug: bug.into() }.enter(work)
+}
+
+impl Scope {
+    /// The scope that this thread works in.
+    pub fn here() -> Scope {
+        Scope {
+            #[cfg(feature = "planted-bugs")]
+            bug: HERE.get(),
+        }
+    }
+
+    /// Works in this scope; afterwards, even after a panic, the thread is in the scope that it was in.
+    #[cfg(feature = "planted-bugs")]
+    pub fn enter<R>(self, work: impl FnOnce() -> R) -> R {
+        struct Back(Option<Bug>);
+        impl Drop for Back {
+            fn drop(&mut self) {
+                HERE.set(self.0);
+            }
+        }
+        let _back = Back(HERE.replace(self.bug));
+        work()
+    }
+
+    /// Does the work.
+    #[cfg(not(feature = "planted-bugs"))]
+    #[inline(always)]
+    pub fn enter<R>(self, work: impl FnOnce() -> R) -> R {
+        work()
+    }
+}
 
 /// One way in which the rewriter or the synthesis can be wrong.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Bug {
-    /// A value that goes round a loop is the first one for ever.
+    /// The loop-carried register is never updated: it keeps the value of the first iteration.
     NothingPassedOn,
-    /// The first iteration's value is loaded from another address.
+    /// The preheader loads the first value from another address.
     FirstOfAnother,
-    /// Stores and barriers in a loop do not end the values that it carries.
+    /// Stores and barriers in a loop do not end a loop-carried value.
     CarriedOverStores,
-    /// A value is carried although not every iteration loads it.
+    /// A value is loop-carried although not every iteration loads it.
     CarriedSometimes,
-    /// Nobody asks whether what an iteration before has read stood at the same address.
+    /// The run-time check that the earlier iteration read the same address is left out.
     NoAddressTest,
-    /// Nobody asks whether a store of the loop changes what goes round.
+    /// The run-time check that no store of the loop aliases the loop-carried value is left out.
     NoApartTest,
-    /// The first iterations use what nobody has passed on to them.
+    /// The first iterations use the loop-carried value before there is one.
     PassedAtOnce,
-    /// The elements of a vector load go into each other's registers.
+    /// The elements of a vector load are assigned to registers in reverse order.
     VectorReversed,
-    /// A vector load starts a byte too far up.
+    /// The address of a vector load is one byte too high.
     VectorOffset,
-    /// A vector load fills registers that are still read before the load that it stands for.
+    /// A vector load overwrites registers that are still read before the load that it replaces.
     VectorTooEarly,
-    /// The alignment of a vector's address is not checked.
+    /// The run-time check of a vector's alignment is left out.
     NoAlignmentTest,
-    /// One access to an array that is laid out anew is left as it was.
+    /// One access to an array with a new layout keeps its old address.
     ArrayForgotten,
-    /// A swizzle sets the bits that it should turn.
+    /// A swizzle sets bits instead of flipping them (`or` for `xor`).
     ArrayBits,
-    /// An array with gaps is declared in its old size.
+    /// A padded array is declared with its size before padding.
     ArraySize,
-    /// Nobody asks where the address of an array goes.
+    /// An array is laid out anew although its address escapes.
     ArrayEscapes,
-    /// The new address of a register is used for addresses that are in another row.
+    /// The new address of a register is used as a base for addresses in another row of the array.
     ArrayFolded,
-    /// The bytes of a vector need not stay together.
+    /// A layout may split the bytes of a vector access.
     ArrayVectors,
-    /// The lanes of a row that send the value loaded 32 lanes further on are one too many.
+    /// In a stencil, one lane too many takes its value from the second load, 32 elements further on.
     RowBound,
-    /// The lane that a tap's value comes from is one too far on.
+    /// In a stencil, the source lane of a shuffle is one too high.
     RowIndex,
-    /// The values behind the warp's part of a row are loaded 31 lanes further on.
+    /// In a stencil, the load of the elements behind the warp's own starts 31 elements further on instead of 32.
     RowEnd,
-    /// Indices of a row may wrap around.
+    /// In a stencil, indices may overflow.
     RowWraps,
-    /// Each lane decides for itself whether to take part in a row's shuffles.
+    /// In a stencil, each lane chooses the version by itself: the warp does not vote.
     RowNoVote,
-    /// Indices of structs may wrap around.
+    /// In an array of structs, indices may overflow.
     StructWraps,
-    /// A word of a struct comes from the lane before.
+    /// In a transposed struct load, a word comes from the lane before.
     StructLane,
-    /// The words of a struct are turned the other way before they are sent.
+    /// In a transposed struct load, registers are rotated in the wrong direction before the shuffles.
     StructTurn,
-    /// The words that the lanes of a struct load begin one word too far up.
+    /// In a transposed struct load, each lane's first word is one word too high.
     StructBegin,
-    /// Nobody waits for what other lanes write to their structs.
+    /// A transposed struct load has no barrier after stores of other lanes to their structs.
     StructUnordered,
-    /// The fields of a struct are a place off.
+    /// In a transposed struct load, each field gets the register of its neighbour.
     StructField,
-    /// Nobody waits for what a lane writes behind the warp's part of a row.
+    /// In a stencil, the load of the elements behind the warp's own has no barrier after stores of other lanes.
     RowUnordered,
-    /// Nobody asks whether the generic addresses of a struct are global.
+    /// The run-time check that the generic address of a struct load is global is left out.
     StructNotGlobal,
-    /// Indices of structs that are stored may wrap around.
+    /// In transposed struct stores, indices may overflow.
     StoreWraps,
-    /// Nobody asks whether the generic addresses that structs are stored to are global.
+    /// The run-time check that the generic address of a struct store is global is left out.
     StoreNotGlobal,
-    /// Nobody asks whether the warp is whole before structs are stored by other lanes.
+    /// The run-time check for a full warp before a transposed struct store is left out.
     StorePartial,
-    /// The words of structs that are stored go the other way.
+    /// In a transposed struct store, the shuffles go in the wrong direction.
     StoreLane,
-    /// The words of structs that are stored are turned the other way behind the shuffles.
+    /// In a transposed struct store, registers are rotated in the wrong direction after the shuffles.
     StoreTurn,
-    /// The last word that each lane stores for others is lost.
+    /// In a transposed struct store, the last word of each lane is not stored.
     StoreField,
-    /// Nobody waits before and after a lane stores the words of other lanes' structs.
+    /// A transposed struct store has no barriers before and after it.
     StoreUnordered,
-    /// Stores of structs are moved behind loads of what they write.
+    /// A struct store is moved behind loads of the bytes that it writes.
     StoreOverLoads,
-    /// The values in front of the warp's part of a row are loaded 31 lanes before.
+    /// In a stencil, the load of the elements in front of the warp's own starts 31 elements before instead of 32.
     RowBefore,
-    /// Values of a row whose lanes hold vectors are those of the next element.
+    /// In a stencil of vectors, a value is taken from the next element of the vector.
     RowOtherCell,
-    /// Nobody asks whether the generic addresses of a row are global.
+    /// The run-time check that the generic addresses of a stencil are global is left out.
     RowNotGlobal,
-    /// The shuffle goes the other way.
+    /// The shuffle goes in the opposite direction.
     WrongSign,
-    /// `shfl.down` is used one lane too far up.
+    /// `shfl.down` is used by one boundary lane too many.
     CornerTooFarUp,
-    /// `shfl.up` is used one lane too far down.
+    /// `shfl.up` is used by one boundary lane too many.
     CornerTooFarDown,
-    /// The corner case loads where it should not, and does not where it should.
+    /// Boundary lanes shuffle and the others load.
     CornerInverted,
-    /// The clamp operand of the shuffle is that of the other direction.
+    /// The clamp operand of the shuffle is that of the opposite direction.
     WrongClamp,
-    /// The halves of 64 bits change places.
+    /// The halves of a 64-bit value are swapped.
     SwappedHalves,
-    /// Whether the warp is whole is not checked.
+    /// The run-time check for a full warp is left out.
     IncompleteWarp,
     /// The member mask is a constant.
     ConstantMask,
-    /// Whether lanes are consecutive in `tid.x` is not checked.
+    /// Lanes are assumed to be consecutive in `tid.x`, without a check.
     BlockShape,
-    /// Whether the index wraps around is not checked.
+    /// Indices are assumed not to overflow, without a check.
     WrapAround,
-    /// One of the values at which an index wraps around is forgotten.
+    /// The check for overflow of an index omits one value at which it overflows.
     SmallWindow,
-    /// The guard predicate is asked in the lane itself only, not in the lane that sends.
+    /// A lane checks its own guard predicate instead of the source lane's.
     NoVote,
-    /// The source load's guard predicate is not looked at.
+    /// The guard predicate of the source load is ignored.
     SourceGuard,
-    /// The covered load's guard predicate is not looked at.
+    /// The guard predicate of the destination load is ignored.
     OwnGuard,
     /// A generic address is taken for a global one.
     GenericAddress,
-    /// Whether the load's address is where the source's lets expect it is not asked.
+    /// The run-time comparison of the two addresses is left out.
     NoComparison,
-    /// The load's address is compared with the source's own, without the bytes between the lanes.
+    /// The destination's address is compared with the source's without the distance in bytes between the lanes.
     AddressOfOwnLane,
-    /// Nobody asks whether the lane that sends is in the same row of a flattened index.
+    /// The run-time check that both lanes have the same quotient of a flattened index is left out.
     RowNotAsked,
-    /// The lane on the other side is asked for its row, not the one that sends.
+    /// The quotient of a flattened index is compared with that of the lane on the other side of the source lane.
     RowOtherSide,
-    /// Nobody asks whether a source in a branch was executed.
+    /// The run-time check that a source load in a branch was executed is left out.
     NotAsked,
-    /// That a source in a branch was executed is remembered for ever.
+    /// The flag that a source load in a branch was executed is never cleared.
     NotCleared,
-    /// A source in a branch may have been changed since.
+    /// A source load in a branch stays available although its memory may have changed.
     BranchForgets,
-    /// Nobody asks whether a store between was to the bytes of the source.
+    /// The run-time check that a store in between does not alias the source is left out.
     StoreNotAsked,
-    /// A barrier ends the availability of no load.
+    /// A barrier does not end the availability of loads.
     Barrier,
-    /// A store ends the availability of no load.
+    /// A store does not end the availability of loads.
     Store,
-    /// A store overlaps only a load that starts where it starts.
+    /// A store aliases only loads of the same start address.
     StoreOverlap,
-    /// An atomic ends the availability of no load.
+    /// An atomic does not end the availability of loads.
     Atomic,
-    /// A call ends the availability of no load.
+    /// A call does not end the availability of loads.
     Call,
-    /// Only the blocks of the source and the covered load are searched for instructions that end
-    /// availability.
+    /// Only the blocks of the source and the destination load are searched for what ends availability.
     OnePath,
-    /// An instruction that comes round by a back edge ends the availability of no load.
+    /// What control reaches by a back edge does not end the availability of loads.
     BackEdge,
-    /// A source load need not be on every way.
+    /// The source load need not dominate the destination load.
     Dominance,
-    /// A register that two branches write differently counts as uniform.
+    /// A value merged at a join counts as uniform.
     JoinedValue,
-    /// A register that a loop changes in an unknown way counts as uniform.
+    /// A value that a loop changes in an unknown way counts as uniform.
     LoopValue,
-    /// All lanes count as having left a loop together.
+    /// The exit of a loop counts as uniform.
     LoopExit,
-    /// The lane's number counts as uniform.
+    /// `%laneid` counts as uniform.
     LaneId,
-    /// A value that is not known counts as uniform.
+    /// An unknown value counts as uniform.
     UnknownValue,
     /// Another element of a vector is sent.
     WrongElement,
     /// Sign and zero extension count as the same.
     Extension,
-    /// Of two neighbouring bytes of a register the other one is taken.
+    /// Of two adjacent bytes of a register, the other one is extracted.
     WrongByte,
-    /// Bytes are always extended by zeros.
+    /// Extracted bytes are always zero-extended.
     ZeroExtension,
     /// The source's register is sent although it has been overwritten.
     StaleRegister,
-    /// A register is sent by its name although the name means another register there.
+    /// A register is named in a scope where its name means another register.
     InnerScope,
-    /// A register is sent at all latches by a name that was asked about at the first.
+    /// A register is named at all latches, but its scope is checked at the first latch only.
     FirstLatchAsked,
-    /// A register that lanes are asked about is named where its name means another one.
+    /// The scope of a register that is compared across lanes is not checked.
     ClaimNotAsked,
-    /// Instructions are copied in front of a loop without asking what their registers' names mean there.
+    /// The scopes of registers in instructions copied to a preheader are not checked.
     EntryNotAsked,
-    /// Instructions are copied to latches without asking what their registers' names mean there.
+    /// The scopes of registers in instructions copied to latches are not checked.
     LatchNotAsked,
-    /// A value is copied at a join by a name that means another register there.
+    /// The scope of a register that is copied at a join is not checked.
     JoinNotAsked,
-    /// The guard predicate of a source is named where its name means another one.
+    /// The scope of a source load's guard predicate is not checked.
     GuardNotAsked,
-    /// The register of an index is named where its name means another one.
+    /// The scope of an index register is not checked.
     IndexNotAsked,
-    /// Lanes meet only where all ways out of the function lead through.
+    /// Only blocks on every path out of the function are reconvergence points.
     EarlyExits,
-    /// Lanes meet only by ways out of the function, whichever ways lead out of a loop or round it.
+    /// Reconvergence points are computed from paths out of the function only, without loop exits and back edges.
     WaysWithinLoops,
-    /// Nested loops are never made one.
+    /// Nested loops are never merged into one.
     MergedLoops,
-    /// A cycle of several entries is like any other.
+    /// An irreducible cycle is treated as a natural loop.
     SeveralEntries,
-    /// Warp-level synchronisation brings nobody together.
+    /// Warp-level synchronisation does not reconverge lanes.
     SynchronisedLanes,
-    /// What `activemask` reported holds behind warp-level synchronisation.
+    /// The result of `activemask` stays valid across warp-level synchronisation.
     MaskAcrossSync,
-    /// A block that is entered only by a retreating edge is not reached.
+    /// A block that only a retreating edge enters counts as unreachable.
     EnteredBackwards,
-    /// Memory is the same whichever way lanes have come.
+    /// Memory at a join is the same whichever path lanes have taken.
     MemoryAtJoins,
-    /// Behind every instruction at which lanes wait, they see the same memory.
+    /// All lanes see the same memory after any instruction that waits.
     MemoryBehindBarriers,
-    /// Lanes that come to one barrier have waited for each other there.
+    /// Lanes that reach one barrier instruction have waited there together.
     UnequalWaits,
     /// The formula of an `xform` lacks its fan.
     FanFormula,
-    /// The formula of an `xform` turns the other way.
+    /// The formula of an `xform` rotates in the opposite direction.
     TurnFormula,
     /// The formula of an `xform` lacks its group.
     GroupFormula,
-    /// No `xform` has groups.
+    /// The family `xform` has no member with groups.
     NoGroups,
-    /// No `xform` has fans.
+    /// The family `xform` has no member with fans.
     NoFans,
-    /// No `xform` reduces its rotation.
+    /// The family `xform` has no member that reduces its rotation modulo the extent.
     NoWraps,
-    /// No `xform` turns by a quotient.
+    /// The family `xform` has no member that rotates by a quotient.
     NoQuotients,
-    /// The constants of an `xform` are looked for one place too far on.
+    /// The constants of an `xform` are searched from the wrong point on.
     TurnedSets,
-    /// The formula of a condition adds what the condition subtracts.
+    /// The formula of a condition adds instead of subtracting.
     ConditionFormula,
     /// Conditions have no constant but 0.
     NoConstants,
-    /// The formula of a `part` names its values in another order.
+    /// The formula of a `part` lists its values in another order.
     PartFormula,
-    /// An `xform` yields a table as often as it has a formula for it.
+    /// An `xform` yields one table once for each of its formulas.
     SeenTwice,
     /// The formula of a `linear` lacks a divisor.
     FlatFormula,
-    /// No `linear` subtracts a quotient.
+    /// The family `linear` has no member that subtracts a quotient.
     NoMinus,
-    /// A fitted expression is not reduced.
+    /// A fitted expression is not reduced modulo the extent.
     FittedModulus,
-    /// A demand is forced to the first point through which it has a way.
+    /// A demand with several paths is forced to the first one.
     FirstWayOnly,
-    /// A sum wants one copy more of each value than its goal.
+    /// A sum demands one copy more of each value than its goal has.
     OneCopyMore,
-    /// A value that goes round a statement is wanted in it as well.
+    /// A value that can bypass a statement is demanded from that statement, too.
     AroundForgotten,
-    /// A cell counts as used where there is one more of them than values.
+    /// A cell counts as needed although there is one cell more than values.
     FullTooSoon,
     /// As many values as cells count as too many.
     CrowdedTooSoon,
-    /// Different places of a coordinate always have different values.
+    /// Different points of a coordinate always have different values.
     AlwaysDiffer,
-    /// A sum is right if it has as many values as its goal.
+    /// A sum is accepted if its number of values is that of its goal.
     CountOnly,
-    /// What remains of the first hole's members is not tried.
+    /// The last batch of the first hole's members is not searched.
     LastBatchLost,
-    /// A solution that costs as much as the best one takes its place.
+    /// A solution of the same cost replaces the best one.
     DearerKept,
-    /// A shuffle that moves nothing costs something.
+    /// An identity shuffle has a cost.
     IdentityCosts,
-    /// A condition has to hold although another one would do.
+    /// A condition is forced although another one would do.
     EverythingForced,
-    /// A factor is looked for beside the first place of the other one only.
+    /// A factor is searched beside the first slot of the other factor only.
     OneKnownSlot,
-    /// A row of registers is turned the other way.
+    /// A rotation of registers goes in the opposite direction.
     TurnBack,
-    /// The last round of a turn is left out.
+    /// The last step of a rotation of registers is left out.
     RoundLost,
-    /// What is negative is divided as it stands.
+    /// A negative dividend is divided by truncation instead of by flooring.
     NegativeDividends,
-    /// What lies beyond an input is loaded.
+    /// A load beyond the bounds of an input is not guarded.
     LoadUnguarded,
-    /// A value takes part in a fold where its condition does not hold.
+    /// A fold takes part where its condition is false.
     ConditionSwapped,
-    /// A fold of nothing is 0, whatever folds.
+    /// An empty fold is 0 for every operator.
     NothingIsZero,
-    /// The upper half of 64 bits stays in its lane.
+    /// The upper half of a 64-bit value is not shuffled.
     HalfShuffled,
-    /// The coordinates of two axes of lanes change places.
+    /// The coordinates of two lane axes are swapped.
     AxesSwapped,
-    /// A scatter is taken for the gather with its expression.
+    /// A scatter is executed as the gather of the same expression.
     InverseForgotten,
-    /// Every result of a function is written to the place of the first.
+    /// All results of a function are written to the slot of the first.
     ResultsMoved,
-    /// Of the registers that a lane may pick, the last one is never picked.
+    /// A select among registers never selects the last one.
     PickedBefore,
-    /// Where steps run along an axis together, a fold begins anew at each place of it.
+    /// A fold that runs along a shared axis restarts at each point of the axis.
     SumsBegunAgain,
-    /// In CUDA, a fold begins anew at each place of the axis along which steps run together.
+    /// In CUDA, a fold that runs along a shared axis restarts at each point of the axis.
     CudaSumsBegunAgain,
-    /// In CUDA, a row of registers is turned the other way.
+    /// In CUDA, a rotation of registers goes in the opposite direction.
     CudaTurnBack,
-    /// In CUDA, the last round of a turn is left out.
+    /// In CUDA, the last step of a rotation of registers is left out.
     CudaRoundLost,
-    /// In CUDA, the second axis of lanes is counted on where the first one goes on.
+    /// In CUDA, the second lane axis is not reduced modulo its extent.
     CudaAxesLost,
-    /// In CUDA, what lies beyond an input is loaded.
+    /// In CUDA, a load beyond the bounds of an input is not guarded.
     CudaLoadUnguarded,
-    /// In CUDA, a lane reads others where it is its own source, and itself elsewhere.
+    /// In CUDA, the branch of a shuffle whose source is the lane itself is swapped with the other one.
     CudaSameSwapped,
-    /// In CUDA, a condition that chooses a register chooses the other one.
+    /// In CUDA, a select between registers is inverted.
     CudaChosenSwapped,
-    /// In CUDA, the last register that a lane may pick is never picked.
+    /// In CUDA, a select among registers never selects the last one.
     CudaPickedBefore,
-    /// In CUDA, every fold begins with 0.
+    /// In CUDA, every fold starts with 0.
     CudaNothingBegins,
-    /// In CUDA, values take part in a fold whether its condition holds or not.
+    /// In CUDA, the condition of a fold is ignored.
     CudaConditionLost,
-    /// In CUDA, the registers of a goal are stored one over the other.
+    /// In CUDA, the registers of a goal are stored to one address.
     CudaResultsMoved,
-    /// The law that makes an operator right for longer lists is not proved.
+    /// The law that extends an operator to longer lists is not proved.
     LawForgotten,
-    /// What was guessed of the states that lists reach is taken for proved.
+    /// Guessed invariants of reachable states are taken for proved.
     GuessesBelieved,
-    /// The prover does not know what inputs range over.
+    /// The prover ignores the ranges of inputs.
     RangesForgotten,
-    /// A refuted operator's lists do not become an example.
+    /// The lists that refute an operator do not become examples.
     NothingLearned,
-    /// A law about which the prover says nothing is taken for proved.
+    /// A law on which the prover answers `unknown` is taken for proved.
     UnknownBelieved,
-    /// No degree is too high for an operator.
+    /// The degree of an operator is not bounded.
     DegreeIgnored,
-    /// An element's state is computed from zeros.
+    /// An element's state is computed from zeros instead of from the initial state.
     LiftFromZeros,
-    /// In an operator's code, what is put in front goes behind.
+    /// In an operator's code, the operands of a product are swapped.
     OperandsTurned,
-    /// In an operator's code, the first lane begins with what its shuffle gave it.
+    /// In an operator's code, the first lane uses the result of its shuffle instead of the initial state.
     UnitForgotten,
-    /// In an operator's code, every warp begins as the first one does.
+    /// In an operator's code, every warp starts with the initial state instead of the prefix of the warps before it.
     FrontForgotten,
-    /// In an operator's code, nobody waits for the totals.
+    /// In an operator's code, the barrier before the warps' totals are read is left out.
     TotalsTooEarly,
-    /// In an operator's code, the totals of all accumulators are in one place.
+    /// In an operator's code, the totals of all accumulators have overlapping addresses.
     TotalsOverlap,
-    /// In an operator's code, all booleans have one bit.
+    /// In an operator's code, all booleans share one bit.
     OneFlag,
-    /// In an operator's code, the high half of a number is the lane's own.
+    /// In an operator's code, the upper half of a 64-bit value is not shuffled.
     HighHalfStays,
-    /// In an operator's code, remainders are as the machine has them.
+    /// In an operator's code, remainders are truncated instead of floored.
     MachineRemainder,
-    /// In an operator's code, a part of a warp is reduced as if it were whole.
+    /// In an operator's code, a partial warp is reduced like a full one.
     AllLanesReduced,
-    /// In an operator's code, shares go on behind the end.
+    /// In an operator's code, a thread's share extends beyond the end of the input.
     ShareTooLong,
-    /// In an operator's code, elements are loaded without their sign.
+    /// In an operator's code, signed elements are loaded without sign extension.
     ElementSign,
-    /// In an operator's code, accumulators are written one after the other.
+    /// In an operator's code, accumulators are assigned one by one instead of at once.
     WrittenTooEarly,
     /// Sums are accumulated in the width of the elements.
     SumsTooNarrow,
-    /// Products of values that do not meet are known.
+    /// The product of two ranges that are not adjacent is known.
     NothingMeets,
-    /// In the code of a network, the first condition of a step is the only one.
+    /// In a network's code, only the first condition of a step is tested.
     OneCondition,
-    /// In the code of a network, operands that changed places are where they were.
+    /// In a network's code, the swap of operands is ignored.
     TurnForgotten,
-    /// In the code of a network, the last step is left out.
+    /// In a network's code, the last step is left out.
     LastStepLost,
-    /// In the code of a network, each lane begins with its own element.
+    /// In a network's code, each lane starts with its own element.
     OwnElementFirst,
-    /// The depth of a network is that of the values that come in.
+    /// The depth of a network is that of its inputs.
     DepthOfSources,
-    /// A network is executed for its own number of lanes alone.
+    /// A network is executed for its own number of lanes only.
     OneSize,
-    /// Wide accesses take one turn.
+    /// A wide access takes one shared-memory transaction.
     WideAtOnce,
-    /// Places of elements may overlap.
+    /// The addresses of elements may overlap.
     PlacesOverlap,
-    /// What a lane accesses at once may be apart.
+    /// The elements of one access may be at separate addresses.
     VectorsApart,
-    /// In the code of a placement, elements are stored row by row.
+    /// In a placement's code, elements are stored row by row.
     StoredPlain,
 }
 
 impl Bug {
+    /// Whether a mistake about names is planted here: then the placed code is not checked for names once more.
+    pub fn is_about_names_here() -> bool {
+        Bug::NAMES.into_iter().any(is)
+    }
+
     /// Mistakes in operators of loops, networks and places, and in their code.
     pub const SCANS: [Bug; 31] = [
         Bug::LawForgotten,
@@ -408,7 +483,7 @@ impl Bug {
         Bug::StoredPlain,
     ];
 
-    /// Mistakes of the analysis about where lanes meet and how control flows.
+    /// Mistakes about reconvergence and control flow.
     pub const CONVERGENCE: [Bug; 7] = [
         Bug::EarlyExits,
         Bug::WaysWithinLoops,
@@ -419,10 +494,10 @@ impl Bug {
         Bug::EnteredBackwards,
     ];
 
-    /// Mistakes of the analysis about the memory that lanes see after they have waited for others.
+    /// Mistakes about the memory that lanes see after a barrier.
     pub const MEMORY: [Bug; 3] = [Bug::MemoryAtJoins, Bug::MemoryBehindBarriers, Bug::UnequalWaits];
 
-    /// Mistakes in a row of taps for which two loads stand.
+    /// Mistakes in stencils, whose loads two loads replace.
     pub const ROWS: [Bug; 9] = [
         Bug::RowUnordered,
         Bug::RowBound,
@@ -434,7 +509,7 @@ impl Bug {
         Bug::RowOtherCell,
         Bug::RowNotGlobal,
     ];
-    /// What names mean where code names them.
+    /// Mistakes about scopes: what a name means where new code uses it.
     pub const NAMES: [Bug; 8] = [
         Bug::InnerScope,
         Bug::FirstLatchAsked,
@@ -445,7 +520,7 @@ impl Bug {
         Bug::GuardNotAsked,
         Bug::IndexNotAsked,
     ];
-    /// Loads of structs as loads of consecutive words.
+    /// Mistakes in transposed struct loads.
     pub const STRUCTS: [Bug; 7] = [
         Bug::StructNotGlobal,
         Bug::StructUnordered,
@@ -455,7 +530,7 @@ impl Bug {
         Bug::StructBegin,
         Bug::StructField,
     ];
-    /// Stores of structs as stores of consecutive words.
+    /// Mistakes in transposed struct stores.
     pub const STORES: [Bug; 8] = [
         Bug::StoreNotGlobal,
         Bug::StoreWraps,
@@ -466,7 +541,7 @@ impl Bug {
         Bug::StoreUnordered,
         Bug::StoreOverLoads,
     ];
-    /// What strategies other than the paper's may get wrong.
+    /// Mistakes in strategies other than the paper's.
     pub const STRATEGIES: [Bug; 17] = [
         Bug::NothingPassedOn,
         Bug::FirstOfAnother,
@@ -545,7 +620,7 @@ impl Bug {
         Bug::CudaResultsMoved,
     ];
 
-    /// All other mistakes.
+    /// Mistakes in the paper's strategy and in what all strategies share.
     pub const ALL: [Bug; 42] = [
         Bug::WrongSign,
         Bug::CornerTooFarUp,
@@ -590,36 +665,4 @@ impl Bug {
         Bug::StaleRegister,
         Bug::InnerScope,
     ];
-}
-
-/// The bug that is planted, if any.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Planted {
-    #[cfg(feature = "planted-bugs")]
-    bug: Option<Bug>,
-}
-
-impl Planted {
-    /// Plants a bug.
-    #[cfg(feature = "planted-bugs")]
-    pub fn bug(bug: Bug) -> Planted {
-        Planted { bug: Some(bug) }
-    }
-
-    /// Whether this bug is planted.
-    #[cfg(feature = "planted-bugs")]
-    pub fn has(self, bug: Bug) -> bool {
-        self.bug == Some(bug)
-    }
-
-    /// Whether a mistake about names is planted: then nobody asks once more when code is placed.
-    pub fn is_about_names(self) -> bool {
-        Bug::NAMES.into_iter().any(|bug| self.has(bug))
-    }
-
-    /// Whether this bug is planted: never.
-    #[cfg(not(feature = "planted-bugs"))]
-    pub fn has(self, _bug: Bug) -> bool {
-        false
-    }
 }

@@ -97,6 +97,9 @@ fn is_path(word: &str) -> bool {
         && !word.contains(['*', '{', '[', '<', '$'])
 }
 
+/// Scripts that start one of `scripts/parts/`.
+const PARTED: [&str; 6] = ["tables", "bench", "fuzz", "gpu", "make", "check"];
+
 #[test]
 fn files_that_are_named_exist() {
     let mut missing = Vec::new();
@@ -105,6 +108,17 @@ fn files_that_are_named_exist() {
             let word = word.trim_end_matches([',', ';', ':', ')', '.']);
             if is_path(word) && !root().join(word).exists() {
                 missing.push(format!("{}: {word}", path.display()));
+            }
+        }
+        // The parts of scripts.
+        for words in code(&text).iter().map(|words| words.split_whitespace().collect::<Vec<_>>()) {
+            for pair in words.windows(2) {
+                if let Some(kind) =
+                    pair[0].strip_prefix("scripts/").filter(|kind| PARTED.contains(kind))
+                    && !root().join(format!("scripts/parts/{kind}-{}", pair[1])).exists()
+                {
+                    missing.push(format!("{}: {}", path.display(), pair.join(" ")));
+                }
             }
         }
     }

@@ -8,21 +8,11 @@ mod common {
 
     pub mod assembler;
     pub mod header;
+    pub mod noticed;
     pub mod shapes;
+    mod work;
 
-    /// How many of `all` random kernels are tried: as many percent as `PTXASW_TEST_WORK` says, 25 if it is not set. A
-    /// longer run sets 100. (Kernels that were found to fail are replayed whatever it says.)
-    ///
-    /// # Panics
-    /// The variable is no number.
-    #[expect(clippy::disallowed_methods, reason = "how much is tried is asked for from outside")]
-    pub fn share(all: u64) -> u64 {
-        let percent = match std::env::var("PTXASW_TEST_WORK") {
-            Ok(text) => text.parse().unwrap_or_else(|_| panic!("PTXASW_TEST_WORK={text}")),
-            Err(_) => 25,
-        };
-        (all * percent / 100).max(1)
-    }
+    pub use work::{share, some};
 
     /// The root of the repository.
     pub fn root() -> &'static Path {

@@ -1,5 +1,5 @@
 //! Random structured kernels, rewritten and judged: thousands in every test run, and for hours by
-//! `scripts/fuzz`. Bugs planted into the rewriter, to see that the judges notice.
+//! `scripts/fuzz kernels`. Bugs planted into the rewriter, to see that the judges notice.
 //!
 //! - `tests/random/`: the generator, the checks, the reducer;
 //! - `tests/fuzz/found/`: what was found, replayed;

@@ -11,11 +11,12 @@ use syn::UseTree;
 use syn::visit::Visit;
 
 /// From the ground up.
-const ORDER: [&str; 34] = [
+const ORDER: [&str; 35] = [
     "source",
     "float",
     "isa",
     "planted",
+    "parallel",
     "unit",
     "strategies",
     "timings",
@@ -49,7 +50,8 @@ const ORDER: [&str; 34] = [
 ];
 
 /// Names outside of this crate that only some modules may use: what no other one may name, and who may.
-const FENCED: [(&str, &[&str]); 6] = [
+const FENCED: [(&str, &[&str]); 7] = [
+    ("rayon", &["parallel"]),
     ("z3::", &["solver"]),
     ("clap", &["cli"]),
     ("cudarc", &["ab"]),

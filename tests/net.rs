@@ -1,5 +1,5 @@
 //! The light wide net: files of each kind from nvcc go through ptxasw, and nothing may break. All of
-//! the net, from all producers, is `scripts/wide-net` (`tests/net/README.md`).
+//! the net, from all producers, is `scripts/make net` (`tests/net/README.md`).
 
 #![expect(clippy::disallowed_methods, reason = "the net is a script, and the user may forbid it")]
 
@@ -10,9 +10,8 @@ use std::process::{Command, Output};
 /// Runs the light net over a program, with the compiler and the ptxas that it finds: those that
 /// `scripts/setup` installs, or the user's.
 fn light(program: &Path) -> Output {
-    Command::new("python3")
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/wide-net"))
-        .args(["--light", "--pairs", "0", "--jobs", "2", "--ptxasw"])
+    Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/make"))
+        .args(["net", "--light", "--pairs", "0", "--jobs", "2", "--ptxasw"])
         .arg(program)
         .output()
         .expect("python3 can be run")

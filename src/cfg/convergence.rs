@@ -39,7 +39,6 @@ use super::loops::{LoopForest, LoopId};
 use super::meetings::Meetings;
 use super::reach::Reach;
 use super::warp::Members;
-use crate::planted::{Bug, Planted};
 use crate::ptx::FunctionKind;
 
 /// A reason why lanes may meet in different iterations of a loop: the loop is *taken apart*.
@@ -60,18 +59,17 @@ pub(super) fn taken_apart(
     blocks: &[Block],
     dominators: &DominatorTree,
     loops: &LoopForest,
-    planted: Planted,
 ) -> Vec<Apart> {
     let ids = || (0..loops.loops.len() as u32).map(LoopId);
     let irreducible =
         (0..blocks.len() as u32).any(|block| loops.is_irreducible_entry(BlockId(block)));
-    let irreducible = irreducible && !planted.has(Bug::SeveralEntries);
+    let irreducible = irreducible && !planted!(Bug::SeveralEntries);
     let known = || {
         if irreducible || work(blocks, loops) > MAX_WORK {
             return None;
         }
-        let mut found = by_branches(blocks, dominators, loops, planted)?;
-        if planted.has(Bug::SynchronisedLanes) {
+        let mut found = by_branches(blocks, dominators, loops)?;
+        if planted!(Bug::SynchronisedLanes) {
             return Some(found);
         }
         let sync = Synchronisation::new(kind, blocks, dominators, loops);
@@ -116,7 +114,6 @@ fn by_branches(
     blocks: &[Block],
     dominators: &DominatorTree,
     loops: &LoopForest,
-    planted: Planted,
 ) -> Option<Vec<Apart>> {
     let branches: Vec<BlockId> = (0..blocks.len() as u32)
         .map(BlockId)
@@ -128,7 +125,7 @@ fn by_branches(
     }
     let mut found = Vec::new();
     let mut steps = 0;
-    let meetings = Meetings::new(blocks, dominators, loops, planted);
+    let meetings = Meetings::new(blocks, dominators, loops);
     // By meeting place, and the loop by whose ways lanes come there: the branches at which they part.
     let mut meeting: BTreeMap<(BlockId, Option<LoopId>), BTreeSet<BlockId>> = BTreeMap::new();
     for &branch in &branches {
@@ -159,7 +156,7 @@ fn by_branches(
                 return None;
             }
             // (In a cycle of several entries ways round a loop may lead out of it.)
-            let strays = |block| !planted.has(Bug::SeveralEntries) || loops.contains(of, block);
+            let strays = |block| !planted!(Bug::SeveralEntries) || loops.contains(of, block);
             let round = Reach::within(blocks, header, |block| {
                 block != at && inside(block) && strays(block)
             });

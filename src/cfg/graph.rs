@@ -13,7 +13,6 @@ use super::scopes::{NameMeaning, Scopes};
 use super::transfer::Transfer;
 use super::warp::{Members, OwnMask};
 use crate::isa::Opcode;
-use crate::planted::{Bug, Planted};
 use crate::ptx::Function;
 use crate::source::{Diagnostic, SourceFile};
 
@@ -35,8 +34,6 @@ pub struct Flow<'m, 's> {
     /// All reasons why lanes may meet in different iterations of a loop. A loop without one is not
     /// taken apart: lanes that are together in it are in the same iteration.
     pub taken_apart: Vec<Apart>,
-    /// What a test has planted into the analysis.
-    pub planted: Planted,
 }
 
 /// Builds the control-flow graph of a body.
@@ -47,24 +44,12 @@ pub fn build<'m, 's>(
     source: &'m SourceFile,
     function: &'m Function<'s>,
 ) -> Result<Flow<'m, 's>, Diagnostic> {
-    build_with(source, function, Planted::default())
-}
-
-/// [`build`] with a mistake in the graph, if a test has planted one.
-///
-/// # Errors
-/// Those of [`build`].
-pub fn build_with<'m, 's>(
-    source: &'m SourceFile,
-    function: &'m Function<'s>,
-    planted: Planted,
-) -> Result<Flow<'m, 's>, Diagnostic> {
     let Flat { registers, insts, scopes } = flatten(source, function)?;
-    let blocks = blocks(source, &insts, planted);
+    let blocks = blocks(source, &insts);
     let dominators = DominatorTree::new(&blocks);
     let loops = LoopForest::new(&blocks, &dominators);
-    let taken_apart = taken_apart(function.kind, &blocks, &dominators, &loops, planted);
-    Ok(Flow { registers, scopes, insts, blocks, dominators, loops, taken_apart, planted })
+    let taken_apart = taken_apart(function.kind, &blocks, &dominators, &loops);
+    Ok(Flow { registers, scopes, insts, blocks, dominators, loops, taken_apart })
 }
 
 impl Flow<'_, '_> {
@@ -120,8 +105,8 @@ struct Draft {
     synchronises: Option<Members>,
 }
 
-fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>], planted: Planted) -> Vec<Block> {
-    let drafts = drafts(source, insts, planted);
+fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Block> {
+    let drafts = drafts(source, insts);
     let order = reverse_postorder(&drafts);
     let mut number = vec![None; drafts.len()];
     for (new, &old) in order.iter().enumerate() {
@@ -157,7 +142,7 @@ fn blocks(source: &SourceFile, insts: &[Inst<'_, '_>], planted: Planted) -> Vec<
     blocks
 }
 
-fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>], planted: Planted) -> Vec<Draft> {
+fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>]) -> Vec<Draft> {
     let mut leader = vec![false; insts.len() + 1];
     leader[0] = true;
     for inst in insts {
@@ -180,7 +165,7 @@ fn drafts(source: &SourceFile, insts: &[Inst<'_, '_>], planted: Planted) -> Vec<
             own.forget_constants();
         }
         synchronises[at] = own.step(source, inst);
-        let synchronised = synchronises[at].is_some() && !planted.has(Bug::MaskAcrossSync);
+        let synchronised = synchronises[at].is_some() && !planted!(Bug::MaskAcrossSync);
         if synchronised || Transfer::of(inst.ast.form.opcode) != Transfer::Sequential {
             leader[at + 1] = true;
         }
@@ -276,8 +261,8 @@ fn reverse_postorder(drafts: &[Draft]) -> Vec<usize> {
 /// All blocks at which the lanes that part at the end of `branch` may meet again as far as control
 /// flow decides, sorted; `None` if they may meet anywhere, or the function is too large.
 pub fn meeting_places(flow: &Flow<'_, '_>, branch: BlockId) -> Option<Vec<BlockId>> {
-    let Flow { blocks, dominators, loops, planted, .. } = flow;
-    let meetings = Meetings::new(blocks, dominators, loops, *planted)?;
+    let Flow { blocks, dominators, loops, .. } = flow;
+    let meetings = Meetings::new(blocks, dominators, loops)?;
     let mut places: Vec<BlockId> =
         meetings.of(branch)?.flat_map(|ways| ways.places(&flow.loops, branch)).collect();
     places.sort_unstable();

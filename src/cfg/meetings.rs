@@ -15,7 +15,6 @@ use super::block::{Block, BlockId, Edge};
 use super::dominators::{DominatorTree, immediate_dominators};
 use super::loops::{LoopForest, LoopId};
 use super::reach::Reach;
-use crate::planted::{Bug, Planted};
 
 /// More than this many ends times edges are not looked at; then nothing is known of the function.
 const MAX_WORK: usize = 4_000_000;
@@ -75,7 +74,6 @@ impl<'a> Meetings<'a> {
         blocks: &'a [Block],
         dominators: &DominatorTree,
         loops: &'a LoopForest,
-        planted: Planted,
     ) -> Option<Meetings<'a>> {
         let all = || (0..blocks.len() as u32).map(BlockId);
         let leaving: Vec<BlockId> = all().filter(|block| blocks[block.index()].leaves).collect();
@@ -83,13 +81,13 @@ impl<'a> Meetings<'a> {
         for id in (0..loops.loops.len() as u32).map(LoopId) {
             ends.push(End::Header(id, id));
             let merged = merged_with(dominators, loops, id);
-            let merged = merged.filter(|_| !planted.has(Bug::MergedLoops));
+            let merged = merged.filter(|_| !planted!(Bug::MergedLoops));
             ends.extend(merged.map(|outer| End::Header(id, outer)));
             ends.extend(loops.exits(id)?.iter().map(|&edge| End::Exit(id, edge)));
         }
-        if planted.has(Bug::WaysWithinLoops) {
+        if planted!(Bug::WaysWithinLoops) {
             ends.retain(|end| end.of().is_none());
-        } else if planted.has(Bug::EarlyExits) {
+        } else if planted!(Bug::EarlyExits) {
             ends = vec![End::Anywhere];
         }
         let edges: usize = blocks.iter().map(|block| block.successors.len() + 1).sum();

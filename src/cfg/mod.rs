@@ -24,7 +24,7 @@ pub use block::{Block, BlockId, Edge, EdgeCondition};
 pub use convergence::Apart;
 pub use dominators::DominatorTree;
 pub use dot::dot;
-pub use graph::{Flow, build, build_with, meeting_places};
+pub use graph::{Flow, build, meeting_places};
 pub use loops::{Loop, LoopForest, LoopId};
 pub use register::{Register, RegisterId};
 pub use resolve::{Arg, Base, Inst};

@@ -29,7 +29,6 @@ use super::window::Window;
 use crate::cfg::{Arg, Inst};
 use crate::expr::TermId;
 use crate::isa::{Opcode, Qualifier};
-use crate::planted::Bug;
 
 /// How memory, and the barriers that lanes have waited at, differ between lanes behind an instruction.
 pub(super) struct Behind<F> {
@@ -86,7 +85,7 @@ pub(super) fn behind<'s>(
     // A called function may wait in each lane by itself; nobody knows what unknown code does.
     let waiting = if effect == Effect::Barrier { waiting(inst) } else { Waiting::Unknown };
     let chosen = match waiting {
-        _ if state.flow.planted.has(Bug::MemoryBehindBarriers) && effect == Effect::Barrier => {
+        _ if planted!(Bug::MemoryBehindBarriers) && effect == Effect::Barrier => {
             Some(LaneDependence::Uniform)
         }
         Waiting::Aligned | Waiting::All => Some(chosen(state, inst, guard, waiting)),
@@ -117,7 +116,7 @@ fn chosen<'s>(
         Some(value) => value,
         None => state.unknown(32),
     }));
-    if waiting != Waiting::Aligned && !state.flow.planted.has(Bug::UnequalWaits) {
+    if waiting != Waiting::Aligned && !planted!(Bug::UnequalWaits) {
         chosen.push(state.memory[Window::Waits as usize]);
     }
     LaneDependence::Fed(chosen)

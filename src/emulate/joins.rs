@@ -10,7 +10,6 @@ use super::state::{Memory, State};
 use super::symbols::{LaneDependence, SymbolKind};
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow};
 use crate::expr::{Arena, Node, SymbolId, TermId};
-use crate::planted::Bug;
 
 /// The values of the mutable registers and the versions of memory at the end of a block.
 #[derive(Clone, Debug)]
@@ -114,7 +113,7 @@ impl Joins {
         let version = state.fresh_memory(epoch, LaneDependence::Fed(versions));
         // Otherwise the version depends on the way by which a lane has come.
         if let (None, Node::Symbol(symbol)) = (epoch, state.arena.node(version))
-            && !state.flow.planted.has(Bug::MemoryAtJoins)
+            && !planted!(Bug::MemoryAtJoins)
         {
             self.open.push((*symbol, state.block));
         }

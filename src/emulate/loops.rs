@@ -14,7 +14,6 @@ use super::symbols::{LaneDependence, SymbolInfo, SymbolKind};
 use super::window::Window;
 use crate::cfg::{Flow, LoopId};
 use crate::expr::{Arena, Node, Range, Substitution, SymbolId, TermId};
-use crate::planted::Bug;
 
 /// A register at the header of a loop that changes it.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +89,7 @@ impl Loops {
             // If one latch synchronises and another does not, it matters by which of them a lane has
             // come.
             if ends.iter().any(|&end| state.epoch(end) != state.epoch(ends[0]))
-                && !state.flow.planted.has(Bug::MemoryAtJoins)
+                && !planted!(Bug::MemoryAtJoins)
             {
                 feeds.extend(conditions_in(state, branches, id));
             }

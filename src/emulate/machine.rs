@@ -23,7 +23,6 @@ use super::trace::KernelTrace;
 use super::window::Window;
 use crate::cfg::{BlockId, Edge, Flow, Inst};
 use crate::expr::{TermId, within};
-use crate::planted::Bug;
 use crate::ptx::Function;
 
 /// Emulates a function.
@@ -99,8 +98,7 @@ impl<'a, 'm, 's> Machine<'a, 'm, 's> {
             self.state.forget_registers();
         } else if !incoming.is_empty() {
             self.joins.enter(&mut self.state, &self.branches.conditions, &incoming);
-        } else if !flow.loops.is_irreducible_entry(block) || flow.planted.has(Bug::EnteredBackwards)
-        {
+        } else if !flow.loops.is_irreducible_entry(block) || planted!(Bug::EnteredBackwards) {
             return;
         }
         // (A cycle of several entries may be entered by another one, and come here by an edge from a

@@ -13,7 +13,6 @@ use super::trace::{Access, Held, Widened};
 use super::window::Window;
 use crate::cfg::{BlockId, Flow, LoopId, RegisterId};
 use crate::expr::{Arena, BinaryOp, Node, Range, TermId};
-use crate::planted::Bug;
 use crate::ptx::{Function, FunctionKind};
 
 /// Steps charged for a new symbol: the knowledge that is kept about it takes memory.
@@ -75,7 +74,7 @@ impl<'a, 'm, 's> State<'a, 'm, 's> {
             held: Vec::new(),
             approximations: Vec::new(),
             epochs: FxHashMap::default(),
-            irreducible: !flow.planted.has(Bug::SeveralEntries)
+            irreducible: !planted!(Bug::SeveralEntries)
                 && flow.block_ids().any(|block| flow.loops.is_irreducible_entry(block)),
         };
         // The callers of a device function may have synchronised lane by lane.

@@ -229,9 +229,8 @@ impl Lowered<'_> {
                 (_, Some(Use::Address)) => Price::Loads(times),
                 _ => Price::Selects(times),
             };
-            let planted = self.program.planted;
             let (extents, values) = (hole.extents, hole.values);
-            let request = Request { extents, values, space, names: &coordinates, planted };
+            let request = Request { extents, values, space, names: &coordinates };
             let Some(family) = Family::named(hole.family, &request, &[]) else {
                 return refused(Some(number), "this hole has no family of expressions");
             };

@@ -7,11 +7,10 @@ mod options;
 
 use std::panic::AssertUnwindSafe;
 
-use rayon::prelude::*;
-
 use crate::cfg::{self, Flow};
 use crate::emulate::{self, KernelTrace, TooLarge};
 use crate::expr::within;
+use crate::parallel;
 use crate::patterns;
 use crate::profile;
 use crate::ptx::{self, Body, Depth, Function, Module};
@@ -128,18 +127,14 @@ impl<'j> Job<'_, 'j> {
         let Options { first_shuffle: None, last_shuffle: None, .. } = self.options else {
             return self.settle_numbered(functions);
         };
-        functions
-            .par_iter()
-            .map(|function| self.settle_one(function, self.analyse(function)))
-            .collect()
+        parallel::map(functions, |function| self.settle_one(function, self.analyse(function)))
     }
 
     /// The same if accepted candidates are chosen by their numbers: a function's candidates have
     /// numbers only once all functions before it are analysed, so all analyses are kept until the last
     /// one is done.
     fn settle_numbered<'m, 's>(&'m self, functions: &[&'m Function<'s>]) -> Vec<Settled> {
-        let mut analyses: Vec<_> =
-            functions.par_iter().map(|function| self.analyse(function)).collect();
+        let mut analyses = parallel::map(functions, |function| self.analyse(function));
         number(analyses.iter_mut().flatten(), self.options);
         functions
             .iter()
@@ -199,8 +194,7 @@ impl<'j> Job<'_, 'j> {
         let Body::Parsed { span, .. } = &function.body else { return Ok(Vec::new()) };
         let body = span.start as usize + 1;
         let Decided { flow, trace, choice } = decided;
-        let planted = self.options.reuse.planted;
-        let mut planner = Planner::new(self.source, flow, trace, body, &self.names, planted);
+        let mut planner = Planner::new(self.source, flow, trace, body, &self.names);
         // What is measured is what loads take.
         patterns::plan(&choice.chosen(self.options.mode.is_wrong()), &mut planner);
         let plan = planner.plan;
@@ -297,8 +291,8 @@ fn emulated<'m, 's>(
     options: &Options,
 ) -> Result<(Flow<'m, 's>, KernelTrace), String> {
     crate::solver::forget();
-    let (timings, planted) = (options.timings.as_deref(), options.reuse.planted);
-    let flow = Timings::measure(timings, "flow", || cfg::build_with(source, function, planted))
+    let timings = options.timings.as_deref();
+    let flow = Timings::measure(timings, "flow", || cfg::build(source, function))
         .map_err(|error| error.to_string())?;
     let trace =
         Timings::measure(timings, "emulate", || emulate::run(function, &flow, &options.limits))

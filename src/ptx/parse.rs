@@ -4,8 +4,6 @@
 //! Pieces are independent of each other, so that a large module is parsed on all cores; the tree, and
 //! the error (the first in source order), do not depend on the number of cores.
 
-use rayon::prelude::*;
-
 use super::Depth;
 use super::ast::{Body, Directive, Item, Module};
 use super::build::module::{Contribution, contribution};
@@ -15,6 +13,7 @@ use super::grammar::{Fragment, Rule};
 use super::scan::{self, Piece, ScannedBody};
 use super::scopes::Scopes;
 use super::stats::{self, Stats};
+use crate::parallel;
 use crate::source::Span;
 
 /// How many global loads make a body worth parsing: a source and a destination.
@@ -28,10 +27,8 @@ const CHUNKS_AT_ONCE: usize = 64;
 pub(super) fn module(text: &str, depth: Depth) -> Result<Module<'_>, Fault> {
     let text = without_end(text);
     let (pieces, scanned) = scan::pieces(text);
-    let parsed: Vec<_> = pieces
-        .par_iter()
-        .map(|piece| parse_piece(text, piece, depth, |body| tree(text, body)))
-        .collect();
+    let parsed =
+        parallel::map(&pieces, |piece| parse_piece(text, piece, depth, |body| tree(text, body)));
     let mut module = Module::default();
     for contribution in parsed {
         let part = contribution?.module;
@@ -51,18 +48,15 @@ pub(super) fn count(text: &str, depth: Depth) -> Result<Stats, Fault> {
     let bytes = text.len();
     let text = without_end(text);
     let (pieces, scanned) = scan::pieces(text);
-    let parsed: Vec<_> = pieces
-        .par_iter()
-        .map(|piece| {
-            let mut instructions = 0;
-            let counted = parse_piece(text, piece, depth, |body| {
-                instructions = count_instructions(text, body)?;
-                Ok(Body::Parsed { span: body.span, statements: Vec::new() })
-            })?;
-            let functions: Stats = counted.module.functions().map(Stats::of_function).sum();
-            Ok(Stats { instructions, ..functions })
-        })
-        .collect();
+    let parsed = parallel::map(&pieces, |piece| {
+        let mut instructions = 0;
+        let counted = parse_piece(text, piece, depth, |body| {
+            instructions = count_instructions(text, body)?;
+            Ok(Body::Parsed { span: body.span, statements: Vec::new() })
+        })?;
+        let functions: Stats = counted.module.functions().map(Stats::of_function).sum();
+        Ok(Stats { instructions, ..functions })
+    });
     let stats: Stats = parsed.into_iter().sum::<Result<_, Fault>>()?;
     scanned.map(|()| Stats { bytes, ..stats })
 }
@@ -130,7 +124,7 @@ fn tree<'s>(text: &'s str, body: &ScannedBody) -> Result<Body<'s>, Fault> {
     let chunks: Vec<Span> = body.chunks().collect();
     let mut scopes = Scopes::new(body.semicolons);
     for group in chunks.chunks(CHUNKS_AT_ONCE) {
-        let runs: Vec<_> = group.par_iter().map(|&c| run(Fragment::new(text, c))).collect();
+        let runs = parallel::map(group, |&c| run(Fragment::new(text, c)));
         runs.into_iter().try_for_each(|run| run.map(|run| scopes.take(run)))?;
     }
     Ok(Body::Parsed { span: body.span, statements: scopes.finish() })
@@ -139,9 +133,8 @@ fn tree<'s>(text: &'s str, body: &ScannedBody) -> Result<Body<'s>, Fault> {
 /// Parses a body, counts its instructions and keeps nothing else of it.
 fn count_instructions(text: &str, body: &ScannedBody) -> Result<usize, Fault> {
     let chunks: Vec<Span> = body.chunks().collect();
-    let counts: Vec<_> = chunks
-        .par_iter()
-        .map(|&c| run(Fragment::new(text, c)).map(|run| stats::instructions(&run.statements)))
-        .collect();
+    let counts = parallel::map(&chunks, |&c| {
+        run(Fragment::new(text, c)).map(|run| stats::instructions(&run.statements))
+    });
     counts.into_iter().sum()
 }

@@ -16,7 +16,6 @@ use super::shift::Shifter;
 use crate::cfg::{BlockId, Flow, LoopForest, LoopId, RegisterId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
 use crate::expr::{Node, Range, Substitution, TermId};
-use crate::planted::Bug;
 
 /// Registers asked about for one address.
 const MAX_REGISTERS: usize = 3;
@@ -161,7 +160,7 @@ fn registers(trace: &mut KernelTrace, flow: &Flow<'_, '_>) -> FxHashMap<TermId, 
         let held = trace.held[index];
         if held.inst.is_none()
             && !flow.visible(held.register, flow.block(held.block).first)
-            && !flow.planted.has(Bug::JoinNotAsked)
+            && !planted!(Bug::JoinNotAsked)
         {
             continue;
         }

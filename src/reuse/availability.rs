@@ -17,7 +17,7 @@ use super::refusal::Refusal;
 use crate::cfg::{BlockId, Flow};
 use crate::emulate::{Access, Effect, KernelTrace};
 use crate::expr::Arena;
-use crate::planted::{Bug, Planted};
+use crate::planted::{self, Bug};
 use crate::ptx::StateSpace;
 use crate::source::SourceFile;
 
@@ -60,23 +60,17 @@ pub(super) struct Availability<'a, 'm, 's> {
     killers: Vec<Vec<usize>>,
     /// Blocks on paths between two blocks, by (source, destination).
     between: FxHashMap<(BlockId, BlockId), Vec<BlockId>>,
-    planted: Planted,
 }
 
 impl<'a, 'm, 's> Availability<'a, 'm, 's> {
-    pub fn new(
-        source: &'a SourceFile,
-        flow: &'a Flow<'m, 's>,
-        trace: &KernelTrace,
-        planted: Planted,
-    ) -> Self {
+    pub fn new(source: &'a SourceFile, flow: &'a Flow<'m, 's>, trace: &KernelTrace) -> Self {
         let mut killers = vec![Vec::new(); flow.blocks.len()];
         for (index, access) in trace.accesses.iter().enumerate() {
             if may_kill(access) {
                 killers[access.block.index()].push(index);
             }
         }
-        Availability { source, flow, killers, between: FxHashMap::default(), planted }
+        Availability { source, flow, killers, between: FxHashMap::default() }
     }
 
     /// Whether `from` is available at `to`.
@@ -103,7 +97,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         }
         self.scan(trace, prover, (from, to), block_a, from.inst + 1..u32::MAX, asked)?;
         let mut whole_destination = false;
-        let between = match self.planted.has(Bug::OnePath) {
+        let between = match planted!(Bug::OnePath) {
             true => Vec::new(),
             false => self.blocks_between(&trace.arena, block_a, block_b),
         };
@@ -120,7 +114,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     /// Whether every way to `to` executes `from` before.
     pub fn is_before(&self, trace: &KernelTrace, from: &Load, to: &Load) -> bool {
         let [a, b] = [from, to].map(|load| trace.accesses[load.access].block);
-        match a == b || self.planted.has(Bug::Dominance) {
+        match a == b || planted!(Bug::Dominance) {
             true => from.inst < to.inst,
             false => self.flow.dominators.dominates(a, b),
         }
@@ -170,7 +164,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             return Err(refusal);
         }
         let read_only = |load: &Load| trace.accesses[load.access].read_only;
-        if read_only(from) || read_only(to) || self.planted.has(Bug::BranchForgets) {
+        if read_only(from) || read_only(to) || planted!(Bug::BranchForgets) {
             return Ok(common);
         }
         let asked = &mut Asked::default();
@@ -209,14 +203,14 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
     /// The blocks on ways from the end of `a` to the start of `b` that do not pass `a`; `b` itself is
     /// among them if a way comes round to it. `a` dominates `b`, so walking back always ends at `a`.
     fn blocks_between(&mut self, arena: &Arena, a: BlockId, b: BlockId) -> Vec<BlockId> {
-        let (flow, planted) = (self.flow, self.planted);
+        let flow = self.flow;
         let found = self.between.entry((a, b)).or_insert_with(|| {
             let mut seen = vec![false; flow.blocks.len()];
             let mut found = Vec::new();
             let mut work = vec![b];
             while let Some(block) = work.pop() {
                 for edge in &flow.block(block).predecessors {
-                    if planted.has(Bug::BackEdge) && flow.dominators.dominates(block, edge.from) {
+                    if planted!(Bug::BackEdge) && flow.dominators.dominates(block, edge.from) {
                         continue;
                     }
                     if edge.from != a && !std::mem::replace(&mut seen[edge.from.index()], true) {
@@ -320,7 +314,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
             Effect::Call => Bug::Call,
             _ => Bug::Store,
         };
-        if self.planted.has(forgotten) {
+        if planted::is(forgotten) {
             return None;
         }
         match access.effect {
@@ -342,7 +336,7 @@ impl<'a, 'm, 's> Availability<'a, 'm, 's> {
         let disjoint = same_iteration
             && address.is_some_and(|address| {
                 let (mut load, mut size) = (to.clone(), size);
-                if self.planted.has(Bug::StoreOverlap) {
+                if planted!(Bug::StoreOverlap) {
                     (load.bytes, size) = (1, 1);
                 }
                 apart(&mut trace.arena, address, size, &load)

@@ -10,7 +10,6 @@ use crate::cfg::{Arg, Base, Flow, Inst, LoopForest, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions};
 use crate::isa::limits::WARP_SIZE;
 use crate::isa::{Opcode, Qualifier};
-use crate::planted::Planted;
 use crate::ptx::{Function, StateSpace};
 
 /// The registers that are sent, or copied to be sent, by what a rewrite has added.
@@ -60,7 +59,7 @@ pub fn lane_stride(loops: &LoopForest, trace: &mut KernelTrace, index: usize) ->
         return None;
     }
     let place = loops.innermost(trace.accesses[index].block);
-    let next = Shifter::new(Planted::default()).shift(trace, loops, address, 1, place);
+    let next = Shifter::new().shift(trace, loops, address, 1, place);
     let (here, next) = (outline(&mut trace.arena, address), outline(&mut trace.arena, next));
     (here.key == next.key).then(|| next.constant.wrapping_sub(here.constant))
 }

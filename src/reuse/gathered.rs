@@ -124,7 +124,7 @@ impl Opportunities<'_, '_, '_> {
                 bytes += part.bytes;
                 parts.push(part);
             }
-            Some(Piece::new(*element, parts, self.options.planted))
+            Some(Piece::new(*element, parts))
         });
         let pieces = pieces.collect::<Option<Vec<_>>>().ok_or(Refusal::NoPartner)?;
         merged.map(|all| Opportunity { pieces, ..all }).ok_or(Refusal::NoPartner)

@@ -25,7 +25,6 @@ use crate::cfg::{Arg, Base, BlockId, Flow, Inst, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect};
 use crate::expr::TermId;
 use crate::isa::{Modifier, Qualifier};
-use crate::planted::{Bug, Planted};
 use crate::ptx::{Function, Instruction};
 use crate::solver::Solver;
 use crate::source::SourceFile;
@@ -80,14 +79,14 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         let solver = Solver::new(options.solver_limit, options.dump_queries.clone())
             .with_budget(options.solver_budget)
             .sized(flow.insts.len());
-        let shifter = Shifter::new(options.planted);
+        let shifter = Shifter::new();
         Opportunities {
             source,
             quiet: OnceCell::new(),
-            availability: Availability::new(source, flow, trace, options.planted),
+            availability: Availability::new(source, flow, trace),
             prover: Prover::new(flow, shifter, solver, options.assume_no_wrap),
             options,
-            linear: match options.planted.has(Bug::BlockShape) {
+            linear: match planted!(Bug::BlockShape) {
                 true => Some(true),
                 false => linear_lanes(function),
             },
@@ -109,11 +108,6 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         }
     }
 
-    /// The mistake that a test has planted.
-    pub fn planted(&self) -> Planted {
-        self.options.planted
-    }
-
     /// The load of an access, if it may take part.
     ///
     /// # Errors
@@ -128,7 +122,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         if self.is_version(block) {
             return Err(Refusal::CornerCase);
         }
-        if self.options.planted.has(Bug::SourceGuard) {
+        if planted!(Bug::SourceGuard) {
             load.guard = None;
         }
         if self.options.strict && self.writes_global && !trace.accesses[index].read_only {
@@ -298,14 +292,14 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
         }
         let stores_apart = asked.stores;
         let is_remembered = in_branch || !stores_apart.is_empty();
-        let pieces = pieces(&source, load, displacement, self.options.planted)
+        let pieces = pieces(&source, load, displacement)
             .ok_or_else(|| Refusal::Elements(self.availability.line(source.inst)))?;
         // (What is remembered of a source says whether its guard predicate held, too.)
         let source_active =
             source.guard.filter(|_| !is_remembered && (delta != 0 || source.guard != load.guard));
         if let Some((register, _)) = source_active
             && !self.prover.flow.visible(register, load.inst)
-            && !self.options.planted.has(Bug::GuardNotAsked)
+            && !planted!(Bug::GuardNotAsked)
         {
             return Err(Refusal::Guarded);
         }
@@ -327,7 +321,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             }
         };
         let mut no_wrap = proof.checks.to_vec();
-        if self.options.planted.has(Bug::WrapAround) {
+        if planted!(Bug::WrapAround) {
             no_wrap.clear();
         }
         no_wrap.sort_unstable();
@@ -342,9 +336,7 @@ impl<'a, 'm, 's> Opportunities<'a, 'm, 's> {
             source_executed,
             stores_apart,
             // If only one of the two is generic, the other one's address shows that it is global.
-            global_address: source.generic
-                && load.generic
-                && !self.options.planted.has(Bug::GenericAddress),
+            global_address: source.generic && load.generic && !planted!(Bug::GenericAddress),
             bytes_apart,
             same_row,
         };

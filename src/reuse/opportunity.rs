@@ -9,7 +9,6 @@ use super::availability::StoreApart;
 use super::pieces::Piece;
 use super::prove::NoWrap;
 use crate::cfg::{BlockId, RegisterId};
-use crate::planted::Planted;
 
 /// What may be taken for granted, and how much work goes into the search.
 #[derive(Clone, Debug)]
@@ -28,8 +27,6 @@ pub struct Options {
     pub widest_vector: i64,
     /// A folder for the solver's queries.
     pub dump_queries: Option<std::path::PathBuf>,
-    /// A mistake that a test wants to see noticed.
-    pub planted: Planted,
 }
 
 impl Default for Options {
@@ -41,7 +38,6 @@ impl Default for Options {
             solver_budget: crate::solver::FUNCTION_BUDGET,
             widest_vector: MAX_VECTOR,
             dump_queries: None,
-            planted: Planted::default(),
         }
     }
 }

@@ -10,7 +10,6 @@ use smallvec::SmallVec;
 
 use super::eligible::{Element, Load};
 use crate::cfg::RegisterId;
-use crate::planted::{Bug, Planted};
 
 /// Some bytes of a register that a load has filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +37,8 @@ pub struct Piece {
 
 impl Piece {
     /// A register of some parts.
-    pub(super) fn new(to: Element, parts: SmallVec<[Part; 1]>, planted: Planted) -> Piece {
-        Piece { to, parts, extended_alike: planted.has(Bug::Extension) }
+    pub(super) fn new(to: Element, parts: SmallVec<[Part; 1]>) -> Piece {
+        Piece { to, parts, extended_alike: planted!(Bug::Extension) }
     }
 
     /// The element whose register holds just what the load's would.
@@ -86,7 +85,7 @@ pub(super) fn displacements(source: &Load, load: &Load) -> SmallVec<[i64; 4]> {
         for displacement in within.map(|at| element.offset + at - first.offset) {
             // (That elements as wide as the load's are extended otherwise, or lie otherwise, is worth a
             // refusal that says so.)
-            if alike || pieces(source, load, displacement, Planted::default()).is_some() {
+            if alike || pieces(source, load, displacement).is_some() {
                 found.push(displacement);
             }
         }
@@ -95,16 +94,11 @@ pub(super) fn displacements(source: &Load, load: &Load) -> SmallVec<[i64; 4]> {
 }
 
 /// What each register of a load is made of, if that is in the source's registers.
-pub(super) fn pieces(
-    source: &Load,
-    load: &Load,
-    displacement: i64,
-    planted: Planted,
-) -> Option<Vec<Piece>> {
-    load.elements.iter().map(|to| piece(source, to, displacement, planted)).collect()
+pub(super) fn pieces(source: &Load, load: &Load, displacement: i64) -> Option<Vec<Piece>> {
+    load.elements.iter().map(|to| piece(source, to, displacement)).collect()
 }
 
-fn piece(source: &Load, to: &Element, displacement: i64, planted: Planted) -> Option<Piece> {
+fn piece(source: &Load, to: &Element, displacement: i64) -> Option<Piece> {
     let start = to.offset + displacement;
     let end = start + bytes(to);
     let (mut at, mut parts) = (start, SmallVec::new());
@@ -113,7 +107,7 @@ fn piece(source: &Load, to: &Element, displacement: i64, planted: Planted) -> Op
         let index = source.elements.iter().position(covers)?;
         let from = source.elements[index];
         let behind = end.min(from.offset + bytes(&from));
-        let index = match planted.has(Bug::WrongElement) {
+        let index = match planted!(Bug::WrongElement) {
             true => (index + 1) % source.elements.len(),
             false => index,
         };
@@ -122,7 +116,7 @@ fn piece(source: &Load, to: &Element, displacement: i64, planted: Planted) -> Op
         parts.push(Part { source: source.inst, from, first, bytes });
         at = behind;
     }
-    Some(Piece::new(*to, parts, planted))
+    Some(Piece::new(*to, parts))
 }
 
 fn bytes(element: &Element) -> i64 {

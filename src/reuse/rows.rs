@@ -22,7 +22,6 @@ use super::twice::Region;
 use crate::cfg::{Arg, Base, BlockId};
 use crate::emulate::{KernelTrace, definitions};
 use crate::isa::limits::WARP_SIZE;
-use crate::planted::Bug;
 
 /// Loads for which a few loads and shuffles can stand.
 #[derive(Clone, Debug)]
@@ -155,7 +154,7 @@ impl Opportunities<'_, '_, '_> {
                 no_wrap.extend(proof.checks);
             }
         }
-        if self.options.planted.has(Bug::RowWraps) {
+        if planted!(Bug::RowWraps) {
             no_wrap.clear();
         }
         no_wrap.sort_unstable();

@@ -5,7 +5,6 @@ use rustc_hash::FxHashMap;
 use crate::cfg::{LoopForest, LoopId};
 use crate::emulate::{KernelTrace, LaneDependence, SymbolInfo, SymbolKind};
 use crate::expr::{Range, Substitution, SymbolId, TermId};
-use crate::planted::{Bug, Planted};
 
 /// Moves terms `n > 0` lanes up, and remembers the terms that it has moved.
 ///
@@ -14,13 +13,12 @@ use crate::planted::{Bug, Planted};
 /// for that lane's value.
 pub(super) struct Shifter {
     done: FxHashMap<(i32, Option<LoopId>), Substitution>,
-    planted: Planted,
 }
 
 impl Shifter {
     /// A shifter that has moved no term yet.
-    pub fn new(planted: Planted) -> Shifter {
-        Shifter { done: FxHashMap::default(), planted }
+    pub fn new() -> Shifter {
+        Shifter { done: FxHashMap::default() }
     }
 
     /// `term` as lane `L + n` sees it, if both lanes have met within the loop `place`.
@@ -36,12 +34,11 @@ impl Shifter {
         if n == 0 {
             return term;
         }
-        let planted = self.planted;
         let KernelTrace { arena, symbols, uniform, uniform_exit, .. } = trace;
         let substitution = self.done.entry((n, place)).or_default();
         substitution.apply(arena, term, &mut |arena, symbol, term| {
             let info = symbols.info(symbol);
-            match motion(info, symbol, uniform, uniform_exit, loops, place, planted) {
+            match motion(info, symbol, uniform, uniform_exit, loops, place) {
                 Motion::Consecutive => arena.add_constant(term, n as u64),
                 Motion::Same => term,
                 Motion::Other => {
@@ -68,7 +65,7 @@ impl Shifter {
     ) -> Motion {
         let KernelTrace { symbols, uniform, uniform_exit, .. } = trace;
         let info = symbols.info(symbol);
-        motion(info, symbol, uniform, uniform_exit, loops, place, self.planted)
+        motion(info, symbol, uniform, uniform_exit, loops, place)
     }
 }
 
@@ -90,9 +87,8 @@ fn motion(
     uniform_exit: &[bool],
     loops: &LoopForest,
     place: Option<LoopId>,
-    planted: Planted,
 ) -> Motion {
-    if mistaken_for_uniform(planted, &info.kind) {
+    if mistaken_for_uniform(&info.kind) {
         return Motion::Same;
     }
     if info.dependence == LaneDependence::Consecutive {
@@ -106,16 +102,16 @@ fn motion(
         && loops
             .around(info.created_in)
             .take_while(|&around| !loops.nested(place, around))
-            .all(|left| uniform_exit[left.0 as usize] || planted.has(Bug::LoopExit));
+            .all(|left| uniform_exit[left.0 as usize] || planted!(Bug::LoopExit));
     if stays { Motion::Same } else { Motion::Other }
 }
 
-fn mistaken_for_uniform(planted: Planted, kind: &SymbolKind) -> bool {
+fn mistaken_for_uniform(kind: &SymbolKind) -> bool {
     match kind {
-        SymbolKind::LaneId => planted.has(Bug::LaneId),
-        SymbolKind::JoinValue(..) => planted.has(Bug::JoinedValue),
-        SymbolKind::LoopValue(..) => planted.has(Bug::LoopValue),
-        SymbolKind::Unknown(_) => planted.has(Bug::UnknownValue),
+        SymbolKind::LaneId => planted!(Bug::LaneId),
+        SymbolKind::JoinValue(..) => planted!(Bug::JoinedValue),
+        SymbolKind::LoopValue(..) => planted!(Bug::LoopValue),
+        SymbolKind::Unknown(_) => planted!(Bug::UnknownValue),
         _ => false,
     }
 }

@@ -16,7 +16,6 @@ use super::structs::{Member, Run};
 use crate::cfg::{Arg, Base, BlockId, RegisterId};
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::isa::{Modifier, Qualifier};
-use crate::planted::Bug;
 use crate::ptx::{ScalarType, StateSpace, Value};
 
 /// What a store writes into a word.
@@ -206,7 +205,7 @@ impl Opportunities<'_, '_, '_> {
             let inst = &flow.insts[at as usize];
             match effect(inst) {
                 Effect::Pure => true,
-                Effect::Load if self.options.planted.has(Bug::StoreOverLoads) => true,
+                Effect::Load if planted!(Bug::StoreOverLoads) => true,
                 Effect::Load => self.reads_other_bytes(trace, run, at),
                 _ => false,
             }
@@ -249,7 +248,7 @@ impl Opportunities<'_, '_, '_> {
             false => self.contiguous(trace, run, range.start),
         };
         let (no_wrap, refusal) = match proved {
-            Ok(_) if self.options.planted.has(Bug::StoreWraps) => (Vec::new(), None),
+            Ok(_) if planted!(Bug::StoreWraps) => (Vec::new(), None),
             Ok(no_wrap) => (no_wrap, None),
             Err(refusal) => (Vec::new(), Some(refusal)),
         };

@@ -10,7 +10,6 @@ use super::shift::{Motion, Shifter};
 use crate::cfg::{LoopForest, LoopId};
 use crate::emulate::{KernelTrace, LaneDependence};
 use crate::expr::{Node, SymbolId, TermId, to_signed};
-use crate::planted::Planted;
 
 /// The most summands of a stride.
 const MAX_SUMMANDS: usize = 8;
@@ -50,7 +49,7 @@ pub struct Strides<'a> {
 impl<'a> Strides<'a> {
     /// Nothing is known yet.
     pub fn new(loops: &'a LoopForest, trace: &'a KernelTrace) -> Strides<'a> {
-        let shifter = Shifter::new(Planted::default());
+        let shifter = Shifter::new();
         Strides { trace, loops, place: None, shifter, known: FxHashMap::default() }
     }
 

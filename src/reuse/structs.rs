@@ -18,7 +18,6 @@ use crate::cfg::BlockId;
 use crate::emulate::{Effect, KernelTrace, effect};
 use crate::expr::TermId;
 use crate::isa::limits::WARP_SIZE;
-use crate::planted::Bug;
 
 /// The fewest and the most words of a struct.
 pub const STRUCT_WORDS: std::ops::RangeInclusive<u32> = 2..=16;
@@ -272,7 +271,7 @@ impl Opportunities<'_, '_, '_> {
             let proof = self.prover.prove_checked_at(trace, pair, n, displacement, place)?;
             no_wrap.extend(proof.checks);
         }
-        if self.options.planted.has(Bug::StructWraps) {
+        if planted!(Bug::StructWraps) {
             no_wrap.clear();
         }
         no_wrap.sort_unstable();

@@ -6,7 +6,6 @@
 //! make the register of them.
 
 use super::names::Fresh;
-use crate::planted::{Bug, Planted};
 use crate::reuse::{Element, Part};
 
 /// A word of 32 bits in a register.
@@ -48,13 +47,7 @@ pub struct Assembly {
 
 impl Assembly {
     /// Adds a register: its name, the load's element that goes into it, and where its bytes are.
-    pub fn add(
-        &mut self,
-        destination: String,
-        to: &Element,
-        parts: &[(String, Part)],
-        planted: Planted,
-    ) {
+    pub fn add(&mut self, destination: String, to: &Element, parts: &[(String, Part)]) {
         let mut bytes = Vec::new();
         for (register, part) in parts {
             for at in part.first..part.first + part.bytes {
@@ -63,11 +56,11 @@ impl Assembly {
                     bits: part.from.register_bits,
                     number: at / 4,
                 };
-                let byte = if planted.has(Bug::WrongByte) { at ^ 1 } else { at };
+                let byte = if planted!(Bug::WrongByte) { at ^ 1 } else { at };
                 bytes.push(Byte::Of(self.word(word), byte % 4));
             }
         }
-        let signed = to.ty.is_signed() && !planted.has(Bug::ZeroExtension);
+        let signed = to.ty.is_signed() && !planted!(Bug::ZeroExtension);
         let extension = match bytes.last() {
             Some(&Byte::Of(word, byte)) if signed => Byte::Sign(word, byte),
             _ => Byte::Zero,

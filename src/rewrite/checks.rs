@@ -10,7 +10,6 @@ use super::condition::WarpTest;
 use super::names::Fresh;
 use super::replacement::{AskedRegister, Replacement};
 use crate::cfg::{BlockId, RegisterId};
-use crate::planted::{Bug, Planted};
 use crate::reuse::{NoWrap, WrapKind};
 
 /// A condition that has to hold, besides the corner case, before a received value is used.
@@ -42,7 +41,6 @@ type ChainKey = (BlockId, bool, Vec<Check>);
 pub struct Checks<'p, 'a> {
     /// Names of the registers that checks read.
     registers: &'p FxHashMap<RegisterId, String>,
-    planted: Planted,
     /// The names of new registers.
     pub fresh: Fresh<'a>,
     lane: Option<String>,
@@ -68,11 +66,9 @@ impl<'p, 'a> Checks<'p, 'a> {
         fresh: Fresh<'a>,
         no_wraps: &[(BlockId, &[NoWrap])],
         linear: bool,
-        planted: Planted,
     ) -> Self {
         let mut checks = Checks {
             registers,
-            planted,
             fresh,
             lane: None,
             linear: None,
@@ -97,11 +93,6 @@ impl<'p, 'a> Checks<'p, 'a> {
         checks
     }
 
-    /// The mistake that a test has planted.
-    pub fn planted(&self) -> Planted {
-        self.planted
-    }
-
     /// The `activemask` of a block; empty before any shuffle of the block.
     pub fn mask(&self, block: BlockId) -> String {
         self.masks.get(&block).cloned().unwrap_or_default()
@@ -121,9 +112,7 @@ impl<'p, 'a> Checks<'p, 'a> {
         checks.dedup();
         if let Some((register, negated)) = guards.source_active {
             checks.push(match delta {
-                _ if delta == 0 || self.planted().has(Bug::NoVote) => {
-                    Check::OwnActive(register, negated)
-                }
+                _ if delta == 0 || planted!(Bug::NoVote) => Check::OwnActive(register, negated),
                 _ => Check::AllActive(register, negated),
             });
         }
@@ -131,14 +120,14 @@ impl<'p, 'a> Checks<'p, 'a> {
             checks.push(Check::Linear);
         }
         if let Some(executed) = &replacement.executed
-            && !self.planted().has(Bug::NotAsked)
+            && !planted!(Bug::NotAsked)
         {
             checks.push(match delta {
                 0 => Check::OwnExecuted(executed.clone()),
                 _ => Check::AllExecuted(executed.clone()),
             });
         }
-        if !self.planted().has(Bug::RowNotAsked) {
+        if !planted!(Bug::RowNotAsked) {
             let asked = replacement.same_row.iter();
             checks.extend(asked.map(|asked| Check::SameRow(asked.clone(), delta)));
         }
@@ -155,7 +144,7 @@ impl<'p, 'a> Checks<'p, 'a> {
             }
         };
         let same = match &replacement.compared {
-            Some(compared) if !self.planted().has(Bug::NoComparison) => {
+            Some(compared) if !planted!(Bug::NoComparison) => {
                 Some(self.same_address(replacement, compared, in_range, setup))
             }
             _ => in_range,
@@ -194,8 +183,8 @@ impl<'p, 'a> Checks<'p, 'a> {
         }
         let lane = self.lane.as_deref().unwrap_or_default();
         let beyond = match delta > 0 {
-            true => i32::from(self.planted.has(Bug::CornerTooFarUp)),
-            false => i32::from(self.planted.has(Bug::CornerTooFarDown)),
+            true => i32::from(planted!(Bug::CornerTooFarUp)),
+            false => i32::from(planted!(Bug::CornerTooFarDown)),
         };
         let (comparison, bound) =
             if delta > 0 { ("lt", 32 - delta + beyond) } else { ("ge", -delta - beyond) };
@@ -256,7 +245,7 @@ impl<'p, 'a> Checks<'p, 'a> {
         for address in &global {
             predicate = self.global_address(address, Some(predicate), setup);
         }
-        if checks.is_empty() && global.is_empty() || self.planted().has(Bug::RowNoVote) {
+        if checks.is_empty() && global.is_empty() || planted!(Bug::RowNoVote) {
             return predicate;
         }
         let (all, mask) = (self.fresh.predicate(), self.mask(block));
@@ -283,11 +272,11 @@ impl<'p, 'a> Checks<'p, 'a> {
 
     fn whole_warp(&mut self, block: BlockId, setup: &mut String) -> String {
         let (mask, whole) = (self.fresh.word(), self.fresh.predicate());
-        let _ = match self.planted.has(Bug::ConstantMask) {
+        let _ = match planted!(Bug::ConstantMask) {
             true => write!(setup, "mov.b32 {mask}, -1;\n\t"),
             false => write!(setup, "activemask.b32 {mask};\n\t"),
         };
-        let all = match self.planted.has(Bug::IncompleteWarp) {
+        let all = match planted!(Bug::IncompleteWarp) {
             true => mask.as_str(),
             false => "-1",
         };
@@ -350,7 +339,7 @@ impl<'p, 'a> Checks<'p, 'a> {
     ) -> String {
         let AskedRegister { name, bits, low, grows } = asked;
         let mask = self.mask(block);
-        let asked_lane = if self.planted().has(Bug::RowOtherSide) { -delta } else { delta };
+        let asked_lane = if planted!(Bug::RowOtherSide) { -delta } else { delta };
         let way = match asked_lane > 0 {
             true => format!("{asked_lane}, 31, {mask}"),
             false => format!("{}, 0, {mask}", -asked_lane),
@@ -411,7 +400,7 @@ impl<'p, 'a> Checks<'p, 'a> {
             WrapKind::Unsigned => 0,
         };
         let back = (wraps_at + first).wrapping_neg() as i32;
-        let count = last - first + 1 - i64::from(self.planted.has(Bug::SmallWindow));
+        let count = last - first + 1 - i64::from(planted!(Bug::SmallWindow));
         let (moved, predicate) = (self.fresh.word(), self.fresh.predicate());
         let register = self.registers.get(&register).cloned().unwrap_or_default();
         let _ = write!(setup, "add.s32 {moved}, {register}, {back};\n\t");
@@ -477,8 +466,8 @@ impl<'p, 'a> Checks<'p, 'a> {
         let mut code = String::new();
         if let Some(lane) = &self.lane {
             let _ = write!(code, "\n\tmov.u32 {lane}, %laneid;");
-            let further = i64::from(self.planted.has(Bug::RowIndex));
-            let above = u32::from(self.planted.has(Bug::RowBound));
+            let further = i64::from(planted!(Bug::RowIndex));
+            let above = u32::from(planted!(Bug::RowBound));
             for (distance, (on, below)) in &self.lanes_on {
                 let _ = write!(
                     code,

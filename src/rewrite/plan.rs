@@ -13,7 +13,7 @@ use super::mode::Mode;
 use super::names::{Fresh, Names};
 use crate::cfg::{Base, BlockId, DeclaredNames, Flow, RegisterId, Scopes};
 use crate::emulate::KernelTrace;
-use crate::planted::{Bug, Planted};
+use crate::planted::Bug;
 use crate::reuse::NoWrap;
 use crate::source::SourceFile;
 
@@ -104,8 +104,6 @@ pub struct KernelPlan<'a> {
     pub registers: FxHashMap<RegisterId, String>,
     /// The text and its scopes.
     original: Original<'a>,
-    /// A mistake that a test wants to see noticed.
-    pub planted: Planted,
 }
 
 /// The text that a plan changes, and what names mean in it.
@@ -139,7 +137,7 @@ impl KernelPlan<'_> {
     pub fn placed(&self, drafts: &[Draft]) -> Result<Vec<Edit>, Misplaced> {
         let Original { scopes, declared, .. } = &self.original;
         let placed = drafts.iter().map(|draft| match draft.placed(scopes, declared) {
-            (_, Some(misplaced)) if !self.planted.is_about_names() => Err(misplaced),
+            (_, Some(misplaced)) if !Bug::is_about_names_here() => Err(misplaced),
             (edit, _) => Ok(edit),
         });
         placed.collect()
@@ -159,7 +157,7 @@ impl KernelPlan<'_> {
         let parts = self.parts.iter().flat_map(|part| part.no_wrap(mode));
         let no_wraps: Vec<_> = parts.chain(tests).collect();
         let linear = self.parts.iter().any(|part| part.linear_lanes(mode));
-        Checks::new(&self.registers, self.fresh.clone(), &no_wraps, linear, self.planted)
+        Checks::new(&self.registers, self.fresh.clone(), &no_wraps, linear)
     }
 }
 
@@ -188,7 +186,6 @@ where
         trace: &'p KernelTrace,
         body: usize,
         names: &'a Names,
-        planted: Planted,
     ) -> Self {
         Planner {
             source,
@@ -207,7 +204,6 @@ where
                     scopes: &flow.scopes,
                     declared: flow.scopes.declared(),
                 },
-                planted,
             },
         }
     }
@@ -288,11 +284,10 @@ impl Planner<'_, '_, '_, '_> {
     /// The name of the register to send at some instructions: the source's own, or a copy made behind the source
     /// load if by then the register may hold something else or its name means another register at one of them.
     pub fn sent(&mut self, source: u32, register: RegisterId, bits: u32, places: &[u32]) -> String {
-        let planted = self.plan.planted;
         let stable =
-            self.trace.definitions[register.0 as usize] == 1 || planted.has(Bug::StaleRegister);
-        let asked = if planted.has(Bug::FirstLatchAsked) { &places[..1] } else { places };
-        let visible = self.flow.visible_everywhere(register, asked) || planted.has(Bug::InnerScope);
+            self.trace.definitions[register.0 as usize] == 1 || planted!(Bug::StaleRegister);
+        let asked = if planted!(Bug::FirstLatchAsked) { &places[..1] } else { places };
+        let visible = self.flow.visible_everywhere(register, asked) || planted!(Bug::InnerScope);
         if stable && visible {
             return self.name(register);
         }

@@ -11,7 +11,6 @@ use super::condition::{Condition, Version, WarpTest};
 use super::mention::{self, Draft};
 use super::names::Fresh;
 use super::plan::KernelPlan;
-use crate::planted::Bug;
 use crate::reuse::Multiple;
 
 /// Adds the edits for all versions; returns the code of the tests that goes to the head of the body.
@@ -19,14 +18,12 @@ pub fn edits(plan: &KernelPlan<'_>, checks: &mut Checks<'_, '_>, edits: &mut Vec
     let mut tests = Tests { code: String::new(), known: BTreeMap::new() };
     for version in &plan.versions {
         let (setup, holds) = match &version.condition {
-            Condition::Multiples(_) if plan.planted.has(Bug::NoAlignmentTest) => continue,
+            Condition::Multiples(_) if planted!(Bug::NoAlignmentTest) => continue,
             Condition::Multiples(multiples) => {
                 (String::new(), tests.test(multiples, &mut checks.fresh))
             }
             Condition::Warp(test) if test.multiples.is_empty() => warp(test, None, checks),
-            Condition::Warp(test) if plan.planted.has(Bug::NoAlignmentTest) => {
-                warp(test, None, checks)
-            }
+            Condition::Warp(test) if planted!(Bug::NoAlignmentTest) => warp(test, None, checks),
             Condition::Warp(test) => {
                 let aligned = tests.test(&strongest(&test.multiples), &mut checks.fresh);
                 warp(test, Some(&aligned), checks)
@@ -57,7 +54,7 @@ fn warp(test: &WarpTest, aligned: Option<&str>, checks: &mut Checks<'_, '_>) -> 
 /// The warp's wait in front of what a test guards and behind it, for patterns that need one.
 fn wait(test: &WarpTest, plan: &KernelPlan<'_>, checks: &Checks<'_, '_>) -> String {
     let waits = plan.parts.iter().any(|part| part.needs_order(test.place));
-    match waits && !plan.planted.has(Bug::RowUnordered) {
+    match waits && !planted!(Bug::RowUnordered) {
         true => format!("bar.warp.sync {};\n\t", checks.mask_of_row(test.place)),
         false => String::new(),
     }

@@ -102,9 +102,7 @@ pub fn decide(
         (0..trace.accesses.len()).filter(|&i| trace.accesses[i].is_global_load()).collect();
     loads.sort_by_key(|&index| trace.accesses[index].inst);
     let mut opportunities = Opportunities::new(source, function, flow, trace, legal);
-    let arrays = |trace: &mut KernelTrace| {
-        shared::arrays((source, around), function, flow, trace, legal.planted)
-    };
+    let arrays = |trace: &mut KernelTrace| shared::arrays((source, around), function, flow, trace);
     let search = |opportunities: &mut Opportunities<'_, '_, '_>,
                   without: Option<StrategyName>,
                   trace: &mut KernelTrace| {

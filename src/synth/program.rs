@@ -5,7 +5,6 @@
 
 use super::family::Family;
 use super::term::{Fold, Term, Terms};
-use crate::planted::Planted;
 use crate::source::Span;
 
 /// The number of a cell.
@@ -191,8 +190,6 @@ pub struct Program {
     pub inputs: Vec<(String, Vec<usize>)>,
     /// Accumulates of folds that no hole decides about.
     pub accumulates: u32,
-    /// A mistake of the tests.
-    pub planted: Planted,
 }
 
 impl Program {

@@ -1,4 +1,4 @@
-//! `scripts/ab-all`, `compare-gpu` and `ab-app`: without a GPU they say so; with one that is played by
+//! `scripts/ab-all` and `scripts/gpu`: without a GPU they say so; with one that is played by
 //! the interpreter (`stub.py`) they write what they promise.
 
 use std::os::unix::fs::PermissionsExt;
@@ -31,8 +31,9 @@ fn without_a_gpu_the_status_is_4() {
         eprintln!("not tried: there may be a GPU");
         return;
     }
-    for name in ["ab-all", "compare-gpu", "microbench"] {
+    for (name, words) in [("ab-all", &[][..]), ("gpu", &["bits"]), ("microbench", &[])] {
         let output = script(name)
+            .args(words)
             .args(["--ptxasw", env!("CARGO_BIN_EXE_ptxasw")])
             .output()
             .expect("python3");
@@ -97,7 +98,12 @@ fn applications_are_timed_with_and_without() {
         echo took 20 ms\n",
     );
     let app = |words: &[&str]| {
-        script("ab-app").current_dir(folder.path()).args(words).output().expect("python3")
+        script("gpu")
+            .arg("application")
+            .current_dir(folder.path())
+            .args(words)
+            .output()
+            .expect("python3")
     };
     let json = folder.path().join("out.json");
     let json = json.to_str().expect("UTF-8");

@@ -5,7 +5,11 @@ pub mod assembler;
 pub mod expectation;
 pub mod header;
 pub mod invariants;
+pub mod noticed;
 pub mod shapes;
+mod work;
+
+pub use work::{share, some};
 
 use std::path::Path;
 

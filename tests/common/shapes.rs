@@ -18,8 +18,8 @@ const FIXED: [[u32; 3]; 9] = [
 /// Threads of the largest random block.
 const MOST: u32 = 256;
 
-/// The shapes that a kernel can be launched in: the fixed ones and `random` more, which the seed
-/// chooses; what `.reqntid` and `.maxntid` demand is respected.
+/// A share (`PTXASW_TEST_WORK`) of the shapes that a kernel can be launched in: of the fixed ones and of `random` more, which
+/// the seed chooses; what `.reqntid` and `.maxntid` demand is respected.
 pub fn shapes(function: &Function<'_>, random: usize, seed: u64) -> Vec<[u32; 3]> {
     let number = |values: &[u64], at: usize| values.get(at).map_or(1, |&value| value as u32);
     if let Some(required) = function.directive("reqntid") {
@@ -38,5 +38,5 @@ pub fn shapes(function: &Function<'_>, random: usize, seed: u64) -> Vec<[u32; 3]
     })
     .take(random);
     let fits = |shape: &[u32; 3]| shape.iter().product::<u32>() <= most;
-    FIXED.into_iter().chain(random).filter(fits).collect()
+    super::some(FIXED.into_iter().chain(random).filter(fits).collect(), seed)
 }

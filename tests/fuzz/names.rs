@@ -5,7 +5,7 @@
 //! one of the questions shows.
 
 use ptxasw::pipeline::Options;
-use ptxasw::planted::{Bug, Planted};
+use ptxasw::planted::{self, Bug};
 use ptxasw::select::{self, Strategies};
 use rayon::prelude::*;
 use serde_json::json;
@@ -24,14 +24,12 @@ const CHANGED: usize = 25;
 /// The strategies.
 const STRATEGIES: [&str; 3] = ["reuse,wide,window,aos", "paper", "auto"];
 
-fn options(strategies: &str, planted: Planted) -> Options {
+fn options(strategies: &str) -> Options {
     let strategies: Strategies = strategies.parse().expect("a strategy");
-    let mut options = Options {
+    Options {
         select: select::Options { strategies, ..select::Options::default() },
         ..Options::default()
-    };
-    options.reuse.planted = planted;
-    options
+    }
 }
 
 fn case(seed: u64) -> Case {
@@ -52,7 +50,7 @@ fn names_mean_what_the_rewriter_means() {
         .into_par_iter()
         .flat_map_iter(|seed| STRATEGIES.map(|strategies| (seed, strategies)))
         .map(|(seed, strategies)| {
-            (seed, strategies, check(&case(seed), &options(strategies, Planted::default()), &panel))
+            (seed, strategies, check(&case(seed), &options(strategies), &panel))
         })
         .collect();
     let mut changed = 0;
@@ -123,10 +121,10 @@ fn kept(kernel: &str) -> Case {
 fn is_noticed(case: &Case, strategies: &str, bug: Bug) -> bool {
     let judges: Vec<Box<dyn Judge>> = vec![Box::new(Interpreter), Box::new(Verifier::patient())];
     let panel = Panel { judges, repeat: false };
-    let judged = |planted| check(case, &options(strategies, planted), &panel);
-    let right = judged(Planted::default());
+    let judged = || check(case, &options(strategies), &panel);
+    let right = judged();
     let is_right = |rewrite: &Rewrite| rewrite.unsure.is_empty() && !rewrite.replaced.is_empty();
-    match judged(Planted::bug(bug)) {
+    match planted::with(bug, judged) {
         Verdict::Broken(found) => ["run", "verify"].contains(&found.judge),
         Verdict::Fine(rewrite) => {
             !rewrite.unsure.is_empty() && matches!(right, Verdict::Fine(right) if is_right(&right))
@@ -163,7 +161,8 @@ fn seeds_for_mistakes() {
         let shows = |seed: &u64| {
             let case = case(*seed);
             STRATEGIES.into_iter().find(|strategies| {
-                let judged = check(&case, &options(strategies, Planted::bug(bug)), &panel());
+                let judged = || check(&case, &options(strategies), &panel());
+                let judged = planted::with(bug, judged);
                 matches!(judged, Verdict::Broken(found) if found.judge == "run")
             })
         };

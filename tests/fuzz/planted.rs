@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ptxasw::pipeline::Options;
-use ptxasw::planted::{Bug, Planted};
+use ptxasw::planted::{self, Bug};
 use ptxasw::select::{self, Strategies, StrategyName};
 use rayon::prelude::*;
 
 use super::files;
 use super::number;
-use super::seeds::{smallest, with_bug};
+use super::seeds::smallest;
 use crate::random::check::{
     Complaint, Interpreter, Judge, Opinion, Panel, Verdict, Verifier, check,
 };
@@ -19,9 +19,9 @@ use crate::random::{Case, emit, kernel};
 
 /// The first random kernel on which a bug shows.
 fn first_seed(bug: Bug, seeds: std::ops::Range<u64>) -> Option<(u64, Complaint)> {
-    let (options, panel) = (with_bug(bug), Panel::quick());
+    let (options, panel) = (Options::paper(), Panel::quick());
     seeds.into_par_iter().find_map_first(|seed| {
-        match check(&emit(&kernel(seed)), &options, &panel) {
+        match planted::with(bug, || check(&emit(&kernel(seed)), &options, &panel)) {
             Verdict::Broken(complaint) => Some((seed, complaint)),
             _ => None,
         }
@@ -59,7 +59,7 @@ fn word(opinion: &Opinion) -> &'static str {
 /// rewrite is right.
 #[test]
 fn planted_bugs_are_noticed() {
-    noticed("planted", &Bug::ALL, &Options::default(), with_bug);
+    noticed("planted", &Bug::ALL, (&Options::paper(), &Options::default()));
 }
 
 /// The same for rows of taps.
@@ -86,22 +86,19 @@ fn of_strategy(name: StrategyName, folder: &str, bugs: &[Bug]) {
         select: select::Options { strategies, ..select::Options::default() },
         ..Options::default()
     };
-    noticed(folder, bugs, &right, |bug| {
-        let mut options = right.clone();
-        options.reuse.planted = Planted::bug(bug);
-        options
-    });
+    noticed(folder, bugs, (&right, &right));
 }
 
-/// Holds the kernels of a folder, one for each bug, against the judges; `right` is without a bug.
-fn noticed(folder: &str, bugs: &[Bug], right: &Options, with_bug: impl Fn(Bug) -> Options + Sync) {
+/// Holds the kernels of a folder, one for each bug, against the judges; the options are those with a bug and those
+/// without.
+fn noticed(folder: &str, bugs: &[Bug], (wrong, right): (&Options, &Options)) {
     let kernels: BTreeMap<String, Case> = files::read(&files::folder(folder)).into_iter().collect();
     let rows: Vec<_> = bugs
         .par_iter()
         .map(|&bug| {
             let name = format!("{bug:?}");
             let case = kernels.get(&name).unwrap_or_else(|| panic!("no kernel shows {name}"));
-            (name, opinions(&with_bug(bug), case), opinions(right, case))
+            (name, planted::with(bug, || opinions(wrong, case)), opinions(right, case))
         })
         .collect();
     assert_eq!(kernels.len(), rows.len(), "a kernel for no bug in tests/fuzz/{folder}");
@@ -150,7 +147,7 @@ fn kernels_for_planted_bugs() {
             println!("{name}: nothing up to seed {count}");
             continue;
         };
-        let small = smallest(&kernel(seed), &with_bug(bug), &complaint);
+        let small = planted::with(bug, || smallest(&kernel(seed), &Options::paper(), &complaint));
         println!("{name}: seed {seed}, {}", complaint.judge);
         files::write(&folder, &name, &format!("{name}: {}", complaint.message), &emit(&small));
     }

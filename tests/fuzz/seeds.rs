@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use ptxasw::pipeline::Options;
-use ptxasw::planted::{Bug, Planted};
+use ptxasw::planted::{self, Bug};
 use rayon::prelude::*;
 
 use super::assembler::Assembler;
@@ -22,13 +22,6 @@ const COUNT: u64 = 2000;
 const ASSEMBLED: u64 = 20;
 /// Every so-manieth rewrite is proved.
 const PROVED: u64 = 5;
-
-/// Options with a bug in them.
-pub fn with_bug(bug: Bug) -> Options {
-    let mut options = Options::paper();
-    options.reuse.planted = Planted::bug(bug);
-    options
-}
 
 /// The smallest kernel that the same judge complains about.
 pub fn smallest(kernel: &Kernel, options: &Options, complaint: &Complaint) -> Kernel {
@@ -160,24 +153,27 @@ fn what_was_found_stays_fixed() {
 
 #[test]
 fn a_failing_kernel_is_reduced() {
-    let (options, panel) = (with_bug(Bug::CornerTooFarUp), Panel::quick());
+    let (options, panel) = (Options::paper(), Panel::quick());
+    let wrong = |kernel: &Kernel| {
+        planted::with(Bug::CornerTooFarUp, || check(&emit(kernel), &options, &panel))
+    };
     let (seed, complaint) = (0..200)
-        .find_map(|seed| match check(&emit(&kernel(seed)), &options, &panel) {
+        .find_map(|seed| match wrong(&kernel(seed)) {
             Verdict::Broken(complaint) => Some((seed, complaint)),
             _ => None,
         })
         .expect("a kernel on which the bug shows");
     let large = kernel(seed);
-    let small = smallest(&large, &options, &complaint);
-    assert!(matches!(check(&emit(&small), &options, &panel), Verdict::Broken(_)));
-    assert!(matches!(check(&emit(&small), &Options::paper(), &panel), Verdict::Fine(_)));
+    let small = planted::with(Bug::CornerTooFarUp, || smallest(&large, &options, &complaint));
+    assert!(matches!(wrong(&small), Verdict::Broken(_)));
+    assert!(matches!(check(&emit(&small), &options, &panel), Verdict::Fine(_)));
     let instructions = |kernel| emit(kernel).ptx.lines().filter(|l| l.ends_with(';')).count();
     println!("seed {seed}: from {} to {} lines", instructions(&large), instructions(&small));
     assert_eq!(small.body.len(), 2, "a source and a covered load: {:?}", small.body);
     assert!(instructions(&small) < 60, "{}", emit(&small).ptx);
 }
 
-/// What `scripts/fuzz` runs: seeds from `PTXASW_FUZZ_SEED` on, for `PTXASW_FUZZ_MINUTES`.
+/// What `scripts/fuzz kernels` runs: seeds from `PTXASW_FUZZ_SEED` on, for `PTXASW_FUZZ_MINUTES`.
 #[test]
 #[ignore = "runs as long as it is told to"]
 fn for_a_time() {

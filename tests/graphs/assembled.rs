@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-use ptxasw::planted::{Bug, Planted};
+use ptxasw::planted::{self, Bug};
 use rayon::prelude::*;
 
 use super::assembler::Assembler;
@@ -69,8 +69,8 @@ impl<'k> Witness<'k> {
             }
             blocks.push(block);
         }
-        let belief = Belief::new(text, Planted::default())?;
-        let mistaken = Belief::new(text, Planted::bug(Bug::EarlyExits))?;
+        let belief = Belief::new(text)?;
+        let mistaken = planted::with(Bug::EarlyExits, || Belief::new(text))?;
         let graph = Graph::new(kernel);
         Ok(Witness {
             graph,

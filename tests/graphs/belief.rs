@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptxasw::cfg::{self, BlockId, LoopId, meeting_places};
-use ptxasw::planted::Planted;
 use ptxasw::ptx::{self, Depth};
 use ptxasw::source::SourceFile;
 
@@ -31,12 +30,12 @@ pub enum Told {
 }
 
 impl Belief {
-    /// What it says with a mistake planted, or without.
-    pub fn new(text: &str, planted: Planted) -> Result<Belief, String> {
+    /// What it says.
+    pub fn new(text: &str) -> Result<Belief, String> {
         let source = SourceFile::new("graph.ptx", text);
         let module = ptx::parse(&source, Depth::All).map_err(|e| e.to_string())?;
         let function = module.functions().next().ok_or("no kernel")?;
-        let flow = cfg::build_with(&source, function, planted).map_err(|e| e.to_string())?;
+        let flow = cfg::build(&source, function).map_err(|e| e.to_string())?;
         let line = |inst: usize| source.line(flow.insts[inst].ast.span.start) as usize;
         let labels: Vec<(usize, kernel::BlockId)> = text
             .lines()

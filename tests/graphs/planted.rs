@@ -3,10 +3,11 @@
 
 use fastrand::Rng;
 use ptxasw::pipeline::{Options, rewrite};
-use ptxasw::planted::{Bug, Planted};
+use ptxasw::planted::{self, Bug};
 use ptxasw::source::SourceFile;
 use rayon::prelude::*;
 
+use crate::common::noticed::assert_noticed;
 use crate::graph::emit::emit;
 use crate::graph::kernel::Kind;
 use crate::graph::{kernel, kind};
@@ -17,15 +18,6 @@ const SEEDS: u64 = 400;
 /// Seeds that choose where lanes meet, for each kernel that is rewritten otherwise.
 const MEETINGS: u64 = 8;
 
-/// Seeds that are looked at together.
-const CHUNK: u64 = 32;
-
-fn with(bug: Bug) -> Options {
-    let mut wrong = Options::paper();
-    wrong.reuse.planted = Planted::bug(bug);
-    wrong
-}
-
 /// What is seen of some mistakes in the kernel of a seed.
 fn noticed(bugs: &[Bug], seed: u64) -> Vec<(Bug, u64, Complaint)> {
     if kind(&mut Rng::with_seed(seed)) != Kind::Shaped {
@@ -33,15 +25,16 @@ fn noticed(bugs: &[Bug], seed: u64) -> Vec<(Bug, u64, Complaint)> {
     }
     let case = emit(&kernel(seed));
     let source = SourceFile::new("graph.ptx", case.ptx.as_str());
-    let text = |options: &Options| rewrite(&source, options).ok().map(|result| result.text);
-    let right = text(&Options::paper());
+    let options = Options::paper();
+    let text = || rewrite(&source, &options).ok().map(|result| result.text);
+    let right = text();
     let judge = |&bug: &Bug| {
-        let wrong = with(bug);
-        if text(&wrong) == right {
+        if planted::with(bug, text) == right {
             return None;
         }
         let judges = vec![Box::new(Interpreter) as _, Box::new(Schedules { seeds: MEETINGS }) as _];
-        match check(&case, &wrong, &Panel { judges, repeat: false }) {
+        let panel = Panel { judges, repeat: false };
+        match planted::with(bug, || check(&case, &options, &panel)) {
             Verdict::Broken(complaint) => Some((bug, seed, complaint)),
             _ => None,
         }
@@ -51,21 +44,10 @@ fn noticed(bugs: &[Bug], seed: u64) -> Vec<(Bug, u64, Complaint)> {
 
 #[test]
 fn mistakes_about_convergence_are_noticed() {
-    let mut missed = Bug::CONVERGENCE.to_vec();
-    for first in (0..SEEDS).step_by(CHUNK as usize) {
-        let seeds = (first..first + CHUNK).into_par_iter();
-        let found: Vec<_> = seeds.flat_map_iter(|seed| noticed(&missed, seed)).collect();
-        for (bug, seed, complaint) in found {
-            if missed.contains(&bug) {
-                missed.retain(|&other| other != bug);
-                println!("{bug:?}: seed {seed}, {}: {}", complaint.judge, complaint.message);
-            }
-        }
-        if missed.is_empty() {
-            return;
-        }
-    }
-    panic!("{missed:?} make no difference up to seed {SEEDS}");
+    let seeds: Vec<String> = (0..SEEDS).map(|seed| format!("seed {seed}")).collect();
+    assert_noticed("graphs", &Bug::CONVERGENCE, &seeds, |bug, seed| {
+        !noticed(&[bug], seed as u64).is_empty()
+    });
 }
 
 /// `cargo test --test execute graphs::how_often_mistakes_are_noticed -- --ignored --nocapture`

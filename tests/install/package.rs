@@ -9,9 +9,8 @@ use crate::folder::{Folder, stdout};
 /// The package, unpacked.
 fn unpacked(folder: &Folder) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // The program is there already: this one is only found again, and packed.
     let mut script = Command::new(root.join("scripts/package"));
-    script.args(["--profile", "dev", "--output"]).arg(folder.path("made"));
+    script.args(["--program", env!("CARGO_BIN_EXE_ptxasw"), "--output"]).arg(folder.path("made"));
     let output = script.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let file = stdout(&output).trim().to_owned();

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ptxasw::interp;
 use ptxasw::launch::{Launch, Meet};
 use ptxasw::pipeline::{Options, rewrite};
+use ptxasw::planted;
 use ptxasw::ptx::{self, Depth, Module};
 use ptxasw::report::Decision;
 use ptxasw::source::SourceFile;
@@ -214,7 +215,7 @@ impl Panel {
     }
 }
 
-/// Rewrites a kernel and has the result judged.
+/// Rewrites a kernel, with the mistake that is planted where this is called, and has the result judged, without it.
 pub fn check(case: &Case, options: &Options, panel: &Panel) -> Verdict {
     catch_unwind(AssertUnwindSafe(|| attempt(case, options, panel))).unwrap_or_else(|_| {
         let message = "see what it printed".to_owned();
@@ -260,7 +261,7 @@ fn attempt(case: &Case, options: &Options, panel: &Panel) -> Verdict {
     };
     let mut unsure = Vec::new();
     for judge in &panel.judges {
-        match judge.judge(&subject) {
+        match planted::with(None, || judge.judge(&subject)) {
             Opinion::Equal => {}
             Opinion::Different(message) => return broken(judge.name(), message),
             Opinion::Unknown(reason) => unsure.push((judge.name(), reason)),

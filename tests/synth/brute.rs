@@ -220,7 +220,6 @@ fn families_yield_the_members_within_masks_and_no_others() {
                 values,
                 space: 3,
                 names: &names,
-                planted: ptxasw::planted::Planted::default(),
             };
             let own = ptxasw::synth::family::Family::named(family, &request, &[]);
             let own = own.unwrap_or_else(|| panic!("{family} is no family"));

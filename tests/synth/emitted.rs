@@ -166,7 +166,7 @@ fn kernels_around_headers_do_what_those_without_do() {
         let path = super::folder().join(sketch).with_extension("sketch");
         let (status, made) = super::call(&path, &format!("{options} --name {name} --emit cuda"), 2);
         assert_eq!(status, 0, "{made}");
-        assert!(made == read(&format!("{name}.cuh")), "{name}.cuh: scripts/synth-headers makes it");
+        assert!(made == read(&format!("{name}.cuh")), "{name}.cuh: scripts/make headers makes it");
     }
     let Some(nvcc) = nvcc() else { return };
     let there = tempfile::tempdir().expect("a folder can be made");

@@ -68,7 +68,7 @@ fn cuda_of_operators_does_what_their_loops_do() {
     assert!(failures.is_empty() && codes.len() >= 26, "{}", failures.join("\n"));
 }
 
-/// (`scripts/scan-sweep` does it with a thousand lists of each length up to 2,048.)
+/// (`scripts/tables sweep` does it with a thousand lists of each length up to 2,048.)
 #[test]
 fn lists_of_every_length() {
     let networks = Networks::solve().expect("the networks of a warp");

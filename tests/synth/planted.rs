@@ -3,13 +3,16 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ptxasw::planted::{Bug, Planted};
+use ptxasw::planted::{self, Bug};
 use ptxasw::source::SourceFile;
 use ptxasw::synth::emit::build::kernel;
 use ptxasw::synth::emit::{self, Width, check::check};
-use ptxasw::synth::lower::lower_with;
+use ptxasw::synth::lower::lower;
 use ptxasw::synth::parse;
 use ptxasw::synth::search::{Limits, Mode, search};
+use rayon::prelude::*;
+
+use crate::common::noticed::assert_noticed;
 
 /// Solutions of which the code is executed.
 const EXECUTED: usize = 4;
@@ -87,11 +90,10 @@ pub const SKETCHES: [&str; 22] = [
 ];
 
 /// What comes of one sketch; what is wrong with it by itself is an error.
-fn outcome(text: &str, planted: Planted) -> Result<String, String> {
+fn outcome(text: &str) -> Result<String, String> {
     let source = SourceFile::new("sketch", text);
     let tree = parse(&source).map_err(|error| error.to_string())?;
-    let mut sketch =
-        lower_with(&source, &tree, &[], 3, planted).map_err(|error| error.to_string())?;
+    let mut sketch = lower(&source, &tree, &[], 3).map_err(|error| error.to_string())?;
     let mut limits =
         Limits { mode: Mode::All, tables: 200_000, solutions: 200, stop: None, progress: None };
     let found = search(&mut sketch.program, &limits);
@@ -128,19 +130,15 @@ fn outcome(text: &str, planted: Planted) -> Result<String, String> {
 #[test]
 fn each_planted_mistake_is_noticed() {
     let right: Vec<String> = SKETCHES
-        .iter()
-        .map(|text| outcome(text, Planted::default()).unwrap_or_else(|why| panic!("{text}\n{why}")))
+        .par_iter()
+        .map(|text| outcome(text).unwrap_or_else(|why| panic!("{text}\n{why}")))
         .collect();
     assert!(right.iter().all(|right| !right.starts_with("0 ")), "{right:#?}");
-    let missed: Vec<Bug> = Bug::SYNTHESIS
-        .into_iter()
-        .filter(|bug| {
-            SKETCHES.iter().zip(&right).all(|(text, right)| {
-                let run = AssertUnwindSafe(|| outcome(text, Planted::bug(*bug)));
-                // A panic is an assertion of the program's own that has noticed it.
-                catch_unwind(run).is_ok_and(|planted| planted.as_ref() == Ok(right))
-            })
-        })
-        .collect();
-    assert!(missed.is_empty(), "nobody notices {missed:?}");
+    let places: Vec<String> =
+        (0..SKETCHES.len()).map(|number| format!("sketch {number}")).collect();
+    assert_noticed("sketches", &Bug::SYNTHESIS, &places, |bug, place| {
+        let run = AssertUnwindSafe(|| planted::with(bug, || outcome(SKETCHES[place])));
+        // A panic is an assertion of the program's own that has noticed it.
+        !catch_unwind(run).is_ok_and(|planted| planted.as_ref() == Ok(&right[place]))
+    });
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use ptxasw::planted::{Bug, Planted};
+use ptxasw::planted::{self, Bug};
 use ptxasw::source::SourceFile;
 use ptxasw::synth::emit::build::kernel;
 use ptxasw::synth::emit::check::check;
@@ -51,8 +51,7 @@ fn each_mistake_in_cuda_is_noticed() {
             let mut kernel = kernel.clone();
             kernel.name = format!("kernel_{number}_{which}");
             let right = cuda(&kernel, "").expect("a header");
-            kernel.planted = bug.map(Planted::bug).unwrap_or_default();
-            let header = cuda(&kernel, "").expect("a header");
+            let header = planted::with(bug, || cuda(&kernel, "")).expect("a header");
             // Where the mistake is not even written there is nothing to notice.
             if bug.is_some() && header == right {
                 continue;

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use ptxasw::planted::{Bug, Planted};
+use ptxasw::planted::{self, Bug};
 use ptxasw::solver;
 use ptxasw::source::SourceFile;
 use ptxasw::synth::network::Network;
@@ -12,6 +12,8 @@ use ptxasw::synth::place::Placement;
 use ptxasw::synth::scan::emit::{Code, Networks, check, ptx};
 use ptxasw::synth::scan::{self, Outcome, report};
 use ptxasw::synth::{network, parse, place};
+
+use crate::common::noticed::assert_noticed;
 
 /// Mistakes that may lead to another result, and what the sketches for which they may have in them; all others are in
 /// the code that is written for a result.
@@ -83,13 +85,12 @@ enum Solved {
 }
 
 /// Solves a sketch.
-fn solved(text: &str, planted: Planted) -> Solved {
+fn solved(text: &str) -> Solved {
     let source = SourceFile::new("planted", text);
     let tree = parse(&source).unwrap_or_else(|error| panic!("{error}"));
     if network::is_network(&tree) {
         let problem = network::problem(&source, &tree, &[]);
-        let mut problem = problem.unwrap_or_else(|error| panic!("{error}"));
-        problem.planted = planted;
+        let problem = problem.unwrap_or_else(|error| panic!("{error}"));
         return match network::search(&problem).solution {
             Some(solution) => Solved::Network(source, Box::new(problem), solution),
             None => Solved::None("no network".to_owned()),
@@ -97,15 +98,13 @@ fn solved(text: &str, planted: Planted) -> Solved {
     }
     if place::is_placement(&tree) {
         let problem = place::problem(&source, &tree, &[]);
-        let mut problem = problem.unwrap_or_else(|error| panic!("{error}"));
-        problem.planted = planted;
+        let problem = problem.unwrap_or_else(|error| panic!("{error}"));
         return match place::search(&problem) {
             Some(outcome) => Solved::Placement(source, Box::new(problem), outcome),
             None => Solved::None("no place".to_owned()),
         };
     }
     let mut subject = scan::read(&source, &tree, &[]).unwrap_or_else(|error| panic!("{error}"));
-    subject.planted = planted;
     // Mistakes lead to searches for what is not there.
     subject.most = subject.most.min(1);
     let outcome = solver::session(|| scan::solve(&subject));
@@ -116,23 +115,20 @@ fn solved(text: &str, planted: Planted) -> Solved {
 }
 
 /// What is written for it; what is wrong with that by itself is an error.
-fn judged(solved: &mut Solved, networks: &Networks, planted: Planted) -> Result<String, String> {
+fn judged(solved: &Solved, networks: &Networks) -> Result<String, String> {
     match solved {
         Solved::None(why) => Ok(why.clone()),
         Solved::Loop(outcome) => {
-            let found = outcome.found.as_mut().expect("an operator");
-            found.subject.planted = planted;
+            let found = outcome.found.as_ref().expect("an operator");
             let code = Code::new(found, "planted", None);
             check::check(&code, &ptx(&code, networks, "")?, &check::few())?;
             Ok(report::table(outcome))
         }
         Solved::Network(source, problem, solution) => {
-            problem.planted = planted;
             network::check(problem, solution, "planted")?;
             Ok(network::table(source, problem, solution))
         }
         Solved::Placement(source, problem, outcome) => {
-            problem.planted = planted;
             let code = place::ptx("planted", problem, outcome, "")?;
             place::check("planted", problem, outcome, &code)?;
             Ok(place::table(source, problem, outcome))
@@ -148,35 +144,28 @@ fn each_planted_mistake_is_noticed() {
         let path = folder.join(name).with_extension("sketch");
         std::fs::read_to_string(path).expect("the sketch can be read")
     };
-    let texts: Vec<String> =
-        FILES.iter().map(read).chain(TEXTS.iter().map(|text| (*text).to_owned())).collect();
-    let plain = Planted::default();
-    let mut right: Vec<(Solved, String)> = texts
+    let named = |name: &&str| ((*name).to_owned(), read(name));
+    let small = TEXTS.iter().enumerate();
+    let small = small.map(|(number, text)| (format!("text {number}"), (*text).to_owned()));
+    let (places, texts): (Vec<String>, Vec<String>) = FILES.iter().map(named).chain(small).unzip();
+    let right: Vec<(Solved, String)> = texts
         .iter()
         .map(|text| {
-            let mut solved = solved(text, plain);
-            let right = judged(&mut solved, &networks, plain);
+            let solved = solved(text);
+            let right = judged(&solved, &networks);
             (solved, right.unwrap_or_else(|why| panic!("{text}\n{why}")))
         })
         .collect();
-    let missed: Vec<Bug> = Bug::SCANS
-        .into_iter()
-        .filter(|bug| {
-            let planted = Planted::bug(*bug);
-            let of_search = SEARCHES.iter().find(|(_, bugs)| bugs.contains(bug));
-            let of_search = of_search.map(|(word, _)| *word);
-            texts.iter().zip(&mut right).all(|(text, (first, right))| {
-                let run = AssertUnwindSafe(|| match of_search {
-                    Some(word) if text.contains(word) => {
-                        judged(&mut solved(text, planted), &networks, planted)
-                    }
-                    Some(_) => Ok(right.clone()),
-                    None => judged(first, &networks, planted),
-                });
-                // A panic is an assertion of the program's own that has noticed it.
-                catch_unwind(run).is_ok_and(|planted| planted.as_ref() == Ok(right))
-            })
-        })
-        .collect();
-    assert!(missed.is_empty(), "nobody notices {missed:?}");
+    assert_noticed("scans", &Bug::SCANS, &places, |bug, place| {
+        let (text, (first, right)) = (&texts[place], &right[place]);
+        let of_search = SEARCHES.iter().find(|(_, bugs)| bugs.contains(&bug));
+        let run = || match of_search {
+            Some((word, _)) if text.contains(word) => judged(&solved(text), &networks),
+            Some(_) => Ok(right.clone()),
+            None => judged(first, &networks),
+        };
+        // A panic is an assertion of the program's own that has noticed it.
+        let run = catch_unwind(AssertUnwindSafe(|| planted::with(bug, run)));
+        !run.is_ok_and(|planted| planted.as_ref() == Ok(right))
+    });
 }

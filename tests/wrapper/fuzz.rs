@@ -1,8 +1,10 @@
-//! Random calls by `scripts/fuzz-calls`, which knows nothing of this program: a fixed number of the calls of
+//! Random calls by `scripts/fuzz calls`, which knows nothing of this program: a fixed number of the calls of
 //! one seed. For longer runs, call the script.
 
 use crate::support::{PTXASW, command, real_ptxas, run, stderr, stdout};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::thread;
 
 /// The tests of this file.
 pub const TESTS: crate::Tests = &[
@@ -10,44 +12,57 @@ pub const TESTS: crate::Tests = &[
     ("the_fuzzer_sees_differences", the_fuzzer_sees_differences),
 ];
 
-/// Calls of seed 1: some twenty seconds.
+/// Calls of seed 1, in parts that are made at the same time: some twenty seconds in all.
 const CALLS: u32 = 150;
+const PARTS: u32 = 3;
 
-fn fuzz(ptxas: &Path, tested: &Path, calls: u32) -> (bool, String) {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/fuzz-calls");
+/// Makes calls from one number on; whether both programs do the same, and what is said.
+fn fuzz(ptxas: &Path, tested: &Path, first: u32, calls: u32) -> (bool, String) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/fuzz");
     let mut call = command(Path::new(script));
-    call.args(["--seed", "1", "--count", &calls.to_string(), "--tested"]).arg(tested);
+    call.args(["calls", "--seed", "1", "--first", &first.to_string()]);
+    call.args(["--count", &calls.to_string(), "--tested"]).arg(tested);
     call.arg("--plain").arg(ptxas);
     let done = run(call);
     (done.status.success(), format!("{}{}", stdout(&done), stderr(&done)))
 }
 
 fn random_calls_do_what_ptxas_does() {
-    let Some(ptxas) = real_ptxas() else { return };
-    let (same, said) = fuzz(&ptxas, Path::new(PTXASW), CALLS);
-    assert!(same && said.contains(&format!("{CALLS} calls, ")), "{said}");
+    let Some(ptxas) = &real_ptxas() else { return };
+    let calls = CALLS / PARTS;
+    thread::scope(|scope| {
+        for part in 0..PARTS {
+            scope.spawn(move || {
+                let (same, said) = fuzz(ptxas, Path::new(PTXASW), part * calls, calls);
+                assert!(same && said.contains(&format!("{calls} calls, ")), "{said}");
+            });
+        }
+    });
 }
 
-/// A stand-in that gets everything right but one thing.
+/// Stand-ins that get everything right but one thing.
 fn the_fuzzer_sees_differences() {
-    use std::os::unix::fs::PermissionsExt;
-    let Some(ptxas) = real_ptxas() else { return };
+    let Some(ptxas) = &real_ptxas() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ptxas");
-    for (fault, noticed) in [
+    let faults = [
         ("touch extra", "file 'extra': is made"),
         ("echo more >&2", "stderr: "),
         ("touch \"$TMPDIR/x\"", "left over: x"),
         ("[ $status = 0 ] && exit 3", "status: 3 instead of 0"),
         ("sleep 7 < /dev/null > /dev/null 2>&1 &", "still running: 1 processes"),
-    ] {
-        let text = format!(
-            "#!/bin/sh\n\"{}\" \"$@\"\nstatus=$?\n{fault}\nexit $status\n",
-            ptxas.display()
-        );
-        std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
-        let (same, said) = fuzz(&ptxas, &path, 12);
-        assert!(!same && said.contains(&format!("! {noticed}")), "{fault}: {said}");
-    }
+    ];
+    thread::scope(|scope| {
+        for (number, (fault, noticed)) in faults.into_iter().enumerate() {
+            let path = folder.path().join(format!("ptxas{number}"));
+            scope.spawn(move || {
+                let real = ptxas.display();
+                let text =
+                    format!("#!/bin/sh\n\"{real}\" \"$@\"\nstatus=$?\n{fault}\nexit $status\n");
+                std::fs::write(&path, text).unwrap();
+                std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+                let (same, said) = fuzz(ptxas, &path, 0, 12);
+                assert!(!same && said.contains(&format!("! {noticed}")), "{fault}: {said}");
+            });
+        }
+    });
 }

@@ -24,10 +24,15 @@ use libtest_mimic::{Arguments, Trial};
 use ptxasw::cli::wrapper;
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Tests at once.
+const THREADS: usize = 6;
 
 /// The tests of one file, by name.
 type Tests = &'static [(&'static str, fn())];
 
+#[expect(clippy::disallowed_methods, reason = "says how long tests take")]
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let [first, rest @ ..] = words.as_slice()
@@ -36,8 +41,9 @@ fn main() -> ExitCode {
         return wrapper::main_with(OsStr::new("ptxas"), rest, &rewriter::rewrite);
     }
     let files: [(&str, Tests); 12] = [
-        ("check", check::TESTS),
+        // The longest first.
         ("fuzz", fuzz::TESTS),
+        ("check", check::TESTS),
         ("handover", handover::TESTS),
         ("fallback", fallback::TESTS),
         ("interrupt", interrupt::TESTS),
@@ -51,11 +57,19 @@ fn main() -> ExitCode {
     ];
     let trials = files.iter().flat_map(|(file, tests)| {
         tests.iter().map(move |&(name, test)| {
-            Trial::test(format!("{file}::{name}"), move || {
+            let shown = format!("{file}::{name}");
+            Trial::test(shown.clone(), move || {
+                let start = Instant::now();
                 test();
+                if start.elapsed() >= Duration::from_secs(1) {
+                    println!("{shown} ... <{:.3}s>", start.elapsed().as_secs_f64());
+                }
                 Ok(())
             })
         })
     });
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+    let mut arguments = Arguments::from_args();
+    // Most of the time the tests wait for processes.
+    arguments.test_threads.get_or_insert(THREADS);
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }

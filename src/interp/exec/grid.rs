@@ -8,13 +8,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::block::{Block, Progress};
 use super::machine::Machine;
 use crate::interp::counters::Total;
 use crate::interp::fault::{Fault, FaultKind};
 use crate::interp::memory::Shadow;
+use crate::parallel;
 
 /// Instructions that a block may execute before another one gets a turn, so that blocks which wait for
 /// each other through global memory get on.
@@ -71,20 +70,18 @@ pub fn run_side_by_side<C: Total>(
     limit: u64,
     races: bool,
 ) -> Option<Executed<C>> {
-    let parts = (rayon::current_num_threads() as u64).min(machine.blocks());
+    let parts = (parallel::threads() as u64).min(machine.blocks());
     if parts < 2 || !machine.program.plain || !watched(machine) {
         return None;
     }
     let step = machine.blocks().div_ceil(parts);
-    let results: Vec<Option<(Executed<C>, Shadow)>> = (0..parts)
-        .into_par_iter()
-        .map(|part| {
-            let range = part * step..((part + 1) * step).min(machine.blocks());
-            let mut shadow = Some(shadow(machine, races));
-            let executed = run_part(machine, range, limit, &mut shadow).ok()?;
-            Some((executed, shadow?))
-        })
-        .collect();
+    let ranges: Vec<Range<u64>> =
+        (0..parts).map(|part| part * step..((part + 1) * step).min(machine.blocks())).collect();
+    let results = parallel::map(&ranges, |range| {
+        let mut shadow = Some(shadow(machine, races));
+        let executed = run_part(machine, range.clone(), limit, &mut shadow).ok()?;
+        Some((executed, shadow?))
+    });
     let results: Vec<(Executed<C>, Shadow)> = results.into_iter().collect::<Option<_>>()?;
     for (index, (_, shadow)) in results.iter().enumerate() {
         if results[..index].iter().any(|(_, other)| shadow.meets(other)) {

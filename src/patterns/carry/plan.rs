@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 
 use crate::cfg::{Arg, Base, RegisterId};
 use crate::emulate::definitions;
-use crate::planted::Bug;
 use crate::reuse::{Carried, SameAddress, Slice, Start, Tested};
 use crate::rewrite::{Draft, Part, Planner, Prepared, line_end};
 
@@ -114,7 +113,7 @@ impl Planner<'_, '_, '_, '_> {
                 texts
             }
         };
-        if self.plan.planted.has(Bug::NothingPassedOn) {
+        if planted!(Bug::NothingPassedOn) {
             lines.latch.clear();
         }
         self.placed(link, moves.join("\n\t"), &lines)
@@ -166,9 +165,8 @@ impl Planner<'_, '_, '_, '_> {
         let holds = self.tests(&sharing, shared, lines);
         let fresh = &mut self.plan.fresh;
         let rounds: Vec<String> = (0..link.distance).map(|_| fresh.predicate()).collect();
-        let planted = self.plan.planted.has(Bug::PassedAtOnce);
         for round in &rounds {
-            let first = if planted { "-1" } else { "0" };
+            let first = if planted!(Bug::PassedAtOnce) { "-1" } else { "0" };
             lines.entry.push(format!("mov.pred {round}, {first};"));
         }
         for (older, newer) in rounds.iter().rev().zip(rounds.iter().rev().skip(1)) {
@@ -183,12 +181,12 @@ impl Planner<'_, '_, '_, '_> {
     /// All tests of some links: what their conjunction is at the loop's end.
     fn tests(&mut self, links: &[&Carried], shared: &mut Shared, lines: &mut Lines) -> String {
         let mut holds: Option<String> = None;
-        if !self.plan.planted.has(Bug::NoApartTest) {
+        if !planted!(Bug::NoApartTest) {
             for rows in self.rows_apart(links, shared, lines) {
                 holds = Some(self.test_apart(&rows, holds, lines));
             }
         }
-        if self.plan.planted.has(Bug::NoAddressTest) {
+        if planted!(Bug::NoAddressTest) {
             return holds.unwrap_or_else(|| "-1".to_owned());
         }
         let mut done: Vec<(String, String, i64)> = Vec::new();
@@ -380,7 +378,7 @@ impl Planner<'_, '_, '_, '_> {
         }
         let (to, address) = (ast.operands[0].span(), ast.operands[1].span());
         let mut address = self.renamed(address.range(), &names);
-        if self.plan.planted.has(Bug::FirstOfAnother) {
+        if planted!(Bug::FirstOfAnother) {
             let other = flow.insts[link.source as usize].ast.operands[1].span();
             address = self.renamed(other.range(), &names);
         }

@@ -26,9 +26,9 @@ impl Pattern for Layout {
     fn find(&self, finder: &mut Finder<'_, '_, '_, '_>, trace: &mut KernelTrace) {
         let others = finder.groups().iter();
         let twice = others.filter(|group| group.is_chosen()).any(|group| !group.blocks.is_empty());
-        let (flow, planted) = (finder.opportunities.flow(), finder.opportunities.planted());
+        let flow = finder.opportunities.flow();
         let arrays = (finder.arrays)(trace);
-        for found in search::decide(flow, arrays, twice, finder.options, planted) {
+        for found in search::decide(flow, arrays, twice, finder.options) {
             finder.claim(Group {
                 accesses: Accesses::Shared,
                 refusal: found.refusal.clone(),

@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use super::search::ArrayFinding;
 use crate::cfg::RegisterId;
-use crate::planted::Bug;
 use crate::ptx::Operand;
 use crate::reuse::shared::{ArrayAccess, Made, Placement, SharedArray};
 use crate::rewrite::{self, Draft, Part, Planner, Prepared};
@@ -37,7 +36,7 @@ impl Planner<'_, '_, '_, '_> {
     fn declared(&self, array: &SharedArray, placement: Placement) -> String {
         let (ty, element) = array.element;
         let (align, mut bytes) = (placement.align(array), placement.bytes(array));
-        if self.plan.planted.has(Bug::ArraySize) {
+        if planted!(Bug::ArraySize) {
             bytes = array.bytes;
         }
         let name = rewrite::declaration(&array.name);
@@ -54,7 +53,7 @@ impl Planner<'_, '_, '_, '_> {
         let ArrayFinding { array, placement, made, .. } = found;
         // The registers with new addresses, by the accesses that make them.
         let mut shared: Vec<(u32, String)> = Vec::new();
-        let forgotten = usize::from(self.plan.planted.has(Bug::ArrayForgotten));
+        let forgotten = usize::from(planted!(Bug::ArrayForgotten));
         for (access, made) in array.accesses.iter().zip(made).skip(forgotten) {
             let address = match (*made, access.base.0) {
                 (Made::Kept, _) => continue,
@@ -133,7 +132,7 @@ impl Planner<'_, '_, '_, '_> {
                 let mask = ((1u32 << bits) - 1) << unit;
                 let turned = self.result(access, code, "shr.u", &format!("{old}, {by}"));
                 let turned = self.result(access, code, "and.b", &format!("{turned}, {mask}"));
-                let opcode = if self.plan.planted.has(Bug::ArrayBits) { "or.b" } else { "xor.b" };
+                let opcode = if planted!(Bug::ArrayBits) { "or.b" } else { "xor.b" };
                 self.result(access, code, opcode, &format!("{old}, {turned}"))
             }
             Placement::Gaps { row, bytes } => {

@@ -7,7 +7,6 @@
 use crate::cfg::Flow;
 use crate::cost::banks::{least, wavefronts};
 use crate::patterns::options::Options;
-use crate::planted::Planted;
 use crate::reuse::shared::{self, ArrayAccess, Made, Placement, SharedArray};
 use crate::reuse::{Limit, Refusal, Unpaid};
 use crate::strategies::StrategyName;
@@ -45,13 +44,12 @@ pub fn decide(
     arrays: Vec<SharedArray>,
     twice: bool,
     options: &Options,
-    planted: Planted,
 ) -> Vec<ArrayFinding> {
     let mut grown = 0;
     let of = |mut array: SharedArray| {
         array.room = array.room.saturating_sub(grown);
         array.unrestricted_room = array.unrestricted_room.saturating_sub(grown);
-        let found = one(flow, array, twice, options, planted);
+        let found = one(flow, array, twice, options);
         let more = found.placement.align(&found.array) - found.array.align;
         grown += found.placement.bytes(&found.array) - found.array.bytes + more;
         found
@@ -59,13 +57,7 @@ pub fn decide(
     arrays.into_iter().map(of).collect()
 }
 
-fn one(
-    flow: &Flow<'_, '_>,
-    array: SharedArray,
-    twice: bool,
-    options: &Options,
-    planted: Planted,
-) -> ArrayFinding {
+fn one(flow: &Flow<'_, '_>, array: SharedArray, twice: bool, options: &Options) -> ArrayFinding {
     let before: Vec<f64> =
         array.accesses.iter().map(|access| mean(access, Placement::Same)).collect();
     let fewest = |access: &ArrayAccess| {
@@ -113,7 +105,7 @@ fn one(
     }
     let search = |array: &SharedArray| {
         let mut chosen: Option<(f64, f64, Placement, Vec<Made>)> = None;
-        for placement in shared::placements(array, planted) {
+        for placement in shared::placements(array) {
             // More than the best so far takes is not counted to the end.
             let most = chosen.as_ref().map_or(
                 now,
@@ -130,7 +122,7 @@ fn one(
             if !is_better || waves >= now || waves > most {
                 continue;
             }
-            let made = shared::made(flow, array, placement, planted);
+            let made = shared::made(flow, array, placement);
             let cycles = waves + instruction * shared::added(array, placement, &made, often);
             let key =
                 |waves: f64, cycles: f64| if weighed { (cycles, waves) } else { (waves, cycles) };

@@ -9,7 +9,6 @@
 //! overwritten.
 
 use crate::cfg::BlockId;
-use crate::planted::{Bug, Planted};
 use crate::rewrite::{Checks, Draft, Fresh, Replacement, Transfer};
 
 /// The move of one transfer; the register is written under the prefix `when` only.
@@ -25,7 +24,6 @@ pub fn without_corners(
     checks: &mut Checks<'_, '_>,
     edits: &mut Vec<Draft>,
 ) {
-    let planted = checks.planted();
     let mut last: Option<(BlockId, String)> = None;
     for replacement in replacements {
         let mut code = String::new();
@@ -38,7 +36,7 @@ pub fn without_corners(
         let mask = last.as_ref().map_or("", |(_, mask)| mask);
         let when = replacement.guard.as_ref().map(|guard| format!("@{guard} "));
         let when = when.as_deref().unwrap_or("");
-        let received = received(replacement, (delta, mask), when, &mut checks.fresh, planted);
+        let received = received(replacement, (delta, mask), when, &mut checks.fresh);
         code += &received.join("\n\t");
         edits.push(Draft { range: replacement.span.clone(), code });
     }
@@ -50,10 +48,8 @@ pub fn replace(replacement: &Replacement, checks: &mut Checks<'_, '_>, edits: &m
     let usable = checks.usable(replacement, &mut setup);
     let mask = checks.mask(replacement.block);
     let delta = replacement.covered.delta;
-    let planted = checks.planted();
-    let received = |when: &str, fresh: &mut Fresh<'_>| {
-        received(replacement, (delta, &mask), when, fresh, planted)
-    };
+    let received =
+        |when: &str, fresh: &mut Fresh<'_>| received(replacement, (delta, &mask), when, fresh);
     let when = |predicate: &Option<String>| match predicate {
         Some(predicate) => format!("@{predicate} "),
         None => String::new(),
@@ -65,7 +61,7 @@ pub fn replace(replacement: &Replacement, checks: &mut Checks<'_, '_>, edits: &m
         return;
     };
     let (take, load) = match &replacement.guard {
-        None if planted.has(Bug::CornerInverted) => (usable.clone(), usable),
+        None if planted!(Bug::CornerInverted) => (usable.clone(), usable),
         None => (usable.clone(), format!("!{usable}")),
         Some(guard) => checks.under_guard(guard, &usable, &mut setup),
     };
@@ -85,15 +81,14 @@ fn received(
     (delta, mask): (i32, &str),
     when: &str,
     fresh: &mut Fresh<'_>,
-    planted: Planted,
 ) -> Vec<String> {
     let transfers = replacement.transfers.iter();
     let mut lines: Vec<String> =
-        transfers.map(|transfer| receive(transfer, (delta, mask), when, fresh, planted)).collect();
+        transfers.map(|transfer| receive(transfer, (delta, mask), when, fresh)).collect();
     lines.extend(replacement.assembly.code(when, fresh, |word, fresh| match delta {
         0 => (word, None),
         _ => {
-            let (received, code) = shuffle(&word, (delta, mask), fresh, planted);
+            let (received, code) = shuffle(&word, (delta, mask), fresh);
             (received, Some(code))
         }
     }));
@@ -101,14 +96,9 @@ fn received(
 }
 
 /// The register of 32 bits that receives a word from `delta` lanes away, and the shuffle.
-fn shuffle(
-    word: &str,
-    (delta, mask): (i32, &str),
-    fresh: &mut Fresh<'_>,
-    planted: Planted,
-) -> (String, String) {
-    let delta = if planted.has(Bug::WrongSign) { -delta } else { delta };
-    let clamp = match (delta > 0) != planted.has(Bug::WrongClamp) {
+fn shuffle(word: &str, (delta, mask): (i32, &str), fresh: &mut Fresh<'_>) -> (String, String) {
+    let delta = if planted!(Bug::WrongSign) { -delta } else { delta };
+    let clamp = match (delta > 0) != planted!(Bug::WrongClamp) {
         true => 31,
         false => 0,
     };
@@ -121,18 +111,12 @@ fn shuffle(
 /// The instructions that bring one register's value from `delta` lanes away; the register is
 /// written under the prefix `when` only. A shuffle moves 32 bits: narrower registers are packed,
 /// wider ones split.
-fn receive(
-    transfer: &Transfer,
-    way: (i32, &str),
-    when: &str,
-    fresh: &mut Fresh<'_>,
-    planted: Planted,
-) -> String {
+fn receive(transfer: &Transfer, way: (i32, &str), when: &str, fresh: &mut Fresh<'_>) -> String {
     let Transfer { sent, destination, bits } = transfer;
     if way.0 == 0 {
         return moved(transfer, when);
     }
-    let shuffle = |word: &str, fresh: &mut Fresh<'_>| shuffle(word, way, fresh, planted);
+    let shuffle = |word: &str, fresh: &mut Fresh<'_>| shuffle(word, way, fresh);
     match bits {
         16 => {
             let (word, unused) = (fresh.word(), fresh.bits(16));
@@ -146,7 +130,7 @@ fn receive(
             let (low, high) = (fresh.word(), fresh.word());
             let (received_low, code_low) = shuffle(&low, fresh);
             let (received_high, code_high) = shuffle(&high, fresh);
-            let (received_low, received_high) = match planted.has(Bug::SwappedHalves) {
+            let (received_low, received_high) = match planted!(Bug::SwappedHalves) {
                 true => (received_high, received_low),
                 false => (received_low, received_high),
             };

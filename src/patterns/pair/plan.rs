@@ -6,7 +6,6 @@ use rustc_hash::FxHashMap;
 
 use super::emit;
 use crate::cfg::{BlockId, RegisterId};
-use crate::planted::Bug;
 use crate::reuse::{self, LaneClaim, NoWrap, Opportunity, StoreApart};
 use crate::rewrite::{
     AskedRegister, Assembly, Checks, Draft, KernelPlan, Mode, Part, Planner, Replacement, Transfer,
@@ -96,7 +95,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
                     let parts: Vec<_> =
                         piece.parts.iter().map(|part| (sent(part), *part)).collect();
                     let destination = self.planner.name(piece.to.register);
-                    assembly.add(destination, &piece.to, &parts, self.planner.plan.planted);
+                    assembly.add(destination, &piece.to, &parts);
                 }
             }
         }
@@ -109,7 +108,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
         let compared = guards.bytes_apart.map(|bytes| self.compared(covered, at, bytes));
         let executed = self.remembered(covered);
         let same_row = guards.same_row.iter().map(|claim| self.asked(claim, at)).collect();
-        let guard = inst.guard.filter(|_| !self.planner.plan.planted.has(Bug::OwnGuard));
+        let guard = inst.guard.filter(|_| !planted!(Bug::OwnGuard));
         let guard = guard.map(|guard| self.planner.signed(guard));
         Replacement {
             span: inst.ast.span.range(),
@@ -130,8 +129,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
     /// A register with the value that a claim means, at `at`.
     fn asked(&mut self, claim: &LaneClaim, at: u32) -> AskedRegister {
         let &LaneClaim { register, bits, low, grows, .. } = claim;
-        let visible = self.planner.flow.visible(register, at)
-            || self.planner.plan.planted.has(Bug::ClaimNotAsked);
+        let visible = self.planner.flow.visible(register, at) || planted!(Bug::ClaimNotAsked);
         let name = match claim.settled && visible {
             true => self.planner.name(register),
             false => self.copy_of(claim),
@@ -176,8 +174,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
         }
         let made = self.planner.plan.fresh.predicate();
         self.executed.insert(key, made.clone());
-        let (planted, text, flow) =
-            (self.planner.plan.planted, self.planner.source.text(), self.planner.flow);
+        let (text, flow) = (self.planner.source.text(), self.planner.flow);
         let inst = &flow.insts[source as usize];
         let behind = |at: u32| line_end(text, flow.insts[at as usize].ast.span.end as usize);
         let set = match (inst.guard, guards.source_executed) {
@@ -194,7 +191,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
         self.planner.plan.copies.push((behind(source), set));
         if let Some(since) = guards.source_executed {
             let clear = format!("setp.ne.u32 {made}, 0, 0;");
-            self.planner.plan.copies.push(match planted.has(Bug::NotCleared) {
+            self.planner.plan.copies.push(match planted!(Bug::NotCleared) {
                 true => (self.planner.plan.body, format!("\n\t{clear}")),
                 false => {
                     let last = &flow.insts[flow.block(since).end as usize - 1];
@@ -202,7 +199,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
                 }
             });
         }
-        if guards.stores_apart.is_empty() || planted.has(Bug::StoreNotAsked) {
+        if guards.stores_apart.is_empty() || planted!(Bug::StoreNotAsked) {
             return Some(made);
         }
         let (base, offset) = self.planner.address(source);
@@ -239,7 +236,7 @@ impl PairPlanner<'_, '_, '_, '_, '_> {
         let copy = self.planner.plan.fresh.bits(64);
         let behind = line_end(self.planner.source.text(), source.ast.span.end as usize);
         self.planner.plan.copies.push((behind, format!("\n\tmov.b64 {copy}, {base};")));
-        let bytes = match self.planner.plan.planted.has(Bug::AddressOfOwnLane) {
+        let bytes = match planted!(Bug::AddressOfOwnLane) {
             true => 0,
             false => bytes,
         };

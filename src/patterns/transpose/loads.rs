@@ -10,7 +10,6 @@ use std::fmt::Write;
 
 use super::fields::StructPlan;
 use crate::isa::limits::WARP_SIZE;
-use crate::planted::Bug;
 use crate::reuse::transposition::Entry;
 use crate::rewrite::{Checks, Draft};
 
@@ -19,7 +18,7 @@ pub fn edits(structs: &[StructPlan], checks: &mut Checks<'_, '_>, edits: &mut Ve
     for whole in structs {
         let words = transpose(whole, checks);
         let mut code = words.code;
-        let off = usize::from(checks.planted().has(Bug::StructField));
+        let off = usize::from(planted!(Bug::StructField));
         for field in &whole.fields {
             for (register, word) in &field.registers {
                 let value = &words.values[(*word as usize + off) % words.values.len()];
@@ -48,7 +47,7 @@ fn transpose(whole: &StructPlan, checks: &mut Checks<'_, '_>) -> Words {
     }
     let lane = checks.lane();
     let amount = modulo(&lane, entry.words, checks, &mut code);
-    let way = if checks.planted().has(Bug::StructTurn) { -1 } else { 1 };
+    let way = if planted!(Bug::StructTurn) { -1 } else { 1 };
     let slots = turn(slots, (&amount, entry.words, way), bits, checks, &mut code);
     // Step 2.
     let turned = (entry.every < WARP_SIZE).then(|| {
@@ -81,8 +80,8 @@ fn load(whole: &StructPlan, checks: &mut Checks<'_, '_>, code: &mut String) -> V
     // From a lane's struct to the lane's word of all: a word for each lane before it instead of a struct.
     let nearer = size * (1 - i64::from(words));
     let _ = write!(code, "mad.wide.s32 {own}, {lane}, {nearer}, {base};\n\t");
-    let from = offset + size * i64::from(checks.planted().has(Bug::StructBegin));
-    let ordered = !whole.read_only && !checks.planted().has(Bug::StructUnordered);
+    let from = offset + size * i64::from(planted!(Bug::StructBegin));
+    let ordered = !whole.read_only && !planted!(Bug::StructUnordered);
     let barrier = match ordered {
         true => format!("bar.warp.sync {};\n\t", checks.mask_of_row(whole.place)),
         false => String::new(),
@@ -175,7 +174,7 @@ fn send(
             ahead
         }
     });
-    let other = i64::from(checks.planted().has(Bug::StructLane));
+    let other = i64::from(planted!(Bug::StructLane));
     let mut received = Vec::new();
     for (slot, register) in slots.iter().enumerate() {
         let slot = slot as i64 + other;

@@ -7,7 +7,6 @@ use super::{loads, stores};
 use crate::cfg::BlockId;
 use crate::isa::Qualifier;
 use crate::patterns::text::without_type;
-use crate::planted::Bug;
 use crate::reuse::transposition::Entry;
 use crate::reuse::{NoWrap, StoredValue, StructLoads, StructStores};
 use crate::rewrite::{Checks, Draft, KernelPlan, Mode, Part, Planner, WarpTest};
@@ -73,7 +72,7 @@ pub fn loads(
         let last = whole.fields.last().map_or(whole.place, |field| field.load.inst);
         let first = &whole.fields[0].load;
         let global = match first.generic {
-            true if planner.plan.planted.has(Bug::StructNotGlobal) => Vec::new(),
+            true if planted!(Bug::StructNotGlobal) => Vec::new(),
             true => planner.words((first.inst, whole.offset), (whole.words, whole.word_bits)),
             false => Vec::new(),
         };
@@ -160,7 +159,7 @@ impl Planner<'_, '_, '_, '_> {
                 no_wrap: whole.no_wrap.clone(),
                 multiples: Vec::new(),
                 global: match whole.request.generic {
-                    true if self.plan.planted.has(Bug::StoreNotGlobal) => Vec::new(),
+                    true if planted!(Bug::StoreNotGlobal) => Vec::new(),
                     true => self.words((first, whole.begin), (whole.words, whole.word_bits)),
                     false => Vec::new(),
                 },

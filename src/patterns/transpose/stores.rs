@@ -9,7 +9,6 @@ use std::fmt::Write;
 
 use super::fields::StoredPlan;
 use super::loads::{modulo, shuffle, turn};
-use crate::planted::Bug;
 use crate::reuse::transposition::Entry;
 use crate::rewrite::{Checks, Draft, KernelPlan};
 
@@ -23,7 +22,7 @@ pub fn edits(
     for whole in structs {
         let mut code = String::new();
         let mut test = checks.of_warp(&whole.test, None, &mut code);
-        if checks.planted().has(Bug::StorePartial) {
+        if planted!(Bug::StorePartial) {
             test = checks.fresh.predicate();
             let _ = write!(code, "setp.eq.u32 {test}, 0, 0;\n\t");
         }
@@ -70,7 +69,7 @@ fn store(whole: &StoredPlan, words: Vec<String>, checks: &mut Checks<'_, '_>, co
     }
     // Step 1.
     let amount = modulo(&lane, entry.words, checks, code);
-    let way = if checks.planted().has(Bug::StoreTurn) { 1 } else { -1 };
+    let way = if planted!(Bug::StoreTurn) { 1 } else { -1 };
     let slots = turn(received, (&amount, entry.words, way), bits, checks, code);
     store_in_order(whole, &slots, &mask, checks, code);
 }
@@ -80,7 +79,7 @@ fn keeper(entry: &Entry, slot: i64, checks: &mut Checks<'_, '_>, code: &mut Stri
     let lane = checks.lane();
     let source = checks.fresh.word();
     let (words, groups, inverse) = (entry.words, entry.groups(), i64::from(entry.inverse()));
-    if checks.planted().has(Bug::StoreLane) {
+    if planted!(Bug::StoreLane) {
         let _ = write!(code, "mad.lo.s32 {source}, {lane}, {words}, {slot};\n\t");
         return source;
     }
@@ -153,12 +152,12 @@ fn store_in_order(
     // From a lane's struct to the lane's word of all: a word for each lane before it instead of a struct.
     let nearer = size * (1 - i64::from(entry.words));
     let _ = write!(code, "mad.wide.s32 {own}, {lane}, {nearer}, {base};\n\t");
-    let barrier = match checks.planted().has(Bug::StoreUnordered) {
+    let barrier = match planted!(Bug::StoreUnordered) {
         true => String::new(),
         false => format!("bar.warp.sync {mask};\n\t"),
     };
     code.push_str(&barrier);
-    let lost = usize::from(checks.planted().has(Bug::StoreField));
+    let lost = usize::from(planted!(Bug::StoreField));
     for (index, slot) in entry.fan.iter().enumerate().take(entry.fan.len() - lost) {
         let at = offset + index as i64 * size * 32;
         let register = &slots[*slot as usize];

@@ -10,7 +10,6 @@ use std::ops::Range;
 use crate::cfg::{Inst, RegisterId};
 use crate::emulate::{definitions, mentions};
 use crate::patterns::text::without_type;
-use crate::planted::Bug;
 use crate::reuse::{Adjacent, Element, Multiple, Quiet};
 use crate::rewrite::{Condition, Draft, Part, Planner, Prepared};
 
@@ -52,11 +51,11 @@ impl Planner<'_, '_, '_, '_> {
             .iter()
             .map(|(element, inst)| self.destination(group, element, *inst, &mut moves))
             .collect();
-        if self.plan.planted.has(Bug::VectorReversed) {
+        if planted!(Bug::VectorReversed) {
             registers.reverse();
         }
         let (base, offset) = self.address(group.members[0].inst);
-        let offset = offset + group.offset + i64::from(self.plan.planted.has(Bug::VectorOffset));
+        let offset = offset + group.offset + i64::from(planted!(Bug::VectorOffset));
         let guard = self.guard_of(first);
         let at = if offset == 0 { base } else { format!("{base}+{offset}") };
         let code = format!(
@@ -98,7 +97,7 @@ impl Planner<'_, '_, '_, '_> {
         let alone = group.elements.iter().filter(fills).count() == 1;
         let free = alone && (inst == first || !between.iter().any(used));
         let name = self.name(element.register);
-        if free || self.plan.planted.has(Bug::VectorTooEarly) {
+        if free || planted!(Bug::VectorTooEarly) {
             return name;
         }
         let bits = element.register_bits;

@@ -6,7 +6,6 @@ use super::emit;
 use super::taps::{Beyond, Window, WindowTap, WindowValue};
 use crate::isa::Qualifier;
 use crate::patterns::text::without_type;
-use crate::planted::Bug;
 use crate::reuse::{Cell, Element, Row, Value};
 use crate::rewrite::{Checks, Draft, KernelPlan, Mode, Part, Planner, WarpTest};
 
@@ -65,14 +64,14 @@ fn window(planner: &Planner<'_, '_, '_, '_>, row: &Row) -> (Window, Vec<(String,
     };
     let (base, offset) = planner.address(first.inst);
     let offset = offset + row.offset;
-    let lanes = 32 - i64::from(planner.plan.planted.has(Bug::RowEnd));
+    let lanes = 32 - i64::from(planted!(Bug::RowEnd));
     let mut beyond = Vec::new();
     for (cells, count) in alike(&row.cells, |cell| cell.ahead) {
         let bytes = lanes * row.stride + row.cells[cells.start].offset;
         let opcode = opcode(cells.len());
         beyond.push(Beyond { opcode, bytes, cells, lanes: count as i32 });
     }
-    let before = match planner.plan.planted.has(Bug::RowBefore) {
+    let before = match planted!(Bug::RowBefore) {
         true => 31,
         false => 32,
     };
@@ -82,7 +81,7 @@ fn window(planner: &Planner<'_, '_, '_, '_>, row: &Row) -> (Window, Vec<(String,
         beyond.push(Beyond { opcode, bytes, cells, lanes: -(count as i32) });
     }
     let mut global = Vec::new();
-    if first.generic && !planner.plan.planted.has(Bug::RowNotGlobal) {
+    if first.generic && !planted!(Bug::RowNotGlobal) {
         let own = row.cells.iter().map(|cell| cell.offset);
         let others = beyond.iter().flat_map(|one| {
             let from = row.cells[one.cells.start].offset;
@@ -90,7 +89,7 @@ fn window(planner: &Planner<'_, '_, '_, '_>, row: &Row) -> (Window, Vec<(String,
         });
         global.extend(own.chain(others).map(|bytes| (base.clone(), offset + bytes)));
     }
-    let wrong = usize::from(planner.plan.planted.has(Bug::RowOtherCell));
+    let wrong = usize::from(planted!(Bug::RowOtherCell));
     let value = |(value, element): (&Value, &Element)| WindowValue {
         register: planner.name(element.register),
         cell: (value.cell + wrong) % row.cells.len(),

@@ -12,7 +12,6 @@ use super::slice::{Slice, Slicer};
 use crate::cfg::Flow;
 use crate::emulate::KernelTrace;
 use crate::expr::TermId;
-use crate::planted::Bug;
 
 /// The tests, in front of the loop, that no store of the loop changes a value that goes round.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +71,7 @@ pub(super) fn apart(
             needed.push((now, 0, load));
         }
         for (address, iteration, read) in needed {
-            let size = if flow.planted.has(Bug::StoreOverlap) { 1 } else { i64::from(bytes) };
+            let size = if planted!(Bug::StoreOverlap) { 1 } else { i64::from(bytes) };
             if trace.arena.width(address) != 64 || trace.arena.width(read.address) != 64 {
                 return None;
             }

@@ -26,7 +26,6 @@ use super::opportunities::Opportunities;
 use super::pieces::pieces;
 use crate::cfg::{BlockId, Flow, LoopId};
 use crate::emulate::KernelTrace;
-use crate::planted::Bug;
 use addresses::Later;
 pub use addresses::MAX_ITERATIONS;
 use apart::apart;
@@ -106,13 +105,13 @@ fn links(
 ) -> Vec<Carried> {
     let block = |trace: &KernelTrace, load: &Load| trace.accesses[load.access].block;
     let everywhere = |here: BlockId, ends: &[BlockId]| {
-        flow.planted.has(Bug::CarriedSometimes)
+        planted!(Bug::CarriedSometimes)
             || ends.iter().all(|&end| flow.dominators.dominates(here, end))
     };
     let unchanged = |load: &&Load| {
         trace.accesses[load.access].read_only
             || !ring.changes_memory
-            || flow.planted.has(Bug::CarriedOverStores)
+            || planted!(Bug::CarriedOverStores)
     };
     let steady = |load: &&Load| load.guard.is_none() && !load.generic;
     let steady: Vec<&Load> = loads.iter().filter(steady).filter(unchanged).collect();
@@ -131,13 +130,13 @@ fn links(
         let always = everywhere(block(trace, load), &ring.ends);
         for candidate in later.candidates(flow, trace, number) {
             let source = sources[candidate.source];
-            let pieces = pieces(source, load, 0, flow.planted).and_then(|pieces| {
+            let pieces = pieces(source, load, 0).and_then(|pieces| {
                 pieces.iter().map(|piece| Some((*piece.whole()?, piece.to))).collect()
             });
             let Some(pieces) = pieces else { continue };
             let distance = candidate.distance;
             let is_safe = [source, load].iter().any(|one| trace.accesses[one.access].read_only)
-                || flow.planted.has(Bug::CarriedOverStores);
+                || planted!(Bug::CarriedOverStores);
             let apart = match is_safe {
                 true => Some(Apart::default()),
                 false => apart(flow, trace, (ring, &slicer), (source, load, distance)),

@@ -11,7 +11,6 @@ use super::ring::Ring;
 use crate::cfg::{Arg, Base, BlockId, Flow, RegisterId};
 use crate::emulate::{Effect, KernelTrace, definitions, effect, mentions};
 use crate::isa::{Opcode, Qualifier};
-use crate::planted::Bug;
 
 /// At most so many instructions are copied for one address, or for the two of a test.
 const MAX_STEPS: usize = 16;
@@ -168,9 +167,8 @@ impl<'r, 'a, 'm, 's> Slicer<'r, 'a, 'm, 's> {
         trace.arena.charge(2);
         // A copy stands in front of the loop, or at each of its latches.
         let (flow, ring) = (self.flow, self.ring);
-        if !flow.visible(register, ring.entry) && !flow.planted.has(Bug::EntryNotAsked)
-            || !flow.visible_everywhere(register, &ring.latches)
-                && !flow.planted.has(Bug::LatchNotAsked)
+        if !flow.visible(register, ring.entry) && !planted!(Bug::EntryNotAsked)
+            || !flow.visible_everywhere(register, &ring.latches) && !planted!(Bug::LatchNotAsked)
         {
             return None;
         }

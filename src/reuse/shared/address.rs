@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::{ArrayAccess, Placement, SharedArray};
 use crate::cfg::{Flow, RegisterId};
 use crate::emulate::definitions;
-use crate::planted::{Bug, Planted};
 
 /// The new address of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,12 +26,7 @@ pub enum Made {
 }
 
 /// The new address of each access to an array.
-pub fn made(
-    flow: &Flow<'_, '_>,
-    array: &SharedArray,
-    placement: Placement,
-    planted: Planted,
-) -> Vec<Made> {
+pub fn made(flow: &Flow<'_, '_>, array: &SharedArray, placement: Placement) -> Vec<Made> {
     // For each register its number of writes so far in the block, and with it the first access.
     let mut firsts: BTreeMap<(RegisterId, usize, usize), u32> = BTreeMap::new();
     let blocks: BTreeMap<u32, usize> =
@@ -41,7 +35,7 @@ pub fn made(
         .accesses
         .iter()
         .map(|access| {
-            let folded = folded(access, placement, planted);
+            let folded = folded(access, placement);
             match (placement, access.base.0, folded) {
                 (Placement::Same, ..) => Made::Kept,
                 // The array's name: the address is a constant, or nearly.
@@ -73,7 +67,7 @@ fn block_of(flow: &Flow<'_, '_>, inst: u32) -> usize {
 
 /// What has to be done to the new address of what the register points to: bits turned, bytes added; `None` if it
 /// depends on the register's value.
-fn folded(access: &ArrayAccess, placement: Placement, planted: Planted) -> Option<(u64, i64)> {
+fn folded(access: &ArrayAccess, placement: Placement) -> Option<(u64, i64)> {
     let (register, displacement) = access.base;
     // The bits that may be set in the offset of what the register points to.
     let bits = match register {
@@ -89,13 +83,13 @@ fn folded(access: &ArrayAccess, placement: Placement, planted: Planted) -> Optio
     // The displacement's whole rows and the rest; the rest must not lead into another row.
     let rows = displacement >> row;
     let in_row = bits & ((1 << row) - 1);
-    let stays = in_row + (low as u64) < 1 << row || planted.has(Bug::ArrayFolded);
+    let stays = in_row + (low as u64) < 1 << row || planted!(Bug::ArrayFolded);
     match placement {
         _ if !stays => None,
         Placement::Gaps { bytes, .. } => Some((0, rows * ((1 << row) + bytes as i64) + low)),
         // The bits that are turned must not have been set, and no carry may come from them.
         Placement::Swizzle { bits: taken, .. } => {
-            let same_turn = rows % (1 << taken) == 0 || planted.has(Bug::ArrayFolded);
+            let same_turn = rows % (1 << taken) == 0 || planted!(Bug::ArrayFolded);
             let apart = in_row & low as u64 == 0;
             (same_turn && apart).then_some((low as u64, rows << row))
         }

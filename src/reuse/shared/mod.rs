@@ -19,7 +19,6 @@ use super::refusal::Refusal;
 use super::restriction::{MOST_STATIC, Restriction};
 use crate::cfg::{Flow, RegisterId};
 use crate::emulate::KernelTrace;
-use crate::planted::Planted;
 use crate::ptx::{Function, StateSpace, Statement, Variable};
 use crate::source::SourceFile;
 
@@ -86,7 +85,6 @@ pub fn arrays(
     function: &Function<'_>,
     flow: &Flow<'_, '_>,
     trace: &mut KernelTrace,
-    planted: Planted,
 ) -> Vec<SharedArray> {
     let statements = function.statements().unwrap_or_default();
     let declared = statements.iter().filter_map(growth::own_array);
@@ -99,7 +97,7 @@ pub fn arrays(
     if arrays.is_empty() {
         return of_module.collect();
     }
-    let uses = uses::uses(source, flow, &arrays, planted);
+    let uses = uses::uses(source, flow, &arrays);
     let whole = |array: &SharedArray| array.bytes + array.align.max(1) - 1;
     let Growth { left, restriction } =
         around.growth(function.name.text, arrays.iter().map(whole).sum());

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::SharedArray;
-use crate::planted::{Bug, Planted};
 
 /// The largest row that a swizzle or a gap is tried for, as a power of two.
 const LARGEST_ROW: u8 = 12;
@@ -77,9 +76,9 @@ impl Placement {
     /// is undone by itself, and maps each row to itself. The bytes of an access differ in the bits below `unit`
     /// only. Gaps keep bytes in their order; those of an access are in one row, and each row begins at a multiple
     /// of the access's bytes, like the gap.
-    pub fn fits(self, array: &SharedArray, planted: Planted) -> bool {
+    pub fn fits(self, array: &SharedArray) -> bool {
         let widest = array.accesses.iter().map(|access| u64::from(access.bytes)).max().unwrap_or(1);
-        let widest = if planted.has(Bug::ArrayVectors) { 1 } else { widest };
+        let widest = if planted!(Bug::ArrayVectors) { 1 } else { widest };
         match self {
             Placement::Same => true,
             Placement::Swizzle { row, bits, unit } => {
@@ -114,7 +113,7 @@ impl fmt::Display for Placement {
 }
 
 /// The placements that an array may have, the simplest first.
-pub fn placements(array: &SharedArray, planted: Planted) -> Vec<Placement> {
+pub fn placements(array: &SharedArray) -> Vec<Placement> {
     let swizzles = (5..=LARGEST_ROW).flat_map(|row| {
         (2..=VECTOR).flat_map(move |unit| {
             (1..=(row - unit).min(5)).map(move |bits| Placement::Swizzle { row, bits, unit })
@@ -125,8 +124,8 @@ pub fn placements(array: &SharedArray, planted: Planted) -> Vec<Placement> {
     std::iter::once(Placement::Same)
         .chain(swizzles)
         .chain(gaps)
-        .filter(|placement| placement.fits(array, planted))
+        .filter(|placement| placement.fits(array))
         // The mistake shows only if no layout that moves whole vectors is better.
-        .filter(|placement| !planted.has(Bug::ArrayVectors) || placement.moves_words())
+        .filter(|placement| !planted!(Bug::ArrayVectors) || placement.moves_words())
         .collect()
 }

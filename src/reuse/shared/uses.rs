@@ -4,7 +4,6 @@ use super::SharedArray;
 use crate::cfg::{Arg, Base, EdgeCondition, Flow, Inst, RegisterId};
 use crate::emulate::{Effect, definitions, effect};
 use crate::isa::Opcode;
-use crate::planted::{Bug, Planted};
 use crate::ptx::StateSpace;
 use crate::reuse::refusal::Refusal;
 use crate::source::SourceFile;
@@ -27,14 +26,9 @@ pub(super) struct Uses {
 }
 
 /// Looks at every instruction.
-pub(super) fn uses(
-    source: &SourceFile,
-    flow: &Flow<'_, '_>,
-    arrays: &[SharedArray],
-    planted: Planted,
-) -> Uses {
+pub(super) fn uses(source: &SourceFile, flow: &Flow<'_, '_>, arrays: &[SharedArray]) -> Uses {
     let found = vec![Ok(Vec::new()); arrays.len()];
-    let mut uses = Search { arrays, found, told: None, planted };
+    let mut uses = Search { arrays, found, told: None };
     if arrays.len() >= 63 {
         let told = Some((format!("{} arrays", arrays.len()), 0));
         return Uses { found: vec![Err(Refusal::Budget); arrays.len()], told };
@@ -52,7 +46,7 @@ pub(super) fn uses(
             }
         }
     }
-    let told = uses.told.filter(|_| !planted.has(Bug::ArrayEscapes));
+    let told = uses.told.filter(|_| !planted!(Bug::ArrayEscapes));
     Uses { found: uses.found, told }
 }
 
@@ -60,7 +54,6 @@ struct Search<'a> {
     arrays: &'a [SharedArray],
     found: Vec<Result<Vec<u32>, Refusal>>,
     told: Option<(String, u32)>,
-    planted: Planted,
 }
 
 impl Search<'_> {
@@ -123,7 +116,7 @@ impl Search<'_> {
 
     /// Refuses arrays whose address goes to an instruction.
     fn refuse(&mut self, from: From, inst: &Inst<'_, '_>, line: u32) {
-        if self.planted.has(Bug::ArrayEscapes) {
+        if planted!(Bug::ArrayEscapes) {
             return;
         }
         for (index, found) in self.found.iter_mut().enumerate() {

@@ -5,7 +5,6 @@ use rustc_hash::FxHashMap;
 use super::domain::{Domain, both, replaced};
 use super::kernel::{Kernel, Part, Read, Registers, Step, What};
 use super::turn::{self, Turn};
-use crate::planted::Bug;
 use crate::synth::Lowered;
 use crate::synth::ast::{Folded, HoleText, Index, Reference, Statement, When};
 use crate::synth::expr::{Expr, Op};
@@ -60,8 +59,8 @@ pub fn kernel(
     let sources = sketch.program.inputs.iter().enumerate();
     let sources = sources.map(|(at, (name, _))| (name.as_str(), Source::Input(at))).collect();
     let (arrays, steps, goals) = (Vec::new(), Vec::new(), Vec::new());
-    let (name, planted) = (name.to_owned(), sketch.program.planted);
-    let kernel = Kernel { name, lanes, inputs, arrays, steps, goals, planted };
+    let name = name.to_owned();
+    let kernel = Kernel { name, lanes, inputs, arrays, steps, goals };
     let mut builder = Builder { sketch, solution, hole: 0, sources, kernel };
     for statement in tree {
         match statement {
@@ -236,7 +235,7 @@ impl<'s> Builder<'s> {
                     Read::Register { array, place, lane: None } => {
                         let extents = &self.kernel.arrays[*array].extents;
                         let lanes = &self.kernel.lanes;
-                        turn::gather(*array, place, extents, &loops, lanes, self.kernel.planted)
+                        turn::gather(*array, place, extents, &loops, lanes)
                     }
                     _ => None,
                 };
@@ -282,7 +281,7 @@ impl<'s> Builder<'s> {
         let along = array.axes[..at].iter().filter(|axis| !lane(axis)).count();
         let row = (along, array.shape[at], index, &to[at]);
         let lanes = &self.kernel.lanes;
-        turn::scatter(from, &place, &registers, row, loops, lanes, self.kernel.planted)
+        turn::scatter(from, &place, &registers, row, loops, lanes)
     }
 
     /// The coordinate of a scatter that becomes the index: the axis of its place.
@@ -312,7 +311,7 @@ impl<'s> Builder<'s> {
                 0 => (i, k * first + usize::from(value)),
                 _ => (k, usize::from(value) * first + i),
             };
-            match self.kernel.planted.has(Bug::InverseForgotten) {
+            match planted!(Bug::InverseForgotten) {
                 true => inverse[point] = value,
                 false => inverse[target] = own as u8,
             }

@@ -5,7 +5,6 @@
 
 use super::domain::Domain;
 use super::turn::Turn;
-use crate::planted::Planted;
 use crate::synth::expr::{Expr, Op};
 use crate::synth::term::Fold;
 
@@ -24,8 +23,6 @@ pub struct Kernel {
     pub steps: Vec<Step>,
     /// The arrays that goals speak of.
     pub goals: Vec<usize>,
-    /// A mistake of the tests.
-    pub planted: Planted,
 }
 
 /// An array: in each lane a register for each place.

@@ -5,7 +5,6 @@
 //! select for each register that could be meant would be `n - 1` for each of `n` registers.
 
 use super::domain::{Domain, at};
-use crate::planted::{Bug, Planted};
 use crate::synth::expr::{Expr, Op};
 
 /// A turn of rows.
@@ -49,14 +48,7 @@ pub fn rounds(most: usize) -> usize {
 }
 
 /// Splits a register's number into one of the loops and one of the lanes.
-fn split(
-    index: &Expr,
-    n: usize,
-    loops: &Domain,
-    lanes: &Domain,
-    back: bool,
-    planted: Planted,
-) -> Option<Sum> {
+fn split(index: &Expr, n: usize, loops: &Domain, lanes: &Domain, back: bool) -> Option<Sum> {
     let both = Domain::of(loops.axes.iter().chain(&lanes.axes));
     let values = both.values(index)?;
     let count = lanes.places();
@@ -71,7 +63,7 @@ fn split(
     let register = loops.simplified(at(index, &lanes.place(0)));
     let first = at(index, &loops.place(0));
     let (first, constant) = (first, Expr::Number(values[0]));
-    let by = match back != planted.has(Bug::TurnBack) {
+    let by = match back != planted!(Bug::TurnBack) {
         false => Expr::binary(Op::Sub, first, constant),
         true => Expr::binary(Op::Sub, constant, first),
     };
@@ -107,11 +99,10 @@ pub fn gather(
     extents: &[usize],
     loops: &Domain,
     lanes: &Domain,
-    planted: Planted,
 ) -> Option<Turn> {
     (0..place.len()).find_map(|along| {
         let n = extents[along];
-        let sum = split(&place[along], n, loops, lanes, false, planted)?;
+        let sum = split(&place[along], n, loops, lanes, false)?;
         let (outer, inner) = parted(loops, &sum.register);
         let others = place.iter().enumerate().filter(|(at, _)| *at != along);
         if !apart(others.map(|(_, index)| index), &outer) {
@@ -137,9 +128,8 @@ pub fn scatter(
     (along, n, index, coordinate): (usize, usize, &Expr, &Expr),
     loops: &Domain,
     lanes: &Domain,
-    planted: Planted,
 ) -> Option<Turn> {
-    let sum = split(index, n, loops, lanes, true, planted)?;
+    let sum = split(index, n, loops, lanes, true)?;
     let (outer, inner) = parted(loops, &sum.register);
     // Every register of the row is written, and by one place of its loops.
     let mut written = inner.values(&sum.register)?;

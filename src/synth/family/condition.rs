@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use super::formula::{Names, add, mul};
 use super::request::{Recipe, Request, Visit, Wanted};
-use crate::planted::{Bug, Planted};
 use crate::synth::expr::{Cmp, Expr, Op};
 
 /// One condition.
@@ -28,7 +27,6 @@ pub struct Conditions {
     /// The points where each holds, as bits.
     sets: Vec<Vec<u64>>,
     points: usize,
-    planted: Planted,
 }
 
 /// Whether a set has a point.
@@ -47,7 +45,7 @@ impl Conditions {
         };
         let mut known = FxHashSet::default();
         constants.retain(|c| known.insert(*c));
-        if request.planted.has(Bug::NoConstants) {
+        if planted!(Bug::NoConstants) {
             constants.retain(|c| *c == 0);
         }
         let mut candidates = vec![Condition::Constant(true), Condition::Constant(false)];
@@ -70,8 +68,7 @@ impl Conditions {
             }
         }
         let points = first * second;
-        let planted = request.planted;
-        let mut found = Conditions { members: Vec::new(), sets: Vec::new(), points, planted };
+        let mut found = Conditions { members: Vec::new(), sets: Vec::new(), points };
         let mut known = FxHashSet::default();
         for condition in candidates {
             let mut set = vec![0u64; points.div_ceil(64)];
@@ -191,7 +188,7 @@ impl Conditions {
                 let right = match (factor, constant) {
                     (0, c) => Expr::Number(c),
                     (1.., c) => add(w, Expr::Number(c)),
-                    (_, c) if self.planted.has(Bug::ConditionFormula) => add(w, Expr::Number(c)),
+                    (_, c) if planted!(Bug::ConditionFormula) => add(w, Expr::Number(c)),
                     (_, c) => Expr::binary(Op::Sub, Expr::Number(c), w),
                 };
                 Expr::Compare(cmp, Rc::new(v), Rc::new(right))
@@ -202,7 +199,7 @@ impl Conditions {
     /// The formula of a choice.
     pub fn part_formula(&self, numbers: &[u32], names: &Names) -> Expr {
         let last = Expr::Number(numbers.len() as i64);
-        let numbered = |value: usize| match self.planted.has(Bug::PartFormula) {
+        let numbered = |value: usize| match planted!(Bug::PartFormula) {
             true => numbers.len() - value,
             false => value,
         };

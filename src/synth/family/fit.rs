@@ -6,7 +6,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::formula::Names;
 use super::request::{Recipe, Request, Visit, Wanted};
 use super::xform;
-use crate::planted::Bug;
 use crate::synth::expr::{Expr, Op};
 
 /// How many behaviours are kept.
@@ -144,8 +143,7 @@ impl Fitted {
         let mut fitted = Fitted { tables: Vec::new(), members: Vec::new() };
         let mut known: FxHashSet<u128> = FxHashSet::default();
         for (shape, values) in levels.into_iter().flatten() {
-            let fits = values.iter().all(|v| (0..n).contains(v))
-                || request.planted.has(Bug::FittedModulus);
+            let fits = values.iter().all(|v| (0..n).contains(v)) || planted!(Bug::FittedModulus);
             let table: Vec<u8> = values.iter().map(|v| v.rem_euclid(n) as u8).collect();
             if known.insert(xform::fingerprint(&table)) {
                 let whole = Box::new(Shape::Number(n));

@@ -14,7 +14,6 @@ use std::ops::Range;
 use super::formula::{Names, add, div, mul, rem, scaled};
 use super::request::{Recipe, Request, Visit, Wanted};
 use super::xform;
-use crate::planted::{Bug, Planted};
 use crate::synth::expr::{Expr, Op};
 
 const ROT: u8 = 0;
@@ -33,7 +32,6 @@ pub struct Linear {
     n: i64,
     /// Divisors of the quotients.
     quotients: Vec<i64>,
-    planted: Planted,
 }
 
 fn gcd(a: i64, b: i64) -> i64 {
@@ -43,7 +41,7 @@ fn gcd(a: i64, b: i64) -> i64 {
 impl Linear {
     /// The family of this name for a hole.
     pub fn new(name: &str, request: &Request<'_>) -> Linear {
-        let Request { extents: [first, second], values, planted, .. } = *request;
+        let Request { extents: [first, second], values, .. } = *request;
         let kinds = match name {
             "rot" => vec![ROT],
             "unit" => vec![UNIT],
@@ -53,7 +51,7 @@ impl Linear {
         let largest = first.max(second).max(values);
         let divides = |d: &usize| [first, second, values].iter().any(|n| n % d == 0);
         let quotients = (1..=largest).filter(divides).map(|d| d as i64).collect();
-        Linear { kinds, first, second, n: values as i64, quotients, planted }
+        Linear { kinds, first, second, n: values as i64, quotients }
     }
 
     /// Calls `visit` for each member within the masks.
@@ -90,7 +88,7 @@ impl Linear {
         // A sign and a divisor; sign 0 only once.
         let quotients: Vec<(i32, i32)> = std::iter::once((0, 1))
             .chain(self.quotients.iter().flat_map(|&d| [(1, d as i32), (-1, d as i32)]))
-            .filter(|(sign, _)| *sign >= 0 || !self.planted.has(Bug::NoMinus))
+            .filter(|(sign, _)| *sign >= 0 || !planted!(Bug::NoMinus))
             .collect();
         let (first, second) = (self.first as i32, self.second as i32);
         match kind {
@@ -172,7 +170,7 @@ impl Linear {
             FLAT => {
                 let (first, second) = (self.first as i64, self.second as i64);
                 let flat = if p0 == 0 { add(mul(i, second), k) } else { add(mul(k, first), i) };
-                let p3 = if self.planted.has(Bug::FlatFormula) { 1 } else { p3 };
+                let p3 = if planted!(Bug::FlatFormula) { 1 } else { p3 };
                 let sum = scaled(rem(flat.clone(), p1), div(div(flat, p1), p3), p2);
                 rem(add(sum, Expr::Number(near(p4))), n)
             }

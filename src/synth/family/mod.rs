@@ -15,7 +15,6 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 use super::expr::Expr;
-use crate::planted::Planted;
 use condition::Conditions;
 use fit::Fitted;
 use linear::Linear;
@@ -128,7 +127,7 @@ impl Family {
 
 /// The cheapest expression for a table; where none is found, one that chooses point by point.
 pub fn fitted(extents: [usize; 2], values: usize, names: &[String], table: &[u8]) -> Expr {
-    let request = Request { extents, values, space: 3, names, planted: Planted::default() };
+    let request = Request { extents, values, space: 3, names };
     let fitted = Fitted::bottom_up(&request, fit::OPERATORS);
     let masks: Vec<u64> = table.iter().map(|&value| 1 << value).collect();
     let wanted = Wanted { masks: &masks, first_differ: false, second_differ: false };

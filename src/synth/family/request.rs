@@ -1,7 +1,5 @@
 //! What a hole asks of its family, and what members are given as.
 
-use crate::planted::Planted;
-
 /// What a hole asks of its family.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
@@ -13,8 +11,6 @@ pub struct Request<'a> {
     pub space: u8,
     /// The names of the coordinates.
     pub names: &'a [String],
-    /// A mistake of the tests.
-    pub planted: Planted,
 }
 
 /// What members are wanted.

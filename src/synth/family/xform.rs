@@ -11,7 +11,6 @@ use rustc_hash::FxHashSet;
 
 use super::formula::{Names, add, div, mul, rem, scaled};
 use super::request::{Parameters, Recipe, Request, Visit, Wanted};
-use crate::planted::{Bug, Planted};
 use crate::synth::expr::Expr;
 
 #[derive(Clone, Debug)]
@@ -46,7 +45,6 @@ pub struct XForm {
     structures: Vec<Structure>,
     /// For each modulus.
     sequences: Vec<Vec<Sequence>>,
-    planted: Planted,
 }
 
 fn divisors(n: usize) -> impl DoubleEndedIterator<Item = usize> {
@@ -65,19 +63,19 @@ fn turned(set: u64, by: u32, modulus: usize) -> u64 {
 impl XForm {
     /// The family for a hole.
     pub fn new(request: &Request<'_>) -> XForm {
-        let Request { extents: [first, second], values: n, space, planted, .. } = *request;
+        let Request { extents: [first, second], values: n, space, .. } = *request;
         let mut structures = Vec::new();
         for gs in divisors(n).rev().filter(|&gs| space == 3 || gs == n) {
-            if gs != n && planted.has(Bug::NoGroups) {
+            if gs != n && planted!(Bug::NoGroups) {
                 continue;
             }
             for df in divisors(gs).rev().filter(|&df| space == 3 || df == gs) {
-                if df != gs && planted.has(Bug::NoFans) {
+                if df != gs && planted!(Bug::NoFans) {
                     continue;
                 }
                 for cf in (0..df).map(|m| m * (gs / df)) {
                     // Without a change, the other value of `wrap` gives the same rows.
-                    let wraps = space == 3 && df != gs && df != 1 && !planted.has(Bug::NoWraps);
+                    let wraps = space == 3 && df != gs && df != 1 && !planted!(Bug::NoWraps);
                     for wrap in [false, true] {
                         if !wrap || wraps {
                             structures.extend(Structure::new(first, n, (gs, df, cf, wrap)));
@@ -89,10 +87,10 @@ impl XForm {
         structures.sort_by_key(|s| s.rank(n));
         let mut sequences = vec![Vec::new(); n + 1];
         for modulus in divisors(n) {
-            let space = if planted.has(Bug::NoQuotients) { 2 } else { space };
+            let space = if planted!(Bug::NoQuotients) { 2 } else { space };
             sequences[modulus] = Self::sequences(modulus, second, space);
         }
-        XForm { first, second, values: n, structures, sequences, planted }
+        XForm { first, second, values: n, structures, sequences }
     }
 
     fn sequences(modulus: usize, second: usize, space: u8) -> Vec<Sequence> {
@@ -150,7 +148,7 @@ impl XForm {
                     continue;
                 }
                 let mut constants = u64::MAX;
-                let farther = u32::from(self.planted.has(Bug::TurnedSets));
+                let farther = u32::from(planted!(Bug::TurnedSets));
                 for (&set, &offset) in allowed.iter().zip(&sequence.offsets) {
                     let by = (u32::from(offset) + farther) % structure.modulus as u32;
                     constants &= turned(set, by, structure.modulus);
@@ -165,7 +163,7 @@ impl XForm {
                         let row = (c + usize::from(offset)) % structure.modulus;
                         table[k * first..][..first].copy_from_slice(structure.row(row, first));
                     }
-                    if seen.insert(fingerprint(&table)) || self.planted.has(Bug::SeenTwice) {
+                    if seen.insert(fingerprint(&table)) || planted!(Bug::SeenTwice) {
                         let recipe = Recipe::XForm(structure.parameters(sequence, c));
                         if !visit(&table, recipe) {
                             return;
@@ -185,12 +183,12 @@ impl XForm {
         // What the rotation is added to; a rotation that is reduced first is a sum of its own.
         let fan = if cf == 0 { Expr::Number(0) } else { mul(ii.clone(), cf) };
         let mut sum = if p.wrap { Expr::Number(0) } else { fan.clone() };
-        if df != gs && !self.planted.has(Bug::FanFormula) {
+        if df != gs && !planted!(Bug::FanFormula) {
             sum = add(sum, div(ii, df));
         }
         let modulus = if p.wrap { gs / df } else { gs };
         let near = |n: i64| if n * 2 > modulus { n - modulus } else { n };
-        let rate = i64::from(p.cr) * if self.planted.has(Bug::TurnFormula) { -1 } else { 1 };
+        let rate = i64::from(p.cr) * if planted!(Bug::TurnFormula) { -1 } else { 1 };
         sum = match sum {
             // Nothing to subtract from.
             Expr::Number(0) => scaled(sum, k.clone(), rate),
@@ -202,7 +200,7 @@ impl XForm {
         sum = add(sum, Expr::Number(near(i64::from(p.c))));
         let fan = if p.wrap { add(fan, rem(sum, gs / df)) } else { sum };
         let inner = rem(fan, gs);
-        let whole = gs == n || self.planted.has(Bug::GroupFormula);
+        let whole = gs == n || planted!(Bug::GroupFormula);
         if whole { inner } else { add(mul(div(i, gs), gs), inner) }
     }
 }

@@ -1,9 +1,8 @@
 //! Associative operators of serial loops (`operators.txt`), each found and proved when the library is written.
 
-use rayon::prelude::*;
-
 use super::notes::{Notes, annotated, wrapped};
 use super::{Header, bracketed};
+use crate::parallel;
 use crate::solver;
 use crate::source::SourceFile;
 use crate::synth::parse;
@@ -54,20 +53,18 @@ pub fn loops() -> Vec<(String, String)> {
 /// # Errors
 /// A loop cannot be read, or has no operator that is proved.
 pub fn solve() -> Result<Vec<Operator>, String> {
-    loops()
-        .into_par_iter()
-        .map(|(name, sketch)| {
-            let source = SourceFile::new(name.as_str(), sketch.as_str());
-            let tree = parse(&source).map_err(|error| error.to_string())?;
-            let subject = scan::read(&source, &tree, &[]).map_err(|error| error.to_string())?;
-            let outcome = solver::session(|| scan::solve(&subject));
-            match &outcome.found {
-                Some(found) if found.unproved.is_empty() => Ok(Operator { name, sketch, outcome }),
-                Some(_) => Err(format!("{name}: a law of its operator is not proved")),
-                None => Err(format!("{name}: no operator was found")),
-            }
-        })
-        .collect()
+    let solve = |(name, sketch): (String, String)| {
+        let source = SourceFile::new(name.as_str(), sketch.as_str());
+        let tree = parse(&source).map_err(|error| error.to_string())?;
+        let subject = scan::read(&source, &tree, &[]).map_err(|error| error.to_string())?;
+        let outcome = solver::session(|| scan::solve(&subject));
+        match &outcome.found {
+            Some(found) if found.unproved.is_empty() => Ok(Operator { name, sketch, outcome }),
+            Some(_) => Err(format!("{name}: a law of its operator is not proved")),
+            None => Err(format!("{name}: no operator was found")),
+        }
+    };
+    parallel::map(loops(), solve).into_iter().collect()
 }
 
 /// The header.

@@ -1,9 +1,8 @@
 //! Scans and reductions of warps and blocks, for any associative operator and any type of whole words.
 
-use rayon::prelude::*;
-
 use super::notes::{Notes, annotated};
 use super::{Header, bare, bracketed};
+use crate::parallel;
 use crate::source::SourceFile;
 use crate::synth::network::{self, Network, Solution, emit::function};
 use crate::synth::scan::emit::{Networks, blocks, solved};
@@ -49,7 +48,7 @@ pub fn header() -> Result<Header, String> {
          using synth::warp_scan;\n",
     );
     let others: Result<Vec<(String, usize)>, String> =
-        NETWORKS.into_par_iter().map(network_of_a_warp).collect();
+        parallel::map(NETWORKS, network_of_a_warp).into_iter().collect();
     for (code, own) in others? {
         text.push_str(&code);
         functions += own;

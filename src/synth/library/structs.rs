@@ -3,12 +3,11 @@
 //! The steps of each size are solved here, and those of loads compared with the catalogue that the rewriter uses
 //! (`reuse::transposition`), for every lane and register.
 
-use rayon::prelude::*;
-
 use super::movement::{Solved, solve};
 use super::notes::by_hand;
 use super::{Header, bracketed};
 use crate::isa::limits::WARP_SIZE;
+use crate::parallel;
 use crate::reuse::STRUCT_WORDS;
 use crate::reuse::transposition::Entry;
 use crate::synth::emit::Parts;
@@ -28,7 +27,7 @@ const BY_HAND: &str = "of the transposition: its own, for the size of the struct
 /// A size has no solution, its code is wrong, or it is not the catalogue's.
 pub fn header() -> Result<Header, String> {
     let sizes: Result<Vec<(String, usize)>, String> =
-        STRUCT_WORDS.into_par_iter().map(size).collect();
+        parallel::map(STRUCT_WORDS, size).into_iter().collect();
     let (by_hand, own) = by_hand(include_str!("structs.cuh"), BY_HAND, TEST);
     let (texts, counts): (Vec<String>, Vec<usize>) = sizes?.into_iter().unzip();
     let about = "Structs of 2 to 16 words of 4 or 8 bytes in arrays of structs: loads and stores of a warp that are coalesced. \

@@ -1,10 +1,9 @@
 //! Windows over a row that a warp holds in two registers of each lane: taps come by shuffles.
 
-use rayon::prelude::*;
-
 use super::movement::solve;
 use super::notes::by_hand;
 use super::{Header, bracketed};
+use crate::parallel;
 use crate::synth::emit::Parts;
 
 /// The radii for which there are functions.
@@ -30,7 +29,8 @@ const SKETCHES: [(&str, &str, &str); 5] = [
 /// # Errors
 /// A window has no solution, or its code is wrong.
 pub fn header() -> Result<Header, String> {
-    let radii: Result<Vec<(String, usize)>, String> = RADII.into_par_iter().map(windows).collect();
+    let radii: Result<Vec<(String, usize)>, String> =
+        parallel::map(RADII, windows).into_iter().collect();
     let (by_hand, own) = by_hand(include_str!("windows.cuh"), "none but the test", TEST);
     let (texts, counts): (Vec<String>, Vec<usize>) = radii?.into_iter().unzip();
     let about = "Windows of radius 1 to 8 over a row, of elements of 4 or 8 bytes. A warp holds the 32 + 2 * R elements that \

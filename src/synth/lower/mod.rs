@@ -10,7 +10,6 @@ use super::ast::{Name, Reference, Spanned, Statement};
 use super::expr::Expr;
 use super::program::{Cell, Measure, Program};
 use super::term::UNDEFINED;
-use crate::planted::Planted;
 use crate::source::{Diagnostic, SourceFile, Span};
 
 /// The most cells of a sketch.
@@ -62,27 +61,13 @@ pub fn lower(
     defines: &Defines,
     space: u8,
 ) -> Result<Lowered, Diagnostic> {
-    lower_with(source, tree, defines, space, Planted::default())
-}
-
-/// Lowers a sketch with a mistake of the tests in its families, its search and its code.
-///
-/// # Errors
-/// As [`lower`].
-pub fn lower_with(
-    source: &SourceFile,
-    tree: &[Statement],
-    defines: &Defines,
-    space: u8,
-    planted: Planted,
-) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering {
         source,
         params: FxHashMap::default(),
         axes: Vec::new(),
         arrays: FxHashMap::default(),
         families: FxHashMap::default(),
-        program: Program { initial: vec![UNDEFINED], cells: 1, planted, ..Program::default() },
+        program: Program { initial: vec![UNDEFINED], cells: 1, ..Program::default() },
         pending: Vec::new(),
         space,
     };

@@ -249,8 +249,8 @@ impl Lowering<'_> {
                 given.push(self.constant(spanned)?);
             }
         }
-        let (space, planted) = (self.space, self.program.planted);
-        let request = Request { extents, values, space, names: &names, planted };
+        let space = self.space;
+        let request = Request { extents, values, space, names: &names };
         let family = match self.families.get(name) {
             Some((own, members)) => {
                 let own: Vec<&str> = own.iter().map(|name| name.text.as_str()).collect();

@@ -2,7 +2,6 @@
 
 use super::problem::Network;
 use super::run::{Choice, Instance, Trace, run};
-use crate::planted::Bug;
 
 /// Up to this number of lanes every division into segments is executed.
 const ALL_SEGMENTS: usize = 8;
@@ -38,7 +37,7 @@ pub fn instances(network: &Network, lanes: usize) -> Vec<Instance> {
 /// The least number of lanes for which it is wrong.
 pub fn executed(network: &Network, choice: &Choice, turned: bool) -> Result<(), usize> {
     for lanes in network.sizes() {
-        if network.planted.has(Bug::OneSize) && lanes != network.lanes {
+        if planted!(Bug::OneSize) && lanes != network.lanes {
             continue;
         }
         for instance in instances(network, lanes) {

@@ -1,7 +1,5 @@
 //! Products of neighbouring inputs, and when two of them make a third.
 
-use crate::planted::{Bug, Planted};
-
 /// The product of the inputs from the first to the last.
 pub type Interval = (i32, i32);
 
@@ -13,8 +11,6 @@ pub type Value = Option<Interval>;
 pub struct Law {
     /// Whether `a * a` is `a`.
     pub idempotent: bool,
-    /// A mistake, for tests of the tests.
-    pub planted: Planted,
 }
 
 /// `a * b`: they have to meet; if the operator is idempotent they may also overlap.
@@ -22,5 +18,5 @@ pub fn product(a: Value, b: Value, law: Law) -> Value {
     let (a, b) = (a?, b?);
     let meet = a.1 + 1 == b.0;
     let overlap = law.idempotent && a.0 <= b.0 && b.0 <= a.1 + 1 && a.1 <= b.1;
-    (meet || overlap || law.planted.has(Bug::NothingMeets)).then_some((a.0, b.1))
+    (meet || overlap || planted!(Bug::NothingMeets)).then_some((a.0, b.1))
 }

@@ -6,7 +6,6 @@ use serde::Serialize;
 use super::order::Measure;
 use super::problem::Network;
 use super::run::{Choice, Trace, filled};
-use crate::planted::Bug;
 use crate::synth::expr::Expr;
 
 /// Banks of shared memory, of four bytes each (CUDA C++ Programming Guide, "Shared Memory").
@@ -74,7 +73,7 @@ pub fn measures(
         for &(source, target) in pairs {
             let (source, target) = (source as usize, target as usize);
             let mut deeper = old.get(source).copied().unwrap_or(0).max(old[target]) + 1;
-            if network.planted.has(Bug::DepthOfSources) {
+            if planted!(Bug::DepthOfSources) {
                 deeper = old.get(source).copied().unwrap_or(0) + 1;
             }
             depths[target] = deeper;

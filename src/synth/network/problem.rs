@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use super::law::Law;
 use super::order::Measure;
-use crate::planted::Planted;
 use crate::source::Span;
 use crate::synth::expr::Expr;
 
@@ -136,14 +135,12 @@ pub struct Network {
     pub relaxed: bool,
     /// What makes a solution cheap.
     pub order: Vec<Measure>,
-    /// A mistake, for tests of the tests.
-    pub planted: Planted,
 }
 
 impl Network {
     /// What is known of the operator.
     pub fn law(&self) -> Law {
-        Law { idempotent: self.idempotent, planted: self.planted }
+        Law { idempotent: self.idempotent }
     }
 
     /// The values of params for a number of lanes.

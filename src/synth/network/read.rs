@@ -7,7 +7,6 @@ use super::order::Measure;
 use super::problem::{
     Drawn, Goal, Kind, MOST_LANES, MOST_STEPS, Network, Repeat, SEGMENT, Slot, Stage,
 };
-use crate::planted::Planted;
 use crate::source::{Diagnostic, SourceFile, Span};
 use crate::synth::ast::{Index, Name, Reference, Spanned, Statement};
 use crate::synth::expr::Expr;
@@ -57,7 +56,6 @@ pub fn problem(
             .iter()
             .any(|statement| matches!(statement, Statement::Network(Item::Repeat(r)) if r.relax)),
         order: Vec::new(),
-        planted: Planted::default(),
     };
     let mut reader =
         Reader { source, network, input: None, state: None, goal: None, known: Vec::new() };

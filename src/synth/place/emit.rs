@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use super::problem::{Access, Placement};
 use super::search::Outcome;
-use crate::planted::Bug;
 use crate::synth::emit::domain::{at, replaced};
 use crate::synth::emit::index::Lines;
 use crate::synth::expr::{Expr, Op};
@@ -48,7 +47,7 @@ pub fn ptx(
             let indices: Vec<Expr> = access.indices.iter().map(|index| at(index, &place)).collect();
             let own = |name: &str| placement.axes.iter().position(|axis| axis == name);
             let plain = super::family::expression(placement, super::family::Member::Plain);
-            let careless = number == 0 && placement.planted.has(Bug::StoredPlain);
+            let careless = number == 0 && planted!(Bug::StoredPlain);
             let expr = if careless { &plain } else { &outcome.expr };
             let address = replaced(expr, &|name| indices.get(own(name)?).cloned());
             let scaled = |expr: Expr, by: u64| Expr::binary(Op::Mul, expr, Expr::Number(by as i64));

@@ -4,7 +4,6 @@ use rustc_hash::FxHashMap;
 
 use super::ast::{Access as AccessText, Item, Shared};
 use crate::cost::banks::LANES;
-use crate::planted::Planted;
 use crate::source::{Diagnostic, SourceFile, Span};
 use crate::synth::ast::{Index, Name, Spanned, Statement};
 use crate::synth::expr::Expr;
@@ -84,8 +83,6 @@ pub struct Placement {
     pub accesses: Vec<Access>,
     /// What makes a placement cheap, what counts most first.
     pub order: Vec<Measure>,
-    /// A mistake, for tests of the tests.
-    pub planted: Planted,
 }
 
 impl Placement {
@@ -257,7 +254,6 @@ impl Reader<'_> {
             span,
             accesses: Vec::new(),
             order: Vec::new(),
-            planted: Planted::default(),
         });
         Ok(())
     }

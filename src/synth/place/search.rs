@@ -3,7 +3,6 @@
 use super::family::{Member, expression, members};
 use super::problem::{Access, Family, Measure, Placement};
 use crate::cost::banks::{least, wavefronts};
-use crate::planted::Bug;
 use crate::synth::expr::Expr;
 
 /// What a placement costs.
@@ -62,10 +61,10 @@ fn fits(placement: &Placement, table: &[i64]) -> bool {
             first.rem_euclid(several as i64) == 0
                 && (0..several).all(|next| table[cell + next] == first + next as i64)
         };
-        let careless = placement.planted.has(Bug::VectorsApart);
+        let careless = planted!(Bug::VectorsApart);
         several == 1 || careless || access.rounds.iter().flatten().all(whole)
     };
-    let apart = apart || placement.planted.has(Bug::PlacesOverlap);
+    let apart = apart || planted!(Bug::PlacesOverlap);
     let apart = apart && table.iter().all(|at| *at >= 0);
     apart && placement.accesses.iter().all(together)
 }
@@ -75,7 +74,7 @@ fn cost(placement: &Placement, table: &[i64]) -> Cost {
     let each = |access: &Access| {
         let round = |(cells, &mask): (&Vec<usize>, &u32)| {
             let at = cells.iter().map(|&cell| table[cell] as u64 * placement.element);
-            let careless = placement.planted.has(Bug::WideAtOnce);
+            let careless = planted!(Bug::WideAtOnce);
             let bytes = if careless { access.bytes.min(4) } else { access.bytes };
             wavefronts(&at.collect::<Vec<_>>(), mask, bytes)
         };

@@ -9,7 +9,6 @@
 
 use super::subject::Loop;
 use super::term::{self, GIVEN, INPUT, Op, Sort, Term};
-use crate::planted::Bug;
 
 /// An accumulator whose degree grows.
 #[derive(Clone, Debug)]
@@ -31,7 +30,7 @@ pub fn growth(subject: &Loop) -> Option<Growth> {
     let own = &subject.accumulators[..subject.own];
     own.iter().zip(0u32..).find_map(|(accumulator, at)| {
         let degree = degree(&accumulator.step, at).filter(|degree| (2..=MOST).contains(degree))?;
-        if accumulator.sort == Sort::Boolean || subject.planted.has(Bug::DegreeIgnored) {
+        if accumulator.sort == Sort::Boolean || planted!(Bug::DegreeIgnored) {
             return None;
         }
         let step = |before: i64, input: i64| {

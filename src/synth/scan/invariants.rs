@@ -4,7 +4,6 @@
 
 use super::subject::Loop;
 use super::term::{self, GIVEN, INPUT, Op, Shared, Sort, Term};
-use crate::planted::Bug;
 use crate::solver::numbers::{Prover, Verdict};
 
 /// The most guesses.
@@ -108,7 +107,7 @@ fn guesses(subject: &Loop, reached: &[Reached]) -> Vec<Shared> {
 /// Predicates that hold in front of the loop and after each element if they held before it, all together.
 pub fn find(subject: &Loop, prover: &mut Prover, reached: &[Reached]) -> Vec<Shared> {
     let mut found = guesses(subject, reached);
-    if subject.planted.has(Bug::GuessesBelieved) {
+    if planted!(Bug::GuessesBelieved) {
         return found;
     }
     let sort = |variable: u32| subject.sort(variable);

@@ -10,7 +10,6 @@ use rustc_hash::FxHashMap;
 use super::sorts::{is_infinite, sorts};
 use super::subject::{Accumulator, Kind, Loop, Read};
 use super::term::{self, GIVEN, INFINITY, INPUT, Op, Shared, Sort, Term, binary, choose, not};
-use crate::planted::Planted;
 use crate::source::{Diagnostic, SourceFile, Span};
 use crate::synth::Defines;
 use crate::synth::ast::{LoopStatement, LoopText, Name, SpannedValue, Statement, Value};
@@ -216,7 +215,6 @@ impl Reader<'_> {
             operators: Vec::new(),
             most: 3,
             span: text.span,
-            planted: Planted::default(),
         };
         found.only_compared = found.has(Sort::Real) && compares(&found) && has_one_float(&found);
         self.assumed(text, &found)?;

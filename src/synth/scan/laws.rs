@@ -10,7 +10,6 @@ use super::examples::Example;
 use super::invariants;
 use super::subject::Loop;
 use super::term::{self, GIVEN, INPUT, Op, RIGHT, Shared, Term};
-use crate::planted::Bug;
 use crate::solver::numbers::{Prover, Verdict};
 
 /// The longest lists whose elements the prover chooses to refute a candidate.
@@ -107,7 +106,7 @@ pub fn prove(
         |variable: u32| subject.sort(if variable >= RIGHT { variable - RIGHT } else { variable });
     let known = subject.ranges(1);
     let mut open = laws(subject, combine);
-    if subject.planted.has(Bug::LawForgotten) {
+    if planted!(Bug::LawForgotten) {
         open.retain(|(law, _)| *law + 1 < LAWS.len());
     }
     open.retain(|(_, claim)| {
@@ -153,7 +152,7 @@ pub fn prove(
     if open.is_empty() {
         return Proof::Proved(invariants::closed(subject, prover, &invariants, used));
     }
-    if subject.planted.has(Bug::UnknownBelieved) {
+    if planted!(Bug::UnknownBelieved) {
         return Proof::Proved(Vec::new());
     }
     let mut unproved: Vec<&'static str> = open.iter().map(|(law, _)| LAWS[*law]).collect();

@@ -11,7 +11,6 @@ use super::laws::LAWS;
 use super::search::{Found, Outcome};
 use super::subject::Loop;
 use super::term::{self, INPUT, Shared, Sort, Term};
-use crate::planted::Bug;
 use crate::source::{Diagnostic, SourceFile};
 
 /// The outcome for programs.
@@ -78,9 +77,7 @@ fn operator(found: &Found) -> OperatorReport {
     };
     let lift = |term: &Shared| {
         let by = |variable: u32| match variable {
-            0..INPUT if subject.planted.has(Bug::LiftFromZeros) => {
-                term::constant(subject.sort(variable), 0)
-            }
+            0..INPUT if planted!(Bug::LiftFromZeros) => term::constant(subject.sort(variable), 0),
             0..INPUT => start(variable as usize),
             _ => term::variable(variable),
         };

@@ -11,7 +11,6 @@ use super::term::{self, Shared, Sort};
 
 use rustc_hash::FxHashSet;
 
-use crate::planted::Bug;
 use crate::solver::numbers::Prover;
 
 /// How many pairs of random lists a search begins with.
@@ -146,7 +145,7 @@ impl Search {
                     Proof::Proved(invariants) => (invariants, Vec::new()),
                     Proof::Refuted(example) => {
                         self.outcome.refuted += 1;
-                        if !subject.planted.has(Bug::NothingLearned) {
+                        if !planted!(Bug::NothingLearned) {
                             self.learn(example);
                         }
                         continue;

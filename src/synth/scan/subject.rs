@@ -1,7 +1,6 @@
 //! A serial loop: what it reads, its accumulators, what one step does to them; and how it is run.
 
 use super::term::{self, GIVEN, INFINITY, INPUT, Op, Shared, Sort, Term, binary};
-use crate::planted::{Bug, Planted};
 use crate::source::Span;
 
 /// The type of something that a loop reads; numbers with their bits.
@@ -117,8 +116,6 @@ pub struct Loop {
     pub most: usize,
     /// The loop's place.
     pub span: Span,
-    /// A mistake, for tests of the tests.
-    pub planted: Planted,
 }
 
 impl Loop {
@@ -208,7 +205,7 @@ impl Loop {
     /// What is known of what is read, of elements with the numbers from 0.
     pub fn ranges(&self, elements: usize) -> Vec<Shared> {
         let mut known = Vec::new();
-        if self.planted.has(Bug::RangesForgotten) {
+        if planted!(Bug::RangesForgotten) {
             return known;
         }
         let mut bound = |variable: u32, range: Option<(i64, i64)>| {

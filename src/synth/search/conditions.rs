@@ -2,7 +2,6 @@
 
 use super::level::Level;
 use super::worker::{Reason, Worker};
-use crate::planted::Bug;
 use crate::synth::program::Guard;
 use crate::synth::term::{Term, UNDEFINED};
 
@@ -51,8 +50,7 @@ impl Worker<'_> {
                 let mask = &mut masks[point as usize];
                 if term == UNDEFINED || need <= 0 {
                     *mask &= 1;
-                } else if *self.count(term) == 0 || self.program.planted.has(Bug::EverythingForced)
-                {
+                } else if *self.count(term) == 0 || planted!(Bug::EverythingForced) {
                     *mask &= 2;
                 }
                 fine &= *mask != 0;

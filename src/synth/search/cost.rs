@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::level::Level;
 use super::plan::Plan;
-use crate::planted::{Bug, Planted};
 use crate::synth::program::{Guard, Hole, Measure, Price, Program, Statement};
 
 /// What a solution costs.
@@ -72,7 +71,7 @@ fn registers(hole: &Hole) -> impl Iterator<Item = impl Iterator<Item = (usize, u
 }
 
 /// What the choice of a table for a hole costs.
-pub fn price(hole: &Hole, table: &[u8], planted: Planted) -> Cost {
+pub fn price(hole: &Hole, table: &[u8]) -> Cost {
     let mut cost = Cost::default();
     for register in registers(hole) {
         let mut along = register.map(|(lane, point)| (lane, table[point]));
@@ -82,7 +81,7 @@ pub fn price(hole: &Hole, table: &[u8], planted: Planted) -> Cost {
             }
             Price::Shuffles(times) => {
                 let moves = along.any(|(lane, value)| lane != usize::from(value))
-                    || planted.has(Bug::IdentityCosts);
+                    || planted!(Bug::IdentityCosts);
                 cost.shuffles += times * u32::from(moves);
             }
             Price::Loads(times) => cost.loads += times,

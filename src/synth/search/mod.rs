@@ -13,13 +13,13 @@ mod sets;
 mod ways;
 mod worker;
 
-use rayon::prelude::*;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use crate::parallel;
+
 use super::family::{Recipe, Wanted};
 use super::program::Program;
-use crate::planted::Bug;
 pub use cost::Cost;
 use cost::{fixed, price, rest};
 pub use dead::Dead;
@@ -176,7 +176,7 @@ impl<'s> Search<'s> {
                 go_on = false;
                 return false;
             }
-            let cost = cost.plus(price(hole, table, self.program.planted));
+            let cost = cost.plus(price(hole, table));
             if self.too_dear(cost.plus(self.rest[at + 1]), *bound) {
                 return true;
             }
@@ -197,7 +197,7 @@ impl<'s> Search<'s> {
             && bound.is_some_and(|bound| {
                 fixed(self.program).plus(self.rest[0]).key(order) == bound.key(order)
             })
-            && !self.program.planted.has(Bug::DearerKept)
+            && !planted!(Bug::DearerKept)
     }
 
     /// Whether what costs at least this much cannot be better than the best.
@@ -206,8 +206,7 @@ impl<'s> Search<'s> {
         self.limits.mode == Mode::Cheapest
             && bound.is_some_and(|bound| {
                 cost.key(order) > bound.key(order)
-                    || cost.key(order) == bound.key(order)
-                        && !self.program.planted.has(Bug::DearerKept)
+                    || cost.key(order) == bound.key(order) && !planted!(Bug::DearerKept)
             })
     }
 
@@ -231,7 +230,7 @@ impl<'s> Search<'s> {
         let mut branch = Branch { tried: 1, ..Branch::default() };
         let level = &self.plan.levels[0];
         let hole = &self.program.holes[level.hole as usize];
-        let cost = fixed(self.program).plus(price(hole, table, self.program.planted));
+        let cost = fixed(self.program).plus(price(hole, table));
         if self.stopped() {
             branch.over = true;
         }
@@ -267,24 +266,21 @@ impl<'s> Search<'s> {
     ) -> bool {
         let first = AtomicUsize::new(usize::MAX);
         let bound = best.bound;
-        let branches: Vec<Branch> = members
-            .par_iter()
-            .enumerate()
-            .map(|(number, (table, recipe))| {
-                // What comes behind the solution that ends the search is not looked at.
-                if first.load(Ordering::Relaxed) < number {
-                    return Branch::default();
-                }
-                let branch = self.branch(table, recipe, bound);
-                if let Some(progress) = self.limits.progress {
-                    progress.tried.fetch_add(branch.tried % TOLD, Ordering::Relaxed);
-                }
-                if self.ends(&branch) {
-                    first.fetch_min(number, Ordering::Relaxed);
-                }
-                branch
-            })
-            .collect();
+        let branches = parallel::map(0..members.len(), |number| {
+            // What comes behind the solution that ends the search is not looked at.
+            if first.load(Ordering::Relaxed) < number {
+                return Branch::default();
+            }
+            let (table, recipe) = &members[number];
+            let branch = self.branch(table, recipe, bound);
+            if let Some(progress) = self.limits.progress {
+                progress.tried.fetch_add(branch.tried % TOLD, Ordering::Relaxed);
+            }
+            if self.ends(&branch) {
+                first.fetch_min(number, Ordering::Relaxed);
+            }
+            branch
+        });
         members.clear();
         for branch in branches {
             found.tried += branch.tried;
@@ -361,7 +357,7 @@ pub fn search(program: &mut Program, limits: &Limits<'_>) -> Found {
                 }
                 go_on
             });
-            if go_on && !program.planted.has(Bug::LastBatchLost) {
+            if go_on && !planted!(Bug::LastBatchLost) {
                 search.batch(&mut members, &mut found, &mut best);
             }
         }

@@ -5,7 +5,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::level::{Demand, Dynamic, Level, Sink, Used, sinks};
 use super::sets::{self, Bits, SetId, Sets};
-use crate::planted::Bug;
 use crate::synth::program::{Cell, Edge, Program, Statement};
 use crate::synth::term::{Fold, Term, UNDEFINED};
 
@@ -201,7 +200,7 @@ impl Builder<'_> {
                 let Some(mut demand) = self.demand(statement, &groups, element) else { continue };
                 demand.sink = number as u32;
                 if demand.copies == 1 && sink.op == Fold::Sum {
-                    demand.copies = count + u32::from(self.program.planted.has(Bug::OneCopyMore));
+                    demand.copies = count + u32::from(planted!(Bug::OneCopyMore));
                 } else {
                     demand.copies = 1;
                 }
@@ -267,7 +266,7 @@ impl Builder<'_> {
         if around.iter().any(|&cell| cell < input && self.program.initial[cell as usize] == term) {
             return None;
         }
-        let forgotten = self.program.planted.has(Bug::AroundForgotten);
+        let forgotten = planted!(Bug::AroundForgotten);
         let around = around.into_iter().filter(|&cell| cell >= input && !forgotten).collect();
         let via = self.sets.intern(via);
         Some(Demand { term, via, around, copies: if own { 1 } else { 0 }, sink: 0 })
@@ -359,13 +358,12 @@ impl Builder<'_> {
             }
             let total: u32 = values.values().map(|(copies, _)| copies).sum();
             let size = sizes[&component];
-            let planted = self.program.planted;
-            let crowd = total as usize + usize::from(planted.has(Bug::CrowdedTooSoon));
+            let crowd = total as usize + usize::from(planted!(Bug::CrowdedTooSoon));
             if crowd > size && level.crowded.is_none() {
                 let sink = values.values().map(|(_, sink)| *sink).min().unwrap_or_default();
                 level.crowded = Some((total as usize, size, sink as usize));
             }
-            let enough = total as usize + usize::from(planted.has(Bug::FullTooSoon)) >= size;
+            let enough = total as usize + usize::from(planted!(Bug::FullTooSoon)) >= size;
             if enough && total as usize <= size {
                 let mut bits = vec![0u64; terms.div_ceil(64)];
                 values.keys().for_each(|&term| bits[term as usize / 64] |= 1 << (term % 64));
@@ -411,8 +409,8 @@ impl Builder<'_> {
                 columns.extend((0..first).filter(|&i| in_column[i] == second).map(|i| (i, value)));
             }
         }
-        level.first_differ = first > 1 && rows.len() == second * hole.values
-            || self.program.planted.has(Bug::AlwaysDiffer);
+        level.first_differ =
+            first > 1 && rows.len() == second * hole.values || planted!(Bug::AlwaysDiffer);
         level.second_differ = second > 1 && columns.len() == first * hole.values;
     }
 }

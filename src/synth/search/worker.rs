@@ -5,7 +5,6 @@ use super::level::{Level, Sink, Used};
 use super::plan::Plan;
 use super::sets;
 use super::ways::Ways;
-use crate::planted::Bug;
 use crate::synth::program::{Guard, Program, Slot, Statement};
 use crate::synth::term::{Fold, Term, Terms, UNDEFINED};
 
@@ -193,7 +192,7 @@ impl<'p> Worker<'p> {
             let count = self.count(term);
             *count -= 1;
             left -= 1;
-            if *count < 0 && !self.program.planted.has(Bug::CountOnly) {
+            if *count < 0 && !planted!(Bug::CountOnly) {
                 right = false;
                 break;
             }
@@ -264,7 +263,7 @@ impl<'p> Worker<'p> {
                     masks,
                     &mut ways,
                 );
-                ways.several &= !self.program.planted.has(Bug::FirstWayOnly);
+                ways.several &= !planted!(Bug::FirstWayOnly);
                 !ways.apply(masks, &mut changed)
             });
             if let Some(at) = failed {
@@ -365,7 +364,7 @@ impl<'p> Worker<'p> {
                                 }
                             }
                             slot = self.next[slot as usize];
-                            if program.planted.has(Bug::OneKnownSlot) {
+                            if planted!(Bug::OneKnownSlot) {
                                 break;
                             }
                         }

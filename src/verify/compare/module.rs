@@ -2,12 +2,12 @@
 
 use std::panic::AssertUnwindSafe;
 
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::functions::compare;
 use super::outside::{outside, words};
 use crate::expr::within;
+use crate::parallel;
 use crate::ptx::{
     self, Body, Depth, Directive, Function, FunctionKind, Instruction, Item, Module, StateSpace,
     Statement, Variable,
@@ -51,19 +51,16 @@ pub fn verify(
     for function in after.functions().filter(|f| !matches!(f.body, Body::Absent)) {
         counterparts.entry(function.name.text).or_insert(function);
     }
-    let functions: Vec<FunctionReport> = wanted
-        .par_iter()
-        .map(|function| match counterparts.get(function.name.text) {
-            None => FunctionReport::unknown(
-                function.name.text.to_owned(),
-                "the rewritten file does not define it".to_owned(),
-            ),
-            Some(other) => {
-                let modules = Both { original: &before, rewritten: &after };
-                pair((original, function), (rewritten, other), modules, options)
-            }
-        })
-        .collect();
+    let functions = parallel::map(&wanted, |function| match counterparts.get(function.name.text) {
+        None => FunctionReport::unknown(
+            function.name.text.to_owned(),
+            "the rewritten file does not define it".to_owned(),
+        ),
+        Some(other) => {
+            let modules = Both { original: &before, rewritten: &after };
+            pair((original, function), (rewritten, other), modules, options)
+        }
+    });
     let problems = outside(original, &before, rewritten, &after);
     let worst = functions.iter().map(|function| function.verdict).max();
     let mut verdict = worst.unwrap_or(Verdict::Equal);

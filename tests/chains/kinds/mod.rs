@@ -1,5 +1,5 @@
 //! Kernels that are chains of one kind, as long as wanted: what costs more than its length is found by
-//! them. See `tests/chains.rs`, and `scripts/chains` for times and memory.
+//! them. See `tests/chains.rs`, and `scripts/bench chains` for times and memory.
 
 mod arithmetic;
 mod control;

@@ -1,4 +1,4 @@
-//! Writes every kind of chain into a folder: `write FOLDER INSTRUCTIONS`. Compiled by `scripts/chains`
+//! Writes every kind of chain into a folder: `write FOLDER INSTRUCTIONS`. Compiled by `scripts/bench chains`
 //! with rustc alone; no test.
 
 #![expect(clippy::disallowed_methods, reason = "a program of its own")]

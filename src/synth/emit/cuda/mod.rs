@@ -12,7 +12,6 @@ use std::fmt::Write as _;
 use super::domain::Domain;
 use super::fuse::{self, Group};
 use super::kernel::{Kernel, Read, Registers, Step, What};
-use crate::planted::Bug;
 
 /// What functions are made of; several headers with it may stand in one file.
 pub const HELPERS: &str = "\
@@ -100,10 +99,10 @@ pub fn cuda(kernel: &Kernel, comment: &str) -> Result<String, String> {
     let mut text = String::new();
     comment.lines().for_each(|line| _ = writeln!(text, "{}", format!("// {line}").trim_end()));
     let mut helpers = HELPERS.to_owned();
-    if kernel.planted.has(Bug::CudaTurnBack) {
+    if planted!(Bug::CudaTurnBack) {
         helpers = helpers.replace("(i + step) % N", "(i + N - step % N) % N");
     }
-    if kernel.planted.has(Bug::CudaRoundLost) {
+    if planted!(Bug::CudaRoundLost) {
         helpers = helpers.replace("step <= MOST", "step * 2 <= MOST");
     }
     let _ = write!(text, "#pragma once\n\n{helpers}{}", functions(kernel, Parts::ALL)?);
@@ -233,7 +232,7 @@ impl<'k> Writer<'k> {
             if below > 1 {
                 let _ = write!(value, " / {below}");
             }
-            if number > 0 && !self.kernel.planted.has(Bug::CudaAxesLost) {
+            if number > 0 && !planted!(Bug::CudaAxesLost) {
                 let _ = write!(value, " % {extent}");
             }
             self.line(&format!("[[maybe_unused]] const int {} = {value};", named(name)));
@@ -327,7 +326,7 @@ impl<'k> Writer<'k> {
                 flat => format!("({flat} * {extent} + {name})"),
             });
         let element = self.element(goal, &place);
-        let index = if flat.is_empty() || self.kernel.planted.has(Bug::CudaResultsMoved) {
+        let index = if flat.is_empty() || planted!(Bug::CudaResultsMoved) {
             LANE.to_owned()
         } else {
             format!("{lanes} * {flat} + {LANE}")

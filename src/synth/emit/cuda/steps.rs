@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::{Writer, named};
-use crate::planted::Bug;
 use crate::synth::emit::domain::Domain;
 use crate::synth::emit::fuse::Group;
 use crate::synth::emit::kernel::{Part, Read, Step, What};
@@ -36,7 +35,7 @@ impl<'k> Writer<'k> {
         for step in &group.steps {
             match &step.what {
                 What::Fold(op, parts) => {
-                    if self.kernel.planted.has(Bug::CudaSumsBegunAgain) {
+                    if planted!(Bug::CudaSumsBegunAgain) {
                         self.begin_sums(step, *op, parts)?;
                     }
                     self.begin(&self.others(&step.loops));
@@ -133,7 +132,7 @@ impl<'k> Writer<'k> {
 
     /// What a fold of nothing is; by min and max it is left open.
     fn nothing(&self, op: Fold) -> &'static str {
-        let zero = self.kernel.planted.has(Bug::CudaNothingBegins);
+        let zero = planted!(Bug::CudaNothingBegins);
         if op == Fold::And && !zero { "~T()" } else { "T()" }
     }
 
@@ -141,7 +140,7 @@ impl<'k> Writer<'k> {
     fn begins(&self, op: Fold, parts: &[Part]) -> bool {
         let begins = matches!(op, Fold::Min | Fold::Max)
             || parts.first().is_none_or(|part| part.when.is_none());
-        begins && !self.kernel.planted.has(Bug::CudaNothingBegins)
+        begins && !planted!(Bug::CudaNothingBegins)
     }
 
     /// The name of what says that the fold of an array has begun.
@@ -190,7 +189,7 @@ impl<'k> Writer<'k> {
             let inner = self.others(&part.loops);
             self.begin(&inner);
             if let Some(when) = &part.when {
-                let when = match self.kernel.planted.has(Bug::CudaConditionLost) {
+                let when = match planted!(Bug::CudaConditionLost) {
                     true => "true".to_owned(),
                     false => self.expression(when, &loops)?,
                 };

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::{Writer, named};
-use crate::planted::Bug;
 use crate::synth::emit::domain::{self, Domain};
 use crate::synth::emit::kernel::Read;
 use crate::synth::expr::Expr;
@@ -46,7 +45,7 @@ impl Writer<'_> {
                 let index = self.expression(index, loops)?;
                 Ok(match guard {
                     None => format!("{name}[{index}]"),
-                    Some(_) if self.kernel.planted.has(Bug::CudaLoadUnguarded) => {
+                    Some(_) if planted!(Bug::CudaLoadUnguarded) => {
                         format!("{name}[{index}]")
                     }
                     Some(guard) => {
@@ -62,9 +61,7 @@ impl Writer<'_> {
                 let group = if lanes.is_power_of_two() { lanes } else { 32 };
                 let shuffled = |value: String| match (&lane, &same) {
                     (None, _) => value,
-                    (Some(lane), Some(Some(same)))
-                        if self.kernel.planted.has(Bug::CudaSameSwapped) =>
-                    {
+                    (Some(lane), Some(Some(same))) if planted!(Bug::CudaSameSwapped) => {
                         format!("({same} ? synth::shuffle<{group}>({value}, {lane}) : {value})")
                     }
                     (Some(lane), Some(Some(same))) => {
@@ -93,7 +90,7 @@ impl Writer<'_> {
                 if let Some(chosen) = self.chosen(&index, loops, &element)? {
                     return Ok(chosen);
                 }
-                let before = usize::from(self.kernel.planted.has(Bug::CudaPickedBefore));
+                let before = usize::from(planted!(Bug::CudaPickedBefore));
                 let n = self.kernel.arrays[*array].extents[at] - before;
                 let index = self.expression(&index, loops)?;
                 let (first, other) = (element("0".to_owned()), element("i_".to_owned()));
@@ -121,7 +118,7 @@ impl Writer<'_> {
                 let condition = self.expression(condition, loops)?;
                 let (mut a, mut b) =
                     (self.chosen(a, loops, element)?, self.chosen(b, loops, element)?);
-                if self.kernel.planted.has(Bug::CudaChosenSwapped) {
+                if planted!(Bug::CudaChosenSwapped) {
                     std::mem::swap(&mut a, &mut b);
                 }
                 Ok(a.zip(b).map(|(a, b)| format!("({condition} ? {a} : {b})")))

@@ -14,7 +14,6 @@ use rustc_hash::FxHashMap;
 use super::domain::{Domain, at};
 use super::fuse;
 use super::kernel::{Kernel, Read, Step};
-use crate::planted::Bug;
 use crate::synth::expr::{Expr, Op};
 
 /// The width of elements.
@@ -151,7 +150,7 @@ impl Writer<'_> {
                     guard.as_ref().map(|guard| self.over_lanes(guard, loops)).transpose()?;
                 match guard {
                     Some(Expr::Number(0)) => Ok(None),
-                    Some(_) if self.kernel.planted.has(Bug::LoadUnguarded) => {
+                    Some(_) if planted!(Bug::LoadUnguarded) => {
                         Ok(Some(self.load(*input, &index, None)))
                     }
                     Some(Expr::Number(_)) | None => Ok(Some(self.load(*input, &index, None))),
@@ -186,7 +185,7 @@ impl Writer<'_> {
             return Ok(self.once(0, &format!("selp.b{bits}"), &format!("{a}, {b}, {predicate}")));
         }
         let mut picked: Option<Value> = None;
-        if self.kernel.planted.has(Bug::PickedBefore) && registers.len() > 1 {
+        if planted!(Bug::PickedBefore) && registers.len() > 1 {
             registers.pop();
         }
         for register in registers {
@@ -223,7 +222,7 @@ impl Writer<'_> {
             Width::B64 => {
                 let [low, high] = [self.fresh(1), self.fresh(1)];
                 self.line(&format!("mov.b64 {{{low}, {high}}}, {value}"));
-                let half_only = self.kernel.planted.has(Bug::HalfShuffled);
+                let half_only = planted!(Bug::HalfShuffled);
                 for half in [&low, &high].into_iter().take(if half_only { 1 } else { 2 }) {
                     self.line(&format!("shfl.sync.idx.b32 {half}, {half}, {tail}"));
                 }
@@ -269,7 +268,7 @@ impl Writer<'_> {
             for register in 0..self.kernel.arrays[goal].count() {
                 let value = self.value(goal, register);
                 self.line(&format!("st.param.b{bits} [result_+{offset}], {value}"));
-                offset += bytes * if self.kernel.planted.has(Bug::ResultsMoved) { 0 } else { 1 };
+                offset += bytes * if planted!(Bug::ResultsMoved) { 0 } else { 1 };
             }
         }
     }

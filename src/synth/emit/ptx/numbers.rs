@@ -1,7 +1,6 @@
 //! Numbers and conditions over the lanes as instructions.
 
 use super::{Value, Writer};
-use crate::planted::Bug;
 use crate::synth::emit::domain::at;
 use crate::synth::expr::{Cmp, Expr, Op};
 
@@ -18,7 +17,7 @@ impl Writer<'_> {
             lane = self.once(1, "min.u32", &format!("{lane}, {}", count - 1));
         }
         let mut axes = self.lanes.axes.clone();
-        if self.kernel.planted.has(Bug::AxesSwapped) {
+        if planted!(Bug::AxesSwapped) {
             axes.reverse();
         }
         for (number, (name, extent)) in axes.iter().enumerate() {
@@ -105,7 +104,7 @@ impl Writer<'_> {
         let expr = at(expr, place);
         match self.lanes.constant(&expr) {
             Some(number) => Ok(Expr::Number(number)),
-            None if self.kernel.planted.has(Bug::NegativeDividends) => Ok(expr),
+            None if planted!(Bug::NegativeDividends) => Ok(expr),
             None => self.lanes.machine(&expr),
         }
     }

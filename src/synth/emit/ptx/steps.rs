@@ -1,7 +1,6 @@
 //! Steps, turns and folds as instructions, one group of steps after the other.
 
 use super::{Value, Writer};
-use crate::planted::Bug;
 use crate::synth::emit::domain::at;
 use crate::synth::emit::fuse::Group;
 use crate::synth::emit::kernel::{Part, Step, What};
@@ -22,7 +21,7 @@ impl Writer<'_> {
         for number in 0..*extent {
             let fixed = (axis.as_str(), number as i64);
             for (step, sums) in group.steps.iter().zip(&mut sums) {
-                if self.kernel.planted.has(Bug::SumsBegunAgain) {
+                if planted!(Bug::SumsBegunAgain) {
                     sums.clear();
                 }
                 self.step(step, Some(fixed), sums)?;
@@ -104,7 +103,7 @@ impl Writer<'_> {
                     *value = self.value(turn.from, from);
                 }
             }
-            let lost = usize::from(self.kernel.planted.has(Bug::RoundLost));
+            let lost = usize::from(planted!(Bug::RoundLost));
             for round in 0..rounds(turn.most) - lost {
                 let by = self.number(&by);
                 let bit = self.once(1, "and.b32", &format!("{by}, {}", 1 << round));
@@ -148,7 +147,7 @@ impl Writer<'_> {
             Fold::Max => (format!("max.s{bits}"), least),
             Fold::List => return Err("a list has no instruction".to_owned()),
         };
-        Ok((operation, if self.kernel.planted.has(Bug::NothingIsZero) { 0 } else { nothing }))
+        Ok((operation, if planted!(Bug::NothingIsZero) { 0 } else { nothing }))
     }
 
     fn nothing(&mut self, op: Fold) -> Result<Value, String> {
@@ -196,7 +195,7 @@ impl Writer<'_> {
             };
             if let Some(when) = when {
                 let when = self.predicate(&when);
-                let operands = match self.kernel.planted.has(Bug::ConditionSwapped) {
+                let operands = match planted!(Bug::ConditionSwapped) {
                     true => format!("{before}, {value}, {when}"),
                     false => format!("{value}, {before}, {when}"),
                 };

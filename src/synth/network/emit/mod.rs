@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use super::outcome::Solution;
 use super::problem::{Network, SEGMENT, Slot};
 use super::run::filled;
-use crate::planted::Bug;
 use crate::synth::emit::domain::{Domain, at};
 use crate::synth::emit::index::Lines;
 use crate::synth::expr::{Expr, Op};
@@ -236,18 +235,18 @@ pub fn steps(
             let found = stage.guard.map_or(&[][..], |hole| &solution.choice[hole]);
             let guards = stage.guards.iter().chain(found).map(|guard| put(guard, &place));
             let mut guards: Vec<Expr> = guards.filter(|guard| *guard != Expr::Number(1)).collect();
-            if network.planted.has(Bug::OneCondition) {
+            if planted!(Bug::OneCondition) {
                 guards.truncate(1);
             }
             if guards.contains(&Expr::Number(0)) {
                 continue;
             }
-            let turned = solution.turned && !network.planted.has(Bug::TurnForgotten);
+            let turned = solution.turned && !planted!(Bug::TurnForgotten);
             let behind = stage.behind != turned;
             all.push(Step { source: put(source, &place), guards, behind });
         }
     }
-    if network.planted.has(Bug::LastStepLost) {
+    if planted!(Bug::LastStepLost) {
         all.pop();
     }
     Ok((initial, all))

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::{Operator, Shuffle, borders, machine, steps};
-use crate::planted::Bug;
 use crate::synth::emit::index::Lines;
 use crate::synth::expr::{Cmp, Expr};
 use crate::synth::network::outcome::Solution;
@@ -71,7 +70,7 @@ pub fn ptx(
         };
         Ok::<Vec<String>, String>(values.iter().map(one).collect())
     };
-    if initial != Expr::name(&network.lane) && !network.planted.has(Bug::OwnElementFirst) {
+    if initial != Expr::name(&network.lane) && !planted!(Bug::OwnElementFirst) {
         values = shuffled(&mut lines, &values, &initial)?;
     }
     for step in &steps {

@@ -24,7 +24,6 @@ pub use ptx::ptx;
 use super::search::Found;
 use super::subject::{Kind, Loop};
 use super::term::{Shared, Sort};
-use crate::planted::Bug;
 
 /// An operator, and how it is written.
 #[derive(Clone, Debug)]
@@ -75,11 +74,6 @@ impl<'f> Code<'f> {
     fn sort(&self, term: &Shared) -> Sort {
         let subject = self.subject();
         subject.sort_of(term).unwrap_or_else(|| subject.literals())
-    }
-
-    /// Whether this mistake is planted.
-    fn has(&self, bug: Bug) -> bool {
-        self.found.subject.planted.has(bug)
     }
 
     /// The loop.

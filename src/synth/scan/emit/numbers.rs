@@ -1,6 +1,5 @@
 //! The type of the numbers that an operator's code accumulates.
 
-use crate::planted::Bug;
 use crate::synth::scan::search::Found;
 use crate::synth::scan::subject::Kind;
 use crate::synth::scan::term::{self, Op, Shared, Sort, Term};
@@ -27,7 +26,7 @@ pub fn natural(found: &Found, sort: Sort) -> Kind {
     let integers = subject.accumulators.iter().filter(|own| own.sort != Sort::Real);
     let starts: Vec<i64> = integers.map(|own| own.start).collect();
     let fits = |number: i64| i32::try_from(number).is_ok();
-    let careless = subject.planted.has(Bug::SumsTooNarrow);
+    let careless = planted!(Bug::SumsTooNarrow);
     let narrow = terms.all(|term| careless || passes_on(term, &fits))
         && starts.into_iter().all(fits)
         && kinds.iter().all(|kind| kind.range().is_none_or(|(low, high)| fits(low) && fits(high)));

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use super::Code;
 use super::networks::{LANES, Networks};
 use super::writer::{State, Writer, memory};
-use crate::planted::Bug;
 use crate::synth::emit::index::Lines;
 use crate::synth::network::emit::{Shuffle, Step, machine, steps};
 use crate::synth::network::{Network, Solution};
@@ -94,7 +93,7 @@ impl Writer<'_> {
             state.push(match (self.is_boolean(at), flags) {
                 (true, Some(flags)) => {
                     let own = self.word("and.b32", &format!("{flags}, {}", 1u32 << bit));
-                    bit += u32::from(!self.code.has(Bug::OneFlag));
+                    bit += u32::from(!planted!(Bug::OneFlag));
                     self.predicate("setp.ne.u32", &format!("{own}, 0"))
                 }
                 _ => each(self, at),
@@ -118,7 +117,7 @@ impl Writer<'_> {
             let (low, high) = (writer.lines.register(), writer.lines.register());
             writer.lines.line(&format!("mov.b64 {{{low}, {high}}}, {};", state[at]));
             let low = shuffle(writer, &low);
-            let high = match writer.code.has(Bug::HighHalfStays) {
+            let high = match planted!(Bug::HighHalfStays) {
                 true => high,
                 false => shuffle(writer, &high),
             };
@@ -142,7 +141,7 @@ impl Writer<'_> {
             let shuffle = Shuffle::of(network, source)?;
             let (instruction, operands) = shuffle.code(|index| self.lines.value(index, &names))?;
             let other = self.moved(&state, (instruction, &operands));
-            let new = match *behind != self.code.has(Bug::OperandsTurned) {
+            let new = match *behind != planted!(Bug::OperandsTurned) {
                 true => self.combined(&state, &other),
                 false => self.combined(&other, &state),
             };
@@ -183,7 +182,7 @@ impl Writer<'_> {
                     place
                 }
             };
-            let step = if self.code.has(Bug::TotalsOverlap) { 1 } else { 32 };
+            let step = if planted!(Bug::TotalsOverlap) { 1 } else { 32 };
             places.push(format!("[{place}+{}]", step * offset));
             offset += bytes;
         }
@@ -245,19 +244,19 @@ impl Writer<'_> {
         self.lines.line("bar.warp.sync -1;");
         self.store(&total, &own, &inside);
         self.lines.text.push_str("TOTALS:\n");
-        if !self.code.has(Bug::TotalsTooEarly) {
+        if !planted!(Bug::TotalsTooEarly) {
             self.lines.line("bar.sync 0;");
         }
         let first = self.predicate("setp.eq.u32", &format!("{}, 0", self.lane));
         let moved = self.moved(&state, ("shfl.sync.up.b32", "1, 0, -1"));
         let unit = self.unit();
-        let own = match self.code.has(Bug::UnitForgotten) {
+        let own = match planted!(Bug::UnitForgotten) {
             true => moved,
             false => self.chosen(&first, &unit, &moved),
         };
         let before = self.word("sub.u32", &format!("{warp}, 1"));
         let before = self.word("selp.b32", &format!("{before}, 0, {behind}"));
-        if self.code.has(Bug::FrontForgotten) {
+        if planted!(Bug::FrontForgotten) {
             return Ok(own);
         }
         let front = self.load(&before);
@@ -270,7 +269,7 @@ impl Writer<'_> {
         let (networks, warp) = (self.networks, self.warp.clone());
         let before = self.word("shl.b32", &format!("{warp}, 5"));
         let rest = self.word("sub.u32", &format!("{}, {before}", self.threads));
-        let lanes = match self.code.has(Bug::AllLanesReduced) {
+        let lanes = match planted!(Bug::AllLanesReduced) {
             true => self.word("mov.u32", "32"),
             false => self.word("min.u32", &format!("{rest}, 32")),
         };
@@ -294,7 +293,7 @@ impl Writer<'_> {
         let own = self.code.kind(kind.sort());
         let (bits, ty) = (own.bits(), memory(own));
         let memory = match kind {
-            Kind::Signed(bits) if self.code.has(Bug::ElementSign) => memory(Kind::Unsigned(bits)),
+            Kind::Signed(bits) if planted!(Bug::ElementSign) => memory(Kind::Unsigned(bits)),
             kind => memory(kind),
         };
         match (kind, bits) {
@@ -375,7 +374,7 @@ impl Writer<'_> {
         let first = self.word("mul.lo.u32", &format!("{each}, {}", self.tid));
         let first = self.word("min.u32", &format!("{first}, {n}"));
         let last = self.word("add.u32", &format!("{first}, {each}"));
-        let last = match self.code.has(Bug::ShareTooLong) {
+        let last = match planted!(Bug::ShareTooLong) {
             true => last,
             false => self.word("min.u32", &format!("{last}, {n}")),
         };

@@ -4,11 +4,10 @@
 //! Lists, blocks and schedules depend on nothing but the length and the list's number; every execution looks for
 //! races. Lengths are executed side by side.
 
-use rayon::prelude::*;
-
 use super::Code;
 use super::check::{Kernels, Trial, try_one, with_kernels};
 use crate::launch::Meet;
+use crate::parallel;
 
 /// The longest list.
 pub const LONGEST: usize = 2048;
@@ -61,8 +60,8 @@ pub fn sweep(code: &Code, text: &str, lists: usize, longest: usize) -> Result<Sw
         let lengths: Vec<usize> = (1..=longest).collect();
         for batch in lengths.chunks(BATCH) {
             // (All of a batch: which failure is reported does not depend on threads.)
-            let results = batch.par_iter().map(|length| of_length(code, kernels, lists, *length));
-            for of_one in results.collect::<Vec<_>>() {
+            let results = parallel::map(batch, |length| of_length(code, kernels, lists, *length));
+            for of_one in results {
                 let Swept { lists, results } = of_one?;
                 swept.lists += lists;
                 swept.results += results;

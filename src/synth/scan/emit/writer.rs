@@ -4,7 +4,6 @@ use rustc_hash::FxHashMap;
 
 use super::Code;
 use super::networks::Networks;
-use crate::planted::Bug;
 use crate::synth::emit::index::Lines;
 use crate::synth::scan::subject::{Accumulator, Kind};
 use crate::synth::scan::term::{GIVEN, INFINITY, Op, RIGHT, Shared, Sort, Term};
@@ -206,7 +205,7 @@ impl Writer<'_> {
     pub(super) fn remainder(&mut self, a: &str, b: &str) -> (String, String) {
         let (kind, ty) = (self.code.integers, memory(self.code.integers));
         let left = self.numeric(kind, &format!("rem.{ty}"), &format!("{a}, {b}"));
-        if self.code.has(Bug::MachineRemainder) {
+        if planted!(Bug::MachineRemainder) {
             return (left, self.predicate("mov.pred", "0"));
         }
         let negative = self.predicate(&format!("setp.lt.{ty}"), &format!("{left}, 0"));
@@ -243,7 +242,7 @@ impl Writer<'_> {
     /// Puts a state into other registers.
     pub(super) fn assign(&mut self, to: &State, from: &State) {
         // What is read later must not be written before.
-        let careless = self.code.has(Bug::WrittenTooEarly);
+        let careless = planted!(Bug::WrittenTooEarly);
         let mut held = State::new();
         for (at, from) in from.iter().enumerate() {
             let overwritten = !careless && to.contains(from) && to[at] != *from;
