@@ -28,6 +28,7 @@
 //! - [`solver`]: z3 behind three-valued answers; no other module names z3.
 //! - [`emulate`]: symbolic execution into a memory trace. Records, never decides.
 //! - [`cost`]: cycles that a choice takes on an architecture, from data files.
+//! - [`sass`]: machine code: the resources of kernels and their static schedule, read from cubins.
 //! - [`reuse`]: every legal replacement, with proof and guards, or the reason why there is none.
 //!   Chooses nothing.
 //! - [`rewrite`]: edits of the original text: plans, checks, names, code that stands twice. Knows no pattern.
@@ -95,6 +96,7 @@ pub mod remarks;
 pub mod report;
 pub mod reuse;
 pub mod rewrite;
+pub mod sass;
 pub mod select;
 pub mod solver;
 pub mod source;

@@ -10,6 +10,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::sass::Resources;
+
 pub use crate::strategies::Decision;
 pub use origins::{Call, Origin, Origins};
 
@@ -174,6 +176,18 @@ pub struct KernelReport {
     /// Every array in shared memory that the kernel declares, and those at module level that it names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrays: Vec<ArrayReport>,
+    /// What ptxas made of the kernel, where it was called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ResourcesReport>,
+}
+
+/// What ptxas made of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ResourcesReport {
+    /// Of the text as it was; `None` if it was not assembled.
+    pub original: Option<Resources>,
+    /// Of the rewritten text; `None` if the kernel is not rewritten.
+    pub rewritten: Option<Resources>,
 }
 
 impl KernelReport {

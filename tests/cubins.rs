@@ -2,7 +2,7 @@
 
 use crate::common;
 use common::assembler::Assembler;
-use ptxasw::ptxas::cubin::{self, Cubin};
+use ptxasw::sass::cubin::{self, Cubin};
 use regex::Regex;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

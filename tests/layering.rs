@@ -11,7 +11,7 @@ use syn::UseTree;
 use syn::visit::Visit;
 
 /// From the ground up.
-const ORDER: [&str; 35] = [
+const ORDER: [&str; 36] = [
     "source",
     "float",
     "isa",
@@ -26,6 +26,7 @@ const ORDER: [&str; 35] = [
     "solver",
     "emulate",
     "cost",
+    "sass",
     "reuse",
     "rewrite",
     "launch",

@@ -22,6 +22,7 @@ mod parser;
 mod pipeline;
 mod remarks;
 mod samples;
+mod sass;
 mod shown;
 mod synth;
 mod terms;

@@ -2,7 +2,8 @@
 
 use super::device::Error;
 use super::experiment::Candidate;
-use crate::ptxas::invoke::{Run, Stream, Tool};
+use crate::ptxas::invoke::Tool;
+use crate::ptxas::once;
 use crate::ptxas::signals::Watch;
 use crate::source::SourceFile;
 
@@ -27,21 +28,9 @@ pub fn assemble(
     name: &str,
     source: SourceFile,
 ) -> Result<Candidate, Error> {
-    let failed = |what: String| Error::Rejected(format!("{name}: {what}"));
-    let started =
-        |error: std::io::Error| failed(format!("cannot run {}: {error}", tool.path.display()));
-    let folder = watch.folder().map_err(started)?;
-    let input = folder.write("variant.ptx", source.text().as_bytes()).map_err(started)?;
-    let output = input.with_file_name("variant.cubin");
-    let words = [format!("-arch={architecture}").into(), "-o".into(), output.clone(), input];
-    let words = words.map(std::path::PathBuf::into_os_string);
-    let run = Run::new(&words, Stream::Capture, Stream::Capture);
-    let finished = tool.run(run, watch).map_err(started)?;
-    if !finished.status.success() {
-        let said = [finished.stdout, finished.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        return Err(failed(format!("ptxas refuses it:\n{}", said.trim_end())));
+    let options = [format!("-arch={architecture}").into()];
+    match once::assemble(tool, watch, &options, source.text()) {
+        Ok(assembled) => Ok(Candidate { name: name.to_owned(), source, cubin: assembled.cubin }),
+        Err(what) => Err(Error::Rejected(format!("{name}: {what}"))),
     }
-    let cubin = std::fs::read(&output).map_err(started)?;
-    Ok(Candidate { name: name.to_owned(), source, cubin })
 }

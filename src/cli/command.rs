@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::ab::Ab;
+use super::asm::Asm;
 use super::candidates::Candidates;
 use super::cfg::Cfg;
+use super::compare::Compare;
 use super::completions::Completions;
 use super::doctor::Doctor;
 use super::exit::{Failure, Status};
@@ -62,6 +64,10 @@ pub enum Command {
     Ab(Box<Ab>),
     /// Time the strategies on a GPU and write the fastest into a profile that builds obey
     Tune(Box<Tune>),
+    /// Show the resources and the static schedule of machine code, of PTX or of a cubin
+    Asm(Asm),
+    /// Compare the registers, spills, stack, shared memory, code and warps of the kernels of two builds
+    Compare(Compare),
     /// Complete a sketch of data movement: find its index expressions, or prove that there are none
     Synth(Synth),
     /// Make one HTML page of the JSON files in a folder
@@ -107,6 +113,8 @@ impl Command {
             Command::Toolkit(args) => args.run(),
             Command::Completions(args) => args.run(Cli::command()),
             Command::Man(args) => args.run(Cli::command()),
+            Command::Asm(args) => return end(args.run()),
+            Command::Compare(args) => return end(args.run()),
             Command::Verify(args) => return end(args.run()),
             Command::Synth(args) => return end(args.run()),
             Command::Ab(args) => return end(args.run()),

@@ -14,7 +14,8 @@ impl Status {
     /// 0: what was asked for is done. `verify`: the two programs are equal. `ab --check`: the GPU and the
     /// interpreter compute the same bits. `doctor`: everything works.
     pub const SUCCESS: Status = Status(0);
-    /// 1: the two programs of `verify`, or the buffers of `ab --check`, are different.
+    /// 1: the two programs of `verify`, or the buffers of `ab --check`, are different; a kernel lost what
+    /// `compare --fail-on` names.
     pub const DIFFERENT: Status = Status(1);
     /// 1: buffers do not hold what the launch file of `run` expects.
     pub const UNEXPECTED: Status = Status(1);
@@ -27,6 +28,7 @@ impl Status {
     /// an undetermined value that reaches an effect.
     pub const FAULTED: Status = Status(3);
     /// 3: `verify` neither proved that the two programs are equal nor found a difference.
+    /// `asm`: the machine code of the architecture is not known.
     pub const UNKNOWN: Status = Status(3);
     /// 3: a bound or a signal ended the search of `synth`.
     pub const BUDGET: Status = Status(3);

@@ -11,6 +11,15 @@ use crate::source::SourceFile;
 /// # Errors
 /// The file cannot be read, or is no text.
 pub fn read(path: &Path) -> Result<SourceFile, Failure> {
+    let (name, bytes) = read_bytes(path)?;
+    Ok(SourceFile::from_bytes(name, bytes)?)
+}
+
+/// Reads a file, and says how it is called in messages; `-` is standard input.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn read_bytes(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     let read = if name == "-" {
@@ -19,7 +28,7 @@ pub fn read(path: &Path) -> Result<SourceFile, Failure> {
         std::fs::read(path).map(|found| bytes = found)
     };
     read.map_err(|error| Failure::about(&name, format!("cannot read the file: {error}")))?;
-    Ok(SourceFile::from_bytes(name, bytes)?)
+    Ok((name, bytes))
 }
 
 /// Prints to standard output; a reader that went away is no error of ours.

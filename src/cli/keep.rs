@@ -6,9 +6,11 @@
 
 use crate::pipeline::Rewritten;
 use crate::remarks;
-use crate::report::{Decision, FUNCTION_LEFT, KernelReport, Report};
+use crate::report::{Decision, FUNCTION_LEFT, KernelReport, Report, ResourcesReport};
+use crate::sass::{self, Resources};
 use crate::source::SourceFile;
 use rustc_hash::FxHasher;
+use std::collections::BTreeMap;
 use std::hash::Hasher;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -89,6 +91,23 @@ pub fn unused_in(kernel: &KernelReport, reason: &str) -> KernelReport {
         moved.for_each(|wavefronts| wavefronts.after = wavefronts.before);
     }
     kernel
+}
+
+/// The resources of the kernels of a cubin; none of one that is not known or cannot be read.
+pub fn resources(bytes: &[u8]) -> BTreeMap<String, Resources> {
+    sass::resources::resources(bytes).map(|(_, kernels)| kernels).unwrap_or_default()
+}
+
+/// A report with what ptxas made of its kernels: of the originals, and of the rewritten texts.
+pub fn with_resources(mut report: Report, made: &[BTreeMap<String, Resources>; 2]) -> Report {
+    for kernel in &mut report.kernels {
+        let [original, rewritten] = [&made[0], &made[1]].map(|of| of.get(&kernel.name).copied());
+        let rewritten = rewritten.filter(|_| kernel.is_rewritten());
+        if original.or(rewritten).is_some() {
+            kernel.resources = Some(ResourcesReport { original, rewritten });
+        }
+    }
+    report
 }
 
 /// The input's file name without `.ptx`, made harmless, and 16 digits.

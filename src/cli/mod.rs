@@ -9,9 +9,11 @@
 //!   and how.
 
 pub mod ab;
+mod asm;
 mod candidates;
 mod cfg;
 mod command;
+mod compare;
 mod completions;
 mod doctor;
 pub mod env;

@@ -10,6 +10,7 @@ use super::{holes, keep};
 use crate::pipeline::{self, Options, Rewritten};
 use crate::ptxas::assemble::{self, Call, Examined, Replacement, one_line};
 use crate::ptxas::check::Again;
+use crate::ptxas::check::Cubins;
 use crate::ptxas::child;
 use crate::ptxas::command_line::CommandLine;
 use crate::ptxas::invoke::Tool;
@@ -196,8 +197,9 @@ fn call(
     }
     let has_holes = reports().any(|report| !report.holes.is_empty());
     keep_texts(settings, &examined, &mut warnings);
-    if assemble::is_untouched(&examined) && warnings.is_empty() {
-        keep_reports(settings, &examined, None, &mut warnings);
+    let reports = settings.report.is_some();
+    if assemble::is_untouched(&examined) && warnings.is_empty() && !reports {
+        keep_reports(settings, &examined, (None, &Cubins::default()), &mut warnings);
         if warnings.is_empty() {
             return exec(tool, arguments);
         }
@@ -213,7 +215,7 @@ fn call(
     // The other modes are for measuring what a rewrite costs.
     // A text with holes is nothing that ptxas could assemble for a comparison.
     let checked = !settings.unchecked && options.mode == Mode::Full && !has_holes;
-    let call = Call { tool, arguments, line, watch: &watch };
+    let call = Call { tool, arguments, line, watch: &watch, reports };
     let again: Option<&Again<'_, Rewritten>> = if checked { Some(&again) } else { None };
     let mut assembled = match assemble::assemble(call, &mut examined, again, warnings) {
         Ok(assembled) => assembled,
@@ -232,7 +234,8 @@ fn call(
             keep_texts(settings, &examined, &mut assembled.warnings);
         }
         let unused = assembled.unused.as_deref();
-        keep_reports(settings, &examined, unused, &mut assembled.warnings);
+        let made = (unused, &assembled.cubins);
+        keep_reports(settings, &examined, made, &mut assembled.warnings);
     }
     write(&mut io::stdout(), &assembled.finished.stdout);
     write(&mut io::stderr(), &assembled.finished.stderr);
@@ -373,9 +376,10 @@ fn keep_texts(settings: &Settings, examined: &[Examined<Rewritten>], warnings: &
 fn keep_reports(
     settings: &Settings,
     examined: &[Examined<Rewritten>],
-    unused: Option<&str>,
+    (unused, cubins): (Option<&str>, &Cubins),
     warnings: &mut Vec<String>,
 ) {
+    let made = [&cubins.original, &cubins.rewritten].map(|bytes| keep::resources(bytes));
     for (source, result) in examined.iter().filter_map(|one| one.outcome.as_ref()) {
         let Ok(result) = result else { continue };
         let untouched = (result.text == source.text()).then_some("the text is left as it is");
@@ -383,6 +387,7 @@ fn keep_reports(
             None => Cow::Borrowed(&result.report),
             Some(reason) => Cow::Owned(keep::unused(&result.report, reason)),
         };
+        let report = keep::with_resources(report.into_owned(), &made);
         let mut note = |folder: &PathBuf, what: &str, stored: io::Result<()>| {
             if let Err(error) = stored {
                 warnings.push(format!("{}: cannot write {what} here: {error}", folder.display()));

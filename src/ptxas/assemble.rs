@@ -5,7 +5,7 @@
 //! ptxasw. If the real ptxas refuses the call, its messages about the originals are shown, and no
 //! warning. The machine code made of a rewritten text is looked at by [`crate::ptxas::check`].
 
-use crate::ptxas::check::{self, Again, Checked};
+use crate::ptxas::check::{self, Again, Checked, Cubins};
 use crate::ptxas::command_line::{CommandLine, Input, Kind, text_to_file};
 use crate::ptxas::invoke::{Finished, Run, Stdin, Stream, Tool, in_memory};
 use crate::ptxas::leash::Leash;
@@ -114,6 +114,8 @@ pub struct Assembled {
     pub warnings: Vec<String>,
     /// Why the output was made from the originals, if the examined inputs do not say so.
     pub unused: Option<String>,
+    /// What was made of the texts, as far as that is known.
+    pub cubins: Cubins,
 }
 
 /// A call and everything that running it needs.
@@ -127,6 +129,8 @@ pub struct Call<'c> {
     pub line: &'c CommandLine,
     /// Ends ptxas and removes temporary files when the call is interrupted.
     pub watch: &'c Watch,
+    /// Whether what ptxas makes of the texts is to be looked at, whichever they are.
+    pub reports: bool,
 }
 
 /// Why the inputs of a call are not to be looked at, if they are not: one can be read only once, or is
@@ -298,14 +302,16 @@ pub fn assemble<R: Replacement>(
             None => run_rewritten(&call, examined, &mut None, How::default()).map(Checked::alone),
         };
         match checked {
-            Ok(Checked { finished, unused: reason, refused }) => {
+            Ok(Checked { finished, unused: reason, refused, mut cubins }) => {
                 warnings.extend(refused.map(|refused| refusal(examined, &refused)));
                 unused = reason;
                 if let Some(finished) = finished {
                     if !finished.status.success() {
                         warnings.clear();
+                    } else if cubins.original.is_empty() && call.reports {
+                        cubins.rewritten = check::written(&call);
                     }
-                    return Ok(Assembled { finished, warnings, unused });
+                    return Ok(Assembled { finished, warnings, unused, cubins });
                 }
             }
             Err(error) => warnings.push(format!(
@@ -318,10 +324,13 @@ pub fn assemble<R: Replacement>(
     let run = Run::new(arguments, Stream::Inherit, Stream::Inherit);
     let run = Run { stdin: stdin(examined), ..run };
     let finished = tool.run(run, watch)?;
+    let mut cubins = Cubins::default();
     if !finished.status.success() {
         warnings.clear();
+    } else if call.reports {
+        cubins.original = check::written(&call);
     }
-    Ok(Assembled { finished, warnings, unused })
+    Ok(Assembled { finished, warnings, unused, cubins })
 }
 
 /// The warning about rewritten inputs that the real ptxas refused, with its first message.

@@ -17,13 +17,13 @@ use crate::ptxas::assemble::writes_to_stdout;
 use crate::ptxas::assemble::{Call, Examined, How, Replacement, is_too_long, run_rewritten, stdin};
 use crate::ptxas::command_line::OutputPlace;
 use crate::ptxas::complaints::{Complaint, complaints};
-use crate::ptxas::cubin::{self, Cubin};
 use crate::ptxas::invoke::{Finished, Run, Stream};
 use crate::ptxas::leash::Leash;
 use crate::ptxas::losses::{Loss, losses};
 use crate::ptxas::messages::agree;
 use crate::ptxas::signals::Folder;
 use crate::ptxas::temporary::Temporary;
+use crate::sass::cubin::{self, Cubin};
 use crate::source::SourceFile;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -53,12 +53,28 @@ pub struct Checked {
     pub unused: Option<String>,
     /// The run on the rewritten text, if ptxas refused what it should have taken.
     pub refused: Option<Finished>,
+    /// What was made of the texts.
+    pub cubins: Cubins,
+}
+
+/// What ptxas made of the two texts of a call; empty where that is not known.
+#[derive(Clone, Debug, Default)]
+pub struct Cubins {
+    /// Of the originals.
+    pub original: Vec<u8>,
+    /// Of the rewritten texts; empty where the originals are used, too.
+    pub rewritten: Vec<u8>,
 }
 
 impl Checked {
     /// The originals are to be assembled.
     fn unused(reason: impl Into<String>) -> Checked {
         Checked { unused: Some(reason.into()), ..Checked::default() }
+    }
+
+    /// The same with what was made of the originals.
+    fn of(self, original: Vec<u8>) -> Checked {
+        Checked { cubins: Cubins { original, rewritten: Vec::new() }, ..self }
     }
 
     /// A run on the rewritten texts that nothing is compared with.
@@ -69,7 +85,7 @@ impl Checked {
         let Fate::Bad { unused, refused } = Fate::of_failure(finished) else {
             return Checked::default();
         };
-        Checked { unused: Some(unused), refused, finished: None }
+        Checked { unused: Some(unused), refused, ..Checked::default() }
     }
 }
 
@@ -100,10 +116,14 @@ pub fn run<R: Replacement>(
     let mut taken: Vec<Loss> = Vec::new();
     for round in 0..=MOST_ROUNDS {
         let new = match fate(&original, finished, &taken, |name| is_measured(examined, name)) {
-            Fate::Good(finished, bytes) => return Ok(deliver(call, *finished, &bytes, None)),
+            Fate::Good(finished, bytes) => {
+                let delivered = deliver(call, *finished, &bytes, None);
+                let cubins = Cubins { original: original.bytes, rewritten: bytes };
+                return Ok(Checked { cubins, ..delivered });
+            }
             Fate::Bad { unused, refused } => {
                 let delivered = deliver(call, original.finished, &original.bytes, Some(unused));
-                return Ok(Checked { refused, ..delivered });
+                return Ok(Checked { refused, ..delivered }.of(original.bytes));
             }
             Fate::Interrupted(finished) => {
                 return Ok(Checked { finished: Some(*finished), ..Checked::default() });
@@ -125,7 +145,7 @@ pub fn run<R: Replacement>(
         let each = taken.iter().map(|(name, what)| format!("{name}: {what}"));
         format!("taken back: {}", each.collect::<Vec<_>>().join("; "))
     });
-    Ok(deliver(call, original.finished, &original.bytes, unused))
+    Ok(deliver(call, original.finished, &original.bytes, unused).of(original.bytes))
 }
 
 fn output<'c>(call: &Call<'c>) -> &'c OsStr {
@@ -312,6 +332,14 @@ fn parse(path: &Path, bytes: &[u8]) -> Option<Cubin> {
     cubin::read(bytes).inspect_err(unreadable).ok()
 }
 
+/// The bytes of a call's output file; nothing if it is not an ordinary file, or not known.
+pub(super) fn written(call: &Call<'_>) -> Vec<u8> {
+    let known = call.line.output_place != OutputPlace::Unclear;
+    let path = Path::new(output(call));
+    let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    if known && is_file { read(path) } else { Vec::new() }
+}
+
 /// The bytes of a file; nothing if it cannot be read or is too large.
 fn read(path: &Path) -> Vec<u8> {
     let read = || {
@@ -331,7 +359,7 @@ fn read(path: &Path) -> Vec<u8> {
 fn deliver(call: &Call<'_>, finished: Finished, bytes: &[u8], unused: Option<String>) -> Checked {
     if !bytes.is_empty() {
         match std::fs::write(output(call), bytes) {
-            Ok(()) => return Checked { finished: Some(finished), unused, refused: None },
+            Ok(()) => return Checked { finished: Some(finished), unused, ..Checked::default() },
             Err(error) => log::info!("{}: {error}", output(call).display()),
         }
     }

@@ -6,10 +6,8 @@
 //! both cubins is not compared.
 
 use crate::isa::multiprocessor::Multiprocessor;
-use crate::ptxas::cubin::{Cubin, Usage};
-
-/// The sizes of blocks, in threads, for which a kernel is judged if it names none.
-const USUAL_BLOCKS: [u32; 3] = [128, 256, 512];
+use crate::sass::cubin::{Cubin, Usage};
+use crate::sass::resources::USUAL_BLOCKS;
 
 /// A kernel and what it lost, for people.
 pub type Loss = (String, String);

@@ -7,12 +7,12 @@
 //! - [`nvptx_as`]: the command line of GCC's assembler, which checks PTX text and passes it on.
 //! - [`locate`]: where the real ptxas is.
 //! - [`assemble`]: examine the inputs, run the real ptxas on rewritten ones, fall back to the originals.
-//! - [`check`]: assemble both texts, and rewrite a kernel no more that lost by it: what a kernel takes
-//!   stands in its [`cubin`], what of that is worse in [`losses`], what ptxas says of one text alone in
-//!   [`complaints`].
+//! - [`check`]: assemble both texts, and rewrite a kernel no more that lost by it: what of its
+//!   resources is worse is in [`losses`], what ptxas says of one text alone in [`complaints`].
 //! - [`invoke`]: the one place that starts the real ptxas, as a [`child`] that does not outlive us, on a
 //!   [`leash`] where its work is bounded; [`signals`] keeps it and the temporary files from outliving an
 //!   interrupted call.
+//! - [`once`]: one text, assembled outside of a build.
 //! - [`temporary`]: the folders for rewritten texts, and what is left of those of killed calls.
 //! - [`trial`]: asks a program which assembler it is, and whether it works.
 //! - [`messages`]: file names and lines of the rewritten text back to the user's.
@@ -28,13 +28,13 @@ pub mod check;
 pub mod child;
 pub mod command_line;
 pub mod complaints;
-pub mod cubin;
 pub mod invoke;
 pub mod leash;
 pub mod locate;
 pub mod losses;
 pub mod messages;
 pub mod nvptx_as;
+pub mod once;
 pub mod options;
 pub mod options_file;
 pub mod role;

@@ -2,8 +2,9 @@
 
 use crate::support::{Bench, PTXASW, ptx, real_ptxas, run, run_with, stderr, stdout};
 use ptxasw::isa::multiprocessor::Multiprocessor;
-use ptxasw::ptxas::cubin::{self, Cubin};
 use ptxasw::report::Report;
+use ptxasw::sass::Resources;
+use ptxasw::sass::cubin::{self, Cubin, Usage};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
@@ -18,6 +19,7 @@ pub const TESTS: crate::Tests = &[
     ("ptxas_is_killed_on_the_rewritten_text", ptxas_is_killed_on_the_rewritten_text),
     ("lost_warps_are_taken_back", lost_warps_are_taken_back),
     ("spilled_registers_are_taken_back", spilled_registers_are_taken_back),
+    ("resources_of_untouched_texts", resources_of_untouched_texts),
     ("what_costs_nothing_stays", what_costs_nothing_stays),
     ("one_of_two_kernels_is_taken_back", one_of_two_kernels_is_taken_back),
     ("a_callee_takes_everything_back", a_callee_takes_everything_back),
@@ -244,7 +246,20 @@ impl Made {
         let is_original = bytes[0] == bytes[1];
         assert_eq!(kept == text, is_original, "{kept}");
         let [plain, made] = bytes.map(|bytes| cubin::read(&bytes).unwrap());
-        Made { plain, made, is_original, report: serde_json::from_slice(&report).unwrap(), log }
+        let report: Report = serde_json::from_slice(&report).unwrap();
+        for kernel in &report.kernels {
+            let resources = kernel.resources.expect("ptxas has made the kernel");
+            let original = resources.original.expect("the original is assembled, too");
+            let taken = |of: Resources| (of.registers, of.stack, of.shared);
+            let usage = |of: &Cubin| {
+                let Usage { registers, stack, shared, .. } = of.kernels[&kernel.name];
+                (registers, stack, shared)
+            };
+            assert_eq!(taken(original), usage(&plain));
+            assert_eq!(resources.rewritten.is_some(), kernel.shuffles > 0);
+            assert!(resources.rewritten.is_none_or(|rewritten| taken(rewritten) == usage(&made)));
+        }
+        Made { plain, made, is_original, report, log }
     }
 
     /// Why a kernel of the report was left as it is.
@@ -278,6 +293,19 @@ fn spilled_registers_are_taken_back() {
     assert!(made.is_original);
     let reason = made.reason("k").expect("it is taken back");
     assert!(reason.contains(" bytes of stack instead of 0"), "{reason}");
+}
+
+/// A text that is left as it is has one assembly, and its resources are reported all the same.
+fn resources_of_untouched_texts() {
+    let Some(ptxas) = real_ptxas() else { return };
+    let text = module(&[("k", "", 12)]).replace("// rewrite: hold 12", "");
+    let made = Made::new(&ptxas, &text);
+    let resources = made.report.kernels[0].resources.expect("ptxas has made the kernel");
+    let original = resources.original.unwrap();
+    assert!(made.is_original && resources.rewritten.is_none());
+    assert_eq!(original.code_bytes % 128, 0);
+    assert!(original.instructions > 3 && original.instructions * 16 <= original.code_bytes);
+    assert_eq!(original.warps, Some(64));
 }
 
 fn what_costs_nothing_stays() {

@@ -13,7 +13,8 @@
 //!   function's own stack frame, 0x12 bytes of stack with all that it calls (in linked cubins;
 //!   0xffffffff where calls recur).
 //! - `.nv.info.NAME` holds the same of one kernel: 0x10 the three sizes of a block by `.reqntid`, 0x05
-//!   by `.maxntid`, each also by ptxas's options.
+//!   by `.maxntid`, each also by ptxas's options; 0x34 where the branches to a place in a register go: for each its
+//!   offset, a 0, the number of targets, and the targets' offsets.
 //! - `.text.NAME` is the code. The high byte of its `sh_info` repeats the registers up to sm_89; from sm_90
 //!   on it is 0. The rest is the symbol's index.
 //! - `.nv.shared.NAME` is as large as the shared memory of a block, of linked cubins from sm_90 on with
@@ -50,17 +51,20 @@ pub struct Usage {
     pub threads: Option<u32>,
 }
 
-type Header = FileHeader64<LittleEndian>;
+/// The header of a cubin.
+pub type Header = FileHeader64<LittleEndian>;
 type Sections<'b> = SectionTable<'b, Header>;
 type Symbols<'b> = SymbolTable<'b, Header>;
 
-const ENDIAN: LittleEndian = LittleEndian;
+/// The order of bytes in a cubin.
+pub const ENDIAN: LittleEndian = LittleEndian;
 
 /// Attributes of `.nv.info`.
 const REGISTERS: u8 = 0x2f;
 const FRAME: u8 = 0x11;
 const STACK: u8 = 0x12;
 /// Attributes of `.nv.info.NAME`.
+const JUMPS: u8 = 0x34;
 const MOST_THREADS: u8 = 0x05;
 const ALL_THREADS: u8 = 0x10;
 
@@ -202,7 +206,7 @@ fn functions(
             continue;
         }
         let symbol = symbols.symbol(SymbolIndex(index as usize))?;
-        if symbol.st_other().0 & IS_KERNEL == 0 {
+        if !is_kernel(symbol) {
             continue;
         }
         let name = String::from_utf8_lossy(symbols.symbol_name(ENDIAN, symbol)?).into_owned();
@@ -214,6 +218,26 @@ fn functions(
         }
     }
     Ok(found)
+}
+
+/// Where branches to a place in a register go, by their offsets, from the bytes of `.nv.info.NAME`.
+pub fn jumps(info: &[u8]) -> BTreeMap<u32, Vec<u32>> {
+    let mut found = BTreeMap::new();
+    for attribute in attributes(info).filter(|attribute| attribute.number == JUMPS) {
+        let words = attribute.words();
+        let mut rest = words.as_slice();
+        while let [offset, _, count, tail @ ..] = rest {
+            let Some((targets, tail)) = tail.split_at_checked(*count as usize) else { break };
+            found.insert(*offset, targets.to_vec());
+            rest = tail;
+        }
+    }
+    found
+}
+
+/// Whether a symbol is that of a kernel.
+pub fn is_kernel(symbol: &impl Sym) -> bool {
+    symbol.st_other().0 & IS_KERNEL != 0
 }
 
 fn of_function<'f>(

@@ -1,0 +1,191 @@
+//! `ptxasw asm`: resources and the static schedule of machine code.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::env::Settings;
+use super::exit::{Failure, Status};
+use super::io;
+use super::options::{Format, Shown};
+use super::wrapper;
+use crate::ptx::{self, Depth};
+use crate::ptxas::once;
+use crate::ptxas::signals::Watch;
+use crate::sass::Resources;
+use crate::sass::opcodes::Opcodes;
+use crate::sass::report::{Block, Kernel, Report};
+use crate::source::SourceFile;
+
+/// `asm`
+#[derive(Debug, Args)]
+pub struct Asm {
+    /// PTX or cubin, `-` for standard input
+    input: PathBuf,
+    /// Assemble PTX for this architecture, such as `sm_90`, instead of the one that it names
+    #[arg(long, value_name = "ARCH")]
+    arch: Option<String>,
+    /// Show this kernel alone
+    #[arg(long)]
+    kernel: Option<String>,
+    /// How to show the schedule.
+    #[command(flatten)]
+    shown: Shown,
+}
+
+/// How a cubin begins.
+const ELF: &[u8] = b"\x7fELF";
+
+impl Asm {
+    /// Prints the resources and schedules.
+    ///
+    /// # Errors
+    /// The input cannot be read or assembled, or does not have the kernel that was asked for.
+    pub fn run(&self) -> Result<Status, Failure> {
+        let (name, bytes) = io::read_bytes(&self.input)?;
+        let unreadable = |why: String| Failure::about(&name, why);
+        let (mut report, texts) = if bytes.starts_with(ELF) {
+            let report = Report::new(&bytes, &BTreeMap::new()).map_err(unreadable)?;
+            (report, Texts::default())
+        } else {
+            let source = SourceFile::from_bytes(name.clone(), bytes)?;
+            (self.assemble(&source)?, Texts::of(source.text()))
+        };
+        if report.kernels.is_empty() {
+            return Err(unreadable("there is no kernel".to_owned()));
+        }
+        if let Some(kernel) = &self.kernel {
+            let all: Vec<_> = report.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+            let all = all.join("`, `");
+            report.kernels.retain(|found| found.name == *kernel);
+            if report.kernels.is_empty() {
+                return Err(unreadable(format!("there is no kernel `{kernel}` among `{all}`")));
+            }
+        }
+        io::print(&match self.shown.format {
+            Format::Json => io::json(&report)?,
+            Format::Text => render(&report, texts),
+        })?;
+        match Opcodes::generation(report.arch) {
+            Some(_) => Ok(Status::SUCCESS),
+            None => Ok(Status::UNKNOWN),
+        }
+    }
+
+    fn assemble(&self, source: &SourceFile) -> Result<Report, Failure> {
+        let tool = wrapper::real_ptxas(&Settings::of_process())?;
+        let watch = Watch::start();
+        let arch = match &self.arch {
+            Some(arch) => arch.clone(),
+            None => {
+                let module = ptx::parse(source, Depth::Rewritable)?;
+                let target = module.target.iter().find(|word| word.starts_with("sm_"));
+                let none = || Failure::about(source.name(), "the text names no architecture");
+                (*target.ok_or_else(none)?).to_owned()
+            }
+        };
+        let failed = |why: String| Failure::about(source.name(), why);
+        let mut options = vec![format!("-arch={arch}").into(), "-v".into(), "-lineinfo".into()];
+        let mut done = once::assemble(&tool, &watch, &options, source.text());
+        if done.is_err() {
+            // ptxas refuses `-lineinfo` beside other debug information.
+            options.pop();
+            done = once::assemble(&tool, &watch, &options, source.text());
+        }
+        let assembled = done.map_err(failed)?;
+        Report::new(&assembled.cubin, &once::spills(&assembled.said)).map_err(failed)
+    }
+}
+
+/// The lines of the sources that can be read, by their files; that without a name is the PTX.
+#[derive(Default)]
+struct Texts(BTreeMap<String, Vec<String>>);
+
+impl Texts {
+    fn of(ptx: &str) -> Texts {
+        Texts(BTreeMap::from([(String::new(), ptx.lines().map(str::to_owned).collect())]))
+    }
+
+    /// The text of a block's line.
+    fn line(&mut self, block: &Block) -> &str {
+        let file = block.file.clone().unwrap_or_default();
+        let lines = self.0.entry(file).or_insert_with_key(|file| {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            text.lines().map(str::to_owned).collect()
+        });
+        let at = block.line.and_then(|line| (line as usize).checked_sub(1));
+        at.and_then(|at| lines.get(at)).map_or("", |line| line.trim())
+    }
+}
+
+fn render(report: &Report, mut texts: Texts) -> String {
+    let mut out = String::new();
+    for kernel in &report.kernels {
+        render_kernel(&mut out, report.arch, kernel, &mut texts);
+    }
+    out
+}
+
+fn render_kernel(out: &mut String, arch: u32, kernel: &Kernel, texts: &mut Texts) {
+    let Resources { registers, stack, shared, code_bytes, instructions, .. } = kernel.resources;
+    *out += &format!("{}: sm_{arch}, {registers} registers, {stack} bytes of stack, ", kernel.name);
+    if let (Some(stores), Some(loads)) =
+        (kernel.resources.spill_stores, kernel.resources.spill_loads)
+    {
+        *out += &format!("{stores} bytes spilled and {loads} loaded again, ");
+    }
+    *out += &format!(
+        "{shared} bytes of shared memory, {instructions} instructions in {code_bytes} bytes"
+    );
+    if let Some(warps) = kernel.resources.warps {
+        *out += &format!(", {warps} resident warps");
+    }
+    out.push('\n');
+    if let Some(unknown) = &kernel.unknown {
+        *out += &format!("  the schedule is not known: {unknown}\n");
+    }
+    let (Some(issue), Some(waits)) = (kernel.issue_cycles, kernel.wait_cycles) else { return };
+    *out += &format!("  a warp: {issue:.0} cycles of issue, {waits:.0} of waits");
+    if let Some(exposed) = kernel.exposed_latency {
+        *out += &format!(", {exposed:.0} of which other warps do not fill");
+    }
+    if let Some(flight) = kernel.loads_in_flight {
+        *out += &format!("; {:.1} loads in flight at a wait, at most {}", flight.mean, flight.max);
+    }
+    out.push('\n');
+    let pipes = kernel.pipes.iter().flatten();
+    let pipes: Vec<String> = pipes.map(|(pipe, cycles)| format!("{pipe} {cycles:.0}")).collect();
+    if !pipes.is_empty() {
+        *out += &format!("  cycles of the units: {}\n", pipes.join(", "));
+    }
+    render_blocks(out, kernel.blocks.as_deref().unwrap_or_default(), texts);
+}
+
+fn render_blocks(out: &mut String, blocks: &[Block], texts: &mut Texts) {
+    let cells = |block: &Block| {
+        let text =
+            |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
+        [
+            format!("{:#06x}", block.offset),
+            text(block.line),
+            block.loop_depth.to_string(),
+            block.instructions.to_string(),
+            block.issue_cycles.to_string(),
+            block.wait_cycles.to_string(),
+            text(block.loads_in_flight),
+        ]
+    };
+    let head = ["offset", "line", "loops", "instructions", "issue", "waits", "loads in flight"];
+    let _ = writeln!(out, "  {}", row(&head.map(str::to_owned), &head));
+    for block in blocks {
+        let line = format!("  {}  {}", row(&cells(block), &head), texts.line(block));
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
+
+fn row(cells: &[String; 7], head: &[&str; 7]) -> String {
+    let aligned = cells.iter().zip(head).map(|(cell, head)| format!("{cell:>0$}", head.len()));
+    aligned.collect::<Vec<_>>().join("  ")
+}

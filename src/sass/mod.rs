@@ -1,0 +1,35 @@
+//! Machine code of GPUs of compute capability 7.0 and newer (NVIDIA calls it SASS), read without a
+//! disassembler.
+//!
+//! In: a cubin. Out: the resources of each kernel ([`cubin`]), its instructions ([`Instruction`]) with
+//! their classes ([`Opcodes`]), its basic blocks and loops ([`graph`]), and the static schedule that ptxas
+//! has written into them ([`schedule`]): how long each instruction delays the next one, and which ones wait
+//! for loads. The encoding is not documented; what is read of it here agrees with `nvdisasm` instruction by
+//! instruction (`tests/sass.rs`). An opcode that is not in the tables makes the answer "unknown".
+//!
+//! - [`mod@encoding`]: the fields of an instruction's 128 bits.
+//! - [`opcodes`]: the mnemonic, the class and the register operands of each opcode, from data files.
+//! - [`code`]: the instructions of the functions of a cubin.
+//! - [`lines`]: their source lines. [`mod@resources`]: what a kernel takes of a multiprocessor.
+//! - [`graph`]: basic blocks, loops.
+//! - [`timing`]: latencies and throughputs of an architecture, from data files.
+//! - [`compare`]: which kernels of two builds take more.
+//! - [`report`]: all of that for people and programs.
+//! - [`schedule`]: issue cycles, waits and loads in flight of each block.
+
+pub mod code;
+pub mod compare;
+pub mod cubin;
+pub mod encoding;
+pub mod graph;
+pub mod lines;
+pub mod opcodes;
+pub mod report;
+pub mod resources;
+pub mod schedule;
+pub mod timing;
+
+pub use code::Function;
+pub use encoding::{Control, Instruction, Operand, Slot};
+pub use opcodes::{Class, Opcode, Opcodes};
+pub use resources::Resources;

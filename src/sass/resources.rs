@@ -1,0 +1,68 @@
+//! What a kernel takes of a multiprocessor.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::code::{self, Function};
+use super::cubin::{self, Usage};
+use crate::isa::multiprocessor::Multiprocessor;
+
+/// The sizes of blocks, in threads, for which warps are counted where a kernel names none.
+pub const USUAL_BLOCKS: [u32; 3] = [128, 256, 512];
+
+/// What ptxas made of a kernel. A number that is not known is `None`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Resources {
+    /// 32-bit registers of a thread.
+    pub registers: u32,
+    /// Bytes of stack of a thread.
+    pub stack: u32,
+    /// Bytes of registers that a thread stores to its stack because there are too few; ptxas says so, the cubin does not.
+    pub spill_stores: Option<u32>,
+    /// Bytes of such registers that it loads.
+    pub spill_loads: Option<u32>,
+    /// Bytes of static shared memory of a block.
+    pub shared: u32,
+    /// Bytes of code, with what pads it.
+    pub code_bytes: u32,
+    /// Instructions, without those that pad the code.
+    pub instructions: u32,
+    /// Warps that are resident on a multiprocessor: in blocks of the size that the kernel names, otherwise in the best of
+    /// [`USUAL_BLOCKS`].
+    pub warps: Option<u32>,
+}
+
+/// The resources of the kernels of a cubin by name, and the architecture, 80 for `sm_80`.
+///
+/// # Errors
+/// Why the bytes cannot be read.
+pub fn resources(bytes: &[u8]) -> Result<(u32, BTreeMap<String, Resources>), String> {
+    let cubin = cubin::read(bytes)?;
+    let functions = code::functions(bytes)?;
+    let of_kernel = |function: &Function| {
+        let usage = cubin.kernels.get(&function.name)?;
+        Some((function.name.clone(), of(function, usage, cubin.architecture)))
+    };
+    Ok((cubin.architecture, functions.iter().filter_map(of_kernel).collect()))
+}
+
+/// The resources of a kernel.
+pub fn of(function: &Function, usage: &Usage, architecture: u32) -> Resources {
+    let warps = |on: Multiprocessor| {
+        let own = usage.threads.map(|threads| [threads]);
+        let blocks = own.as_ref().map_or(&USUAL_BLOCKS[..], |own| &own[..]);
+        let warps = |&threads: &u32| on.resident_warps(threads, usage.registers, usage.shared);
+        blocks.iter().map(warps).max()
+    };
+    Resources {
+        registers: usage.registers,
+        stack: usage.stack,
+        spill_stores: None,
+        spill_loads: None,
+        shared: usage.shared,
+        code_bytes: function.code_bytes(),
+        instructions: function.count() as u32,
+        warps: Multiprocessor::of(architecture).and_then(warps),
+    }
+}

@@ -1,0 +1,218 @@
+//! The static schedule of a kernel: how long its instructions take to be issued, which wait for loads, and what
+//! other warps hide of that.
+//!
+//! In: the instructions of a kernel, and the timing of the architecture. Out: a [`Schedule`]. A warp is
+//! followed alone along its blocks: an instruction is issued when the one before it has been issued for as many
+//! cycles as that one says, and when the scoreboards that it waits for have been released. What is still under way where
+//! blocks meet is the later of both; the blocks are gone through twice, so that a loop begins with what its last
+//! iteration has left. Each block counts [`LOOP_ITERATIONS`] times for each loop around it.
+//!
+//! This is a model of one warp's latency and of the issue slots of all: caches, bandwidths and conflicts are left out,
+//! and it predicts no time. It ranks versions of one piece of code.
+
+use std::collections::BTreeMap;
+
+use super::code::Function;
+use super::encoding::{Instruction, SCOREBOARDS};
+use super::graph::{Graph, Unknown};
+use super::opcodes::{Class, Latency, Opcodes, Pipe, Role};
+use super::timing::Timing;
+
+/// Iterations of a loop whose trip count is not known.
+pub const LOOP_ITERATIONS: f64 = 8.0;
+
+/// Schedulers of a multiprocessor, from compute capability 7.0 on.
+const SCHEDULERS: f64 = 4.0;
+
+/// What a basic block takes when it is executed once.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct BlockSchedule {
+    /// Bytes from the beginning of the function to its first instruction.
+    pub offset: u32,
+    /// Its instructions.
+    pub instructions: usize,
+    /// The number of loops around it.
+    pub depth: u32,
+    /// Cycles in which its instructions are issued, one warp alone and without waits.
+    pub issue_cycles: u32,
+    /// Cycles that a warp alone waits for scoreboards.
+    pub wait_cycles: u32,
+    /// For each wait for a load from global memory, the loads that are under way.
+    pub loads_in_flight: Vec<u32>,
+    /// Instructions by the unit that executes them.
+    pub pipes: BTreeMap<Pipe, u32>,
+}
+
+/// The static schedule of a kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Schedule {
+    /// The blocks that can be reached, in the order of the code.
+    pub blocks: Vec<BlockSchedule>,
+    /// Cycles that each unit takes for an instruction, where that is known.
+    busy: BTreeMap<Pipe, f64>,
+}
+
+/// What a warp waits for.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+struct Pending {
+    /// Cycles until each scoreboard has been released, from now on.
+    remaining: [u32; SCOREBOARDS],
+    /// Loads from global memory that each scoreboard tells of and that nothing has waited for.
+    loads: [u32; SCOREBOARDS],
+}
+
+impl Pending {
+    /// What is under way where two blocks meet.
+    fn meet(&mut self, other: &Pending) {
+        for at in 0..SCOREBOARDS {
+            self.remaining[at] = self.remaining[at].max(other.remaining[at]);
+            self.loads[at] = self.loads[at].max(other.loads[at]);
+        }
+    }
+
+    fn pass(&mut self, cycles: u32) {
+        self.remaining = self.remaining.map(|rest| rest.saturating_sub(cycles));
+    }
+
+    /// Waits for a scoreboard; returns the cycles.
+    fn wait(&mut self, at: usize) -> u32 {
+        let cycles = self.remaining[at];
+        self.pass(cycles);
+        self.loads[at] = 0;
+        cycles
+    }
+}
+
+impl Schedule {
+    /// The schedule of a function.
+    ///
+    /// # Errors
+    /// Why nothing can be said of it.
+    pub fn new(function: &Function, architecture: u32) -> Result<Schedule, Unknown> {
+        let code = &function.instructions;
+        let unknown = Unknown::Architecture(architecture);
+        let table = Opcodes::of(architecture).ok_or(unknown)?;
+        let timing = Timing::of(architecture).ok_or(unknown)?;
+        let graph = Graph::new(function, architecture)?;
+        if graph.blocks.iter().any(|block| is_unscheduled(&code[block.first..block.end], table)) {
+            return Err(Unknown::Unscheduled);
+        }
+        let count = graph.blocks.len();
+        let (mut blocks, mut backward) = (Vec::new(), vec![Pending::default(); count]);
+        for _ in 0..2 {
+            let mut entries = std::mem::replace(&mut backward, vec![Pending::default(); count]);
+            blocks.clear();
+            for (at, block) in graph.blocks.iter().enumerate() {
+                let mut pending = entries[at];
+                let offset = code[block.first].offset;
+                let mut found =
+                    BlockSchedule { offset, depth: block.depth, ..BlockSchedule::default() };
+                for instruction in &code[block.first..block.end] {
+                    if let Some(opcode) = table.get(*instruction) {
+                        found.issue(*instruction, opcode.class, &mut pending, timing);
+                    }
+                }
+                blocks.push(found);
+                for &to in &block.successors {
+                    let entry = if to > at { &mut entries[to] } else { &mut backward[to] };
+                    entry.meet(&pending);
+                }
+            }
+        }
+        let pipes = [Pipe::Alu, Pipe::Fma, Pipe::Fp64, Pipe::Xu, Pipe::Lsu];
+        let busy = pipes.into_iter().filter_map(|pipe| Some((pipe, timing.busy(pipe)?)));
+        Ok(Schedule { blocks, busy: busy.collect() })
+    }
+
+    fn sum(&self, of: impl Fn(&BlockSchedule) -> f64) -> f64 {
+        self.blocks.iter().map(|block| block.weight() * of(block)).sum()
+    }
+
+    /// Cycles in which a warp's instructions are issued, without waits, loops weighted.
+    pub fn issue_cycles(&self) -> f64 {
+        self.sum(|block| f64::from(block.issue_cycles))
+    }
+
+    /// Cycles that a warp alone waits, loops weighted.
+    pub fn wait_cycles(&self) -> f64 {
+        self.sum(|block| f64::from(block.wait_cycles))
+    }
+
+    /// Cycles of a warp's waits that the instructions of the other resident warps do not fill.
+    pub fn exposed_latency(&self, resident_warps: u32) -> f64 {
+        let others = (f64::from(resident_warps) / SCHEDULERS - 1.0).max(0.0);
+        (self.wait_cycles() - others * self.issue_cycles()).max(0.0)
+    }
+
+    /// The loads from global memory that are under way where one is waited for: the mean, loops weighted, and the most.
+    /// `None` if nothing waits for a load.
+    pub fn loads_in_flight(&self) -> Option<(f64, u32)> {
+        let waits = self.sum(|block| block.loads_in_flight.len() as f64);
+        let loads = self.sum(|block| f64::from(block.loads_in_flight.iter().sum::<u32>()));
+        let most = self.blocks.iter().flat_map(|block| &block.loads_in_flight).max()?;
+        Some((loads / waits, *most))
+    }
+
+    /// Cycles that a warp keeps each unit of the multiprocessor busy, loops weighted; without those whose throughput is
+    /// not known.
+    pub fn pipes(&self) -> BTreeMap<Pipe, f64> {
+        let cycles = |(pipe, cycles): (&Pipe, &f64)| {
+            let count = self.sum(|block| f64::from(block.pipes.get(pipe).copied().unwrap_or(0)));
+            (*pipe, count * cycles)
+        };
+        self.busy.iter().map(cycles).filter(|(_, cycles)| *cycles > 0.0).collect()
+    }
+}
+
+/// Whether ptxas has left the stall counts of a block empty. (Those of what raises errors always are.)
+pub fn is_unscheduled(code: &[Instruction], table: &Opcodes) -> bool {
+    code.iter().any(|&instruction| {
+        let role = table.get(instruction).map(|opcode| opcode.class.role);
+        instruction.control().stall == 0 && role != Some(Role::Error) && !instruction.is_trap()
+    })
+}
+
+impl BlockSchedule {
+    /// Executions for each execution of the kernel by a warp.
+    fn weight(&self) -> f64 {
+        LOOP_ITERATIONS.powi(self.depth as i32)
+    }
+
+    fn issue(
+        &mut self,
+        instruction: Instruction,
+        class: Class,
+        pending: &mut Pending,
+        timing: &Timing,
+    ) {
+        let control = instruction.control();
+        let mut waits = control.waits;
+        if class.role == Role::PartialWait {
+            // What may still lack is not waited for.
+            let (scoreboard, lacks) = instruction.partial_wait();
+            waits |= u8::from(lacks == 0) << scoreboard;
+        }
+        let waited = (0..SCOREBOARDS).filter(|at| waits >> at & 1 != 0);
+        let for_loads = waited.clone().any(|at| pending.loads[at] > 0);
+        if for_loads {
+            self.loads_in_flight.push(pending.loads.iter().sum());
+        }
+        for at in waited {
+            self.wait_cycles += pending.wait(at);
+        }
+        let cycles = u32::from(control.stall).max(1);
+        self.instructions += 1;
+        self.issue_cycles += cycles;
+        *self.pipes.entry(class.pipe).or_default() += 1;
+        if let Some(at) = control.writes.map(usize::from) {
+            let latency = class.latency.map_or(0, |latency| timing.latency(latency));
+            pending.remaining[at] = pending.remaining[at].max(latency);
+            pending.loads[at] += u32::from(class.role.is_global_load());
+        }
+        if let Some(at) = control.reads.map(usize::from) {
+            let latency = timing.latency(Latency::Store);
+            pending.remaining[at] = pending.remaining[at].max(latency);
+        }
+        pending.pass(cycles);
+    }
+}

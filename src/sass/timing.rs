@@ -1,0 +1,108 @@
+//! How long results take, and how many lanes the units of a multiprocessor serve, from a data file.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::opcodes::{Latency, Pipe};
+
+const TEXT: &str = include_str!("data/timing.toml");
+
+/// Lanes of a warp.
+const WARP: f64 = 32.0;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    generation: Vec<Generation>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Generation {
+    architecture: u32,
+    latency: BTreeMap<String, Number>,
+    lanes: BTreeMap<String, Number>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Number {
+    value: u32,
+    source: String,
+}
+
+/// The latencies and throughputs of an architecture.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Timing {
+    latencies: BTreeMap<Latency, u32>,
+    lanes: BTreeMap<Pipe, u32>,
+}
+
+impl Timing {
+    /// Those of the newest generation in the file that is not newer than `architecture`, 80 for `sm_80`; `None` if there
+    /// is none.
+    pub fn of(architecture: u32) -> Option<&'static Timing> {
+        static ALL: OnceLock<Vec<(u32, Timing)>> = OnceLock::new();
+        // (A test reads the file.)
+        let all = ALL.get_or_init(|| read(TEXT).unwrap_or_default());
+        let fits = |(first, _): &&(u32, Timing)| *first <= architecture;
+        all.iter().rev().find(fits).map(|(_, timing)| timing)
+    }
+
+    /// Cycles from the issue of an instruction until a scoreboard tells of its result.
+    pub fn latency(&self, of: Latency) -> u32 {
+        self.latencies.get(&of).copied().unwrap_or(0)
+    }
+
+    /// Cycles that an instruction of a warp keeps a unit of the multiprocessor busy; `None` if that is not known.
+    pub fn busy(&self, pipe: Pipe) -> Option<f64> {
+        Some(WARP / f64::from(*self.lanes.get(&pipe)?))
+    }
+}
+
+fn read(text: &str) -> Result<Vec<(u32, Timing)>, String> {
+    let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+    let generation = |generation: Generation| {
+        let Generation { architecture, latency, lanes } = generation;
+        let timing = Timing { latencies: numbers(latency)?, lanes: numbers(lanes)? };
+        Ok((architecture, timing))
+    };
+    file.generation.into_iter().map(generation).collect()
+}
+
+fn numbers<K: std::str::FromStr + Ord>(
+    table: BTreeMap<String, Number>,
+) -> Result<BTreeMap<K, u32>, String> {
+    let number = |(name, number): (String, Number)| {
+        let key = name.parse().map_err(|_| format!("`{name}` is not known"))?;
+        if number.source.trim().is_empty() || number.value == 0 {
+            return Err(format!("`{name}` has no source, or is 0"));
+        }
+        Ok((key, number.value))
+    };
+    table.into_iter().map(number).collect()
+}
+
+#[cfg(feature = "unit-tests")]
+mod tests {
+    use super::*;
+    use strum::IntoEnumIterator;
+
+    crate::unit_tests!(every_generation_has_all_numbers);
+
+    fn every_generation_has_all_numbers() {
+        let all = read(TEXT).unwrap();
+        assert!(all.is_sorted_by_key(|(first, _)| *first));
+        for (first, timing) in all {
+            for latency in Latency::iter() {
+                assert!(timing.latency(latency) > 0, "{first}: {latency:?}");
+            }
+            for pipe in [Pipe::Alu, Pipe::Fma, Pipe::Fp64, Pipe::Xu, Pipe::Lsu] {
+                assert!(timing.busy(pipe).is_some(), "{first}: {pipe:?}");
+            }
+        }
+        assert!(Timing::of(70).is_some() && Timing::of(60).is_none());
+    }
+}
