@@ -53,7 +53,7 @@ fn assembled(assembler: &Assembler, architecture: &str, folder: &Path) -> Vec<Pa
             found.push(out);
         }
     }
-    assert!(found.len() > 10, "{architecture}: {} cubins", found.len());
+    assert!(found.len() > 5, "{architecture}: {} cubins", found.len());
     found
 }
 
@@ -251,6 +251,8 @@ fn loops_are_nested_as_in_the_source() {
         // The slow path of the division is called in the inner loop.
         let text = std::fs::read_to_string(common::root().join("tests/sass/loops.ptx")).unwrap();
         let inner = 1 + text.lines().position(|line| line == "inner:").unwrap() as u32;
+        let inside = blocks.iter().filter(|block| block.loop_depth == 2).count();
+        assert!(inside > 10, "{architecture}: {inside}");
         let lines =
             blocks.iter().filter(|block| block.loop_depth == 2).filter_map(|block| block.line);
         assert!(lines.into_iter().any(|line| (inner..inner + 7).contains(&line)), "{architecture}");

@@ -75,12 +75,12 @@ impl Asm {
     }
 
     fn assemble(&self, source: &SourceFile) -> Result<Report, Failure> {
+        let module = ptx::parse(source, Depth::Rewritable)?;
         let tool = wrapper::real_ptxas(&Settings::of_process())?;
         let watch = Watch::start();
         let arch = match &self.arch {
             Some(arch) => arch.clone(),
             None => {
-                let module = ptx::parse(source, Depth::Rewritable)?;
                 let target = module.target.iter().find(|word| word.starts_with("sm_"));
                 let none = || Failure::about(source.name(), "the text names no architecture");
                 (*target.ok_or_else(none)?).to_owned()

@@ -87,6 +87,8 @@ struct Next {
     falls_through: bool,
     /// Other ones, by their numbers.
     targets: SmallVec<[usize; 1]>,
+    /// Whether these return.
+    calls: bool,
 }
 
 impl Graph {
@@ -105,8 +107,8 @@ impl Graph {
             next.targets.iter().for_each(|&target| leads[target] = true);
             leads[at + 1] |= !next.targets.is_empty() || !next.falls_through;
         }
-        let blocks = cut(&reached, &leads);
-        Ok(Graph { blocks: with_depths(blocks) })
+        let (blocks, calls) = cut(&reached, &leads);
+        Ok(Graph { blocks: with_calls(with_depths(blocks), &calls) })
     }
 }
 
@@ -168,13 +170,15 @@ fn next(
         Role::Return | Role::Exit => (may_pass, SmallVec::new()),
         _ => (true, SmallVec::new()),
     };
-    Ok(Next { falls_through, targets })
+    Ok(Next { falls_through, targets, calls: opcode.class.role == Role::Call })
 }
 
 /// The mnemonic of a branch to a place that stands in the instruction.
 const BRANCH: &str = "BRA";
 
-fn cut(reached: &[Option<Next>], leads: &[bool]) -> Vec<Block> {
+/// The blocks, and which call which.
+fn cut(reached: &[Option<Next>], leads: &[bool]) -> (Vec<Block>, Vec<(usize, usize)>) {
+    let mut calls = Vec::new();
     let mut number = vec![usize::MAX; reached.len() + 1];
     let mut blocks: Vec<Block> = Vec::new();
     for (at, next) in reached.iter().enumerate() {
@@ -190,13 +194,45 @@ fn cut(reached: &[Option<Next>], leads: &[bool]) -> Vec<Block> {
             block.end = at + 1;
         }
     }
-    for block in &mut blocks {
+    for (at, block) in blocks.iter_mut().enumerate() {
         if let Some(next) = &reached[block.end - 1] {
+            let called = next.targets.iter().filter(|_| next.calls);
+            calls.extend(called.map(|&target| (at, number[target])));
             let behind = next.falls_through.then_some(block.end);
             let targets = next.targets.iter().copied().chain(behind);
             block.successors = targets.map(|at| number[at]).collect();
             block.successors.sort_unstable();
             block.successors.dedup();
+        }
+    }
+    (blocks, calls)
+}
+
+/// A function that is called in a loop is in that loop. Calls that recur add nothing.
+fn with_calls(mut blocks: Vec<Block>, calls: &[(usize, usize)]) -> Vec<Block> {
+    let own: Vec<u32> = blocks.iter().map(|block| block.depth).collect();
+    let mut bodies: Vec<(usize, FxHashSet<usize>)> = Vec::new();
+    for &(from, called) in calls {
+        let (mut body, mut open) = (FxHashSet::default(), vec![called]);
+        while let Some(at) = open.pop() {
+            if body.insert(at) {
+                open.extend(&blocks[at].successors);
+            }
+        }
+        if !body.contains(&from) {
+            bodies.push((from, body));
+        }
+    }
+    // (Those that are called by what is called take as many rounds as calls are nested.)
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (from, body) in &bodies {
+            let around = blocks[*from].depth;
+            for (at, block) in blocks.iter_mut().enumerate().filter(|(at, _)| body.contains(at)) {
+                changed |= block.depth < own[at] + around;
+                block.depth = block.depth.max(own[at] + around);
+            }
         }
     }
     blocks

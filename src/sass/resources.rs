@@ -18,7 +18,8 @@ pub struct Resources {
     pub registers: u32,
     /// Bytes of stack of a thread.
     pub stack: u32,
-    /// Bytes of registers that a thread stores to its stack because there are too few; ptxas says so, the cubin does not.
+    /// Bytes of registers that a thread stores to its stack because there are too few: 0 without a stack, otherwise ptxas
+    /// says so, and the cubin does not.
     pub spill_stores: Option<u32>,
     /// Bytes of such registers that it loads.
     pub spill_loads: Option<u32>,
@@ -55,11 +56,12 @@ pub fn of(function: &Function, usage: &Usage, architecture: u32) -> Resources {
         let warps = |&threads: &u32| on.resident_warps(threads, usage.registers, usage.shared);
         blocks.iter().map(warps).max()
     };
+    let spills = (usage.stack == 0).then_some(0);
     Resources {
         registers: usage.registers,
         stack: usage.stack,
-        spill_stores: None,
-        spill_loads: None,
+        spill_stores: spills,
+        spill_loads: spills,
         shared: usage.shared,
         code_bytes: function.code_bytes(),
         instructions: function.count() as u32,

@@ -49,8 +49,8 @@ pub fn violations(architecture: u32, function: &Function, count: &mut Count) -> 
         for &instruction in &function.instructions[block.first..block.end] {
             let Some(opcode) = table.get(instruction) else { break };
             let control = instruction.control();
-            if opcode.class.role == Role::PartialWait {
-                // Which of the results it waits for is not written there.
+            if matches!(opcode.class.role, Role::PartialWait | Role::Error) {
+                // Which of the results it waits for is not written there; what reports errors waits for all.
                 results.clear();
             }
             let waits = |number: u8| control.waits >> number & 1 != 0;

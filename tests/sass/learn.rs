@@ -80,6 +80,11 @@ impl Learnt {
             let open = seen.places.iter().filter(|(_, held, always)| *always && *held == 0);
             let open = open.map(|(operand, ..)| *operand);
             row.operands.extend(open.filter(|operand| elsewhere.contains(operand)));
+            // What was the number of a register by chance before.
+            let wrong = seen.places.iter().filter(|(.., always)| !*always);
+            wrong.for_each(|(operand, ..)| {
+                row.operands.remove(operand);
+            });
         }
         for at in 0..tables.len() {
             for (opcode, mnemonic) in operands.keys() {
