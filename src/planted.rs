@@ -1,6 +1,6 @@
 //! Mistakes that the tests plant into the analysis, the rewriter and the synthesis, to see that their judges notice.
 //!
-//! In: a mistake, and work to do with it planted ([`with`]). Out: for each place where a mistake would be made, whether
+//! In: a mistake, and work to do with it planted (`with`). Out: for each place where a mistake would be made, whether
 //! it is to be made there (`planted!(Bug::X)`). Each mistake is one condition at one place. Without the Cargo feature
 //! `planted-bugs`, which only the tests turn on, `planted!` is the constant `false`, and none of the mistakes is left in
 //! the program.

@@ -298,14 +298,29 @@ fn spilled_registers_are_taken_back() {
 /// A text that is left as it is has one assembly, and its resources are reported all the same.
 fn resources_of_untouched_texts() {
     let Some(ptxas) = real_ptxas() else { return };
-    let text = module(&[("k", "", 12)]).replace("// rewrite: hold 12", "");
-    let made = Made::new(&ptxas, &text);
-    let resources = made.report.kernels[0].resources.expect("ptxas has made the kernel");
+    let bench = Bench::new();
+    let link = bench.link(Path::new(PTXASW), "bin/ptxas");
+    std::fs::write(bench.path("work/k.ptx"), taps(8)).unwrap();
+    let assemble = |settings: &[(&str, &str)]| {
+        let mut call = bench.call(&link, &["-arch=sm_80", "k.ptx", "-o", "out"]);
+        call.env("PTXASW_PTXAS", &ptxas).env("PTXASW_STRATEGY", "none");
+        call.envs(settings.iter().copied());
+        let output = run(call);
+        assert!(output.status.success() && stderr(&output).is_empty(), "{output:?}");
+        std::fs::read(bench.path("work/out")).unwrap()
+    };
+    let plain = assemble(&[("PTXASW", "off")]);
+    let folder = bench.path("report");
+    let made = assemble(&[("PTXASW_REPORT", folder.to_str().unwrap())]);
+    assert!(plain == made, "the output is ptxas's");
+    let report = std::fs::read(folder.join(&bench.names("report")[0])).unwrap();
+    let report: Report = serde_json::from_slice(&report).unwrap();
+    let resources = report.kernels[0].resources.expect("ptxas has made the kernel");
     let original = resources.original.unwrap();
-    assert!(made.is_original && resources.rewritten.is_none());
-    assert_eq!(original.code_bytes % 128, 0);
-    assert!(original.instructions > 3 && original.instructions * 16 <= original.code_bytes);
-    assert_eq!(original.warps, Some(64));
+    assert!(resources.rewritten.is_none());
+    assert_eq!(original.registers, cubin::read(&plain).unwrap().kernels["taps"].registers);
+    assert_eq!((original.spill_stores, original.warps), (Some(0), Some(64)));
+    assert!(original.instructions > 8 && original.instructions * 16 <= original.code_bytes);
 }
 
 fn what_costs_nothing_stays() {
