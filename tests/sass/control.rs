@@ -1,5 +1,5 @@
 //! The control fields, which `nvdisasm` does not print, against the code: who reads a result that a scoreboard tells of waits
-//! for that scoreboard, and who reads one of fixed latency comes late enough.
+//! for that scoreboard, loads and shuffles have one, and who reads a result of fixed latency comes late enough.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,13 @@ struct Result {
     opcode: &'static str,
 }
 
-/// What reads a result too early.
+/// Whether results always come by a scoreboard: nobody knows when.
+fn has_scoreboard(role: Role) -> bool {
+    use Role::{LoadGeneric, LoadGlobal, LoadLocal, LoadShared, Shuffle};
+    matches!(role, LoadGlobal | LoadGeneric | LoadShared | LoadLocal | Shuffle)
+}
+
+/// What reads a result too early, and results that nothing tells of.
 pub fn violations(architecture: u32, function: &Function, count: &mut Count) -> Vec<String> {
     let (Some(table), Ok(graph)) = (Opcodes::of(architecture), Graph::new(function, architecture))
     else {
@@ -78,6 +84,10 @@ pub fn violations(architecture: u32, function: &Function, count: &mut Count) -> 
             let stall = u32::from(control.stall).max(1);
             let written = opcode.operands.iter().find(|operand| operand.slot == Slot::D);
             if let Some(written) = written.and_then(number) {
+                if has_scoreboard(opcode.class.role) && control.writes.is_none() {
+                    let offset = instruction.offset;
+                    wrong.push(format!("{} at {offset:#x}: no scoreboard", opcode.mnemonic));
+                }
                 let result = Result {
                     written: control.writes,
                     read: control.reads,
