@@ -8,6 +8,7 @@
 //! | 34 to 81 | displacement of a branch in units of 4 bytes from the next instruction; from 9.0 on bits 16 to 23 are its low 8 bits |
 //! | 73 to 75 | width of a memory access |
 //! | 87 to 89, 90 | predicate operand (7: true), negated |
+//! | 91 | whether there are uniform registers among the sources |
 //! | 105 to 108 | cycles until the next instruction of the warp may be issued |
 //! | 109 | whether the scheduler prefers another warp |
 //! | 110 to 112 | scoreboard that is released when the result has been written (7: none) |
@@ -112,9 +113,13 @@ impl Instruction {
         self.bits(12, 4) == u64::from(ALWAYS | 8)
     }
 
-    /// The register in an operand's place; `None` if it is the one that reads as 0. Uniform registers have 6 bits
+    /// The register in an operand's place; `None` if it is the one that reads as 0, or if the instruction has no such
+    /// operand. Uniform registers have 6 bits
     /// before compute capability 10.0.
     pub fn operand(self, operand: Operand, architecture: u32) -> Option<u8> {
+        if operand.uniform && operand.slot != Slot::D && self.bits(91, 1) == 0 {
+            return None;
+        }
         let (bits, zero) = match operand.uniform && architecture < 100 {
             true => (6, 63),
             false => (8, 255),
