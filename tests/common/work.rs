@@ -4,7 +4,7 @@
 /// not set. A longer run sets 100. (Kernels that were found to fail are replayed whatever it says.)
 ///
 /// # Panics
-/// The variable is no number.
+/// The variable is not a number.
 #[expect(clippy::disallowed_methods, reason = "how much is tried is asked for from outside")]
 pub fn share(all: u64) -> u64 {
     let percent = match std::env::var("PTXASW_TEST_WORK") {

@@ -119,7 +119,7 @@ impl<'s> Warp<'_, 's> {
     }
 
     /// The values that the original's register of the same name gets in the same iteration, the likeliest first: for
-    /// duplicated code, of which only one version is where the original's code is. The likeliest value is that
+    /// duplicated code, and only one version stands where the original's code is. The likeliest value is that
     /// of as many writes behind the last matched instruction as in the rewritten program.
     fn same_register_values(
         &self,

@@ -1,7 +1,7 @@
 //! What the judge believes of special registers (PTX ISA, "Special Registers"): which hold one value
 //! as long as the thread runs, and which of these are the same for all lanes of a warp.
 //!
-//! In: a register. Out: the belief about it. A register of which nothing is known is *volatile*: it
+//! In: a register. Out: the belief about it. An unknown register is *volatile*: it
 //! may have another value at each reading and in each lane.
 
 use crate::isa::{Axis, Special};
