@@ -222,7 +222,8 @@ fn described(name: &str, architecture: &str) -> Option<BTreeMap<String, Kernel>>
     let mut ptxas = Command::new(&assembler.ptxas);
     ptxas.arg(format!("-arch={architecture}")).arg("-lineinfo").arg(text).arg("-o").arg(&out);
     assert!(ptxas.status().unwrap().success());
-    let report = Report::new(&std::fs::read(out).unwrap(), &BTreeMap::new()).unwrap();
+    let report =
+        Report::new(&std::fs::read(out).unwrap(), &BTreeMap::new(), &BTreeMap::new()).unwrap();
     Some(report.kernels.into_iter().map(|kernel| (kernel.name.clone(), kernel)).collect())
 }
 

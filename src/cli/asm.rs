@@ -47,7 +47,8 @@ impl Asm {
         let (name, bytes) = io::read_bytes(&self.input)?;
         let unreadable = |why: String| Failure::about(&name, why);
         let (mut report, texts) = if bytes.starts_with(ELF) {
-            let report = Report::new(&bytes, &BTreeMap::new()).map_err(unreadable)?;
+            let report =
+                Report::new(&bytes, &BTreeMap::new(), &BTreeMap::new()).map_err(unreadable)?;
             (report, Texts::default())
         } else {
             let source = SourceFile::from_bytes(name.clone(), bytes)?;
@@ -95,7 +96,8 @@ impl Asm {
             done = once::assemble(&tool, &watch, &options, source.text());
         }
         let assembled = done.map_err(failed)?;
-        Report::new(&assembled.cubin, &once::spills(&assembled.said)).map_err(failed)
+        Report::new(&assembled.cubin, &once::spills(&assembled.said), &BTreeMap::new())
+            .map_err(failed)
     }
 }
 

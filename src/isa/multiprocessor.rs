@@ -32,7 +32,7 @@ pub struct Multiprocessor {
     /// 32-bit registers that one block may have.
     block_registers: u32,
     /// The most warps.
-    warps: u32,
+    pub warps: u32,
     /// The most blocks.
     blocks: u32,
     /// Shared memory in bytes.

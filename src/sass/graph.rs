@@ -30,6 +30,8 @@ pub struct Block {
 pub struct Graph {
     /// The blocks; the first one is the entry.
     pub blocks: Vec<Block>,
+    /// The blocks that end with a call, each with the first block of what it calls.
+    pub calls: Vec<(usize, usize)>,
 }
 
 /// Why nothing can be said of a function.
@@ -108,7 +110,7 @@ impl Graph {
             leads[at + 1] |= !next.targets.is_empty() || !next.falls_through;
         }
         let (blocks, calls) = cut(&reached, &leads);
-        Ok(Graph { blocks: with_calls(with_depths(blocks), &calls) })
+        Ok(Graph { blocks: with_calls(with_depths(blocks), &calls), calls })
     }
 }
 

@@ -15,7 +15,10 @@
 //! - [`timing`]: latencies and throughputs of an architecture, from data files.
 //! - [`compare`]: which kernels of two builds take more.
 //! - [`report`]: all of that for people and programs.
+//! - [`paths`]: how often each block is executed.
 //! - [`schedule`]: issue cycles, waits and loads in flight of each block.
+//! - [`measure`]: one number for each number of resident warps, by which two versions are compared.
+//! - [`mod@queue`]: cycles of a warp beside others.
 
 pub mod code;
 pub mod compare;
@@ -23,7 +26,10 @@ pub mod cubin;
 pub mod encoding;
 pub mod graph;
 pub mod lines;
+pub mod measure;
 pub mod opcodes;
+pub mod paths;
+pub mod queue;
 pub mod report;
 pub mod resources;
 pub mod schedule;

@@ -26,7 +26,7 @@ const CLASSES: &str = include_str!("data/classes.txt");
 const NEWEST: u32 = 121;
 
 /// What an instruction does, as far as the schedule is concerned.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, EnumString)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, EnumString)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Role {
     /// It loads from global memory, or from shared, local or global memory by a generic address.
@@ -81,6 +81,18 @@ impl Role {
     /// Whether the instruction loads from memory that may take hundreds of cycles.
     pub fn is_global_load(self) -> bool {
         matches!(self, Role::LoadGlobal | Role::LoadGeneric)
+    }
+
+    /// Whether the instruction accesses global, shared or local memory.
+    pub fn accesses_memory(self) -> bool {
+        match self {
+            Role::LoadGlobal | Role::LoadGeneric | Role::LoadShared | Role::LoadLocal => true,
+            Role::StoreGlobal | Role::StoreGeneric | Role::StoreShared | Role::StoreLocal => true,
+            Role::LoadTexture | Role::Copy | Role::Atomic => true,
+            Role::LoadConstant | Role::Shuffle | Role::PartialWait | Role::Branch => false,
+            Role::Indirect | Role::Call | Role::Return | Role::Exit | Role::Barrier => false,
+            Role::Nop | Role::Error | Role::Other => false,
+        }
     }
 }
 
@@ -162,6 +174,31 @@ pub struct Opcode {
     pub class: Class,
     /// Its register operands.
     pub operands: Vec<Operand>,
+}
+
+impl Opcode {
+    /// Whether it computes floating-point numbers. (`HFMA2` does not count: ptxas writes it for moves, too.)
+    pub fn is_arithmetic(&self) -> bool {
+        matches!(
+            self.mnemonic,
+            "FADD"
+                | "FMUL"
+                | "FFMA"
+                | "DADD"
+                | "DMUL"
+                | "DFMA"
+                | "HADD2"
+                | "HMUL2"
+                | "MUFU"
+                | "FADD2"
+                | "FMUL2"
+                | "FFMA2"
+                | "HMMA"
+                | "IMMA"
+                | "DMMA"
+                | "HGMMA"
+        )
+    }
 }
 
 /// The opcodes of a generation.

@@ -7,9 +7,11 @@ use serde::Serialize;
 use super::code;
 use super::cubin;
 use super::lines::Lines;
+use super::measure::{Measure, Requests, occupancies};
 use super::opcodes::Pipe;
 use super::resources::{self, Resources};
 use super::schedule::{BlockSchedule, Schedule};
+use super::timing::Timing;
 
 /// The version of the JSON.
 pub const FORMAT_VERSION: u32 = 1;
@@ -43,10 +45,30 @@ pub struct Kernel {
     pub exposed_latency: Option<f64>,
     /// Cycles that a warp keeps each unit of the multiprocessor busy, loops weighted.
     pub pipes: Option<BTreeMap<&'static str, f64>>,
+    /// What a warp takes of the multiprocessor.
+    pub measure: Option<Measured>,
     /// The basic blocks that can be reached.
     pub blocks: Option<Vec<Block>>,
     /// Why the schedule is not known.
     pub unknown: Option<String>,
+}
+
+/// What a warp takes of the multiprocessor.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Measured {
+    /// Cycles of a warp that has the multiprocessor to itself, and that it keeps each unit busy.
+    #[serde(flatten)]
+    pub measure: Measure,
+    /// Cycles of the multiprocessor for each warp, by the number of resident warps: an eighth, a quarter and half of those
+    /// that fit, and all.
+    pub cycles_per_warp: BTreeMap<u32, f64>,
+}
+
+impl Measured {
+    fn new(measure: Measure, architecture: u32) -> Measured {
+        let cycles = occupancies(architecture).map(|warps| (warps, measure.cycles(warps)));
+        Measured { cycles_per_warp: cycles.collect(), measure }
+    }
 }
 
 /// Loads that are under way.
@@ -80,11 +102,16 @@ pub struct Block {
 }
 
 impl Report {
-    /// The kernels of a cubin. `spills`: bytes that ptxas says are spilled, by kernel: stores, loads.
+    /// The kernels of a cubin. `spills`: bytes that ptxas says are spilled, by kernel: stores, loads. `requests`: what the
+    /// accesses of each kernel take, as far as that is known.
     ///
     /// # Errors
     /// Why the bytes cannot be read.
-    pub fn new(bytes: &[u8], spills: &BTreeMap<String, (u32, u32)>) -> Result<Report, String> {
+    pub fn new(
+        bytes: &[u8],
+        spills: &BTreeMap<String, (u32, u32)>,
+        requests: &BTreeMap<String, Requests>,
+    ) -> Result<Report, String> {
         let cubin = cubin::read(bytes)?;
         let lines = Lines::of(bytes);
         let mut kernels = Vec::new();
@@ -95,7 +122,14 @@ impl Report {
                 (resources.spill_stores, resources.spill_loads) = (Some(stores), Some(loads));
             }
             let schedule = Schedule::new(&function, cubin.architecture);
-            kernels.push(Kernel::new(&function.name, resources, schedule, &lines));
+            let nothing = Requests::new();
+            let requests = requests.get(&function.name).unwrap_or(&nothing);
+            let measure = schedule.as_ref().ok().and_then(|schedule| {
+                let timing = Timing::of(cubin.architecture)?;
+                Some(Measured::new(Measure::new(schedule, timing, requests), cubin.architecture))
+            });
+            let kernel = Kernel::new(&function.name, resources, schedule, &lines);
+            kernels.push(Kernel { measure, ..kernel });
         }
         Ok(Report { version: FORMAT_VERSION, arch: cubin.architecture, kernels })
     }
@@ -125,6 +159,7 @@ impl Kernel {
             blocks: known.map(|schedule| {
                 schedule.blocks.iter().map(|block| Block::new(name, block, lines)).collect()
             }),
+            measure: None,
             unknown,
         }
     }

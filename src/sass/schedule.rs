@@ -5,7 +5,7 @@
 //! followed alone along its blocks: an instruction is issued when the one before it has been issued for as many
 //! cycles as that one says, and when the scoreboards that it waits for have been released. What is still under way where
 //! blocks meet is the later of both; the blocks are gone through twice, so that a loop begins with what its last
-//! iteration has left. Each block counts [`LOOP_ITERATIONS`] times for each loop around it.
+//! iteration has left. Each block counts as often as [`paths`](super::paths) says that it is executed.
 //!
 //! This is a model of one warp's latency and of the issue slots of all: caches, bandwidths and conflicts are left out,
 //! and it predicts no time. It ranks versions of one piece of code.
@@ -15,14 +15,12 @@ use std::collections::BTreeMap;
 use super::code::Function;
 use super::encoding::{Instruction, SCOREBOARDS};
 use super::graph::{Graph, Unknown};
-use super::opcodes::{Class, Latency, Opcodes, Pipe, Role};
+use super::opcodes::{Latency, Opcode, Opcodes, Pipe, Role};
+use super::paths::{self, Work};
 use super::timing::Timing;
 
-/// Iterations of a loop whose trip count is not known.
-pub const LOOP_ITERATIONS: f64 = 8.0;
-
 /// Schedulers of a multiprocessor, from compute capability 7.0 on.
-const SCHEDULERS: f64 = 4.0;
+pub const SCHEDULERS: f64 = 4.0;
 
 /// What a basic block takes when it is executed once.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -41,6 +39,21 @@ pub struct BlockSchedule {
     pub loads_in_flight: Vec<u32>,
     /// Instructions by the unit that executes them.
     pub pipes: BTreeMap<Pipe, u32>,
+    /// Accesses to memory, by what kind they are of.
+    pub accesses: BTreeMap<Access, u32>,
+    /// Floating-point operations.
+    pub arithmetic: u32,
+    /// Executions for each execution of the kernel by a warp.
+    pub executions: f64,
+}
+
+/// A kind of accesses by a warp.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Access {
+    /// What it does, and where.
+    pub role: Role,
+    /// Bytes of each lane.
+    pub bytes: u32,
 }
 
 /// The static schedule of a kernel.
@@ -109,7 +122,7 @@ impl Schedule {
                     BlockSchedule { offset, depth: block.depth, ..BlockSchedule::default() };
                 for instruction in &code[block.first..block.end] {
                     if let Some(opcode) = table.get(*instruction) {
-                        found.issue(*instruction, opcode.class, &mut pending, timing);
+                        found.issue(*instruction, opcode, &mut pending, timing);
                     }
                 }
                 blocks.push(found);
@@ -119,13 +132,21 @@ impl Schedule {
                 }
             }
         }
+        let calls = |at: usize| graph.calls.iter().filter(|(from, _)| *from == at).count();
+        let work =
+            |(at, block): (usize, &BlockSchedule)| Work { calls: calls(at) as f64, ..block.work() };
+        let work: Vec<Work> = blocks.iter().enumerate().map(work).collect();
+        for (block, executions) in blocks.iter_mut().zip(paths::executions(&graph, &work)) {
+            block.executions = executions;
+        }
         let pipes = [Pipe::Alu, Pipe::Fma, Pipe::Fp64, Pipe::Xu, Pipe::Lsu];
         let busy = pipes.into_iter().filter_map(|pipe| Some((pipe, timing.busy(pipe)?)));
         Ok(Schedule { blocks, busy: busy.collect() })
     }
 
-    fn sum(&self, of: impl Fn(&BlockSchedule) -> f64) -> f64 {
-        self.blocks.iter().map(|block| block.weight() * of(block)).sum()
+    /// The sum of something over the blocks, each as often as it is executed.
+    pub fn sum(&self, of: impl Fn(&BlockSchedule) -> f64) -> f64 {
+        self.blocks.iter().map(|block| block.executions * of(block)).sum()
     }
 
     /// Cycles in which a warp's instructions are issued, without waits, loops weighted.
@@ -153,6 +174,17 @@ impl Schedule {
         Some((loads / waits, *most))
     }
 
+    /// Accesses to memory by a warp, by kind.
+    pub fn accesses(&self) -> BTreeMap<Access, f64> {
+        let mut found = BTreeMap::new();
+        for block in &self.blocks {
+            for (access, count) in &block.accesses {
+                *found.entry(*access).or_default() += block.executions * f64::from(*count);
+            }
+        }
+        found
+    }
+
     /// Cycles that a warp keeps each unit of the multiprocessor busy, loops weighted; without those whose throughput is
     /// not known.
     pub fn pipes(&self) -> BTreeMap<Pipe, f64> {
@@ -173,18 +205,23 @@ pub fn is_unscheduled(code: &[Instruction], table: &Opcodes) -> bool {
 }
 
 impl BlockSchedule {
-    /// Executions for each execution of the kernel by a warp.
-    fn weight(&self) -> f64 {
-        LOOP_ITERATIONS.powi(self.depth as i32)
+    fn work(&self) -> Work {
+        Work {
+            cycles: f64::from(self.issue_cycles + self.wait_cycles),
+            accesses: f64::from(self.accesses.values().sum::<u32>()),
+            arithmetic: f64::from(self.arithmetic),
+            calls: 0.0,
+        }
     }
 
     fn issue(
         &mut self,
         instruction: Instruction,
-        class: Class,
+        opcode: &Opcode,
         pending: &mut Pending,
         timing: &Timing,
     ) {
+        let class = opcode.class;
         let control = instruction.control();
         let mut waits = control.waits;
         if class.role == Role::PartialWait {
@@ -204,6 +241,11 @@ impl BlockSchedule {
         self.instructions += 1;
         self.issue_cycles += cycles;
         *self.pipes.entry(class.pipe).or_default() += 1;
+        self.arithmetic += u32::from(opcode.is_arithmetic());
+        if class.role.accesses_memory() {
+            let access = Access { role: class.role, bytes: instruction.access_bytes() };
+            *self.accesses.entry(access).or_default() += 1;
+        }
         if let Some(at) = control.writes.map(usize::from) {
             let latency = class.latency.map_or(0, |latency| timing.latency(latency));
             pending.remaining[at] = pending.remaining[at].max(latency);

@@ -1,9 +1,11 @@
-//! How long results take, and how many lanes the units of a multiprocessor serve, from a data file.
+//! How long results take, how many lanes the units of a multiprocessor serve, and how many bytes it gets, from a data
+//! file.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use serde::Deserialize;
+use strum::{EnumIter, EnumString, IntoStaticStr};
 
 use super::opcodes::{Latency, Pipe};
 
@@ -24,20 +26,34 @@ struct Generation {
     architecture: u32,
     latency: BTreeMap<String, Number>,
     lanes: BTreeMap<String, Number>,
+    bytes: BTreeMap<String, Number>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Number {
-    value: u32,
+    value: f64,
     source: String,
+}
+
+/// Where bytes come from.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, EnumIter, EnumString, IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Level {
+    /// The second-level cache.
+    L2,
+    /// Global memory.
+    Memory,
 }
 
 /// The latencies and throughputs of an architecture.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Timing {
-    latencies: BTreeMap<Latency, u32>,
-    lanes: BTreeMap<Pipe, u32>,
+    latencies: BTreeMap<Latency, f64>,
+    lanes: BTreeMap<Pipe, f64>,
+    bytes: BTreeMap<Level, f64>,
 }
 
 impl Timing {
@@ -53,20 +69,26 @@ impl Timing {
 
     /// Cycles from the issue of an instruction until a scoreboard tells of its result.
     pub fn latency(&self, of: Latency) -> u32 {
-        self.latencies.get(&of).copied().unwrap_or(0)
+        self.latencies.get(&of).map_or(0, |cycles| *cycles as u32)
     }
 
     /// Cycles that an instruction of a warp keeps a unit of the multiprocessor busy; `None` if that is not known.
     pub fn busy(&self, pipe: Pipe) -> Option<f64> {
-        Some(WARP / f64::from(*self.lanes.get(&pipe)?))
+        Some(WARP / *self.lanes.get(&pipe)?)
+    }
+
+    /// Bytes that a multiprocessor gets in a cycle, if all of them do; `None` if that is not known.
+    pub fn bytes(&self, from: Level) -> Option<f64> {
+        self.bytes.get(&from).copied()
     }
 }
 
 fn read(text: &str) -> Result<Vec<(u32, Timing)>, String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
     let generation = |generation: Generation| {
-        let Generation { architecture, latency, lanes } = generation;
-        let timing = Timing { latencies: numbers(latency)?, lanes: numbers(lanes)? };
+        let Generation { architecture, latency, lanes, bytes } = generation;
+        let timing =
+            Timing { latencies: numbers(latency)?, lanes: numbers(lanes)?, bytes: numbers(bytes)? };
         Ok((architecture, timing))
     };
     file.generation.into_iter().map(generation).collect()
@@ -74,11 +96,11 @@ fn read(text: &str) -> Result<Vec<(u32, Timing)>, String> {
 
 fn numbers<K: std::str::FromStr + Ord>(
     table: BTreeMap<String, Number>,
-) -> Result<BTreeMap<K, u32>, String> {
+) -> Result<BTreeMap<K, f64>, String> {
     let number = |(name, number): (String, Number)| {
         let key = name.parse().map_err(|_| format!("`{name}` is not known"))?;
-        if number.source.trim().is_empty() || number.value == 0 {
-            return Err(format!("`{name}` has no source, or is 0"));
+        if number.source.trim().is_empty() || number.value <= 0.0 {
+            return Err(format!("`{name}` has no source, or is not positive"));
         }
         Ok((key, number.value))
     };
@@ -101,6 +123,9 @@ mod tests {
             }
             for pipe in [Pipe::Alu, Pipe::Fma, Pipe::Fp64, Pipe::Xu, Pipe::Lsu] {
                 assert!(timing.busy(pipe).is_some(), "{first}: {pipe:?}");
+            }
+            for level in Level::iter() {
+                assert!(timing.bytes(level).is_some(), "{first}: {level:?}");
             }
         }
         assert!(Timing::of(70).is_some() && Timing::of(60).is_none());
