@@ -31,6 +31,7 @@
 //! - [`sass`]: machine code: the resources of kernels and their static schedule, read from cubins.
 //! - [`reuse`]: every legal replacement, with proof and guards, or the reason why there is none.
 //!   Chooses nothing.
+//! - [`traffic`]: sectors, lines and wavefronts of one full warp's request, for every access.
 //! - [`rewrite`]: edits of the original text: plans, checks, names, code that stands twice. Knows no pattern.
 //! - [`launch`]: launch files, and whether one fits a kernel.
 //! - [`interp`]: a concrete interpreter, an independent judge of rewrites; shares no instruction
@@ -104,6 +105,7 @@ pub mod strategies;
 pub mod synth;
 pub mod timings;
 pub mod tracing;
+pub mod traffic;
 #[cfg(feature = "unit-tests")]
 pub mod unit;
 pub mod verify;

@@ -11,7 +11,7 @@ use syn::UseTree;
 use syn::visit::Visit;
 
 /// From the ground up.
-const ORDER: [&str; 36] = [
+const ORDER: [&str; 37] = [
     "source",
     "float",
     "isa",
@@ -28,6 +28,7 @@ const ORDER: [&str; 36] = [
     "cost",
     "sass",
     "reuse",
+    "traffic",
     "rewrite",
     "launch",
     "interp",

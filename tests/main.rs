@@ -27,5 +27,6 @@ mod shown;
 mod synth;
 mod terms;
 mod trace;
+mod traffic;
 mod units;
 mod verify;

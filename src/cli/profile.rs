@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::interp::{Counters, InstructionProfile};
+use crate::interp::{Counters, FullRequests, InstructionProfile};
 use crate::ptx::{Directive, Item, Module};
 use crate::source::SourceFile;
 
@@ -27,6 +27,9 @@ pub struct LineProfile {
     source_line: Option<u32>,
     #[serde(flatten)]
     counters: Counters,
+    /// Requests of full warps, if the line has some: sectors of global memory, or wavefronts of shared memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_requests: Option<FullRequests>,
 }
 
 /// Adds up the counters of the instructions on each line. Lines come in ascending order; a line that
@@ -55,8 +58,10 @@ pub fn by_line(
                 .and_then(|origin| files.get(&origin.file).map(|&name| name.to_owned())),
             source_line: instruction.origin.map(|origin| origin.line).filter(|&line| line != 0),
             counters: Counters::default(),
+            full_requests: None,
         });
         entry.counters.add(&instruction.counters);
+        entry.full_requests = Some(entry.counters.full).filter(|full| full.requests > 0);
     }
     lines.into_values().collect()
 }
@@ -64,13 +69,15 @@ pub fn by_line(
 /// A column: its heading, and the counter that it shows.
 type Column = (&'static str, fn(&Counters) -> u64);
 
-const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 15] = [
     ("instr", |c| c.instructions),
     ("lanes", |c| c.lane_instructions.checked_div(c.instructions).unwrap_or(0)),
     ("ld req", |c| c.global_load_requests),
     ("ld wave", |c| c.global_load_wavefronts),
+    ("ld sect", |c| c.global_load_sectors),
     ("st req", |c| c.global_store_requests),
     ("st wave", |c| c.global_store_wavefronts),
+    ("st sect", |c| c.global_store_sectors),
     ("shared", |c| c.shared_requests),
     ("sh wave", |c| c.shared_wavefronts),
     ("atom", |c| c.atomic_requests),

@@ -42,3 +42,4 @@ pub use machine::run;
 pub use print::Printer;
 pub use symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 pub use trace::{Access, Held, KernelTrace, Widened};
+pub use uniform::Uniformity;

@@ -65,7 +65,7 @@ pub(super) fn trace(
     resolver.resolve_all(&mut arena, widened.iter_mut().map(|widened| &mut widened.value));
     resolver.resolve_all(&mut arena, held.iter_mut().map(|held| &mut held.value));
     resolver.resolve_feeds(&mut arena, &mut symbols);
-    let uniformity = uniform::solve(&arena, &symbols, flow, &conditions);
+    let uniformity = uniform::solve(&arena, &symbols, flow, &conditions, |_| false);
     KernelTrace {
         arena,
         symbols,
@@ -79,6 +79,7 @@ pub(super) fn trace(
         induction: resolved,
         uniform: uniformity.symbols,
         uniform_exit: uniformity.exits,
+        in_step: uniformity.in_step,
         approximations,
     }
 }

@@ -5,8 +5,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::effects::Effect;
-use super::symbols::Symbols;
-use crate::cfg::{BlockId, LoopId, RegisterId};
+use super::symbols::{SymbolKind, Symbols};
+use super::uniform::{self, Uniformity};
+use crate::cfg::{BlockId, Flow, LoopId, RegisterId};
 use crate::expr::{Arena, SymbolId, TermId};
 use crate::ptx::{ScalarType, StateSpace};
 
@@ -119,11 +120,23 @@ pub struct KernelTrace {
     pub uniform: Vec<bool>,
     /// Which loops all lanes of a warp leave in the same iteration.
     pub uniform_exit: Vec<bool>,
+    /// In which loops lanes that meet are in the same iteration.
+    pub in_step: Vec<bool>,
     /// The instructions whose results are approximated, and how, for people: `(instruction, how)`.
     pub approximations: Vec<(u32, String)>,
 }
 
 impl KernelTrace {
+    /// Which symbols are uniform if `varies` says of some kinds that they are not: of `%tid.y` in a block whose rows are
+    /// shorter than a warp.
+    pub fn uniformity(
+        &self,
+        flow: &Flow<'_, '_>,
+        varies: impl Fn(&SymbolKind) -> bool,
+    ) -> Uniformity {
+        uniform::solve(&self.arena, &self.symbols, flow, &self.branches, varies)
+    }
+
     /// Whether a symbol has one value for all lanes of a warp that have met in a block within the
     /// given loop.
     pub fn is_uniform_at(

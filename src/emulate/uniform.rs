@@ -6,27 +6,33 @@
 //! symbol that is fed by a term which is not uniform, or belongs to a loop that is taken apart
 //! ([`Flow::taken_apart`]), until nothing changes.
 
-use super::symbols::{LaneDependence, SymbolInfo, Symbols};
+use super::symbols::{LaneDependence, SymbolInfo, SymbolKind, Symbols};
 use crate::cfg::{BlockId, Edge, EdgeCondition, Flow, LoopId};
 use crate::expr::{Arena, Node, TermId};
 
 /// The outcome of the fixpoint.
-pub(super) struct Uniformity {
+#[derive(Clone, Debug)]
+pub struct Uniformity {
     /// For each symbol whether it is uniform among lanes that have met.
     pub symbols: Vec<bool>,
     /// For each loop whether all lanes leave it in the same iteration.
     pub exits: Vec<bool>,
+    /// For each loop whether lanes that meet in it are in the same iteration.
+    pub in_step: Vec<bool>,
 }
 
-/// Starts from every symbol being uniform that may be, and takes back those that are not.
+/// Starts from every symbol being uniform that may be, and takes back those that are not. A symbol that `varies` is not
+/// uniform, whatever its dependence says.
 pub(super) fn solve(
     arena: &Arena,
     symbols: &Symbols,
     flow: &Flow<'_, '_>,
     branches: &[Option<TermId>],
+    varies: impl Fn(&SymbolKind) -> bool,
 ) -> Uniformity {
     let may_be = |info: &SymbolInfo| {
         matches!(info.dependence, LaneDependence::Uniform | LaneDependence::Fed(_))
+            && !varies(&info.kind)
     };
     let ids = || (0..flow.loops.loops.len() as u32).map(LoopId);
     let latches = |id: LoopId| {
@@ -39,8 +45,8 @@ pub(super) fn solve(
         found: Uniformity {
             symbols: symbols.iter().map(|(_, info)| may_be(info)).collect(),
             exits: ids().map(|id| flow.loops.exits(id).is_some()).collect(),
+            in_step: vec![true; flow.loops.loops.len()],
         },
-        in_step: vec![true; flow.loops.loops.len()],
         latches: ids().map(latches).collect(),
     };
     let depth = |place| 1 + flow.loops.depth(place);
@@ -63,8 +69,6 @@ struct Fixpoint<'a, 'm, 's> {
     flow: &'a Flow<'m, 's>,
     branches: &'a [Option<TermId>],
     found: Uniformity,
-    /// For each loop whether lanes that meet in it are in the same iteration.
-    in_step: Vec<bool>,
     /// For each loop a first and a last latch: a block that dominates both dominates all latches.
     latches: Vec<Option<[BlockId; 2]>>,
 }
@@ -77,7 +81,7 @@ impl Fixpoint<'_, '_, '_> {
             self.found.symbols[id.0 as usize] &= !fed && info.created_in.is_none();
         }
         self.found.exits.fill(false);
-        self.in_step.fill(false);
+        self.found.in_step.fill(false);
     }
 
     /// One round; true if a symbol was taken back.
@@ -89,8 +93,8 @@ impl Fixpoint<'_, '_, '_> {
             flow.block_ids().map(|block| self.branch_is_uniform(&terms, block)).collect();
         for apart in &flow.taken_apart {
             let uniform = apart.branch.is_some_and(|branch| branch_is_uniform[branch.index()]);
-            if self.in_step[apart.of.0 as usize] && !uniform {
-                self.in_step[apart.of.0 as usize] = false;
+            if self.found.in_step[apart.of.0 as usize] && !uniform {
+                self.found.in_step[apart.of.0 as usize] = false;
                 changed = true;
             }
         }
@@ -129,7 +133,7 @@ impl Fixpoint<'_, '_, '_> {
 
     /// Whether lanes that meet at a place are in the same iteration of all loops around it.
     fn in_step(&self, place: Option<LoopId>) -> bool {
-        self.flow.loops.around(place).all(|id| self.in_step[id.0 as usize])
+        self.flow.loops.around(place).all(|id| self.found.in_step[id.0 as usize])
     }
 
     fn is_fed_uniformly(&self, terms: &UniformTerms, info: &SymbolInfo) -> bool {

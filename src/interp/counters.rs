@@ -37,6 +37,10 @@ pub struct Counters {
     pub global_store_requests: u64,
     /// Distinct 128-byte lines, summed over these stores.
     pub global_store_wavefronts: u64,
+    /// Distinct 32-byte sectors, summed over loads from global memory; those of `wmma` and of bulk copies are not counted.
+    pub global_load_sectors: u64,
+    /// Distinct 32-byte sectors, summed over stores to global memory, with the same exceptions.
+    pub global_store_sectors: u64,
     /// Loads from and stores to shared memory.
     pub shared_requests: u64,
     /// Wavefronts of these: each bank gives one word of four bytes in each. Accesses of `wmma` are not counted.
@@ -57,6 +61,37 @@ pub struct Counters {
     pub branches: u64,
     /// Branches whose lanes went different ways.
     pub divergent_branches: u64,
+    /// Requests of full warps; only a profile tells them.
+    #[serde(skip)]
+    pub full: FullRequests,
+}
+
+/// Loads, stores and atomics in which all 32 lanes took part, each to one window: what they cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FullRequests {
+    /// How many there were.
+    pub requests: u64,
+    /// The least number of 32-byte sectors of global memory, of wavefronts of shared memory, of passes of an atomic
+    /// operation on shared memory.
+    pub fewest: u64,
+    /// The greatest number.
+    pub most: u64,
+}
+
+impl FullRequests {
+    /// Counts a request.
+    pub fn note(&mut self, cost: u64) {
+        self.add(&FullRequests { requests: 1, fewest: cost, most: cost });
+    }
+
+    fn add(&mut self, other: &FullRequests) {
+        if other.requests == 0 {
+            return;
+        }
+        let fewest = if self.requests == 0 { other.fewest } else { self.fewest.min(other.fewest) };
+        let (requests, most) = (self.requests + other.requests, self.most.max(other.most));
+        *self = FullRequests { requests, fewest, most };
+    }
 }
 
 impl Tally for Counters {
@@ -86,6 +121,8 @@ impl Counters {
             global_load_wavefronts,
             global_store_requests,
             global_store_wavefronts,
+            global_load_sectors,
+            global_store_sectors,
             shared_requests,
             shared_wavefronts,
             local_requests,
@@ -96,6 +133,7 @@ impl Counters {
             barriers,
             branches,
             divergent_branches,
+            full,
         } = other;
         self.instructions += instructions;
         self.lane_instructions += lane_instructions;
@@ -103,6 +141,8 @@ impl Counters {
         self.global_load_wavefronts += global_load_wavefronts;
         self.global_store_requests += global_store_requests;
         self.global_store_wavefronts += global_store_wavefronts;
+        self.global_load_sectors += global_load_sectors;
+        self.global_store_sectors += global_store_sectors;
         self.shared_requests += shared_requests;
         self.shared_wavefronts += shared_wavefronts;
         self.local_requests += local_requests;
@@ -113,5 +153,6 @@ impl Counters {
         self.barriers += barriers;
         self.branches += branches;
         self.divergent_branches += divergent_branches;
+        self.full.add(full);
     }
 }

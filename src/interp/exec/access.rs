@@ -261,7 +261,8 @@ impl<'a> Spaces<'a> {
         })?;
         counters.global_load_requests += u64::from(tally.global);
         counters.global_load_wavefronts += tally.lines;
-        tally.count_others(counters);
+        counters.global_load_sectors += tally.sectors;
+        tally.count_others(counters, mask);
         Ok(())
     }
 
@@ -309,7 +310,8 @@ impl<'a> Spaces<'a> {
         })?;
         counters.global_store_requests += u64::from(tally.global);
         counters.global_store_wavefronts += tally.lines;
-        tally.count_others(counters);
+        counters.global_store_sectors += tally.sectors;
+        tally.count_others(counters, mask);
         Ok(())
     }
 

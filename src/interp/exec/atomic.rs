@@ -2,11 +2,12 @@
 
 use super::access::{AccessFault, Intent, Part, Spaces};
 use super::banks;
+use super::tally;
 use super::watch::Watch;
 use crate::interp::counters::Counters;
 use crate::interp::memory::Kind;
 use crate::interp::program::Atomic;
-use crate::interp::registers::{Mask, Registers, Slot, lanes};
+use crate::interp::registers::{FULL, Mask, Registers, Slot, lanes};
 use crate::ptx::StateSpace;
 
 impl Spaces<'_> {
@@ -22,12 +23,14 @@ impl Spaces<'_> {
         let addresses = self.addresses(registers, &atomic.place);
         let what = (atomic.place.space, atomic.align, Intent::Write);
         counters.atomic_requests += 1;
-        let mut passes = 0;
+        let (mut passes, mut cost, mut parts) = (0, 0, 0);
         let done = self.parts(what, &addresses, mask, |part, home| {
+            parts += 1;
             passes += match home {
                 StateSpace::Shared => banks::turns(&part.offsets, part.lanes),
                 _ => banks::repeats(&part.offsets, part.lanes),
             };
+            cost = if home == StateSpace::Shared { passes } else { tally::distinct(part).1 };
             for lane in lanes(part.lanes) {
                 let kind = Kind::Write { changes: true };
                 let scope = Some(atomic.order.scope);
@@ -59,6 +62,9 @@ impl Spaces<'_> {
             Ok(())
         });
         counters.atomic_passes += passes;
+        if mask == FULL && parts == 1 {
+            counters.full.note(cost);
+        }
         done
     }
 }

@@ -47,6 +47,7 @@ impl Spaces<'_> {
         })?;
         counters.global_load_requests += u64::from(tally.global);
         counters.global_load_wavefronts += tally.lines;
+        counters.global_load_sectors += tally.sectors;
         let to = self.addresses(registers, &copy.to);
         self.parts((copy.to.space, bytes, Intent::Write), &to, mask, |part, home| {
             tally.add_banks(part, home, bytes);

@@ -88,7 +88,8 @@ impl Spaces<'_> {
             counters.global_load_requests += u64::from(tally.global);
             counters.global_load_wavefronts += tally.distinct();
         }
-        tally.count_others(counters);
+        // (Several steps are no single request.)
+        tally.count_others(counters, 0);
         Ok(())
     }
 }

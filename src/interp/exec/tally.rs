@@ -3,7 +3,7 @@
 use super::banks;
 use super::part::Part;
 use crate::interp::counters::Counters;
-use crate::interp::registers::{LANES, lanes};
+use crate::interp::registers::{FULL, LANES, Mask, lanes};
 use crate::ptx::StateSpace;
 
 /// The lines and windows that an access has touched.
@@ -15,6 +15,8 @@ pub struct Tally {
     local: bool,
     /// Distinct 128-byte lines of global memory.
     pub lines: u64,
+    /// Distinct 32-byte sectors of global memory.
+    pub sectors: u64,
     /// Wavefronts of shared memory.
     pub banks: u64,
     /// The lines themselves, for an instruction that accesses memory in several steps.
@@ -27,7 +29,9 @@ impl Tally {
         match home {
             StateSpace::Global => {
                 self.global = true;
-                self.lines += distinct_lines(part);
+                let (lines, sectors) = distinct(part);
+                self.lines += lines;
+                self.sectors += sectors;
             }
             StateSpace::Shared => self.shared = true,
             StateSpace::Local => self.local = true,
@@ -58,27 +62,40 @@ impl Tally {
         self.touched.len() as u64
     }
 
-    /// Counts requests to shared and local memory.
-    pub fn count_others(&self, counters: &mut Counters) {
+    /// Counts requests to shared and local memory, and what the request of a full warp costs.
+    pub fn count_others(&self, counters: &mut Counters, mask: Mask) {
+        if mask == FULL && self.global != self.shared && !self.local {
+            counters.full.note(if self.global { self.sectors } else { self.banks });
+        }
         counters.shared_requests += u64::from(self.shared);
         counters.shared_wavefronts += self.banks;
         counters.local_requests += u64::from(self.local);
     }
 }
 
-/// Distinct 128-byte lines of a part. No lane's access lies in two, being aligned to its size.
-fn distinct_lines(part: &Part<'_>) -> u64 {
-    let mut seen = [0; LANES];
-    let mut count = 0;
-    let mut highest = None;
+/// Distinct 128-byte lines and 32-byte sectors of a part. No lane's access lies in two, being aligned to its size.
+pub fn distinct(part: &Part<'_>) -> (u64, u64) {
+    let mut sectors = [0; LANES];
+    let (mut count, mut lines, mut ascends) = (0, 0, true);
     for lane in lanes(part.lanes) {
-        let line = part.offsets[lane] >> 7;
-        // Mostly lines ascend.
-        if highest < Some(line) || highest != Some(line) && !seen[..count].contains(&line) {
-            seen[count] = line;
-            count += 1;
-            highest = highest.max(Some(line));
+        let sector = part.offsets[lane] >> 5;
+        match sectors[..count].last() {
+            Some(&last) if last == sector => continue,
+            Some(&last) => {
+                ascends &= last < sector;
+                lines += u64::from(last >> 2 != sector >> 2);
+            }
+            None => lines = 1,
         }
+        sectors[count] = sector;
+        count += 1;
     }
-    count as u64
+    // Mostly addresses ascend.
+    if ascends {
+        return (lines, count as u64);
+    }
+    let sectors = &mut sectors[..count];
+    sectors.sort_unstable();
+    let runs = |shift: u32| sectors.chunk_by(|a, b| a >> shift == b >> shift).count() as u64;
+    (runs(2), runs(0))
 }

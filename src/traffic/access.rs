@@ -1,0 +1,508 @@
+//! The cost of every access of a function.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::alignment::Aligned;
+use super::bounds::{Counted, Pattern, Span, Spans, Unknown};
+use super::evaluate::{Context, Evaluator, Value};
+use super::lane_sum::{Factor, LaneSum};
+use super::shape::{BlockShape, LANES, Warp};
+use crate::cfg::{BlockId, Flow, LoopId};
+use crate::emulate::{Access, Effect, KernelTrace, SymbolKind, Uniformity};
+use crate::expr::{Comparison, Facts, Node, SymbolId, TermId};
+use crate::isa::{Axis, Opcode};
+use crate::ptx::{Function, FunctionKind, Item, Module, StateSpace, Statement, Variable};
+
+/// A request's numbers are known for at most so many accesses of one function that need each warp by itself.
+const MAX_ONE_BY_ONE: usize = 4096;
+
+/// What an access does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AccessKind {
+    /// `ld`.
+    Load,
+    /// `st`.
+    Store,
+    /// `atom`.
+    Atomic,
+    /// `red`.
+    Reduction,
+}
+
+impl AccessKind {
+    /// The word for programs.
+    pub fn word(self) -> &'static str {
+        match self {
+            AccessKind::Load => "load",
+            AccessKind::Store => "store",
+            AccessKind::Atomic => "atomic",
+            AccessKind::Reduction => "reduction",
+        }
+    }
+
+    /// Whether the access is an atomic operation.
+    pub fn is_atomic(self) -> bool {
+        matches!(self, AccessKind::Atomic | AccessKind::Reduction)
+    }
+}
+
+/// What is taken for granted.
+#[derive(Clone, Copy, Debug)]
+pub struct Assumed {
+    /// The shape of blocks where the text has no `.reqntid`.
+    pub block: Option<[u64; 3]>,
+    /// Bytes that every pointer parameter is a multiple of, a power of two.
+    pub pointer_bytes: u64,
+}
+
+impl Default for Assumed {
+    fn default() -> Assumed {
+        Assumed { block: None, pointer_bytes: 256 }
+    }
+}
+
+/// Bytes from each lane's address to the next lane's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stride {
+    /// A number.
+    Constant(i64),
+    /// A sum of uniform factors, each times a number.
+    Symbolic(Vec<(i64, Factor)>),
+}
+
+/// What a request costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spread {
+    /// The addresses are known as far as it matters.
+    Counted(Span),
+    /// The addresses are a function of the lane that is not followed: what every request costs.
+    Any(Span),
+    /// The addresses depend on data.
+    Irregular,
+}
+
+impl Spread {
+    /// The counts, where there are some.
+    pub fn span(&self) -> Option<Span> {
+        match self {
+            Spread::Counted(span) | Spread::Any(span) => Some(*span),
+            Spread::Irregular => None,
+        }
+    }
+
+    fn join(self, other: Spread) -> Spread {
+        match (self, other) {
+            (Spread::Counted(a), Spread::Counted(b)) => Spread::Counted(a.join(b)),
+            (Spread::Irregular, _) | (_, Spread::Irregular) => Spread::Irregular,
+            (Spread::Any(a), _) | (_, Spread::Any(a)) => Spread::Any(a),
+        }
+    }
+}
+
+/// An access and its cost.
+#[derive(Clone, Debug)]
+pub struct AccessTraffic {
+    /// Index into [`KernelTrace::accesses`].
+    pub index: usize,
+    /// Index of the instruction.
+    pub inst: u32,
+    /// What it does.
+    pub kind: AccessKind,
+    /// The state space that the instruction names.
+    pub space: StateSpace,
+    /// Bytes of each lane.
+    pub bytes: u32,
+    /// How many loops are around it.
+    pub loop_depth: usize,
+    /// The lane stride, where the lanes lie at equal distances.
+    pub stride: Option<Stride>,
+    /// What a full warp's request costs.
+    pub spread: Spread,
+    /// How many lanes of a warp may execute it together, as far as conditions on the lane say.
+    pub lanes: u32,
+}
+
+/// The accesses of one function.
+#[derive(Debug)]
+pub struct Traffic {
+    /// The shape of blocks.
+    pub shape: BlockShape,
+    /// Loads, stores, atomics and reductions of global, generic and shared memory, in the order of the text.
+    pub accesses: Vec<AccessTraffic>,
+}
+
+impl Traffic {
+    /// Counts for all accesses of a function.
+    pub fn of(
+        module: &Module<'_>,
+        function: &Function<'_>,
+        flow: &Flow<'_, '_>,
+        trace: &KernelTrace,
+        assumed: &Assumed,
+    ) -> Traffic {
+        let shape = BlockShape::of(function, assumed.block);
+        let aligned = aligned(module, function, trace, assumed);
+        let varies = |kind: &SymbolKind| matches!(kind, SymbolKind::Tid(Axis::Y | Axis::Z));
+        let uniformity = match shape.is_linear() {
+            true => Uniformity {
+                symbols: trace.uniform.clone(),
+                exits: trace.uniform_exit.clone(),
+                in_step: trace.in_step.clone(),
+            },
+            false => trace.uniformity(flow, varies),
+        };
+        let context = Context { trace, loops: &flow.loops, uniformity: &uniformity, shape };
+        let most_threads = function.most_threads().unwrap_or(1024).min(1024);
+        let mut counter = Counter {
+            flow,
+            context,
+            aligned: &aligned,
+            most_threads,
+            evaluators: FxHashMap::default(),
+            spans: Spans::default(),
+            lanes: FxHashMap::default(),
+            one_by_one: 0,
+        };
+        let each = trace.accesses.iter().enumerate();
+        let mut accesses: Vec<AccessTraffic> =
+            each.filter_map(|(index, access)| counter.access(index, access)).collect();
+        accesses.sort_by_key(|access| access.inst);
+        Traffic { shape, accesses }
+    }
+}
+
+/// Counts for one access after the other.
+struct Counter<'a, 'm, 's> {
+    flow: &'a Flow<'m, 's>,
+    context: Context<'a>,
+    aligned: &'a Aligned,
+    most_threads: u64,
+    evaluators: FxHashMap<(Warp, Option<LoopId>), Evaluator<'a>>,
+    spans: Spans,
+    /// How many lanes may be together in a block.
+    lanes: FxHashMap<BlockId, u32>,
+    one_by_one: usize,
+}
+
+impl<'a> Counter<'a, '_, '_> {
+    fn access(&mut self, index: usize, access: &Access) -> Option<AccessTraffic> {
+        let opcode = self.flow.insts[access.inst as usize].ast.form.opcode;
+        let kind = match access.effect {
+            Effect::Load => AccessKind::Load,
+            Effect::Store => AccessKind::Store,
+            Effect::Atomic if opcode == Opcode::Red => AccessKind::Reduction,
+            Effect::Atomic => AccessKind::Atomic,
+            _ => return None,
+        };
+        let counted = match access.space {
+            StateSpace::Global | StateSpace::Generic => Counted::Sectors,
+            StateSpace::Shared if kind.is_atomic() => Counted::Passes,
+            StateSpace::Shared => Counted::Wavefronts,
+            _ => return None,
+        };
+        let bytes = access.bytes();
+        if bytes == 0 {
+            return None;
+        }
+        let facts = self.facts(access.block);
+        let lanes = self.lanes_together(access, &facts);
+        let (spread, stride) = match access.address {
+            Some(address) => self.spread(access, address, counted, &facts),
+            None => (Spread::Irregular, None),
+        };
+        let depth = self.flow.loops.depth(self.flow.loops.innermost(access.block));
+        Some(AccessTraffic {
+            index,
+            inst: access.inst,
+            kind,
+            space: access.space,
+            bytes,
+            loop_depth: depth,
+            stride,
+            spread,
+            lanes,
+        })
+    }
+
+    /// What holds in a block.
+    fn facts(&self, block: BlockId) -> Facts {
+        let arena = &self.context.trace.arena;
+        let mut facts = Facts::default();
+        for at in self.flow.dominators.chain(block) {
+            arena.charge(1);
+            if let Some(assumed) = self.context.trace.assumptions[at.index()] {
+                facts.add(arena, assumed);
+            }
+        }
+        facts
+    }
+
+    fn value(&mut self, warp: Warp, block: BlockId, term: TermId) -> Value {
+        self.evaluator(warp, block).value(term)
+    }
+
+    fn evaluator(&mut self, warp: Warp, block: BlockId) -> &mut Evaluator<'a> {
+        let place = self.flow.loops.innermost(block);
+        let (context, aligned) = (self.context, self.aligned);
+        self.evaluators
+            .entry((warp, place))
+            .or_insert_with(|| Evaluator::new(context, warp, place, aligned))
+    }
+
+    /// How many lanes execute an access together: those for which the conditions on the way hold that are known in each
+    /// lane, in the warp in which they are most.
+    fn lanes_together(&mut self, access: &Access, facts: &Facts) -> u32 {
+        let known = self.lanes.get(&access.block).copied();
+        let in_block = match known {
+            Some(lanes) => lanes,
+            None => {
+                let literals: Vec<(TermId, bool)> =
+                    facts.literals(&self.context.trace.arena).collect();
+                let lanes = self.most_lanes(access.block, &literals);
+                self.lanes.insert(access.block, lanes);
+                lanes
+            }
+        };
+        match access.guard {
+            Some(guard) if in_block > 1 => {
+                in_block.min(self.most_lanes(access.block, &[(guard, true)]))
+            }
+            _ => in_block,
+        }
+    }
+
+    fn most_lanes(&mut self, block: BlockId, literals: &[(TermId, bool)]) -> u32 {
+        let shape = self.context.shape;
+        let all = shape.lanes() as u32;
+        let mut open = Vec::new();
+        for &(term, holds) in literals {
+            let warp = shape.warps()[0];
+            match self.value(warp, block, term) {
+                Value::Known(value) if value.is_uniform() && value.known().is_none() => {}
+                Value::Data => {}
+                _ => open.push((term, holds)),
+            }
+        }
+        if open.is_empty() {
+            return all;
+        }
+        let mut most = 0;
+        for warp in shape.each_warp(self.most_threads) {
+            let mut together = [true; LANES];
+            for &(term, holds) in &open {
+                let Value::Known(value) = self.value(warp, block, term) else { continue };
+                let Some(lanes) = value.known() else { continue };
+                let each = together.iter_mut().zip(lanes);
+                each.for_each(|(together, one)| *together &= (one & 1 != 0) == holds);
+            }
+            let count = together[..shape.lanes()].iter().filter(|together| **together).count();
+            most = most.max(count as u32);
+            if most == all {
+                break;
+            }
+        }
+        most
+    }
+
+    fn spread(
+        &mut self,
+        access: &Access,
+        address: TermId,
+        counted: Counted,
+        facts: &Facts,
+    ) -> (Spread, Option<Stride>) {
+        let (shape, bytes) = (self.context.shape, i64::from(access.bytes()));
+        let any = Spread::Any(Span::of_any(counted, bytes, shape.lanes()));
+        let mut warps = shape.warps();
+        let first = self.value(warps[0], access.block, address);
+        if first == Value::Unknown && shape.is_linear() && self.one_by_one < MAX_ONE_BY_ONE {
+            self.one_by_one += 1;
+            warps = shape.each_warp(self.most_threads);
+        }
+        let mut found: Option<Spread> = None;
+        let mut strides: Vec<Option<Stride>> = Vec::new();
+        for warp in warps {
+            let (spread, stride) = match self.value(warp, access.block, address) {
+                Value::Data => (Spread::Irregular, None),
+                Value::Unknown => (any, None),
+                Value::Known(sum) => {
+                    let counted = self.counted(access, &sum, warp, counted, facts);
+                    (counted.unwrap_or(any), stride(&sum))
+                }
+            };
+            found = Some(found.map_or(spread, |found| found.join(spread)));
+            strides.push(stride);
+            if !matches!(found, Some(Spread::Counted(_))) {
+                break;
+            }
+        }
+        let same = strides.windows(2).all(|two| two[0] == two[1]);
+        let stride = strides.into_iter().next().flatten().filter(|_| same);
+        (found.unwrap_or(any), stride)
+    }
+
+    fn counted(
+        &mut self,
+        access: &Access,
+        sum: &LaneSum,
+        warp: Warp,
+        counted: Counted,
+        facts: &Facts,
+    ) -> Option<Spread> {
+        let (varying, first) = sum.split();
+        let lanes = self.context.shape.lanes();
+        let evaluator = self.evaluator(warp, access.block);
+        let known_bits = evaluator.alignments.of_sum(&first, true).min(7);
+        let mut unknowns = Vec::new();
+        for (factor, coefficients) in varying.parts().iter().filter(|(f, _)| !f.is_empty()) {
+            let zeros = evaluator.alignments.of_factor(factor).min(40);
+            unknowns.push(Unknown { zeros, low: 0, high: 0, lanes: coefficients.lanes() });
+        }
+        let factors = varying.parts().iter().filter(|(factor, _)| !factor.is_empty());
+        for (unknown, (factor, _)) in unknowns.iter_mut().zip(factors) {
+            (unknown.low, unknown.high) = self.range(factor, facts);
+        }
+        let pattern = Pattern {
+            counted,
+            bytes: i64::from(access.bytes()),
+            lanes,
+            known_bits,
+            base: first.numbers_only()[0].rem_euclid(128),
+            numbers: varying.numbers_only(),
+            unknowns,
+        };
+        self.spans.of(pattern).map(Spread::Counted)
+    }
+
+    /// The least and the greatest value of a factor, read as signed where it may be.
+    fn range(&self, factor: &Factor, facts: &Facts) -> (i64, i64) {
+        let arena = &self.context.trace.arena;
+        let plain = |term: TermId| plain(self.context.trace, term);
+        let [term] = factor[..] else { return (i64::MIN, i64::MAX) };
+        let term = plain(term);
+        let (range, width) = (arena.range(term), arena.width(term));
+        let mut low = range.smin;
+        for &(op, a, b, holds) in facts.comparisons() {
+            // `term > other` and `term >= other`, however they are written.
+            let (strict, other) = match (op, holds) {
+                (Comparison::SignedLess, true) if plain(b) == term => (true, a),
+                (Comparison::SignedLess, false) if plain(a) == term => (false, b),
+                (Comparison::SignedLessEqual, true) if plain(b) == term => (false, a),
+                (Comparison::SignedLessEqual, false) if plain(a) == term => (true, b),
+                _ => continue,
+            };
+            if arena.width(other) == width {
+                low = low.max(arena.range(other).smin.saturating_add(i64::from(strict)));
+            }
+        }
+        // Read as unsigned, a negative number is large.
+        let high = match low >= 0 || width == 64 {
+            true => range.smax,
+            false => range.umax.min(i64::MAX as u64) as i64,
+        };
+        (low, high)
+    }
+}
+
+/// A term without widening and narrowing around it.
+fn plain(trace: &KernelTrace, mut term: TermId) -> TermId {
+    while let Node::ZeroExtend(inner) | Node::SignExtend(inner) | Node::Extract(inner, 0) =
+        *trace.arena.node(term)
+    {
+        term = inner;
+    }
+    term
+}
+
+/// The stride of addresses at equal distances.
+fn stride(sum: &LaneSum) -> Option<Stride> {
+    let (varying, _) = sum.split();
+    let mut parts = Vec::new();
+    for (factor, coefficients) in varying.parts() {
+        let lanes = coefficients.lanes();
+        let step = lanes[1].wrapping_sub(lanes[0]);
+        if lanes.windows(2).any(|two| two[1].wrapping_sub(two[0]) != step) {
+            return None;
+        }
+        parts.push((step, factor.clone()));
+    }
+    match &parts[..] {
+        [] => Some(Stride::Constant(0)),
+        [(step, factor)] if factor.is_empty() => Some(Stride::Constant(*step)),
+        _ => Some(Stride::Symbolic(parts)),
+    }
+}
+
+/// The alignment of variables, and which parameters are pointers.
+fn aligned(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    trace: &KernelTrace,
+    assumed: &Assumed,
+) -> Aligned {
+    let note = |variable: &Variable<'_>, names: &mut BTreeMap<String, u32>| {
+        let natural = variable.ty.map_or(1, |ty| u64::from(ty.bits() / 8).max(1));
+        let natural = natural * u64::from(variable.vector.max(1));
+        let bits = variable.align.unwrap_or(natural).max(1).trailing_zeros();
+        for name in &variable.names {
+            let known = names.entry(name.name.text.to_owned()).or_insert(bits);
+            *known = bits.min(*known);
+        }
+    };
+    let mut names = BTreeMap::new();
+    for item in &module.items {
+        if let Item::Variable(variable) = item {
+            note(variable, &mut names);
+        }
+    }
+    let mut open: Vec<&Statement<'_>> = function.statements().unwrap_or_default().iter().collect();
+    while let Some(statement) = open.pop() {
+        match statement {
+            Statement::Variable(variable) => note(variable, &mut names),
+            Statement::Block { statements, .. } => open.extend(statements),
+            _ => {}
+        }
+    }
+    let mut variables = FxHashMap::default();
+    for (_, info) in trace.symbols.iter() {
+        if let SymbolKind::Address(name) = &info.kind {
+            // (A scope's number and a dot, the name, a colon, the width.)
+            let bare = name.rsplit_once(':').map_or(name.as_str(), |(name, _)| name);
+            let bare = bare.split_once('.').map_or(bare, |(_, name)| name);
+            variables.insert(name.clone(), names.get(bare).copied().unwrap_or(0));
+        }
+    }
+    let pointers = match function.kind {
+        FunctionKind::Entry => pointers(trace),
+        FunctionKind::Func => FxHashSet::default(),
+    };
+    let pointer_zeros = assumed.pointer_bytes.max(1).trailing_zeros();
+    Aligned { variables, pointers, pointer_zeros }
+}
+
+/// The parameters that are pointers: one that alone among parameters is a summand of some address.
+fn pointers(trace: &KernelTrace) -> FxHashSet<SymbolId> {
+    let mut found = FxHashSet::default();
+    for access in &trace.accesses {
+        let Some(address) = access.address else { continue };
+        if !matches!(access.space, StateSpace::Global | StateSpace::Generic) {
+            continue;
+        }
+        let (_, addends) = trace.arena.linear_parts(address);
+        let parameter = |&(term, times): &(TermId, u64)| match *trace.arena.node(term) {
+            Node::Symbol(symbol) if times == 1 && trace.arena.width(term) == 64 => {
+                let kind = &trace.symbols.info(symbol).kind;
+                matches!(kind, SymbolKind::Parameter { .. }).then_some(symbol)
+            }
+            _ => None,
+        };
+        let all: SmallVec<[SymbolId; 2]> = addends.iter().filter_map(parameter).collect();
+        if let [pointer] = all[..] {
+            found.insert(pointer);
+        }
+    }
+    found
+}

@@ -1,0 +1,119 @@
+//! Powers of two that divide uniform terms.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::lane_sum::{Factor, LaneSum};
+use super::shape::BlockShape;
+use crate::emulate::{KernelTrace, SymbolKind};
+use crate::expr::{BinaryOp, Node, SymbolId, TermId};
+use crate::isa::{Axis, Special};
+
+/// Deeper terms are not looked into.
+const MAX_DEPTH: u32 = 48;
+
+/// What is known and assumed of the alignment of symbols.
+#[derive(Clone, Debug, Default)]
+pub struct Aligned {
+    /// Low bits that are zero in the addresses of variables, by the names of their symbols.
+    pub variables: FxHashMap<String, u32>,
+    /// The parameters that are taken for pointers.
+    pub pointers: FxHashSet<SymbolId>,
+    /// Low bits that are zero in a pointer.
+    pub pointer_zeros: u32,
+}
+
+/// Alignments of the terms of one function.
+pub struct Alignments<'a> {
+    trace: &'a KernelTrace,
+    shape: BlockShape,
+    aligned: &'a Aligned,
+    known: FxHashMap<TermId, u32>,
+    /// Terms that stand for the value of lane 0.
+    bases: FxHashMap<TermId, u32>,
+}
+
+impl<'a> Alignments<'a> {
+    /// Nothing was asked yet.
+    pub fn new(trace: &'a KernelTrace, shape: BlockShape, aligned: &'a Aligned) -> Alignments<'a> {
+        let (known, bases) = (FxHashMap::default(), FxHashMap::default());
+        Alignments { trace, shape, aligned, known, bases }
+    }
+
+    /// Says how many low bits are zero of what a term stands for, which is not its own value.
+    pub fn set_base(&mut self, term: TermId, zeros: u32) {
+        self.bases.insert(term, zeros);
+    }
+
+    /// How many low bits are zero in all values of a factor.
+    pub fn of_factor(&mut self, factor: &Factor) -> u32 {
+        factor.iter().map(|&term| self.of(term, 0)).sum::<u32>().min(63)
+    }
+
+    /// How many low bits are zero in all lanes; numbers without a factor left out if `factors_only`.
+    pub fn of_sum(&mut self, sum: &LaneSum, factors_only: bool) -> u32 {
+        let each = sum.parts().iter().filter(|(factor, _)| !(factors_only && factor.is_empty()));
+        each.map(|(factor, lanes)| (self.of_factor(factor) + lanes.zeros()).min(63))
+            .min()
+            .unwrap_or(63)
+    }
+
+    fn of(&mut self, term: TermId, depth: u32) -> u32 {
+        if let Some(&base) = self.bases.get(&term) {
+            return base;
+        }
+        if let Some(&known) = self.known.get(&term) {
+            return known;
+        }
+        let by_range = (!self.trace.arena.range(term).zeros).trailing_zeros();
+        let by_form = if depth < MAX_DEPTH { self.of_node(term, depth + 1) } else { 0 };
+        let found = by_range.max(by_form).min(63);
+        self.known.insert(term, found);
+        found
+    }
+
+    fn of_node(&mut self, term: TermId, depth: u32) -> u32 {
+        let arena = &self.trace.arena;
+        match arena.node(term) {
+            Node::Constant(value) => value.trailing_zeros(),
+            Node::Symbol(symbol) => self.of_symbol(*symbol),
+            Node::Sum { constant, addends } => {
+                let each = |(addend, factor): &(TermId, u64)| {
+                    self.of(*addend, depth) + factor.trailing_zeros()
+                };
+                addends.iter().map(each).min().unwrap_or(64).min(constant.trailing_zeros())
+            }
+            Node::Product(powers) => powers
+                .iter()
+                .map(|(factor, power)| self.of(*factor, depth) * (*power).min(63) as u32)
+                .sum(),
+            Node::ZeroExtend(inner) | Node::SignExtend(inner) | Node::Extract(inner, 0) => {
+                self.of(*inner, depth)
+            }
+            Node::IfThenElse(_, a, b) => self.of(*a, depth).min(self.of(*b, depth)),
+            Node::Binary(BinaryOp::And, a, b) => self.of(*a, depth).max(self.of(*b, depth)),
+            Node::Binary(BinaryOp::Or | BinaryOp::Xor | BinaryOp::Add, a, b) => {
+                self.of(*a, depth).min(self.of(*b, depth))
+            }
+            Node::Binary(BinaryOp::Multiply, a, b) => self.of(*a, depth) + self.of(*b, depth),
+            Node::Binary(BinaryOp::ShiftLeft, a, _) => self.of(*a, depth),
+            _ => 0,
+        }
+    }
+
+    fn of_symbol(&self, symbol: SymbolId) -> u32 {
+        match &self.trace.symbols.info(symbol).kind {
+            SymbolKind::Address(name) => self.aligned.variables.get(name).copied().unwrap_or(0),
+            SymbolKind::Parameter { .. } if self.aligned.pointers.contains(&symbol) => {
+                self.aligned.pointer_zeros
+            }
+            // Of the first lane: where lanes are consecutive, a warp begins at a multiple of 32.
+            SymbolKind::Tid(Axis::X) if self.shape.is_linear() => 5,
+            SymbolKind::WarpUniform(Special::Ntid(axis)) => match self.shape {
+                BlockShape::Rows if *axis == Axis::X => 5,
+                BlockShape::Rows => 0,
+                BlockShape::Known(sizes) => sizes[axis.index()].trailing_zeros(),
+            },
+            _ => 0,
+        }
+    }
+}

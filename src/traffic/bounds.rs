@@ -1,0 +1,303 @@
+//! The least and the greatest count of a pattern of addresses, over everything that the pattern leaves open.
+
+use rustc_hash::FxHashMap;
+
+use super::count::{self, LINE, SECTOR};
+use super::shape::LANES;
+
+/// The most requests that are counted for one pattern; of a pattern that needs more, only bounds are known.
+const MAX_REQUESTS: i64 = 60_000;
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Counted {
+    /// Sectors of 32 bytes.
+    Sectors,
+    /// Wavefronts of shared memory.
+    Wavefronts,
+    /// Passes of atomic operations on shared memory.
+    Passes,
+}
+
+/// A uniform factor that is not known, times an integer per lane.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Unknown {
+    /// Low bits that are zero in all its values.
+    pub zeros: u32,
+    /// The least value.
+    pub low: i64,
+    /// The greatest value.
+    pub high: i64,
+    /// The integers; 0 in lane 0.
+    pub lanes: [i64; LANES],
+}
+
+/// The addresses of a request: `base + numbers[lane] + Σ factor * lanes[lane]`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Pattern {
+    /// What is counted.
+    pub counted: Counted,
+    /// Bytes of each lane, of which its address is a multiple.
+    pub bytes: i64,
+    /// Lanes that take part, from lane 0 on.
+    pub lanes: usize,
+    /// Low bits of the base that are known.
+    pub known_bits: u32,
+    /// Their value.
+    pub base: i64,
+    /// The numbers; 0 in lane 0.
+    pub numbers: [i64; LANES],
+    /// Factors that differ between lanes.
+    pub unknowns: Vec<Unknown>,
+}
+
+/// The counts of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// The least.
+    pub min: u32,
+    /// The greatest.
+    pub max: u32,
+    /// The count that would hold the same bytes.
+    pub ideal: u32,
+    /// The least and the greatest number of 128-byte lines; of 0 where lines are not counted.
+    pub lines: (u32, u32),
+    /// From which absolute value of the unknown factor on the count is always the greatest.
+    pub from: Option<u64>,
+}
+
+impl Span {
+    /// The span that holds both.
+    pub fn join(self, other: Span) -> Span {
+        Span {
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+            ideal: if other.max > self.max { other.ideal } else { self.ideal },
+            lines: (self.lines.0.min(other.lines.0), self.lines.1.max(other.lines.1)),
+            from: self.from.max(other.from),
+        }
+    }
+
+    /// What every request of so many lanes has.
+    pub fn of_any(counted: Counted, bytes: i64, lanes: usize) -> Span {
+        let lanes_count = lanes as u32;
+        let (min, ideal, lines) = match counted {
+            Counted::Sectors => {
+                let per_lane = count::holding(bytes, SECTOR);
+                let ideal = count::holding(lanes as i64 * bytes, SECTOR);
+                (per_lane, ideal, (1, lanes_count))
+            }
+            Counted::Wavefronts => {
+                let phases = lanes.div_ceil(count::together(bytes)) as u32;
+                (phases, phases, (0, 0))
+            }
+            Counted::Passes => (1, 1, (0, 0)),
+        };
+        let per_lane = if counted == Counted::Sectors { min } else { 1 };
+        Span { min, max: lanes_count * per_lane, ideal, lines, from: None }
+    }
+}
+
+/// Spans by pattern: accesses of a kernel mostly repeat a few.
+#[derive(Default)]
+pub struct Spans {
+    known: FxHashMap<Pattern, Option<Span>>,
+}
+
+impl Spans {
+    /// The span of a pattern; `None` if no base makes all addresses multiples of the size.
+    pub fn of(&mut self, pattern: Pattern) -> Option<Span> {
+        if let Some(known) = self.known.get(&pattern) {
+            return *known;
+        }
+        let span = match &pattern.unknowns[..] {
+            [] => over_bases(&pattern, &pattern.numbers),
+            [unknown] => over_factor(&pattern, unknown),
+            _ => by_groups(&pattern),
+        };
+        self.known.insert(pattern, span);
+        span
+    }
+}
+
+/// One request.
+fn counted(pattern: &Pattern, base: i64, numbers: &[i64; LANES]) -> Span {
+    let addresses: [i64; LANES] = std::array::from_fn(|lane| base + numbers[lane]);
+    let addresses = &addresses[..pattern.lanes];
+    let bytes = pattern.bytes;
+    let (count, ideal, lines) = match pattern.counted {
+        Counted::Sectors => {
+            let held = i64::from(count::distinct(addresses)) * bytes;
+            let lines = count::pieces(addresses, bytes, LINE);
+            (count::pieces(addresses, bytes, SECTOR), count::holding(held, SECTOR), lines)
+        }
+        Counted::Wavefronts => {
+            let least = count::least_wavefronts(addresses, bytes);
+            (count::wavefronts(addresses, bytes), least, 0)
+        }
+        Counted::Passes => (count::passes(addresses), 1, 0),
+    };
+    Span { min: count, max: count, ideal, lines: (lines, lines), from: None }
+}
+
+/// The span over all bases, numbers per lane being known.
+fn over_bases(pattern: &Pattern, numbers: &[i64; LANES]) -> Option<Span> {
+    let known_bits = pattern.known_bits.min(LINE.trailing_zeros());
+    let natural = pattern.bytes.trailing_zeros();
+    let aligned = |base: i64| {
+        let natural = pattern.bytes.max(1);
+        numbers[..pattern.lanes].iter().all(|number| (base + number) % natural == 0)
+    };
+    // Wavefronts are the same for all bases of whole words.
+    let size = if pattern.counted == Counted::Sectors { LINE } else { 4 };
+    let step = 1 << known_bits;
+    let bases = || (pattern.base.rem_euclid(step)..LINE).step_by(step as usize);
+    let mut span: Option<Span> = None;
+    for base in bases().filter(|&base| base < size.max(step) && aligned(base)) {
+        let one = counted(pattern, base, numbers);
+        span = Some(span.map_or(one, |span| span.join(one)));
+    }
+    debug_assert!(natural <= 7);
+    // (No base below a word may be aligned where the base has more known bits.)
+    span.or_else(|| bases().find(|&base| aligned(base)).map(|base| counted(pattern, base, numbers)))
+}
+
+/// The span over all values of one factor. Beyond a value, groups of lanes that the factor moves alike share nothing any
+/// more, and the count depends on the factor modulo 128.
+fn over_factor(pattern: &Pattern, unknown: &Unknown) -> Option<Span> {
+    let mut moves = unknown.lanes[..pattern.lanes].to_vec();
+    moves.sort_unstable();
+    moves.dedup();
+    let apart = moves.windows(2).map(|two| two[1] - two[0]).min().unwrap_or(1).max(1);
+    let numbers = &pattern.numbers[..pattern.lanes];
+    let low = numbers.iter().min().copied().unwrap_or(0);
+    let width = numbers.iter().max().copied().unwrap_or(0).checked_sub(low)?;
+    let beyond = (width.checked_add(2 * LINE)? / apart).checked_add(1)?;
+    let step = 1_i64 << unknown.zeros.min(40);
+    let last = beyond.checked_add(LINE)?.div_euclid(step) + 1;
+    let (first, last) = (
+        (-last).max(unknown.low.clamp(-beyond, beyond).div_euclid(step)),
+        last.min(unknown.high.clamp(-beyond, beyond).div_euclid(step) + LINE),
+    );
+    if last - first > MAX_REQUESTS / 16 {
+        return by_groups(pattern);
+    }
+    let mut span: Option<Span> = None;
+    let mut counts: Vec<(u64, Span)> = Vec::new();
+    for value in (first..=last).map(|value| value * step) {
+        let mut all = pattern.numbers;
+        for (number, by) in all.iter_mut().zip(&unknown.lanes) {
+            *number = number.checked_add(by.checked_mul(value)?)?;
+        }
+        if let Some(one) = over_bases(pattern, &all) {
+            span = Some(span.map_or(one, |span| span.join(one)));
+            counts.push((value.unsigned_abs(), one));
+        }
+    }
+    let mut span = span?;
+    let below = counts.iter().filter(|(_, one)| one.max < span.max).map(|(value, _)| *value).max();
+    span.from = Some(below.map_or(0, |below| below + step as u64));
+    Some(span)
+}
+
+/// Bounds for factors that move lanes independently: lanes that all factors move alike keep their distances.
+fn by_groups(pattern: &Pattern) -> Option<Span> {
+    let moves = |lane: usize| pattern.unknowns.iter().map(move |unknown| unknown.lanes[lane]);
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for lane in 0..pattern.lanes {
+        match groups.iter_mut().find(|group| moves(group[0]).eq(moves(lane))) {
+            Some(group) => group.push(lane),
+            None => groups.push(vec![lane]),
+        }
+    }
+    let any = Span::of_any(pattern.counted, pattern.bytes, pattern.lanes);
+    if pattern.counted != Counted::Sectors {
+        return Some(any);
+    }
+    let mut span: Option<Span> = None;
+    for group in groups {
+        let first = pattern.numbers[group[0]];
+        let mut numbers = [0; LANES];
+        for (at, lane) in group.iter().enumerate() {
+            numbers[at] = pattern.numbers[*lane] - first;
+        }
+        let alone = Pattern { lanes: group.len(), known_bits: 0, base: 0, ..pattern.clone() };
+        let one = over_bases(&alone, &numbers)?;
+        span = Some(span.map_or(one, |span| Span {
+            min: span.min.max(one.min),
+            max: span.max + one.max,
+            ideal: 0,
+            lines: (span.lines.0.max(one.lines.0), span.lines.1 + one.lines.1),
+            from: None,
+        }));
+    }
+    span.map(|span| Span { ideal: any.ideal.min(span.max), ..span })
+}
+
+#[cfg(feature = "unit-tests")]
+mod tests {
+    use super::*;
+
+    crate::unit_tests!(rows_at_all_bases, columns_of_unknown_length, tiles_of_two_rows);
+
+    fn pattern(stride: i64, known_bits: u32) -> Pattern {
+        Pattern {
+            counted: Counted::Sectors,
+            bytes: 4,
+            lanes: LANES,
+            known_bits,
+            base: 0,
+            numbers: std::array::from_fn(|lane| stride * lane as i64),
+            unknowns: Vec::new(),
+        }
+    }
+
+    fn span(pattern: Pattern) -> (u32, u32, u32) {
+        let span = Spans::default().of(pattern).expect("some base is aligned");
+        (span.min, span.max, span.ideal)
+    }
+
+    fn rows_at_all_bases() {
+        assert_eq!(span(pattern(4, 8)), (4, 4, 4));
+        assert_eq!(span(pattern(4, 0)), (4, 5, 4));
+        assert_eq!(span(Pattern { base: 4, ..pattern(4, 8) }), (5, 5, 4));
+        assert_eq!(span(pattern(0, 0)), (1, 1, 1));
+        assert_eq!(span(pattern(16, 0)), (16, 16, 4));
+        let shared = Pattern { counted: Counted::Wavefronts, ..pattern(128, 0) };
+        assert_eq!(span(shared), (32, 32, 1));
+    }
+
+    fn columns_of_unknown_length() {
+        let unknown = Unknown {
+            zeros: 0,
+            low: 1,
+            high: i64::MAX,
+            lanes: std::array::from_fn(|lane| 4 * lane as i64),
+        };
+        let columns = Pattern { unknowns: vec![unknown.clone()], ..pattern(0, 2) };
+        assert_eq!(span(columns.clone()), (4, 32, 4));
+        let found = Spans::default().of(columns.clone()).expect("a span");
+        assert_eq!(found.from, Some(8));
+        let any = Unknown { low: i64::MIN, ..unknown.clone() };
+        assert_eq!(span(Pattern { unknowns: vec![any], ..columns.clone() }).0, 1);
+        let two = Unknown { lanes: unknown.lanes.map(|one| one / 2), ..unknown.clone() };
+        assert_eq!(span(Pattern { unknowns: vec![unknown, two], ..columns }), (1, 32, 4));
+    }
+
+    fn tiles_of_two_rows() {
+        // 16 threads in a row, rows at a distance that is a multiple of 32 bytes, then at any.
+        let unknown = |zeros| Unknown {
+            zeros,
+            low: i64::MIN,
+            high: i64::MAX,
+            lanes: std::array::from_fn(|lane| 4 * (lane as i64 / 16)),
+        };
+        let tile = |zeros, known_bits| Pattern {
+            numbers: std::array::from_fn(|lane| 4 * (lane as i64 % 16)),
+            unknowns: vec![unknown(zeros)],
+            ..pattern(0, known_bits)
+        };
+        assert_eq!(span(tile(3, 8)), (2, 4, 4));
+        assert_eq!(span(tile(0, 8)), (2, 5, 4));
+    }
+}

@@ -1,0 +1,125 @@
+//! Sectors, lines and wavefronts of the addresses of one request.
+
+use super::shape::LANES;
+
+/// Bytes of a sector of the caches.
+pub const SECTOR: i64 = 32;
+
+/// Bytes of a line of the caches.
+pub const LINE: i64 = 128;
+
+/// Banks of shared memory, each four bytes wide.
+const BANKS: usize = 32;
+
+/// Distinct pieces of `size` bytes that hold `bytes` bytes from each address on.
+pub fn pieces(addresses: &[i64], bytes: i64, size: i64) -> u32 {
+    let mut found = [0; 2 * LANES];
+    let mut count = 0;
+    let mut add = |piece: i64| {
+        // Mostly addresses ascend.
+        if count > 0 && found[count - 1] == piece {
+            return;
+        }
+        if count < found.len() {
+            found[count] = piece;
+            count += 1;
+        }
+    };
+    for address in addresses {
+        let (first, last) = (address.div_euclid(size), (address + bytes - 1).div_euclid(size));
+        add(first);
+        if last != first {
+            add(last);
+        }
+    }
+    let found = &mut found[..count];
+    if !found.is_sorted() {
+        found.sort_unstable();
+    }
+    1 + found.windows(2).filter(|two| two[0] != two[1]).count() as u32
+}
+
+/// Lanes that access shared memory together: all, half or a quarter of a warp for 4, 8 and 16 bytes each.
+pub fn together(bytes: i64) -> usize {
+    match bytes {
+        ..=4 => LANES,
+        5..=8 => LANES / 2,
+        _ => LANES / 4,
+    }
+}
+
+/// Wavefronts of shared memory: in each, a bank gives one word to all lanes that want it.
+pub fn wavefronts(addresses: &[i64], bytes: i64) -> u32 {
+    let phase = |lanes: &[i64]| {
+        let words = |address: &i64| address.div_euclid(4)..=(address + bytes - 1).div_euclid(4);
+        let mut words: Vec<i64> = lanes.iter().flat_map(words).collect();
+        words.sort_unstable();
+        words.dedup();
+        let mut banks = [0; BANKS];
+        words.iter().for_each(|word| banks[word.rem_euclid(BANKS as i64) as usize] += 1);
+        banks.into_iter().max().unwrap_or(0)
+    };
+    addresses.chunks(together(bytes)).map(phase).sum()
+}
+
+/// The wavefronts that as many distinct words take at least.
+pub fn least_wavefronts(addresses: &[i64], bytes: i64) -> u32 {
+    let phase = |lanes: &[i64]| {
+        let mut distinct = lanes.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        holding(distinct.len() as i64 * bytes, 4 * BANKS as i64)
+    };
+    addresses.chunks(together(bytes)).map(phase).sum()
+}
+
+/// Passes of an atomic operation on shared memory: each bank serves one lane in a pass.
+pub fn passes(addresses: &[i64]) -> u32 {
+    let mut banks = [0; BANKS];
+    let bank = |address: &i64| address.div_euclid(4).rem_euclid(BANKS as i64) as usize;
+    addresses.iter().for_each(|address| banks[bank(address)] += 1);
+    banks.into_iter().max().unwrap_or(0)
+}
+
+/// How many pieces of `size` bytes hold so many bytes.
+pub fn holding(bytes: i64, size: i64) -> u32 {
+    ((bytes + size - 1) / size) as u32
+}
+
+/// Distinct addresses.
+pub fn distinct(addresses: &[i64]) -> u32 {
+    let mut all = addresses.to_vec();
+    all.sort_unstable();
+    all.dedup();
+    all.len() as u32
+}
+
+#[cfg(feature = "unit-tests")]
+mod tests {
+    use super::*;
+
+    crate::unit_tests!(sectors_of_strides, conflicts_as_the_guide_has_them);
+
+    fn strided(stride: i64) -> Vec<i64> {
+        (0..32).map(|lane| lane * stride).collect()
+    }
+
+    fn sectors_of_strides() {
+        assert_eq!([4, 8, 16, 32, 128].map(|stride| pieces(&strided(stride), 4, SECTOR)), [
+            4, 8, 16, 32, 32
+        ]);
+        assert_eq!([4, -4].map(|stride| pieces(&strided(stride), 4, LINE)), [1, 2]);
+        assert_eq!(pieces(&strided(16), 16, SECTOR), 16);
+        assert_eq!(pieces(&strided(0), 4, SECTOR), 1);
+    }
+
+    fn conflicts_as_the_guide_has_them() {
+        assert_eq!([4, 8, 128, 132, 0].map(|stride| wavefronts(&strided(stride), 4)), [
+            1, 2, 32, 1, 1
+        ]);
+        assert_eq!([8, 16].map(|bytes| wavefronts(&strided(bytes), bytes)), [2, 4]);
+        assert_eq!(wavefronts(&strided(128), 16), 32);
+        assert_eq!(least_wavefronts(&strided(128), 16), 4);
+        assert_eq!([passes(&strided(0)), passes(&strided(4))], [32, 1]);
+    }
+}

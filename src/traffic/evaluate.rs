@@ -1,0 +1,598 @@
+//! Terms as sums over the lanes of a warp.
+//!
+//! In: a term of the trace, a warp, the innermost loop around the place. Out: its [`LaneSum`], or why there is none.
+//! Extensions of 32-bit sums are taken not to have wrapped; what is a number in each lane is computed exactly.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::alignment::{Aligned, Alignments};
+use super::lane_sum::{Coefficients, LaneSum};
+use super::shape::{BlockShape, LANES, Warp};
+use crate::cfg::{LoopForest, LoopId};
+use crate::emulate::{KernelTrace, LaneDependence, SymbolKind, Uniformity};
+use crate::expr::{
+    Arena, BinaryOp, Node, SymbolId, TermId, evaluate_binary, evaluate_unary, mask, sign_extend,
+    to_signed,
+};
+use crate::isa::Special;
+
+/// Symbols that feed symbols that feed symbols: further are not followed.
+const MAX_NESTED: u32 = 12;
+
+/// A uniform sum of more summands is one term.
+const MAX_UNIFORM_PARTS: usize = 4;
+
+/// The value of a term.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Value {
+    /// In each lane.
+    Known(LaneSum),
+    /// It depends on what lanes have loaded, exchanged or got from something that is not modelled.
+    Data,
+    /// It is a function of the lane that is not followed.
+    Unknown,
+}
+
+/// Everything that values depend on besides the warp and the place.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The trace.
+    pub trace: &'a KernelTrace,
+    /// The function's loops.
+    pub loops: &'a LoopForest,
+    /// Which symbols are uniform in blocks of this shape.
+    pub uniformity: &'a Uniformity,
+    /// The shape.
+    pub shape: BlockShape,
+}
+
+/// The values of terms in one warp at one place.
+pub struct Evaluator<'a> {
+    context: Context<'a>,
+    warp: Warp,
+    place: Option<LoopId>,
+    known: FxHashMap<TermId, Value>,
+    /// Loop values that were found not to keep the form they start with.
+    refuted: FxHashSet<SymbolId>,
+    /// Powers of two that divide uniform terms.
+    pub alignments: Alignments<'a>,
+    nested: u32,
+}
+
+impl<'a> Evaluator<'a> {
+    /// Nothing is known yet. `place`: the innermost loop around the access.
+    pub fn new(
+        context: Context<'a>,
+        warp: Warp,
+        place: Option<LoopId>,
+        aligned: &'a Aligned,
+    ) -> Evaluator<'a> {
+        let alignments = Alignments::new(context.trace, context.shape, aligned);
+        let (known, refuted) = (FxHashMap::default(), FxHashSet::default());
+        Evaluator { context, warp, place, known, refuted, alignments, nested: 0 }
+    }
+
+    /// The value of a term.
+    pub fn value(&mut self, root: TermId) -> Value {
+        let arena = &self.context.trace.arena;
+        let (mut terms, mut open) = (Vec::new(), vec![root]);
+        let mut seen = FxHashSet::default();
+        while let Some(term) = open.pop() {
+            if !self.known.contains_key(&term) && seen.insert(term) {
+                terms.push(term);
+                open.extend(arena.operands(term));
+            }
+        }
+        arena.charge(4 + 8 * terms.len() as u64);
+        // Operands come before the terms that use them.
+        terms.sort_unstable();
+        for term in terms {
+            let value = self.of_node(term);
+            let value = match value {
+                Value::Known(sum) if sum.is_uniform() && sum.parts().len() > MAX_UNIFORM_PARTS => {
+                    Value::Known(LaneSum::uniform(term))
+                }
+                other => other,
+            };
+            self.known.insert(term, value);
+        }
+        self.known.get(&root).cloned().unwrap_or(Value::Unknown)
+    }
+
+    fn of(&self, term: TermId) -> Value {
+        self.known.get(&term).cloned().unwrap_or(Value::Unknown)
+    }
+
+    fn of_node(&mut self, term: TermId) -> Value {
+        let arena = &self.context.trace.arena;
+        let width = arena.width(term);
+        match arena.node(term) {
+            Node::Constant(value) => Value::Known(LaneSum::constant(to_signed(*value, width))),
+            Node::Symbol(symbol) => self.of_symbol(*symbol, term),
+            Node::Sum { constant, addends } => {
+                let mut sum = LaneSum::constant(to_signed(*constant, width));
+                for (addend, times) in addends {
+                    match self.of(*addend) {
+                        Value::Known(value) if sum.add(&value, to_signed(*times, width)) => {}
+                        Value::Known(_) => return self.unfollowed(term),
+                        other => return other,
+                    }
+                }
+                Value::Known(sum)
+            }
+            Node::Product(powers) => {
+                let mut product = LaneSum::constant(1);
+                for (factor, power) in powers {
+                    let value = match self.of(*factor) {
+                        Value::Known(value) => value,
+                        other => return other,
+                    };
+                    for _ in 0..(*power).min(8) {
+                        match product.times(&value) {
+                            Some(next) => product = next,
+                            None => return self.unfollowed(term),
+                        }
+                    }
+                    if *power > 8 {
+                        return self.unfollowed(term);
+                    }
+                }
+                Value::Known(product)
+            }
+            Node::ZeroExtend(inner) => self.widened(term, *inner, false),
+            Node::SignExtend(inner) => self.widened(term, *inner, true),
+            Node::Extract(inner, 0) if width >= 32 => self.narrowed(term, *inner, width),
+            Node::Extract(inner, low) => self.field(term, *inner, *low),
+            Node::Binary(op, a, b) => self.binary(term, *op, *a, *b),
+            Node::IfThenElse(c, a, b) => self.choice(term, *c, *a, *b),
+            Node::Apply(function, arguments) => {
+                let loads = self.context.trace.symbols.is_load(*function);
+                match self.operands(arguments) {
+                    Operands::Uniform => Value::Known(LaneSum::uniform(term)),
+                    Operands::Data => Value::Data,
+                    _ if loads => Value::Data,
+                    _ => Value::Unknown,
+                }
+            }
+            Node::Unary(op, a) => {
+                let (op, from) = (*op, arena.width(*a));
+                self.pointwise(term, &[*a], |values| evaluate_unary(op, values[0], from))
+            }
+            Node::Compare(op, a, b) => {
+                let (op, from) = (*op, arena.width(*a));
+                self.pointwise(term, &[*a, *b], |v| u64::from(op.holds(v[0], v[1], from)))
+            }
+            Node::Concatenate(a, b) => {
+                let low = arena.width(*b);
+                self.pointwise(term, &[*a, *b], |v| v[0] << low | v[1])
+            }
+        }
+    }
+
+    /// A term whose value is too long to be followed: one uniform term, or not known.
+    fn unfollowed(&self, term: TermId) -> Value {
+        match self.operands(&self.context.trace.arena.operands(term)) {
+            Operands::Uniform => Value::Known(LaneSum::uniform(term)),
+            Operands::Data => Value::Data,
+            _ => Value::Unknown,
+        }
+    }
+
+    fn operands(&self, operands: &[TermId]) -> Operands {
+        let mut all = Operands::Uniform;
+        for operand in operands {
+            match self.of(*operand) {
+                Value::Data => return Operands::Data,
+                Value::Known(sum) if sum.is_uniform() => {}
+                Value::Known(sum) if sum.known().is_some() => all = all.max(Operands::Numbers),
+                _ => all = Operands::Other,
+            }
+        }
+        all
+    }
+
+    /// The values of operands in a lane, as bits of their widths; `None` if they are not all numbers.
+    fn numbers(&self, operands: &[TermId]) -> Option<Vec<[i64; LANES]>> {
+        let number = |operand: &TermId| match self.of(*operand) {
+            Value::Known(sum) => sum.known(),
+            _ => None,
+        };
+        operands.iter().map(number).collect()
+    }
+
+    /// An operation that is computed in each lane where its operands are numbers.
+    fn pointwise(
+        &self,
+        term: TermId,
+        operands: &[TermId],
+        compute: impl Fn(&[u64]) -> u64,
+    ) -> Value {
+        let Some(numbers) = self.numbers(operands) else { return self.unfollowed(term) };
+        let arena = &self.context.trace.arena;
+        let widths: Vec<u8> = operands.iter().map(|&operand| arena.width(operand)).collect();
+        let width = arena.width(term);
+        let lane = |lane: usize| {
+            let each = numbers.iter().zip(&widths);
+            let bits: Vec<u64> =
+                each.map(|(lanes, &width)| lanes[lane] as u64 & mask(width)).collect();
+            to_signed(compute(&bits) & mask(width), width)
+        };
+        Value::Known(LaneSum::numbers(std::array::from_fn(lane)))
+    }
+
+    fn of_symbol(&mut self, symbol: SymbolId, term: TermId) -> Value {
+        let Context { trace, shape, .. } = self.context;
+        let info = trace.symbols.info(symbol);
+        let uniform = Value::Known(LaneSum::uniform(term));
+        match (&info.kind, self.warp) {
+            (SymbolKind::LaneId, _) => Value::Known(lane_numbers(0)),
+            (SymbolKind::Tid(axis), Warp::Numbered(warp)) => {
+                let lanes = std::array::from_fn(|lane| shape.index(warp, lane, *axis));
+                Value::Known(LaneSum::numbers(lanes))
+            }
+            (SymbolKind::Tid(crate::isa::Axis::X), Warp::From(first)) => {
+                Value::Known(lane_numbers(first as i64))
+            }
+            (SymbolKind::Tid(crate::isa::Axis::X), Warp::Row) => {
+                let mut sum = LaneSum::uniform(term);
+                let _ = sum.add(&lane_numbers(0), 1);
+                Value::Known(sum)
+            }
+            (SymbolKind::Tid(_), _) => uniform,
+            (SymbolKind::WarpUniform(Special::Ntid(axis)), _) => match shape.extent(*axis) {
+                Some(extent) => Value::Known(LaneSum::constant(extent as i64)),
+                None => uniform,
+            },
+            _ if self.is_uniform(symbol) => uniform,
+            (SymbolKind::LoopValue(..) | SymbolKind::JoinValue(..), _) => {
+                self.merged(symbol, term).unwrap_or_else(|| self.origin(symbol))
+            }
+            _ => self.origin(symbol),
+        }
+    }
+
+    fn is_uniform(&self, symbol: SymbolId) -> bool {
+        self.context.uniformity.symbols.get(symbol.0 as usize).copied().unwrap_or(false)
+            && self.left_together(symbol)
+    }
+
+    /// Whether all lanes have left the loops that a symbol is from in the same iteration.
+    fn left_together(&self, symbol: SymbolId) -> bool {
+        let Context { trace, loops, uniformity, .. } = self.context;
+        loops
+            .around(trace.symbols.info(symbol).created_in)
+            .take_while(|&around| !loops.nested(self.place, around))
+            .all(|left| uniformity.exits[left.0 as usize])
+    }
+
+    /// A register where several ways meet that all lanes come by the same way, or that a loop changes by what is
+    /// uniform: the parts that differ between lanes are the same on all ways.
+    fn merged(&mut self, symbol: SymbolId, term: TermId) -> Option<Value> {
+        let Context { trace, loops, uniformity, .. } = self.context;
+        let info = trace.symbols.info(symbol);
+        let LaneDependence::Fed(feeds) = &info.dependence else { return None };
+        let mut around = loops.around(info.created_in);
+        let in_step = around.all(|id| uniformity.in_step[id.0 as usize]);
+        let ready = !self.refuted.contains(&symbol) && self.nested < MAX_NESTED;
+        if !(in_step && ready && info.width > 1 && self.left_together(symbol)) {
+            return None;
+        }
+        self.nested += 1;
+        let is_loop = matches!(info.kind, SymbolKind::LoopValue(..));
+        let merged = self.merged_feeds(feeds, info.width, term, is_loop);
+        self.nested -= 1;
+        if merged.is_none() {
+            // What was computed by the form that it does not have is forgotten.
+            self.refuted.insert(symbol);
+            self.known.retain(|&known, _| known < term);
+        }
+        merged
+    }
+
+    fn merged_feeds(
+        &mut self,
+        feeds: &[TermId],
+        width: u8,
+        term: TermId,
+        is_loop: bool,
+    ) -> Option<Value> {
+        let arena = &self.context.trace.arena;
+        let is_value = |feed: &&TermId| arena.width(**feed) == width;
+        let values: Vec<TermId> = feeds.iter().filter(is_value).copied().collect();
+        let (&first, others) = values.split_first()?;
+        let Value::Known(start) = self.value(first) else { return None };
+        let (varying, base) = start.split();
+        let mut form = LaneSum::uniform(term);
+        if !form.add(&varying, 1) {
+            return None;
+        }
+        let mut zeros = self.alignments.of_sum(&base, false);
+        self.alignments.set_base(term, zeros);
+        if is_loop {
+            self.known.insert(term, Value::Known(form.clone()));
+        }
+        for &other in others {
+            let Value::Known(value) = self.value(other) else { return None };
+            let (differs, base) = value.split();
+            if differs != varying {
+                return None;
+            }
+            zeros = zeros.min(self.alignments.of_sum(&base, false));
+            self.alignments.set_base(term, zeros);
+        }
+        // Ways that differ are chosen by all lanes together.
+        for condition in feeds.iter().filter(|feed| !is_value(feed)) {
+            let Value::Known(value) = self.value(*condition) else { return None };
+            if !value.is_uniform() {
+                return None;
+            }
+        }
+        Some(Value::Known(form))
+    }
+
+    /// A symbol that is not uniform: where it comes from.
+    fn origin(&mut self, symbol: SymbolId) -> Value {
+        let info = self.context.trace.symbols.info(symbol);
+        let LaneDependence::Fed(feeds) = &info.dependence else {
+            return match info.kind {
+                SymbolKind::Iteration(_) => Value::Unknown,
+                _ => Value::Data,
+            };
+        };
+        if self.nested >= MAX_NESTED {
+            return Value::Unknown;
+        }
+        self.nested += 1;
+        self.refuted.insert(symbol);
+        let loaded = feeds.iter().any(|feed| self.value(*feed) == Value::Data);
+        self.nested -= 1;
+        if loaded { Value::Data } else { Value::Unknown }
+    }
+
+    fn widened(&mut self, term: TermId, inner: TermId, signed: bool) -> Value {
+        let from = self.context.trace.arena.width(inner);
+        let Value::Known(sum) = self.of(inner) else { return self.of(inner) };
+        if let Some(lanes) = sum.known() {
+            let bits = lanes.map(|one| one as u64 & mask(from));
+            let extended = bits.map(|one| if signed { sign_extend(one, from) } else { one } as i64);
+            return Value::Known(LaneSum::numbers(extended));
+        }
+        if sum.is_uniform() || !spans_too_far(&sum, from) {
+            return Value::Known(sum);
+        }
+        self.unfollowed(term)
+    }
+
+    fn narrowed(&mut self, term: TermId, inner: TermId, width: u8) -> Value {
+        let Value::Known(sum) = self.of(inner) else { return self.of(inner) };
+        match sum.known() {
+            Some(lanes) => {
+                let cut = lanes.map(|one| to_signed(one as u64 & mask(width), width));
+                Value::Known(LaneSum::numbers(cut))
+            }
+            None if sum.is_uniform() || !spans_too_far(&sum, width) => Value::Known(sum),
+            None => self.unfollowed(term),
+        }
+    }
+
+    /// Some bits of a term: a shift, and a remainder.
+    fn field(&mut self, term: TermId, inner: TermId, low: u8) -> Value {
+        let arena: &Arena = &self.context.trace.arena;
+        let width = arena.width(term);
+        if self.numbers(&[inner]).is_some() {
+            return self.pointwise(term, &[inner], |v| v[0] >> low);
+        }
+        let Value::Known(sum) = self.of(inner) else { return self.of(inner) };
+        if sum.is_uniform() {
+            return Value::Known(LaneSum::uniform(term));
+        }
+        match low {
+            0 => self.remainder(term, &sum, 1 << width.min(62)),
+            _ => self.unfollowed(term),
+        }
+    }
+
+    fn binary(&mut self, term: TermId, op: BinaryOp, a: TermId, b: TermId) -> Value {
+        let arena = &self.context.trace.arena;
+        let width = arena.width(term);
+        if self.numbers(&[a, b]).is_some() {
+            return self.pointwise(term, &[a, b], |v| evaluate_binary(op, v[0], v[1], width));
+        }
+        let (x, y) = (self.of(a), self.of(b));
+        let (Value::Known(x), Value::Known(y)) = (x, y) else { return self.unfollowed(term) };
+        match op {
+            BinaryOp::Add => {
+                let mut sum = x;
+                if sum.add(&y, 1) { Value::Known(sum) } else { self.unfollowed(term) }
+            }
+            BinaryOp::Multiply => match x.times(&y) {
+                Some(product) => Value::Known(product),
+                None => self.unfollowed(term),
+            },
+            _ if x.is_uniform() && y.is_uniform() => Value::Known(LaneSum::uniform(term)),
+            BinaryOp::Or | BinaryOp::Xor => self.disjoint(term, &x, &y),
+            _ => match y.known().filter(|_| y.is_uniform()) {
+                Some(number) => self.by_number(term, op, &x, number[0], width),
+                None if op == BinaryOp::And && x.known().is_some() && x.is_uniform() => {
+                    self.by_number(term, op, &y, x.numbers_only()[0], width)
+                }
+                None => self.unfollowed(term),
+            },
+        }
+    }
+
+    /// `a | b` and `a ^ b` are `a + b` where no bit is set in both.
+    fn disjoint(&mut self, term: TermId, x: &LaneSum, y: &LaneSum) -> Value {
+        for (wide, small) in [(x, y), (y, x)] {
+            let Some(lanes) = small.known() else { continue };
+            let zeros = self.alignments.of_sum(wide, false).min(62);
+            if lanes.iter().all(|one| (0..1 << zeros).contains(one)) {
+                let mut sum = wide.clone();
+                if sum.add(small, 1) {
+                    return Value::Known(sum);
+                }
+            }
+        }
+        self.unfollowed(term)
+    }
+
+    /// A quotient, remainder, shift or mask by a number.
+    fn by_number(
+        &mut self,
+        term: TermId,
+        op: BinaryOp,
+        x: &LaneSum,
+        number: i64,
+        width: u8,
+    ) -> Value {
+        let shift = || u32::try_from(number).ok().filter(|&by| by < 62 && by < u32::from(width));
+        match op {
+            BinaryOp::ShiftLeft => match shift() {
+                Some(by) => {
+                    let mut sum = LaneSum::default();
+                    let _ = sum.add(x, 1 << by);
+                    Value::Known(sum)
+                }
+                None => self.unfollowed(term),
+            },
+            BinaryOp::ShiftRight | BinaryOp::ArithmeticShiftRight => match shift() {
+                Some(by) => self.quotient(term, x, 1 << by),
+                None => self.unfollowed(term),
+            },
+            BinaryOp::UnsignedDivide | BinaryOp::SignedDivide if number > 0 => {
+                self.quotient(term, x, number)
+            }
+            BinaryOp::UnsignedRemainder | BinaryOp::SignedRemainder if number > 0 => {
+                self.remainder(term, x, number)
+            }
+            BinaryOp::And => self.masked(term, x, number, width),
+            _ => self.unfollowed(term),
+        }
+    }
+
+    fn masked(&mut self, term: TermId, x: &LaneSum, number: i64, width: u8) -> Value {
+        let bits = number as u64 & mask(width);
+        if bits.wrapping_add(1).is_power_of_two() && bits < 1 << 62 {
+            return self.remainder(term, x, bits as i64 + 1);
+        }
+        let cleared = !bits & mask(width);
+        let zeros = self.alignments.of_sum(x, true).min(62);
+        // The mask keeps all bits of the factors, or only bits below them.
+        let numbers = x.numbers_only();
+        if cleared >> zeros == 0 {
+            let mut sum = x.clone();
+            let lost = numbers.map(|one| one & cleared as i64);
+            if sum.add(&LaneSum::numbers(lost), -1) {
+                return Value::Known(sum);
+            }
+        }
+        if bits >> zeros == 0 {
+            return Value::Known(LaneSum::numbers(numbers.map(|one| one & bits as i64)));
+        }
+        self.unfollowed(term)
+    }
+
+    /// The value as a multiple of a power of two, which is uniform, and a rest below it per lane.
+    fn in_row(&mut self, x: &LaneSum) -> Option<(u32, [i64; LANES])> {
+        let factors_uniform =
+            x.parts().iter().all(|(factor, lanes)| factor.is_empty() || lanes.is_same());
+        let zeros = self.alignments.of_sum(x, true).min(40);
+        let numbers = x.numbers_only();
+        let first = numbers[0] >> zeros;
+        let together = numbers.iter().all(|one| one >> zeros == first);
+        (factors_uniform && together && zeros > 0)
+            .then(|| (zeros, numbers.map(|one| one & ((1 << zeros) - 1))))
+    }
+
+    /// `x / by`: a uniform number where a row of lanes does not cross a multiple of the divisor.
+    fn quotient(&mut self, term: TermId, x: &LaneSum, by: i64) -> Value {
+        if let Some((zeros, _)) = self.in_row(x)
+            && by % (1 << zeros) == 0
+        {
+            return Value::Known(LaneSum::uniform(term));
+        }
+        let Some(shift) = power(by) else { return self.unfollowed(term) };
+        // Multiples of the divisor, and numbers that are divided by themselves.
+        let factors_uniform =
+            x.parts().iter().all(|(factor, lanes)| factor.is_empty() || lanes.is_same());
+        if !factors_uniform || self.alignments.of_sum(x, true) < shift {
+            return self.unfollowed(term);
+        }
+        let zeros = self.alignments.of_sum(x, true) - shift;
+        let numbers = x.numbers_only().map(|one| one >> shift);
+        let mut sum = LaneSum::uniform(term);
+        self.alignments.set_base(term, zeros);
+        if sum.add(&LaneSum::numbers(numbers), 1) { Value::Known(sum) } else { Value::Unknown }
+    }
+
+    /// `x % by`.
+    fn remainder(&mut self, term: TermId, x: &LaneSum, by: i64) -> Value {
+        if let Some((zeros, rest)) = self.in_row(x)
+            && by % (1 << zeros) == 0
+        {
+            let mut sum = LaneSum::uniform(term);
+            self.alignments.set_base(term, zeros);
+            return match sum.add(&LaneSum::numbers(rest), 1) {
+                true => Value::Known(sum),
+                false => Value::Unknown,
+            };
+        }
+        match power(by) {
+            Some(shift) if self.alignments.of_sum(x, true) >= shift => {
+                Value::Known(LaneSum::numbers(x.numbers_only().map(|one| one & (by - 1))))
+            }
+            _ => self.unfollowed(term),
+        }
+    }
+
+    fn choice(&mut self, term: TermId, c: TermId, a: TermId, b: TermId) -> Value {
+        let (condition, x, y) = (self.of(c), self.of(a), self.of(b));
+        let Value::Known(condition) = condition else { return self.unfollowed(term) };
+        let (Value::Known(x), Value::Known(y)) = (x, y) else { return self.unfollowed(term) };
+        if let Some(lanes) = condition.known() {
+            let chosen = lanes.map(|one| one & 1 != 0);
+            return x.select(&y, &chosen).map_or(Value::Unknown, Value::Known);
+        }
+        if !condition.is_uniform() {
+            return if x == y { Value::Known(x) } else { Value::Unknown };
+        }
+        let ((varying, first), (other, second)) = (x.split(), y.split());
+        if varying != other {
+            return Value::Unknown;
+        }
+        let zeros = self.alignments.of_sum(&first, false);
+        let zeros = zeros.min(self.alignments.of_sum(&second, false));
+        let mut sum = LaneSum::uniform(term);
+        self.alignments.set_base(term, zeros);
+        if sum.add(&varying, 1) { Value::Known(sum) } else { Value::Unknown }
+    }
+}
+
+/// What operands are, the least known of them counting.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Operands {
+    Uniform,
+    Numbers,
+    Other,
+    Data,
+}
+
+/// A number that is one more in each next lane.
+fn lane_numbers(first: i64) -> LaneSum {
+    LaneSum::numbers(std::array::from_fn(|lane| first + lane as i64))
+}
+
+fn power(number: i64) -> Option<u32> {
+    (number > 0 && number & (number - 1) == 0).then(|| number.trailing_zeros())
+}
+
+/// Whether numbers of a sum lie so far apart that the sum wraps around in some lane whatever the rest of it is.
+fn spans_too_far(sum: &LaneSum, width: u8) -> bool {
+    let far = |coefficients: &Coefficients| {
+        let lanes = coefficients.lanes();
+        let (low, high) = (lanes.iter().min(), lanes.iter().max());
+        let span = high.zip(low).map_or(0, |(high, low)| i128::from(*high) - i128::from(*low));
+        span >= 1 << (u32::from(width) - 1)
+    };
+    sum.parts().iter().any(|(_, coefficients)| far(coefficients))
+}

@@ -1,0 +1,31 @@
+//! What one full warp's request costs in the memory system: sectors and lines of global memory, wavefronts of shared
+//! memory.
+//!
+//! In: the control flow and the memory trace of one function, and the shape of its blocks. Out: an [`AccessTraffic`] for
+//! each load, store, atomic and reduction, with the least and the greatest number over everything that the text leaves
+//! open: the base's alignment, parameters that are a factor of the stride. The numbers hold for these assumptions:
+//!
+//! - all lanes of a full warp take part, and have met;
+//! - each lane's address is a multiple of the access's size, as PTX demands;
+//! - a pointer parameter is a multiple of [`Assumed::pointer_bytes`], 256 by default, as `cudaMalloc` returns it;
+//! - an index that is extended to 64 bits has not wrapped around;
+//! - where the text has no `.reqntid` and nobody names a shape, a row of a block is a multiple of 32 threads.
+//!
+//! An address that depends on loaded data has no numbers. One that is known to be a function of the lane, but not which,
+//! has the bounds that every request has.
+//!
+//! From the ground up: `shape`: the lanes of a warp; `lane_sum`: the value of a term in 32 lanes; `alignment`: the powers
+//! of two that divide uniform terms; `evaluate`: terms to lane sums; `count`: sectors, lines and wavefronts of 32
+//! addresses; `bounds`: the least and greatest count of a pattern; `access`: all accesses of a function.
+
+mod access;
+mod alignment;
+mod bounds;
+mod count;
+mod evaluate;
+mod lane_sum;
+mod shape;
+
+pub use access::{AccessKind, AccessTraffic, Assumed, Spread, Stride, Traffic};
+pub use bounds::Span;
+pub use shape::BlockShape;

@@ -1,0 +1,103 @@
+//! Which threads of a block are the lanes of a warp (PTX ISA, "Thread Hierarchy"): 32 after the other, `x` first.
+
+use crate::isa::Axis;
+use crate::ptx::Function;
+
+/// Lanes of a warp.
+pub const LANES: usize = 32;
+
+/// The shape of the blocks of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockShape {
+    /// Not known. Assumed: rows are a multiple of 32 threads, so a warp's lanes are consecutive in `tid.x`.
+    Rows,
+    /// Threads along each axis.
+    Known([u64; 3]),
+}
+
+/// One warp, as far as it is known which.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Warp {
+    /// Lanes consecutive in `tid.x` from an unknown multiple of 32 on; `tid.y` and `tid.z` are uniform.
+    Row,
+    /// The same from a known `tid.x` on.
+    From(u64),
+    /// The warp of this number in its block.
+    Numbered(u64),
+}
+
+impl BlockShape {
+    /// The shape that `.reqntid` demands, else the one that is given.
+    pub fn of(function: &Function<'_>, given: Option<[u64; 3]>) -> BlockShape {
+        let demanded = function.directive("reqntid");
+        let demanded =
+            demanded.map(|sizes| [0, 1, 2].map(|axis| sizes.get(axis).copied().unwrap_or(1)));
+        match demanded.or(given) {
+            Some(sizes) => BlockShape::Known(sizes.map(|size| size.clamp(1, 1024))),
+            None => BlockShape::Rows,
+        }
+    }
+
+    /// Whether the lanes of each warp are consecutive in `tid.x`.
+    pub fn is_linear(self) -> bool {
+        match self {
+            BlockShape::Rows => true,
+            BlockShape::Known([x, y, z]) => x.is_multiple_of(32) || y * z == 1,
+        }
+    }
+
+    /// Lanes of a full warp: fewer than 32 only where the whole block has fewer threads.
+    pub fn lanes(self) -> usize {
+        match self {
+            BlockShape::Rows => LANES,
+            BlockShape::Known([x, y, z]) => (x * y * z).min(LANES as u64) as usize,
+        }
+    }
+
+    /// The number of threads along an axis, if it is known.
+    pub fn extent(self, axis: Axis) -> Option<u64> {
+        match self {
+            BlockShape::Rows => None,
+            BlockShape::Known(sizes) => Some(sizes[axis.index()]),
+        }
+    }
+
+    /// The full warps of a block; one that stands for all where their lanes are consecutive in `tid.x`.
+    pub(super) fn warps(self) -> Vec<Warp> {
+        match self {
+            _ if self.is_linear() && self.lanes() == LANES => vec![Warp::Row],
+            BlockShape::Rows => vec![Warp::Row],
+            BlockShape::Known([x, y, z]) => (0..full(x * y * z)).map(Warp::Numbered).collect(),
+        }
+    }
+
+    /// The full warps one by one.
+    pub(super) fn each_warp(self, most_threads: u64) -> Vec<Warp> {
+        let rows = |threads: u64| (0..full(threads)).map(|warp| Warp::From(32 * warp)).collect();
+        match self {
+            BlockShape::Rows => rows(most_threads),
+            BlockShape::Known([x, ..]) if self.is_linear() => rows(x),
+            BlockShape::Known(_) => self.warps(),
+        }
+    }
+
+    /// The index of a lane's thread along an axis, in a warp of a known number.
+    pub(super) fn index(self, warp: u64, lane: usize, axis: Axis) -> i64 {
+        let thread = 32 * warp + lane as u64;
+        let [x, y, _] = match self {
+            BlockShape::Rows => [u64::MAX, 1, 1],
+            BlockShape::Known(sizes) => sizes,
+        };
+        let index = match axis {
+            Axis::X => thread % x,
+            Axis::Y => thread / x % y,
+            Axis::Z => thread / x / y,
+        };
+        index as i64
+    }
+}
+
+/// How many full warps some threads are; one where they are fewer than a warp.
+fn full(threads: u64) -> u64 {
+    (threads.min(1024) / LANES as u64).max(1)
+}
