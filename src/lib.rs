@@ -31,6 +31,7 @@
 //! - [`sass`]: machine code: the resources of kernels and their static schedule, read from cubins.
 //! - [`reuse`]: every legal replacement, with proof and guards, or the reason why there is none.
 //!   Chooses nothing.
+//! - [`requests`]: what the accesses of a kernel take, by kind, for its measure by machine code.
 //! - [`traffic`]: sectors, lines and wavefronts of one full warp's request, for every access.
 //! - [`rewrite`]: edits of the original text: plans, checks, names, code that stands twice. Knows no pattern.
 //! - [`launch`]: launch files, and whether one fits a kernel.
@@ -95,6 +96,7 @@ pub mod ptx;
 pub mod ptxas;
 pub mod remarks;
 pub mod report;
+pub mod requests;
 pub mod reuse;
 pub mod rewrite;
 pub mod sass;

@@ -11,7 +11,7 @@ use syn::UseTree;
 use syn::visit::Visit;
 
 /// From the ground up.
-const ORDER: [&str; 37] = [
+const ORDER: [&str; 38] = [
     "source",
     "float",
     "isa",
@@ -29,6 +29,7 @@ const ORDER: [&str; 37] = [
     "sass",
     "reuse",
     "traffic",
+    "requests",
     "rewrite",
     "launch",
     "interp",

@@ -22,7 +22,7 @@ use crate::common;
 use common::assembler::Assembler;
 use disassembly::{Line, Listing};
 use ptxasw::sass::opcodes::Role;
-use ptxasw::sass::report::{Kernel, Report};
+use ptxasw::sass::report::{Beside, Kernel, Report};
 use ptxasw::sass::{Function, Instruction, Opcode, Opcodes, code, cubin, graph};
 
 /// What has been compared of a generation.
@@ -222,8 +222,7 @@ fn described(name: &str, architecture: &str) -> Option<BTreeMap<String, Kernel>>
     let mut ptxas = Command::new(&assembler.ptxas);
     ptxas.arg(format!("-arch={architecture}")).arg("-lineinfo").arg(text).arg("-o").arg(&out);
     assert!(ptxas.status().unwrap().success());
-    let report =
-        Report::new(&std::fs::read(out).unwrap(), &BTreeMap::new(), &BTreeMap::new()).unwrap();
+    let report = Report::new(&std::fs::read(out).unwrap(), &Beside::default()).unwrap();
     Some(report.kernels.into_iter().map(|kernel| (kernel.name.clone(), kernel)).collect())
 }
 

@@ -79,13 +79,17 @@ fn compared(source: &SourceFile, module: &Module<'_>, launch: &Launch, assumed: 
 fn kernel(source: &SourceFile, module: &Module<'_>, name: &str) -> Tally {
     let Ok(Ok(draft)) = draft(source, Some(name), None) else { return Tally::default() };
     let launch = Launch::from_json(&draft.plan.text("")).expect("the draft can be read");
-    let inside = |argument: &Argument| {
-        matches!(argument, Argument::Pointer { offset, .. } if offset % 256 != 0)
-    };
+    let inside = |argument: &Argument| matches!(argument, Argument::Pointer { offset, .. } if offset % 256 != 0);
     let pointer_bytes = if launch.args.iter().any(inside) { 1 } else { 256 };
     let mut tally = Tally::default();
     let threads: u32 = launch.block.iter().product();
-    let shapes = [launch.block, [threads / 4, 4, 1], [16, threads / 16, 1], [8, 4, threads / 32], [24, 4, 1]];
+    let shapes = [
+        launch.block,
+        [threads / 4, 4, 1],
+        [16, threads / 16, 1],
+        [8, 4, threads / 32],
+        [24, 4, 1],
+    ];
     for (number, block) in shapes.into_iter().enumerate() {
         if block.contains(&0) || number > 0 && block == launch.block {
             continue;
@@ -135,6 +139,11 @@ fn requests_cost_what_the_interpreter_counts() {
     let tally = files.par_iter().map(|path| file(path)).reduce(Tally::default, Tally::add);
     let Tally { exact, ranges, bounds, irregular, wrong } = &tally;
     println!("{exact} exact, {ranges} ranges, {bounds} bounds, {irregular} irregular");
-    assert!(wrong.is_empty(), "{} of {exact} exact, {ranges} ranges, {bounds} bounds:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {exact} exact, {ranges} ranges, {bounds} bounds:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(*exact > 2000 && *ranges > 50, "{tally:?}");
 }

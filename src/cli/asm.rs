@@ -11,12 +11,14 @@ use super::exit::{Failure, Status};
 use super::io;
 use super::options::{Format, Shown};
 use super::wrapper;
+use crate::pipeline;
 use crate::ptx::{self, Depth};
-use crate::ptxas::once;
+use crate::ptxas::once::{self, Assembled};
 use crate::ptxas::signals::Watch;
 use crate::sass::Resources;
+use crate::sass::measure;
 use crate::sass::opcodes::Opcodes;
-use crate::sass::report::{Block, Kernel, Report};
+use crate::sass::report::{Beside, Block, Kernel, Report};
 use crate::source::SourceFile;
 
 /// `asm`
@@ -27,6 +29,10 @@ pub struct Asm {
     /// Assemble PTX for this architecture, such as `sm_90`, instead of the one that it names
     #[arg(long, value_name = "ARCH")]
     arch: Option<String>,
+    /// The PTX of which the input is a rewriting: of two versions of one piece of code, those are followed that
+    /// it does not have
+    #[arg(long, value_name = "FILE")]
+    original: Option<PathBuf>,
     /// Show this kernel alone
     #[arg(long)]
     kernel: Option<String>,
@@ -47,12 +53,11 @@ impl Asm {
         let (name, bytes) = io::read_bytes(&self.input)?;
         let unreadable = |why: String| Failure::about(&name, why);
         let (mut report, texts) = if bytes.starts_with(ELF) {
-            let report =
-                Report::new(&bytes, &BTreeMap::new(), &BTreeMap::new()).map_err(unreadable)?;
+            let report = Report::new(&bytes, &Beside::default()).map_err(unreadable)?;
             (report, Texts::default())
         } else {
             let source = SourceFile::from_bytes(name.clone(), bytes)?;
-            (self.assemble(&source)?, Texts::of(source.text()))
+            (self.report(&source)?, Texts::of(source.text()))
         };
         if report.kernels.is_empty() {
             return Err(unreadable("there is no kernel".to_owned()));
@@ -75,7 +80,26 @@ impl Asm {
         }
     }
 
-    fn assemble(&self, source: &SourceFile) -> Result<Report, Failure> {
+    fn report(&self, source: &SourceFile) -> Result<Report, Failure> {
+        let failed = |why: String| Failure::about(source.name(), why);
+        let (assembled, options) = self.assemble(source)?;
+        let mut beside = Beside { spills: once::spills(&assembled.said), ..Beside::default() };
+        let original = self.original.as_deref().map(|original| {
+            let source = io::read(original)?;
+            let (assembled, options) = self.assemble(&source)?;
+            let failed = |why: String| Failure::about(source.name(), why);
+            let executed = measure::executed(&assembled.cubin).map_err(failed)?;
+            beside.originals.extend(executed);
+            Ok::<_, Failure>(pipeline::known(&source, &options, &|_| true, None)?)
+        });
+        let original = original.transpose()?;
+        let known = pipeline::known(source, &options, &|_| true, original.as_ref())?;
+        beside.requests = known.into_iter().map(|(name, known)| (name, known.requests)).collect();
+        Report::new(&assembled.cubin, &beside).map_err(failed)
+    }
+
+    /// Assembles a text; also says how it is analysed.
+    fn assemble(&self, source: &SourceFile) -> Result<(Assembled, pipeline::Options), Failure> {
         let module = ptx::parse(source, Depth::Rewritable)?;
         let tool = wrapper::real_ptxas(&Settings::of_process())?;
         let watch = Watch::start();
@@ -95,9 +119,9 @@ impl Asm {
             options.pop();
             done = once::assemble(&tool, &watch, &options, source.text());
         }
-        let assembled = done.map_err(failed)?;
-        Report::new(&assembled.cubin, &once::spills(&assembled.said), &BTreeMap::new())
-            .map_err(failed)
+        let architecture = pipeline::architecture_of(&arch);
+        let options = pipeline::Options { architecture, ..pipeline::Options::default() };
+        Ok((done.map_err(failed)?, options))
     }
 }
 
@@ -157,10 +181,17 @@ fn render_kernel(out: &mut String, arch: u32, kernel: &Kernel, texts: &mut Texts
         *out += &format!("; {:.1} loads in flight at a wait, at most {}", flight.mean, flight.max);
     }
     out.push('\n');
-    let pipes = kernel.pipes.iter().flatten();
-    let pipes: Vec<String> = pipes.map(|(pipe, cycles)| format!("{pipe} {cycles:.0}")).collect();
+    let busy = kernel.measure.as_ref().map(|measured| &measured.measure.busy);
+    let busy = busy.into_iter().flatten().filter(|(_, cycles)| **cycles > 0.0);
+    let pipes: Vec<String> = busy.map(|(pipe, cycles)| format!("{pipe} {cycles:.0}")).collect();
     if !pipes.is_empty() {
         *out += &format!("  cycles of the units: {}\n", pipes.join(", "));
+    }
+    if let Some(measured) = &kernel.measure {
+        let each = measured.cycles_per_warp.iter();
+        let each: Vec<String> =
+            each.map(|(warps, cycles)| format!("{cycles:.0} with {warps} resident")).collect();
+        *out += &format!("  cycles of the multiprocessor for each warp: {}\n", each.join(", "));
     }
     render_blocks(out, kernel.blocks.as_deref().unwrap_or_default(), texts);
 }

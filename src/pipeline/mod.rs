@@ -5,6 +5,7 @@ mod advice;
 mod describe;
 mod options;
 
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 
 use crate::cfg::{self, Flow};
@@ -15,11 +16,13 @@ use crate::patterns;
 use crate::profile;
 use crate::ptx::{self, Body, Depth, Function, Module};
 use crate::report::{KernelReport, Origins, Report};
+use crate::requests::{self, Known};
 use crate::reuse::shared::Surroundings;
 use crate::rewrite::{self, Edit, Edits, Mode, Names, Planner};
 use crate::select::{self, Choice, Strategies, StrategyName};
 use crate::source::{Diagnostic, LineMap, SourceFile};
 use crate::timings::Timings;
+use crate::traffic::{Assumed, Traffic};
 use crate::verify::{self, Verdict as Judged};
 use advice::Advised;
 use options::target;
@@ -242,6 +245,38 @@ pub fn rewrite_proved(source: &SourceFile, options: &Options) -> Result<Rewritte
         options.mode = Mode::Original;
         rewrite(source, &options)
     }
+}
+
+/// What is known of the accesses of functions, by the functions' names: of all that are `wanted` and can be analysed.
+/// `original`: the same of the text of which this one is a rewriting.
+///
+/// # Errors
+/// A syntax error.
+pub fn known(
+    source: &SourceFile,
+    options: &Options,
+    wanted: &(dyn Fn(&str) -> bool + Sync),
+    original: Option<&BTreeMap<String, Known>>,
+) -> Result<BTreeMap<String, Known>, Diagnostic> {
+    let module = ptx::parse(source, Depth::All)?;
+    let options = &options.for_module(&module);
+    let architecture = options.select.costs.architecture;
+    let functions: Vec<&Function<'_>> = module
+        .functions()
+        .filter(|function| matches!(function.body, Body::Parsed { .. }))
+        .filter(|function| wanted(function.name.text))
+        .collect();
+    let found = parallel::map(&functions, |function| {
+        let attempt = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            let (flow, trace) = emulated(source, function, options).ok()?;
+            let traffic =
+                within(|| Traffic::of(&module, function, &flow, &trace, &Assumed::default()));
+            let original = original.and_then(|known| known.get(function.name.text));
+            Some(requests::known(&flow, &trace, &traffic.ok()?, architecture, original))
+        }));
+        Some((function.name.text.to_owned(), attempt.ok()??))
+    });
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// What the visitor of [`for_each_trace`] receives of a function: its control flow and trace, or why

@@ -108,6 +108,13 @@ impl Instruction {
         self.bits(12, 4) != u64::from(ALWAYS)
     }
 
+    /// The guard predicate, and whether the instruction is executed where it is false; `None` if it is executed always or
+    /// never.
+    pub fn guard(self) -> Option<(u8, bool)> {
+        let (predicate, negated) = (self.bits(12, 3) as u8, self.bits(15, 1) != 0);
+        (predicate != ALWAYS).then_some((predicate, negated))
+    }
+
     /// Whether the guard is never true.
     pub fn is_never_executed(self) -> bool {
         self.bits(12, 4) == u64::from(ALWAYS | 8)

@@ -8,9 +8,11 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use strum::IntoEnumIterator;
 
+use super::code::{self, Function};
+use super::cubin;
 use super::opcodes::Pipe;
+use super::paths::Histogram;
 use super::queue;
 use super::schedule::{Access, SCHEDULERS, Schedule};
 use super::timing::{Level, Timing};
@@ -22,12 +24,14 @@ pub struct Request {
     /// Cycles of the load/store unit.
     pub cycles: f64,
     /// Bytes between the multiprocessor and the second-level cache.
-    pub bytes: f64,
+    pub from_l2: f64,
+    /// Bytes of these that come from memory.
+    pub from_memory: f64,
 }
 
 impl Request {
     /// Of lanes whose addresses are not known: one cycle.
-    pub const UNKNOWN: Request = Request { cycles: 1.0, bytes: 0.0 };
+    pub const UNKNOWN: Request = Request { cycles: 1.0, from_l2: 0.0, from_memory: 0.0 };
 }
 
 /// What the requests of a kernel take, by their kind. Those that it lacks are [`Request::UNKNOWN`].
@@ -47,17 +51,18 @@ impl Measure {
     pub fn new(schedule: &Schedule, timing: &Timing, requests: &Requests) -> Measure {
         let mut busy: BTreeMap<&'static str, f64> = BTreeMap::new();
         busy.insert("issue", schedule.sum(|block| block.instructions as f64) / SCHEDULERS);
-        let (mut queued, mut bytes) = (0.0, 0.0);
+        let (mut queued, mut from_l2, mut from_memory) = (0.0, 0.0, 0.0);
         for (access, count) in schedule.accesses() {
             let request = requests.get(&access).copied().unwrap_or(Request::UNKNOWN);
             queued += count * (request.cycles - 1.0).max(0.0);
-            bytes += count * request.bytes;
+            from_l2 += count * request.from_l2;
+            from_memory += count * request.from_memory;
         }
         for (pipe, cycles) in schedule.pipes() {
             *busy.entry(pipe.into()).or_default() += cycles;
         }
         *busy.entry(Pipe::Lsu.into()).or_default() += queued;
-        for level in Level::iter() {
+        for (level, bytes) in [(Level::L2, from_l2), (Level::Memory, from_memory)] {
             let cycles = timing.bytes(level).map_or(0.0, |each| bytes / each);
             busy.insert(level.into(), cycles);
         }
@@ -77,4 +82,18 @@ impl Measure {
 pub fn occupancies(architecture: u32) -> impl Iterator<Item = u32> {
     let most = Multiprocessor::of(architecture).map(|on| on.warps);
     most.into_iter().flat_map(|most| [8, 4, 2, 1].map(|part| most / part))
+}
+
+/// The instructions that each kernel of a cubin executes, by the kernels' names; without those whose schedule is not
+/// known.
+///
+/// # Errors
+/// Why the bytes cannot be read.
+pub fn executed(bytes: &[u8]) -> Result<BTreeMap<String, Histogram>, String> {
+    let cubin = cubin::read(bytes)?;
+    let of_function = |function: Function| {
+        let schedule = Schedule::new(&function, cubin.architecture, None).ok()?;
+        Some((function.name, schedule.executed))
+    };
+    Ok(code::functions(bytes)?.into_iter().filter_map(of_function).collect())
 }

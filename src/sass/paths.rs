@@ -7,14 +7,16 @@
 //! - one that goes on at once is passed over for the other, unless the other calls a function: ptxas leaves no calls but
 //!   those of rare cases, as in a division;
 //! - one that accesses no memory is passed over for one that does: it leaves early;
-//! - of two that do the same arithmetic, as two versions of one piece of code do, the shorter one is followed, and of two
-//!   that do not, the longer one.
+//! - of two that do not do the same arithmetic, the longer one is followed;
+//! - two that do are taken for two versions of one piece of code. Where another kernel is given of which this one is a
+//!   rewriting, the one is followed with which the kernel differs more from that: the other is what has been kept of it.
+//!   Otherwise, and where both differ alike, the shorter one is followed.
+
+use std::collections::BTreeMap;
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 use rustc_hash::{FxHashMap, FxHashSet};
-
-use super::graph::Graph;
 
 /// Iterations of a loop whose trip count is not known.
 pub const LOOP_ITERATIONS: f64 = 8.0;
@@ -43,41 +45,79 @@ impl Work {
     }
 }
 
-/// Executions of each block for each execution of the kernel by a warp.
-pub fn executions(graph: &Graph, work: &[Work]) -> Vec<f64> {
-    let mut found = vec![0.0; graph.blocks.len()];
-    let called: FxHashSet<(usize, usize)> = graph.calls.iter().copied().collect();
-    let edges = |at: usize| {
-        let all = graph.blocks[at].successors.iter().map(move |&to| (at, to));
-        all.filter(|edge| !called.contains(edge))
-    };
-    let ways =
-        Ways { edges: (0..graph.blocks.len()).map(|at| edges(at).collect()).collect(), work };
-    // Each function once: those that are called, in the order in which the calls are met.
-    let mut open = vec![(0, 1.0)];
-    let mut entered = FxHashSet::default();
-    while let Some((entry, times)) = open.pop() {
-        if !entered.insert(entry) {
-            continue;
-        }
-        for (at, own) in ways.through(ways.reached(entry), entry, false).executions {
-            found[at] += times * own;
-            let calls = graph.calls.iter().filter(|(from, _)| *from == at);
-            open.extend(calls.map(|&(_, to)| (to, times * own)));
+/// The blocks of a kernel and of what it calls.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    /// The blocks that may be executed next, without those that are called.
+    pub next: Vec<Vec<usize>>,
+    /// The blocks that end with a call, each with the first block of what it calls.
+    pub calls: Vec<(usize, usize)>,
+    /// What an execution of each takes.
+    pub work: Vec<Work>,
+    /// The instructions of each, by kind.
+    pub kinds: Vec<Histogram>,
+}
+
+/// Numbers of instructions, by kind.
+pub type Histogram = BTreeMap<u32, f64>;
+
+/// Forks of which both ways are tried.
+const MOST_FORKS: usize = 16;
+
+/// Executions of each block for each execution of the kernel by a warp. `original`: the instructions that a kernel
+/// executes of which this one is a rewriting.
+pub fn executions(blocks: &Blocks, original: Option<&Histogram>) -> Vec<f64> {
+    let mut ways = Ways { blocks, turned: FxHashSet::default() };
+    let (mut found, mut forks) = ways.all();
+    let Some(original) = original else { return found };
+    let mut distance = distance(&executed(blocks, &found), original);
+    let mut tried = FxHashSet::default();
+    while let Some(&fork) = forks.iter().find(|fork| !tried.contains(*fork))
+        && tried.len() < MOST_FORKS
+    {
+        tried.insert(fork);
+        ways.turned.insert(fork);
+        let (other, other_forks) = ways.all();
+        let new = self::distance(&executed(blocks, &other), original);
+        if new > distance {
+            (found, forks, distance) = (other, other_forks, new);
+        } else {
+            ways.turned.remove(&fork);
         }
     }
     found
 }
 
-/// The edges between blocks of one function, and what each block takes.
+/// The instructions that a kernel executes, by kind.
+pub fn executed(blocks: &Blocks, executions: &[f64]) -> Histogram {
+    let mut sums = Histogram::new();
+    for (kinds, times) in blocks.kinds.iter().zip(executions) {
+        for (kind, count) in kinds {
+            *sums.entry(*kind).or_default() += count * times;
+        }
+    }
+    sums
+}
+
+/// By how many instructions two histograms differ.
+fn distance(a: &Histogram, b: &Histogram) -> f64 {
+    let of = |histogram: &Histogram, kind: &u32| histogram.get(kind).copied().unwrap_or(0.0);
+    let only_b = b.keys().filter(|kind| !a.contains_key(kind));
+    a.keys().chain(only_b).map(|kind| (of(a, kind) - of(b, kind)).abs()).sum()
+}
+
+/// The ways through the blocks.
 struct Ways<'w> {
-    edges: Vec<Vec<(usize, usize)>>,
-    work: &'w [Work],
+    blocks: &'w Blocks,
+    /// The forks at which the longer one of two versions is followed.
+    turned: FxHashSet<usize>,
 }
 
 /// The way that is followed through a part of the code.
 #[derive(Default)]
 struct Way {
+    /// The blocks on it behind which two versions of one piece of code stand.
+    forks: Vec<usize>,
     /// What it takes.
     work: Work,
     /// The executions of its blocks.
@@ -92,6 +132,8 @@ struct Step {
     rest: Work,
     /// The step that follows; `None` at the end.
     next: Option<usize>,
+    /// Whether two versions of one piece of code follow.
+    is_fork: bool,
     /// The nearest step that all ways from here to the end go through; `None` if that is the end.
     join: Option<usize>,
     /// The number of steps of which each is the join of the one before.
@@ -99,12 +141,34 @@ struct Step {
 }
 
 impl Ways<'_> {
+    /// The executions of all blocks, and the forks that are met.
+    fn all(&self) -> (Vec<f64>, Vec<usize>) {
+        let Blocks { next, calls, .. } = self.blocks;
+        let (mut found, mut forks) = (vec![0.0; next.len()], Vec::new());
+        // Each function once, in the order in which calls are met.
+        let mut open = vec![(0, 1.0)];
+        let mut entered = FxHashSet::default();
+        while let Some((entry, times)) = open.pop() {
+            if entry >= next.len() || !entered.insert(entry) {
+                continue;
+            }
+            let way = self.through(self.reached(entry), entry, false);
+            for (at, own) in way.executions {
+                found[at] += times * own;
+                let called = calls.iter().filter(|(from, _)| *from == at);
+                open.extend(called.map(|&(_, to)| (to, times * own)));
+            }
+            forks.extend(way.forks);
+        }
+        (found, forks)
+    }
+
     /// The blocks that can be reached from one.
     fn reached(&self, entry: usize) -> FxHashSet<usize> {
         let (mut found, mut open) = (FxHashSet::default(), vec![entry]);
         while let Some(at) = open.pop() {
             if found.insert(at) {
-                open.extend(self.edges[at].iter().map(|&(_, to)| to));
+                open.extend(&self.blocks.next[at]);
             }
         }
         found
@@ -117,7 +181,7 @@ impl Ways<'_> {
         ordered.sort_unstable();
         for &at in &ordered {
             graph.add_node(at);
-            for &(_, to) in &self.edges[at] {
+            for &to in &self.blocks.next[at] {
                 if members.contains(&to) && !(is_loop && to == entry) {
                     graph.add_edge(at, to, ());
                 }
@@ -130,7 +194,7 @@ impl Ways<'_> {
             component.iter().for_each(|&at| _ = step_of.insert(at, steps.len()));
             let number = steps.len();
             let mut next: Vec<Option<usize>> = Vec::new();
-            for &(_, to) in component.iter().flat_map(|&at| &self.edges[at]) {
+            for &to in component.iter().flat_map(|&at| &self.blocks.next[at]) {
                 if is_loop && to == entry {
                     next.push(None);
                 } else if let Some(&step) = step_of.get(&to)
@@ -145,14 +209,18 @@ impl Ways<'_> {
             }
             next.sort_unstable();
             next.dedup();
+            let turned = component.iter().any(|at| self.turned.contains(at));
             let own = self.own(&graph, component);
-            steps.push((!next.is_empty()).then(|| Step::new(own, &next, &steps)));
+            steps.push((!next.is_empty()).then(|| Step::new(own, &next, &steps, turned)));
         }
         let mut way = Way::default();
         let mut at = step_of.get(&entry).copied();
         while let Some(step) = at.and_then(|at| steps[at].as_mut()) {
             let own = std::mem::take(&mut step.own);
             way.work = way.work.plus(own.work, 1.0);
+            way.forks.extend(own.forks);
+            let last = own.executions.last().filter(|_| step.is_fork);
+            way.forks.extend(last.map(|(at, _)| *at));
             way.executions.extend(own.executions);
             at = step.next;
         }
@@ -163,7 +231,8 @@ impl Ways<'_> {
     fn own(&self, graph: &DiGraphMap<usize, ()>, component: Vec<usize>) -> Way {
         let first = component.iter().copied().min().unwrap_or_default();
         if component.len() == 1 && !graph.contains_edge(first, first) {
-            return Way { work: self.work[first], executions: vec![(first, 1.0)] };
+            let work = self.blocks.work[first];
+            return Way { work, executions: vec![(first, 1.0)], forks: Vec::new() };
         }
         let members: FxHashSet<usize> = component.iter().copied().collect();
         let enters = |at: &usize| {
@@ -179,8 +248,9 @@ impl Ways<'_> {
 }
 
 impl Step {
-    /// The step in front of others, of which `None` is the end.
-    fn new(own: Way, next: &[Option<usize>], steps: &[Option<Step>]) -> Step {
+    /// The step in front of others, of which `None` is the end. `turned`: whether the longer one of two versions is
+    /// followed.
+    fn new(own: Way, next: &[Option<usize>], steps: &[Option<Step>], turned: bool) -> Step {
         let step = |at: usize| steps[at].as_ref();
         let height = |at: Option<usize>| at.and_then(step).map_or(0, |step| step.height);
         let joined = |at: Option<usize>| at.and_then(step).and_then(|step| step.join);
@@ -196,26 +266,100 @@ impl Step {
         let rest = |at: Option<usize>| at.and_then(step).map_or(Work::default(), |step| step.rest);
         // What a way takes until it meets the others.
         let until = |at: Option<usize>| rest(at).plus(rest(join), -1.0);
-        let mut chosen: Option<Option<usize>> = None;
+        let (mut chosen, mut is_fork): (Option<Option<usize>>, bool) = (None, false);
         for &at in next {
-            let better = chosen.is_none_or(|than| {
-                let (new, old) = (until(at), until(than));
-                if at == join || than == join {
-                    let other = if at == join { old } else { new };
-                    return (at == join) == (other.calls > 0.0);
-                }
-                if (new.accesses > 0.0) != (old.accesses > 0.0) {
-                    return new.accesses > 0.0;
-                }
-                let alike = new.arithmetic == old.arithmetic;
-                if alike { new.cycles < old.cycles } else { new.cycles > old.cycles }
-            });
+            let Some(than) = chosen else {
+                chosen = Some(at);
+                continue;
+            };
+            let (new, old) = (until(at), until(than));
+            let better = if at == join || than == join {
+                let other = if at == join { old } else { new };
+                (at == join) == (other.calls > 0.0)
+            } else if (new.accesses > 0.0) != (old.accesses > 0.0) {
+                new.accesses > 0.0
+            } else if new.arithmetic == old.arithmetic {
+                is_fork = true;
+                (new.cycles < old.cycles) != turned
+            } else {
+                new.cycles > old.cycles
+            };
             if better {
                 chosen = Some(at);
             }
         }
         let next = chosen.flatten();
         let rest = rest(next).plus(own.work, 1.0);
-        Step { own, rest, next, join, height: height(join) + 1 }
+        Step { own, rest, next, is_fork, join, height: height(join) + 1 }
+    }
+}
+
+#[cfg(feature = "unit-tests")]
+mod tests {
+    use super::*;
+
+    crate::unit_tests!(
+        loops_count_and_early_exits_do_not,
+        calls_are_rare_and_branches_are_taken,
+        the_version_that_the_original_lacks_is_followed
+    );
+
+    /// Blocks with these successors; each with cycles, accesses, and an instruction of a kind.
+    fn blocks(rows: &[(&[usize], f64, f64, u32)]) -> Blocks {
+        let work = |row: &(&[usize], f64, f64, u32)| Work {
+            cycles: row.1,
+            accesses: row.2,
+            ..Work::default()
+        };
+        Blocks {
+            next: rows.iter().map(|row| row.0.to_vec()).collect(),
+            calls: Vec::new(),
+            work: rows.iter().map(work).collect(),
+            kinds: rows.iter().map(|row| Histogram::from([(row.3, 1.0)])).collect(),
+        }
+    }
+
+    fn loops_count_and_early_exits_do_not() {
+        // 0 leaves by 1 or goes to the loop of 2, 3 and, inside, 4.
+        let found = blocks(&[
+            (&[1, 2], 1.0, 0.0, 0),
+            (&[], 1.0, 0.0, 0),
+            (&[4], 1.0, 1.0, 0),
+            (&[2, 1], 1.0, 0.0, 0),
+            (&[4, 3], 1.0, 1.0, 0),
+        ]);
+        let each = LOOP_ITERATIONS;
+        assert_eq!(executions(&found, None), [1.0, 1.0, each, each, each * each]);
+    }
+
+    fn calls_are_rare_and_branches_are_taken() {
+        // 0 passes over 1, which calls 4; 2 passes over 3.
+        let mut found = blocks(&[
+            (&[1, 2], 1.0, 1.0, 0),
+            (&[2], 9.0, 0.0, 0),
+            (&[3, 5], 1.0, 1.0, 0),
+            (&[5], 1.0, 0.0, 0),
+            (&[], 9.0, 0.0, 0),
+            (&[], 1.0, 0.0, 0),
+        ]);
+        assert_eq!(executions(&found, None), [1.0, 1.0, 1.0, 1.0, 0.0, 1.0]);
+        found.calls.push((1, 4));
+        found.work[1].calls = 1.0;
+        assert_eq!(executions(&found, None), [1.0, 0.0, 1.0, 1.0, 0.0, 1.0]);
+    }
+
+    fn the_version_that_the_original_lacks_is_followed() {
+        // Kind 1 is the original's, kind 2 new, and dearer.
+        let found = blocks(&[
+            (&[1, 2], 1.0, 0.0, 0),
+            (&[3], 2.0, 1.0, 1),
+            (&[3], 5.0, 1.0, 2),
+            (&[], 1.0, 0.0, 0),
+        ]);
+        assert_eq!(executions(&found, None), [1.0, 1.0, 0.0, 1.0]);
+        let original = Histogram::from([(0, 2.0), (1, 1.0)]);
+        assert_eq!(executions(&found, Some(&original)), [1.0, 0.0, 1.0, 1.0]);
+        let original = Histogram::from([(0, 2.0), (2, 1.0)]);
+        assert_eq!(executions(&found, Some(&original)), [1.0, 1.0, 0.0, 1.0]);
     }
 }

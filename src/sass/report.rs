@@ -9,6 +9,7 @@ use super::cubin;
 use super::lines::Lines;
 use super::measure::{Measure, Requests, occupancies};
 use super::opcodes::Pipe;
+use super::paths::Histogram;
 use super::resources::{self, Resources};
 use super::schedule::{BlockSchedule, Schedule};
 use super::timing::Timing;
@@ -101,29 +102,36 @@ pub struct Block {
     pub file: Option<String>,
 }
 
+/// What is known of kernels beside their machine code, by their names.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// Bytes that ptxas says are spilled: stores, loads.
+    pub spills: BTreeMap<String, (u32, u32)>,
+    /// What their accesses take.
+    pub requests: BTreeMap<String, Requests>,
+    /// What the kernels execute of which they are rewritings.
+    pub originals: BTreeMap<String, Histogram>,
+}
+
 impl Report {
-    /// The kernels of a cubin. `spills`: bytes that ptxas says are spilled, by kernel: stores, loads. `requests`: what the
-    /// accesses of each kernel take, as far as that is known.
+    /// The kernels of a cubin.
     ///
     /// # Errors
     /// Why the bytes cannot be read.
-    pub fn new(
-        bytes: &[u8],
-        spills: &BTreeMap<String, (u32, u32)>,
-        requests: &BTreeMap<String, Requests>,
-    ) -> Result<Report, String> {
+    pub fn new(bytes: &[u8], beside: &Beside) -> Result<Report, String> {
         let cubin = cubin::read(bytes)?;
         let lines = Lines::of(bytes);
         let mut kernels = Vec::new();
         for function in code::functions(bytes)? {
             let Some(usage) = cubin.kernels.get(&function.name) else { continue };
             let mut resources = resources::of(&function, usage, cubin.architecture);
-            if let Some(&(stores, loads)) = spills.get(&function.name) {
+            if let Some(&(stores, loads)) = beside.spills.get(&function.name) {
                 (resources.spill_stores, resources.spill_loads) = (Some(stores), Some(loads));
             }
-            let schedule = Schedule::new(&function, cubin.architecture);
+            let schedule =
+                Schedule::new(&function, cubin.architecture, beside.originals.get(&function.name));
             let nothing = Requests::new();
-            let requests = requests.get(&function.name).unwrap_or(&nothing);
+            let requests = beside.requests.get(&function.name).unwrap_or(&nothing);
             let measure = schedule.as_ref().ok().and_then(|schedule| {
                 let timing = Timing::of(cubin.architecture)?;
                 Some(Measured::new(Measure::new(schedule, timing, requests), cubin.architecture))

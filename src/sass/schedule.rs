@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 
 use super::code::Function;
 use super::encoding::{Instruction, SCOREBOARDS};
-use super::graph::{Graph, Unknown};
+use super::graph::{self, Graph, Unknown};
 use super::opcodes::{Latency, Opcode, Opcodes, Pipe, Role};
-use super::paths::{self, Work};
+use super::paths::{self, Blocks, Histogram, Work};
 use super::timing::Timing;
 
 /// Schedulers of a multiprocessor, from compute capability 7.0 on.
@@ -61,6 +61,8 @@ pub struct Access {
 pub struct Schedule {
     /// The blocks that can be reached, in the order of the code.
     pub blocks: Vec<BlockSchedule>,
+    /// The instructions that are executed, by kind.
+    pub executed: Histogram,
     /// Cycles that each unit takes for an instruction, where that is known.
     busy: BTreeMap<Pipe, f64>,
 }
@@ -97,11 +99,16 @@ impl Pending {
 }
 
 impl Schedule {
-    /// The schedule of a function.
+    /// The schedule of a function. `original`: what a kernel [executes](Schedule::executed) of which this one is a
+    /// rewriting.
     ///
     /// # Errors
     /// Why nothing can be said of it.
-    pub fn new(function: &Function, architecture: u32) -> Result<Schedule, Unknown> {
+    pub fn new(
+        function: &Function,
+        architecture: u32,
+        original: Option<&Histogram>,
+    ) -> Result<Schedule, Unknown> {
         let code = &function.instructions;
         let unknown = Unknown::Architecture(architecture);
         let table = Opcodes::of(architecture).ok_or(unknown)?;
@@ -120,11 +127,14 @@ impl Schedule {
                 let offset = code[block.first].offset;
                 let mut found =
                     BlockSchedule { offset, depth: block.depth, ..BlockSchedule::default() };
+                let mut guarded = Guarded::new();
                 for instruction in &code[block.first..block.end] {
                     if let Some(opcode) = table.get(*instruction) {
                         found.issue(*instruction, opcode, &mut pending, timing);
+                        found.access(*instruction, opcode, &mut guarded);
                     }
                 }
+                found.settle(guarded);
                 blocks.push(found);
                 for &to in &block.successors {
                     let entry = if to > at { &mut entries[to] } else { &mut backward[to] };
@@ -132,16 +142,15 @@ impl Schedule {
                 }
             }
         }
-        let calls = |at: usize| graph.calls.iter().filter(|(from, _)| *from == at).count();
-        let work =
-            |(at, block): (usize, &BlockSchedule)| Work { calls: calls(at) as f64, ..block.work() };
-        let work: Vec<Work> = blocks.iter().enumerate().map(work).collect();
-        for (block, executions) in blocks.iter_mut().zip(paths::executions(&graph, &work)) {
+        let blocks_to_follow = blocks_of(&graph, &blocks, code, table);
+        let executions = paths::executions(&blocks_to_follow, original);
+        let executed = paths::executed(&blocks_to_follow, &executions);
+        for (block, executions) in blocks.iter_mut().zip(executions) {
             block.executions = executions;
         }
         let pipes = [Pipe::Alu, Pipe::Fma, Pipe::Fp64, Pipe::Xu, Pipe::Lsu];
         let busy = pipes.into_iter().filter_map(|pipe| Some((pipe, timing.busy(pipe)?)));
-        Ok(Schedule { blocks, busy: busy.collect() })
+        Ok(Schedule { blocks, busy: busy.collect(), executed })
     }
 
     /// The sum of something over the blocks, each as often as it is executed.
@@ -196,6 +205,40 @@ impl Schedule {
     }
 }
 
+/// What is needed to follow the code.
+fn blocks_of(
+    graph: &Graph,
+    blocks: &[BlockSchedule],
+    code: &[Instruction],
+    table: &Opcodes,
+) -> Blocks {
+    let called = |from: usize, to: usize| graph.calls.contains(&(from, to));
+    let next = |(at, block): (usize, &graph::Block)| {
+        block.successors.iter().copied().filter(|&to| !called(at, to)).collect()
+    };
+    let calls = |at: usize| graph.calls.iter().filter(|(from, _)| *from == at).count();
+    let work =
+        |(at, block): (usize, &BlockSchedule)| Work { calls: calls(at) as f64, ..block.work() };
+    let kinds = |block: &graph::Block| {
+        let mut kinds = Histogram::new();
+        for &instruction in &code[block.first..block.end] {
+            let accesses =
+                table.get(instruction).is_some_and(|found| found.class.role.accesses_memory());
+            // What an instruction does, without the form of its operands; and how much, of an access.
+            let operation = u32::from(instruction.opcode()) & 0x1ff;
+            let bytes = if accesses { instruction.access_bytes() } else { 0 };
+            *kinds.entry(bytes << 9 | operation).or_default() += 1.0;
+        }
+        kinds
+    };
+    Blocks {
+        next: graph.blocks.iter().enumerate().map(next).collect(),
+        calls: graph.calls.clone(),
+        work: blocks.iter().enumerate().map(work).collect(),
+        kinds: graph.blocks.iter().map(kinds).collect(),
+    }
+}
+
 /// Whether ptxas has left the stall counts of a block empty. (Those of what raises errors always are.)
 pub fn is_unscheduled(code: &[Instruction], table: &Opcodes) -> bool {
     code.iter().any(|&instruction| {
@@ -204,7 +247,45 @@ pub fn is_unscheduled(code: &[Instruction], table: &Opcodes) -> bool {
     })
 }
 
+/// Accesses by their guard predicates: those that are executed where it is true, and those where it is false.
+type Guarded = BTreeMap<u8, [BTreeMap<Access, u32>; 2]>;
+
 impl BlockSchedule {
+    /// Counts an access to memory.
+    fn access(&mut self, instruction: Instruction, opcode: &Opcode, guarded: &mut Guarded) {
+        let role = opcode.class.role;
+        if !role.accesses_memory() {
+            return;
+        }
+        let accesses = match instruction.guard() {
+            Some((predicate, negated)) => {
+                &mut guarded.entry(predicate).or_default()[usize::from(negated)]
+            }
+            None => &mut self.accesses,
+        };
+        *accesses.entry(Access { role, bytes: instruction.access_bytes() }).or_default() += 1;
+    }
+
+    /// Counts accesses under guards: of those of one predicate and of its opposite, the fewer ones.
+    fn settle(&mut self, guarded: Guarded) {
+        for [positive, negative] in guarded.into_values() {
+            let count = |accesses: &BTreeMap<Access, u32>| accesses.values().sum::<u32>();
+            let (chosen, other) = match (count(&positive), count(&negative)) {
+                (0, _) => (negative, positive),
+                (a, b) if a <= b || b == 0 => (positive, negative),
+                _ => (negative, positive),
+            };
+            let by_lsu = other.iter().filter(|(access, _)| access.role != Role::LoadTexture);
+            let not_executed: u32 = by_lsu.map(|(_, count)| count).sum();
+            if let Some(all) = self.pipes.get_mut(&Pipe::Lsu) {
+                *all = all.saturating_sub(not_executed);
+            }
+            for (access, count) in chosen {
+                *self.accesses.entry(access).or_default() += count;
+            }
+        }
+    }
+
     fn work(&self) -> Work {
         Work {
             cycles: f64::from(self.issue_cycles + self.wait_cycles),
@@ -242,10 +323,6 @@ impl BlockSchedule {
         self.issue_cycles += cycles;
         *self.pipes.entry(class.pipe).or_default() += 1;
         self.arithmetic += u32::from(opcode.is_arithmetic());
-        if class.role.accesses_memory() {
-            let access = Access { role: class.role, bytes: instruction.access_bytes() };
-            *self.accesses.entry(access).or_default() += 1;
-        }
         if let Some(at) = control.writes.map(usize::from) {
             let latency = class.latency.map_or(0, |latency| timing.latency(latency));
             pending.remaining[at] = pending.remaining[at].max(latency);
